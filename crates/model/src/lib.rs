@@ -3,5 +3,11 @@
 
 pub mod approx;
 pub mod ids;
+pub mod names;
+pub mod rng;
+pub mod speedup;
+pub mod workflow;
 
 pub use ids::*;
+pub use speedup::SpeedUp;
+pub use workflow::{Task, Workflow, WorkflowBuilder, WorkflowError};

@@ -1,0 +1,418 @@
+//! A workflow: tasks, the files they read and write, and the dependencies that follow.
+//!
+//! Stored as flat arrays, adjacency in compressed rows both ways, so that a million tasks fit in
+//! a few hundred megabytes and planners walk contiguous memory. Built once by a
+//! [`WorkflowBuilder`], never changed afterwards.
+
+mod builder;
+mod shape;
+
+pub use builder::{WorkflowBuilder, WorkflowError};
+pub use shape::{CriticalPath, Shape};
+
+use crate::ids::{EdgeId, FileId, KindId, TaskId};
+use crate::names::Names;
+use crate::speedup::SpeedUp;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Speed at which one second of a format that only knows seconds is worth 1 Gflop.
+pub const REFERENCE_SPEED: f64 = 1e9;
+
+/// One task as it is handed to the builder and given back by [`Workflow::task`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Task {
+    /// Unique name.
+    pub name: String,
+    /// What the task runs, e.g. `mProject`; tasks of a kind share a colour and statistics.
+    pub kind: String,
+    /// Work in flop on one processor (for rigid tasks: at their width).
+    pub work: f64,
+    /// How time shrinks with width.
+    pub speedup: SpeedUp,
+    /// Fewest processors it can run on.
+    pub min_width: u32,
+    /// Most processors it can use.
+    pub max_width: u32,
+    /// Bytes of memory it needs; 0 when unknown.
+    pub memory: f64,
+    /// What to execute.
+    pub command: Option<Command>,
+}
+
+impl Task {
+    /// A sequential task of the given name and work (flop).
+    pub fn new(name: impl Into<String>, work: f64) -> Task {
+        Task {
+            name: name.into(),
+            kind: String::new(),
+            work,
+            speedup: SpeedUp::Serial,
+            min_width: 1,
+            max_width: 1,
+            memory: 0.0,
+            command: None,
+        }
+    }
+
+    /// The same task with a kind.
+    pub fn of_kind(mut self, kind: impl Into<String>) -> Task {
+        self.kind = kind.into();
+        self
+    }
+}
+
+/// A program and its arguments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Command {
+    /// The executable, or a whole shell line when `arguments` is empty.
+    pub program: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+}
+
+/// Execution times that no speed explains: seconds of every task on every column, where a
+/// column is a machine class or a host, by name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CostTable {
+    /// Names of classes or hosts.
+    pub columns: Vec<String>,
+    /// Seconds, row by row: `seconds[task * columns.len() + column]`.
+    pub seconds: Vec<f64>,
+}
+
+impl CostTable {
+    /// The times of one task over the columns.
+    pub fn row(&self, task: TaskId) -> &[f64] {
+        let width = self.columns.len();
+        &self.seconds[task.index() * width..(task.index() + 1) * width]
+    }
+}
+
+/// One of several workflows that were joined into one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Name of the workflow.
+    pub name: String,
+    /// Its tasks.
+    pub tasks: Range<u32>,
+}
+
+/// Compressed rows: the entries of row `i` are `items[start[i]..start[i + 1]]`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rows<T> {
+    start: Vec<u32>,
+    items: Vec<T>,
+}
+
+impl<T> Rows<T> {
+    #[inline]
+    fn row(&self, index: usize) -> &[T] {
+        &self.items[self.range(index)]
+    }
+    #[inline]
+    fn range(&self, index: usize) -> Range<usize> {
+        self.start[index] as usize..self.start[index + 1] as usize
+    }
+}
+
+impl<T: Copy + Default> Rows<T> {
+    /// Groups `(row, item)` pairs by row, keeping their order inside a row.
+    fn group(rows: usize, pairs: &[(u32, T)]) -> Rows<T> {
+        let mut start = vec![0u32; rows + 1];
+        for &(row, _) in pairs {
+            start[row as usize + 1] += 1;
+        }
+        for i in 0..rows {
+            start[i + 1] += start[i];
+        }
+        let mut next = start.clone();
+        let mut items = vec![T::default(); pairs.len()];
+        for &(row, item) in pairs {
+            items[next[row as usize] as usize] = item;
+            next[row as usize] += 1;
+        }
+        Rows { start, items }
+    }
+}
+
+/// No producer: a workflow input.
+const NO_TASK: u32 = u32::MAX;
+
+/// Tasks, files and dependencies; see the module's head.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workflow {
+    name: String,
+    reference_speed: f64,
+    task_names: Names,
+    kinds: Names,
+    kind_of: Vec<u32>,
+    work: Vec<f64>,
+    speedup: Vec<SpeedUp>,
+    width: Vec<(u32, u32)>,
+    memory: Vec<f64>,
+    commands: Vec<Option<Arc<Command>>>,
+    file_names: Names,
+    file_bytes: Vec<f64>,
+    producer: Vec<u32>,
+    consumers: Rows<u32>,
+    inputs: Rows<u32>,
+    outputs: Rows<u32>,
+    successors: Rows<u32>,
+    edge_bytes: Vec<f64>,
+    edge_source: Vec<u32>,
+    predecessors: Rows<(u32, u32)>,
+    order: Vec<TaskId>,
+    cost_table: Option<CostTable>,
+    members: Vec<Member>,
+}
+
+impl Workflow {
+    /// Its name, possibly empty.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Number of tasks.
+    pub fn len(&self) -> usize {
+        self.work.len()
+    }
+
+    /// Never true: the builder refuses a workflow without tasks.
+    pub fn is_empty(&self) -> bool {
+        self.work.is_empty()
+    }
+
+    /// All task ids in index order.
+    pub fn tasks(&self) -> impl DoubleEndedIterator<Item = TaskId> + ExactSizeIterator + use<> {
+        (0..self.len() as u32).map(TaskId)
+    }
+
+    /// Flop/s that turn the work of formats which only know seconds back into seconds.
+    pub fn reference_speed(&self) -> f64 {
+        self.reference_speed
+    }
+
+    /// Everything about a task, gathered.
+    pub fn task(&self, task: TaskId) -> Task {
+        let (min_width, max_width) = self.width(task);
+        Task {
+            name: self.task_name(task).to_string(),
+            kind: self.kind_name(self.kind(task)).to_string(),
+            work: self.work(task),
+            speedup: self.speedup(task).clone(),
+            min_width,
+            max_width,
+            memory: self.memory(task),
+            command: self.command(task).cloned(),
+        }
+    }
+
+    /// Name of a task.
+    pub fn task_name(&self, task: TaskId) -> &str {
+        self.task_names.get(task.index())
+    }
+
+    /// Looks a task up by name, in linear time; keep a map where many are needed.
+    pub fn find_task(&self, name: &str) -> Option<TaskId> {
+        self.task_names.iter().position(|n| n == name).map(TaskId::new)
+    }
+
+    /// Work in flop.
+    #[inline]
+    pub fn work(&self, task: TaskId) -> f64 {
+        self.work[task.index()]
+    }
+
+    /// Seconds on a processor of the reference speed.
+    pub fn reference_seconds(&self, task: TaskId) -> f64 {
+        self.work(task) / self.reference_speed
+    }
+
+    /// How time shrinks with width.
+    pub fn speedup(&self, task: TaskId) -> &SpeedUp {
+        &self.speedup[task.index()]
+    }
+
+    /// Fewest and most processors of a task.
+    #[inline]
+    pub fn width(&self, task: TaskId) -> (u32, u32) {
+        self.width[task.index()]
+    }
+
+    /// Bytes of memory, 0 when unknown.
+    #[inline]
+    pub fn memory(&self, task: TaskId) -> f64 {
+        self.memory[task.index()]
+    }
+
+    /// What the task executes, where the workflow says so.
+    pub fn command(&self, task: TaskId) -> Option<&Command> {
+        self.commands[task.index()].as_deref()
+    }
+
+    /// Kind of a task.
+    #[inline]
+    pub fn kind(&self, task: TaskId) -> KindId {
+        KindId(self.kind_of[task.index()])
+    }
+
+    /// Number of kinds; one nameless kind where the source knows none.
+    pub fn kinds(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// Name of a kind, possibly empty.
+    pub fn kind_name(&self, kind: KindId) -> &str {
+        self.kinds.get(kind.index())
+    }
+
+    /// Number of files, anonymous ones of weighted edges included.
+    pub fn file_count(&self) -> usize {
+        self.file_bytes.len()
+    }
+
+    /// All file ids.
+    pub fn files(&self) -> impl ExactSizeIterator<Item = FileId> + use<> {
+        (0..self.file_count() as u32).map(FileId)
+    }
+
+    /// Name of a file; empty for the anonymous file of a weighted edge.
+    pub fn file_name(&self, file: FileId) -> &str {
+        self.file_names.get(file.index())
+    }
+
+    /// A name to show and write for any file: its own, or `producer_to_consumer`.
+    pub fn file_label(&self, file: FileId) -> String {
+        let name = self.file_name(file);
+        if !name.is_empty() {
+            return name.to_string();
+        }
+        let end = |task: Option<TaskId>| task.map_or("", |t| self.task_name(t)).to_string();
+        let consumer = self.consumers(file).next();
+        format!("{}_to_{}", end(self.producer(file)), end(consumer))
+    }
+
+    /// Size of a file in bytes.
+    #[inline]
+    pub fn file_bytes(&self, file: FileId) -> f64 {
+        self.file_bytes[file.index()]
+    }
+
+    /// The task that writes a file; none for inputs of the workflow.
+    pub fn producer(&self, file: FileId) -> Option<TaskId> {
+        let producer = self.producer[file.index()];
+        (producer != NO_TASK).then_some(TaskId(producer))
+    }
+
+    /// The tasks that read a file.
+    pub fn consumers(&self, file: FileId) -> impl ExactSizeIterator<Item = TaskId> + '_ {
+        self.consumers.row(file.index()).iter().map(|&t| TaskId(t))
+    }
+
+    /// The files a task reads.
+    pub fn inputs(&self, task: TaskId) -> impl ExactSizeIterator<Item = FileId> + '_ {
+        self.inputs.row(task.index()).iter().map(|&f| FileId(f))
+    }
+
+    /// The files a task writes.
+    pub fn outputs(&self, task: TaskId) -> impl ExactSizeIterator<Item = FileId> + '_ {
+        self.outputs.row(task.index()).iter().map(|&f| FileId(f))
+    }
+
+    /// Number of dependencies.
+    pub fn edge_count(&self) -> usize {
+        self.edge_bytes.len()
+    }
+
+    /// All edges in order of their source.
+    pub fn edges(&self) -> impl ExactSizeIterator<Item = EdgeId> + use<> {
+        (0..self.edge_count() as u32).map(EdgeId)
+    }
+
+    /// Bytes that flow along an edge; 0 for a pure control dependency.
+    #[inline]
+    pub fn edge_bytes(&self, edge: EdgeId) -> f64 {
+        self.edge_bytes[edge.index()]
+    }
+
+    /// The two ends of an edge.
+    #[inline]
+    pub fn edge_ends(&self, edge: EdgeId) -> (TaskId, TaskId) {
+        (TaskId(self.edge_source[edge.index()]), TaskId(self.successors.items[edge.index()]))
+    }
+
+    /// Children of a task with the edges that lead there, in index order.
+    #[inline]
+    pub fn successors(
+        &self,
+        task: TaskId,
+    ) -> impl DoubleEndedIterator<Item = (TaskId, EdgeId)> + ExactSizeIterator + '_ {
+        let range = self.successors.range(task.index());
+        let first = range.start as u32;
+        self.successors.items[range]
+            .iter()
+            .enumerate()
+            .map(move |(k, &child)| (TaskId(child), EdgeId(first + k as u32)))
+    }
+
+    /// Parents of a task with the edges that come from there, in index order.
+    #[inline]
+    pub fn predecessors(
+        &self,
+        task: TaskId,
+    ) -> impl DoubleEndedIterator<Item = (TaskId, EdgeId)> + ExactSizeIterator + '_ {
+        self.predecessors.row(task.index()).iter().map(|&(p, e)| (TaskId(p), EdgeId(e)))
+    }
+
+    /// Number of children.
+    #[inline]
+    pub fn out_degree(&self, task: TaskId) -> usize {
+        self.successors.range(task.index()).len()
+    }
+
+    /// Number of parents.
+    #[inline]
+    pub fn in_degree(&self, task: TaskId) -> usize {
+        self.predecessors.range(task.index()).len()
+    }
+
+    /// The files that make up an edge (none for a pure control dependency).
+    pub fn edge_files(&self, edge: EdgeId) -> impl Iterator<Item = FileId> + '_ {
+        let (from, to) = self.edge_ends(edge);
+        // Consumers are sorted by task.
+        let reads = move |f: &FileId| self.consumers.row(f.index()).binary_search(&to.0).is_ok();
+        self.outputs(from).filter(reads)
+    }
+
+    /// Tasks in a topological order: smallest ready index first.
+    pub fn topological_order(&self) -> &[TaskId] {
+        &self.order
+    }
+
+    /// Tasks without parents.
+    pub fn entries(&self) -> impl Iterator<Item = TaskId> + '_ {
+        self.tasks().filter(|&t| self.in_degree(t) == 0)
+    }
+
+    /// Tasks without children.
+    pub fn exits(&self) -> impl Iterator<Item = TaskId> + '_ {
+        self.tasks().filter(|&t| self.out_degree(t) == 0)
+    }
+
+    /// Execution times that no speed explains, where the workflow has them.
+    pub fn cost_table(&self) -> Option<&CostTable> {
+        self.cost_table.as_ref()
+    }
+
+    /// The workflows this one was joined from; empty for a single workflow.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// Several workflows side by side as one; task names get their workflow's name in front.
+    /// Cost tables survive when all workflows have the same columns.
+    pub fn union(name: &str, parts: &[&Workflow]) -> Result<Workflow, WorkflowError> {
+        builder::union(name, parts)
+    }
+}
