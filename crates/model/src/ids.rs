@@ -50,6 +50,8 @@ ids! {
     DiskId,
     /// A routing zone (an autonomous system, a site, a cluster).
     ZoneId,
+    /// A router: a point of the network that computes nothing.
+    RouterId,
     /// A processor as a planner sees it: one core of a host.
     ProcId,
 }

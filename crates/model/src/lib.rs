@@ -4,6 +4,7 @@
 pub mod approx;
 pub mod ids;
 pub mod names;
+pub mod platform;
 pub mod rng;
 pub mod speedup;
 pub mod workflow;

@@ -1,0 +1,657 @@
+//! Building a platform, element by element; what cannot be right is refused on the spot with
+//! the name of the element.
+
+use super::error::{PlatformError, not_negative, positive};
+use super::host::{Billing, Class, Disk, Host, Properties};
+use super::link::{Duplex, Link, Sharing};
+use super::matrix::Matrix;
+use super::profile::Profile;
+use super::shortest::Graph;
+use super::star::{Star, StarLeaf};
+use super::zone::{DeclaredRoute, Member, NetworkRouter, RouteTable, Routing, RoutingKind, Zone};
+use super::{Network, Platform};
+use crate::{ClassId, DiskId, HostId, LinkId, RouterId, ZoneId};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Zones nested deeper than this are refused.
+const DEPTH_LIMIT: u32 = 64;
+
+/// A host to add; [`HostSpec::new`] gives one core, free, always on.
+#[derive(Clone, Debug)]
+pub struct HostSpec {
+    /// Unique among hosts, routers and zones.
+    pub name: String,
+    /// Peak speed of one core, flop/s.
+    pub speed: f64,
+    /// Number of cores.
+    pub cores: u32,
+    /// Money for one core during one second.
+    pub price: f64,
+    /// Memory in bytes, if known.
+    pub memory: Option<f64>,
+    /// Name of its class; chosen from the zone or the host if absent.
+    pub class: Option<String>,
+    /// Exists only while leased.
+    pub leasable: bool,
+    /// How its use is billed; the platform's billing if absent.
+    pub billing: Option<Billing>,
+    /// Ratio of the peak speed over time.
+    pub availability: Option<Arc<Profile>>,
+    /// On (> 0) or off over time.
+    pub state: Option<Arc<Profile>>,
+    /// Anything else.
+    pub properties: Option<Arc<Properties>>,
+}
+
+impl HostSpec {
+    /// A host of one core.
+    pub fn new(name: impl Into<String>, speed: f64) -> Self {
+        HostSpec {
+            name: name.into(),
+            speed,
+            cores: 1,
+            price: 0.0,
+            memory: None,
+            class: None,
+            leasable: false,
+            billing: None,
+            availability: None,
+            state: None,
+            properties: None,
+        }
+    }
+}
+
+/// A link to add; [`LinkSpec::new`] gives a shared one.
+#[derive(Clone, Debug)]
+pub struct LinkSpec {
+    /// Unique among links.
+    pub name: String,
+    /// Bytes/s.
+    pub bandwidth: f64,
+    /// Seconds.
+    pub latency: f64,
+    /// Whether flows share it.
+    pub sharing: Sharing,
+    /// Two links, `..._UP` and `..._DOWN`, one for each direction.
+    pub split_duplex: bool,
+    /// Bytes/s over time.
+    pub bandwidth_profile: Option<Arc<Profile>>,
+    /// Seconds over time.
+    pub latency_profile: Option<Arc<Profile>>,
+    /// On (> 0) or off over time.
+    pub state: Option<Arc<Profile>>,
+    /// Anything else.
+    pub properties: Option<Arc<Properties>>,
+}
+
+impl LinkSpec {
+    /// A shared link.
+    pub fn new(name: impl Into<String>, bandwidth: f64, latency: f64) -> Self {
+        LinkSpec {
+            name: name.into(),
+            bandwidth,
+            latency,
+            sharing: Sharing::Shared,
+            split_duplex: false,
+            bandwidth_profile: None,
+            latency_profile: None,
+            state: None,
+            properties: None,
+        }
+    }
+}
+
+/// What makes machines the same to a planner (numbers by their bits).
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct ClassKey {
+    name: Option<String>,
+    zone: ZoneId,
+    cores: u32,
+    speed: u64,
+    price: u64,
+    memory: Option<u64>,
+    leasable: bool,
+    billing: [u64; 3],
+}
+
+/// Collects the elements of a platform.
+#[derive(Clone, Default)]
+pub struct PlatformBuilder {
+    name: String,
+    hosts: Vec<Host>,
+    host_class: Vec<(Option<String>, bool, Option<Billing>)>,
+    links: Vec<Link>,
+    disks: Vec<Disk>,
+    routers: Vec<NetworkRouter>,
+    zones: Vec<Zone>,
+    zone_hosts: Vec<u32>,
+    matrix: Option<Matrix>,
+    billing: Billing,
+    origin: Option<HostId>,
+    members: HashMap<Arc<str>, Member>,
+    link_names: HashMap<Arc<str>, LinkId>,
+    disk_names: HashSet<(HostId, Arc<str>)>,
+}
+
+impl PlatformBuilder {
+    /// An empty platform.
+    pub fn new(name: impl Into<String>) -> Self {
+        PlatformBuilder { name: name.into(), ..Self::default() }
+    }
+
+    /// Makes the network a matrix; the zones then only label the hosts.
+    pub fn set_matrix(&mut self, matrix: Matrix) -> &mut Self {
+        self.matrix = Some(matrix);
+        self
+    }
+
+    /// How hosts that say nothing else are billed.
+    pub fn set_billing(&mut self, billing: Billing) -> &mut Self {
+        self.billing = billing;
+        self
+    }
+
+    /// Names the host where the inputs of workflows lie.
+    pub fn set_origin(&mut self, host: HostId) -> &mut Self {
+        self.origin = Some(host);
+        self
+    }
+
+    /// The root zone; made on first use, with no routing, if no zone was added before.
+    pub fn root(&mut self) -> Result<ZoneId, PlatformError> {
+        if self.zones.is_empty() {
+            let name = if self.name.is_empty() { "platform".into() } else { self.name.clone() };
+            return self.add_zone(None, name, RoutingKind::None);
+        }
+        Ok(ZoneId(0))
+    }
+
+    /// Adds a zone inside `parent`; the first zone is the root and has none.
+    pub fn add_zone(
+        &mut self,
+        parent: Option<ZoneId>,
+        name: impl Into<String>,
+        routing: RoutingKind,
+    ) -> Result<ZoneId, PlatformError> {
+        let name = name.into();
+        let depth = match parent {
+            None if self.zones.is_empty() => 0,
+            None => {
+                let message = "a platform has one root zone, every other one stands inside a zone";
+                return Err(PlatformError::invalid(format!("zone \"{name}\""), message));
+            }
+            Some(parent) => self.zones[parent.index()].depth + 1,
+        };
+        if depth > DEPTH_LIMIT {
+            let message = format!("zones are nested deeper than {DEPTH_LIMIT}");
+            return Err(PlatformError::invalid(format!("zone \"{name}\""), message));
+        }
+        let id = ZoneId::new(self.zones.len());
+        let name = self.claim_member("zone", name, Member::Zone(id))?;
+        let routing = match routing {
+            RoutingKind::None => Routing::None,
+            RoutingKind::Full => Routing::Full(RouteTable::default()),
+            RoutingKind::Floyd => Routing::Floyd(RouteTable::default(), Graph::default()),
+            RoutingKind::Dijkstra => Routing::Dijkstra(RouteTable::default(), Graph::default()),
+            RoutingKind::Star | RoutingKind::Vivaldi => Routing::Star(Star::default()),
+        };
+        let bypass = RouteTable::default();
+        self.zones.push(Zone { name, parent, depth, properties: None, routing, bypass });
+        self.zone_hosts.push(0);
+        Ok(id)
+    }
+
+    /// Adds a host to a zone.
+    pub fn add_host(&mut self, zone: ZoneId, spec: HostSpec) -> Result<HostId, PlatformError> {
+        let element = || format!("host \"{}\"", spec.name);
+        positive(element, "speed", spec.speed)?;
+        not_negative(element, "price", spec.price)?;
+        if let Some(memory) = spec.memory {
+            positive(element, "memory", memory)?;
+        }
+        if spec.cores == 0 {
+            return Err(PlatformError::invalid(element(), "it needs at least one core"));
+        }
+        if let Some(billing) = &spec.billing {
+            check_billing(element, billing)?;
+        }
+        let id = HostId::new(self.hosts.len());
+        let name = self.claim_member("host", spec.name, Member::Host(id))?;
+        let rank = self.zone_hosts[zone.index()];
+        self.zone_hosts[zone.index()] += 1;
+        self.host_class.push((spec.class, spec.leasable, spec.billing));
+        self.hosts.push(Host {
+            name,
+            cores: spec.cores,
+            speed: spec.speed,
+            price: spec.price,
+            memory: spec.memory,
+            class: ClassId(u32::MAX), // given by `build`
+            zone,
+            rank,
+            availability: spec.availability,
+            state: spec.state,
+            properties: spec.properties,
+        });
+        Ok(id)
+    }
+
+    /// Adds a router to a zone.
+    pub fn add_router(
+        &mut self,
+        zone: ZoneId,
+        name: impl Into<String>,
+    ) -> Result<RouterId, PlatformError> {
+        let id = RouterId::new(self.routers.len());
+        let name = self.claim_member("router", name.into(), Member::Router(id))?;
+        self.routers.push(NetworkRouter { name, zone, coordinates: None });
+        Ok(id)
+    }
+
+    /// Adds a link; of a split-duplex link the half named `..._UP` is returned and the other
+    /// half has the next id.
+    pub fn add_link(&mut self, spec: LinkSpec) -> Result<LinkId, PlatformError> {
+        let element = || format!("link \"{}\"", spec.name);
+        positive(element, "bandwidth", spec.bandwidth)?;
+        not_negative(element, "latency", spec.latency)?;
+        if let Some(profile) = &spec.bandwidth_profile
+            && let Some(event) = profile.events().iter().find(|e| e.value <= 0.0)
+        {
+            positive(element, "bandwidth over time", event.value)?;
+        }
+        let id = LinkId::new(self.links.len());
+        if spec.split_duplex {
+            self.push_link(format!("{}_UP", spec.name), &spec, Some(Duplex::Up))?;
+            self.push_link(format!("{}_DOWN", spec.name), &spec, Some(Duplex::Down))?;
+        } else {
+            self.push_link(spec.name.clone(), &spec, None)?;
+        }
+        Ok(id)
+    }
+
+    fn push_link(
+        &mut self,
+        name: String,
+        spec: &LinkSpec,
+        duplex: Option<Duplex>,
+    ) -> Result<(), PlatformError> {
+        let name: Arc<str> = name.into();
+        let id = LinkId::new(self.links.len());
+        if self.link_names.insert(name.clone(), id).is_some() {
+            return Err(PlatformError::Duplicate { kind: "link", name: name.to_string() });
+        }
+        self.links.push(Link {
+            name,
+            bandwidth: spec.bandwidth,
+            latency: spec.latency,
+            sharing: spec.sharing,
+            duplex,
+            bandwidth_profile: spec.bandwidth_profile.clone(),
+            latency_profile: spec.latency_profile.clone(),
+            state: spec.state.clone(),
+            properties: spec.properties.clone(),
+        });
+        Ok(())
+    }
+
+    /// Declares a route between two members of a Full, Floyd or Dijkstra zone.
+    pub fn add_route(&mut self, zone: ZoneId, route: DeclaredRoute) -> Result<(), PlatformError> {
+        for member in [route.src, route.dst] {
+            if self.zone_around(member) != Some(zone) {
+                let message = format!("\"{}\" is not in that zone", self.member_name(member));
+                return Err(PlatformError::invalid(self.route_element(zone, &route), message));
+            }
+        }
+        self.check_gateways(zone, &route)?;
+        let element = self.route_element(zone, &route);
+        let added = match &mut self.zones[zone.index()].routing {
+            Routing::Full(table) => table.add(route),
+            Routing::Floyd(table, graph) | Routing::Dijkstra(table, graph) => {
+                let copy = route.clone();
+                let added = table.add(route);
+                if added {
+                    graph.add(&copy);
+                }
+                added
+            }
+            _ => {
+                let message = "the routing of this zone takes no declared routes";
+                return Err(PlatformError::invalid(element, message));
+            }
+        };
+        if added { Ok(()) } else { Err(PlatformError::invalid(element, "it is declared twice")) }
+    }
+
+    /// Declares a route that goes before any other between its ends, which are `zone`'s own
+    /// members or zones anywhere inside it. One way only.
+    pub fn add_bypass(&mut self, zone: ZoneId, route: DeclaredRoute) -> Result<(), PlatformError> {
+        for member in [route.src, route.dst] {
+            if !self.is_inside(member, zone) {
+                let message = format!("\"{}\" is not in that zone", self.member_name(member));
+                return Err(PlatformError::invalid(self.route_element(zone, &route), message));
+            }
+        }
+        self.check_gateways(zone, &route)?;
+        let element = self.route_element(zone, &route);
+        let route = DeclaredRoute { symmetrical: false, ..route };
+        if self.zones[zone.index()].bypass.add(route) {
+            Ok(())
+        } else {
+            Err(PlatformError::invalid(element, "the bypass is declared twice"))
+        }
+    }
+
+    /// Gives a host of a star zone its private links.
+    pub fn set_leaf(&mut self, host: HostId, leaf: StarLeaf) -> Result<(), PlatformError> {
+        let Host { zone, rank, .. } = self.hosts[host.index()];
+        let Routing::Star(star) = &mut self.zones[zone.index()].routing else {
+            let element = format!("host \"{}\"", self.hosts[host.index()].name);
+            return Err(PlatformError::invalid(
+                element,
+                "its zone is no cluster: no private links",
+            ));
+        };
+        if star.leaves.len() <= rank as usize {
+            star.leaves.resize(rank as usize + 1, StarLeaf::default());
+        }
+        star.leaves[rank as usize] = leaf;
+        Ok(())
+    }
+
+    /// Gives a star zone its backbone.
+    pub fn set_backbone(&mut self, zone: ZoneId, link: LinkId) -> Result<(), PlatformError> {
+        let zone = &mut self.zones[zone.index()];
+        let element = || format!("zone \"{}\"", zone.name);
+        match &mut zone.routing {
+            Routing::Star(star) if star.backbone.is_none() => {
+                star.backbone = Some(link);
+                Ok(())
+            }
+            Routing::Star(_) => Err(PlatformError::invalid(element(), "it has two backbones")),
+            _ => Err(PlatformError::invalid(element(), "it is no cluster: it takes no backbone")),
+        }
+    }
+
+    /// Adds a disk.
+    pub fn add_disk(&mut self, disk: Disk) -> Result<DiskId, PlatformError> {
+        let element = || format!("disk \"{}\"", disk.name);
+        positive(element, "read bandwidth", disk.read_bandwidth)?;
+        positive(element, "write bandwidth", disk.write_bandwidth)?;
+        if let Some(value) = disk.connection_bandwidth {
+            positive(element, "connection bandwidth", value)?;
+        }
+        if let Some(value) = disk.capacity {
+            positive(element, "capacity", value)?;
+        }
+        if !self.disk_names.insert((disk.host, disk.name.clone())) {
+            return Err(PlatformError::Duplicate { kind: "disk", name: disk.name.to_string() });
+        }
+        let id = DiskId::new(self.disks.len());
+        self.disks.push(disk);
+        Ok(id)
+    }
+
+    /// Attaches free key/value pairs to a zone.
+    pub fn set_zone_properties(&mut self, zone: ZoneId, properties: Properties) {
+        self.zones[zone.index()].properties = Some(Arc::new(properties));
+    }
+
+    /// The host, router or zone of that name.
+    pub fn member(&self, name: &str) -> Result<Member, PlatformError> {
+        let unknown = || PlatformError::Unknown { kind: "host, router or zone", name: name.into() };
+        self.members.get(name).copied().ok_or_else(unknown)
+    }
+
+    /// The host of that name.
+    pub fn host(&self, name: &str) -> Result<HostId, PlatformError> {
+        match self.members.get(name) {
+            Some(&Member::Host(host)) => Ok(host),
+            _ => Err(PlatformError::Unknown { kind: "host", name: name.into() }),
+        }
+    }
+
+    /// The link of that name.
+    pub fn link(&self, name: &str) -> Result<LinkId, PlatformError> {
+        let unknown = || PlatformError::Unknown { kind: "link", name: name.into() };
+        self.link_names.get(name).copied().ok_or_else(unknown)
+    }
+
+    /// Checks what only the whole can show and gives out the platform.
+    pub fn build(mut self) -> Result<Platform, PlatformError> {
+        if self.hosts.is_empty() {
+            let element = format!("platform \"{}\"", self.name);
+            return Err(PlatformError::invalid(element, "it has no host"));
+        }
+        check_billing(|| format!("platform \"{}\"", self.name), &self.billing)?;
+        let network = match self.matrix.take() {
+            Some(matrix) => {
+                matrix.check(self.hosts.len())?;
+                Network::Matrix(matrix)
+            }
+            None => Network::Zones,
+        };
+        let classes = self.classify()?;
+        Ok(Platform {
+            name: self.name,
+            hosts: self.hosts,
+            classes,
+            links: self.links,
+            disks: self.disks,
+            routers: self.routers,
+            zones: self.zones,
+            network,
+            origin: self.origin,
+            members: self.members,
+            link_names: self.link_names,
+        })
+    }
+
+    /// Puts identical machines in one class, numbered by first host.
+    fn classify(&mut self) -> Result<Vec<Class>, PlatformError> {
+        let mut classes: Vec<Class> = Vec::new();
+        let mut by_key: HashMap<ClassKey, ClassId> = HashMap::new();
+        let mut kinds_in_zone = vec![0u32; self.zones.len()];
+        let mut named = Vec::new();
+        for (index, host) in self.hosts.iter_mut().enumerate() {
+            let (name, leasable, billing) = std::mem::take(&mut self.host_class[index]);
+            let billing = billing.unwrap_or(self.billing);
+            let key = ClassKey {
+                name,
+                zone: host.zone,
+                cores: host.cores,
+                speed: host.speed.to_bits(),
+                price: host.price.to_bits(),
+                memory: host.memory.map(f64::to_bits),
+                leasable,
+                billing: [billing.quantum, billing.minimum, billing.setup].map(f64::to_bits),
+            };
+            host.class = *by_key.entry(key).or_insert_with_key(|key| {
+                kinds_in_zone[host.zone.index()] += 1;
+                named.push(key.name.clone());
+                classes.push(Class {
+                    name: host.name.clone(),
+                    cores: host.cores,
+                    speed: host.speed,
+                    price: host.price,
+                    memory: host.memory,
+                    zone: host.zone,
+                    hosts: Vec::new(),
+                    leasable,
+                    billing,
+                });
+                ClassId::new(classes.len() - 1)
+            });
+            classes[host.class.index()].hosts.push(HostId::new(index));
+        }
+        let mut taken = HashMap::new();
+        for (index, (class, name)) in classes.iter_mut().zip(named).enumerate() {
+            class.name = match name {
+                Some(name) => name.into(),
+                // The only kind of machine of its zone is called like the zone.
+                None if kinds_in_zone[class.zone.index()] == 1 => {
+                    self.zones[class.zone.index()].name.clone()
+                }
+                None => class.name.clone(),
+            };
+            if taken.insert(class.name.clone(), index).is_some() {
+                let message = "machines of one class must have the same zone, cores, speed, price, \
+                               memory and billing";
+                return Err(PlatformError::invalid(format!("class \"{}\"", class.name), message));
+            }
+        }
+        Ok(classes)
+    }
+
+    fn claim_member(
+        &mut self,
+        kind: &'static str,
+        name: String,
+        member: Member,
+    ) -> Result<Arc<str>, PlatformError> {
+        if name.is_empty() {
+            return Err(PlatformError::invalid(kind, "it needs a name"));
+        }
+        let name: Arc<str> = name.into();
+        if self.members.contains_key(&name) {
+            return Err(PlatformError::Duplicate { kind, name: name.to_string() });
+        }
+        self.members.insert(name.clone(), member);
+        Ok(name)
+    }
+
+    fn member_name(&self, member: Member) -> &str {
+        match member {
+            Member::Host(host) => &self.hosts[host.index()].name,
+            Member::Router(router) => &self.routers[router.index()].name,
+            Member::Zone(zone) => &self.zones[zone.index()].name,
+        }
+    }
+
+    fn zone_around(&self, member: Member) -> Option<ZoneId> {
+        match member {
+            Member::Host(host) => Some(self.hosts[host.index()].zone),
+            Member::Router(router) => Some(self.routers[router.index()].zone),
+            Member::Zone(zone) => self.zones[zone.index()].parent,
+        }
+    }
+
+    /// `member` stands in `zone` or in a zone inside it.
+    fn is_inside(&self, member: Member, zone: ZoneId) -> bool {
+        let mut around = self.zone_around(member);
+        while let Some(here) = around {
+            if here == zone {
+                return true;
+            }
+            around = self.zones[here.index()].parent;
+        }
+        false
+    }
+
+    fn route_element(&self, zone: ZoneId, route: &DeclaredRoute) -> String {
+        format!(
+            "route from \"{}\" to \"{}\" in zone \"{}\"",
+            self.member_name(route.src),
+            self.member_name(route.dst),
+            self.zones[zone.index()].name
+        )
+    }
+
+    /// A gateway must be a node inside its zone: otherwise the search for it would not end.
+    fn check_gateways(&self, zone: ZoneId, route: &DeclaredRoute) -> Result<(), PlatformError> {
+        for (end, gateway) in [(route.src, route.gw_src), (route.dst, route.gw_dst)] {
+            let problem = match (end, gateway) {
+                (Member::Zone(inner), Some(gateway)) => {
+                    let node = !matches!(gateway, Member::Zone(_));
+                    (!node || !self.is_inside(gateway, inner)).then(|| {
+                        let (gateway, inner) = (self.member_name(gateway), self.member_name(end));
+                        format!("the gateway \"{gateway}\" is no host or router of \"{inner}\"")
+                    })
+                }
+                (Member::Zone(_), None) => {
+                    Some(format!("the zone \"{}\" needs a gateway", self.member_name(end)))
+                }
+                (node, Some(gateway)) => (node != gateway).then(|| {
+                    format!("\"{}\" is no zone: it takes no gateway", self.member_name(node))
+                }),
+                (_, None) => None,
+            };
+            if let Some(message) = problem {
+                return Err(PlatformError::invalid(self.route_element(zone, route), message));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_billing(element: impl Fn() -> String, billing: &Billing) -> Result<(), PlatformError> {
+    not_negative(&element, "billing quantum", billing.quantum)?;
+    not_negative(&element, "billing minimum", billing.minimum)?;
+    not_negative(&element, "set-up time", billing.setup)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_elements_are_refused_by_name() {
+        let mut b = PlatformBuilder::new("p");
+        let root = b.root().unwrap();
+        b.add_host(root, HostSpec::new("a", 1e9)).unwrap();
+        let twice = b.add_host(root, HostSpec::new("a", 1e9)).unwrap_err();
+        assert_eq!(twice, PlatformError::Duplicate { kind: "host", name: "a".into() });
+        for speed in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let error = b.add_host(root, HostSpec::new("b", speed)).unwrap_err();
+            assert!(error.to_string().starts_with("host \"b\": speed"), "{error}");
+        }
+        for bandwidth in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(b.add_link(LinkSpec::new("l", bandwidth, 0.0)).is_err());
+        }
+        assert!(b.add_link(LinkSpec::new("l", 1.0, -1.0)).is_err());
+        assert!(b.link("l").is_err());
+        assert!(PlatformBuilder::new("empty").build().is_err());
+    }
+
+    #[test]
+    fn identical_machines_form_a_class() {
+        let mut b = PlatformBuilder::new("p");
+        let root = b.root().unwrap();
+        let east = b.add_zone(Some(root), "east", RoutingKind::None).unwrap();
+        for i in 0..4 {
+            b.add_host(east, HostSpec::new(format!("e{i}"), 1e9)).unwrap();
+        }
+        b.add_host(root, HostSpec { cores: 8, ..HostSpec::new("big", 1e9) }).unwrap();
+        b.add_host(root, HostSpec::new("small", 1e9)).unwrap();
+        b.set_matrix(Matrix::uniform(None, 0.0));
+        let platform = b.build().unwrap();
+        let names: Vec<&str> = platform.classes().iter().map(|c| &*c.name).collect();
+        assert_eq!(names, ["east", "big", "small"]);
+        assert_eq!(platform.class(ClassId(0)).hosts.len(), 4);
+        assert_eq!(platform.host(HostId(5)).class, ClassId(2));
+        assert_eq!(platform.total_cores(), 4 + 8 + 1);
+        assert_eq!(platform.planning_network().transfer_time(1e9, HostId(0), HostId(5)), 0.0);
+    }
+
+    #[test]
+    fn a_gateway_outside_its_zone_is_refused() {
+        let mut b = PlatformBuilder::new("p");
+        let root = b.add_zone(None, "root", RoutingKind::Full).unwrap();
+        let west = b.add_zone(Some(root), "west", RoutingKind::Full).unwrap();
+        let w = b.add_host(west, HostSpec::new("w", 1e9)).unwrap();
+        let r = b.add_router(root, "r").unwrap();
+        let route = |gateway| DeclaredRoute {
+            src: Member::Zone(west),
+            dst: Member::Router(r),
+            gw_src: gateway,
+            gw_dst: None,
+            links: [].into(),
+            symmetrical: true,
+        };
+        assert!(b.add_route(root, route(None)).is_err());
+        assert!(b.add_route(root, route(Some(Member::Router(r)))).is_err());
+        assert!(b.add_route(root, route(Some(Member::Host(w)))).is_ok());
+        assert!(b.add_route(root, route(Some(Member::Host(w)))).is_err(), "declared twice");
+    }
+}

@@ -1,0 +1,178 @@
+//! Platforms: machines and the network between them.
+//!
+//! A [`Platform`] is built once by a [`PlatformBuilder`] and never changes. Its network is
+//! either a [`Matrix`] of bandwidths and latencies or a tree of [`Zone`]s with links; routes
+//! through the zones are found on demand by a [`RouteCache`] that the user owns. Planners ask for
+//! [`Platform::planning_network`] instead.
+
+mod builder;
+mod error;
+mod host;
+mod link;
+mod matrix;
+mod planning;
+mod profile;
+mod route;
+mod shortest;
+mod star;
+mod zone;
+
+pub use builder::{HostSpec, LinkSpec, PlatformBuilder};
+pub use error::{PlatformError, RouteError};
+pub use host::{Billing, Class, Disk, Host, Properties};
+pub use link::{Duplex, Link, Sharing};
+pub use matrix::Matrix;
+pub use planning::PlanningNetwork;
+pub use profile::{Profile, ProfileCursor, ProfileError, ProfileEvent, ProfileIter};
+pub use route::{Route, RouteCache, RouteId};
+pub use star::StarLeaf;
+pub use zone::{DeclaredRoute, Member, NetworkRouter, RoutingKind, Zone};
+
+use crate::{ClassId, DiskId, HostId, LinkId, RouterId, ZoneId};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// How hosts are joined.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Network {
+    /// A bandwidth and a latency per pair of hosts; no links.
+    Matrix(Matrix),
+    /// Links and routes, declared or computed zone by zone.
+    Zones,
+}
+
+/// Machines and the network between them.
+#[derive(Clone, Debug)]
+pub struct Platform {
+    name: String,
+    hosts: Vec<Host>,
+    classes: Vec<Class>,
+    links: Vec<Link>,
+    disks: Vec<Disk>,
+    routers: Vec<NetworkRouter>,
+    zones: Vec<Zone>,
+    network: Network,
+    origin: Option<HostId>,
+    members: HashMap<Arc<str>, Member>,
+    link_names: HashMap<Arc<str>, LinkId>,
+}
+
+impl Platform {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// All hosts, by id.
+    pub fn hosts(&self) -> &[Host] {
+        &self.hosts
+    }
+
+    /// One host.
+    #[inline]
+    pub fn host(&self, id: HostId) -> &Host {
+        &self.hosts[id.index()]
+    }
+
+    /// The host of that name.
+    pub fn host_named(&self, name: &str) -> Option<HostId> {
+        match self.members.get(name) {
+            Some(&Member::Host(host)) => Some(host),
+            _ => None,
+        }
+    }
+
+    /// The ids of all hosts.
+    pub fn host_ids(&self) -> impl ExactSizeIterator<Item = HostId> + use<> {
+        (0..self.hosts.len() as u32).map(HostId)
+    }
+
+    /// All classes of identical machines, by id; numbered by their first host.
+    pub fn classes(&self) -> &[Class] {
+        &self.classes
+    }
+
+    /// One class.
+    #[inline]
+    pub fn class(&self, id: ClassId) -> &Class {
+        &self.classes[id.index()]
+    }
+
+    /// All links, by id.
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// One link.
+    #[inline]
+    pub fn link(&self, id: LinkId) -> &Link {
+        &self.links[id.index()]
+    }
+
+    /// The link of that name; the halves of a split-duplex link are named `..._UP` and `..._DOWN`.
+    pub fn link_named(&self, name: &str) -> Option<LinkId> {
+        self.link_names.get(name).copied()
+    }
+
+    /// All disks, by id.
+    pub fn disks(&self) -> &[Disk] {
+        &self.disks
+    }
+
+    /// One disk.
+    #[inline]
+    pub fn disk(&self, id: DiskId) -> &Disk {
+        &self.disks[id.index()]
+    }
+
+    /// All routers, by id.
+    pub fn routers(&self) -> &[NetworkRouter] {
+        &self.routers
+    }
+
+    /// One router.
+    #[inline]
+    pub fn router(&self, id: RouterId) -> &NetworkRouter {
+        &self.routers[id.index()]
+    }
+
+    /// All zones, by id; a zone comes after the zone around it, the root first.
+    pub fn zones(&self) -> &[Zone] {
+        &self.zones
+    }
+
+    /// One zone.
+    #[inline]
+    pub fn zone(&self, id: ZoneId) -> &Zone {
+        &self.zones[id.index()]
+    }
+
+    /// The host, router or zone of that name.
+    pub fn member_named(&self, name: &str) -> Option<Member> {
+        self.members.get(name).copied()
+    }
+
+    /// The name of a host, router or zone.
+    pub fn member_name(&self, member: Member) -> &str {
+        match member {
+            Member::Host(host) => &self.host(host).name,
+            Member::Router(router) => &self.router(router).name,
+            Member::Zone(zone) => &self.zone(zone).name,
+        }
+    }
+
+    /// How hosts are joined.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// The host where the inputs of a workflow lie at the start, if the description names one.
+    pub fn origin(&self) -> Option<HostId> {
+        self.origin
+    }
+
+    /// Number of cores of all hosts together.
+    pub fn total_cores(&self) -> u64 {
+        self.hosts.iter().map(|host| u64::from(host.cores)).sum()
+    }
+}

@@ -1,0 +1,150 @@
+//! What a planner sees of the network: contention-free bandwidth and latency between groups of
+//! hosts that see the same network.
+
+use super::zone::Routing;
+use super::{Network, Platform, RouteCache};
+use crate::HostId;
+use std::collections::HashMap;
+
+/// Most groups for which every pair is computed; beyond, the hosts of a zone are taken together.
+const GROUP_LIMIT: usize = 2048;
+
+/// Pairs looked at for the mean of a group whose hosts do not all see the same network.
+const SAMPLES: usize = 64;
+
+/// Estimates between groups of hosts. Sending `b` bytes from a host of group `g` to another host
+/// of group `h` takes `latency(g, h) + b / bandwidth(g, h)`; to the same host, no time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanningNetwork {
+    /// Group of each host.
+    pub group_of: Vec<u32>,
+    /// Number of groups.
+    pub groups: usize,
+    /// Seconds, `groups x groups` row-major; entry (g, g) is between two different hosts of the
+    /// group. Infinite where there is no route.
+    pub latency: Vec<f64>,
+    /// Bytes/s, `groups x groups` row-major; infinite where transfers take no time.
+    pub bandwidth: Vec<f64>,
+}
+
+impl PlanningNetwork {
+    /// Seconds to move `bytes` from `src` to `dst` if nothing else moves.
+    #[inline]
+    pub fn transfer_time(&self, bytes: f64, src: HostId, dst: HostId) -> f64 {
+        if src == dst {
+            return 0.0;
+        }
+        let at =
+            self.group_of[src.index()] as usize * self.groups + self.group_of[dst.index()] as usize;
+        self.latency[at] + bytes / self.bandwidth[at]
+    }
+}
+
+impl Platform {
+    /// The contention-free network: bandwidth of the narrowest link, sum of latencies. All hosts
+    /// of a flat cluster with equal links form one group; every other host is its own group
+    /// unless there are too many, when the hosts of a zone are one group with the mean latency
+    /// and the least bandwidth of a sample of their pairs.
+    pub fn planning_network(&self) -> PlanningNetwork {
+        if let Network::Matrix(super::Matrix::Uniform { bandwidth, latency }) = self.network() {
+            return PlanningNetwork {
+                group_of: vec![0; self.hosts().len()],
+                groups: 1,
+                latency: vec![*latency],
+                bandwidth: vec![*bandwidth],
+            };
+        }
+        let mut group_of = self.group_by(|host| self.network_key(host, true));
+        let mut exact = true;
+        if group_of.iter().max().is_some_and(|&last| last as usize >= GROUP_LIMIT) {
+            group_of = self.group_by(|host| self.network_key(host, false));
+            exact = false;
+        }
+        self.between_groups(group_of, exact)
+    }
+
+    /// Hosts with equal keys see the same network.
+    fn network_key(&self, id: HostId, fine: bool) -> (u32, [u64; 6]) {
+        let host = self.host(id);
+        let zone = host.zone.0;
+        match &self.zone(host.zone).routing {
+            Routing::Star(star) => {
+                let leaf = star.leaves.get(host.rank as usize).copied().unwrap_or_default();
+                let mut key = [0; 6];
+                for (pair, link) in key.chunks_mut(2).zip([leaf.up, leaf.down, leaf.limiter]) {
+                    if let Some(link) = link {
+                        pair[0] = self.link(link).bandwidth.to_bits();
+                        pair[1] = self.link(link).latency.to_bits();
+                    }
+                }
+                (zone, key)
+            }
+            _ if fine => (zone, [1 + u64::from(id.0), 0, 0, 0, 0, 0]),
+            _ => (zone, [0; 6]),
+        }
+    }
+
+    fn group_by<K: std::hash::Hash + Eq>(&self, key: impl Fn(HostId) -> K) -> Vec<u32> {
+        let mut groups = HashMap::new();
+        (0..self.hosts().len())
+            .map(|host| {
+                let next = groups.len() as u32;
+                *groups.entry(key(HostId::new(host))).or_insert(next)
+            })
+            .collect()
+    }
+
+    fn between_groups(&self, group_of: Vec<u32>, exact: bool) -> PlanningNetwork {
+        let groups = group_of.iter().max().map_or(0, |&last| last as usize + 1);
+        let mut members: Vec<Vec<HostId>> = vec![Vec::new(); groups];
+        for (host, &group) in group_of.iter().enumerate() {
+            members[group as usize].push(HostId::new(host));
+        }
+        let mut cache = RouteCache::new();
+        let mut latency = vec![0.0; groups * groups];
+        let mut bandwidth = vec![f64::INFINITY; groups * groups];
+        for g in 0..groups {
+            for h in 0..groups {
+                let samples = if exact { 1 } else { SAMPLES };
+                let (mut sum, mut count, mut narrowest) = (0.0, 0, f64::INFINITY);
+                for (src, dst) in sample_pairs(&members[g], &members[h], samples) {
+                    let (bytes_per_second, seconds) = self.pair_estimate(&mut cache, src, dst);
+                    sum += seconds;
+                    count += 1;
+                    narrowest = bytes_per_second.min(narrowest);
+                }
+                if count > 0 {
+                    latency[g * groups + h] = sum / f64::from(count);
+                    bandwidth[g * groups + h] = narrowest;
+                }
+            }
+        }
+        PlanningNetwork { group_of, groups, latency, bandwidth }
+    }
+
+    /// Bandwidth and latency of a pair; infinite latency where there is no route.
+    fn pair_estimate(&self, cache: &mut RouteCache, src: HostId, dst: HostId) -> (f64, f64) {
+        if let Network::Matrix(matrix) = self.network() {
+            return (matrix.bandwidth(src, dst), matrix.latency(src, dst));
+        }
+        match cache.route_once(self, src, dst) {
+            Ok(route) => (route.bandwidth(self.links()), route.latency),
+            Err(_) => (f64::INFINITY, f64::INFINITY),
+        }
+    }
+}
+
+/// Up to `samples` pairs of different hosts, spread over both lists by a fixed rule.
+fn sample_pairs<'a>(
+    from: &'a [HostId],
+    to: &'a [HostId],
+    samples: usize,
+) -> impl Iterator<Item = (HostId, HostId)> + 'a {
+    (0..samples).filter_map(move |k| {
+        let src = from[k * from.len() / samples];
+        // Shifted by one so that within a group the first pair is of different hosts.
+        let dst = to[(k * 7 * to.len() / samples + k + 1) % to.len()];
+        let dst = if src == dst { *to.iter().find(|&&host| host != src)? } else { dst };
+        Some((src, dst))
+    })
+}

@@ -1,0 +1,229 @@
+//! How a resource changes over time: a piece-wise constant function given as dated values,
+//! played once or for ever.
+
+use thiserror::Error;
+
+/// From `date` on (seconds), the value is `value`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProfileEvent {
+    /// Seconds since the start, or since the start of the period.
+    pub date: f64,
+    /// Ratio of the peak speed, bytes/s, seconds, or on (> 0) / off, as the place of use says.
+    pub value: f64,
+}
+
+/// A piece-wise constant change over time. Before the first date the nominal value holds; with
+/// a period the events repeat at `date + k * period`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    events: Box<[ProfileEvent]>,
+    period: Option<f64>,
+}
+
+/// Why a list of events is no profile.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum ProfileError {
+    /// A profile needs an event.
+    #[error("a profile needs at least one event")]
+    Empty,
+    /// A date is negative or not finite.
+    #[error("event {index}: the date {date} is not a finite number >= 0")]
+    BadDate {
+        /// Position in the list, from 0.
+        index: usize,
+        /// The date as given.
+        date: f64,
+    },
+    /// A value is negative or not finite.
+    #[error("event {index}: the value {value} is not a finite number >= 0")]
+    BadValue {
+        /// Position in the list, from 0.
+        index: usize,
+        /// The value as given.
+        value: f64,
+    },
+    /// Dates must not decrease.
+    #[error("event {index}: the date {date} lies before the date {previous} of the event above it")]
+    Backwards {
+        /// Position in the list, from 0.
+        index: usize,
+        /// The date as given.
+        date: f64,
+        /// The date of the event before it.
+        previous: f64,
+    },
+    /// The period does not cover the events, or is not a positive number.
+    #[error("the period {period} must be positive, finite and reach the last date {last}")]
+    BadPeriod {
+        /// The period as given.
+        period: f64,
+        /// Date of the last event.
+        last: f64,
+    },
+}
+
+impl Profile {
+    /// Events played once.
+    pub fn once(events: Vec<ProfileEvent>) -> Result<Self, ProfileError> {
+        Self::checked(events, None)
+    }
+
+    /// Events repeated every `period` seconds (`PERIODICITY` in SimGrid's files).
+    pub fn periodic(events: Vec<ProfileEvent>, period: f64) -> Result<Self, ProfileError> {
+        Self::checked(events, Some(period))
+    }
+
+    /// Events that start again `delay` seconds after the last one (`LOOPAFTER`).
+    pub fn looping(events: Vec<ProfileEvent>, delay: f64) -> Result<Self, ProfileError> {
+        let last = events.last().map_or(0.0, |e| e.date);
+        if delay.is_nan() || delay <= 0.0 {
+            return Err(ProfileError::BadPeriod { period: delay, last });
+        }
+        Self::checked(events, Some(last + delay))
+    }
+
+    /// One value for ever, from the start.
+    pub fn constant(value: f64) -> Result<Self, ProfileError> {
+        Self::once(vec![ProfileEvent { date: 0.0, value }])
+    }
+
+    fn checked(events: Vec<ProfileEvent>, period: Option<f64>) -> Result<Self, ProfileError> {
+        let mut previous = 0.0;
+        for (index, &ProfileEvent { date, value }) in events.iter().enumerate() {
+            if !(date.is_finite() && date >= 0.0) {
+                return Err(ProfileError::BadDate { index, date });
+            }
+            if !(value.is_finite() && value >= 0.0) {
+                return Err(ProfileError::BadValue { index, value });
+            }
+            if date < previous {
+                return Err(ProfileError::Backwards { index, date, previous });
+            }
+            previous = date;
+        }
+        if events.is_empty() {
+            return Err(ProfileError::Empty);
+        }
+        if let Some(period) = period
+            && !(period.is_finite() && period > 0.0 && period >= previous)
+        {
+            return Err(ProfileError::BadPeriod { period, last: previous });
+        }
+        Ok(Profile { events: events.into(), period })
+    }
+
+    /// The events of one pass, by date.
+    pub fn events(&self) -> &[ProfileEvent] {
+        &self.events
+    }
+
+    /// Seconds after which the events start again; `None` when they are played once.
+    pub fn period(&self) -> Option<f64> {
+        self.period
+    }
+
+    /// All events in order of date; without end when there is a period.
+    pub fn iter(&self) -> ProfileIter<'_> {
+        ProfileIter { profile: self, cursor: ProfileCursor::default() }
+    }
+
+    /// The event under `cursor`, which moves on; `None` after the last of a profile without
+    /// period. The cursor borrows nothing, so that a simulator can keep it beside the profile.
+    pub fn next_event(&self, cursor: &mut ProfileCursor) -> Option<ProfileEvent> {
+        if cursor.index == self.events.len() {
+            self.period?;
+            cursor.index = 0;
+            cursor.round += 1;
+        }
+        let event = self.events[cursor.index];
+        cursor.index += 1;
+        // The date is computed from the round, not summed up: no drift over a million periods.
+        let shift = self.period.map_or(0.0, |period| cursor.round as f64 * period);
+        Some(ProfileEvent { date: event.date + shift, value: event.value })
+    }
+
+    /// The value in force at `date`; `None` before the first event.
+    pub fn value_at(&self, date: f64) -> Option<f64> {
+        if date < self.events[0].date {
+            return None;
+        }
+        let local = match self.period {
+            Some(period) => date - (date / period).floor() * period,
+            None => date,
+        };
+        match self.events.partition_point(|e| e.date <= local) {
+            0 => self.events.last().map(|e| e.value),
+            n => Some(self.events[n - 1].value),
+        }
+    }
+}
+
+/// A place in a profile; starts at its first event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProfileCursor {
+    index: usize,
+    round: u64,
+}
+
+/// Iterator over the events of a profile, see [`Profile::iter`].
+#[derive(Clone, Debug)]
+pub struct ProfileIter<'a> {
+    profile: &'a Profile,
+    cursor: ProfileCursor,
+}
+
+impl Iterator for ProfileIter<'_> {
+    type Item = ProfileEvent;
+
+    fn next(&mut self) -> Option<ProfileEvent> {
+        self.profile.next_event(&mut self.cursor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn events(list: &[(f64, f64)]) -> Vec<ProfileEvent> {
+        list.iter().map(|&(date, value)| ProfileEvent { date, value }).collect()
+    }
+
+    #[test]
+    fn periodic_dates_repeat_modulo_the_period() {
+        let profile = Profile::periodic(events(&[(1.0, 0.5), (3.0, 1.0)]), 4.0).unwrap();
+        let dates: Vec<f64> = profile.iter().take(5).map(|e| e.date).collect();
+        assert_eq!(dates, [1.0, 3.0, 5.0, 7.0, 9.0]);
+        assert_eq!(profile.value_at(0.5), None);
+        assert_eq!(profile.value_at(1.0), Some(0.5));
+        // 4.5 is 0.5 into the second round: the last value of the first still holds.
+        assert_eq!(profile.value_at(4.5), Some(1.0));
+        assert_eq!(profile.value_at(6.0), Some(0.5));
+    }
+
+    #[test]
+    fn loop_after_starts_again_after_the_last_event() {
+        // Last date 3, delay 2: period 5, so the first event comes back at 1 + 5.
+        let profile = Profile::looping(events(&[(1.0, 0.5), (3.0, 1.0)]), 2.0).unwrap();
+        assert_eq!(profile.period(), Some(5.0));
+        assert_eq!(profile.iter().nth(2).unwrap().date, 6.0);
+    }
+
+    #[test]
+    fn once_ends() {
+        let profile = Profile::once(events(&[(2.0, 0.0), (2.0, 1.0)])).unwrap();
+        assert_eq!(profile.iter().count(), 2);
+        assert_eq!(profile.value_at(2.0), Some(1.0));
+        assert_eq!(profile.value_at(1e9), Some(1.0));
+    }
+
+    #[test]
+    fn bad_profiles_are_named() {
+        assert_eq!(Profile::once(vec![]), Err(ProfileError::Empty));
+        let backwards = Profile::once(events(&[(2.0, 1.0), (1.0, 1.0)]));
+        assert!(matches!(backwards, Err(ProfileError::Backwards { index: 1, .. })));
+        assert!(Profile::once(events(&[(f64::NAN, 1.0)])).is_err());
+        assert!(Profile::once(events(&[(0.0, -1.0)])).is_err());
+        assert!(Profile::periodic(events(&[(5.0, 1.0)]), 4.0).is_err());
+        assert!(Profile::looping(events(&[(5.0, 1.0)]), 0.0).is_err());
+    }
+}

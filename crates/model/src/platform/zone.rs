@@ -1,0 +1,152 @@
+//! Zones: the tree of sites, clusters and autonomous systems, each with its own way of finding
+//! a route between its members.
+
+use super::host::Properties;
+use super::shortest::Graph;
+use super::star::Star;
+use crate::{HostId, LinkId, RouterId, ZoneId};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What a zone routes between: its hosts, its routers, and the zones inside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Member {
+    /// A host.
+    Host(HostId),
+    /// A router.
+    Router(RouterId),
+    /// A zone inside the zone.
+    Zone(ZoneId),
+}
+
+/// A point of the network that forwards and computes nothing.
+#[derive(Clone, Debug)]
+pub struct NetworkRouter {
+    /// Unique among hosts, routers and zones.
+    pub name: Arc<str>,
+    /// The zone it stands in.
+    pub zone: ZoneId,
+    /// Vivaldi coordinates, milliseconds.
+    pub coordinates: Option<[f64; 3]>,
+}
+
+/// How a zone finds routes between its members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RoutingKind {
+    /// No communication.
+    None,
+    /// Every route is declared.
+    Full,
+    /// Fewest links over the declared ones, all pairs at once.
+    Floyd,
+    /// Fewest links over the declared ones, one source at a time.
+    Dijkstra,
+    /// A private link per host and an optional backbone between them.
+    Star,
+    /// Latency from coordinates, bandwidth from the private links of both ends.
+    Vivaldi,
+}
+
+/// A route as declared between two members of a zone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeclaredRoute {
+    /// Where it starts.
+    pub src: Member,
+    /// Where it ends.
+    pub dst: Member,
+    /// The node of `src` it leaves from, when `src` is a zone.
+    pub gw_src: Option<Member>,
+    /// The node of `dst` it arrives at, when `dst` is a zone.
+    pub gw_dst: Option<Member>,
+    /// The links crossed, in order.
+    pub links: Box<[LinkId]>,
+    /// Whether the way back is the same, reversed.
+    pub symmetrical: bool,
+}
+
+/// A declared route used in one of its directions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RouteRef {
+    pub(super) index: u32,
+    pub(super) reversed: bool,
+}
+
+/// The declared routes of a zone, found by their ends.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RouteTable {
+    pub(super) declared: Vec<DeclaredRoute>,
+    pub(super) by_ends: HashMap<(Member, Member), RouteRef>,
+}
+
+impl RouteTable {
+    /// Adds a route; `false` if one was declared from `src` to `dst` already. A declared
+    /// direction wins over the reverse of a symmetrical route.
+    pub(super) fn add(&mut self, route: DeclaredRoute) -> bool {
+        let index = self.declared.len() as u32;
+        let (src, dst, symmetrical) = (route.src, route.dst, route.symmetrical);
+        if let Some(old) = self.by_ends.get(&(src, dst))
+            && !old.reversed
+        {
+            return false;
+        }
+        self.by_ends.insert((src, dst), RouteRef { index, reversed: false });
+        if symmetrical && src != dst {
+            self.by_ends.entry((dst, src)).or_insert(RouteRef { index, reversed: true });
+        }
+        self.declared.push(route);
+        true
+    }
+}
+
+/// The routing of a zone with its tables.
+#[derive(Clone, Debug)]
+pub(super) enum Routing {
+    None,
+    Full(RouteTable),
+    Floyd(RouteTable, Graph),
+    Dijkstra(RouteTable, Graph),
+    Star(Star),
+}
+
+/// A site, a cluster, an autonomous system: a part of the platform with one routing.
+#[derive(Clone, Debug)]
+pub struct Zone {
+    /// Unique among hosts, routers and zones.
+    pub name: Arc<str>,
+    /// The zone around it; none for the root.
+    pub parent: Option<ZoneId>,
+    /// Number of zones around it.
+    pub depth: u32,
+    /// What else its description says.
+    pub properties: Option<Arc<Properties>>,
+    pub(super) routing: Routing,
+    pub(super) bypass: RouteTable,
+}
+
+impl Zone {
+    /// How it finds routes.
+    pub fn routing(&self) -> RoutingKind {
+        match &self.routing {
+            Routing::None => RoutingKind::None,
+            Routing::Full(_) => RoutingKind::Full,
+            Routing::Floyd(..) => RoutingKind::Floyd,
+            Routing::Dijkstra(..) => RoutingKind::Dijkstra,
+            Routing::Star(_) => RoutingKind::Star,
+        }
+    }
+
+    /// The routes declared between its members, in order of declaration.
+    pub fn declared_routes(&self) -> &[DeclaredRoute] {
+        match &self.routing {
+            Routing::Full(table) | Routing::Floyd(table, _) | Routing::Dijkstra(table, _) => {
+                &table.declared
+            }
+            _ => &[],
+        }
+    }
+
+    /// Routes declared in this zone that go before any other, whatever the depth of their ends.
+    pub fn bypass_routes(&self) -> &[DeclaredRoute] {
+        &self.bypass.declared
+    }
+}
