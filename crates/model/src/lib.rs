@@ -7,6 +7,7 @@ pub mod names;
 pub mod platform;
 pub mod rng;
 pub mod speedup;
+pub mod units;
 pub mod workflow;
 
 pub use ids::*;
