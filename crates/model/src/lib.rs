@@ -5,11 +5,18 @@ pub mod approx;
 pub mod ids;
 pub mod names;
 pub mod platform;
+pub mod problem;
 pub mod rng;
+pub mod schedule;
 pub mod speedup;
+pub mod trace;
 pub mod units;
 pub mod workflow;
 
 pub use ids::*;
+pub use platform::Platform;
+pub use problem::{Problem, ProblemError};
+pub use schedule::{Placement, Schedule};
 pub use speedup::SpeedUp;
+pub use trace::Trace;
 pub use workflow::{Task, Workflow, WorkflowBuilder, WorkflowError};

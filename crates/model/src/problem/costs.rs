@@ -1,0 +1,179 @@
+//! Execution times per cost class: work over speed, or a table for unrelated machines.
+
+use super::ProblemError;
+use crate::ids::TaskId;
+use crate::platform::{Host, Platform};
+use crate::workflow::{CostTable, Workflow};
+use std::collections::HashMap;
+
+/// Machines that no task tells apart.
+#[derive(Clone, Debug)]
+struct Class {
+    /// Flop/s of one core.
+    speed: f64,
+    /// Cores of one machine: wider tasks do not fit.
+    cores: u32,
+    /// Memory of one machine.
+    memory: f64,
+    /// Column of the workflow's table.
+    column: usize,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Costs {
+    classes: Vec<Class>,
+    sizes: Vec<u32>,
+    tabled: bool,
+    /// Some task is wider than one or needs memory, and some machine is limited.
+    limited: bool,
+}
+
+impl Costs {
+    /// The classes and the class of every host.
+    pub(super) fn new(
+        workflow: &Workflow,
+        platform: &Platform,
+    ) -> Result<(Costs, Vec<u32>), ProblemError> {
+        let columns = match workflow.cost_table() {
+            Some(table) => Some(columns_of_hosts(table, platform)?),
+            None => None,
+        };
+        let mut known: HashMap<(u64, u32, u64, usize), u32> = HashMap::new();
+        let (mut classes, mut sizes, mut class_of) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, host) in platform.hosts().iter().enumerate() {
+            let column = columns.as_ref().map_or(0, |c| c[index]);
+            let memory = host.memory.unwrap_or(f64::INFINITY);
+            let key = (host.speed.to_bits(), host.cores, memory.to_bits(), column);
+            let class = *known.entry(key).or_insert_with(|| {
+                classes.push(Class { speed: host.speed, cores: host.cores, memory, column });
+                sizes.push(0);
+                classes.len() as u32 - 1
+            });
+            sizes[class as usize] += host.cores;
+            class_of.push(class);
+        }
+        let least_cores = classes.iter().map(|c| c.cores).min().unwrap_or(1);
+        let least_memory = classes.iter().map(|c| c.memory).fold(f64::INFINITY, f64::min);
+        let limited = workflow
+            .tasks()
+            .any(|t| workflow.width(t).0 > least_cores || workflow.memory(t) > least_memory);
+        let costs = Costs { classes, sizes, tabled: columns.is_some(), limited };
+        if limited {
+            costs.check_fit(workflow, platform.hosts())?;
+        }
+        Ok((costs, class_of))
+    }
+
+    fn check_fit(&self, workflow: &Workflow, hosts: &[Host]) -> Result<(), ProblemError> {
+        for task in workflow.tasks() {
+            if (0..self.classes()).any(|c| self.fits(workflow, task, c)) {
+                continue;
+            }
+            let (width, memory) = (workflow.width(task).0, workflow.memory(task));
+            let cores = hosts.iter().map(|h| h.cores).max().unwrap_or(0);
+            let why = if width > cores {
+                format!("it needs {width} cores, the largest host has {cores}")
+            } else {
+                let needs = crate::units::fmt_bytes(memory);
+                format!("no host has both {width} cores and {needs} of memory")
+            };
+            let task = workflow.task_name(task).to_string();
+            return Err(ProblemError::FitsNowhere { task, why });
+        }
+        Ok(())
+    }
+
+    pub(super) fn classes(&self) -> usize {
+        self.classes.len()
+    }
+
+    pub(super) fn sizes(&self) -> &[u32] {
+        &self.sizes
+    }
+
+    fn fits(&self, workflow: &Workflow, task: TaskId, class: usize) -> bool {
+        let class = &self.classes[class];
+        workflow.width(task).0 <= class.cores && workflow.memory(task) <= class.memory
+    }
+
+    #[inline]
+    pub(super) fn exec(&self, workflow: &Workflow, task: TaskId, class: usize) -> f64 {
+        if self.limited && !self.fits(workflow, task, class) {
+            return f64::INFINITY;
+        }
+        let alone = match workflow.cost_table() {
+            Some(table) if self.tabled => table.row(task)[self.classes[class].column],
+            _ => workflow.work(task) / self.classes[class].speed,
+        };
+        let (least, _) = workflow.width(task);
+        if least == 1 { alone } else { alone * workflow.speedup(task).factor(least) }
+    }
+
+    #[inline]
+    pub(super) fn row<'b>(
+        &'b self,
+        workflow: &Workflow,
+        task: TaskId,
+        buffer: &'b mut Vec<f64>,
+    ) -> &'b [f64] {
+        buffer.clear();
+        buffer.extend((0..self.classes()).map(|c| self.exec(workflow, task, c)));
+        buffer
+    }
+
+    pub(super) fn mean(&self, workflow: &Workflow, task: TaskId) -> f64 {
+        let (mut sum, mut count) = (0.0, 0u32);
+        for (class, &size) in self.sizes.iter().enumerate() {
+            let seconds = self.exec(workflow, task, class);
+            if seconds.is_finite() {
+                sum += seconds * f64::from(size);
+                count += size;
+            }
+        }
+        sum / f64::from(count.max(1))
+    }
+
+    pub(super) fn median(&self, workflow: &Workflow, task: TaskId) -> f64 {
+        let mut times: Vec<(f64, u32)> = (0..self.classes())
+            .map(|c| (self.exec(workflow, task, c), self.sizes[c]))
+            .filter(|(t, _)| t.is_finite())
+            .collect();
+        times.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let count: u32 = times.iter().map(|t| t.1).sum();
+        let at = |position: u32| {
+            let mut before = 0;
+            for &(seconds, size) in &times {
+                before += size;
+                if position < before {
+                    return seconds;
+                }
+            }
+            0.0
+        };
+        if count == 0 {
+            return 0.0;
+        }
+        (at((count - 1) / 2) + at(count / 2)) / 2.0
+    }
+}
+
+/// Which column of the table each host uses: its own name, its class, or its cluster.
+fn columns_of_hosts(table: &CostTable, platform: &Platform) -> Result<Vec<usize>, ProblemError> {
+    let position: HashMap<&str, usize> =
+        table.columns.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
+    let column_of = |host: &Host| {
+        let zone = &platform.zone(host.zone).name;
+        let class = &platform.class(host.class).name;
+        [&host.name, class, zone].into_iter().find_map(|name| position.get(&**name).copied())
+    };
+    let columns: Vec<Option<usize>> = platform.hosts().iter().map(column_of).collect();
+    if columns.iter().all(Option::is_none) {
+        let hosts = platform.hosts().iter().map(|h| h.name.to_string()).collect();
+        return Err(ProblemError::ColumnsDiffer { columns: table.columns.clone(), hosts });
+    }
+    let missing = |index: usize| {
+        let host = platform.hosts()[index].name.to_string();
+        ProblemError::HostWithoutColumn { host }
+    };
+    columns.into_iter().enumerate().map(|(i, c)| c.ok_or_else(|| missing(i))).collect()
+}

@@ -1,0 +1,67 @@
+//! Mean latency and bandwidth between different hosts.
+
+use crate::platform::{PlanningNetwork, Platform};
+
+/// Means over ordered pairs of processors on different hosts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MeanNetwork {
+    /// Mean latency, seconds.
+    pub latency: f64,
+    /// Mean bandwidth, bytes/s; infinite when some pair's is.
+    pub bandwidth: f64,
+    /// Mean of the seconds per byte: with it, `latency + bytes * seconds_per_byte` is the mean
+    /// of the transfer times rather than the time at mean bandwidth.
+    pub seconds_per_byte: f64,
+}
+
+impl MeanNetwork {
+    pub(super) fn of(platform: &Platform, network: &PlanningNetwork) -> MeanNetwork {
+        // Processors per group, and how many of a group's pairs lie inside one host.
+        let mut procs = vec![0.0f64; network.groups];
+        let mut inside = vec![0.0f64; network.groups];
+        for (host, &group) in platform.hosts().iter().zip(&network.group_of) {
+            let cores = f64::from(host.cores);
+            procs[group as usize] += cores;
+            inside[group as usize] += cores * cores;
+        }
+        let (mut pairs, mut latency, mut bandwidth, mut per_byte) = (0.0, 0.0, 0.0, 0.0);
+        for g in 0..network.groups {
+            for h in 0..network.groups {
+                let count = procs[g] * procs[h] - if g == h { inside[g] } else { 0.0 };
+                if count <= 0.0 {
+                    continue;
+                }
+                let at = g * network.groups + h;
+                // A pair without a route says nothing about the usual transfer.
+                if network.latency[at].is_infinite() {
+                    continue;
+                }
+                pairs += count;
+                latency += count * network.latency[at];
+                bandwidth += count * network.bandwidth[at];
+                per_byte += count / network.bandwidth[at];
+            }
+        }
+        if pairs == 0.0 {
+            // One host: nothing ever crosses a network.
+            return MeanNetwork { latency: 0.0, bandwidth: f64::INFINITY, seconds_per_byte: 0.0 };
+        }
+        MeanNetwork {
+            latency: latency / pairs,
+            bandwidth: bandwidth / pairs,
+            seconds_per_byte: per_byte / pairs,
+        }
+    }
+
+    /// Seconds at mean latency and mean bandwidth.
+    #[inline]
+    pub fn seconds(&self, bytes: f64) -> f64 {
+        self.latency + bytes / self.bandwidth
+    }
+
+    /// Mean of the transfer times.
+    #[inline]
+    pub fn mean_seconds(&self, bytes: f64) -> f64 {
+        self.latency + bytes * self.seconds_per_byte
+    }
+}

@@ -1,0 +1,299 @@
+//! What a planner sees: a workflow, processors, and *estimates* of how long everything takes.
+//!
+//! A processor is one core of a host. Execution times are kept per cost class (machines that no
+//! task tells apart), transfer times per pair of host groups, so that a million tasks on a
+//! thousand machines need no dense table. What is already done, running or copied is part of the
+//! problem: planning the rest of a half-executed workflow is the same call as planning it whole.
+
+mod costs;
+mod means;
+mod state;
+
+pub use means::MeanNetwork;
+pub use state::{DataCopy, State};
+
+use crate::ids::{HostId, ProcId, TaskId};
+use crate::platform::{PlanningNetwork, Platform};
+use crate::workflow::Workflow;
+use costs::Costs;
+use std::ops::Range;
+use thiserror::Error;
+
+/// Why a workflow and a platform make no planning problem.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[allow(missing_docs)] // the messages say it
+pub enum ProblemError {
+    #[error("the platform has no hosts")]
+    NoHosts,
+    #[error("task '{task}' fits on no host: {why}")]
+    FitsNowhere { task: String, why: String },
+    #[error(
+        "the workflow gives run times for {}, none of which is a host, class or cluster of the platform \
+         (it has {})", list(.columns), list(.hosts)
+    )]
+    ColumnsDiffer { columns: Vec<String>, hosts: Vec<String> },
+    #[error("host '{host}' has no column in the workflow's table of run times")]
+    HostWithoutColumn { host: String },
+    #[error("the state of the execution does not fit the problem: {why}")]
+    BadState { why: String },
+}
+
+fn list(names: &[String]) -> String {
+    const SHOWN: usize = 5;
+    let mut text =
+        names.iter().take(SHOWN).map(|n| format!("'{n}'")).collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        text.push_str(&format!(" and {} more", names.len() - SHOWN));
+    }
+    text
+}
+
+/// A planning problem; see the module's head.
+#[derive(Clone, Debug)]
+pub struct Problem<'a> {
+    workflow: &'a Workflow,
+    platform: &'a Platform,
+    network: PlanningNetwork,
+    mean_network: MeanNetwork,
+    costs: Costs,
+    host_of: Vec<HostId>,
+    group_of: Vec<u32>,
+    class_of: Vec<u32>,
+    first_proc: Vec<u32>,
+    state: State,
+}
+
+impl<'a> Problem<'a> {
+    /// The whole workflow on all hosts of the platform, nothing executed yet.
+    pub fn new(workflow: &'a Workflow, platform: &'a Platform) -> Result<Self, ProblemError> {
+        let hosts = platform.hosts();
+        if hosts.is_empty() {
+            return Err(ProblemError::NoHosts);
+        }
+        let network = platform.planning_network();
+        let (costs, class_of_host) = Costs::new(workflow, platform)?;
+        let mut first_proc = Vec::with_capacity(hosts.len() + 1);
+        let (mut host_of, mut group_of, mut class_of) = (Vec::new(), Vec::new(), Vec::new());
+        for (index, host) in hosts.iter().enumerate() {
+            first_proc.push(host_of.len() as u32);
+            for _ in 0..host.cores {
+                host_of.push(HostId::new(index));
+                group_of.push(network.group_of[index]);
+                class_of.push(class_of_host[index]);
+            }
+        }
+        first_proc.push(host_of.len() as u32);
+        let mean_network = MeanNetwork::of(platform, &network);
+        let state = State::default();
+        Ok(Problem {
+            workflow,
+            platform,
+            network,
+            mean_network,
+            costs,
+            host_of,
+            group_of,
+            class_of,
+            first_proc,
+            state,
+        })
+    }
+
+    /// The same problem with part of it already executed.
+    pub fn with_state(mut self, state: State) -> Result<Self, ProblemError> {
+        state.check(&self)?;
+        self.state = state;
+        Ok(self)
+    }
+
+    /// The workflow.
+    pub fn workflow(&self) -> &'a Workflow {
+        self.workflow
+    }
+
+    /// The platform.
+    pub fn platform(&self) -> &'a Platform {
+        self.platform
+    }
+
+    /// What is already done, running or copied.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Number of tasks.
+    pub fn tasks(&self) -> usize {
+        self.workflow.len()
+    }
+
+    /// Number of processors.
+    pub fn procs(&self) -> usize {
+        self.host_of.len()
+    }
+
+    /// All processors.
+    pub fn proc_ids(&self) -> impl ExactSizeIterator<Item = ProcId> + use<> {
+        (0..self.procs() as u32).map(ProcId)
+    }
+
+    /// Host of a processor.
+    #[inline]
+    pub fn host_of(&self, proc: ProcId) -> HostId {
+        self.host_of[proc.index()]
+    }
+
+    /// The processors of a host.
+    #[inline]
+    pub fn procs_of(&self, host: HostId) -> Range<u32> {
+        self.first_proc[host.index()]..self.first_proc[host.index() + 1]
+    }
+
+    /// A name to show for a processor: its host, with the core where there are several.
+    pub fn proc_name(&self, proc: ProcId) -> String {
+        let host = self.host_of(proc);
+        let name = &self.platform.host(host).name;
+        let procs = self.procs_of(host);
+        if procs.len() == 1 { name.to_string() } else { format!("{name}/{}", proc.0 - procs.start) }
+    }
+
+    /// Number of cost classes.
+    pub fn classes(&self) -> usize {
+        self.costs.classes()
+    }
+
+    /// Cost class of a processor.
+    #[inline]
+    pub fn class_of(&self, proc: ProcId) -> usize {
+        self.class_of[proc.index()] as usize
+    }
+
+    /// Estimated seconds of a task on a processor of a cost class, at its least width; infinite
+    /// where it does not fit.
+    #[inline]
+    pub fn exec(&self, task: TaskId, class: usize) -> f64 {
+        self.costs.exec(self.workflow, task, class)
+    }
+
+    /// Estimated seconds of a task on a processor.
+    #[inline]
+    pub fn exec_on(&self, task: TaskId, proc: ProcId) -> f64 {
+        self.exec(task, self.class_of(proc))
+    }
+
+    /// Estimated seconds on `width` processors of a cost class.
+    pub fn exec_wide(&self, task: TaskId, class: usize, width: u32) -> f64 {
+        let speedup = self.workflow.speedup(task);
+        let (least, _) = self.workflow.width(task);
+        self.exec(task, class) * (speedup.factor(width) / speedup.factor(least))
+    }
+
+    /// The times of a task on every cost class, for loops over processors.
+    #[inline]
+    pub fn exec_row<'b>(&'b self, task: TaskId, buffer: &'b mut Vec<f64>) -> &'b [f64] {
+        self.costs.row(self.workflow, task, buffer)
+    }
+
+    /// Mean of the task's times over the processors it fits on (the papers' w-bar).
+    pub fn mean_exec(&self, task: TaskId) -> f64 {
+        self.costs.mean(self.workflow, task)
+    }
+
+    /// Least of the task's times over all processors.
+    pub fn best_exec(&self, task: TaskId) -> f64 {
+        self.finite_times(task).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Largest of the task's times over the processors it fits on.
+    pub fn worst_exec(&self, task: TaskId) -> f64 {
+        self.finite_times(task).fold(0.0, f64::max)
+    }
+
+    /// Median of the task's times over the processors it fits on (mean of the two middle ones).
+    pub fn median_exec(&self, task: TaskId) -> f64 {
+        self.costs.median(self.workflow, task)
+    }
+
+    fn finite_times(&self, task: TaskId) -> impl Iterator<Item = f64> + '_ {
+        (0..self.classes()).map(move |c| self.exec(task, c)).filter(|t| t.is_finite())
+    }
+
+    /// Number of processors in each cost class.
+    pub fn class_sizes(&self) -> &[u32] {
+        self.costs.sizes()
+    }
+
+    /// The contention-free network between groups of hosts.
+    pub fn network(&self) -> &PlanningNetwork {
+        &self.network
+    }
+
+    /// Network group of a processor's host.
+    #[inline]
+    pub fn group_of(&self, proc: ProcId) -> usize {
+        self.group_of[proc.index()] as usize
+    }
+
+    /// Seconds to move `bytes` between two hosts.
+    #[inline]
+    pub fn transfer(&self, bytes: f64, from: HostId, to: HostId) -> f64 {
+        self.network.transfer_time(bytes, from, to)
+    }
+
+    /// Seconds to move `bytes` from the processors of one task to those of another. Between
+    /// single hosts the plain transfer; nothing when both use the same hosts; otherwise every
+    /// host moves its share at once over its own link.
+    pub fn transfer_between(&self, bytes: f64, from: &[ProcId], to: &[ProcId]) -> f64 {
+        let (from, to) = (self.hosts_of(from), self.hosts_of(to));
+        match (from.as_slice(), to.as_slice()) {
+            (&[a], &[b]) => self.transfer(bytes, a, b),
+            (a, b) if a == b => 0.0,
+            (a, b) => {
+                let streams = a.len().min(b.len()) as f64;
+                let mut worst = 0.0f64;
+                for (&x, &y) in a.iter().zip(b.iter().rev()) {
+                    worst = worst.max(self.transfer(bytes / streams, x, y));
+                }
+                worst
+            }
+        }
+    }
+
+    /// The distinct hosts of some processors, sorted.
+    pub fn hosts_of(&self, procs: &[ProcId]) -> Vec<HostId> {
+        let mut hosts: Vec<HostId> = procs.iter().map(|&p| self.host_of(p)).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        hosts
+    }
+
+    /// Mean latency and bandwidth between different hosts, for ranks.
+    pub fn mean_network(&self) -> &MeanNetwork {
+        &self.mean_network
+    }
+
+    /// Mean seconds to move `bytes` (the papers' c-bar: mean latency + bytes over mean bandwidth).
+    #[inline]
+    pub fn mean_transfer(&self, bytes: f64) -> f64 {
+        self.mean_network.seconds(bytes)
+    }
+
+    /// Money per second of one processor.
+    pub fn price(&self, proc: ProcId) -> f64 {
+        self.platform.host(self.host_of(proc)).price
+    }
+
+    /// When a processor can take new work: not before now.
+    #[inline]
+    pub fn available_from(&self, proc: ProcId) -> f64 {
+        self.state.available.get(proc.index()).copied().unwrap_or(0.0).max(self.state.now)
+    }
+
+    /// Before which date a task must not start: its release, and not before now.
+    #[inline]
+    pub fn release(&self, task: TaskId) -> f64 {
+        self.state.release.get(task.index()).copied().unwrap_or(0.0).max(self.state.now)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,240 @@
+use super::*;
+use crate::platform::{HostSpec, Matrix, PlatformBuilder};
+use crate::schedule::{Lease, Limits, Placement, Schedule, Summary, Violation, validate};
+use crate::workflow::{CostTable, Task, WorkflowBuilder};
+use crate::{EdgeId, SpeedUp};
+
+/// a -> b (100 bytes), a -> c (50 bytes); works 10, 20, 40 flop.
+fn workflow() -> Workflow {
+    let mut b = WorkflowBuilder::new("w");
+    for (name, work) in [("a", 10.0), ("b", 20.0), ("c", 40.0)] {
+        b.add_task(Task::new(name, work)).unwrap();
+    }
+    b.add_edge(TaskId(0), TaskId(1), 100.0).unwrap();
+    b.add_edge(TaskId(0), TaskId(2), 50.0).unwrap();
+    b.build().unwrap()
+}
+
+/// Two hosts: `slow` with two cores of 1 flop/s, `fast` with one of 2 flop/s; 10 bytes/s, 1 s.
+fn platform() -> Platform {
+    let mut b = PlatformBuilder::new("p");
+    b.set_matrix(Matrix::uniform(Some(10.0), 1.0));
+    let root = b.root().unwrap();
+    let slow = HostSpec { cores: 2, memory: Some(100.0), price: 1.0, ..HostSpec::new("slow", 1.0) };
+    b.add_host(root, slow).unwrap();
+    b.add_host(root, HostSpec { price: 3.0, ..HostSpec::new("fast", 2.0) }).unwrap();
+    b.build().unwrap()
+}
+
+#[test]
+fn estimates_by_hand() {
+    let (w, p) = (workflow(), platform());
+    let problem = Problem::new(&w, &p).unwrap();
+    assert_eq!(problem.procs(), 3);
+    assert_eq!(problem.proc_name(ProcId(1)), "slow/1");
+    assert_eq!(problem.proc_name(ProcId(2)), "fast");
+    let a = TaskId(0);
+    assert_eq!((problem.exec_on(a, ProcId(0)), problem.exec_on(a, ProcId(2))), (10.0, 5.0));
+    // Mean over processors, not over hosts: (10 + 10 + 5) / 3.
+    assert_eq!(problem.mean_exec(a), 25.0 / 3.0);
+    assert_eq!((problem.best_exec(a), problem.worst_exec(a)), (5.0, 10.0));
+    assert_eq!(problem.median_exec(a), 10.0);
+    assert_eq!(problem.transfer(100.0, HostId(0), HostId(1)), 11.0);
+    assert_eq!(problem.transfer(100.0, HostId(0), HostId(0)), 0.0);
+    assert_eq!(problem.mean_transfer(100.0), 11.0);
+}
+
+#[test]
+fn unrelated_machines_use_the_table() {
+    let mut b = WorkflowBuilder::new("w");
+    b.add_task(Task::new("a", 1.0)).unwrap();
+    b.set_cost_table(CostTable {
+        columns: vec!["fast".into(), "slow".into()],
+        seconds: vec![7.0, 3.0],
+    });
+    let (w, p) = (b.build().unwrap(), platform());
+    let problem = Problem::new(&w, &p).unwrap();
+    assert_eq!(problem.exec_on(TaskId(0), ProcId(0)), 3.0);
+    assert_eq!(problem.exec_on(TaskId(0), ProcId(2)), 7.0);
+
+    let mut b = WorkflowBuilder::new("w");
+    b.add_task(Task::new("a", 1.0)).unwrap();
+    b.set_cost_table(CostTable { columns: vec!["x".into()], seconds: vec![1.0] });
+    let w = b.build().unwrap();
+    assert!(matches!(Problem::new(&w, &p), Err(ProblemError::ColumnsDiffer { .. })));
+}
+
+#[test]
+fn tasks_that_fit_nowhere_are_named() {
+    let mut b = WorkflowBuilder::new("w");
+    b.add_task(Task { min_width: 3, max_width: 3, ..Task::new("wide", 1.0) }).unwrap();
+    let (w, p) = (b.build().unwrap(), platform());
+    let error = Problem::new(&w, &p).unwrap_err().to_string();
+    assert!(error.contains("'wide'") && error.contains("3 cores"), "{error}");
+}
+
+#[test]
+fn wide_tasks_run_only_where_they_fit() {
+    let mut b = WorkflowBuilder::new("w");
+    let speedup = SpeedUp::Amdahl { serial: 0.5 };
+    b.add_task(Task { min_width: 1, max_width: 2, speedup, ..Task::new("moldable", 8.0) }).unwrap();
+    b.add_task(Task { min_width: 2, max_width: 2, ..Task::new("rigid", 8.0) }).unwrap();
+    let (w, p) = (b.build().unwrap(), platform());
+    let problem = Problem::new(&w, &p).unwrap();
+    assert_eq!(problem.exec_wide(TaskId(0), 0, 2), 8.0 * 0.75);
+    assert_eq!(problem.exec_on(TaskId(1), ProcId(0)), 8.0);
+    assert!(problem.exec_on(TaskId(1), ProcId(2)).is_infinite());
+}
+
+/// a on fast [0, 5), b on slow/0 from 5 + 11 = 16 to 36, c on fast [5, 25).
+fn right() -> Schedule {
+    let mut s = Schedule { placements: vec![None; 3], ..Schedule::default() };
+    s.place(TaskId(0), Placement::new(ProcId(2), 0.0, 5.0));
+    s.place(TaskId(1), Placement::new(ProcId(0), 16.0, 36.0));
+    s.place(TaskId(2), Placement::new(ProcId(2), 5.0, 25.0));
+    s
+}
+
+/// The only violation of a schedule that was broken by hand.
+fn broken(breakage: impl FnOnce(&mut Schedule)) -> Violation {
+    let (w, p) = (workflow(), platform());
+    let mut schedule = right();
+    breakage(&mut schedule);
+    let problem = Problem::new(&w, &p).unwrap();
+    let mut found = validate(&problem, &schedule, &Limits::default());
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+#[test]
+fn a_right_schedule_passes_and_is_summed_up() {
+    let (w, p) = (workflow(), platform());
+    let problem = Problem::new(&w, &p).unwrap();
+    assert_eq!(validate(&problem, &right(), &Limits::default()), []);
+    let summary = Summary::of(&problem, &right());
+    assert_eq!(summary.makespan, 36.0);
+    // Alone on `fast`: 70 flop / 2 = 35 s.
+    assert_eq!(summary.speedup, 35.0 / 36.0);
+    assert_eq!(summary.used_procs, 2);
+    // (20 + 25) busy seconds of 2 x 36.
+    assert_eq!(summary.utilisation, 45.0 / 72.0);
+    assert_eq!(summary.bytes_moved, 100.0);
+    // 20 s of slow at 1, 25 s of fast at 3.
+    assert_eq!(summary.cost, 20.0 + 75.0);
+}
+
+#[test]
+fn every_rule_is_checked() {
+    use Violation as V;
+    let at = |proc, start, finish| Some(Placement::new(ProcId(proc), start, finish));
+    assert!(matches!(broken(|s| s.placements[1] = None), V::Unscheduled { .. }));
+    assert!(matches!(broken(|s| s.placements.truncate(2)), V::Size { given: 2, wanted: 3 }));
+    assert!(matches!(broken(|s| s.placements[1] = at(0, f64::NAN, 1.0)), V::Date { .. }));
+    assert!(matches!(broken(|s| s.placements[0] = at(2, -5.0, 0.0)), V::Date { .. }));
+    let unknown = broken(|s| s.placements[1] = at(9, 16.0, 36.0));
+    assert!(matches!(unknown, V::UnknownProcessor { proc: 9, procs: 3, .. }));
+    let wide = Placement::wide(&[ProcId(0), ProcId(1)], 16.0, 36.0);
+    assert!(matches!(broken(|s| s.placements[1] = Some(wide)), V::Width { given: 2, .. }));
+    let twice = Placement::wide(&[ProcId(0), ProcId(0)], 16.0, 36.0);
+    assert!(matches!(broken(|s| s.placements[1] = Some(twice)), V::RepeatedProcessor { .. }));
+    let short = broken(|s| s.placements[1] = at(0, 16.0, 35.0));
+    assert!(matches!(short, V::Duration { given: 19.0, needed: 20.0, .. }), "{short}");
+    let early = broken(|s| s.placements[1] = at(0, 4.0, 24.0));
+    assert!(matches!(early, V::Precedence { start: 4.0, finish: 5.0, .. }), "{early}");
+    let no_data = broken(|s| s.placements[1] = at(0, 15.0, 35.0));
+    assert!(matches!(no_data, V::DataArrival { start: 15.0, arrival: 16.0, .. }), "{no_data}");
+    // b also on fast while c runs there: 20 flop take 10 s.
+    let overlap = broken(|s| s.placements[1] = at(2, 20.0, 30.0));
+    let V::Overlap { proc, first, second, .. } = &overlap else { panic!("{overlap}") };
+    assert_eq!((proc.as_str(), first.as_str(), second.as_str()), ("fast", "c", "b"));
+    let transfer = crate::schedule::PlannedTransfer {
+        edge: EdgeId(0),
+        from: HostId(1),
+        to: HostId(0),
+        link: None,
+        start: 4.0,
+        finish: 16.0,
+    };
+    assert!(matches!(broken(|s| s.transfers.push(transfer)), V::EarlyTransfer { .. }));
+}
+
+#[test]
+fn limits_are_checked() {
+    let (w, p) = (workflow(), platform());
+    let problem = Problem::new(&w, &p).unwrap();
+    let limits = Limits { budget: Some(94.0), deadline: Some(35.0) };
+    let found = validate(&problem, &right(), &limits);
+    assert_eq!(
+        found,
+        [
+            Violation::Deadline { makespan: 36.0, deadline: 35.0 },
+            Violation::Budget { cost: 95.0, budget: 94.0 }
+        ]
+    );
+    let limits = Limits { budget: Some(95.0), deadline: Some(36.0) };
+    assert_eq!(validate(&problem, &right(), &limits), []);
+}
+
+#[test]
+fn spans_memory_and_leases_are_checked() {
+    let mut b = WorkflowBuilder::new("w");
+    b.add_task(Task { max_width: 3, ..Task::new("wide", 8.0) }).unwrap();
+    b.add_task(Task { memory: 200.0, ..Task::new("big", 8.0) }).unwrap();
+    let (w, p) = (b.build().unwrap(), platform());
+    let problem = Problem::new(&w, &p).unwrap();
+    let mut s = Schedule { placements: vec![None; 2], ..Schedule::default() };
+    s.place(TaskId(0), Placement::wide(&[ProcId(1), ProcId(2)], 0.0, 8.0));
+    s.place(TaskId(1), Placement::new(ProcId(0), 0.0, 8.0));
+    let found = validate(&problem, &s, &Limits::default());
+    assert!(matches!(found[0], Violation::Span { .. }), "{found:?}");
+    assert!(matches!(found[1], Violation::DoesNotFit { .. }), "{found:?}");
+
+    let mut b = PlatformBuilder::new("cloud");
+    b.set_matrix(Matrix::uniform(None, 0.0));
+    let root = b.root().unwrap();
+    let host = b.add_host(root, HostSpec { leasable: true, ..HostSpec::new("vm", 1.0) }).unwrap();
+    let cloud = b.build().unwrap();
+    let mut b = WorkflowBuilder::new("w");
+    b.add_task(Task::new("a", 8.0)).unwrap();
+    let w = b.build().unwrap();
+    let problem = Problem::new(&w, &cloud).unwrap();
+    let mut s = Schedule { placements: vec![None; 1], ..Schedule::default() };
+    s.place(TaskId(0), Placement::new(ProcId(0), 0.0, 8.0));
+    s.leases.push(Lease { class: cloud.host(host).class, host, from: 0.0, to: 7.0 });
+    let found = validate(&problem, &s, &Limits::default());
+    assert!(matches!(found[..], [Violation::OutsideLease { .. }]), "{found:?}");
+    s.leases[0].to = 8.0;
+    assert_eq!(validate(&problem, &s, &Limits::default()), []);
+}
+
+#[test]
+fn a_half_executed_workflow_keeps_its_past() {
+    let (w, p) = (workflow(), platform());
+    let done = Placement::new(ProcId(2), 0.0, 6.0); // slower than estimated: that is how it went
+    let state = State {
+        now: 8.0,
+        fixed: vec![Some(done.clone()), None, None],
+        available: vec![8.0, f64::INFINITY, 8.0],
+        release: vec![],
+        copies: vec![DataCopy { edge: EdgeId(0), host: HostId(0), at: 9.0 }],
+    };
+    let problem = Problem::new(&w, &p).unwrap().with_state(state.clone()).unwrap();
+    let mut s = Schedule::start(&problem);
+    assert_eq!(s.placement(TaskId(0)), Some(&done));
+    // The copy on `slow` lets b start there at 9 instead of 6 + 11.
+    s.place(TaskId(1), Placement::new(ProcId(0), 9.0, 29.0));
+    s.place(TaskId(2), Placement::new(ProcId(2), 8.0, 28.0));
+    assert_eq!(validate(&problem, &s, &Limits::default()), []);
+    let mut early = s.clone();
+    early.place(TaskId(2), Placement::new(ProcId(2), 7.0, 27.0));
+    let found = validate(&problem, &early, &Limits::default());
+    assert!(matches!(found[..], [Violation::Release { .. }, Violation::Availability { .. }]));
+    let mut moved = s.clone();
+    moved.place(TaskId(0), Placement::new(ProcId(0), 0.0, 10.0));
+    let found = validate(&problem, &moved, &Limits::default());
+    assert!(matches!(found[..], [Violation::Moved { .. }]), "{found:?}");
+
+    let orphan = State { fixed: vec![None, Some(done), None], ..state };
+    let error = Problem::new(&w, &p).unwrap().with_state(orphan).unwrap_err().to_string();
+    assert!(error.contains("'b' has started although its parent 'a'"), "{error}");
+}

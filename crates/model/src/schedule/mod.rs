@@ -1,0 +1,161 @@
+//! Schedules: which processors run each task and when; and the check that a schedule is right.
+
+mod metrics;
+mod validate;
+
+pub use metrics::Summary;
+pub use validate::{Limits, Violation, validate};
+
+use crate::ids::{ClassId, EdgeId, HostId, LinkId, ProcId, TaskId};
+use crate::problem::Problem;
+
+/// Where and when a task runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placement {
+    procs: Procs,
+    /// Begin of the computation.
+    pub start: f64,
+    /// End of the computation.
+    pub finish: f64,
+}
+
+/// Most tasks take one processor: no allocation for those.
+#[derive(Clone, Debug, PartialEq)]
+enum Procs {
+    One(ProcId),
+    Many(Box<[ProcId]>),
+}
+
+impl Placement {
+    /// On one processor.
+    pub fn new(proc: ProcId, start: f64, finish: f64) -> Placement {
+        Placement { procs: Procs::One(proc), start, finish }
+    }
+
+    /// On several processors, kept in ascending order.
+    pub fn wide(procs: &[ProcId], start: f64, finish: f64) -> Placement {
+        let procs = match procs {
+            &[one] => Procs::One(one),
+            many => {
+                let mut sorted: Box<[ProcId]> = many.into();
+                sorted.sort_unstable();
+                Procs::Many(sorted)
+            }
+        };
+        Placement { procs, start, finish }
+    }
+
+    /// Its processors in ascending order.
+    #[inline]
+    pub fn procs(&self) -> &[ProcId] {
+        match &self.procs {
+            Procs::One(proc) => std::slice::from_ref(proc),
+            Procs::Many(procs) => procs,
+        }
+    }
+
+    /// Its first processor.
+    #[inline]
+    pub fn proc(&self) -> ProcId {
+        match &self.procs {
+            Procs::One(proc) => *proc,
+            Procs::Many(procs) => procs.first().copied().unwrap_or(ProcId(0)),
+        }
+    }
+
+    /// Seconds it takes.
+    pub fn seconds(&self) -> f64 {
+        self.finish - self.start
+    }
+}
+
+/// A transfer that the planner put on a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedTransfer {
+    /// Whose data.
+    pub edge: EdgeId,
+    /// From where.
+    pub from: HostId,
+    /// To where.
+    pub to: HostId,
+    /// Over which link, where the method plans single links.
+    pub link: Option<LinkId>,
+    /// Begin.
+    pub start: f64,
+    /// End.
+    pub finish: f64,
+}
+
+/// A machine that the planner rents.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lease {
+    /// What kind of machine.
+    pub class: ClassId,
+    /// Which one.
+    pub host: HostId,
+    /// From when.
+    pub from: f64,
+    /// Until when.
+    pub to: f64,
+}
+
+/// A placement for every task, and where the method plans them, transfers and leases.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Schedule {
+    /// Per task; `None` only in schedules that are still being made.
+    pub placements: Vec<Option<Placement>>,
+    /// Planned transfers.
+    pub transfers: Vec<PlannedTransfer>,
+    /// Planned leases.
+    pub leases: Vec<Lease>,
+}
+
+impl Schedule {
+    /// A schedule in which nothing is placed yet, except what the problem says is fixed.
+    pub fn start(problem: &Problem<'_>) -> Schedule {
+        let placements = match problem.state().fixed.as_slice() {
+            [] => vec![None; problem.tasks()],
+            fixed => fixed.to_vec(),
+        };
+        Schedule { placements, ..Schedule::default() }
+    }
+
+    /// The placement of a task.
+    #[inline]
+    pub fn placement(&self, task: TaskId) -> Option<&Placement> {
+        self.placements.get(task.index())?.as_ref()
+    }
+
+    /// Places a task.
+    pub fn place(&mut self, task: TaskId, placement: Placement) {
+        self.placements[task.index()] = Some(placement);
+    }
+
+    /// End of the last task.
+    pub fn makespan(&self) -> f64 {
+        self.placements.iter().flatten().map(|p| p.finish).fold(0.0, f64::max)
+    }
+
+    /// The tasks of every processor in the order they run there.
+    pub fn orders(&self, procs: usize) -> Vec<Vec<TaskId>> {
+        let mut orders: Vec<Vec<TaskId>> = vec![Vec::new(); procs];
+        for (index, placement) in self.placements.iter().enumerate() {
+            for proc in placement.iter().flat_map(|p| p.procs()) {
+                if let Some(order) = orders.get_mut(proc.index()) {
+                    order.push(TaskId::new(index));
+                }
+            }
+        }
+        let key = |t: &TaskId| {
+            let p = self.placement(*t);
+            p.map_or((0.0, 0.0), |p| (p.start, p.finish))
+        };
+        for order in &mut orders {
+            order.sort_by(|a, b| {
+                let (a_key, b_key) = (key(a), key(b));
+                a_key.0.total_cmp(&b_key.0).then(a_key.1.total_cmp(&b_key.1)).then(a.cmp(b))
+            });
+        }
+        orders
+    }
+}

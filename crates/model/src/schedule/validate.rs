@@ -1,0 +1,276 @@
+//! One function checks any schedule against its problem and says which rule broke where.
+
+use super::Schedule;
+use crate::approx;
+use crate::ids::TaskId;
+use crate::problem::Problem;
+use thiserror::Error;
+
+/// What the user allows.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// Most money.
+    pub budget: Option<f64>,
+    /// Latest end.
+    pub deadline: Option<f64>,
+}
+
+/// A broken rule, with the tasks and times that break it.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[allow(missing_docs)] // the messages say it
+pub enum Violation {
+    #[error("unscheduled: task '{task}' has no place in the schedule")]
+    Unscheduled { task: String },
+    #[error("size: the schedule has {given} tasks, the workflow {wanted}")]
+    Size { given: usize, wanted: usize },
+    #[error("date: task '{task}' runs from {start} to {finish}")]
+    Date { task: String, start: f64, finish: f64 },
+    #[error("processor: task '{task}' is on processor {proc}, there are only {procs}")]
+    UnknownProcessor { task: String, proc: u32, procs: usize },
+    #[error("width: task '{task}' has {given} processors, it takes {min} to {max}")]
+    Width { task: String, given: usize, min: u32, max: u32 },
+    #[error("width: task '{task}' has processor '{proc}' twice")]
+    RepeatedProcessor { task: String, proc: String },
+    #[error(
+        "span: task '{task}' is spread over '{first}' and '{second}', which are not of one kind"
+    )]
+    Span { task: String, first: String, second: String },
+    #[error("memory: task '{task}' does not fit on host '{host}'")]
+    DoesNotFit { task: String, host: String },
+    #[error(
+        "duration: task '{task}' takes {given} s from {start} to its end, but needs {needed} s there"
+    )]
+    Duration { task: String, start: f64, given: f64, needed: f64 },
+    #[error("precedence: task '{child}' starts at {start}, before '{parent}' ends at {finish}")]
+    Precedence { child: String, parent: String, start: f64, finish: f64 },
+    #[error(
+        "data: task '{child}' starts at {start}, but the data of '{parent}' arrives at {arrival}"
+    )]
+    DataArrival { child: String, parent: String, start: f64, arrival: f64 },
+    #[error(
+        "overlap: '{first}' (until {finish}) and '{second}' (from {start}) share processor '{proc}'"
+    )]
+    Overlap { proc: String, first: String, second: String, finish: f64, start: f64 },
+    #[error("release: task '{task}' starts at {start}, it may not before {release}")]
+    Release { task: String, start: f64, release: f64 },
+    #[error("availability: task '{task}' starts at {start} on '{proc}', which is free from {from}")]
+    Availability { task: String, proc: String, start: f64, from: f64 },
+    #[error("fixed: task '{task}' has already started and was moved")]
+    Moved { task: String },
+    #[error(
+        "transfer: the data of '{parent}' for '{child}' moves at {start}, before '{parent}' ends at {finish}"
+    )]
+    EarlyTransfer { parent: String, child: String, start: f64, finish: f64 },
+    #[error("lease: task '{task}' runs from {start} to {finish} on '{host}', outside its leases")]
+    OutsideLease { task: String, host: String, start: f64, finish: f64 },
+    #[error("budget: the schedule costs {cost}, more than {budget}")]
+    Budget { cost: f64, budget: f64 },
+    #[error("deadline: the schedule ends at {makespan}, after {deadline}")]
+    Deadline { makespan: f64, deadline: f64 },
+}
+
+/// All rules that a schedule breaks; empty means it is right.
+pub fn validate(problem: &Problem<'_>, schedule: &Schedule, limits: &Limits) -> Vec<Violation> {
+    let mut check = Check { problem, schedule, found: Vec::new() };
+    let wanted = problem.tasks();
+    if schedule.placements.len() != wanted {
+        let given = schedule.placements.len();
+        return vec![Violation::Size { given, wanted }];
+    }
+    for task in problem.workflow().tasks() {
+        check.placement(task);
+    }
+    // The rules below compare placements with each other: they need sane ones.
+    if check.found.is_empty() {
+        for task in problem.workflow().tasks() {
+            check.parents(task);
+        }
+        check.overlaps();
+        check.transfers();
+        check.leases();
+        check.limits(limits);
+    }
+    check.found
+}
+
+struct Check<'a, 'p> {
+    problem: &'a Problem<'p>,
+    schedule: &'a Schedule,
+    found: Vec<Violation>,
+}
+
+impl Check<'_, '_> {
+    fn name(&self, task: TaskId) -> String {
+        self.problem.workflow().task_name(task).to_string()
+    }
+
+    /// A task on its own: place, width, fit, dates, duration.
+    fn placement(&mut self, task: TaskId) {
+        let problem = self.problem;
+        let name = self.name(task);
+        let Some(placement) = self.schedule.placement(task) else {
+            return self.found.push(Violation::Unscheduled { task: name });
+        };
+        let (start, finish) = (placement.start, placement.finish);
+        if !start.is_finite() || !finish.is_finite() || start < 0.0 || finish < start {
+            return self.found.push(Violation::Date { task: name, start, finish });
+        }
+        if let Some(fixed) = problem.state().fixed(task) {
+            if fixed != placement {
+                self.found.push(Violation::Moved { task: name });
+            }
+            return;
+        }
+        let procs = placement.procs();
+        if let Some(bad) = procs.iter().find(|p| p.index() >= problem.procs()) {
+            let (proc, procs) = (bad.0, problem.procs());
+            return self.found.push(Violation::UnknownProcessor { task: name, proc, procs });
+        }
+        if let Some(pair) = procs.windows(2).find(|pair| pair[0] == pair[1]) {
+            let proc = problem.proc_name(pair[0]);
+            return self.found.push(Violation::RepeatedProcessor { task: name, proc });
+        }
+        let (min, max) = problem.workflow().width(task);
+        if procs.len() < min as usize || procs.len() > max as usize {
+            let given = procs.len();
+            return self.found.push(Violation::Width { task: name, given, min, max });
+        }
+        let host = |proc| problem.platform().host(problem.host_of(proc));
+        let first = placement.proc();
+        let kind = |proc| (problem.class_of(proc), host(proc).zone);
+        if let Some(&other) = procs.iter().find(|&&p| kind(p) != kind(first)) {
+            let (first, second) = (problem.proc_name(first), problem.proc_name(other));
+            return self.found.push(Violation::Span { task: name, first, second });
+        }
+        let needed = problem.exec_wide(task, problem.class_of(first), procs.len() as u32);
+        if needed.is_infinite() {
+            let host = host(first).name.to_string();
+            return self.found.push(Violation::DoesNotFit { task: name, host });
+        }
+        // Rounding of a date grows with the date, not with the duration.
+        let given = finish - start;
+        if (given - needed).abs() > approx::tolerance(finish, needed) {
+            self.found.push(Violation::Duration { task: name.clone(), start, given, needed });
+        }
+        let release = problem.release(task);
+        if approx::lt(start, release) {
+            self.found.push(Violation::Release { task: name.clone(), start, release });
+        }
+        for &proc in procs {
+            let from = problem.available_from(proc);
+            if approx::lt(start, from) {
+                let proc = problem.proc_name(proc);
+                self.found.push(Violation::Availability { task: name.clone(), proc, start, from });
+            }
+        }
+    }
+
+    /// A task against its parents: order and arrival of data.
+    fn parents(&mut self, task: TaskId) {
+        let problem = self.problem;
+        let (Some(placement), None) = (self.schedule.placement(task), problem.state().fixed(task))
+        else {
+            return;
+        };
+        let start = placement.start;
+        for (parent, edge) in problem.workflow().predecessors(task) {
+            let Some(source) = self.schedule.placement(parent) else { continue };
+            let finish = source.finish;
+            if approx::lt(start, finish) {
+                let (child, parent) = (self.name(task), self.name(parent));
+                self.found.push(Violation::Precedence { child, parent, start, finish });
+                continue;
+            }
+            let bytes = problem.workflow().edge_bytes(edge);
+            let from_parent =
+                finish + problem.transfer_between(bytes, source.procs(), placement.procs());
+            let target = problem.host_of(placement.proc());
+            let arrival = problem
+                .state()
+                .copies_of(edge)
+                .iter()
+                .map(|copy| {
+                    copy.at.max(problem.state().now) + problem.transfer(bytes, copy.host, target)
+                })
+                .fold(from_parent, f64::min);
+            if approx::lt(start, arrival) {
+                let (child, parent) = (self.name(task), self.name(parent));
+                self.found.push(Violation::DataArrival { child, parent, start, arrival });
+            }
+        }
+    }
+
+    /// One task at a time on every processor.
+    fn overlaps(&mut self) {
+        for (proc, order) in self.schedule.orders(self.problem.procs()).iter().enumerate() {
+            let mut last: Option<(TaskId, f64)> = None;
+            for &task in order {
+                let Some(placement) = self.schedule.placement(task) else { continue };
+                if let Some((before, finish)) = last
+                    && approx::lt(placement.start, finish)
+                    && placement.finish > placement.start
+                {
+                    self.found.push(Violation::Overlap {
+                        proc: self.problem.proc_name(crate::ProcId::new(proc)),
+                        first: self.name(before),
+                        second: self.name(task),
+                        finish,
+                        start: placement.start,
+                    });
+                }
+                if last.is_none_or(|(_, finish)| placement.finish > finish) {
+                    last = Some((task, placement.finish));
+                }
+            }
+        }
+    }
+
+    /// Planned transfers leave after their producer has ended.
+    fn transfers(&mut self) {
+        for transfer in &self.schedule.transfers {
+            let (parent, child) = self.problem.workflow().edge_ends(transfer.edge);
+            let Some(source) = self.schedule.placement(parent) else { continue };
+            let (start, finish) = (transfer.start, source.finish);
+            if approx::lt(start, finish) {
+                let (parent, child) = (self.name(parent), self.name(child));
+                self.found.push(Violation::EarlyTransfer { parent, child, start, finish });
+            }
+        }
+    }
+
+    /// On machines that exist only while leased, tasks run inside leases.
+    fn leases(&mut self) {
+        let platform = self.problem.platform();
+        for task in self.problem.workflow().tasks() {
+            let Some(placement) = self.schedule.placement(task) else { continue };
+            let (start, finish) = (placement.start, placement.finish);
+            for host in self.problem.hosts_of(placement.procs()) {
+                let mut leases = self.schedule.leases.iter().filter(|l| l.host == host).peekable();
+                // A plan without leases rents each machine for as long as it is used.
+                if !platform.class(platform.host(host).class).leasable || leases.peek().is_none() {
+                    continue;
+                }
+                if !leases.any(|l| approx::le(l.from, start) && approx::le(finish, l.to)) {
+                    let host = platform.host(host).name.to_string();
+                    let task = self.name(task);
+                    self.found.push(Violation::OutsideLease { task, host, start, finish });
+                }
+            }
+        }
+    }
+
+    fn limits(&mut self, limits: &Limits) {
+        let makespan = self.schedule.makespan();
+        if let Some(deadline) = limits.deadline
+            && approx::gt(makespan, deadline)
+        {
+            self.found.push(Violation::Deadline { makespan, deadline });
+        }
+        if let Some(budget) = limits.budget {
+            let cost = super::metrics::cost(self.problem, self.schedule);
+            if approx::gt(cost, budget) {
+                self.found.push(Violation::Budget { cost, budget });
+            }
+        }
+    }
+}
