@@ -72,7 +72,7 @@ pub fn write_whole(
 }
 
 /// The system's words without Rust's decoration.
-fn io_message(error: &std::io::Error) -> String {
+pub(crate) fn io_message(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => "no such file or folder".to_string(),
         std::io::ErrorKind::PermissionDenied => "permission denied".to_string(),

@@ -1,0 +1,110 @@
+//! Writing and reading back gives the same workflow, up to the losses each format documents.
+
+#![allow(clippy::unwrap_used)] // helpers of tests
+
+use proptest::prelude::*;
+use slackline_formats::{dot, stg};
+use slackline_model::{EdgeId, SpeedUp, Task, TaskId, Workflow, WorkflowBuilder};
+
+/// Work, moldability, memory, kind of one task.
+type TaskDraw = (f64, Option<f64>, u32, u32, u8);
+
+fn task_draws() -> impl Strategy<Value = Vec<TaskDraw>> {
+    let work = prop_oneof![Just(0.0), 1e-200..1e-190f64, 0.0..1e12f64, 1e190..1e200f64];
+    let draw = (work, proptest::option::of(0.0..=1.0f64), 1..5u32, 0..100u32, any::<u8>());
+    proptest::collection::vec(draw, 1..30)
+}
+
+/// Names that try a format's quoting.
+fn name(index: usize, seed: u8) -> String {
+    const KEYWORDS: [&str; 6] = ["node", "edge", "strict", "digraph", "graph", "subgraph"];
+    match seed % 7 {
+        0 => format!("{index}"),
+        1 => format!("task {index} \"quoted\""),
+        2 => format!("back\\slash{index}\\"),
+        3 => format!("línea\n{index}"),
+        4 => format!("-{index}.5"),
+        5 => KEYWORDS.get(index).map_or(format!("w{index}"), |word| word.to_string()),
+        _ => format!("n{index}"),
+    }
+}
+
+/// A workflow of weighted edges and orderings, in no topological order.
+fn workflows() -> impl Strategy<Value = Workflow> {
+    let pairs = proptest::collection::vec((any::<u32>(), any::<u32>(), 0..4u8), 0..60);
+    (task_draws(), pairs, any::<bool>()).prop_map(|(draws, pairs, flip)| build(draws, pairs, flip))
+}
+
+fn build(draws: Vec<TaskDraw>, pairs: Vec<(u32, u32, u8)>, flip: bool) -> Workflow {
+    let mut b = WorkflowBuilder::new("w");
+    for (i, &(work, alpha, width, memory, seed)) in draws.iter().enumerate() {
+        let kind = ["", "a", "b c"][seed as usize % 3];
+        let mut task = Task::new(name(i, seed), work).of_kind(kind);
+        if let Some(serial) = alpha {
+            task.speedup = SpeedUp::Amdahl { serial };
+            task.max_width = u32::MAX;
+        }
+        if width > 2 {
+            (task.min_width, task.max_width) = (width - 2, width);
+        }
+        task.memory = f64::from(memory) * 1.5;
+        b.add_task(task).unwrap();
+    }
+    let tasks = draws.len() as u32;
+    let mut edges: Vec<(u32, u32, u8)> = pairs
+        .into_iter()
+        .map(|(a, b, bytes)| (a % tasks, b % tasks, bytes))
+        .filter(|(a, b, _)| a != b)
+        .map(|(a, b, bytes)| if (a < b) != flip { (a, b, bytes) } else { (b, a, bytes) })
+        .collect();
+    edges.sort_unstable();
+    edges.dedup_by_key(|e| (e.0, e.1));
+    for (from, to, bytes) in edges {
+        let (from, to) = (TaskId(from), TaskId(to));
+        match bytes {
+            0 => b.add_control(from, to).unwrap(),
+            _ => b.add_edge(from, to, f64::from(bytes) * stg::REFERENCE_BANDWIDTH).unwrap(),
+        }
+    }
+    b.build().unwrap()
+}
+
+fn edges(w: &Workflow) -> Vec<(u32, u32, f64)> {
+    let ends = |e: EdgeId| (w.edge_ends(e).0.0, w.edge_ends(e).1.0, w.edge_bytes(e));
+    w.edges().map(ends).collect()
+}
+
+proptest! {
+    #[test]
+    fn dot_keeps_everything_of_such_workflows(workflow in workflows()) {
+        let mut out = Vec::new();
+        dot::write(&workflow, &mut out).unwrap();
+        let back = dot::read(&out[..]).unwrap();
+        prop_assert_eq!(back, workflow);
+    }
+
+    #[test]
+    fn stg_keeps_times_and_dependencies(workflow in workflows()) {
+        let mut out = Vec::new();
+        stg::write(&workflow, &mut out).unwrap();
+        let back = stg::read(&out[..]).unwrap();
+        let added = back.len() - workflow.len();
+        prop_assert!(added == 0 || added == 2);
+        let shift = added as u32 / 2;
+        for task in workflow.tasks() {
+            let (there, here) = (back.work(TaskId(task.0 + shift)), workflow.work(task));
+            // Seconds and flop are a division and a multiplication apart.
+            prop_assert!((there - here).abs() <= 1e-15 * here, "{} {}", there, here);
+        }
+        let last = back.len() as u32 - 1;
+        let mut inner = edges(&back);
+        inner.retain(|&(from, to, _)| shift == 0 || from != 0 && to != last);
+        let expected: Vec<_> =
+            edges(&workflow).into_iter().map(|(a, b, c)| (a + shift, b + shift, c)).collect();
+        prop_assert_eq!(inner, expected);
+        // The second time nothing is added any more.
+        let mut again = Vec::new();
+        stg::write(&back, &mut again).unwrap();
+        prop_assert_eq!(stg::read(&again[..]).unwrap().len(), back.len());
+    }
+}
