@@ -114,6 +114,17 @@ impl From<slackline_model::WorkflowError> for FormatError {
     }
 }
 
+impl From<std::io::Error> for FormatError {
+    /// The system's words without Rust's decoration.
+    fn from(error: std::io::Error) -> FormatError {
+        match error.kind() {
+            std::io::ErrorKind::NotFound => FormatError::new("no such file or folder"),
+            std::io::ErrorKind::PermissionDenied => FormatError::new("permission denied"),
+            _ => FormatError::new(error),
+        }
+    }
+}
+
 /// What every reader and writer of this crate gives.
 pub type Result<T> = std::result::Result<T, FormatError>;
 

@@ -1,10 +1,47 @@
 //! One module per file format, reader and/or writer. A line of code that knows a file extension
 //! lives here.
+//!
+//! The front door for workflows is [`read_workflow`] and [`write_workflow`]; [`Format`] lists the
+//! formats behind it.
 
+pub mod dax;
+pub mod detect;
+pub mod document;
 pub mod dot;
 pub mod error;
+mod flow;
 mod scan;
 pub mod source;
 pub mod stg;
+mod text;
+mod xml;
 
-pub use error::{FormatError, Place};
+pub use detect::Format;
+pub use document::{Document, Recorded};
+pub use error::{FormatError, Place, Result};
+
+use std::path::Path;
+
+/// Reads a workflow file; its format is recognised unless `from` says it.
+pub fn read_workflow(path: &Path, from: Option<Format>) -> Result<Document> {
+    let text = source::read_text(path)?;
+    parse_workflow(&text, Some(path), from).map_err(|e| e.in_file(path))
+}
+
+/// Reads a workflow from a text; a path only serves to recognise the format.
+pub fn parse_workflow(text: &str, path: Option<&Path>, from: Option<Format>) -> Result<Document> {
+    match from {
+        Some(format) => format.read(text),
+        None => Format::detect(path, text)?.read(text),
+    }
+}
+
+/// Writes a workflow file whole or not at all; its format follows from the extension unless `to`
+/// says it.
+pub fn write_workflow(path: &Path, document: &Document, to: Option<Format>) -> Result<()> {
+    let format = match to {
+        Some(format) => format,
+        None => Format::for_output(path)?,
+    };
+    source::write_whole(path, |out| format.write(document, out))
+}

@@ -2,7 +2,7 @@
 //! bounds every token, checks the encoding of what it hands out.
 
 use crate::error::{FormatError, Result};
-use crate::source::io_message;
+
 use std::io::Read;
 
 /// Longest token that is kept; nothing sensible comes near.
@@ -53,7 +53,7 @@ impl<R: Read> Scanner<R> {
                     return Ok(());
                 }
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(FormatError::new(io_message(&e))),
+                Err(e) => return Err(FormatError::from(e)),
             }
         }
     }

@@ -10,7 +10,7 @@ pub const MAX_BYTES: u64 = 1 << 30;
 
 /// Reads a whole UTF-8 file of at most [`MAX_BYTES`].
 pub fn read_text(path: &Path) -> Result<String> {
-    let fail = |e: std::io::Error| FormatError::new(io_message(&e)).in_file(path);
+    let fail = |e: std::io::Error| FormatError::from(e).in_file(path);
     let file = File::open(path).map_err(fail)?;
     let size = file.metadata().map_err(fail)?.len();
     let too_large = || {
@@ -47,37 +47,27 @@ pub fn decode(bytes: Vec<u8>) -> Result<String> {
 
 /// Writes a file whole or not at all: the text goes to a temporary neighbour, which then takes
 /// the name. An existing file stays as it was when anything fails.
-pub fn write_whole(
+pub fn write_whole<E: Into<FormatError>>(
     path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+    write: impl FnOnce(&mut dyn Write) -> std::result::Result<(), E>,
 ) -> Result<()> {
-    let fail = |e: std::io::Error| FormatError::new(io_message(&e)).in_file(path);
     if path.is_dir() {
         return Err(FormatError::new("is a folder, not a file").in_file(path));
     }
     let name = path.file_name().ok_or_else(|| FormatError::new("not a file name").in_file(path))?;
     let temporary =
         path.with_file_name(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
-    let attempt = || -> std::io::Result<()> {
+    let attempt = || -> Result<()> {
         let mut out = std::io::BufWriter::with_capacity(1 << 16, File::create(&temporary)?);
-        write(&mut out)?;
+        write(&mut out).map_err(Into::into)?;
         out.flush()?;
         out.get_ref().sync_all()?;
-        std::fs::rename(&temporary, path)
+        Ok(std::fs::rename(&temporary, path)?)
     };
     attempt().map_err(|e| {
         let _ = std::fs::remove_file(&temporary);
-        fail(e)
+        e.in_file(path)
     })
-}
-
-/// The system's words without Rust's decoration.
-pub(crate) fn io_message(error: &std::io::Error) -> String {
-    match error.kind() {
-        std::io::ErrorKind::NotFound => "no such file or folder".to_string(),
-        std::io::ErrorKind::PermissionDenied => "permission denied".to_string(),
-        _ => error.to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,35 @@
+//! Pegasus DAX, the XML of abstract workflows, versions 2.x and 3.x.
+//!
+//! - `<job id name runtime>` is a task: `id` its name, `name` (the transformation) its kind,
+//!   `runtime` seconds on the reference machine. A sub-workflow (`<dax>`, `<dag>`) is one task.
+//! - `<uses file|name link size>` are its files; what happens to names that several jobs write
+//!   is the business of [`crate::flow`]. Sizes may also stand in `<metadata key="size">`.
+//! - `<child ref><parent ref/></child>` are the dependencies.
+//! - Profiles of the namespace `pegasus` that are read: `runtime` (seconds), `cores`, `memory`
+//!   (MiB); and `hints`/`pfn`, the program to run. `<argument>` gives its arguments.
+//!
+//! The writer speaks the dialect of the classic synthetic workflows (2.1 with `runtime` and
+//! `size`), which simulators read.
+
+mod read;
+mod write;
+
+use crate::detect::Codec;
+
+pub use read::read;
+pub use write::write;
+
+pub(crate) const CODEC: Codec = Codec {
+    name: "dax",
+    about: "Pegasus DAX 2.x and 3.x (XML)",
+    extensions: &["dax", "xml"],
+    recognise: |text| crate::xml::root_name(text).as_deref() == Some("adag"),
+    read,
+    write: Some(write),
+};
+
+/// Bytes in the unit of Pegasus' memory profile.
+const MEMORY_UNIT: f64 = 1_048_576.0;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! The workflow formats and how one is recognised: the content decides, the extension breaks
+//! ties and speaks for files whose content says nothing.
+//!
+//! A new format is one module with a `CODEC`, one variant of [`Format`], one entry of
+//! [`Format::ALL`] and one line in [`Format::codec`].
+
+use crate::document::Document;
+use crate::error::{FormatError, Result};
+use std::fmt;
+use std::io::Write;
+use std::path::Path;
+use std::str::FromStr;
+
+type WriteFn = fn(&Document, &mut dyn Write) -> Result<()>;
+
+/// What a format module offers.
+pub(crate) struct Codec {
+    /// The name used on the command line.
+    pub(crate) name: &'static str,
+    /// One line for people.
+    pub(crate) about: &'static str,
+    /// Usual extensions without the dot, most usual first.
+    pub(crate) extensions: &'static [&'static str],
+    /// Whether a text looks like this format; cheap, never wrong about another format's files.
+    pub(crate) recognise: fn(&str) -> bool,
+    /// Reads a text.
+    pub(crate) read: fn(&str) -> Result<Document>,
+    /// Writes a document, where the format can be written.
+    pub(crate) write: Option<WriteFn>,
+}
+
+/// A file format that holds a workflow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Format {
+    /// Pegasus DAX XML.
+    Dax,
+}
+
+impl Format {
+    /// Every format, in the order in which content is tested.
+    pub const ALL: &[Format] = &[Format::Dax];
+
+    fn codec(self) -> &'static Codec {
+        match self {
+            Format::Dax => &crate::dax::CODEC,
+        }
+    }
+
+    /// The name used on the command line.
+    pub fn name(self) -> &'static str {
+        self.codec().name
+    }
+
+    /// One line for people.
+    pub fn about(self) -> &'static str {
+        self.codec().about
+    }
+
+    /// Usual extensions without the dot.
+    pub fn extensions(self) -> &'static [&'static str] {
+        self.codec().extensions
+    }
+
+    /// Whether the format can be written.
+    pub fn can_write(self) -> bool {
+        self.codec().write.is_some()
+    }
+
+    /// Whether a text looks like this format.
+    pub fn recognises(self, text: &str) -> bool {
+        (self.codec().recognise)(text)
+    }
+
+    /// Reads a workflow from a text of this format.
+    pub fn read(self, text: &str) -> Result<Document> {
+        (self.codec().read)(text)
+    }
+
+    /// Writes a workflow in this format.
+    pub fn write(self, document: &Document, out: &mut dyn Write) -> Result<()> {
+        match self.codec().write {
+            Some(write) => write(document, out),
+            None => Err(FormatError::new(format!("{self} can be read but not written"))
+                .with_help(format!("formats that can be written: {}", writable()))),
+        }
+    }
+
+    /// The format of a text, with the path of its file as a hint.
+    pub fn detect(path: Option<&Path>, text: &str) -> Result<Format> {
+        let hinted = |format: &&Format| path.is_some_and(|path| format.has_extension_of(path));
+        let recognised = |format: &&Format| format.recognises(text);
+        let found = (Format::ALL.iter().filter(hinted).find(recognised))
+            .or_else(|| Format::ALL.iter().find(recognised));
+        if let Some(&format) = found {
+            return Ok(format);
+        }
+        // Nothing in the text: its extension speaks if it means one format only.
+        let mut by_extension = Format::ALL.iter().filter(hinted);
+        match (by_extension.next(), by_extension.next()) {
+            (Some(&format), None) => Ok(format),
+            _ => Err(FormatError::new("not a workflow format Slackline knows")
+                .with_help(format!("say which it is; the formats are: {}", all_names()))),
+        }
+    }
+
+    /// The format to write a file in: by its extension.
+    pub fn for_output(path: &Path) -> Result<Format> {
+        let fits = |f: &&Format| f.can_write() && f.has_extension_of(path);
+        Format::ALL.iter().copied().find(|f| fits(&f)).ok_or_else(|| {
+            FormatError::new("the extension of the file does not say which format to write")
+                .with_help(format!("say which it is; the formats are: {}", writable()))
+                .in_file(path)
+        })
+    }
+
+    /// Whether the name of a file ends in one of this format's extensions (`x.dax`,
+    /// `x.workflow.json`).
+    fn has_extension_of(self, path: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        let ends =
+            |ext: &&'static str| name.strip_suffix(*ext).is_some_and(|stem| stem.ends_with('.'));
+        self.extensions().iter().any(ends)
+    }
+}
+
+fn all_names() -> String {
+    Format::ALL.iter().map(|f| f.name()).collect::<Vec<_>>().join(", ")
+}
+
+fn writable() -> String {
+    let names = Format::ALL.iter().filter(|f| f.can_write()).map(|f| f.name());
+    names.collect::<Vec<_>>().join(", ")
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Format {
+    type Err = FormatError;
+
+    fn from_str(name: &str) -> Result<Format> {
+        let same = |f: &&Format| f.name().eq_ignore_ascii_case(name);
+        Format::ALL.iter().find(same).copied().ok_or_else(|| {
+            FormatError::new(format!("no format is named '{name}'"))
+                .with_help(format!("the formats are: {}", all_names()))
+        })
+    }
+}

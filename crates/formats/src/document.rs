@@ -1,0 +1,123 @@
+//! What a workflow file holds: the workflow, and what a format knows beyond it.
+
+use slackline_model::Workflow;
+
+/// A workflow as read from a file or about to be written to one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    /// Tasks, files and dependencies.
+    pub workflow: Workflow,
+    /// The execution the workflow was recorded from, where the format tells.
+    pub recorded: Option<Recorded>,
+    /// What the reader had to decide that a person should know, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+impl Document {
+    /// A workflow without a past.
+    pub fn new(workflow: Workflow) -> Document {
+        Document { workflow, recorded: None, warnings: Vec::new() }
+    }
+}
+
+/// Where a workflow comes from and how it ran.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recorded {
+    /// What the file says about itself.
+    pub description: Option<String>,
+    /// When the file was made, as written there.
+    pub created_at: Option<String>,
+    /// Who made it.
+    pub author: Option<Author>,
+    /// What ran the workflow.
+    pub runtime_system: Option<RuntimeSystem>,
+    /// The run itself, where there was one.
+    pub run: Option<Run>,
+    /// One entry per task of the workflow, in its order.
+    pub tasks: Vec<RecordedTask>,
+}
+
+/// A person or team.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Author {
+    /// Name.
+    pub name: Option<String>,
+    /// Address.
+    pub email: Option<String>,
+    /// Employer.
+    pub institution: Option<String>,
+    /// Country, often its code.
+    pub country: Option<String>,
+}
+
+/// A workflow management system.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RuntimeSystem {
+    /// Name.
+    pub name: Option<String>,
+    /// Version.
+    pub version: Option<String>,
+    /// Web page.
+    pub url: Option<String>,
+}
+
+/// One execution of a workflow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    /// Seconds from start to end, queueing and transfers included.
+    pub makespan_seconds: Option<f64>,
+    /// When it started, as written in the file.
+    pub executed_at: Option<String>,
+    /// The machines it ran on.
+    pub machines: Vec<RecordedMachine>,
+}
+
+/// A machine of a recorded run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecordedMachine {
+    /// Host name.
+    pub name: String,
+    /// Operating system: `linux`, `macos` or `windows`.
+    pub system: Option<String>,
+    /// Instruction set, e.g. `x86_64`.
+    pub architecture: Option<String>,
+    /// Release of the operating system.
+    pub release: Option<String>,
+    /// Bytes of memory.
+    pub memory_bytes: Option<f64>,
+    /// Processor cores.
+    pub cores: Option<f64>,
+    /// Clock in MHz.
+    pub speed_mhz: Option<f64>,
+    /// Maker of the processor.
+    pub vendor: Option<String>,
+}
+
+/// How one task ran.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecordedTask {
+    /// The name beside the unique id, where it differs from what the kind gives.
+    pub name: Option<String>,
+    /// `compute`, `transfer` or `auxiliary`.
+    pub role: Option<String>,
+    /// Whether a run time was recorded (without one the work is 0).
+    pub timed: bool,
+    /// When it started, as written in the file.
+    pub executed_at: Option<String>,
+    /// Cores it asked for, possibly fractional.
+    pub cores: Option<f64>,
+    /// Average processor use in percent.
+    pub average_cpu: Option<f64>,
+    /// Bytes read.
+    pub read_bytes: Option<f64>,
+    /// Bytes written.
+    pub written_bytes: Option<f64>,
+    /// Energy in kWh.
+    pub energy_kwh: Option<f64>,
+    /// Average power in W.
+    pub average_power_watts: Option<f64>,
+    /// Priority.
+    pub priority: Option<f64>,
+    /// Host names of the machines it ran on.
+    pub machines: Vec<String>,
+}
