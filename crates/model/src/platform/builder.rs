@@ -1,6 +1,7 @@
 //! Building a platform, element by element; what cannot be right is refused on the spot with
 //! the name of the element.
 
+use super::cluster::ClusterSpec;
 use super::error::{PlatformError, not_negative, positive};
 use super::host::{Billing, Class, Disk, Host, Properties};
 use super::link::{Duplex, Link, Sharing};
@@ -8,6 +9,7 @@ use super::matrix::Matrix;
 use super::profile::Profile;
 use super::shortest::Graph;
 use super::star::{Star, StarLeaf};
+use super::vivaldi::Vivaldi;
 use super::zone::{DeclaredRoute, Member, NetworkRouter, RouteTable, Routing, RoutingKind, Zone};
 use super::{Network, Platform};
 use crate::{ClassId, DiskId, HostId, LinkId, RouterId, ZoneId};
@@ -103,6 +105,17 @@ impl LinkSpec {
     }
 }
 
+/// How a link changes over time.
+#[derive(Clone, Debug, Default)]
+pub struct LinkProfiles {
+    /// Bytes/s over time.
+    pub bandwidth: Option<Arc<Profile>>,
+    /// Seconds over time.
+    pub latency: Option<Arc<Profile>>,
+    /// On (> 0) or off over time.
+    pub state: Option<Arc<Profile>>,
+}
+
 /// What makes machines the same to a planner (numbers by their bits).
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct ClassKey {
@@ -133,6 +146,8 @@ pub struct PlatformBuilder {
     members: HashMap<Arc<str>, Member>,
     link_names: HashMap<Arc<str>, LinkId>,
     disk_names: HashSet<(HostId, Arc<str>)>,
+    fat_tree_cables: u32,
+    dragonfly_links: u32,
 }
 
 impl PlatformBuilder {
@@ -195,10 +210,19 @@ impl PlatformBuilder {
             RoutingKind::Full => Routing::Full(RouteTable::default()),
             RoutingKind::Floyd => Routing::Floyd(RouteTable::default(), Graph::default()),
             RoutingKind::Dijkstra => Routing::Dijkstra(RouteTable::default(), Graph::default()),
-            RoutingKind::Star | RoutingKind::Vivaldi => Routing::Star(Star::default()),
+            RoutingKind::Star => Routing::Star(Star::default()),
+            RoutingKind::Vivaldi => Routing::Vivaldi(Vivaldi::default()),
         };
         let bypass = RouteTable::default();
-        self.zones.push(Zone { name, parent, depth, properties: None, routing, bypass });
+        self.zones.push(Zone {
+            name,
+            parent,
+            depth,
+            properties: None,
+            cluster: None,
+            routing,
+            bypass,
+        });
         self.zone_hosts.push(0);
         Ok(id)
     }
@@ -256,10 +280,8 @@ impl PlatformBuilder {
         let element = || format!("link \"{}\"", spec.name);
         positive(element, "bandwidth", spec.bandwidth)?;
         not_negative(element, "latency", spec.latency)?;
-        if let Some(profile) = &spec.bandwidth_profile
-            && let Some(event) = profile.events().iter().find(|e| e.value <= 0.0)
-        {
-            positive(element, "bandwidth over time", event.value)?;
+        if let Some(profile) = &spec.bandwidth_profile {
+            check_bandwidths(element, profile)?;
         }
         let id = LinkId::new(self.links.len());
         if spec.split_duplex {
@@ -346,17 +368,45 @@ impl PlatformBuilder {
     /// Gives a host of a star zone its private links.
     pub fn set_leaf(&mut self, host: HostId, leaf: StarLeaf) -> Result<(), PlatformError> {
         let Host { zone, rank, .. } = self.hosts[host.index()];
-        let Routing::Star(star) = &mut self.zones[zone.index()].routing else {
-            let element = format!("host \"{}\"", self.hosts[host.index()].name);
-            return Err(PlatformError::invalid(
-                element,
-                "its zone is no cluster: no private links",
-            ));
-        };
-        if star.leaves.len() <= rank as usize {
-            star.leaves.resize(rank as usize + 1, StarLeaf::default());
+        match &mut self.zones[zone.index()].routing {
+            Routing::Star(star) => {
+                if star.leaves.len() <= rank as usize {
+                    star.leaves.resize(rank as usize + 1, StarLeaf::default());
+                }
+                star.leaves[rank as usize] = leaf;
+            }
+            Routing::Vivaldi(vivaldi) => {
+                vivaldi.leaves.insert(Member::Host(host), leaf);
+            }
+            _ => {
+                let element = format!("host \"{}\"", self.hosts[host.index()].name);
+                let message = "its zone is no cluster: hosts have no private links";
+                return Err(PlatformError::invalid(element, message));
+            }
         }
-        star.leaves[rank as usize] = leaf;
+        Ok(())
+    }
+
+    /// Gives a host or router of a Vivaldi zone, or a router that stands for the zone around it,
+    /// its coordinates (milliseconds).
+    pub fn set_coordinates(
+        &mut self,
+        member: Member,
+        coordinates: [f64; 3],
+    ) -> Result<(), PlatformError> {
+        if let Some(&value) = coordinates.iter().find(|value| !value.is_finite()) {
+            let element = format!("\"{}\"", self.member_name(member));
+            let (what, must) = ("a coordinate", "a finite number");
+            return Err(PlatformError::BadNumber { element, what, value, must });
+        }
+        if let Member::Router(router) = member {
+            self.routers[router.index()].coordinates = Some(coordinates);
+        }
+        if let Some(zone) = self.zone_around(member)
+            && let Routing::Vivaldi(vivaldi) = &mut self.zones[zone.index()].routing
+        {
+            vivaldi.coordinates.insert(member, coordinates);
+        }
         Ok(())
     }
 
@@ -418,6 +468,101 @@ impl PlatformBuilder {
         self.link_names.get(name).copied().ok_or_else(unknown)
     }
 
+    /// Lets the speed of a host follow a profile (ratio of the peak).
+    pub fn set_availability(&mut self, host: HostId, profile: Arc<Profile>) {
+        self.hosts[host.index()].availability = Some(profile);
+    }
+
+    /// Lets a host go on and off.
+    pub fn set_host_state(&mut self, host: HostId, profile: Arc<Profile>) {
+        self.hosts[host.index()].state = Some(profile);
+    }
+
+    /// Lets a link, or both halves of a split-duplex one given by its upper half, follow
+    /// profiles; those not given stay as they are.
+    pub fn set_link_profiles(
+        &mut self,
+        link: LinkId,
+        profiles: LinkProfiles,
+    ) -> Result<(), PlatformError> {
+        let halves = if self.links[link.index()].duplex == Some(Duplex::Up) { 2 } else { 1 };
+        for link in &mut self.links[link.index()..][..halves] {
+            if let Some(profile) = &profiles.bandwidth {
+                check_bandwidths(|| format!("link \"{}\"", link.name), profile)?;
+                link.bandwidth_profile = Some(profile.clone());
+            }
+            if let Some(profile) = &profiles.latency {
+                link.latency_profile = Some(profile.clone());
+            }
+            if let Some(profile) = &profiles.state {
+                link.state = Some(profile.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a place where a disk is mounted.
+    pub fn add_mount(&mut self, disk: DiskId, host: HostId, path: impl Into<String>) {
+        self.disks[disk.index()].mounts.push((host, path.into()));
+    }
+
+    /// Number of hosts so far.
+    pub fn host_count(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// Number of links so far.
+    pub fn link_count(&self) -> usize {
+        self.links.len()
+    }
+
+    pub(super) fn reserve_hosts(&mut self, count: usize) {
+        self.hosts.reserve(count);
+        self.host_class.reserve(count);
+        self.members.reserve(count);
+    }
+
+    pub(super) fn set_routing(&mut self, zone: ZoneId, routing: Routing) {
+        self.zones[zone.index()].routing = routing;
+    }
+
+    pub(super) fn remember_cluster(&mut self, zone: ZoneId, spec: ClusterSpec, first_link: u32) {
+        let links = first_link..self.links.len() as u32;
+        self.zones[zone.index()].cluster = Some(Box::new((spec, links)));
+    }
+
+    /// SimGrid numbers these through the whole platform; so do we, to have its names.
+    pub(super) fn next_fat_tree_cable(&mut self) -> u32 {
+        self.fat_tree_cables += 1;
+        self.fat_tree_cables - 1
+    }
+
+    pub(super) fn next_dragonfly_link(&mut self) -> u32 {
+        self.dragonfly_links += 1;
+        self.dragonfly_links - 1
+    }
+
+    /// A zone inside a Vivaldi zone is reached through the router called `router_` and its name.
+    fn join_vivaldi_zones(&mut self) {
+        for index in 1..self.zones.len() {
+            let id = ZoneId::new(index);
+            let Some(parent) = self.zones[index].parent else { continue };
+            let name = format!("router_{}", self.zones[index].name);
+            let Some(&Member::Router(router)) = self.members.get(name.as_str()) else { continue };
+            if !self.is_inside(Member::Router(router), id) {
+                continue;
+            }
+            let coordinates = self.routers[router.index()].coordinates;
+            let Routing::Vivaldi(vivaldi) = &mut self.zones[parent.index()].routing else {
+                continue;
+            };
+            if let Some(coordinates) = coordinates {
+                vivaldi.gateways.insert(id, Member::Router(router));
+                vivaldi.coordinates.insert(Member::Router(router), coordinates);
+            }
+        }
+    }
+
     /// Checks what only the whole can show and gives out the platform.
     pub fn build(mut self) -> Result<Platform, PlatformError> {
         if self.hosts.is_empty() {
@@ -432,6 +577,7 @@ impl PlatformBuilder {
             }
             None => Network::Zones,
         };
+        self.join_vivaldi_zones();
         let classes = self.classify()?;
         Ok(Platform {
             name: self.name,
@@ -582,6 +728,16 @@ impl PlatformBuilder {
             }
         }
         Ok(())
+    }
+}
+
+fn check_bandwidths(
+    element: impl FnOnce() -> String,
+    profile: &Profile,
+) -> Result<(), PlatformError> {
+    match profile.events().iter().find(|event| event.value <= 0.0) {
+        Some(event) => positive(element, "bandwidth over time", event.value),
+        None => Ok(()),
     }
 }
 

@@ -6,7 +6,10 @@
 //! [`Platform::planning_network`] instead.
 
 mod builder;
+mod cluster;
+mod dragonfly;
 mod error;
+mod fat_tree;
 mod host;
 mod link;
 mod matrix;
@@ -15,9 +18,12 @@ mod profile;
 mod route;
 mod shortest;
 mod star;
+mod torus;
+mod vivaldi;
 mod zone;
 
-pub use builder::{HostSpec, LinkSpec, PlatformBuilder};
+pub use builder::{HostSpec, LinkProfiles, LinkSpec, PlatformBuilder};
+pub use cluster::{CLUSTER_LIMIT, ClusterSharing, ClusterSpec, LinkShape, Topology};
 pub use error::{PlatformError, RouteError};
 pub use host::{Billing, Class, Disk, Host, Properties};
 pub use link::{Duplex, Link, Sharing};

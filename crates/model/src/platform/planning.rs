@@ -1,13 +1,13 @@
 //! What a planner sees of the network: contention-free bandwidth and latency between groups of
 //! hosts that see the same network.
 
-use super::zone::Routing;
+use super::zone::{Member, Routing};
 use super::{Network, Platform, RouteCache};
 use crate::HostId;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Most groups for which every pair is computed; beyond, the hosts of a zone are taken together.
-const GROUP_LIMIT: usize = 2048;
+const GROUP_LIMIT: usize = 1024;
 
 /// Pairs looked at for the mean of a group whose hosts do not all see the same network.
 const SAMPLES: usize = 64;
@@ -54,13 +54,26 @@ impl Platform {
                 bandwidth: vec![*bandwidth],
             };
         }
-        let mut group_of = self.group_by(|host| self.network_key(host, true));
+        let gateways = self.named_in_routes();
+        let mut group_of = self.group_by(|host| {
+            // A host that others pass through is nearer to the outside than its neighbours.
+            let alone = gateways.contains(&host).then_some(host);
+            (self.network_key(host, true), alone)
+        });
         let mut exact = true;
         if group_of.iter().max().is_some_and(|&last| last as usize >= GROUP_LIMIT) {
             group_of = self.group_by(|host| self.network_key(host, false));
             exact = false;
         }
         self.between_groups(group_of, exact)
+    }
+
+    /// The hosts that serve as gateways or that a route names.
+    fn named_in_routes(&self) -> HashSet<HostId> {
+        let zones = self.zones().iter();
+        let routes = zones.flat_map(|z| z.declared_routes().iter().chain(z.bypass_routes()));
+        let nodes = routes.flat_map(|r| [Some(r.src), Some(r.dst), r.gw_src, r.gw_dst]);
+        nodes.flatten().filter_map(Member::host).collect()
     }
 
     /// Hosts with equal keys see the same network.

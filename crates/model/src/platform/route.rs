@@ -270,6 +270,27 @@ impl Search<'_> {
                     return Ok((src, dst));
                 }
             }
+            Routing::Fabric(cluster) => {
+                match (src, dst) {
+                    (Member::Host(_), Member::Host(_)) => {
+                        cluster.route(platform.rank(src), platform.rank(dst), path);
+                    }
+                    // The router is everywhere in the cluster.
+                    _ => path.steps += 1,
+                }
+                return Ok((src, dst));
+            }
+            Routing::Vivaldi(vivaldi) => {
+                let (from, to) = (vivaldi.gateway(src), vivaldi.gateway(dst));
+                if src != dst
+                    && let Some(distance) = vivaldi.distance(from, to)
+                {
+                    let leaf = |member| vivaldi.leaves.get(&member).copied().unwrap_or_default();
+                    path.links.extend([leaf(from).up, leaf(to).down].into_iter().flatten());
+                    path.extra_latency += distance;
+                    return Ok((from, to));
+                }
+            }
             Routing::None => {}
         }
         if src == dst {

@@ -1,11 +1,14 @@
 //! Zones: the tree of sites, clusters and autonomous systems, each with its own way of finding
 //! a route between its members.
 
+use super::cluster::{ClusterSpec, FabricZone};
 use super::host::Properties;
 use super::shortest::Graph;
-use super::star::Star;
+use super::star::{Star, StarLeaf};
+use super::vivaldi::Vivaldi;
 use crate::{HostId, LinkId, RouterId, ZoneId};
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What a zone routes between: its hosts, its routers, and the zones inside it.
@@ -17,6 +20,16 @@ pub enum Member {
     Router(RouterId),
     /// A zone inside the zone.
     Zone(ZoneId),
+}
+
+impl Member {
+    /// The host, if it is one.
+    pub fn host(self) -> Option<HostId> {
+        match self {
+            Member::Host(host) => Some(host),
+            _ => None,
+        }
+    }
 }
 
 /// A point of the network that forwards and computes nothing.
@@ -41,7 +54,7 @@ pub enum RoutingKind {
     Floyd,
     /// Fewest links over the declared ones, one source at a time.
     Dijkstra,
-    /// A private link per host and an optional backbone between them.
+    /// A private link per host and an optional backbone between them, or another cluster.
     Star,
     /// Latency from coordinates, bandwidth from the private links of both ends.
     Vivaldi,
@@ -106,6 +119,8 @@ pub(super) enum Routing {
     Floyd(RouteTable, Graph),
     Dijkstra(RouteTable, Graph),
     Star(Star),
+    Fabric(Box<FabricZone>),
+    Vivaldi(Vivaldi),
 }
 
 /// A site, a cluster, an autonomous system: a part of the platform with one routing.
@@ -119,6 +134,9 @@ pub struct Zone {
     pub depth: u32,
     /// What else its description says.
     pub properties: Option<Arc<Properties>>,
+    /// The line it was described with and the ids of the links that line stands for, if it is a
+    /// cluster described in one.
+    pub cluster: Option<Box<(ClusterSpec, Range<u32>)>>,
     pub(super) routing: Routing,
     pub(super) bypass: RouteTable,
 }
@@ -131,7 +149,34 @@ impl Zone {
             Routing::Full(_) => RoutingKind::Full,
             Routing::Floyd(..) => RoutingKind::Floyd,
             Routing::Dijkstra(..) => RoutingKind::Dijkstra,
-            Routing::Star(_) => RoutingKind::Star,
+            Routing::Star(_) | Routing::Fabric(_) => RoutingKind::Star,
+            Routing::Vivaldi(_) => RoutingKind::Vivaldi,
+        }
+    }
+
+    /// The private links of a host of this zone, given by its rank; none outside stars and
+    /// Vivaldi zones.
+    pub fn leaf(&self, host: HostId, rank: u32) -> Option<StarLeaf> {
+        match &self.routing {
+            Routing::Star(star) => star.leaves.get(rank as usize).copied(),
+            Routing::Vivaldi(vivaldi) => vivaldi.leaves.get(&Member::Host(host)).copied(),
+            _ => None,
+        }
+    }
+
+    /// The backbone of a star.
+    pub fn backbone(&self) -> Option<LinkId> {
+        match &self.routing {
+            Routing::Star(star) => star.backbone,
+            _ => None,
+        }
+    }
+
+    /// Vivaldi coordinates of a member of this zone, milliseconds.
+    pub fn coordinates(&self, member: Member) -> Option<[f64; 3]> {
+        match &self.routing {
+            Routing::Vivaldi(vivaldi) => vivaldi.coordinates.get(&member).copied(),
+            _ => None,
         }
     }
 
