@@ -9,8 +9,10 @@ use std::collections::HashMap;
 /// Machines that no task tells apart.
 #[derive(Clone, Debug)]
 struct Class {
-    /// Flop/s of one core.
+    /// Flop/s of one core, now.
     speed: f64,
+    /// Share of the peak that is available now.
+    share: f64,
     /// Cores of one machine: wider tasks do not fit.
     cores: u32,
     /// Memory of one machine.
@@ -33,19 +35,22 @@ impl Costs {
     pub(super) fn new(
         workflow: &Workflow,
         platform: &Platform,
+        availability: &[f64],
     ) -> Result<(Costs, Vec<u32>), ProblemError> {
         let columns = match workflow.cost_table() {
             Some(table) => Some(columns_of_hosts(table, platform)?),
             None => None,
         };
-        let mut known: HashMap<(u64, u32, u64, usize), u32> = HashMap::new();
+        let mut known: HashMap<(u64, u32, u64, usize, u64), u32> = HashMap::new();
         let (mut classes, mut sizes, mut class_of) = (Vec::new(), Vec::new(), Vec::new());
         for (index, host) in platform.hosts().iter().enumerate() {
             let column = columns.as_ref().map_or(0, |c| c[index]);
             let memory = host.memory.unwrap_or(f64::INFINITY);
-            let key = (host.speed.to_bits(), host.cores, memory.to_bits(), column);
+            let share = availability.get(index).copied().unwrap_or(1.0).clamp(0.0, 1.0);
+            let key = (host.speed.to_bits(), host.cores, memory.to_bits(), column, share.to_bits());
             let class = *known.entry(key).or_insert_with(|| {
-                classes.push(Class { speed: host.speed, cores: host.cores, memory, column });
+                let (speed, cores) = (host.speed * share, host.cores);
+                classes.push(Class { speed, share, cores, memory, column });
                 sizes.push(0);
                 classes.len() as u32 - 1
             });
@@ -102,9 +107,15 @@ impl Costs {
             return f64::INFINITY;
         }
         let alone = match workflow.cost_table() {
-            Some(table) if self.tabled => table.row(task)[self.classes[class].column],
+            Some(table) if self.tabled => {
+                let class = &self.classes[class];
+                table.row(task)[class.column] / class.share
+            }
             _ => workflow.work(task) / self.classes[class].speed,
         };
+        if alone.is_nan() {
+            return f64::INFINITY; // no work on a machine that is gone: it cannot be done there
+        }
         let (least, _) = workflow.width(task);
         if least == 1 { alone } else { alone * workflow.speedup(task).factor(least) }
     }

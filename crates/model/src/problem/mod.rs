@@ -48,6 +48,16 @@ fn list(names: &[String]) -> String {
     text
 }
 
+/// What was last seen of a platform.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    /// Per host: the share of its peak speed it has now, 0 when it is gone; empty means all at
+    /// their peak.
+    pub availability: Vec<f64>,
+    /// Bandwidths and latencies as they are now.
+    pub network: PlanningNetwork,
+}
+
 /// A planning problem; see the module's head.
 #[derive(Clone, Debug)]
 pub struct Problem<'a> {
@@ -64,14 +74,24 @@ pub struct Problem<'a> {
 }
 
 impl<'a> Problem<'a> {
-    /// The whole workflow on all hosts of the platform, nothing executed yet.
+    /// The whole workflow on all hosts of the platform at their peak, nothing executed yet.
     pub fn new(workflow: &'a Workflow, platform: &'a Platform) -> Result<Self, ProblemError> {
+        let view = View { availability: Vec::new(), network: platform.planning_network() };
+        Problem::as_seen(workflow, platform, view)
+    }
+
+    /// The same on a platform whose present state differs from its description.
+    pub fn as_seen(
+        workflow: &'a Workflow,
+        platform: &'a Platform,
+        view: View,
+    ) -> Result<Self, ProblemError> {
         let hosts = platform.hosts();
         if hosts.is_empty() {
             return Err(ProblemError::NoHosts);
         }
-        let network = platform.planning_network();
-        let (costs, class_of_host) = Costs::new(workflow, platform)?;
+        let (costs, class_of_host) = Costs::new(workflow, platform, &view.availability)?;
+        let network = view.network;
         let mut first_proc = Vec::with_capacity(hosts.len() + 1);
         let (mut host_of, mut group_of, mut class_of) = (Vec::new(), Vec::new(), Vec::new());
         for (index, host) in hosts.iter().enumerate() {

@@ -182,8 +182,9 @@ impl Check<'_, '_> {
                 continue;
             }
             let bytes = problem.workflow().edge_bytes(edge);
-            let from_parent =
-                finish + problem.transfer_between(bytes, source.procs(), placement.procs());
+            // Transfers that have not begun cannot begin in the past.
+            let from_parent = finish.max(problem.state().now)
+                + problem.transfer_between(bytes, source.procs(), placement.procs());
             let target = problem.host_of(placement.proc());
             let arrival = problem
                 .state()

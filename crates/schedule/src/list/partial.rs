@@ -75,6 +75,9 @@ impl<'a, 'p> Partial<'a, 'p> {
             }
             self.general |= problem.hosts_of(placement.procs()).len() > 1;
             self.record(task, placement);
+            // Transfers that have not begun cannot begin in the past.
+            let finish = &mut self.finish[task.index()];
+            *finish = finish.max(problem.state().now);
         }
     }
 

@@ -1,0 +1,269 @@
+//! One pass of GTP's costing: unfinished tasks by falling rank, each to the processor of least
+//! estimated finish time, restart costs included (thesis, equations 3.3 to 3.14).
+//!
+//! A pure function of the situation. Non-insertion: a processor is available after the tasks
+//! assigned to it in this pass. Ties: where the task is placed, then where it was planned, then
+//! the lowest processor. O(e p) for GTP; GTP/c also scans the copies of each edge.
+
+use crate::situation::{Fetch, Situation, TaskState};
+use slackline_model::{HostId, Problem, ProcId, TaskId, approx};
+
+/// Choices the thesis leaves open, with its own as default.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Costing {
+    /// Any complete copy of an input may serve (GTP/c).
+    pub reuse_copies: bool,
+    /// Seconds between asking for data and its first byte (t_s).
+    pub startup: f64,
+    /// A running task blocks its processor for its remaining time, also against tasks of higher
+    /// rank (off in the thesis).
+    pub running_blocks: bool,
+    /// A placed task moves only if it finishes at least this much earlier, as a multiple of
+    /// its mean execution time (0 in the thesis).
+    pub hysteresis: f64,
+}
+
+/// What the pass expects.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// Per task: its processors; empty only for tasks that can run nowhere.
+    pub procs: Vec<Box<[ProcId]>>,
+    /// Per task: estimated start (EST).
+    pub start: Vec<f64>,
+    /// Per task: estimated finish (EFT); now for finished tasks.
+    pub finish: Vec<f64>,
+    /// The largest finish.
+    pub makespan: f64,
+}
+
+/// A candidate place for a task.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Candidate {
+    /// First processor.
+    pub proc: ProcId,
+    /// EST.
+    pub start: f64,
+    /// EFT.
+    pub finish: f64,
+}
+
+/// A pass in progress.
+pub struct Pass<'a, 'p> {
+    problem: &'a Problem<'p>,
+    now: &'a Situation,
+    costing: Costing,
+    estimate: Estimate,
+    /// When each processor is free of the tasks assigned so far (PA).
+    free: Vec<f64>,
+    hosts: Vec<Vec<HostId>>,
+    /// Whose result will have to be recomputed: no source yet.
+    previous: &'a [Option<ProcId>],
+}
+
+/// Runs the pass over the unfinished tasks in the given order.
+pub fn estimate(
+    problem: &Problem<'_>,
+    now: &Situation,
+    order: &[TaskId],
+    previous: &[Option<ProcId>],
+    costing: Costing,
+) -> Estimate {
+    let mut pass = Pass::new(problem, now, previous, costing);
+    for &task in order {
+        pass.assign(task);
+    }
+    pass.finish()
+}
+
+impl<'a, 'p> Pass<'a, 'p> {
+    /// Finished tasks are where they are; all processors are free now.
+    pub fn new(
+        problem: &'a Problem<'p>,
+        now: &'a Situation,
+        previous: &'a [Option<ProcId>],
+        costing: Costing,
+    ) -> Self {
+        let tasks = problem.tasks();
+        let mut pass = Pass {
+            problem,
+            now,
+            costing,
+            estimate: Estimate {
+                procs: vec![Box::default(); tasks],
+                start: vec![now.now; tasks],
+                finish: vec![now.now; tasks],
+                makespan: now.now,
+            },
+            free: vec![now.now; problem.procs()],
+            hosts: vec![Vec::new(); tasks],
+            previous,
+        };
+        for task in problem.workflow().tasks() {
+            match now.task(task) {
+                TaskState::Done(placement) => {
+                    pass.settle(task, placement.procs(), now.now, now.now)
+                }
+                TaskState::Running { procs, .. } if costing.running_blocks => {
+                    let rest = pass.work(task, procs.first().copied().unwrap_or(ProcId(0)));
+                    for proc in procs {
+                        pass.free[proc.index()] = now.now + rest;
+                    }
+                }
+                _ => {}
+            }
+        }
+        pass
+    }
+
+    fn settle(&mut self, task: TaskId, procs: &[ProcId], start: f64, finish: f64) {
+        let index = task.index();
+        self.hosts[index] = self.problem.hosts_of(procs);
+        self.estimate.procs[index] = procs.into();
+        self.estimate.start[index] = start;
+        self.estimate.finish[index] = finish;
+        self.estimate.makespan = self.estimate.makespan.max(finish);
+    }
+
+    /// Remaining seconds of a task if it computes at a processor (W^t).
+    fn work(&self, task: TaskId, proc: ProcId) -> f64 {
+        let whole = self.problem.exec_on(task, proc);
+        match self.now.task(task) {
+            TaskState::Running { procs, .. } if procs.first() == Some(&proc) => {
+                whole * (1.0 - self.now.progress[task.index()])
+            }
+            _ => whole,
+        }
+    }
+
+    /// When the inputs of a task are on a host (DA).
+    fn data_at(&self, task: TaskId, host: HostId) -> f64 {
+        let workflow = self.problem.workflow();
+        let mut latest = self.now.now;
+        for (parent, edge) in workflow.predecessors(task) {
+            let hosts = &self.hosts[parent.index()];
+            let arrival = if self.now.task(parent).is_done() {
+                let fetch = Fetch {
+                    startup: self.costing.startup,
+                    reuse: self.costing.reuse_copies,
+                    producer_hosts: hosts,
+                };
+                self.now.now + self.now.fetch_seconds(edge, host, &fetch)
+            } else {
+                let Some(&from) = hosts.first() else { return f64::INFINITY };
+                let startup = if from == host { 0.0 } else { self.costing.startup };
+                let bytes = workflow.edge_bytes(edge);
+                self.estimate.finish[parent.index()]
+                    + startup
+                    + self.problem.transfer(bytes, from, host)
+            };
+            latest = latest.max(arrival);
+        }
+        latest
+    }
+
+    /// EST and EFT of a task on every processor that could take it; wide tasks once per host.
+    pub fn candidates(&self, task: TaskId) -> Vec<Candidate> {
+        let problem = self.problem;
+        let width = problem.workflow().width(task).0 as usize;
+        let own = self.now.task(task).procs();
+        let mut found = Vec::with_capacity(problem.procs());
+        for host in problem.platform().host_ids() {
+            if !self.now.is_alive(host) {
+                continue;
+            }
+            let procs = problem.procs_of(host);
+            let mut data = None;
+            for proc in procs.clone().map(ProcId) {
+                let running_here = own.is_some_and(|p| p.first() == Some(&proc))
+                    && matches!(self.now.task(task), TaskState::Running { .. });
+                let start = if running_here {
+                    self.now.now
+                } else {
+                    let data = *data.get_or_insert_with(|| self.data_at(task, host));
+                    data.max(self.free_for(proc, procs.clone(), width))
+                };
+                let finish = start + self.work(task, proc);
+                found.push(Candidate { proc, start, finish });
+                if width > 1 {
+                    break;
+                }
+            }
+        }
+        found
+    }
+
+    /// When a processor, or for wide tasks enough processors of its host, are free.
+    fn free_for(&self, proc: ProcId, host: std::ops::Range<u32>, width: usize) -> f64 {
+        if width == 1 {
+            return self.free[proc.index()];
+        }
+        let mut free: Vec<f64> = host.map(|p| self.free[p as usize]).collect();
+        free.sort_by(f64::total_cmp);
+        free.get(width - 1).copied().unwrap_or(f64::INFINITY)
+    }
+
+    /// Chooses the candidate of least finish time and takes its processor.
+    pub fn assign(&mut self, task: TaskId) {
+        let own = self.now.task(task).procs().and_then(|p| p.first().copied());
+        let planned = self.previous.get(task.index()).copied().flatten();
+        // Of equal candidates: where it is placed, where it was planned, the lowest.
+        let order = |c: &Candidate| (Some(c.proc) != own, Some(c.proc) != planned, c.proc);
+        let candidates = self.candidates(task);
+        let mut best: Option<&Candidate> = None;
+        for candidate in candidates.iter().filter(|c| c.finish.is_finite()) {
+            let better = best.is_none_or(|b| match approx::cmp(candidate.finish, b.finish) {
+                std::cmp::Ordering::Less => true,
+                std::cmp::Ordering::Equal => order(candidate) < order(b),
+                std::cmp::Ordering::Greater => false,
+            });
+            if better {
+                best = Some(candidate);
+            }
+        }
+        if self.costing.hysteresis > 0.0
+            && let Some(stay) = candidates.iter().find(|c| Some(c.proc) == own)
+            && stay.finish.is_finite()
+            && let Some(go) = best
+        {
+            let margin = self.costing.hysteresis * self.problem.mean_exec(task);
+            if stay.finish - go.finish < margin {
+                best = Some(stay);
+            }
+        }
+        match best.cloned() {
+            Some(chosen) => self.take(task, &chosen),
+            None => {
+                let never = f64::INFINITY;
+                self.settle(task, &[], never, never);
+            }
+        }
+    }
+
+    fn take(&mut self, task: TaskId, chosen: &Candidate) {
+        let width = self.problem.workflow().width(task).0 as usize;
+        let running = matches!(self.now.task(task), TaskState::Running { .. });
+        let procs: Vec<ProcId> = match self.now.task(task).procs() {
+            Some(own) if running && own.first() == Some(&chosen.proc) => own.to_vec(),
+            _ if width == 1 => vec![chosen.proc],
+            _ => {
+                let host = self.problem.host_of(chosen.proc);
+                let mut all: Vec<ProcId> = self.problem.procs_of(host).map(ProcId).collect();
+                all.sort_by(|a, b| {
+                    self.free[a.index()].total_cmp(&self.free[b.index()]).then(a.cmp(b))
+                });
+                all.truncate(width);
+                all
+            }
+        };
+        for proc in &procs {
+            let free = &mut self.free[proc.index()];
+            *free = free.max(chosen.finish);
+        }
+        self.settle(task, &procs, chosen.start, chosen.finish);
+    }
+
+    /// What came out.
+    pub fn finish(self) -> Estimate {
+        self.estimate
+    }
+}

@@ -1,0 +1,9 @@
+//! The GTP family (Hernandez, Cole; thesis of 2008): re-plan at fixed periods with what is known
+//! then, migrate pessimistically; GTP/c re-uses copies left behind by migrations, GTP/r and
+//! GTP/c/r rewind tasks whose results died with a processor.
+
+pub mod estimate;
+mod rewind;
+
+pub use estimate::{Costing, Estimate};
+pub use rewind::rewound_tasks;

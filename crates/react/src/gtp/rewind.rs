@@ -1,0 +1,40 @@
+//! Which finished tasks must be done again after processors died.
+//!
+//! The printed rule of GTP/r ("some out-edge is not fully received, or a successor on the same
+//! processor is rewound") never rewinds an unfinished exit task, counts edges to finished
+//! successors, and lets a consumer migrate away from data whose producer is dead, which blocks for ever. The
+//! rule here is the one that avoids all three: among the tasks whose host is gone, in reverse
+//! topological order, rewind those that are not done, and those of which some consumer still
+//! needs data that no living host has. Copies (GTP/c/r) only enlarge who has it.
+
+use crate::situation::{Situation, TaskState};
+use slackline_model::{FileId, HostId, Problem, TaskId};
+
+/// The finished tasks to rewind, in topological order. `reuse_copies` counts copies anywhere
+/// (GTP/c/r); otherwise only data at the consumer's own site and at the producer's counts (GTP/r).
+pub fn rewound_tasks(problem: &Problem<'_>, now: &Situation, reuse_copies: bool) -> Vec<TaskId> {
+    let workflow = problem.workflow();
+    let mut rewound = vec![false; workflow.len()];
+    for &task in workflow.topological_order().iter().rev() {
+        let TaskState::Done(placement) = now.task(task) else { continue };
+        let hosts = problem.hosts_of(placement.procs());
+        let available = |file: FileId, consumer: TaskId, redone: bool| {
+            let holds = |host: HostId| now.is_alive(host) && now.has(file, host);
+            if hosts.iter().any(|&h| holds(h)) {
+                return true;
+            }
+            if reuse_copies {
+                return now.holders(file).next().is_some();
+            }
+            // Without copies, data counts only where the consumer that fetched it still is.
+            let site = now.task(consumer).procs().and_then(|p| p.first().copied());
+            !redone && site.is_some_and(|p| holds(problem.host_of(p)))
+        };
+        rewound[task.index()] = workflow.successors(task).any(|(child, edge)| {
+            let redone = rewound[child.index()];
+            let needed = redone || !now.task(child).is_done();
+            needed && workflow.edge_files(edge).any(|f| !available(f, child, redone))
+        });
+    }
+    workflow.topological_order().iter().copied().filter(|t| rewound[t.index()]).collect()
+}

@@ -1,0 +1,191 @@
+//! The door between a method and the world: events, decisions, plans.
+
+use crate::situation::Situation;
+use slackline_model::schedule::Schedule;
+use slackline_model::{ClassId, FileId, HostId, Problem, ProcId, TaskId};
+use std::ops::Range;
+
+/// Something the policy is told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// The execution begins.
+    Start,
+    /// A further workflow arrived; its tasks are the given ones.
+    WorkflowArrived {
+        /// Its tasks.
+        tasks: Range<u32>,
+    },
+    /// A workflow grew: a choice was made or a loop went round.
+    TasksAdded {
+        /// The new tasks.
+        tasks: Range<u32>,
+    },
+    /// A task began to compute.
+    TaskStarted(TaskId),
+    /// A task ended.
+    TaskFinished(TaskId),
+    /// A task ended without result; it waits again.
+    TaskFailed(TaskId),
+    /// A file is complete on a host.
+    TransferFinished {
+        /// Which.
+        file: FileId,
+        /// Where.
+        to: HostId,
+    },
+    /// A transfer broke off.
+    TransferFailed {
+        /// Which file.
+        file: FileId,
+        /// Where it should have gone.
+        to: HostId,
+    },
+    /// A complete copy is gone.
+    CopyLost {
+        /// Which file.
+        file: FileId,
+        /// Where it lay.
+        host: HostId,
+    },
+    /// The monitored speed of a host changed.
+    HostChanged(HostId),
+    /// The monitored network changed.
+    NetworkChanged,
+    /// A host is gone, with everything on it.
+    HostLost(HostId),
+    /// A host is back, empty.
+    HostBack(HostId),
+    /// A leased machine is ready.
+    LeaseReady(HostId),
+    /// A lease has ended.
+    LeaseEnded(HostId),
+    /// The date asked for by [`Decision::WakeAt`].
+    WakeUp,
+    /// A decision could not be carried out.
+    Rejected {
+        /// Which.
+        decision: Box<Decision>,
+        /// The rule it broke.
+        why: String,
+    },
+}
+
+/// Something the policy wants.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    /// Follow this plan for the unfinished rest from now on.
+    Adopt(Plan),
+    /// Start a task on these processors as soon as its data is there, before anything queued.
+    Start {
+        /// Which.
+        task: TaskId,
+        /// Where.
+        procs: Box<[ProcId]>,
+    },
+    /// Stop a placed or running task; it waits again.
+    Cancel(TaskId),
+    /// Forget that these finished tasks were done: their results are gone or not worth fetching.
+    Rewind(Vec<TaskId>),
+    /// Bring a file to a host.
+    Copy {
+        /// Which.
+        file: FileId,
+        /// From where; the engine chooses when not given.
+        from: Option<HostId>,
+        /// To where.
+        to: HostId,
+    },
+    /// Delete a copy.
+    Drop {
+        /// Which file.
+        file: FileId,
+        /// Where.
+        host: HostId,
+    },
+    /// Call again at this date.
+    WakeAt(f64),
+    /// Rent a machine of a class.
+    Lease(ClassId),
+    /// Give a rented machine back.
+    Release(HostId),
+    /// There is no way to finish.
+    GiveUp(String),
+}
+
+/// When inputs travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transfers {
+    /// Results are sent to the hosts of all consumers as soon as they exist.
+    Push,
+    /// The first `window` tasks not yet started of each processor ask for their inputs.
+    Pull {
+        /// How many.
+        window: u32,
+    },
+}
+
+impl Default for Transfers {
+    fn default() -> Self {
+        Transfers::Pull { window: 1 }
+    }
+}
+
+/// A task and its processors.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assignment {
+    /// Which task.
+    pub task: TaskId,
+    /// Where: one processor, or several of one host.
+    pub procs: Box<[ProcId]>,
+}
+
+/// From where a host should fetch a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Source {
+    /// Which file.
+    pub file: FileId,
+    /// Who needs it.
+    pub to: HostId,
+    /// Who has it.
+    pub from: HostId,
+}
+
+/// Placement and order for the unfinished rest. The order of a processor's queue is the order
+/// of the assignments; a placed or running task that is assigned elsewhere migrates.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// Unfinished tasks in the order of their queues.
+    pub assignments: Vec<Assignment>,
+    /// Preferred sources; the engine fetches from the producer, or the nearest copy, otherwise.
+    pub sources: Vec<Source>,
+    /// When inputs travel.
+    pub transfers: Transfers,
+}
+
+impl Plan {
+    /// The unfinished part of a schedule, in order of planned start.
+    pub fn of_schedule(problem: &Problem<'_>, schedule: &Schedule, transfers: Transfers) -> Plan {
+        let state = problem.state();
+        let mut order: Vec<(f64, f64, TaskId)> = problem
+            .workflow()
+            .tasks()
+            .filter(|&t| state.fixed(t).is_none_or(|p| p.finish > state.now))
+            .filter_map(|t| schedule.placement(t).map(|p| (p.start, p.finish, t)))
+            .collect();
+        order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
+        let assignments = order
+            .into_iter()
+            .filter_map(|(_, _, task)| {
+                let procs = schedule.placement(task)?.procs().into();
+                Some(Assignment { task, procs })
+            })
+            .collect();
+        Plan { assignments, sources: Vec::new(), transfers }
+    }
+}
+
+/// A method that steers an execution.
+pub trait Policy {
+    /// Called once per instant with everything that happened at it.
+    fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>);
+}

@@ -1,0 +1,8 @@
+//! Selective rescheduling (Zhao, Sakellariou, IPDPS workshops 2004): re-plan only when a task is
+//! later than its spare time or slack allows.
+
+mod offline;
+mod spare;
+
+pub use offline::{Outcome, Trigger, run_offline};
+pub use spare::Spare;

@@ -1,0 +1,124 @@
+//! The literal selective rescheduler: a sweep that knows real finish times out of order. For
+//! studies and for the published figures; a running system uses the causal policy.
+
+use super::Spare;
+use slackline_model::problem::State;
+use slackline_model::{Placement, Problem, ProcId, Schedule, TaskId};
+use slackline_schedule::{Algorithm, PlanError, Settings};
+
+/// When to plan again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    /// Never: keep mapping and order of the first plan.
+    Never,
+    /// Before every task but the first.
+    Always,
+    /// A start is later than the task's slack.
+    Slack,
+    /// A start is later than the task's least spare time.
+    Spare,
+}
+
+/// What really happened.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// Real placements.
+    pub schedule: Schedule,
+    /// How often the rest was planned again.
+    pub reschedulings: usize,
+    /// The tasks before which that happened.
+    pub before: Vec<TaskId>,
+}
+
+/// Executes a workflow whose tasks really take `actual(task, processor)` seconds.
+pub fn run_offline(
+    problem: &Problem<'_>,
+    planner: &Algorithm,
+    trigger: Trigger,
+    actual: impl Fn(TaskId, ProcId) -> f64,
+) -> Result<Outcome, PlanError> {
+    let settings = Settings::default();
+    let tasks = problem.tasks();
+    let mut plan = (planner.plan)(problem, &settings)?;
+    let mut spare = Spare::of(problem, &plan);
+    let mut done: Vec<Option<Placement>> = vec![None; tasks];
+    let mut free = vec![0.0f64; problem.procs()];
+    let mut outcome =
+        Outcome { schedule: Schedule::default(), reschedulings: 0, before: Vec::new() };
+    for step in 0..tasks {
+        let Some(mut task) = first_unexecuted(&plan, &done) else { break };
+        if step > 0
+            && fires(trigger, task, &plan, &spare, real_start(problem, &plan, &done, &free, task))
+        {
+            plan = replan(problem, planner, &done, &free)?;
+            spare = Spare::of(problem, &plan);
+            outcome.reschedulings += 1;
+            outcome.before.push(task);
+            match first_unexecuted(&plan, &done) {
+                Some(first) => task = first,
+                None => break,
+            }
+        }
+        let Some(planned) = plan.placement(task) else { break };
+        let start = real_start(problem, &plan, &done, &free, task);
+        let finish = start + actual(task, planned.proc());
+        for proc in planned.procs() {
+            free[proc.index()] = finish;
+        }
+        done[task.index()] = Some(Placement::wide(planned.procs(), start, finish));
+    }
+    outcome.schedule.placements = done;
+    Ok(outcome)
+}
+
+/// Smallest planned start, then finish, then index, among the tasks not executed.
+fn first_unexecuted(plan: &Schedule, done: &[Option<Placement>]) -> Option<TaskId> {
+    let open = (0..done.len()).map(TaskId::new).filter(|t| done[t.index()].is_none());
+    open.filter_map(|t| plan.placement(t).map(|p| (p.start, p.finish, t)))
+        .min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)))
+        .map(|(_, _, t)| t)
+}
+
+/// When a task would really start at its planned processors.
+fn real_start(
+    problem: &Problem<'_>,
+    plan: &Schedule,
+    done: &[Option<Placement>],
+    free: &[f64],
+    task: TaskId,
+) -> f64 {
+    let Some(planned) = plan.placement(task) else { return 0.0 };
+    let idle = planned.procs().iter().map(|p| free[p.index()]).fold(0.0, f64::max);
+    let arrivals = problem.workflow().predecessors(task).filter_map(|(parent, edge)| {
+        let source = done[parent.index()].as_ref()?;
+        let bytes = problem.workflow().edge_bytes(edge);
+        Some(source.finish + problem.transfer_between(bytes, source.procs(), planned.procs()))
+    });
+    arrivals.fold(idle, f64::max)
+}
+
+fn fires(trigger: Trigger, task: TaskId, plan: &Schedule, spare: &Spare, real: f64) -> bool {
+    let planned = plan.placement(task).map_or(0.0, |p| p.start);
+    let delay = real - planned;
+    let beyond = |threshold: f64| delay > threshold + 1e-9 * real.abs().max(1.0);
+    match trigger {
+        Trigger::Never => false,
+        Trigger::Always => true,
+        Trigger::Slack => beyond(spare.slack[task.index()]),
+        Trigger::Spare => beyond(spare.min_spare[task.index()]),
+    }
+}
+
+fn replan(
+    problem: &Problem<'_>,
+    planner: &Algorithm,
+    done: &[Option<Placement>],
+    free: &[f64],
+) -> Result<Schedule, PlanError> {
+    let state = State { fixed: done.to_vec(), available: free.to_vec(), ..State::default() };
+    let rest = problem.clone().with_state(state).map_err(|e| PlanError::Unsupported {
+        algorithm: "selective rescheduling",
+        why: e.to_string(),
+    })?;
+    (planner.plan)(&rest, &Settings::default())
+}

@@ -1,0 +1,66 @@
+//! Spare time and slack of a schedule, with communication and machine order.
+
+use slackline_model::{Problem, Schedule, TaskId};
+
+/// How much later each task may end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spare {
+    /// Per task: delay that moves no dependent's start (MinSpare).
+    pub min_spare: Vec<f64>,
+    /// Per task: delay that leaves the makespan as it is.
+    pub slack: Vec<f64>,
+}
+
+impl Spare {
+    /// Spare times over data edges and the order on each processor. Tasks without a placement
+    /// are left out. O(v log v + e).
+    pub fn of(problem: &Problem<'_>, schedule: &Schedule) -> Spare {
+        let workflow = problem.workflow();
+        let tasks = workflow.len();
+        let mut next: Vec<Vec<TaskId>> = vec![Vec::new(); tasks];
+        for order in schedule.orders(problem.procs()) {
+            for pair in order.windows(2) {
+                next[pair[0].index()].push(pair[1]);
+            }
+        }
+        // Every dependent starts after its task ends, so falling start (then falling
+        // topological position, for tasks of no length) sees dependents first.
+        let mut position = vec![0usize; tasks];
+        for (at, task) in workflow.topological_order().iter().enumerate() {
+            position[task.index()] = at;
+        }
+        let mut order: Vec<TaskId> =
+            workflow.tasks().filter(|&t| schedule.placement(t).is_some()).collect();
+        let start = |t: TaskId| schedule.placement(t).map_or(0.0, |p| p.start);
+        order.sort_by(|&a, &b| {
+            start(b).total_cmp(&start(a)).then(position[b.index()].cmp(&position[a.index()]))
+        });
+        let makespan = schedule.makespan();
+        let mut spare = Spare { min_spare: vec![0.0; tasks], slack: vec![0.0; tasks] };
+        for task in order {
+            let Some(placement) = schedule.placement(task) else { continue };
+            let by_data = workflow.successors(task).filter_map(|(child, edge)| {
+                let to = schedule.placement(child)?;
+                let bytes = workflow.edge_bytes(edge);
+                let arrival = placement.finish
+                    + problem.transfer_between(bytes, placement.procs(), to.procs());
+                Some((child, to.start - arrival))
+            });
+            let by_machine = next[task.index()].iter().filter_map(|&after| {
+                let to = schedule.placement(after)?;
+                Some((after, to.start - placement.finish))
+            });
+            let (mut least, mut slack) = (f64::INFINITY, f64::INFINITY);
+            for (dependent, spare_time) in by_data.chain(by_machine) {
+                least = least.min(spare_time);
+                slack = slack.min(spare_time + spare.slack[dependent.index()]);
+            }
+            // An exit that ends before the makespan may be that much later; with the single
+            // exit of the papers this is their zero.
+            let to_the_end = makespan - placement.finish;
+            spare.min_spare[task.index()] = if least.is_finite() { least } else { to_the_end };
+            spare.slack[task.index()] = slack.min(to_the_end.max(0.0)).max(0.0);
+        }
+        spare
+    }
+}

@@ -1,0 +1,236 @@
+//! The live state of an execution, as far as it is known.
+
+use slackline_model::problem::{DataCopy, State, View};
+use slackline_model::{
+    EdgeId, FileId, HostId, Placement, Platform, Problem, ProblemError, ProcId, TaskId, Workflow,
+};
+use std::sync::Arc;
+
+/// How far a task is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum TaskState {
+    /// Nothing of it has begun.
+    #[default]
+    Waiting,
+    /// Its inputs are being gathered at these processors.
+    Placed {
+        /// Where.
+        procs: Box<[ProcId]>,
+    },
+    /// It computes.
+    Running {
+        /// Where.
+        procs: Box<[ProcId]>,
+        /// Since when.
+        since: f64,
+    },
+    /// It is done.
+    Done(Placement),
+}
+
+impl TaskState {
+    /// Where a task is placed, runs or ran (the papers' Π).
+    pub fn procs(&self) -> Option<&[ProcId]> {
+        match self {
+            TaskState::Waiting => None,
+            TaskState::Placed { procs } | TaskState::Running { procs, .. } => Some(procs),
+            TaskState::Done(placement) => Some(placement.procs()),
+        }
+    }
+
+    /// Whether it is done.
+    pub fn is_done(&self) -> bool {
+        matches!(self, TaskState::Done(_))
+    }
+}
+
+/// A file, or the part of it that has arrived, on a host.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FileCopy {
+    /// Where.
+    pub host: HostId,
+    /// Where it comes from; none where it was made or lay from the start.
+    pub from: Option<HostId>,
+    /// Received share; 1 when complete (the papers' κd).
+    pub fraction: f64,
+}
+
+impl FileCopy {
+    /// Whether it can be read and sent on.
+    pub fn is_complete(&self) -> bool {
+        self.fraction >= 1.0
+    }
+}
+
+/// Who is where, what is copied where, what was last seen of the platform.
+#[derive(Clone, Debug)]
+pub struct Situation {
+    /// The present date.
+    pub now: f64,
+    /// The tasks that are known, with *estimated* costs.
+    pub workflow: Arc<Workflow>,
+    /// The platform at its peak.
+    pub platform: Arc<Platform>,
+    /// The platform as last observed.
+    pub view: View,
+    /// Per task.
+    pub tasks: Vec<TaskState>,
+    /// Per task: the computed share of a running task as last observed (the papers' κc).
+    pub progress: Vec<f64>,
+    /// Per file.
+    pub copies: Vec<Vec<FileCopy>>,
+    /// Inputs of the workflow lie on every host; otherwise only where `copies` says.
+    pub inputs_everywhere: bool,
+}
+
+impl Situation {
+    /// Before anything has happened.
+    pub fn new(workflow: Arc<Workflow>, platform: Arc<Platform>) -> Situation {
+        let view = View {
+            availability: vec![1.0; platform.hosts().len()],
+            network: platform.planning_network(),
+        };
+        Situation {
+            now: 0.0,
+            view,
+            tasks: vec![TaskState::Waiting; workflow.len()],
+            progress: vec![0.0; workflow.len()],
+            copies: vec![Vec::new(); workflow.file_count()],
+            inputs_everywhere: true,
+            workflow,
+            platform,
+        }
+    }
+
+    /// State of a task.
+    pub fn task(&self, task: TaskId) -> &TaskState {
+        &self.tasks[task.index()]
+    }
+
+    /// Whether a host can be used at all.
+    pub fn is_alive(&self, host: HostId) -> bool {
+        self.view.availability.get(host.index()).is_some_and(|&a| a > 0.0)
+    }
+
+    /// The copy, complete or not, of a file on a host.
+    pub fn copy(&self, file: FileId, host: HostId) -> Option<&FileCopy> {
+        self.copies[file.index()].iter().find(|c| c.host == host)
+    }
+
+    /// Whether a task on this host could read the file.
+    pub fn has(&self, file: FileId, host: HostId) -> bool {
+        (self.inputs_everywhere && self.workflow.producer(file).is_none())
+            || self.copy(file, host).is_some_and(FileCopy::is_complete)
+    }
+
+    /// The hosts from which a file could be fetched.
+    pub fn holders(&self, file: FileId) -> impl Iterator<Item = HostId> + '_ {
+        let complete = self.copies[file.index()].iter().filter(|c| c.is_complete());
+        complete.map(|c| c.host).filter(|&h| self.is_alive(h))
+    }
+
+    /// Whether all tasks are done.
+    pub fn is_finished(&self) -> bool {
+        self.tasks.iter().all(TaskState::is_done)
+    }
+
+    /// The whole workflow on the platform at its peak, nothing done: what an initial plan is
+    /// made from.
+    pub fn nominal_problem(&self) -> Result<Problem<'_>, ProblemError> {
+        Problem::new(&self.workflow, &self.platform)
+    }
+
+    /// The unfinished rest on the platform as last observed. Running tasks are expected to end
+    /// after their remaining work; hosts that are gone are never available.
+    pub fn problem(&self) -> Result<Problem<'_>, ProblemError> {
+        let problem = Problem::as_seen(&self.workflow, &self.platform, self.view.clone())?;
+        let state = State {
+            now: self.now,
+            fixed: self.workflow.tasks().map(|t| self.fixed(&problem, t)).collect(),
+            available: problem
+                .proc_ids()
+                .map(|p| if self.is_alive(problem.host_of(p)) { self.now } else { f64::INFINITY })
+                .collect(),
+            release: Vec::new(),
+            copies: self.data_copies(),
+        };
+        problem.with_state(state)
+    }
+
+    fn fixed(&self, problem: &Problem<'_>, task: TaskId) -> Option<Placement> {
+        match self.task(task) {
+            TaskState::Done(placement) => Some(placement.clone()),
+            TaskState::Running { procs, since } => {
+                let first = procs.first().copied().unwrap_or(ProcId(0));
+                let whole = problem.exec_wide(task, problem.class_of(first), procs.len() as u32);
+                let rest = whole * (1.0 - self.progress[task.index()]);
+                Some(Placement::wide(procs, *since, self.now + rest.max(0.0)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Edges whose data lies complete on other hosts than their producer's.
+    fn data_copies(&self) -> Vec<DataCopy> {
+        let mut found = Vec::new();
+        for task in self.workflow.tasks() {
+            let TaskState::Done(placement) = self.task(task) else { continue };
+            for (child, edge) in self.workflow.successors(task) {
+                if self.task(child).is_done() {
+                    continue;
+                }
+                let Some(first) = self.workflow.edge_files(edge).next() else { continue };
+                for host in self.holders(first) {
+                    let elsewhere = !placement.procs().is_empty();
+                    if elsewhere && self.workflow.edge_files(edge).all(|f| self.has(f, host)) {
+                        found.push(DataCopy { edge, host, at: self.now });
+                    }
+                }
+            }
+        }
+        found.sort_by_key(|c: &DataCopy| (c.edge, c.host));
+        found
+    }
+
+    /// Seconds until the data of an edge is on a host, from the best holders, when the transfer
+    /// begins or goes on now; infinite when nobody alive has it. `reuse` allows other sources
+    /// than the host where the producer ran.
+    pub fn fetch_seconds(&self, edge: EdgeId, to: HostId, fetch: &Fetch<'_>) -> f64 {
+        let mut total = 0.0;
+        for file in self.workflow.edge_files(edge) {
+            if self.has(file, to) {
+                continue;
+            }
+            let bytes = self.workflow.file_bytes(file);
+            let network = &self.view.network;
+            // A transfer under way goes on where it is.
+            if let Some((copy, from)) = self.copy(file, to).and_then(|c| Some((c, c.from?)))
+                && copy.fraction > 0.0
+            {
+                let whole = network.transfer_time(bytes, from, to);
+                let latency = network.transfer_time(0.0, from, to);
+                total += (whole - latency) * (1.0 - copy.fraction);
+                continue;
+            }
+            let cost = |from| fetch.startup + network.transfer_time(bytes, from, to);
+            let best = self
+                .holders(file)
+                .filter(|from| fetch.reuse || fetch.producer_hosts.contains(from))
+                .map(cost)
+                .fold(f64::INFINITY, f64::min);
+            total += best;
+        }
+        total
+    }
+}
+
+/// From where an edge may be fetched, for [`Situation::fetch_seconds`].
+#[derive(Clone, Copy, Debug)]
+pub struct Fetch<'a> {
+    /// Seconds between asking and the first byte.
+    pub startup: f64,
+    /// Any complete copy may serve, not only the producer's.
+    pub reuse: bool,
+    /// Where the producer ran.
+    pub producer_hosts: &'a [HostId],
+}

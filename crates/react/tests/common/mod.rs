@@ -1,0 +1,47 @@
+//! Small instances of the papers: unrelated machines, one bandwidth per pair.
+#![allow(dead_code)] // every test file uses its part
+
+use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
+use slackline_model::workflow::CostTable;
+use slackline_model::{Platform, Task, TaskId, Workflow, WorkflowBuilder};
+
+/// Rows of execution times and `(from, to, data)` edges.
+pub fn workflow(times: &[&[f64]], edges: &[(u32, u32, f64)]) -> Workflow {
+    let mut b = WorkflowBuilder::new("example");
+    for i in 0..times.len() {
+        b.add_task(Task::new(format!("v{i}"), 1.0)).unwrap();
+    }
+    for &(from, to, data) in edges {
+        b.add_edge(TaskId(from), TaskId(to), data).unwrap();
+    }
+    b.set_cost_table(CostTable {
+        columns: (1..=times[0].len()).map(|p| format!("p{p}")).collect(),
+        seconds: times.concat(),
+    });
+    b.build().unwrap()
+}
+
+/// Machines `p1..`, with a table of bandwidths.
+pub fn platform(hosts: usize, bandwidth: impl Fn(usize, usize) -> f64) -> Platform {
+    let mut b = PlatformBuilder::new("example");
+    let table: Vec<f64> =
+        (0..hosts * hosts)
+            .map(|k| {
+                if k / hosts == k % hosts { f64::INFINITY } else { bandwidth(k / hosts, k % hosts) }
+            })
+            .collect();
+    let latency = vec![0.0; hosts * hosts].into();
+    b.set_matrix(Matrix::Dense { hosts, bandwidth: table.into(), latency });
+    let root = b.root().unwrap();
+    for p in 1..=hosts {
+        b.add_host(root, HostSpec::new(format!("p{p}"), 1.0)).unwrap();
+    }
+    b.build().unwrap()
+}
+
+/// Tasks by falling rank.
+pub fn by_rank(ranks: &[f64]) -> Vec<TaskId> {
+    let mut order: Vec<TaskId> = (0..ranks.len()).map(TaskId::new).collect();
+    order.sort_by(|a, b| ranks[b.index()].total_cmp(&ranks[a.index()]).then(a.cmp(b)));
+    order
+}
