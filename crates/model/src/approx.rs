@@ -36,7 +36,9 @@ pub fn le(a: f64, b: f64) -> bool {
 /// Equal within tolerance (infinities equal themselves).
 #[inline]
 pub fn eq(a: f64, b: f64) -> bool {
-    a == b || (a - b).abs() <= tolerance(a, b)
+    // The distance to an infinity is infinite, and so is the tolerance: not equal.
+    let distance = (a - b).abs();
+    a == b || (distance <= tolerance(a, b) && distance < f64::INFINITY)
 }
 
 /// Three-way comparison with tolerance. Not transitive over long chains of close values: for
@@ -56,4 +58,23 @@ pub fn sort_key(value: f64) -> f64 {
     let half = 1u64 << (DROP - 1);
     let bits = value.to_bits();
     f64::from_bits((bits.wrapping_add(half)) & !((1u64 << DROP) - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounding_noise_is_no_difference() {
+        assert!(eq(0.1 + 0.2, 0.3) && !lt(0.3, 0.1 + 0.2));
+        assert!(lt(1.0, 1.0 + 1e-8) && !eq(0.0, 1e-300));
+        assert_eq!(sort_key(79.999_999_999_999_99), sort_key(80.0));
+        assert_ne!(sort_key(80.0), sort_key(80.000_001));
+    }
+
+    #[test]
+    fn infinity_is_above_everything() {
+        assert!(lt(1e300, f64::INFINITY) && !eq(1.0, f64::INFINITY));
+        assert!(eq(f64::INFINITY, f64::INFINITY) && !lt(f64::INFINITY, f64::INFINITY));
+    }
 }

@@ -1,5 +1,6 @@
 //! Small instances of the papers: unrelated machines, one bandwidth per pair.
-#![allow(dead_code)] // every test file uses its part
+#![allow(dead_code, unreachable_pub)] // every test file uses its part
+#![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
 use slackline_model::workflow::CostTable;
