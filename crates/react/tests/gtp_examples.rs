@@ -89,8 +89,11 @@ fn test_a_at_14() -> Situation {
     s
 }
 
+/// A task, its (EST, EFT) per processor, the processor chosen.
+type Row = (u32, [(f64, f64); 3], usize);
+
 /// Runs a pass and compares each row of (EST, EFT) with the table; `*` marks the choice.
-fn check(s: &Situation, order: &[u32], costing: Costing, table: &[(u32, [(f64, f64); 3], usize)]) {
+fn check(s: &Situation, order: &[u32], costing: Costing, table: &[Row]) {
     let problem = s.problem().unwrap();
     let mut pass = Pass::new(&problem, s, &[], costing);
     let rows = table.iter();
