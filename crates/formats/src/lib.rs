@@ -10,6 +10,7 @@ pub mod document;
 pub mod dot;
 pub mod error;
 mod flow;
+pub mod instance;
 mod scan;
 pub mod source;
 pub mod stg;

@@ -1,0 +1,161 @@
+//! Writing an instance: a planning problem as plain numbers.
+
+use crate::error::{FormatError, Result};
+use slackline_model::{HostId, Platform, Problem, ProcId, TaskId, Workflow};
+use std::io::Write;
+
+/// Writes an instance; the format's module says what is lost.
+pub fn write(workflow: &Workflow, platform: &Platform, out: &mut dyn Write) -> Result<()> {
+    let problem = Problem::new(workflow, platform).map_err(FormatError::new)?;
+    if let Some(wide) = workflow.tasks().find(|&t| workflow.width(t).0 > 1) {
+        let (name, width) = (workflow.task_name(wide), workflow.width(wide).0);
+        return Err(FormatError::new(format!(
+            "task '{name}' needs {width} processors; an instance knows tasks of one"
+        )));
+    }
+    if let Some((task, proc)) = no_fit(&problem) {
+        let (task, proc) = (workflow.task_name(task), problem.proc_name(proc));
+        return Err(FormatError::new(format!(
+            "task '{task}' does not fit on '{proc}'; in an instance every task fits everywhere"
+        )));
+    }
+    let network = Pairs::of(&problem)?;
+    write_parts(&problem, &network, out)
+        .map_err(|e| FormatError::new(crate::source::io_message(&e)))
+}
+
+/// A task and a processor it cannot run on for lack of memory.
+fn no_fit(problem: &Problem<'_>) -> Option<(TaskId, ProcId)> {
+    let runs = |task, class: &usize| problem.exec(task, *class).is_finite();
+    problem.workflow().tasks().find_map(|task| {
+        let class = (0..problem.classes()).find(|class| !runs(task, class))?;
+        let proc = problem.proc_ids().find(|&proc| problem.class_of(proc) == class)?;
+        Some((task, proc))
+    })
+}
+
+/// Bandwidths and latencies between processors.
+struct Pairs<'a, 'p> {
+    problem: &'a Problem<'p>,
+    uniform: Option<(f64, f64)>,
+    latency: bool,
+}
+
+impl<'a, 'p> Pairs<'a, 'p> {
+    fn of(problem: &'a Problem<'p>) -> Result<Pairs<'a, 'p>> {
+        let mut pairs = Pairs { problem, uniform: None, latency: false };
+        let network = problem.network();
+        if let Some(at) = network.latency.iter().position(|l| !l.is_finite()) {
+            let host = |group: usize| {
+                let index = network.group_of.iter().position(|&g| g as usize == group);
+                index.map_or("", |index| &problem.platform().host(HostId::new(index)).name)
+            };
+            let (from, to) = (host(at / network.groups), host(at % network.groups));
+            return Err(FormatError::new(format!("no route leads from '{from}' to '{to}'")));
+        }
+        pairs.latency = network.latency.iter().any(|&l| l > 0.0);
+        if network.groups == 1 && problem.procs() == problem.platform().hosts().len() {
+            pairs.uniform = Some((network.bandwidth[0], network.latency[0]));
+        }
+        Ok(pairs)
+    }
+
+    fn write(
+        &self,
+        out: &mut dyn Write,
+        entry: impl Fn(HostId, HostId) -> String,
+    ) -> std::io::Result<()> {
+        writeln!(out, "[")?;
+        let procs = self.problem.procs();
+        for from in self.problem.proc_ids() {
+            let row: Vec<String> = self
+                .problem
+                .proc_ids()
+                .map(|to| entry(self.problem.host_of(from), self.problem.host_of(to)))
+                .collect();
+            let comma = if from.index() + 1 < procs { "," } else { "" };
+            writeln!(out, "    [{}]{comma}", row.join(", "))?;
+        }
+        write!(out, "  ]")
+    }
+
+    fn write_bandwidth(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        let number = |b: f64| if b.is_finite() { b.to_string() } else { "null".to_string() };
+        if let Some((bandwidth, _)) = self.uniform {
+            return write!(out, "{}", number(bandwidth));
+        }
+        let network = self.problem.network();
+        self.write(out, |from, to| match from == to {
+            true => "null".to_string(),
+            false => number(network.bandwidth[self.cell(from, to)]),
+        })
+    }
+
+    fn write_latency(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        if let Some((_, latency)) = self.uniform {
+            return write!(out, "{latency}");
+        }
+        let network = self.problem.network();
+        self.write(out, |from, to| match from == to {
+            true => "0".to_string(),
+            false => network.latency[self.cell(from, to)].to_string(),
+        })
+    }
+
+    fn cell(&self, from: HostId, to: HostId) -> usize {
+        let network = self.problem.network();
+        let group = |host: HostId| network.group_of[host.index()] as usize;
+        group(from) * network.groups + group(to)
+    }
+}
+
+fn write_parts(
+    problem: &Problem<'_>,
+    network: &Pairs<'_, '_>,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let workflow = problem.workflow();
+    let json = |text: &str| serde_json::Value::from(text).to_string();
+    write!(out, "{{\n  \"name\": {},\n  \"tasks\": [", json(workflow.name()))?;
+    for task in workflow.tasks() {
+        let comma = if task.0 > 0 { "," } else { "" };
+        let (id, cost) = (json(workflow.task_name(task)), workflow.work(task));
+        write!(out, "{comma}\n    {{\"id\": {id}, \"cost\": {cost}}}")?;
+    }
+    write!(out, "\n  ],\n  \"edges\": [")?;
+    for edge in workflow.edges() {
+        let comma = if edge.0 > 0 { "," } else { "" };
+        let (from, to) = workflow.edge_ends(edge);
+        let (from, to) = (json(workflow.task_name(from)), json(workflow.task_name(to)));
+        let data = workflow.edge_bytes(edge);
+        write!(out, "{comma}\n    {{\"from\": {from}, \"to\": {to}, \"data\": {data}}}")?;
+    }
+    let table = workflow.cost_table().is_some();
+    write!(out, "\n  ],\n  \"processors\": [")?;
+    for proc in problem.proc_ids() {
+        let comma = if proc.0 > 0 { "," } else { "" };
+        write!(out, "{comma}\n    {{\"id\": {}", json(&problem.proc_name(proc)))?;
+        let speed = problem.platform().host(problem.host_of(proc)).speed;
+        if !table || speed != 1.0 {
+            write!(out, ", \"speed\": {speed}")?;
+        }
+        write!(out, "}}")?;
+    }
+    write!(out, "\n  ],\n")?;
+    if table {
+        write!(out, "  \"exec\": [")?;
+        for task in workflow.tasks() {
+            let comma = if task.0 > 0 { "," } else { "" };
+            let row = problem.proc_ids().map(|proc| problem.exec_on(task, proc).to_string());
+            write!(out, "{comma}\n    [{}]", row.collect::<Vec<_>>().join(", "))?;
+        }
+        write!(out, "\n  ],\n")?;
+    }
+    write!(out, "  \"bandwidth\": ")?;
+    network.write_bandwidth(out)?;
+    if network.latency {
+        write!(out, ",\n  \"latency\": ")?;
+        network.write_latency(out)?;
+    }
+    writeln!(out, "\n}}")
+}
