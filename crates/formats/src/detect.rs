@@ -34,15 +34,24 @@ pub(crate) struct Codec {
 pub enum Format {
     /// Pegasus DAX XML.
     Dax,
+    /// Scheduling instance JSON.
+    Instance,
+    /// DOT graph.
+    Dot,
+    /// Standard Task Graph.
+    Stg,
 }
 
 impl Format {
     /// Every format, in the order in which content is tested.
-    pub const ALL: &[Format] = &[Format::Dax];
+    pub const ALL: &[Format] = &[Format::Dax, Format::Instance, Format::Dot, Format::Stg];
 
     fn codec(self) -> &'static Codec {
         match self {
             Format::Dax => &crate::dax::CODEC,
+            Format::Instance => &crate::instance::CODEC,
+            Format::Dot => &crate::dot::CODEC,
+            Format::Stg => &crate::stg::CODEC,
         }
     }
 

@@ -18,11 +18,34 @@
 //! where any dependency carries data; dummies are added where they are missing. Names, kinds,
 //! files, commands, memory and speed-up models are lost.
 
+use crate::detect::Codec;
+use crate::document::Document;
 use crate::error::{FormatError, Result};
 use crate::scan::{Scanner, Spot, byte_name};
 use slackline_model::workflow::REFERENCE_SPEED;
 use slackline_model::{Task, TaskId, Workflow, WorkflowBuilder};
 use std::io::{Read, Write};
+
+pub(crate) const CODEC: Codec = Codec {
+    name: "stg",
+    about: "Standard Task Graph, with or without communication times",
+    extensions: &["stg"],
+    recognise,
+    read: |text| Ok(Document::new(read(text.as_bytes())?)),
+    write: Some(|document, out| Ok(write(&document.workflow, out)?)),
+};
+
+/// Whether the first two lines are one or two whole numbers, then a record.
+fn recognise(text: &str) -> bool {
+    let mut lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    let mut numbers = || {
+        let line = lines.find(|line| !line.is_empty())?;
+        let numbers: Option<Vec<f64>> =
+            line.split_ascii_whitespace().take(4).map(|word| word.parse().ok()).collect();
+        numbers.map(|numbers| numbers.len())
+    };
+    matches!(numbers(), Some(1 | 2)) && matches!(numbers(), Some(3 | 4))
+}
 
 /// Bytes per unit of communication time: what Gigabit Ethernet moves in one second.
 pub const REFERENCE_BANDWIDTH: f64 = 1.25e8;
@@ -355,7 +378,7 @@ pub fn write(workflow: &Workflow, out: &mut dyn Write) -> std::io::Result<()> {
         if parents.is_empty() && !has_dummies {
             parents.push((0, 0.0));
         }
-        let seconds = workflow.reference_seconds(task);
+        let seconds = crate::text::seconds(workflow.work(task), workflow.reference_speed());
         write_record(out, task.0 + shift, seconds, &parents, communication)?;
     }
     if !has_dummies {
@@ -485,6 +508,14 @@ mod tests {
         assert_eq!(error("1\n0 0 0 é\n"), "line 2, column 7: byte 0xc3 instead of a number");
         assert!(error(&format!("1\n0 {} 0\n", "9".repeat(500))).contains("400 characters"));
         assert!(error("3\n0 0 0\n1 2 1 2\n2 2 1 1\n3 1 0\n4 0 1 3\n").contains("in a circle"));
+    }
+
+    #[test]
+    fn is_recognised() {
+        assert!(recognise(PLAIN) && recognise("# c\n4 2\n0 0 0\n1 2 1\n"));
+        for other in ["", "12\n", "1\n2\n", "1 2 3\n1 2 3\n", "digraph {\n 1 2 3 }", "{}"] {
+            assert!(!recognise(other), "{other}");
+        }
     }
 
     #[test]

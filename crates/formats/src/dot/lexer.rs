@@ -39,6 +39,12 @@ pub(super) fn keyword(name: &str) -> Option<&'static str> {
     KEYWORDS.into_iter().find(|word| word.eq_ignore_ascii_case(name))
 }
 
+/// Whether the first word of a text, after comments, opens a graph.
+pub(super) fn starts_graph(text: &str) -> bool {
+    let first = Lexer::new(text.as_bytes()).and_then(|mut lexer| lexer.next());
+    matches!(first, Ok((Word::Keyword("strict" | "graph" | "digraph"), _)))
+}
+
 /// Whether a byte may stand in an unquoted name.
 fn in_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.') || byte >= 0x80

@@ -22,9 +22,20 @@ mod reader;
 
 pub use reader::read;
 
+use crate::detect::Codec;
+use crate::document::Document;
 use slackline_model::{SpeedUp, TaskId, Workflow};
 use std::borrow::Cow;
 use std::io::Write;
+
+pub(crate) const CODEC: Codec = Codec {
+    name: "dot",
+    about: "DOT graph with sizes, as of daggen and SimGrid",
+    extensions: &["dot", "gv"],
+    recognise: lexer::starts_graph,
+    read: |text| Ok(Document::new(read(text.as_bytes())?)),
+    write: Some(|document, out| Ok(write(&document.workflow, out)?)),
+};
 
 /// Widths of a task that has an `alpha` and says nothing else.
 const MOLDABLE: (u32, u32) = (1, u32::MAX);
@@ -128,6 +139,12 @@ digraph G {
         // -1 is SimGrid's way to say "no data"
         assert_eq!(edges(&w), [(0, 1, data), (0, 2, data), (1, 3, 0.0), (2, 3, 33_554_432.0)]);
         assert_eq!(w.edge_files(EdgeId(2)).count(), 0, "a pure ordering");
+    }
+
+    #[test]
+    fn is_recognised() {
+        assert!(lexer::starts_graph(DAGGEN) && lexer::starts_graph("/* x */ strict digraph{}"));
+        assert!(!lexer::starts_graph("graphics: 7") && !lexer::starts_graph("{\"a\": 1}"));
     }
 
     #[test]

@@ -30,13 +30,53 @@ mod writer;
 
 pub use writer::write;
 
+use crate::detect::Codec;
+use crate::document::Document;
 use crate::error::{FormatError, Result};
 use serde::Deserialize;
-use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder, RoutingKind};
 use slackline_model::workflow::CostTable;
 use slackline_model::{Platform, Task, TaskId, Workflow, WorkflowBuilder, WorkflowError};
 use std::fmt;
+
+/// Behind the front door an instance is its workflow; it takes a platform to write one.
+pub(crate) const CODEC: Codec = Codec {
+    name: "instance",
+    about: "workflow and processors in one file (JSON)",
+    extensions: &["instance.json", "json"],
+    recognise,
+    read: |text| Ok(Document::new(read(text)?.workflow)),
+    write: None,
+};
+
+/// Whether a text has the members of an instance at its top.
+fn recognise(text: &str) -> bool {
+    /// Names of members seen so far: `tasks`, `processors`.
+    struct Members<'a>(&'a mut [bool; 2]);
+    impl<'de> Visitor<'de> for Members<'_> {
+        type Value = ();
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
+            while let Some(key) = map.next_key::<String>()? {
+                self.0[0] |= key == "tasks";
+                self.0[1] |= key == "processors";
+                map.next_value::<IgnoredAny>()?;
+            }
+            Ok(())
+        }
+    }
+    // The first tests spare most other files the walk.
+    if !text.trim_start().starts_with('{') || !text.contains("\"processors\"") {
+        return false;
+    }
+    let mut seen = [false; 2];
+    // A file that breaks off is still an instance.
+    let _ = serde_json::Deserializer::from_str(text).deserialize_map(Members(&mut seen));
+    seen == [true, true]
+}
 
 /// A workflow and the platform to plan it on.
 #[derive(Clone, Debug)]
@@ -400,6 +440,13 @@ mod tests {
         let text = TWO.replace("\"two\"", "\"p\"").replace("\"q\"", "\"processors\"");
         let platform = read(&text).unwrap().platform;
         assert!(platform.host_named("processors").is_some());
+    }
+
+    #[test]
+    fn is_recognised() {
+        assert!(recognise(TWO) && recognise(&TWO[..TWO.len() - 20]));
+        assert!(!recognise(r#"{"workflow": {"tasks": [], "processors": []}}"#));
+        assert!(!recognise("[]") && !recognise(""));
     }
 
     #[test]

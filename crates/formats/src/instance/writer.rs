@@ -20,8 +20,7 @@ pub fn write(workflow: &Workflow, platform: &Platform, out: &mut dyn Write) -> R
         )));
     }
     let network = Pairs::of(&problem)?;
-    write_parts(&problem, &network, out)
-        .map_err(|e| FormatError::new(crate::source::io_message(&e)))
+    Ok(write_parts(&problem, &network, out)?)
 }
 
 /// A task and a processor it cannot run on for lack of memory.
