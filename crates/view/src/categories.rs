@@ -1,0 +1,93 @@
+//! Which tasks share a colour: those of one kind, or of one depth where the workflow knows no
+//! kinds. The same for every picture of a workflow.
+
+use crate::chart::Category;
+use crate::palette;
+use slackline_model::workflow::Shape;
+use slackline_model::{KindId, TaskId, Workflow};
+
+/// The legend of a workflow.
+pub(crate) struct Categories {
+    /// In order of the legend.
+    pub(crate) list: Vec<Category>,
+    /// Category of each task.
+    pub(crate) of_task: Vec<u16>,
+    /// Whether the categories are steps of an order.
+    pub(crate) ordered: bool,
+}
+
+impl Categories {
+    pub(crate) fn of(workflow: &Workflow) -> Categories {
+        if workflow.kinds() > 1 || !workflow.kind_name(KindId(0)).is_empty() {
+            by_kind(workflow)
+        } else {
+            by_depth(workflow)
+        }
+    }
+}
+
+fn by_depth(workflow: &Workflow) -> Categories {
+    let shape = Shape::of(workflow);
+    let steps = shape.depth().min(palette::ORDERED.len());
+    let step_of = |level: usize| (level * steps / shape.depth().max(1)) as u16;
+    let category = |step: usize| {
+        let levels: Vec<usize> =
+            (0..shape.depth()).filter(|&l| step_of(l) as usize == step).collect();
+        let name = match levels.as_slice() {
+            &[one] => format!("depth {}", one + 1),
+            &[first, .., last] => format!("depth {}–{}", first + 1, last + 1),
+            [] => String::new(),
+        };
+        let count = levels.iter().map(|&l| shape.widths[l] as usize).sum();
+        Category { name, count, rest: false }
+    };
+    Categories {
+        list: (0..steps).map(category).collect(),
+        of_task: shape.level.iter().map(|&level| step_of(level as usize)).collect(),
+        ordered: true,
+    }
+}
+
+/// The kinds with the most work get a colour each, in order of first appearance; the others
+/// share one.
+fn by_kind(workflow: &Workflow) -> Categories {
+    let mut weight = vec![0.0f64; workflow.kinds()];
+    let mut count = vec![0usize; workflow.kinds()];
+    let seconds = |task: TaskId| match workflow.cost_table() {
+        Some(table) => table.row(task).iter().sum(),
+        None => workflow.work(task),
+    };
+    for task in workflow.tasks() {
+        let kind = workflow.kind(task).index();
+        weight[kind] += seconds(task);
+        count[kind] += 1;
+    }
+    let mut by_weight: Vec<usize> = (0..workflow.kinds()).collect();
+    by_weight.sort_by(|&a, &b| weight[b].total_cmp(&weight[a]).then(a.cmp(&b)));
+    let own = by_weight.len().min(palette::CATEGORICAL.len());
+    let mut coloured = by_weight[..own].to_vec();
+    coloured.sort_unstable();
+    let name = |kind: usize| match workflow.kind_name(KindId::new(kind)) {
+        "" => "no kind".to_string(),
+        name => name.to_string(),
+    };
+    let mut list: Vec<Category> = coloured
+        .iter()
+        .map(|&kind| Category { name: name(kind), count: count[kind], rest: false })
+        .collect();
+    let mut category_of = vec![own as u16; workflow.kinds()];
+    for (category, &kind) in coloured.iter().enumerate() {
+        category_of[kind] = category as u16;
+    }
+    let others = &by_weight[own..];
+    if !others.is_empty() {
+        let name = match others {
+            &[one] => name(one),
+            _ => format!("{} other kinds", others.len()),
+        };
+        let count = others.iter().map(|&kind| count[kind]).sum();
+        list.push(Category { name, count, rest: true });
+    }
+    let of_task = workflow.tasks().map(|t| category_of[workflow.kind(t).index()]).collect();
+    Categories { list, of_task, ordered: false }
+}

@@ -1,0 +1,166 @@
+//! A Gantt chart as data: rows in groups, bars on rows, arrows between rows, marks in time.
+
+use slackline_model::names::Names;
+use std::ops::Range;
+
+/// What a chart shows, independent of how it is drawn.
+#[derive(Clone, Debug, Default)]
+pub struct Chart {
+    /// Heading.
+    pub title: String,
+    /// Short facts for the line under the heading.
+    pub facts: Vec<String>,
+    /// Hosts with their rows, top to bottom.
+    pub groups: Vec<Group>,
+    /// What the colours mean, in the order of the legend.
+    pub categories: Vec<Category>,
+    /// Whether the categories have an order (depth) that the colours should show.
+    pub ordered: bool,
+    /// Everything that takes time on a row.
+    pub bars: Vec<Bar>,
+    /// Labels of the bars.
+    pub labels: Names,
+    /// Transfers from row to row.
+    pub arrows: Vec<Arrow>,
+    /// Dates to point out.
+    pub marks: Vec<Mark>,
+    /// First and last date.
+    pub span: Range<f64>,
+}
+
+/// Rows that belong together: the cores of a host.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// Name of the host.
+    pub name: String,
+    /// What the host is part of: its cluster or site.
+    pub section: String,
+    /// Number of rows.
+    pub rows: u32,
+}
+
+/// A colour and its meaning: a kind of task.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Category {
+    /// What it stands for.
+    pub name: String,
+    /// How many bars have it.
+    pub count: usize,
+    /// Everything that has no colour of its own.
+    pub rest: bool,
+}
+
+/// How a bar is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Look {
+    /// A computation.
+    #[default]
+    Work,
+    /// A computation whose result was lost: failed, killed, or computed twice.
+    Lost,
+    /// Data coming or going.
+    Transfer,
+    /// The machine is not there.
+    Down,
+}
+
+/// Something that takes time on one or several neighbouring rows.
+#[derive(Clone, Debug)]
+pub struct Bar {
+    /// Rows it covers.
+    pub rows: Range<u32>,
+    /// Begin.
+    pub start: f64,
+    /// End.
+    pub finish: f64,
+    /// Index of its category.
+    pub category: u16,
+    /// How it is drawn.
+    pub look: Look,
+    /// Index of its label.
+    pub label: u32,
+}
+
+impl Bar {
+    /// Row-seconds it covers.
+    pub fn area(&self) -> f64 {
+        self.rows.len() as f64 * (self.finish - self.start)
+    }
+}
+
+/// A transfer from one row to another.
+#[derive(Clone, Debug)]
+pub struct Arrow {
+    /// Row it leaves.
+    pub from: u32,
+    /// Row it reaches.
+    pub to: u32,
+    /// When it leaves.
+    pub start: f64,
+    /// When it arrives.
+    pub finish: f64,
+    /// What moves.
+    pub note: String,
+}
+
+/// What a mark points out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkKind {
+    /// The end of the last bar.
+    End,
+    /// A date before which the end cannot lie.
+    Bound,
+    /// A date by which the end must lie.
+    Deadline,
+    /// Something broke, or a new plan was made.
+    Event,
+}
+
+/// A date to point out over all rows.
+#[derive(Clone, Debug)]
+pub struct Mark {
+    /// The date.
+    pub at: f64,
+    /// What happens then.
+    pub label: String,
+    /// How to draw it.
+    pub kind: MarkKind,
+}
+
+impl Chart {
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.groups.iter().map(|g| g.rows as usize).sum()
+    }
+
+    /// Seconds shown; never 0, so that it can divide.
+    pub fn seconds(&self) -> f64 {
+        let seconds = self.span.end - self.span.start;
+        if seconds > 0.0 && seconds.is_finite() { seconds } else { 1.0 }
+    }
+
+    /// Where in the shown time a date lies, from 0 to 1.
+    pub fn position(&self, date: f64) -> f64 {
+        ((date - self.span.start) / self.seconds()).clamp(0.0, 1.0)
+    }
+
+    /// Label of a bar.
+    pub fn label(&self, bar: &Bar) -> &str {
+        self.labels.get(bar.label as usize)
+    }
+
+    /// Name of a row: its host, with the core where there are several.
+    pub fn row_name(&self, row: u32) -> String {
+        let mut first = 0;
+        for group in &self.groups {
+            if row < first + group.rows {
+                return match group.rows {
+                    1 => group.name.clone(),
+                    _ => format!("{}/{}", group.name, row - first),
+                };
+            }
+            first += group.rows;
+        }
+        String::new()
+    }
+}

@@ -1,0 +1,192 @@
+//! Fitting any number of rows into a bounded number of lanes: one lane per processor while they
+//! fit, then one per host, per cluster, and at last runs of neighbouring clusters.
+
+use crate::chart::Chart;
+use std::ops::Range;
+
+/// What one lane stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    Row,
+    Group,
+    Section,
+    Run,
+}
+
+/// A horizontal strip of the drawing.
+#[derive(Clone, Debug)]
+pub(crate) struct Lane {
+    pub(crate) label: String,
+    pub(crate) rows: Range<u32>,
+}
+
+/// The lanes of a drawing and, for each, its bars in order of time.
+pub(crate) struct Lanes {
+    pub(crate) level: Level,
+    pub(crate) lanes: Vec<Lane>,
+    /// Indices of bars per lane; a bar over several lanes is in each.
+    pub(crate) bars: Vec<Vec<u32>>,
+}
+
+impl Lanes {
+    /// At most `most` lanes, as fine as that allows.
+    pub(crate) fn of(chart: &Chart, most: usize) -> Lanes {
+        let most = most.max(1);
+        let levels = [Level::Row, Level::Group, Level::Section];
+        let (level, lanes) = levels
+            .into_iter()
+            .map(|level| (level, lanes_at(chart, level)))
+            .find(|(_, lanes)| lanes.len() <= most)
+            .unwrap_or_else(|| (Level::Run, runs(lanes_at(chart, Level::Group), most)));
+        let bars = bars_of(chart, &lanes);
+        Lanes { level, lanes, bars }
+    }
+
+    /// Busy share of the rows of a lane in each of `bins` equal slices of time, per category.
+    pub(crate) fn profile(&self, chart: &Chart, lane: usize, bins: usize) -> Vec<Vec<f64>> {
+        let rows = &self.lanes[lane].rows;
+        let mut profile = vec![vec![0.0; bins]; chart.categories.len().max(1)];
+        for &index in &self.bars[lane] {
+            let bar = &chart.bars[index as usize];
+            let shared = bar.rows.end.min(rows.end) - bar.rows.start.max(rows.start);
+            let share = f64::from(shared) / rows.len().max(1) as f64;
+            let Some(slots) = profile.get_mut(bar.category as usize) else { continue };
+            let from = chart.position(bar.start) * bins as f64;
+            let to = chart.position(bar.finish) * bins as f64;
+            let last = bins.saturating_sub(1);
+            for (bin, slot) in slots
+                .iter_mut()
+                .enumerate()
+                .take((to.ceil() as usize).min(last) + 1)
+                .skip((from as usize).min(last))
+            {
+                let overlap = to.min(bin as f64 + 1.0) - from.max(bin as f64);
+                *slot += overlap.max(0.0) * share;
+            }
+        }
+        profile
+    }
+
+    /// Busy share of a lane over the whole time.
+    pub(crate) fn utilisation(&self, chart: &Chart, lane: usize) -> f64 {
+        let rows = &self.lanes[lane].rows;
+        let area: f64 = self.bars[lane]
+            .iter()
+            .map(|&index| {
+                let bar = &chart.bars[index as usize];
+                let shared = bar.rows.end.min(rows.end) - bar.rows.start.max(rows.start);
+                f64::from(shared) * (bar.finish - bar.start)
+            })
+            .sum();
+        area / (rows.len().max(1) as f64 * chart.seconds())
+    }
+}
+
+fn lanes_at(chart: &Chart, level: Level) -> Vec<Lane> {
+    let mut lanes: Vec<Lane> = Vec::new();
+    let mut row = 0;
+    let mut section: Option<&str> = None;
+    for group in &chart.groups {
+        let rows = row..row + group.rows;
+        match level {
+            Level::Row => lanes.extend(rows.clone().map(|r| Lane {
+                label: match group.rows {
+                    1 => group.name.clone(),
+                    _ => format!("{}/{}", group.name, r - rows.start),
+                },
+                rows: r..r + 1,
+            })),
+            Level::Section if section == Some(&group.section) => {
+                if let Some(last) = lanes.last_mut() {
+                    last.rows.end = rows.end;
+                }
+            }
+            Level::Section => lanes.push(Lane { label: group.section.clone(), rows: rows.clone() }),
+            _ => lanes.push(Lane { label: group.name.clone(), rows: rows.clone() }),
+        }
+        section = Some(&group.section);
+        row = rows.end;
+    }
+    lanes
+}
+
+/// Neighbours joined until at most `most` remain.
+fn runs(lanes: Vec<Lane>, most: usize) -> Vec<Lane> {
+    let per_run = lanes.len().div_ceil(most);
+    let join = |run: &[Lane]| match run {
+        [first, .., last] => Lane {
+            label: format!("{} … {}", first.label, last.label),
+            rows: first.rows.start..last.rows.end,
+        },
+        [one] => one.clone(),
+        [] => Lane { label: String::new(), rows: 0..0 },
+    };
+    lanes.chunks(per_run.max(1)).map(join).collect()
+}
+
+fn bars_of(chart: &Chart, lanes: &[Lane]) -> Vec<Vec<u32>> {
+    let mut bars = vec![Vec::new(); lanes.len()];
+    for (index, bar) in chart.bars.iter().enumerate() {
+        let first = lanes.partition_point(|lane| lane.rows.end <= bar.rows.start);
+        for (lane, list) in lanes.iter().zip(&mut bars).skip(first) {
+            if lane.rows.start >= bar.rows.end {
+                break;
+            }
+            list.push(index as u32);
+        }
+    }
+    for list in &mut bars {
+        list.sort_by(|&a, &b| {
+            chart.bars[a as usize].start.total_cmp(&chart.bars[b as usize].start).then(a.cmp(&b))
+        });
+    }
+    bars
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart::{Bar, Category, Group, Look};
+
+    fn chart(hosts: u32, cores: u32) -> Chart {
+        let mut chart = Chart { span: 0.0..10.0, ..Chart::default() };
+        chart.categories.push(Category { name: "a".into(), count: 1, rest: false });
+        for h in 0..hosts {
+            let section = format!("site{}", h / 4);
+            chart.groups.push(Group { name: format!("h{h}"), section, rows: cores });
+        }
+        chart.labels.push("t");
+        chart.bars.push(Bar {
+            rows: 0..1,
+            start: 0.0,
+            finish: 5.0,
+            category: 0,
+            look: Look::Work,
+            label: 0,
+        });
+        chart
+    }
+
+    #[test]
+    fn as_fine_as_fits() {
+        let level = |most| {
+            let lanes = Lanes::of(&chart(8, 2), most);
+            (lanes.level, lanes.lanes.len())
+        };
+        assert_eq!(level(16), (Level::Row, 16));
+        assert_eq!(level(15), (Level::Group, 8));
+        assert_eq!(level(7), (Level::Section, 2));
+        assert_eq!(level(1), (Level::Run, 1));
+        assert_eq!(Lanes::of(&chart(3, 1), 1).lanes[0].label, "site0");
+    }
+
+    #[test]
+    fn profiles_conserve_busy_time() {
+        let chart = chart(8, 2);
+        let lanes = Lanes::of(&chart, 8);
+        // One of two cores busy for half of the time, cut into 4 slices.
+        assert_eq!(lanes.profile(&chart, 0, 4), [[0.5, 0.5, 0.0, 0.0]]);
+        assert_eq!(lanes.utilisation(&chart, 0), 0.25);
+        assert_eq!(lanes.utilisation(&chart, 1), 0.0);
+    }
+}

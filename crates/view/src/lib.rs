@@ -1,0 +1,17 @@
+//! Pictures: Gantt charts for the terminal and as SVG, workflow graphs as SVG.
+//!
+//! A Gantt chart is first plain data, a [`Chart`] of rows, bars and marks, whatever it was made
+//! from (a schedule, a simulated or a real run); [`gantt::terminal`] and [`gantt::svg`] draw it.
+
+mod axis;
+mod categories;
+pub mod chart;
+pub mod gantt;
+pub mod graph;
+mod lanes;
+mod palette;
+mod planned;
+mod svg;
+mod text;
+
+pub use chart::{Arrow, Bar, Category, Chart, Group, Look, Mark, MarkKind};

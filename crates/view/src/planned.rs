@@ -1,0 +1,99 @@
+//! The chart of a schedule.
+
+use crate::categories::Categories;
+use crate::chart::{Arrow, Bar, Chart, Group, Look, Mark, MarkKind};
+use slackline_model::ProcId;
+use slackline_model::problem::Problem;
+use slackline_model::schedule::Schedule;
+use slackline_model::units::{fmt_bytes, fmt_seconds};
+
+impl Chart {
+    /// Every task of a schedule on its processors, coloured by kind, or by depth where the
+    /// workflow knows no kinds.
+    pub fn of_schedule(problem: &Problem<'_>, schedule: &Schedule) -> Chart {
+        let Categories { list, of_task, ordered } = Categories::of(problem.workflow());
+        let mut chart = Chart { categories: list, ordered, ..Chart::default() };
+        chart.groups = groups(problem);
+        for task in problem.workflow().tasks() {
+            let Some(placement) = schedule.placement(task) else { continue };
+            let label = chart.labels.push(problem.workflow().task_name(task)) as u32;
+            let category = of_task[task.index()];
+            for rows in runs(placement.procs()) {
+                let (start, finish) = (placement.start, placement.finish);
+                chart.bars.push(Bar { rows, start, finish, category, look: Look::Work, label });
+            }
+        }
+        chart.span = 0.0..schedule.makespan();
+        chart.marks.push(Mark {
+            at: schedule.makespan(),
+            label: format!("makespan {}", fmt_seconds(schedule.makespan())),
+            kind: MarkKind::End,
+        });
+        chart
+    }
+
+    /// Adds a mark at a date before which no schedule can end.
+    pub fn with_bound(mut self, seconds: f64) -> Chart {
+        let label = format!("lower bound {}", fmt_seconds(seconds));
+        self.marks.push(Mark { at: seconds, label, kind: MarkKind::Bound });
+        self
+    }
+
+    /// Adds the transfers between hosts: the planned ones, or else what the dependencies need.
+    pub fn with_transfers(mut self, problem: &Problem<'_>, schedule: &Schedule) -> Chart {
+        let workflow = problem.workflow();
+        let row = |task| schedule.placement(task).map(|p| p.proc().0);
+        let note = |edge| {
+            let (from, to) = workflow.edge_ends(edge);
+            let bytes = fmt_bytes(workflow.edge_bytes(edge));
+            format!("{} → {}: {bytes}", workflow.task_name(from), workflow.task_name(to))
+        };
+        for transfer in &schedule.transfers {
+            let (parent, child) = workflow.edge_ends(transfer.edge);
+            let (Some(from), Some(to)) = (row(parent), row(child)) else { continue };
+            let (start, finish) = (transfer.start, transfer.finish);
+            self.arrows.push(Arrow { from, to, start, finish, note: note(transfer.edge) });
+        }
+        if !schedule.transfers.is_empty() {
+            return self;
+        }
+        for edge in workflow.edges() {
+            let (parent, child) = workflow.edge_ends(edge);
+            let (Some(source), Some(target)) =
+                (schedule.placement(parent), schedule.placement(child))
+            else {
+                continue;
+            };
+            let bytes = workflow.edge_bytes(edge);
+            let seconds = problem.transfer_between(bytes, source.procs(), target.procs());
+            if problem.hosts_of(source.procs()) != problem.hosts_of(target.procs()) {
+                let (start, finish) = (source.finish, source.finish + seconds);
+                let (from, to) = (source.proc().0, target.proc().0);
+                self.arrows.push(Arrow { from, to, start, finish, note: note(edge) });
+            }
+        }
+        self
+    }
+}
+
+fn groups(problem: &Problem<'_>) -> Vec<Group> {
+    let platform = problem.platform();
+    let group = |(index, host): (usize, &slackline_model::platform::Host)| Group {
+        name: host.name.to_string(),
+        section: platform.zone(host.zone).name.to_string(),
+        rows: problem.procs_of(slackline_model::HostId::new(index)).len() as u32,
+    };
+    platform.hosts().iter().enumerate().map(group).collect()
+}
+
+/// Neighbouring processors as ranges.
+fn runs(procs: &[ProcId]) -> Vec<std::ops::Range<u32>> {
+    let mut runs: Vec<std::ops::Range<u32>> = Vec::new();
+    for proc in procs {
+        match runs.last_mut() {
+            Some(run) if run.end == proc.0 => run.end += 1,
+            _ => runs.push(proc.0..proc.0 + 1),
+        }
+    }
+    runs
+}
