@@ -1,0 +1,18 @@
+//! Workflows, platforms and worlds to plan, simulate and compare on: the populations of the
+//! published studies and realistic ones beyond them, reproducibly from a seed.
+//!
+//! A generator has a typed form (`Daggen { tasks: 100, ..Default::default() }.graph(seed)`) and
+//! an entry in the [`registry`], which the command, the help, the manifests and the tests read.
+
+pub mod costs;
+pub mod draw;
+pub mod error;
+pub mod graph;
+pub mod parameter;
+pub mod population;
+pub mod registry;
+pub mod workflow;
+
+pub use draw::Seed;
+pub use error::GenerateError;
+pub use graph::Graph;

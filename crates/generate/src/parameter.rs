@@ -1,0 +1,249 @@
+//! Parameters of generators: what they are called, what they may be, which values the published
+//! studies used. The command's help, the manifest of a population and the tests read these.
+
+use crate::error::{GenerateError, Result, bad};
+use slackline_model::units::Quantity;
+
+/// What a parameter may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A whole number between two bounds.
+    Count(u64, u64),
+    /// A number between two bounds.
+    Number(f64, f64),
+    /// A number with a unit, e.g. `125MBps`; a bare number counts in base units.
+    Quantity(Quantity),
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// `yes` or `no`.
+    Switch,
+    /// Any text.
+    Text,
+}
+
+/// One parameter of a generator.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// As on the command line, without dashes.
+    pub name: &'static str,
+    /// What it is, one sentence.
+    pub about: &'static str,
+    /// What it may be.
+    pub kind: Kind,
+    /// The value when none is given; `auto` lets the generator choose.
+    pub default: &'static str,
+    /// The values the published studies used, empty when there are none.
+    pub published: &'static str,
+}
+
+impl Parameter {
+    /// A parameter without published values.
+    pub(crate) const fn new(
+        name: &'static str,
+        kind: Kind,
+        default: &'static str,
+        about: &'static str,
+    ) -> Parameter {
+        Parameter { name, about, kind, default, published: "" }
+    }
+
+    /// The same parameter with the values of published studies.
+    pub(crate) const fn published(mut self, published: &'static str) -> Parameter {
+        self.published = published;
+        self
+    }
+
+    /// The values it may take, for help.
+    pub fn range(&self) -> String {
+        match self.kind {
+            Kind::Count(low, u64::MAX) => format!("whole number >= {low}"),
+            Kind::Count(low, high) => format!("whole number {low} to {high}"),
+            Kind::Number(f64::NEG_INFINITY, f64::INFINITY) => "number".into(),
+            Kind::Number(low, f64::INFINITY) => format!("number >= {low}"),
+            Kind::Number(low, high) => format!("number {low} to {high}"),
+            Kind::Quantity(quantity) => format!("{quantity} with unit"),
+            Kind::Choice(words) => words.join(" | "),
+            Kind::Switch => "yes | no".into(),
+            Kind::Text => "text".into(),
+        }
+    }
+
+    /// Reads a value; `None` for `auto`, which only a parameter of that default takes.
+    fn parse(&self, text: &str) -> Result<Option<Value>> {
+        let text = text.trim();
+        if text == "auto" && self.default == "auto" {
+            return Ok(None);
+        }
+        let wrong = || bad(self.name, text, format!("give a {}", self.range()));
+        let value = match self.kind {
+            Kind::Count(low, high) => {
+                let count = text.parse::<u64>().map_err(|_| wrong())?;
+                if !(low..=high).contains(&count) {
+                    return Err(wrong());
+                }
+                Value::Count(count)
+            }
+            Kind::Number(low, high) => Value::Number(number(text, low, high).ok_or_else(wrong)?),
+            Kind::Quantity(quantity) => match quantity.parse_or_bare(text) {
+                Ok(value) => Value::Number(value),
+                Err(error) => return Err(bad(self.name, text, error.to_string())),
+            },
+            Kind::Choice(words) => {
+                let word = words.iter().find(|w| **w == text).ok_or_else(|| {
+                    bad(self.name, text, format!("choose one of {}", self.range()))
+                })?;
+                Value::Word(word.to_string())
+            }
+            Kind::Switch => match text {
+                "yes" | "true" => Value::Switch(true),
+                "no" | "false" => Value::Switch(false),
+                _ => return Err(bad(self.name, text, "give yes or no")),
+            },
+            Kind::Text => Value::Word(text.to_string()),
+        };
+        Ok(Some(value))
+    }
+}
+
+fn number(text: &str, low: f64, high: f64) -> Option<f64> {
+    let number = text.parse::<f64>().ok()?;
+    (number.is_finite() && (low..=high).contains(&number)).then_some(number)
+}
+
+/// The value of a parameter.
+#[derive(Clone, Debug, PartialEq)]
+enum Value {
+    Count(u64),
+    Number(f64),
+    Word(String),
+    Switch(bool),
+}
+
+/// The parameters of a generator with their values: what was given, else the defaults.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    generator: &'static str,
+    values: Vec<(&'static Parameter, String, Option<Value>)>,
+}
+
+impl Settings {
+    /// Checks what was given against the parameters of a generator. `defaults` replace those of
+    /// the parameters, as a generator may differ from its neighbours.
+    pub(crate) fn read(
+        generator: &'static str,
+        parameters: impl Iterator<Item = &'static Parameter>,
+        defaults: &[(&'static str, &'static str)],
+        given: &[(String, String)],
+    ) -> Result<Settings> {
+        let mut values = Vec::new();
+        for parameter in parameters {
+            let own = defaults.iter().find(|(name, _)| *name == parameter.name);
+            let default = own.map_or(parameter.default, |(_, value)| value);
+            let mut text = default.to_string();
+            // The last word counts, as on a command line.
+            for (_, value) in given.iter().filter(|(name, _)| name == parameter.name) {
+                text.clone_from(value);
+            }
+            let value = parameter.parse(&text)?;
+            values.push((parameter, text, value));
+        }
+        let known = |name: &str| values.iter().any(|(parameter, ..)| parameter.name == name);
+        if let Some((name, _)) = given.iter().find(|(name, _)| !known(name)) {
+            let names: Vec<&str> = values.iter().map(|(p, ..)| p.name).collect();
+            return Err(GenerateError::UnknownParameter {
+                generator: generator.into(),
+                name: name.clone(),
+                known: names.join(", "),
+            });
+        }
+        Ok(Settings { generator, values })
+    }
+
+    /// Name and value of every parameter, in the order of the registry.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.values.iter().map(|(parameter, text, _)| (parameter.name, text.as_str()))
+    }
+
+    fn value(&self, name: &str) -> Option<&Value> {
+        self.values.iter().find(|(p, ..)| p.name == name).and_then(|(_, _, value)| value.as_ref())
+    }
+
+    fn missing(&self, name: &str) -> GenerateError {
+        bad(name, "nothing", format!("'{}' needs it", self.generator))
+    }
+
+    /// A whole number.
+    pub(crate) fn count(&self, name: &str) -> Result<usize> {
+        self.maybe_count(name).ok_or_else(|| self.missing(name))
+    }
+
+    /// A whole number, `None` for `auto`.
+    pub(crate) fn maybe_count(&self, name: &str) -> Option<usize> {
+        match self.value(name) {
+            Some(&Value::Count(count)) => usize::try_from(count).ok(),
+            _ => None,
+        }
+    }
+
+    /// A number, in base units where it has any.
+    pub(crate) fn number(&self, name: &str) -> Result<f64> {
+        self.maybe_number(name).ok_or_else(|| self.missing(name))
+    }
+
+    /// A number, `None` for `auto`.
+    pub(crate) fn maybe_number(&self, name: &str) -> Option<f64> {
+        match self.value(name) {
+            Some(&Value::Number(number)) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// A word; empty for `auto`.
+    pub(crate) fn word(&self, name: &str) -> &str {
+        match self.value(name) {
+            Some(Value::Word(word)) => word,
+            _ => "",
+        }
+    }
+
+    /// Yes or no.
+    pub(crate) fn switch(&self, name: &str) -> bool {
+        self.value(name) == Some(&Value::Switch(true))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: [Parameter; 4] = [
+        Parameter::new("tasks", Kind::Count(1, 10), "5", "how many"),
+        Parameter::new("fat", Kind::Number(0.0, 1.0), "auto", "how fat"),
+        Parameter::new("bandwidth", Kind::Quantity(Quantity::Bandwidth), "1GBps", "how fast"),
+        Parameter::new("shape", Kind::Choice(&["a", "b"]), "a", "which"),
+    ];
+
+    fn read(given: &[(&str, &str)]) -> Result<Settings> {
+        let given: Vec<_> = given.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+        Settings::read("test", ALL.iter(), &[("shape", "b")], &given)
+    }
+
+    #[test]
+    fn defaults_are_overridden_in_turn() {
+        let s = read(&[("bandwidth", "10Mbps"), ("tasks", "3"), ("tasks", "4")]).unwrap();
+        assert_eq!(s.count("tasks").unwrap(), 4);
+        assert_eq!(s.number("bandwidth").unwrap(), 1.25e6);
+        assert_eq!((s.word("shape"), s.maybe_number("fat")), ("b", None));
+        assert!(s.number("fat").is_err() && s.count("typo").is_err());
+    }
+
+    #[test]
+    fn what_a_parameter_cannot_be_is_said() {
+        let text = |given| read(&[given]).unwrap_err().to_string();
+        assert_eq!(text(("tasks", "11")), "tasks = 11: give a whole number 1 to 10");
+        assert_eq!(text(("fat", "nan")), "fat = nan: give a number 0 to 1");
+        assert_eq!(text(("shape", "c")), "shape = c: choose one of a | b");
+        assert!(text(("fatt", "1")).contains("has no parameter 'fatt'"));
+        assert!(text(("bandwidth", "10MB")).contains("MBps"));
+    }
+}

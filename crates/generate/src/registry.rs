@@ -1,0 +1,269 @@
+//! The list of all generators. Adding one is a file and an entry here.
+
+use crate::costs::{self, Costs};
+use crate::draw::Seed;
+use crate::error::{GenerateError, Result};
+use crate::graph::Graph;
+use crate::parameter::{Parameter, Settings};
+use crate::workflow::daggen::{self, Daggen};
+use crate::workflow::layered::{self, Layered, SelectiveRescheduling};
+use crate::workflow::stg::{self, Stg};
+use crate::workflow::{numerical, regular};
+use slackline_model::Workflow;
+
+/// What a generator makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Workflows.
+    Workflow,
+}
+
+impl Family {
+    /// As on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Family::Workflow => "workflow",
+        }
+    }
+}
+
+/// How a generator makes what it makes.
+#[derive(Clone, Copy)]
+enum Make {
+    /// A shape, which then gets costs.
+    Shape(fn(&Settings, Seed) -> Result<Graph>),
+}
+
+/// An entry of the registry.
+pub struct Generator {
+    /// What it makes.
+    pub family: Family,
+    /// As on the command line.
+    pub name: &'static str,
+    /// What it is, one sentence.
+    pub about: &'static str,
+    /// Where it was published.
+    pub source: &'static str,
+    parameters: &'static [&'static [Parameter]],
+    /// Defaults that differ from those of the parameters.
+    defaults: &'static [(&'static str, &'static str)],
+    make: Make,
+}
+
+impl Generator {
+    /// Its parameters in order.
+    pub fn parameters(&self) -> impl Iterator<Item = &'static Parameter> + use<> {
+        self.parameters.iter().copied().flatten()
+    }
+
+    /// The default of one of its parameters.
+    pub fn default_of(&self, parameter: &Parameter) -> &'static str {
+        let own = self.defaults.iter().find(|(name, _)| *name == parameter.name);
+        own.map_or(parameter.default, |(_, value)| value)
+    }
+
+    /// Checks parameters as given by name and text.
+    pub fn settings(&self, given: &[(String, String)]) -> Result<Settings> {
+        Settings::read(self.name, self.parameters(), self.defaults, given)
+    }
+
+    /// The command that makes this thing (member of a population) again.
+    pub fn command(&self, settings: &Settings, seed: Seed) -> String {
+        let mut command = format!("slackline generate {} {}", self.family.name(), self.name);
+        for (name, value) in settings.iter() {
+            let default = self.parameters().find(|p| p.name == name);
+            if default.is_none_or(|p| self.default_of(p) != value) {
+                command.push_str(&format!(" --{name} {value}"));
+            }
+        }
+        command.push_str(&format!(" --seed {}", seed.seed));
+        if seed.member > 0 {
+            command.push_str(&format!(" --member {}", seed.member));
+        }
+        command
+    }
+
+    /// Makes a workflow.
+    pub fn workflow(&self, settings: &Settings, seed: Seed) -> Result<Workflow> {
+        match self.make {
+            Make::Shape(shape) => shape(settings, seed)?.workflow(&Costs::read(settings)?, seed),
+        }
+    }
+}
+
+/// The generator of that name.
+pub fn find(family: Family, name: &str) -> Result<&'static Generator> {
+    of(family).find(|g| g.name == name).ok_or_else(|| GenerateError::UnknownGenerator {
+        family: family.name(),
+        name: name.into(),
+        known: of(family).map(|g| g.name).collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// All generators of a family.
+pub fn of(family: Family) -> impl Iterator<Item = &'static Generator> {
+    ALL.iter().filter(move |g| g.family == family)
+}
+
+const fn shape(
+    name: &'static str,
+    about: &'static str,
+    source: &'static str,
+    parameters: &'static [&'static [Parameter]],
+    make: fn(&Settings, Seed) -> Result<Graph>,
+) -> Generator {
+    let make = Make::Shape(make);
+    Generator { family: Family::Workflow, name, about, source, parameters, defaults: &[], make }
+}
+
+impl Generator {
+    const fn with_defaults(
+        mut self,
+        defaults: &'static [(&'static str, &'static str)],
+    ) -> Generator {
+        self.defaults = defaults;
+        self
+    }
+}
+
+/// Beta costs on four processors, as the application graphs of the PEFT study.
+const BETA: &[(&str, &str)] = &[("costs", "beta"), ("processors", "4")];
+/// The same with one mean per level: all paths are critical.
+const BETA_LEVELS: &[(&str, &str)] =
+    &[("costs", "beta"), ("processors", "4"), ("per-level", "yes")];
+/// The weights of the GTP study.
+const GTP: &[(&str, &str)] = &[
+    ("costs", "uniform"),
+    ("processors", "10"),
+    ("ccr", "0.5"),
+    ("ccr-by", "means"),
+    ("data-spread", "0.5"),
+    ("bandwidth", "1Bps"),
+];
+/// The weights of the selective-rescheduling study.
+const SR: &[(&str, &str)] = &[
+    ("costs", "uniform"),
+    ("low", "50"),
+    ("high", "100"),
+    ("whole", "no"),
+    ("processors", "5"),
+    ("ccr", "0.5"),
+    ("ccr-by", "means"),
+    ("bandwidth", "1Bps"),
+];
+
+/// Every generator.
+pub static ALL: &[Generator] = &[
+    shape(
+        "daggen",
+        "layered random graphs by width, regularity, density and jump",
+        "F. Suter, daggen; widths of Arabnejad and Barbosa 2014 with --width-rule root",
+        &[daggen::PARAMETERS, costs::PARAMETERS],
+        |s, seed| Daggen::read(s)?.graph(seed),
+    ),
+    shape(
+        "stg",
+        "the four random methods of the Standard Task Graph set",
+        "Tobita and Kasahara 2002; weights as Hernandez 2008",
+        &[stg::PARAMETERS, costs::PARAMETERS],
+        |s, seed| Stg::read(s)?.graph(seed),
+    )
+    .with_defaults(GTP),
+    shape(
+        "sr",
+        "layered graphs with one entry and one exit",
+        "Zhao and Sakellariou 2004",
+        &[layered::SR, costs::PARAMETERS],
+        |s, seed| SelectiveRescheduling::read(s)?.graph(seed),
+    )
+    .with_defaults(SR),
+    shape(
+        "layered",
+        "equal levels with a mean number of parents per task; any size",
+        "",
+        &[layered::LAYERED, costs::PARAMETERS],
+        |s, seed| Layered::read(s)?.graph(seed),
+    ),
+    shape(
+        "random",
+        "edges drawn uniformly among all pairs of tasks",
+        "",
+        &[regular::RANDOM, costs::PARAMETERS],
+        |s, seed| regular::random(s.count("tasks")?, s.number("edges-per-task")?, seed),
+    ),
+    shape(
+        "gauss",
+        "Gaussian elimination",
+        "Amoura, Bampis and Koenig 1998",
+        &[numerical::GAUSS, costs::PARAMETERS],
+        |s, _| numerical::gauss(s.count("size")?),
+    )
+    .with_defaults(BETA),
+    shape(
+        "fft",
+        "fast Fourier transform: recursive calls, then butterflies",
+        "Topcuoglu, Hariri and Wu 2002",
+        &[numerical::FFT, costs::PARAMETERS],
+        |s, _| numerical::fft(s.count("points")?),
+    )
+    .with_defaults(BETA_LEVELS),
+    shape(
+        "strassen",
+        "Strassen's matrix product, 25 tasks",
+        "Strassen 1969; as in the parallel-task-graph studies",
+        &[costs::PARAMETERS],
+        |_, _| numerical::strassen(),
+    ),
+    shape(
+        "laplace",
+        "Laplace equation on a square grid",
+        "Wu and Gajski 1990",
+        &[numerical::LAPLACE, costs::PARAMETERS],
+        |s, _| numerical::laplace(s.count("size")?),
+    )
+    .with_defaults(BETA),
+    shape(
+        "fork-join",
+        "stages of parallel tasks between single ones",
+        "",
+        &[regular::FORK_JOIN, costs::PARAMETERS],
+        |s, _| regular::fork_join(s.count("width")?, s.count("stages")?),
+    ),
+    shape("out-tree", "a tree from one root", "", &[regular::TREE, costs::PARAMETERS], |s, _| {
+        regular::out_tree(s.count("tasks")?, s.count("arity")?)
+    }),
+    shape("in-tree", "a tree into one root", "", &[regular::TREE, costs::PARAMETERS], |s, _| {
+        regular::in_tree(s.count("tasks")?, s.count("arity")?)
+    }),
+    shape(
+        "chain",
+        "one chain, or several side by side",
+        "",
+        &[regular::CHAIN, costs::PARAMETERS],
+        |s, _| regular::chains(s.count("tasks")?, s.count("chains")?),
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_generator_works_with_its_defaults_and_repeats_itself() {
+        let mut names = std::collections::HashSet::new();
+        for generator in of(Family::Workflow) {
+            assert!(names.insert(generator.name));
+            let settings = generator.settings(&[]).unwrap();
+            let make = |seed| generator.workflow(&settings, seed).unwrap();
+            let one = make(Seed::new(1));
+            assert_eq!(one, make(Seed::new(1)), "{}", generator.name);
+            assert_ne!(one, make(Seed { seed: 1, member: 1 }), "{}", generator.name);
+        }
+    }
+
+    #[test]
+    fn unknown_names_are_answered_with_the_known_ones() {
+        let error = find(Family::Workflow, "montag").err().unwrap().to_string();
+        assert!(error.contains("daggen, stg"), "{error}");
+    }
+}
