@@ -32,6 +32,8 @@ pub(crate) struct Codec {
 /// A file format that holds a workflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Format {
+    /// WfCommons WfFormat JSON.
+    WfFormat,
     /// Pegasus DAX XML.
     Dax,
     /// Scheduling instance JSON.
@@ -44,10 +46,12 @@ pub enum Format {
 
 impl Format {
     /// Every format, in the order in which content is tested.
-    pub const ALL: &[Format] = &[Format::Dax, Format::Instance, Format::Dot, Format::Stg];
+    pub const ALL: &[Format] =
+        &[Format::WfFormat, Format::Dax, Format::Instance, Format::Dot, Format::Stg];
 
     fn codec(self) -> &'static Codec {
         match self {
+            Format::WfFormat => &crate::wfformat::CODEC,
             Format::Dax => &crate::dax::CODEC,
             Format::Instance => &crate::instance::CODEC,
             Format::Dot => &crate::dot::CODEC,

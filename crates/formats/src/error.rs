@@ -76,6 +76,17 @@ impl FormatError {
         self
     }
 
+    /// The same error with its path seen from further up in the document.
+    pub(crate) fn under(mut self, outer: impl Fn() -> String) -> FormatError {
+        self.place = match self.place {
+            Place::Whole => Place::Path(outer()),
+            Place::Path(inner) if inner.is_empty() => Place::Path(outer()),
+            Place::Path(inner) => Place::Path(format!("{}.{inner}", outer())),
+            at => at,
+        };
+        self
+    }
+
     /// The same error with advice.
     pub fn with_help(mut self, help: impl Into<String>) -> FormatError {
         self.help = Some(help.into());

@@ -15,6 +15,7 @@ mod scan;
 pub mod source;
 pub mod stg;
 mod text;
+pub mod wfformat;
 mod xml;
 
 pub use detect::Format;

@@ -8,9 +8,9 @@ use crate::xml::escaped;
 use slackline_model::{FileId, TaskId, Workflow};
 use std::io::Write;
 
-/// Writes a document as DAX 2.1. Control dependencies, sizes, cores (of tasks wider than one),
-/// memory and commands are kept; speed-up models, cost tables and recorded runs are not part of
-/// the format.
+/// Writes a document as DAX 2.1. Control dependencies, sizes, cores of rigid tasks, memory and
+/// commands are kept; moldable widths, speed-up models, cost tables and recorded runs are not
+/// part of the format.
 pub fn write(document: &Document, out: &mut dyn Write) -> Result<()> {
     let workflow = &document.workflow;
     let names = file_names(workflow);
@@ -71,8 +71,8 @@ fn write_job(
     if let Some(command) = command.filter(|c| c.program != kind) {
         profile("hints", "pfn", &command.program)?;
     }
-    let (_, widest) = workflow.width(task);
-    if widest > 1 {
+    let (narrowest, widest) = workflow.width(task);
+    if widest > 1 && narrowest == widest {
         profile("pegasus", "cores", &widest.to_string())?;
     }
     if workflow.memory(task) > 0.0 {

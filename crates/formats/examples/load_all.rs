@@ -1,0 +1,79 @@
+//! Loads every file named on the command line and says what is in it and how long that took;
+//! with `--via FORMAT` also writes it in that format, reads it again and compares.
+//!
+//! ```text
+//! cargo run --release -p slackline-formats --example load_all -- --via dax files/*.json
+//! ```
+#![allow(clippy::print_stdout)]
+
+use slackline_formats::{Document, Format, parse_workflow, source};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+fn main() -> ExitCode {
+    let mut via: Option<Format> = None;
+    let mut failures = 0;
+    let mut arguments = std::env::args().skip(1);
+    println!("{:>8} {:>8} {:>8} {:>9}  file", "tasks", "files", "edges", "ms");
+    while let Some(argument) = arguments.next() {
+        if argument == "--via" {
+            via = arguments.next().and_then(|name| name.parse().ok());
+            continue;
+        }
+        if let Err(message) = load(Path::new(&argument), via) {
+            println!("{message}");
+            failures += 1;
+        }
+    }
+    if failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn load(path: &Path, via: Option<Format>) -> Result<(), String> {
+    let start = Instant::now();
+    let text = source::read_text(path).map_err(|e| e.to_string())?;
+    let document =
+        parse_workflow(&text, Some(path), None).map_err(|e| e.in_file(path).to_string())?;
+    let milliseconds = start.elapsed().as_secs_f64() * 1e3;
+    let w = &document.workflow;
+    let (tasks, files, edges) = (w.len(), w.file_count(), w.edge_count());
+    println!("{tasks:>8} {files:>8} {edges:>8} {milliseconds:>9.2}  {}", path.display());
+    for warning in &document.warnings {
+        println!("    {warning}");
+    }
+    let Some(format) = via else { return Ok(()) };
+    let same = Format::detect(Some(path), &text).map_err(|e| e.to_string())?;
+    let there = through(&document, format)?;
+    // Formats that can only be read end the journey there.
+    let back = if same.can_write() { through(&there, same)? } else { there };
+    if facts(&document) == facts(&back) {
+        return Ok(());
+    }
+    Err(format!("{}: differs after {format} and back", path.display()))
+}
+
+fn through(document: &Document, format: Format) -> Result<Document, String> {
+    let mut bytes = Vec::new();
+    format.write(document, &mut bytes).map_err(|e| e.to_string())?;
+    let text = String::from_utf8(bytes).map_err(|e| e.to_string())?;
+    format.read(&text).map_err(|e| format!("{format}: {e}"))
+}
+
+/// Tasks with their work, memory, kind and command; files with their sizes, producers and
+/// consumers; dependencies with their bytes.
+fn facts(document: &Document) -> BTreeSet<String> {
+    let w = &document.workflow;
+    let name = |t| w.task_name(t).to_string();
+    let tasks = w.tasks().map(|t| format!("{:?}", w.task(t)));
+    let files = w.files().map(|f| {
+        let consumers: BTreeSet<_> = w.consumers(f).map(name).collect();
+        let producer = w.producer(f).map(name);
+        format!("{} {} {producer:?} {consumers:?}", w.file_label(f), w.file_bytes(f))
+    });
+    let edges = w.edges().map(|e| {
+        let (from, to) = w.edge_ends(e);
+        format!("{} -> {}: {}", name(from), name(to), w.edge_bytes(e))
+    });
+    tasks.chain(files).chain(edges).collect()
+}

@@ -1,0 +1,119 @@
+use super::{read, write};
+use crate::document::Document;
+use slackline_model::{EdgeId, TaskId};
+
+fn written(document: &Document) -> String {
+    let mut out = Vec::new();
+    write(document, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+/// An instance of 1.5 whose specification has these tasks and files.
+fn instance(tasks: &str, files: &str) -> String {
+    format!(
+        r#"{{"name":"w","schemaVersion":"1.5","workflow":{{"specification":
+        {{"tasks":[{tasks}],"files":[{files}]}}}}}}"#
+    )
+}
+
+const A: &str = r#"{"name":"a","id":"a","parents":[],"children":["b"],"outputFiles":["x"]}"#;
+const B: &str = r#"{"name":"b","id":"b","parents":["a"],"children":[],"inputFiles":["x"]}"#;
+const X: &str = r#"{"id":"x","sizeInBytes":5}"#;
+
+#[test]
+fn a_specification_alone_is_a_workflow() {
+    let document = read(&instance(&format!("{A},{B}"), X)).unwrap();
+    let w = &document.workflow;
+    assert_eq!((w.len(), w.edge_count(), w.edge_bytes(EdgeId(0))), (2, 1, 5.0));
+    assert_eq!(document.warnings, ["no execution is recorded: the work of all tasks is 0"]);
+    assert!(!written(&document).contains("execution"));
+}
+
+#[test]
+fn one_side_of_a_dependency_is_enough() {
+    let child_only = B.replace(r#""parents":["a"]"#, r#""parents":[]"#);
+    let document = read(&instance(&format!("{A},{child_only}"), X)).unwrap();
+    assert_eq!(document.workflow.edge_count(), 1);
+}
+
+#[test]
+fn a_made_up_run_is_not_a_run() {
+    let mut b = slackline_model::WorkflowBuilder::new("");
+    b.add_task(slackline_model::Task::new("odd name (1)", 13.39e9).of_kind("k")).unwrap();
+    b.add_task(slackline_model::Task::new("odd_name__1_", 1e9)).unwrap();
+    let document = Document::new(b.build().unwrap());
+    let text = written(&document);
+    assert!(text.contains("\"runtimeInSeconds\": 13.39"), "{text}");
+    let again = read(&text).unwrap();
+    assert_eq!(again.recorded.as_ref().unwrap().run, None);
+    let w = &again.workflow;
+    assert_eq!(w.task_name(TaskId(0)), "odd_name__1_#2");
+    assert_eq!(w.kind_name(w.kind(TaskId(0))), "k");
+    assert_eq!((w.name(), w.work(TaskId(0))), ("workflow", 13.39e9));
+    assert_eq!(written(&again), text);
+}
+
+#[test]
+fn bad_instances_are_placed_and_explained() {
+    let both = format!("{A},{B}");
+    let with_run = |tasks: &str| {
+        let execution = format!(
+            r#","execution":{{"makespanInSeconds":1,"executedAt":"t","tasks":[{tasks}]}}}}}}"#
+        );
+        let base = instance(&both, X);
+        format!("{}{execution}", base.trim_end().strip_suffix("}}").unwrap())
+    };
+    assert!(read(&with_run("")).is_ok());
+    for (text, expected) in [
+        (String::new(), "EOF"),
+        ("{\n\"name\": 3}".into(), "line 2, column 9: invalid type"),
+        ("{\"workflow\":{}}".into(), "schemaVersion"),
+        (r#"{"schemaVersion":"1.5","workflow":{"tasks":[]}}"#.into(), "specification"),
+        (r#"{"schemaVersion":"1.4","workflow":{"specification":{"tasks":[]}}}"#.into(), "tasks"),
+        (r#"{"schemaVersion":"2.0","workflow":{"tasks":[]}}"#.into(), "'2.0' is not known"),
+        (instance("", ""), "no tasks"),
+        (instance(A, X), "tasks[0].children[0]: no task has the id 'b'"),
+        (instance(&format!("{A},{A},{B}"), X), "tasks[1]: two tasks are named 'a'"),
+        (instance(&both, ""), "'x' is not among the files"),
+        (instance(&both, &format!("{X},{X}")), "files[1]: two files have the id 'x'"),
+        (instance(&both, &X.replace('5', "-5")), "files[0].sizeInBytes: must be"),
+        (instance(&both, &X.replace('5', "1e999")), "out of range"),
+        (instance(&both, &X.replace('5', "NaN")), "expected value"),
+        (instance(&both, r#"{"id":"x"}"#), "sizeInBytes is missing"),
+        (instance(&both.replace(r#""id":"a""#, r#""id":"""#), X), "tasks[0]: id is missing"),
+        (instance(&both.replace(r#"["a"]"#, r#"["b"]"#), X), "task 'b' depends on itself"),
+        (
+            instance(&both.replace(r#""parents":[]"#, r#""parents":["b"]"#), X),
+            "circle: b -> a -> b",
+        ),
+        (with_run(r#"{"id":"c","runtimeInSeconds":1}"#), "execution.tasks[0].id: no task"),
+        (with_run(r#"{"id":"a"},{"id":"a"}"#), "execution.tasks[1]: task 'a' is listed twice"),
+        (with_run(r#"{"id":"a","runtimeInSeconds":-1}"#), "tasks[0].runtimeInSeconds: must be"),
+        (with_run(r#"{"id":"a","coreCount":0}"#), "tasks[0].coreCount: a task takes"),
+        (with_run(r#"{"id":"a","coreCount":1e12}"#), "coreCount"),
+        (with_run(r#"{"id":"a","memoryInBytes":-1}"#), "memoryInBytes"),
+    ] {
+        let message = read(&text).unwrap_err().to_string();
+        assert!(message.contains(expected), "{text}\n{message}");
+    }
+}
+
+#[test]
+fn later_versions_are_read_with_a_warning() {
+    let text = instance(&format!("{A},{B}"), X).replace("1.5", "1.7");
+    assert!(read(&text).unwrap().warnings[0].contains("1.7 is not known"));
+}
+
+#[test]
+fn old_names_that_repeat_take_their_ids() {
+    let text = r#"{"name":"w","schemaVersion":"1.4","workflow":{"makespanInSeconds":1,
+      "executedAt":"t","tasks":[
+      {"name":"t","id":"1","type":"compute","runtimeInSeconds":1},
+      {"name":"t","id":"2","type":"compute","runtimeInSeconds":1,"parents":["1"]}]}}"#;
+    let document = read(text).unwrap();
+    let w = &document.workflow;
+    assert_eq!((w.task_name(TaskId(0)), w.task_name(TaskId(1))), ("t_1", "t_2"));
+    assert_eq!(w.edge_count(), 1);
+    let twice = text.replace(r#""id":"2""#, r#""id":"1""#);
+    assert!(read(&twice).unwrap_err().to_string().contains("two tasks are named 't_1'"));
+}
