@@ -1,0 +1,407 @@
+//! Storage of a sharing system: flat arrays, `u32` ids, both directions of the incidence.
+//!
+//! A constraint keeps the list of the variables that cross it now; a variable keeps its elements
+//! in a pool with one free list per size, so that a running simulation allocates nothing.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+/// Stands for "no constraint": a variable held by its own bound, or by nothing at all.
+pub const NOBODY: u32 = u32::MAX;
+
+/// Consumption of a constraint by one unit of rate of a variable.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Use {
+    /// The constraint that is consumed.
+    pub constraint: u32,
+    /// Units of capacity taken by one unit of rate; positive.
+    pub coefficient: f64,
+}
+
+/// One variable as seen from a constraint it crosses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Crossing {
+    /// Capacity taken by one unit of *level*: coefficient / weight.
+    pub(super) ratio: f64,
+    pub(super) variable: u32,
+    /// Where the variable keeps this element.
+    pub(super) element: u32,
+}
+
+/// One constraint as seen from a variable.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Element {
+    pub(super) coefficient: f64,
+    pub(super) constraint: u32,
+    /// Where the constraint keeps this crossing, while the variable is attached.
+    pub(super) position: u32,
+}
+
+/// The rate of one activity. Rates are handled as *levels*, weight x rate: variables held by one
+/// constraint all have its level.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Variable {
+    pub(super) weight: f64,
+    /// Level at which the variable's own bound holds it.
+    pub(super) ceiling: f64,
+    pub(super) level: f64,
+    /// The constraint that holds the variable, or [`NOBODY`].
+    pub(super) bottleneck: u32,
+    pub(super) first: u32,
+    pub(super) len: u32,
+    pub(super) attached: bool,
+    pub(super) reported: bool,
+}
+
+impl Variable {
+    const EMPTY: Variable = Variable {
+        weight: 1.0,
+        ceiling: f64::INFINITY,
+        level: 0.0,
+        bottleneck: NOBODY,
+        first: 0,
+        len: 0,
+        attached: false,
+        reported: false,
+    };
+
+    pub(super) fn elements(&self) -> std::ops::Range<usize> {
+        self.first as usize..(self.first + self.len) as usize
+    }
+}
+
+/// A capacity that variables share.
+#[derive(Clone, Debug)]
+pub(super) struct Constraint {
+    pub(super) capacity: f64,
+    /// While unsaturated: every variable may rise to this level (those above stay where they
+    /// are) and the constraint still is not saturated.
+    pub(super) guard: f64,
+    pub(super) queued: bool,
+    pub(super) reported: bool,
+    pub(super) crossings: Vec<Crossing>,
+}
+
+/// A constraint waiting to be re-solved; lowest level first, then lowest id.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pending {
+    pub(super) level: f64,
+    pub(super) constraint: u32,
+}
+
+impl PartialEq for Pending {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+impl Eq for Pending {}
+impl PartialOrd for Pending {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Pending {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // Reversed: the standard heap gives the largest.
+        other.level.total_cmp(&self.level).then(other.constraint.cmp(&self.constraint))
+    }
+}
+
+/// Constraints, variables and who crosses what.
+#[derive(Clone, Debug, Default)]
+pub struct System {
+    pub(super) constraints: Vec<Constraint>,
+    /// Level of every constraint: what the variables it holds have; infinite while unsaturated.
+    pub(super) levels: Vec<f64>,
+    pub(super) variables: Vec<Variable>,
+    pub(super) elements: Vec<Element>,
+    /// Free stretches of `elements`, by the logarithm of their length.
+    free: [Vec<u32>; 32],
+    pub(super) queue: BinaryHeap<Pending>,
+    pub(super) changed_constraints: Vec<u32>,
+    pub(super) changed_variables: Vec<u32>,
+    /// Work space of the solvers.
+    pub(super) scratch: Vec<(f64, f64)>,
+}
+
+impl System {
+    /// An empty system.
+    pub fn new() -> Self {
+        System::default()
+    }
+
+    /// Adds a constraint; `capacity` is not negative (infinite: it never holds anybody).
+    pub fn add_constraint(&mut self, capacity: f64) -> u32 {
+        debug_assert!(capacity >= 0.0);
+        self.constraints.push(Constraint {
+            capacity,
+            guard: f64::INFINITY,
+            queued: false,
+            reported: false,
+            crossings: Vec::new(),
+        });
+        self.levels.push(f64::INFINITY);
+        self.levels.len() as u32 - 1
+    }
+
+    /// Number of constraints.
+    pub fn constraint_count(&self) -> usize {
+        self.levels.len()
+    }
+
+    /// The capacity of a constraint.
+    pub fn capacity(&self, constraint: u32) -> f64 {
+        self.constraints[constraint as usize].capacity
+    }
+
+    /// Changes the capacity of a constraint.
+    pub fn set_capacity(&mut self, constraint: u32, capacity: f64) {
+        debug_assert!(capacity >= 0.0);
+        let target = &mut self.constraints[constraint as usize];
+        if target.capacity != capacity {
+            target.capacity = capacity;
+            self.enqueue(constraint, 0.0);
+        }
+    }
+
+    /// The level of a constraint: infinite while it is not saturated.
+    pub fn level(&self, constraint: u32) -> f64 {
+        self.levels[constraint as usize]
+    }
+
+    /// The variables that cross a constraint now.
+    pub fn crossing(&self, constraint: u32) -> impl ExactSizeIterator<Item = u32> + '_ {
+        self.constraints[constraint as usize].crossings.iter().map(|c| c.variable)
+    }
+
+    /// What is consumed of a constraint at the present rates.
+    pub fn load(&self, constraint: u32) -> f64 {
+        let mut load = 0.0;
+        for crossing in &self.constraints[constraint as usize].crossings {
+            let level = self.variables[crossing.variable as usize].level;
+            if level > 0.0 {
+                load += crossing.ratio * level;
+            }
+        }
+        load
+    }
+
+    /// Gives `variable` (an id the caller chooses; ids should be dense) its weight, bound and
+    /// constraints. It takes part in the sharing once attached.
+    pub fn define(&mut self, variable: u32, weight: f64, bound: f64, uses: &[Use]) {
+        debug_assert!(weight > 0.0 && bound >= 0.0);
+        let slot = variable as usize;
+        if slot >= self.variables.len() {
+            self.variables.resize(slot + 1, Variable::EMPTY);
+        }
+        debug_assert!(self.variables[slot].len == 0, "a variable is released before it is reused");
+        let first = self.take_stretch(uses.len());
+        for (k, used) in uses.iter().enumerate() {
+            self.elements[first as usize + k] =
+                Element { coefficient: used.coefficient, constraint: used.constraint, position: 0 };
+        }
+        self.variables[slot] = Variable {
+            weight,
+            ceiling: bound * weight,
+            first,
+            len: uses.len() as u32,
+            ..Variable::EMPTY
+        };
+    }
+
+    /// Forgets a variable; it must be detached.
+    pub fn release(&mut self, variable: u32) {
+        let slot = variable as usize;
+        debug_assert!(!self.variables[slot].attached);
+        let Variable { first, len, .. } = self.variables[slot];
+        if len > 0 {
+            self.free[size_class(len as usize)].push(first);
+        }
+        self.variables[slot].len = 0;
+    }
+
+    /// What a variable consumes.
+    pub fn uses(&self, variable: u32) -> impl ExactSizeIterator<Item = Use> + '_ {
+        self.elements[self.variables[variable as usize].elements()]
+            .iter()
+            .map(|e| Use { constraint: e.constraint, coefficient: e.coefficient })
+    }
+
+    /// Lets a variable take part in the sharing.
+    pub fn attach(&mut self, variable: u32) {
+        let slot = variable as usize;
+        let Variable { weight, ceiling, .. } = self.variables[slot];
+        let mut level = ceiling;
+        let mut bottleneck = NOBODY;
+        for at in self.variables[slot].elements() {
+            let Element { coefficient, constraint, .. } = self.elements[at];
+            let target = &mut self.constraints[constraint as usize];
+            self.elements[at].position = target.crossings.len() as u32;
+            target.crossings.push(Crossing {
+                ratio: coefficient / weight,
+                variable,
+                element: at as u32,
+            });
+            let here = self.levels[constraint as usize];
+            if here < level {
+                level = here;
+                bottleneck = constraint;
+            }
+        }
+        for at in self.variables[slot].elements() {
+            let constraint = self.elements[at].constraint;
+            self.enqueue(constraint, level);
+        }
+        let target = &mut self.variables[slot];
+        target.attached = true;
+        target.level = level;
+        target.bottleneck = bottleneck;
+        self.report_variable(variable);
+    }
+
+    /// Takes a variable out of the sharing; it keeps its elements.
+    pub fn detach(&mut self, variable: u32) {
+        let slot = variable as usize;
+        if !self.variables[slot].attached {
+            return;
+        }
+        for at in self.variables[slot].elements() {
+            let Element { constraint, position, .. } = self.elements[at];
+            let target = &mut self.constraints[constraint as usize];
+            target.crossings.swap_remove(position as usize);
+            if let Some(moved) = target.crossings.get(position as usize) {
+                self.elements[moved.element as usize].position = position;
+            }
+            let here = self.levels[constraint as usize];
+            // Less on an unsaturated constraint leaves it unsaturated.
+            if here < f64::INFINITY {
+                self.enqueue(constraint, here);
+            }
+        }
+        let target = &mut self.variables[slot];
+        target.attached = false;
+        target.level = 0.0;
+        target.bottleneck = NOBODY;
+    }
+
+    /// Changes the weight and the bound of a variable.
+    pub fn reweigh(&mut self, variable: u32, weight: f64, bound: f64) {
+        debug_assert!(weight > 0.0 && bound >= 0.0);
+        let attached = self.variables[variable as usize].attached;
+        self.detach(variable);
+        let target = &mut self.variables[variable as usize];
+        target.weight = weight;
+        target.ceiling = bound * weight;
+        if attached {
+            self.attach(variable);
+        }
+    }
+
+    /// The weight of a variable.
+    pub fn weight(&self, variable: u32) -> f64 {
+        self.variables[variable as usize].weight
+    }
+
+    /// The rate of a variable; infinite when nothing holds it, zero while it is detached.
+    pub fn rate(&self, variable: u32) -> f64 {
+        let Variable { level, weight, .. } = self.variables[variable as usize];
+        level / weight
+    }
+
+    /// The constraint that holds a variable, or [`NOBODY`].
+    pub fn bottleneck(&self, variable: u32) -> u32 {
+        self.variables[variable as usize].bottleneck
+    }
+
+    /// Whether a variable takes part in the sharing.
+    pub fn attached(&self, variable: u32) -> bool {
+        self.variables[variable as usize].attached
+    }
+
+    /// Whether something changed since the last solve.
+    pub fn is_stale(&self) -> bool {
+        !self.queue.is_empty() || !self.changed_variables.is_empty()
+    }
+
+    /// Constraints whose level changed since [`System::acknowledge`].
+    pub fn changed_constraints(&self) -> &[u32] {
+        &self.changed_constraints
+    }
+
+    /// Variables that were attached, or whose bottleneck or own rate changed, since
+    /// [`System::acknowledge`]. A variable that merely follows the level of the constraint that
+    /// holds it is not listed.
+    pub fn changed_variables(&self) -> &[u32] {
+        &self.changed_variables
+    }
+
+    /// Empties the lists of changes.
+    pub fn acknowledge(&mut self) {
+        for constraint in self.changed_constraints.drain(..) {
+            self.constraints[constraint as usize].reported = false;
+        }
+        for variable in self.changed_variables.drain(..) {
+            self.variables[variable as usize].reported = false;
+        }
+    }
+
+    /// Forgets every variable and keeps the constraints with the given capacities.
+    pub fn clear_variables(&mut self) {
+        for constraint in &mut self.constraints {
+            constraint.crossings.clear();
+            constraint.guard = f64::INFINITY;
+            constraint.queued = false;
+            constraint.reported = false;
+        }
+        self.levels.fill(f64::INFINITY);
+        self.variables.clear();
+        self.elements.clear();
+        self.free.iter_mut().for_each(Vec::clear);
+        self.queue.clear();
+        self.changed_constraints.clear();
+        self.changed_variables.clear();
+    }
+
+    pub(super) fn enqueue(&mut self, constraint: u32, level: f64) {
+        let target = &mut self.constraints[constraint as usize];
+        if !target.queued {
+            target.queued = true;
+            self.queue.push(Pending { level, constraint });
+        }
+    }
+
+    pub(super) fn report_constraint(&mut self, constraint: u32) {
+        let target = &mut self.constraints[constraint as usize];
+        if !target.reported {
+            target.reported = true;
+            self.changed_constraints.push(constraint);
+        }
+    }
+
+    pub(super) fn report_variable(&mut self, variable: u32) {
+        let target = &mut self.variables[variable as usize];
+        if !target.reported {
+            target.reported = true;
+            self.changed_variables.push(variable);
+        }
+    }
+
+    fn take_stretch(&mut self, len: usize) -> u32 {
+        if len == 0 {
+            return 0;
+        }
+        let class = size_class(len);
+        if let Some(first) = self.free[class].pop() {
+            return first;
+        }
+        let first = self.elements.len();
+        let blank = Element { coefficient: 0.0, constraint: 0, position: 0 };
+        self.elements.resize(first + (1 << class), blank);
+        first as u32
+    }
+}
+
+/// Logarithm of the smallest power of two that is not below `len`.
+fn size_class(len: usize) -> usize {
+    len.next_power_of_two().trailing_zeros() as usize
+}
