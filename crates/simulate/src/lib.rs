@@ -1,7 +1,18 @@
-//! The fluid simulation kernel: computations, transfers, disk operations and parallel tasks
-//! share resources; the kernel says who gets which rate and what ends when.
+//! The fluid simulator: computations, transfers, disk operations and parallel tasks share
+//! resources; the simulator says who gets which rate and what ends when.
 //!
-//! From the inside out: [`solver`] shares capacities, [`kernel`] lets time pass over the shares.
+//! From the inside out: [`solver`] shares capacities, [`kernel`] lets time pass over the shares,
+//! [`simulation`] knows hosts, links and disks under the rules of [`models`]. Nothing here
+//! knows about schedules.
 
 pub mod kernel;
+pub mod models;
+pub mod simulation;
 pub mod solver;
+
+pub use kernel::ActivityId;
+pub use models::{Factor, HostModel, Models, NetworkModel};
+pub use simulation::{
+    Activity, Cause, DiskAccess, DiskOperation, Event, Exec, ParallelTask, Simulation,
+    SimulationError, Step, Transfer, amdahl_flops, block_redistribution,
+};

@@ -224,6 +224,24 @@ impl Kernel {
         self.slot(activity).into_iter().flat_map(|slot| self.system.uses(slot))
     }
 
+    /// Activities that are alive but consume nothing: in their latency, or suspended.
+    pub fn dormant(&self) -> impl Iterator<Item = ActivityId> + '_ {
+        let dormant = |a: &Activity| matches!(a.state, State::Starting | State::Suspended);
+        let found = self.activities.iter().enumerate().filter(move |(_, a)| dormant(a));
+        found.map(|(slot, _)| self.id(slot as u32))
+    }
+
+    /// Order of starting.
+    pub fn sequence(&self, activity: ActivityId) -> u64 {
+        self.activities.get(activity.slot()).map_or(0, |a| a.sequence)
+    }
+
+    /// Date at which something may end next; infinite when nothing has a date.
+    pub fn next_date(&mut self) -> f64 {
+        self.settle();
+        self.agenda.first().map_or(f64::INFINITY, |(date, _)| date)
+    }
+
     /// Starts an activity now.
     pub fn start(&mut self, work: Work<'_>) -> Result<ActivityId, WorkError> {
         self.check_work(&work)?;
@@ -505,7 +523,8 @@ impl Kernel {
         }
     }
 
-    fn stalled(&self) -> Stalled {
+    /// Who is alive and what holds it.
+    pub fn stalled(&self) -> Stalled {
         let waiting = self.activities.iter().enumerate().filter(|(_, a)| a.state != State::Free);
         let waiting = waiting.map(|(slot, a)| {
             let holder = self.system.bottleneck(slot as u32);

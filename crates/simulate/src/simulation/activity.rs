@@ -1,0 +1,163 @@
+//! What can be simulated on a platform.
+
+use slackline_model::{DiskId, HostId};
+
+/// A computation on one core of a host.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Exec {
+    /// Where.
+    pub host: HostId,
+    /// How much, flop.
+    pub flops: f64,
+    /// Its share is proportional to this.
+    pub priority: f64,
+    /// Upper limit of its rate, flop/s.
+    pub bound: f64,
+}
+
+impl Exec {
+    /// A computation of ordinary priority.
+    pub fn new(host: HostId, flops: f64) -> Self {
+        Exec { host, flops, priority: 1.0, bound: f64::INFINITY }
+    }
+}
+
+/// A transfer between two hosts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transfer {
+    /// From.
+    pub src: HostId,
+    /// To.
+    pub dst: HostId,
+    /// How much.
+    pub bytes: f64,
+    /// Upper limit of its rate, bytes/s.
+    pub rate: f64,
+}
+
+impl Transfer {
+    /// A transfer as fast as the network allows.
+    pub fn new(src: HostId, dst: HostId, bytes: f64) -> Self {
+        Transfer { src, dst, bytes, rate: f64::INFINITY }
+    }
+}
+
+/// Computations and transfers that advance together (L07).
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParallelTask {
+    /// The hosts that take part.
+    pub hosts: Vec<HostId>,
+    /// Flop on each host; empty: none.
+    pub flops: Vec<f64>,
+    /// Bytes between hosts, row-major, entry `i * n + j` from i to j; empty: none.
+    pub bytes: Vec<f64>,
+    /// Upper limit of its progress, parts of the task per second.
+    pub rate: f64,
+}
+
+/// The direction of a disk operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiskAccess {
+    /// From the disk.
+    Read,
+    /// To the disk.
+    Write,
+}
+
+/// Reading or writing on a disk, from its own host or from another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DiskOperation {
+    /// Which disk.
+    pub disk: DiskId,
+    /// Which direction.
+    pub access: DiskAccess,
+    /// How much.
+    pub bytes: f64,
+    /// Who reads or writes; another host than the disk's own is reached over the network.
+    pub client: HostId,
+}
+
+/// Something that takes time on a platform.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Activity {
+    /// A computation.
+    Exec(Exec),
+    /// A transfer.
+    Comm(Transfer),
+    /// A parallel task; needs [`crate::HostModel::ParallelTasks`].
+    Ptask(Box<ParallelTask>),
+    /// A disk operation.
+    Io(DiskOperation),
+    /// Time that passes, seconds.
+    Sleep(f64),
+}
+
+impl From<Exec> for Activity {
+    fn from(exec: Exec) -> Self {
+        Activity::Exec(exec)
+    }
+}
+
+impl From<Transfer> for Activity {
+    fn from(transfer: Transfer) -> Self {
+        Activity::Comm(transfer)
+    }
+}
+
+impl From<ParallelTask> for Activity {
+    fn from(task: ParallelTask) -> Self {
+        Activity::Ptask(Box::new(task))
+    }
+}
+
+impl From<DiskOperation> for Activity {
+    fn from(operation: DiskOperation) -> Self {
+        Activity::Io(operation)
+    }
+}
+
+/// Flop of each of `width` hosts when `flops` with the serial part `alpha` are spread over them
+/// (Amdahl's law).
+pub fn amdahl_flops(flops: f64, alpha: f64, width: usize) -> Vec<f64> {
+    vec![(alpha + (1.0 - alpha) / width as f64) * flops; width]
+}
+
+/// Bytes from each of `sources` to each of `targets` hosts when a block-distributed array of
+/// `bytes` is redistributed: row i, column j is what source i owns of target j's block.
+pub fn block_redistribution(bytes: f64, sources: usize, targets: usize) -> Vec<f64> {
+    let mut matrix = vec![0.0; sources * targets];
+    for i in 0..sources {
+        for j in 0..targets {
+            // In units of bytes / (sources * targets), where block borders are integers.
+            let from = (i * targets).max(j * sources);
+            let to = ((i + 1) * targets).min((j + 1) * sources);
+            if to > from {
+                matrix[i * targets + j] = bytes * (to - from) as f64 / (sources * targets) as f64;
+            }
+        }
+    }
+    matrix
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redistribution_from_five_to_three() {
+        // 15 units: sources own 3 each, targets 5 each.
+        let expected = [
+            [3.0, 0.0, 0.0], //
+            [2.0, 1.0, 0.0],
+            [0.0, 3.0, 0.0],
+            [0.0, 1.0, 2.0],
+            [0.0, 0.0, 3.0],
+        ];
+        assert_eq!(block_redistribution(15.0, 5, 3), expected.concat());
+    }
+
+    #[test]
+    fn amdahl() {
+        assert_eq!(amdahl_flops(1e9, 0.2, 4), vec![0.4e9; 4]);
+    }
+}

@@ -1,0 +1,561 @@
+//! Activities on a platform: the kernel with hosts, links and disks instead of bare capacities.
+//!
+//! A [`Simulation`] is cheap to make (one pass over the platform), takes new activities at any
+//! moment and tells, instant by instant, what happened: activities that ended or failed, hosts and links that changed.
+//! Profiles are played from the platform. When a host goes off, the executions on it, the
+//! parallel tasks using it, the operations of its disks and the transfers from or to it fail;
+//! when a link goes off, what crosses it. Starting on something that is off fails at once.
+//! What ends at the very date of a failure has ended.
+
+mod activity;
+mod network;
+mod queues;
+mod resources;
+mod shape;
+
+pub use activity::{
+    Activity, DiskAccess, DiskOperation, Exec, ParallelTask, Transfer, amdahl_flops,
+    block_redistribution,
+};
+
+use crate::kernel::{self, ActivityId, Kernel, SIMULTANEOUS, WorkError};
+use crate::models::{Models, NetworkModel};
+use crate::solver::Use;
+use network::Network;
+use queues::Queues;
+use resources::{Owner, Profiles, Resources, Subject};
+use slackline_model::platform::{Platform, RouteError};
+use slackline_model::{HostId, LinkId};
+use thiserror::Error;
+
+/// Why a simulation cannot do what is asked.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum SimulationError {
+    /// An activity that makes no sense.
+    #[error("{activity}: {cause}")]
+    BadActivity {
+        /// Which activity.
+        activity: String,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// A capacity that makes no sense.
+    #[error("the platform cannot be simulated: {0}")]
+    BadPlatform(#[from] WorkError),
+    /// No way between two hosts.
+    #[error(transparent)]
+    NoRoute(#[from] RouteError),
+    /// Activities wait for something that never comes.
+    #[error("the simulation cannot advance beyond {date} s: {}", .waiting.join("; "))]
+    Stalled {
+        /// When nothing moved any more.
+        date: f64,
+        /// Who waits for what.
+        waiting: Vec<String>,
+    },
+}
+
+/// Why an activity failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A host it needs is off.
+    HostOff(HostId),
+    /// A link it crosses is off.
+    LinkOff(LinkId),
+}
+
+/// Something that happened at an instant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Event {
+    /// An activity is done.
+    Done {
+        /// Which one; the id is no longer valid.
+        activity: ActivityId,
+        /// The tag given at its start.
+        tag: u64,
+    },
+    /// An activity failed; its progress is lost.
+    Failed {
+        /// Which one; the id is no longer valid.
+        activity: ActivityId,
+        /// The tag given at its start.
+        tag: u64,
+        /// Why.
+        cause: Cause,
+    },
+    /// A host has another speed.
+    HostSpeed {
+        /// Which host.
+        host: HostId,
+        /// Flop/s of one core from now on.
+        speed: f64,
+    },
+    /// A host went on or off.
+    HostState {
+        /// Which host.
+        host: HostId,
+        /// On.
+        on: bool,
+    },
+    /// A link has another bandwidth.
+    LinkBandwidth {
+        /// Which link.
+        link: LinkId,
+        /// Bytes/s from now on.
+        bandwidth: f64,
+    },
+    /// A link has another latency.
+    LinkLatency {
+        /// Which link.
+        link: LinkId,
+        /// Seconds from now on.
+        latency: f64,
+    },
+    /// A link went on or off.
+    LinkState {
+        /// Which link.
+        link: LinkId,
+        /// On.
+        on: bool,
+    },
+}
+
+/// What one call of [`Simulation::step`] reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// An instant at which something happened: see [`Simulation::events`].
+    Instant,
+    /// The given date; nothing happened up to it.
+    Limit,
+    /// Nothing is going on (and no date was given).
+    Idle,
+}
+
+/// An activity under way.
+#[derive(Clone, Debug)]
+struct Running {
+    activity: Activity,
+    /// It started on something that is off.
+    doomed: Option<Cause>,
+    queued: bool,
+}
+
+/// A platform on which activities take place.
+#[derive(Clone, Debug)]
+pub struct Simulation<'p> {
+    platform: &'p Platform,
+    models: Models,
+    kernel: Kernel,
+    resources: Resources,
+    profiles: Profiles,
+    network: Network,
+    queues: Queues,
+    running: Vec<Running>,
+    events: Vec<Event>,
+    /// What the activity shaped last consumes.
+    uses: Vec<Use>,
+    /// Weight of a disk operation that crosses no link.
+    disk_weight: f64,
+    /// Since when only profiles have moved.
+    becalmed_since: Option<f64>,
+}
+
+impl<'p> Simulation<'p> {
+    /// A simulation at date 0, with nothing going on.
+    pub fn new(platform: &'p Platform, models: Models) -> Result<Self, SimulationError> {
+        let mut kernel = Kernel::new(models.sharing());
+        let resources = Resources::new(platform, &models, &mut kernel)?;
+        let disk_weight = shape::typical_weight(platform, &models);
+        let mut simulation = Simulation {
+            platform,
+            models,
+            kernel,
+            resources,
+            profiles: Profiles::new(platform),
+            network: Network::default(),
+            queues: Queues::default(),
+            running: Vec::new(),
+            events: Vec::new(),
+            uses: Vec::new(),
+            disk_weight,
+            becalmed_since: None,
+        };
+        simulation.play_profiles()?;
+        simulation.events.clear();
+        Ok(simulation)
+    }
+
+    /// Goes back to date 0 with nothing going on; keeps the routes found so far.
+    pub fn reset(&mut self) -> Result<(), SimulationError> {
+        self.kernel = Kernel::new(self.models.sharing());
+        let sequential: Vec<bool> = self.resources.hosts.iter().map(|h| h.sequential).collect();
+        self.resources = Resources::new(self.platform, &self.models, &mut self.kernel)?;
+        for (host, sequential) in self.resources.hosts.iter_mut().zip(sequential) {
+            host.sequential = sequential;
+        }
+        self.profiles.restart();
+        self.queues.clear();
+        self.running.clear();
+        self.becalmed_since = None;
+        if self.resources.links_change {
+            self.network.invalidate();
+        }
+        self.play_profiles()?;
+        self.events.clear();
+        Ok(())
+    }
+
+    /// The platform.
+    pub fn platform(&self) -> &'p Platform {
+        self.platform
+    }
+
+    /// The rules in force.
+    pub fn models(&self) -> &Models {
+        &self.models
+    }
+
+    /// The date.
+    pub fn clock(&self) -> f64 {
+        self.kernel.clock()
+    }
+
+    /// Number of activities under way.
+    pub fn alive(&self) -> usize {
+        self.kernel.alive()
+    }
+
+    /// Whether a host is on.
+    pub fn host_is_on(&self, host: HostId) -> bool {
+        self.resources.hosts[host.index()].on
+    }
+
+    /// Flop/s of one core of a host now.
+    pub fn host_speed(&self, host: HostId) -> f64 {
+        self.resources.hosts[host.index()].speed
+    }
+
+    /// Whether a link is on.
+    pub fn link_is_on(&self, link: LinkId) -> bool {
+        self.resources.links[link.index()].on
+    }
+
+    /// Bytes/s of a link now, without any model's factor.
+    pub fn link_bandwidth(&self, link: LinkId) -> f64 {
+        self.resources.links[link.index()].bandwidth
+    }
+
+    /// Flop/s delivered by a host now.
+    pub fn host_load(&mut self, host: HostId) -> f64 {
+        self.kernel.load(self.resources.hosts[host.index()].constraint)
+    }
+
+    /// Bytes/s carried by a shared link now (cross-traffic included).
+    pub fn link_load(&mut self, link: LinkId) -> f64 {
+        self.resources.links[link.index()].constraint.map_or(0.0, |c| self.kernel.load(c))
+    }
+
+    /// Lets a host do one execution (or parallel task) at a time, in order of arrival.
+    pub fn set_sequential(&mut self, host: HostId) {
+        self.resources.hosts[host.index()].sequential = true;
+    }
+
+    /// Starts an activity now; `tag` comes back with the event that ends it.
+    pub fn start(
+        &mut self,
+        activity: impl Into<Activity>,
+        tag: u64,
+    ) -> Result<ActivityId, SimulationError> {
+        let activity = activity.into();
+        let shape = self.shape(&activity)?;
+        let bad = |cause: WorkError, platform: &Platform| SimulationError::BadActivity {
+            activity: shape::describe(platform, &activity),
+            cause: cause.to_string(),
+        };
+        let started = match shape.doomed {
+            Some(_) => self.kernel.sleep(0.0, tag),
+            None => self.kernel.start(kernel::Work {
+                amount: shape.amount,
+                latency: shape.latency,
+                weight: shape.weight,
+                bound: shape.bound,
+                uses: &self.uses,
+                tag,
+            }),
+        };
+        let id = started.map_err(|cause| bad(cause, self.platform))?;
+        let needs = match shape.doomed {
+            Some(_) => Vec::new(),
+            None => self.exclusive_needs(&activity)?,
+        };
+        let queued = !needs.is_empty();
+        if queued && !self.queues.enter(id, needs) {
+            self.kernel.suspend(id);
+        }
+        if shape.doomed.is_none() {
+            self.occupy_receiver(&activity, true)?;
+        }
+        let running = Running { activity, doomed: shape.doomed, queued };
+        match self.running.get_mut(id.slot()) {
+            Some(place) => *place = running,
+            None => self.running.push(running),
+        }
+        Ok(id)
+    }
+
+    /// Ends an activity now, without an event; false when it had ended already.
+    pub fn cancel(&mut self, activity: ActivityId) -> Result<bool, SimulationError> {
+        if !self.kernel.cancel(activity) {
+            return Ok(false);
+        }
+        self.after_end(activity)?;
+        Ok(true)
+    }
+
+    /// Sets an activity aside: it consumes nothing until resumed. False when it had ended.
+    pub fn suspend(&mut self, activity: ActivityId) -> bool {
+        self.kernel.suspend(activity)
+    }
+
+    /// Lets a suspended activity go on. False when it had ended.
+    pub fn resume(&mut self, activity: ActivityId) -> bool {
+        if self.queues.is_waiting(activity) {
+            return true;
+        }
+        self.kernel.resume(activity)
+    }
+
+    /// What is left of an activity: flop, bytes, or (parallel tasks) a part between 0 and 1.
+    pub fn remaining(&self, activity: ActivityId) -> Option<f64> {
+        self.kernel.remaining(activity)
+    }
+
+    /// Units per second of an activity now.
+    pub fn rate(&mut self, activity: ActivityId) -> Option<f64> {
+        self.kernel.rate(activity)
+    }
+
+    /// Goes on to the next instant at which something happens, or to `until` (infinite: no
+    /// limit), whichever comes first.
+    pub fn step(&mut self, until: f64) -> Result<Step, SimulationError> {
+        self.events.clear();
+        loop {
+            let change = self.profiles.next_date();
+            if change == f64::INFINITY {
+                let reached = self.kernel.step(until);
+                self.collect_finished()?;
+                return match reached {
+                    Ok(kernel::Step::Instant) => Ok(Step::Instant),
+                    Ok(kernel::Step::Limit) => Ok(Step::Limit),
+                    Ok(kernel::Step::Idle) => Ok(Step::Idle),
+                    Err(stalled) => Err(self.explain(&stalled)),
+                };
+            }
+            if until == f64::INFINITY && self.kernel.alive() == 0 {
+                return Ok(Step::Idle);
+            }
+            let due = self.kernel.next_date();
+            self.watch_for_calm(due)?;
+            // What ends at the date of a change ends before the change.
+            let together = due <= change * (1.0 + SIMULTANEOUS);
+            let target = if together { due.min(until) } else { change.min(until) };
+            self.kernel.step(target).map_err(|stalled| self.explain(&stalled))?;
+            self.collect_finished()?;
+            self.play_profiles()?;
+            if !self.events.is_empty() {
+                return Ok(Step::Instant);
+            }
+            if self.clock() >= until {
+                return Ok(Step::Limit);
+            }
+        }
+    }
+
+    /// What happened at the instant reached by the last [`Simulation::step`]: endings in order
+    /// of starting, then changes of the platform, each followed by the failures it causes.
+    pub fn events(&self) -> &[Event] {
+        &self.events
+    }
+
+    fn collect_finished(&mut self) -> Result<(), SimulationError> {
+        for k in 0..self.kernel.finished().len() {
+            let kernel::Finished { activity, tag } = self.kernel.finished()[k];
+            self.events.push(match self.running[activity.slot()].doomed {
+                Some(cause) => Event::Failed { activity, tag, cause },
+                None => Event::Done { activity, tag },
+            });
+            self.after_end(activity)?;
+        }
+        Ok(())
+    }
+
+    /// Frees what an activity occupied exclusively.
+    fn after_end(&mut self, activity: ActivityId) -> Result<(), SimulationError> {
+        if self.running[activity.slot()].queued {
+            for next in self.queues.leave(activity) {
+                self.kernel.resume(next);
+            }
+        }
+        if self.models.receiving_occupies_core && self.running[activity.slot()].doomed.is_none() {
+            let ended = self.running[activity.slot()].activity.clone();
+            self.occupy_receiver(&ended, false)?;
+        }
+        Ok(())
+    }
+
+    fn occupy_receiver(&mut self, activity: &Activity, busy: bool) -> Result<(), SimulationError> {
+        let Activity::Comm(Transfer { src, dst, .. }) = *activity else { return Ok(()) };
+        if !self.models.receiving_occupies_core || src == dst {
+            return Ok(());
+        }
+        let state = &mut self.resources.hosts[dst.index()];
+        state.receiving = if busy { state.receiving + 1 } else { state.receiving - 1 };
+        let constraint = state.constraint;
+        let capacity = self.resources.host_capacity(self.platform, dst);
+        Ok(self.kernel.set_capacity(constraint, capacity)?)
+    }
+
+    /// Resources an activity uses alone: host h is h, link l comes after all hosts.
+    fn exclusive_needs(&mut self, activity: &Activity) -> Result<Vec<u32>, SimulationError> {
+        let sequential = |host: &HostId| self.resources.hosts[host.index()].sequential;
+        Ok(match activity {
+            Activity::Exec(exec) if sequential(&exec.host) => vec![exec.host.0],
+            Activity::Ptask(task) => {
+                task.hosts.iter().filter(|h| sequential(h)).map(|h| h.0).collect()
+            }
+            Activity::Comm(transfer) if self.models.network == NetworkModel::Fifo => {
+                let hosts = self.resources.hosts.len() as u32;
+                let links = self.network.links(self.platform, transfer.src, transfer.dst)?;
+                links.iter().map(|link| hosts + link.0).collect()
+            }
+            _ => Vec::new(),
+        })
+    }
+
+    /// Applies all changes of the platform that are due.
+    fn play_profiles(&mut self) -> Result<(), SimulationError> {
+        let horizon = self.clock() * (1.0 + SIMULTANEOUS);
+        while let Some((subject, value)) = self.profiles.pop(horizon) {
+            self.change(subject, value)?;
+        }
+        Ok(())
+    }
+
+    fn change(&mut self, subject: Subject, value: f64) -> Result<(), SimulationError> {
+        match subject {
+            Subject::HostSpeed(host) => {
+                let speed = self.platform.host(host).speed * value;
+                self.resources.hosts[host.index()].speed = speed;
+                let constraint = self.resources.hosts[host.index()].constraint;
+                let capacity = self.resources.host_capacity(self.platform, host);
+                self.kernel.set_capacity(constraint, capacity)?;
+                self.events.push(Event::HostSpeed { host, speed });
+                self.refresh_users(constraint)?;
+            }
+            Subject::HostState(host) => {
+                let on = value > 0.0;
+                if std::mem::replace(&mut self.resources.hosts[host.index()].on, on) != on {
+                    self.events.push(Event::HostState { host, on });
+                    if !on {
+                        self.fail_if(Cause::HostOff(host), |s, id| s.needs_host(id, host))?;
+                    }
+                }
+            }
+            Subject::LinkBandwidth(link) => {
+                let factor = self.models.link_factor();
+                let state = &mut self.resources.links[link.index()];
+                state.bandwidth = value;
+                let (constraint, shared) = (state.constraint, state.shared);
+                self.network.invalidate();
+                self.events.push(Event::LinkBandwidth { link, bandwidth: value });
+                if let Some(constraint) = constraint {
+                    if shared {
+                        self.kernel.set_capacity(constraint, factor * value)?;
+                    }
+                    self.refresh_users(constraint)?;
+                }
+            }
+            Subject::LinkLatency(link) => {
+                self.resources.links[link.index()].latency = value;
+                self.network.invalidate();
+                self.events.push(Event::LinkLatency { link, latency: value });
+                if let Some(constraint) = self.resources.links[link.index()].constraint {
+                    self.refresh_users(constraint)?;
+                }
+            }
+            Subject::LinkState(link) => {
+                let on = value > 0.0;
+                if std::mem::replace(&mut self.resources.links[link.index()].on, on) != on {
+                    self.network.invalidate();
+                    self.events.push(Event::LinkState { link, on });
+                    let constraint = self.resources.links[link.index()].constraint;
+                    if let Some(constraint) = constraint.filter(|_| !on) {
+                        self.fail_if(Cause::LinkOff(link), |s, id| {
+                            s.kernel.uses(id).any(|used| used.constraint == constraint.0)
+                        })?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Fails every activity that meets a condition, in order of starting.
+    fn fail_if(
+        &mut self,
+        cause: Cause,
+        hit: impl Fn(&Self, ActivityId) -> bool,
+    ) -> Result<(), SimulationError> {
+        let mut failing: Vec<(u64, ActivityId, u64)> = self
+            .kernel
+            .activities()
+            .filter(|&(id, _)| hit(self, id))
+            .map(|(id, tag)| (self.kernel.sequence(id), id, tag))
+            .collect();
+        failing.sort_unstable_by_key(|&(sequence, ..)| sequence);
+        for (_, activity, tag) in failing {
+            self.kernel.cancel(activity);
+            self.after_end(activity)?;
+            self.events.push(Event::Failed { activity, tag, cause });
+        }
+        Ok(())
+    }
+
+    /// A simulation in which nothing has a date any more and only profiles go round is stalled.
+    fn watch_for_calm(&mut self, due: f64) -> Result<(), SimulationError> {
+        if due < f64::INFINITY || self.kernel.alive() == 0 {
+            self.becalmed_since = None;
+            return Ok(());
+        }
+        let since = *self.becalmed_since.get_or_insert(self.clock());
+        if self.clock() - since > 2.0 * self.profiles.horizon {
+            return Err(self.explain(&self.kernel.stalled()));
+        }
+        Ok(())
+    }
+
+    fn explain(&self, stalled: &kernel::Stalled) -> SimulationError {
+        const SHOWN: usize = 10;
+        let mut waiting: Vec<String> = Vec::new();
+        for &(id, _, holder) in stalled.waiting.iter().take(SHOWN) {
+            let activity = shape::describe(self.platform, &self.running[id.slot()].activity);
+            waiting.push(match holder.map(|c| self.resources.owners[c.0 as usize]) {
+                _ if self.queues.is_waiting(id) => format!("{activity} waits for its turn"),
+                Some(owner) => format!("{activity} gets nothing from {}", self.owner_name(owner)),
+                None => format!("{activity} is suspended or has no rate"),
+            });
+        }
+        if stalled.waiting.len() > SHOWN {
+            waiting.push(format!("and {} more", stalled.waiting.len() - SHOWN));
+        }
+        SimulationError::Stalled { date: stalled.date, waiting }
+    }
+
+    fn owner_name(&self, owner: Owner) -> String {
+        match owner {
+            Owner::Host(host) => format!("host `{}`", self.platform.host(host).name),
+            Owner::Link(link) => format!("link `{}`", self.platform.link(link).name),
+            Owner::Disk(disk) => format!("disk `{}`", self.platform.disk(disk).name),
+        }
+    }
+}

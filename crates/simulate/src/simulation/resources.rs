@@ -1,0 +1,214 @@
+//! The state of hosts, links and disks during a simulation, and the profiles that change it.
+
+use super::SimulationError;
+use crate::kernel::{ConstraintId, Kernel};
+use crate::models::Models;
+use slackline_model::platform::{Platform, Profile, ProfileCursor, Sharing};
+use slackline_model::{DiskId, HostId, LinkId};
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+#[derive(Clone, Debug)]
+pub(super) struct HostState {
+    pub(super) constraint: ConstraintId,
+    /// Flop/s of one core now.
+    pub(super) speed: f64,
+    pub(super) on: bool,
+    /// One activity at a time.
+    pub(super) sequential: bool,
+    /// Cores kept busy by receiving.
+    pub(super) receiving: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct LinkState {
+    /// None for a fat pipe that never changes: it is a bound, and nobody has to find its flows.
+    pub(super) constraint: Option<ConstraintId>,
+    pub(super) shared: bool,
+    pub(super) bandwidth: f64,
+    pub(super) latency: f64,
+    pub(super) on: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DiskState {
+    pub(super) read: ConstraintId,
+    pub(super) write: ConstraintId,
+    pub(super) connection: Option<ConstraintId>,
+}
+
+/// What a constraint of the kernel stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    Host(HostId),
+    Link(LinkId),
+    Disk(DiskId),
+}
+
+/// What a profile changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Subject {
+    HostSpeed(HostId),
+    HostState(HostId),
+    LinkBandwidth(LinkId),
+    LinkLatency(LinkId),
+    LinkState(LinkId),
+}
+
+/// Hosts, links and disks as they are now.
+#[derive(Clone, Debug)]
+pub(super) struct Resources {
+    pub(super) hosts: Vec<HostState>,
+    pub(super) links: Vec<LinkState>,
+    pub(super) disks: Vec<DiskState>,
+    pub(super) owners: Vec<Owner>,
+    /// Whether any link can be off, or have another bandwidth or latency than nominal.
+    pub(super) links_change: bool,
+}
+
+impl Resources {
+    pub(super) fn new(
+        platform: &Platform,
+        models: &Models,
+        kernel: &mut Kernel,
+    ) -> Result<Resources, SimulationError> {
+        let mut owners = Vec::with_capacity(platform.hosts().len() + platform.links().len());
+        let mut hosts = Vec::with_capacity(platform.hosts().len());
+        for (k, host) in platform.hosts().iter().enumerate() {
+            owners.push(Owner::Host(HostId::new(k)));
+            hosts.push(HostState {
+                constraint: kernel.add_constraint(f64::from(host.cores) * host.speed)?,
+                speed: host.speed,
+                on: true,
+                sequential: false,
+                receiving: 0,
+            });
+        }
+        let factor = models.link_factor();
+        let mut links = Vec::with_capacity(platform.links().len());
+        let mut links_change = false;
+        for (k, link) in platform.links().iter().enumerate() {
+            let changes = link.bandwidth_profile.is_some()
+                || link.latency_profile.is_some()
+                || link.state.is_some();
+            links_change |= changes;
+            let shared = link.sharing == Sharing::Shared;
+            let constraint = if shared || changes {
+                let capacity = if shared { factor * link.bandwidth } else { f64::INFINITY };
+                owners.push(Owner::Link(LinkId::new(k)));
+                Some(kernel.add_constraint(capacity)?)
+            } else {
+                None
+            };
+            let (bandwidth, latency) = (link.bandwidth, link.latency);
+            links.push(LinkState { constraint, shared, bandwidth, latency, on: true });
+        }
+        let mut disks = Vec::with_capacity(platform.disks().len());
+        for (k, disk) in platform.disks().iter().enumerate() {
+            let mut add = |capacity: f64| {
+                owners.push(Owner::Disk(DiskId::new(k)));
+                kernel.add_constraint(capacity)
+            };
+            disks.push(DiskState {
+                read: add(disk.read_bandwidth)?,
+                write: add(disk.write_bandwidth)?,
+                connection: disk.connection_bandwidth.map(&mut add).transpose()?,
+            });
+        }
+        Ok(Resources { hosts, links, disks, owners, links_change })
+    }
+
+    /// Flop/s of all cores of a host that are there for executions.
+    pub(super) fn host_capacity(&self, platform: &Platform, host: HostId) -> f64 {
+        let state = &self.hosts[host.index()];
+        let cores = platform.host(host).cores.saturating_sub(state.receiving);
+        f64::from(cores) * state.speed
+    }
+}
+
+/// The next event of one profile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Upcoming {
+    date: f64,
+    value: f64,
+    player: u32,
+}
+
+impl Eq for Upcoming {}
+impl PartialOrd for Upcoming {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Upcoming {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.date.total_cmp(&other.date).then(self.player.cmp(&other.player))
+    }
+}
+
+/// All profiles of a platform, played in order of date.
+#[derive(Clone, Debug)]
+pub(super) struct Profiles {
+    players: Vec<(Subject, Arc<Profile>, ProfileCursor)>,
+    heap: BinaryHeap<Reverse<Upcoming>>,
+    /// Longest time after which a profile begins anew or ends.
+    pub(super) horizon: f64,
+}
+
+impl Profiles {
+    pub(super) fn new(platform: &Platform) -> Self {
+        let mut profiles = Profiles { players: Vec::new(), heap: BinaryHeap::new(), horizon: 0.0 };
+        for (k, host) in platform.hosts().iter().enumerate() {
+            profiles.add(Subject::HostSpeed(HostId::new(k)), host.availability.as_ref());
+            profiles.add(Subject::HostState(HostId::new(k)), host.state.as_ref());
+        }
+        for (k, link) in platform.links().iter().enumerate() {
+            profiles.add(Subject::LinkBandwidth(LinkId::new(k)), link.bandwidth_profile.as_ref());
+            profiles.add(Subject::LinkLatency(LinkId::new(k)), link.latency_profile.as_ref());
+            profiles.add(Subject::LinkState(LinkId::new(k)), link.state.as_ref());
+        }
+        profiles.restart();
+        profiles
+    }
+
+    fn add(&mut self, subject: Subject, profile: Option<&Arc<Profile>>) {
+        if let Some(profile) = profile {
+            let last = profile.events().last().map_or(0.0, |event| event.date);
+            self.horizon = self.horizon.max(profile.period().unwrap_or(last)).max(last);
+            self.players.push((subject, Arc::clone(profile), ProfileCursor::default()));
+        }
+    }
+
+    /// Goes back to the start.
+    pub(super) fn restart(&mut self) {
+        self.heap.clear();
+        for player in 0..self.players.len() {
+            self.players[player].2 = ProfileCursor::default();
+            self.advance(player as u32);
+        }
+    }
+
+    /// Date of the next change; infinite when there is none.
+    #[inline]
+    pub(super) fn next_date(&self) -> f64 {
+        self.heap.peek().map_or(f64::INFINITY, |next| next.0.date)
+    }
+
+    /// The next change up to `horizon`.
+    pub(super) fn pop(&mut self, horizon: f64) -> Option<(Subject, f64)> {
+        if self.next_date() > horizon {
+            return None;
+        }
+        let Reverse(Upcoming { value, player, .. }) = self.heap.pop()?;
+        self.advance(player);
+        Some((self.players[player as usize].0, value))
+    }
+
+    fn advance(&mut self, player: u32) {
+        let (_, profile, cursor) = &mut self.players[player as usize];
+        if let Some(event) = profile.next_event(cursor) {
+            self.heap.push(Reverse(Upcoming { date: event.date, value: event.value, player }));
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! From an activity to what the kernel needs to know: amount, latency, weight, bound, uses.
+
+use super::network::{add_use, consume};
+use super::{Activity, Cause, DiskAccess, DiskOperation, Exec, ParallelTask, Simulation, Transfer};
+use super::{Platform, SimulationError};
+use crate::kernel::{ActivityId, ConstraintId};
+use crate::models::{HostModel, Models, NetworkModel};
+use crate::solver::Use;
+use slackline_model::{HostId, LinkId};
+
+/// An activity as the kernel sees it; what it consumes is left in `Simulation::uses`.
+pub(super) struct Shape {
+    pub(super) amount: f64,
+    pub(super) latency: f64,
+    pub(super) weight: f64,
+    pub(super) bound: f64,
+    pub(super) doomed: Option<Cause>,
+}
+
+impl Shape {
+    const NOTHING: Shape =
+        Shape { amount: 0.0, latency: 0.0, weight: 1.0, bound: f64::INFINITY, doomed: None };
+}
+
+impl Simulation<'_> {
+    pub(super) fn shape(&mut self, activity: &Activity) -> Result<Shape, SimulationError> {
+        self.uses.clear();
+        let parallel = self.models.host == HostModel::ParallelTasks;
+        match activity {
+            Activity::Exec(exec) => self.exec_shape(exec, parallel),
+            Activity::Comm(transfer) if parallel => {
+                self.check_limit(activity, transfer.rate)?;
+                self.check_amount(activity, transfer.bytes)?;
+                let bound = transfer.rate / transfer.bytes;
+                let pairs = [(transfer.src, transfer.dst, transfer.bytes)];
+                self.parallel_shape(&[], &[], &pairs, bound)
+            }
+            Activity::Comm(transfer) => self.comm_shape(transfer),
+            Activity::Ptask(task) => self.ptask_shape(activity, task, parallel),
+            Activity::Io(operation) => self.io_shape(operation),
+            Activity::Sleep(duration) => Ok(Shape { latency: *duration, ..Shape::NOTHING }),
+        }
+    }
+
+    fn exec_shape(&mut self, exec: &Exec, parallel: bool) -> Result<Shape, SimulationError> {
+        let Exec { host, flops, priority, bound } = *exec;
+        let state = &self.resources.hosts[host.index()];
+        let speed = state.speed;
+        let doomed = (!state.on).then_some(Cause::HostOff(host));
+        if !(bound > 0.0 && flops >= 0.0) {
+            let wrong = if bound > 0.0 { flops } else { bound };
+            return Err(self.refuse(&Activity::Exec(*exec), wrong));
+        }
+        if !parallel {
+            self.uses.push(Use { constraint: state.constraint.0, coefficient: 1.0 });
+            let weight = 1.0 / priority;
+            return Ok(Shape {
+                amount: flops,
+                weight,
+                bound: bound.min(speed),
+                doomed,
+                ..Shape::NOTHING
+            });
+        }
+        if flops > 0.0 {
+            self.uses.push(Use { constraint: state.constraint.0, coefficient: flops });
+        }
+        let amount = if flops > 0.0 { 1.0 } else { 0.0 };
+        Ok(Shape { amount, bound: bound.min(speed) / flops, doomed, ..Shape::NOTHING })
+    }
+
+    fn comm_shape(&mut self, transfer: &Transfer) -> Result<Shape, SimulationError> {
+        let Transfer { src, dst, bytes, rate } = *transfer;
+        if !(rate > 0.0 && bytes >= 0.0) {
+            let wrong = if rate > 0.0 { bytes } else { rate };
+            return Err(self.refuse(&Activity::Comm(*transfer), wrong));
+        }
+        let (flow, uses) =
+            self.network.flow(self.platform, &self.models, &self.resources, (src, dst))?;
+        self.uses.extend_from_slice(uses);
+        let (latency, bound) = flow.timing(&self.models, bytes, rate);
+        let doomed = self.off(&[src, dst]).or(flow.broken.map(Cause::LinkOff));
+        Ok(Shape { amount: bytes, latency, weight: flow.weight, bound, doomed })
+    }
+
+    fn io_shape(&mut self, operation: &DiskOperation) -> Result<Shape, SimulationError> {
+        let DiskOperation { disk, access, bytes, client } = *operation;
+        let owner = self.platform.disk(disk).host;
+        let state = self.resources.disks[disk.index()];
+        let mut shape = Shape {
+            amount: bytes,
+            weight: self.disk_weight,
+            doomed: self.off(&[owner, client]),
+            ..Shape::NOTHING
+        };
+        if client != owner {
+            let ends = match access {
+                DiskAccess::Read => (owner, client),
+                DiskAccess::Write => (client, owner),
+            };
+            let (flow, uses) =
+                self.network.flow(self.platform, &self.models, &self.resources, ends)?;
+            self.uses.extend_from_slice(uses);
+            (shape.latency, shape.bound) = flow.timing(&self.models, bytes, f64::INFINITY);
+            shape.weight = flow.weight;
+            shape.doomed = shape.doomed.or(flow.broken.map(Cause::LinkOff));
+        }
+        let side = match access {
+            DiskAccess::Read => state.read,
+            DiskAccess::Write => state.write,
+        };
+        for constraint in [Some(side), state.connection].into_iter().flatten() {
+            self.uses.push(Use { constraint: constraint.0, coefficient: 1.0 });
+        }
+        if self.models.host == HostModel::ParallelTasks && bytes > 0.0 {
+            // Progress is counted in parts of the whole.
+            shape.amount = 1.0;
+            shape.weight = 1.0;
+            shape.bound /= bytes;
+            self.uses.iter_mut().for_each(|used| used.coefficient *= bytes);
+        }
+        Ok(shape)
+    }
+
+    fn ptask_shape(
+        &mut self,
+        activity: &Activity,
+        task: &ParallelTask,
+        parallel: bool,
+    ) -> Result<Shape, SimulationError> {
+        let width = task.hosts.len();
+        let refuse = |cause: String| {
+            let activity = describe(self.platform, activity);
+            Err(SimulationError::BadActivity { activity, cause })
+        };
+        if !parallel {
+            return refuse("parallel tasks need the host model `ptask_L07`".into());
+        }
+        if !task.flops.is_empty() && task.flops.len() != width {
+            return refuse(format!("{} amounts of flop for {width} hosts", task.flops.len()));
+        }
+        if !task.bytes.is_empty() && task.bytes.len() != width * width {
+            let cause =
+                format!("{} amounts of bytes instead of {width} x {width}", task.bytes.len());
+            return refuse(cause);
+        }
+        for &amount in task.flops.iter().chain(&task.bytes) {
+            self.check_amount(activity, amount)?;
+        }
+        self.check_limit(activity, task.rate)?;
+        let mut pairs = Vec::new();
+        for (k, &bytes) in task.bytes.iter().enumerate() {
+            if bytes > 0.0 {
+                pairs.push((task.hosts[k / width], task.hosts[k % width], bytes));
+            }
+        }
+        self.parallel_shape(&task.hosts, &task.flops, &pairs, task.rate)
+    }
+
+    /// One progress variable for computations on `hosts` and transfers between `pairs`.
+    fn parallel_shape(
+        &mut self,
+        hosts: &[HostId],
+        flops: &[f64],
+        pairs: &[(HostId, HostId, f64)],
+        rate: f64,
+    ) -> Result<Shape, SimulationError> {
+        let mut shape = Shape { bound: rate, doomed: self.off(hosts), ..Shape::NOTHING };
+        let mut uses = std::mem::take(&mut self.uses);
+        for (&host, &flops) in hosts.iter().zip(flops) {
+            if flops > 0.0 {
+                let state = &self.resources.hosts[host.index()];
+                shape.amount = 1.0;
+                shape.bound = shape.bound.min(state.speed / flops);
+                add_use(&mut uses, state.constraint.0, flops);
+            }
+        }
+        // Of a link that is not shared only the largest amount counts.
+        let mut unshared: Vec<(LinkId, f64)> = Vec::new();
+        let mut window = 0.0f64;
+        for &(src, dst, bytes) in pairs {
+            if bytes == 0.0 {
+                continue;
+            }
+            shape.amount = 1.0;
+            let (flow, _) =
+                self.network.flow(self.platform, &self.models, &self.resources, (src, dst))?;
+            shape.latency = shape.latency.max(flow.latency);
+            shape.doomed =
+                shape.doomed.or(self.off(&[src, dst])).or(flow.broken.map(Cause::LinkOff));
+            window = window.max(flow.latency * bytes);
+            let links = self.network.links(self.platform, src, dst)?;
+            if links.is_empty() {
+                // The built-in loopback, or a matrix: nothing is shared.
+                shape.bound = shape.bound.min(flow.narrowest / bytes);
+            }
+            for &link in links {
+                if self.resources.links[link.index()].shared {
+                    consume(&mut uses, &self.resources, link, bytes);
+                } else if let Some(known) = unshared.iter_mut().find(|(l, _)| *l == link) {
+                    known.1 = known.1.max(bytes);
+                } else {
+                    unshared.push((link, bytes));
+                }
+            }
+        }
+        for (link, bytes) in unshared {
+            let state = &self.resources.links[link.index()];
+            shape.bound = shape.bound.min(state.bandwidth / bytes);
+            consume(&mut uses, &self.resources, link, bytes);
+        }
+        if window > 0.0 {
+            shape.bound = shape.bound.min(self.models.tcp_gamma / (2.0 * window));
+        }
+        self.uses = uses;
+        Ok(shape)
+    }
+
+    /// A host among these that is off.
+    fn off(&self, hosts: &[HostId]) -> Option<Cause> {
+        let off = hosts.iter().find(|host| !self.resources.hosts[host.index()].on);
+        off.map(|&host| Cause::HostOff(host))
+    }
+
+    fn check_amount(&self, activity: &Activity, amount: f64) -> Result<(), SimulationError> {
+        let fine = amount >= 0.0 && amount < f64::INFINITY;
+        if fine { Ok(()) } else { Err(self.refuse(activity, amount)) }
+    }
+
+    fn check_limit(&self, activity: &Activity, limit: f64) -> Result<(), SimulationError> {
+        if limit > 0.0 { Ok(()) } else { Err(self.refuse(activity, limit)) }
+    }
+
+    fn refuse(&self, activity: &Activity, value: f64) -> SimulationError {
+        SimulationError::BadActivity {
+            activity: describe(self.platform, activity),
+            cause: format!("an amount or a limit is {value}, which is not possible"),
+        }
+    }
+
+    /// Whether an activity under way needs a host to be on.
+    pub(super) fn needs_host(&self, id: ActivityId, host: HostId) -> bool {
+        match &self.running[id.slot()].activity {
+            Activity::Exec(exec) => exec.host == host,
+            Activity::Comm(transfer) => transfer.src == host || transfer.dst == host,
+            Activity::Ptask(task) => task.hosts.contains(&host),
+            Activity::Io(io) => io.client == host || self.platform.disk(io.disk).host == host,
+            Activity::Sleep(_) => false,
+        }
+    }
+
+    /// Gives the activities that use a constraint the weights and bounds of the present.
+    pub(super) fn refresh_users(
+        &mut self,
+        constraint: ConstraintId,
+    ) -> Result<(), SimulationError> {
+        let users: Vec<ActivityId> = self
+            .kernel
+            .users(constraint)
+            .chain(self.kernel.dormant())
+            .filter(|&id| self.running[id.slot()].doomed.is_none())
+            .collect();
+        for id in users {
+            let activity = self.running[id.slot()].activity.clone();
+            let shape = self.shape(&activity)?;
+            self.kernel.reweigh(id, shape.weight, shape.bound)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a local disk operation weighs against one that comes over the network: as much as a
+/// transfer over one ordinary link.
+pub(super) fn typical_weight(platform: &Platform, models: &Models) -> f64 {
+    if platform.disks().is_empty() || models.network != NetworkModel::Flows {
+        return 1.0;
+    }
+    let mut weights: Vec<f64> = platform
+        .links()
+        .iter()
+        .map(|link| link.latency + models.weight_s / link.bandwidth)
+        .filter(|weight| *weight > 0.0)
+        .collect();
+    weights.sort_unstable_by(f64::total_cmp);
+    weights.get(weights.len() / 2).copied().unwrap_or(1.0)
+}
+
+/// An activity in words.
+pub(super) fn describe(platform: &Platform, activity: &Activity) -> String {
+    let name = |host: &HostId| &*platform.host(*host).name;
+    match activity {
+        Activity::Exec(exec) => {
+            format!("execution of {} flop on `{}`", exec.flops, name(&exec.host))
+        }
+        Activity::Comm(Transfer { src, dst, bytes, .. }) => {
+            format!("transfer of {bytes} bytes from `{}` to `{}`", name(src), name(dst))
+        }
+        Activity::Ptask(task) => {
+            let hosts: Vec<&str> = task.hosts.iter().take(4).map(name).collect();
+            let more = if task.hosts.len() > 4 { ", ..." } else { "" };
+            format!("parallel task on `{}`{more}", hosts.join("`, `"))
+        }
+        Activity::Io(io) => {
+            let verb = match io.access {
+                DiskAccess::Read => "read",
+                DiskAccess::Write => "write",
+            };
+            let disk = &platform.disk(io.disk).name;
+            format!("{verb} of {} bytes on disk `{disk}` by `{}`", io.bytes, name(&io.client))
+        }
+        Activity::Sleep(duration) => format!("sleep of {duration} s"),
+    }
+}
