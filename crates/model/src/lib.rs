@@ -1,6 +1,7 @@
 //! The vocabulary of Slackline: what a workflow, a platform, a planning problem, a schedule and
 //! a trace are. Nothing here reads files, plans, simulates or draws.
 
+pub mod activity;
 pub mod approx;
 pub mod ids;
 pub mod names;
@@ -13,6 +14,7 @@ pub mod trace;
 pub mod units;
 pub mod workflow;
 
+pub use activity::{Activity, ActivityGraph};
 pub use ids::*;
 pub use platform::Platform;
 pub use problem::{Problem, ProblemError};

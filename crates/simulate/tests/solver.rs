@@ -102,8 +102,8 @@ fn round_trip_times_make_weights() {
 #[test]
 fn disks_share_like_links() {
     // W2: read 100, write 50, connection 125.
-    let (read, write): (&[(u32, f64)], &[(u32, f64)]) =
-        (&[(0, 1.0), (2, 1.0)], &[(1, 1.0), (2, 1.0)]);
+    let read: &[(u32, f64)] = &[(0, 1.0), (2, 1.0)];
+    let write: &[(u32, f64)] = &[(1, 1.0), (2, 1.0)];
     let mut s = system(&[100.0, 50.0, 125.0]);
     add(&mut s, 0, 1.0, FREE, read);
     add(&mut s, 1, 1.0, FREE, write);

@@ -91,7 +91,9 @@ impl Groups {
             }
         }
         group.date = now;
-        group.level = level;
+        // A constraint that holds nobody any more has an infinite level; its members are about to
+        // leave, and infinity times no time is not a number.
+        group.level = if level < f64::INFINITY { level } else { 0.0 };
     }
 
     /// Adds an activity with `to_go` = amount x weight left to a group.

@@ -7,16 +7,10 @@
 //! when a link goes off, what crosses it. Starting on something that is off fails at once.
 //! What ends at the very date of a failure has ended.
 
-mod activity;
 mod network;
 mod queues;
 mod resources;
 mod shape;
-
-pub use activity::{
-    Activity, DiskAccess, DiskOperation, Exec, ParallelTask, Transfer, amdahl_flops,
-    block_redistribution,
-};
 
 use crate::kernel::{self, ActivityId, Kernel, SIMULTANEOUS, WorkError};
 use crate::models::{Models, NetworkModel};
@@ -24,6 +18,7 @@ use crate::solver::Use;
 use network::Network;
 use queues::Queues;
 use resources::{Owner, Profiles, Resources, Subject};
+use slackline_model::activity::{Activity, Transfer};
 use slackline_model::platform::{Platform, RouteError};
 use slackline_model::{HostId, LinkId};
 use thiserror::Error;

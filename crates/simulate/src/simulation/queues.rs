@@ -50,10 +50,6 @@ impl Queues {
         self.needs.contains_key(&activity) && !self.is_first(activity)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.needs.is_empty()
-    }
-
     pub(super) fn clear(&mut self) {
         self.queues.clear();
         self.needs.clear();

@@ -1,11 +1,14 @@
 //! From an activity to what the kernel needs to know: amount, latency, weight, bound, uses.
 
 use super::network::{add_use, consume};
-use super::{Activity, Cause, DiskAccess, DiskOperation, Exec, ParallelTask, Simulation, Transfer};
-use super::{Platform, SimulationError};
+use super::{Cause, Simulation, SimulationError};
 use crate::kernel::{ActivityId, ConstraintId};
 use crate::models::{HostModel, Models, NetworkModel};
 use crate::solver::Use;
+use slackline_model::activity::{
+    Activity, DiskAccess, DiskOperation, Exec, ParallelTask, Transfer,
+};
+use slackline_model::platform::Platform;
 use slackline_model::{HostId, LinkId};
 
 /// An activity as the kernel sees it; what it consumes is left in `Simulation::uses`.
@@ -223,7 +226,7 @@ impl Simulation<'_> {
     }
 
     fn check_amount(&self, activity: &Activity, amount: f64) -> Result<(), SimulationError> {
-        let fine = amount >= 0.0 && amount < f64::INFINITY;
+        let fine = (0.0..f64::INFINITY).contains(&amount);
         if fine { Ok(()) } else { Err(self.refuse(activity, amount)) }
     }
 

@@ -1,6 +1,10 @@
-//! What can be simulated on a platform.
+//! Activities: what takes time on a platform, and graphs of activities that are already placed.
 
-use slackline_model::{DiskId, HostId};
+mod graph;
+
+pub use graph::{ActivityGraph, CycleError};
+
+use crate::{DiskId, HostId};
 
 /// A computation on one core of a host.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,7 +88,7 @@ pub enum Activity {
     Exec(Exec),
     /// A transfer.
     Comm(Transfer),
-    /// A parallel task; needs [`crate::HostModel::ParallelTasks`].
+    /// A parallel task; simulated only by a model of parallel tasks.
     Ptask(Box<ParallelTask>),
     /// A disk operation.
     Io(DiskOperation),
