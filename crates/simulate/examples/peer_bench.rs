@@ -58,7 +58,7 @@ fn draw_dag(tasks: usize, hosts: u64, random: &mut Random) -> Dag {
     let mut first_edge = vec![0u32; tasks + 1];
     let mut drawn: Vec<(u32, u32, u32)> = Vec::new();
     let mut before: Vec<u32> = Vec::new();
-    for task in 0..tasks {
+    for (task, waits_for) in pending.iter_mut().enumerate() {
         flops.push(5e8 + 1e9 * random.uniform());
         placed.push(random.below(hosts) as u32);
         let layer = task / width;
@@ -73,7 +73,7 @@ fn draw_dag(tasks: usize, hosts: u64, random: &mut Random) -> Dag {
                 before.push(source);
                 drawn.push((source, task as u32, (125e6 / 3.0 * (0.5 + u)).floor() as u32));
                 first_edge[source as usize + 1] += 1;
-                pending[task] += 1;
+                *waits_for += 1;
             }
         }
     }
