@@ -39,6 +39,26 @@ impl Family {
     }
 }
 
+/// What a method was built from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basis {
+    /// A full description, and checked against published or independent numbers.
+    Published,
+    /// What is generally known of the method; details the name does not fix are stated in its
+    /// module.
+    Recalled,
+}
+
+impl Basis {
+    /// Name to show.
+    pub fn name(self) -> &'static str {
+        match self {
+            Basis::Published => "published",
+            Basis::Recalled => "recalled",
+        }
+    }
+}
+
 /// A planner as the registry knows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Algorithm {
@@ -46,6 +66,8 @@ pub struct Algorithm {
     pub name: &'static str,
     /// Its group.
     pub family: Family,
+    /// What it was built from.
+    pub basis: Basis,
     /// One line on what it does.
     pub about: &'static str,
     /// Where it was published.
@@ -57,9 +79,50 @@ pub struct Algorithm {
 }
 
 /// All planners, in the order they are shown.
-pub const ALL: &[Algorithm] = &[list::heft::HEFT];
+pub const ALL: &[Algorithm] = &[
+    list::heft::HEFT,
+    list::heft::MEDIAN,
+    list::heft::WORST,
+    list::heft::BEST,
+    list::heft::SIMPLE_WORST,
+    list::heft::SIMPLE_BEST,
+    list::cpop::CPOP,
+    list::peft::PEFT,
+    list::lookahead::LOOKAHEAD,
+    list::lookahead::INDEPENDENT,
+    list::lookahead::WEIGHTED,
+    list::dls::DLS,
+    list::dls::MEDIAN,
+    list::hcpt::HCPT,
+    list::hps::HPS,
+    list::pets::PETS,
+    list::bil::BIL,
+    list::minmin::MIN_MIN,
+    list::minmin::MAX_MIN,
+    list::minmin::SUFFERAGE,
+    list::minmin::MIN_MIN_BATCH,
+    list::minmin::MAX_MIN_BATCH,
+    list::minmin::SUFFERAGE_BATCH,
+];
 
-/// The planner of that name.
+/// The same methods with another convention: found by name, not part of a comparison of all.
+pub const VARIANTS: &[Algorithm] = &[
+    list::heft::MEAN_TIME,
+    list::cpop::MEAN_TIME,
+    list::peft::MEAN_TIME,
+    list::lookahead::MEAN_TIME,
+    list::hcpt::MEAN_TIME,
+    list::hps::MEAN_TIME,
+    list::pets::MEAN_TIME,
+    list::bil::MEAN_TIME,
+];
+
+/// The planner of that name. Case, `-`, `.` and `_` do not matter: `Min-Min` is `minmin`,
+/// `heft.meantime` is `heft-meantime`.
 pub fn find(name: &str) -> Option<&'static Algorithm> {
-    ALL.iter().find(|a| a.name == name)
+    ALL.iter().chain(VARIANTS).find(|a| letters(a.name).eq(letters(name)))
+}
+
+fn letters(name: &str) -> impl Iterator<Item = char> + '_ {
+    name.chars().filter(|c| !matches!(c, '-' | '.' | '_')).map(|c| c.to_ascii_lowercase())
 }

@@ -1,9 +1,9 @@
 //! A schedule in the making: when a task's data reaches each host, where it could start and
 //! end, and the placing of it.
 
-use super::Timeline;
+use super::{Score, Timeline};
 use crate::registry::PlanError;
-use slackline_model::{EdgeId, HostId, Placement, Problem, ProcId, Schedule, TaskId, approx};
+use slackline_model::{EdgeId, HostId, Placement, Problem, ProcId, Schedule, TaskId};
 
 /// Where and when a task could run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,32 +16,79 @@ pub struct Slot {
     pub finish: f64,
 }
 
+impl Slot {
+    /// Whether the task can run there at all.
+    #[inline]
+    pub fn possible(&self) -> bool {
+        self.finish.is_finite()
+    }
+}
+
 /// A schedule in the making over a problem.
 #[derive(Clone)]
 pub struct Partial<'a, 'p> {
     problem: &'a Problem<'p>,
     schedule: Schedule,
-    timelines: Vec<Timeline>,
+    pub(super) timelines: Vec<Timeline>,
     /// Per task: end and host, for the loops over parents.
-    finish: Vec<f64>,
-    host: Vec<u32>,
+    pub(super) finish: Vec<f64>,
+    pub(super) host: Vec<u32>,
     /// Copies of data, or finished tasks that span hosts: arrival needs the general rule.
     general: bool,
     ready: Vec<f64>,
-    by_group: Vec<f64>,
+    groups: Vec<GroupReady>,
     row: Vec<f64>,
 }
 
-const UNPLACED: u32 = u32::MAX;
+pub(super) const UNPLACED: u32 = u32::MAX;
+
+/// When data reaches the hosts of a network group.
+#[derive(Clone, Copy)]
+struct GroupReady {
+    /// From parents in other groups.
+    outside: f64,
+    /// From parents inside the group: the latest arrival over the network, the host it comes
+    /// from, and the latest from any other host of the group.
+    inside: f64,
+    from: u32,
+    inside_others: f64,
+}
+
+impl GroupReady {
+    /// Arrival over the network from a parent on another host of the group.
+    #[inline]
+    fn add_inside(&mut self, arrival: f64, host: u32) {
+        if host == self.from {
+            self.inside = self.inside.max(arrival);
+        } else if arrival > self.inside {
+            self.inside_others = self.inside;
+            (self.inside, self.from) = (arrival, host);
+        } else {
+            self.inside_others = self.inside_others.max(arrival);
+        }
+    }
+}
 
 impl<'a, 'p> Partial<'a, 'p> {
-    /// Nothing placed but what the problem says is done or running.
+    /// Nothing placed but what the problem says is done or running; tasks may be inserted into
+    /// the gaps between others.
     pub fn new(problem: &'a Problem<'p>) -> Self {
         let least = shortest_times(problem);
+        Self::with_gaps(problem, |class| least[class])
+    }
+
+    /// The same without insertion: a task starts after all others on its processor.
+    pub fn appending(problem: &'a Problem<'p>) -> Self {
+        Self::with_gaps(problem, |_| f64::INFINITY)
+    }
+
+    /// Gaps shorter than `least(class)` are not kept.
+    fn with_gaps(problem: &'a Problem<'p>, least: impl Fn(usize) -> f64) -> Self {
         let timelines = problem
             .proc_ids()
-            .map(|p| Timeline::new(problem.available_from(p), least[problem.class_of(p)]))
+            .map(|p| Timeline::new(problem.available_from(p), least(problem.class_of(p))))
             .collect();
+        let group = GroupReady { outside: 0.0, inside: 0.0, from: UNPLACED, inside_others: 0.0 };
         let mut partial = Partial {
             problem,
             schedule: Schedule { placements: vec![None; problem.tasks()], ..Schedule::default() },
@@ -50,7 +97,7 @@ impl<'a, 'p> Partial<'a, 'p> {
             host: vec![UNPLACED; problem.tasks()],
             general: !problem.state().copies.is_empty(),
             ready: vec![0.0; problem.platform().hosts().len()],
-            by_group: vec![0.0; problem.network().groups],
+            groups: vec![group; problem.network().groups],
             row: Vec::new(),
         };
         partial.place_fixed();
@@ -105,6 +152,11 @@ impl<'a, 'p> Partial<'a, 'p> {
         (host != UNPLACED).then_some(HostId(host))
     }
 
+    /// Where and when a placed task runs.
+    pub fn placement(&self, task: TaskId) -> Option<&Placement> {
+        self.schedule.placement(task)
+    }
+
     /// The idle time of a processor.
     #[inline]
     pub fn timeline(&self, proc: ProcId) -> &Timeline {
@@ -115,46 +167,70 @@ impl<'a, 'p> Partial<'a, 'p> {
     /// task's release. Parents not yet placed are left out.
     pub fn data_ready(&mut self, task: TaskId) -> &[f64] {
         let release = self.problem.release(task);
-        let hosts = self.ready.len();
         if self.general {
-            for host in 0..hosts {
+            for host in 0..self.ready.len() {
                 self.ready[host] = release.max(self.arrival(task, HostId::new(host)));
             }
-            return &self.ready;
+        } else {
+            self.network_ready(task, release);
+            self.local_ready(task);
         }
+        &self.ready
+    }
+
+    /// Arrival on every host as if all data came over the network from other hosts.
+    fn network_ready(&mut self, task: TaskId, release: f64) {
         let network = self.problem.network();
         let workflow = self.problem.workflow();
-        let groups = network.groups;
-        self.by_group.fill(release);
+        let none = GroupReady { outside: release, inside: 0.0, from: UNPLACED, inside_others: 0.0 };
+        self.groups.fill(none);
         for (parent, edge) in workflow.predecessors(task) {
-            let from = self.host[parent.index()];
-            if from == UNPLACED {
+            let host = self.host[parent.index()];
+            if host == UNPLACED {
                 continue;
             }
             let finish = self.finish[parent.index()];
             let bytes = workflow.edge_bytes(edge);
-            let row = network.group_of[from as usize] as usize * groups;
-            let latency = &network.latency[row..row + groups];
-            let bandwidth = &network.bandwidth[row..row + groups];
-            for ((ready, latency), bandwidth) in
-                self.by_group.iter_mut().zip(latency).zip(bandwidth)
-            {
-                *ready = ready.max(finish + (latency + bytes / bandwidth));
+            let own = network.group_of[host as usize] as usize;
+            let row = own * network.groups;
+            let at = row + own;
+            let inside = finish + (network.latency[at] + bytes / network.bandwidth[at]);
+            self.groups[own].add_inside(inside, host);
+            if network.groups > 1 {
+                let latency = &network.latency[row..row + network.groups];
+                let bandwidth = &network.bandwidth[row..row + network.groups];
+                for (to, group) in self.groups.iter_mut().enumerate() {
+                    let arrival = finish + (latency[to] + bytes / bandwidth[to]);
+                    let arrival = if to == own { release } else { arrival };
+                    group.outside = group.outside.max(arrival);
+                }
             }
         }
         for (ready, &group) in self.ready.iter_mut().zip(&network.group_of) {
-            *ready = self.by_group[group as usize];
+            let group = &self.groups[group as usize];
+            *ready = group.outside.max(group.inside);
         }
-        // A host that ran a parent has that parent's data at once: look at its parents again.
-        let mut previous = UNPLACED;
+    }
+
+    /// A host that ran a parent has that parent's data at once.
+    fn local_ready(&mut self, task: TaskId) {
+        let network = self.problem.network();
+        let workflow = self.problem.workflow();
         for (parent, _) in workflow.predecessors(task) {
             let host = self.host[parent.index()];
-            if host != UNPLACED && host != previous {
-                previous = host;
-                self.ready[host as usize] = release.max(self.arrival(task, HostId(host)));
+            if host != UNPLACED {
+                let group = &self.groups[network.group_of[host as usize] as usize];
+                let others = if group.from == host { group.inside_others } else { group.inside };
+                self.ready[host as usize] = group.outside.max(others);
             }
         }
-        &self.ready
+        for (parent, _) in workflow.predecessors(task) {
+            let host = self.host[parent.index()];
+            if host != UNPLACED {
+                let ready = &mut self.ready[host as usize];
+                *ready = ready.max(self.finish[parent.index()]);
+            }
+        }
     }
 
     /// When the data of all placed parents is on one host.
@@ -175,12 +251,11 @@ impl<'a, 'p> Partial<'a, 'p> {
         let bytes = problem.workflow().edge_bytes(edge);
         let finish = self.finish[parent.index()];
         let from = HostId(self.host[parent.index()]);
-        if !self.general {
+        let Some(placement) = self.schedule.placement(parent).filter(|_| self.general) else {
             return finish + problem.transfer(bytes, from, host);
-        }
+        };
         let target = [ProcId(problem.procs_of(host).start)];
-        let procs = self.schedule.placement(parent).map_or(&[][..], |p| p.procs());
-        let direct = finish + problem.transfer_between(bytes, procs, &target);
+        let direct = finish + problem.transfer_between(bytes, placement.procs(), &target);
         problem
             .state()
             .copies_of(edge)
@@ -189,62 +264,107 @@ impl<'a, 'p> Partial<'a, 'p> {
             .fold(direct, f64::min)
     }
 
-    /// The slot of least finish time over all processors, with insertion; of equal ones the
-    /// lowest processor.
+    /// The slot of least finish time over all processors; of equal ones the lowest processor.
     pub fn earliest_finish(&mut self, task: TaskId) -> Result<Slot, PlanError> {
         self.best_slot(task, |slot| slot.finish)
     }
 
-    /// The slot that makes `score` least over all processors, with insertion; of equal ones the
-    /// lowest processor. `score` must not be below the slot's finish time.
-    pub fn best_slot(
+    /// The slot that makes `score` least over all processors; of equal ones the lowest
+    /// processor. `score` must not fall when a slot moves to a later date.
+    pub fn best_slot<S: Score>(
         &mut self,
         task: TaskId,
-        score: impl Fn(&Slot) -> f64,
+        score: impl Fn(&Slot) -> S,
     ) -> Result<Slot, PlanError> {
+        self.search(task, score, |line, _, ready, seconds| line.earliest(ready, seconds))
+            .ok_or_else(|| self.nowhere(task))
+    }
+
+    /// What to say of a task that no processor can take.
+    pub(super) fn nowhere(&self, task: TaskId) -> PlanError {
+        PlanError::Nowhere { task: self.problem.workflow().task_name(task).to_string() }
+    }
+
+    /// The best slot where `earliest(timeline, processor, ready, seconds)` tells when a task can
+    /// start.
+    pub(super) fn search<S: Score>(
+        &mut self,
+        task: TaskId,
+        score: impl Fn(&Slot) -> S,
+        earliest: impl Fn(&Timeline, ProcId, f64, f64) -> f64,
+    ) -> Option<Slot> {
         self.data_ready(task);
         let problem = self.problem;
         let mut row = std::mem::take(&mut self.row);
         let times = problem.exec_row(task, &mut row);
         let width = problem.workflow().width(task).0;
-        let mut best: Option<(f64, Slot)> = None;
-        let mut proc = 0;
-        while proc < problem.procs() {
-            let id = ProcId::new(proc);
-            let host = problem.host_of(id);
-            let seconds = times[problem.class_of(id)];
-            let ready = self.ready[host.index()];
-            // A wide task takes several processors of a host: look at the host once.
-            proc = if width > 1 { problem.procs_of(host).end as usize } else { proc + 1 };
-            let least = best.map_or(f64::INFINITY, |(score, _)| score);
-            if !approx::lt(ready + seconds, least) {
-                continue;
+        let mut best = Best { slot: None, least: S::WORST, score };
+        if width == 1 {
+            for (line, proc) in self.timelines.iter().zip(problem.proc_ids()) {
+                let seconds = times[problem.class_of(proc)];
+                let ready = self.ready[problem.host_of(proc).index()];
+                best.offer(proc, (ready, seconds), || earliest(line, proc, ready, seconds));
             }
-            let start = if width > 1 {
-                self.earliest_wide(host, width, ready, seconds)
-            } else {
-                self.timelines[id.index()].earliest(ready, seconds)
-            };
-            let slot = Slot { proc: id, start, finish: start + seconds };
-            let value = score(&slot);
-            if approx::lt(value, least) {
-                best = Some((value, slot));
+        } else {
+            for host in problem.platform().host_ids() {
+                let proc = ProcId(problem.procs_of(host).start);
+                let task = (self.ready[host.index()], times[problem.class_of(proc)]);
+                best.offer(proc, task, || self.earliest_wide(host, width, task, &earliest));
             }
         }
+        let slot = best.slot;
         self.row = row;
-        best.map(|(_, slot)| slot).ok_or_else(|| PlanError::Nowhere {
-            task: problem.workflow().task_name(task).to_string(),
-        })
+        slot
     }
 
-    /// Earliest time at which `width` processors of a host are idle together.
-    fn earliest_wide(&self, host: HostId, width: u32, ready: f64, seconds: f64) -> f64 {
-        let lines = self.problem.procs_of(host).map(|p| &self.timelines[p as usize]);
+    /// The slot of a task on one processor (a wide task: on its host), in time linear in its
+    /// parents; [`Slot::possible`] says whether there is one.
+    pub fn slot_on(&self, task: TaskId, proc: ProcId) -> Slot {
+        let problem = self.problem;
+        let host = problem.host_of(proc);
+        let ready = problem.release(task).max(self.arrival(task, host));
+        self.slot_after(task, proc, ready)
+    }
+
+    /// The slot of the task whose data-ready times were looked up last.
+    pub(super) fn known_slot(&self, task: TaskId, proc: ProcId) -> Slot {
+        self.slot_after(task, proc, self.ready[self.problem.host_of(proc).index()])
+    }
+
+    /// The slot when the date its data is there is known.
+    pub(super) fn slot_after(&self, task: TaskId, proc: ProcId, ready: f64) -> Slot {
+        let problem = self.problem;
+        let seconds = problem.exec_on(task, proc);
+        let width = problem.workflow().width(task).0;
+        if seconds.is_infinite() || ready.is_infinite() {
+            return Slot { proc, start: f64::INFINITY, finish: f64::INFINITY };
+        }
+        let start = if width == 1 {
+            self.timelines[proc.index()].earliest(ready, seconds)
+        } else {
+            let earliest =
+                |line: &Timeline, _: ProcId, ready, seconds| line.earliest(ready, seconds);
+            self.earliest_wide(problem.host_of(proc), width, (ready, seconds), &earliest)
+        };
+        Slot { proc, start, finish: start + seconds }
+    }
+
+    /// Earliest time at which `width` processors of a host are idle together, for a task that is
+    /// `(ready, seconds)`.
+    fn earliest_wide(
+        &self,
+        host: HostId,
+        width: u32,
+        (ready, seconds): (f64, f64),
+        earliest: &impl Fn(&Timeline, ProcId, f64, f64) -> f64,
+    ) -> f64 {
+        let procs = self.problem.procs_of(host).map(ProcId);
         let mut start = ready;
         let mut starts: Vec<f64> = Vec::new();
         loop {
+            let from = |p: ProcId| earliest(&self.timelines[p.index()], p, start, seconds);
             starts.clear();
-            starts.extend(lines.clone().map(|line| line.earliest(start, seconds)));
+            starts.extend(procs.clone().map(from));
             starts.sort_by(f64::total_cmp);
             let Some(&together) = starts.get(width as usize - 1) else { return f64::INFINITY };
             // Each pass moves to a later gap of some processor, so this ends.
@@ -255,22 +375,30 @@ impl<'a, 'p> Partial<'a, 'p> {
         }
     }
 
+    /// The processors a task would take in a slot: the lowest idle ones of the host.
+    pub(super) fn procs_in(
+        &self,
+        task: TaskId,
+        slot: Slot,
+        earliest: impl Fn(&Timeline, ProcId, f64, f64) -> f64,
+    ) -> Vec<ProcId> {
+        let host = self.problem.host_of(slot.proc);
+        let seconds = slot.finish - slot.start;
+        let idle = |p: &ProcId| {
+            earliest(&self.timelines[p.index()], *p, slot.start, seconds) <= slot.start
+        };
+        let width = self.problem.workflow().width(task).0 as usize;
+        self.problem.procs_of(host).map(ProcId).filter(idle).take(width).collect()
+    }
+
     /// Puts a task into a slot.
     pub fn place(&mut self, task: TaskId, slot: Slot) {
-        let width = self.problem.workflow().width(task).0;
-        if width == 1 {
+        if self.problem.workflow().width(task).0 == 1 {
             self.timelines[slot.proc.index()].occupy(slot.start, slot.finish);
             return self.record(task, Placement::new(slot.proc, slot.start, slot.finish));
         }
-        let host = self.problem.host_of(slot.proc);
-        let seconds = slot.finish - slot.start;
-        let procs: Vec<ProcId> = self
-            .problem
-            .procs_of(host)
-            .map(ProcId)
-            .filter(|p| self.timelines[p.index()].earliest(slot.start, seconds) <= slot.start)
-            .take(width as usize)
-            .collect();
+        let procs =
+            self.procs_in(task, slot, |line, _, start, seconds| line.earliest(start, seconds));
         for proc in &procs {
             self.timelines[proc.index()].occupy(slot.start, slot.finish);
         }
@@ -280,6 +408,30 @@ impl<'a, 'p> Partial<'a, 'p> {
     /// The finished schedule.
     pub fn into_schedule(self) -> Schedule {
         self.schedule
+    }
+}
+
+/// The best slot so far.
+struct Best<S, F> {
+    slot: Option<Slot>,
+    least: S,
+    score: F,
+}
+
+impl<S: Score, F: Fn(&Slot) -> S> Best<S, F> {
+    /// A task that is `(ready, seconds)` could go to `proc`, where `start` looks for the date.
+    #[inline]
+    fn offer(&mut self, proc: ProcId, (ready, seconds): (f64, f64), start: impl FnOnce() -> f64) {
+        let soonest = Slot { proc, start: ready, finish: ready + seconds };
+        if !soonest.possible() || !(self.score)(&soonest).better_than(self.least) {
+            return;
+        }
+        let start = start();
+        let slot = Slot { proc, start, finish: start + seconds };
+        let value = (self.score)(&slot);
+        if slot.possible() && value.better_than(self.least) {
+            (self.slot, self.least) = (Some(slot), value);
+        }
     }
 }
 

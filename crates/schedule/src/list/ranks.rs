@@ -1,22 +1,97 @@
-//! Ranks: how far a task is from the ends of the workflow, in mean times.
+//! Ranks: how far a task is from the ends of the workflow, in times that stand for all
+//! processors and all links.
 
-use slackline_model::Problem;
+use slackline_model::{EdgeId, Problem, TaskId};
 
-/// Upward rank (`rank_u`, b-level): longest path to an exit in mean execution and mean transfer
-/// times, the task itself included.
-pub fn upward(problem: &Problem<'_>) -> Vec<f64> {
-    let workflow = problem.workflow();
-    workflow.bottom_levels(
-        |task| problem.mean_exec(task),
-        |edge| problem.mean_transfer(workflow.edge_bytes(edge)),
-    )
+/// What stands for the time of a task where processors differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExecWeight {
+    /// Mean over the processors the task fits on (w-bar).
+    Mean,
+    /// Median over them.
+    Median,
 }
 
-/// Downward rank (`rank_d`, t-level): longest path from an entry, the task itself excluded.
+/// What stands for the time of a transfer where links differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransferWeight {
+    /// Mean latency plus data over mean bandwidth (c-bar).
+    MeanBandwidth,
+    /// Mean of the transfer times.
+    MeanTime,
+}
+
+/// What stands for tasks and transfers in ranks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weights {
+    /// For tasks.
+    pub exec: ExecWeight,
+    /// For transfers.
+    pub transfer: TransferWeight,
+}
+
+impl Weights {
+    /// Mean execution times, mean bandwidth: what the papers use on uniform networks.
+    pub const MEAN: Weights =
+        Weights { exec: ExecWeight::Mean, transfer: TransferWeight::MeanBandwidth };
+    /// Mean execution times, mean transfer times.
+    pub const MEAN_TIME: Weights =
+        Weights { exec: ExecWeight::Mean, transfer: TransferWeight::MeanTime };
+    /// Median execution times, mean bandwidth.
+    pub const MEDIAN: Weights =
+        Weights { exec: ExecWeight::Median, transfer: TransferWeight::MeanBandwidth };
+
+    /// Seconds that stand for a task.
+    #[inline]
+    pub fn exec(self, problem: &Problem<'_>, task: TaskId) -> f64 {
+        match self.exec {
+            ExecWeight::Mean => problem.mean_exec(task),
+            ExecWeight::Median => problem.median_exec(task),
+        }
+    }
+
+    /// Seconds that stand for a transfer.
+    #[inline]
+    pub fn transfer(self, problem: &Problem<'_>, edge: EdgeId) -> f64 {
+        let bytes = problem.workflow().edge_bytes(edge);
+        match self.transfer {
+            TransferWeight::MeanBandwidth => problem.mean_network().seconds(bytes),
+            TransferWeight::MeanTime => problem.mean_network().mean_seconds(bytes),
+        }
+    }
+
+    /// Seconds that stand for every task.
+    pub fn exec_of_all(self, problem: &Problem<'_>) -> Vec<f64> {
+        problem.workflow().tasks().map(|t| self.exec(problem, t)).collect()
+    }
+}
+
+/// Upward rank (`rank_u`, b-level) in mean times: longest path to an exit, the task included.
+pub fn upward(problem: &Problem<'_>) -> Vec<f64> {
+    upward_by(problem, Weights::MEAN)
+}
+
+/// Upward rank with chosen weights.
+pub fn upward_by(problem: &Problem<'_>, weights: Weights) -> Vec<f64> {
+    problem
+        .workflow()
+        .bottom_levels(|task| weights.exec(problem, task), |edge| weights.transfer(problem, edge))
+}
+
+/// Downward rank (`rank_d`, t-level) in mean times: longest path from an entry, the task
+/// excluded.
 pub fn downward(problem: &Problem<'_>) -> Vec<f64> {
-    let workflow = problem.workflow();
-    workflow.top_levels(
-        |task| problem.mean_exec(task),
-        |edge| problem.mean_transfer(workflow.edge_bytes(edge)),
-    )
+    downward_by(problem, Weights::MEAN)
+}
+
+/// Downward rank with chosen weights.
+pub fn downward_by(problem: &Problem<'_>, weights: Weights) -> Vec<f64> {
+    // A task's weight is read once per child: keep it.
+    let exec = weights.exec_of_all(problem);
+    problem.workflow().top_levels(|task| exec[task.index()], |edge| weights.transfer(problem, edge))
+}
+
+/// Static level: longest path to an exit without transfers, the task included.
+pub fn static_level(problem: &Problem<'_>, weights: Weights) -> Vec<f64> {
+    problem.workflow().bottom_levels(|task| weights.exec(problem, task), |_| 0.0)
 }

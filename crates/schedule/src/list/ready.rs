@@ -5,13 +5,44 @@ use slackline_model::{Problem, TaskId, Workflow};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
+/// Counts the parents that hold a task back.
+pub struct Readiness<'a> {
+    workflow: &'a Workflow,
+    missing: Vec<u32>,
+}
+
+impl<'a> Readiness<'a> {
+    /// The unfinished tasks of a problem; tasks that are done or running count as placed. Also
+    /// gives the tasks that are ready at once, in index order.
+    pub fn new(problem: &Problem<'a>) -> (Self, Vec<TaskId>) {
+        let workflow = problem.workflow();
+        let state = problem.state();
+        let waiting = |t| state.fixed(t).is_none();
+        let missing: Vec<u32> = workflow
+            .tasks()
+            .map(|t| workflow.predecessors(t).filter(|&(p, _)| waiting(p)).count() as u32)
+            .collect();
+        let first = workflow.tasks().filter(|&t| missing[t.index()] == 0 && waiting(t)).collect();
+        (Readiness { workflow, missing }, first)
+    }
+
+    /// `task` is placed: tells the children that are now ready, in index order.
+    pub fn placed(&mut self, task: TaskId, mut ready: impl FnMut(TaskId)) {
+        for (child, _) in self.workflow.successors(task) {
+            self.missing[child.index()] -= 1;
+            if self.missing[child.index()] == 0 {
+                ready(child);
+            }
+        }
+    }
+}
+
 /// Hands out tasks by falling priority among those whose parents have been handed out; of equal
 /// priorities the lower index first. Unlike a plain sort it cannot put a child before a parent
 /// of equal rank.
 pub struct ReadyList<'a> {
-    workflow: &'a Workflow,
+    readiness: Readiness<'a>,
     priority: &'a [f64],
-    missing: Vec<u32>,
     heap: BinaryHeap<Entry>,
 }
 
@@ -38,36 +69,19 @@ impl PartialOrd for Entry {
 impl<'a> ReadyList<'a> {
     /// The unfinished tasks of a problem; tasks that are done or running count as handed out.
     pub fn new(problem: &Problem<'a>, priority: &'a [f64]) -> Self {
-        let workflow = problem.workflow();
-        let state = problem.state();
-        let missing: Vec<u32> = workflow
-            .tasks()
-            .map(|t| {
-                workflow.predecessors(t).filter(|&(p, _)| state.fixed(p).is_none()).count() as u32
-            })
-            .collect();
-        let mut list = ReadyList { workflow, priority, missing, heap: BinaryHeap::new() };
-        for task in workflow.tasks() {
-            if list.missing[task.index()] == 0 && state.fixed(task).is_none() {
-                list.push(task);
-            }
-        }
-        list
-    }
-
-    fn push(&mut self, task: TaskId) {
-        self.heap.push(Entry { key: sort_key(self.priority[task.index()]), task });
+        let (readiness, first) = Readiness::new(problem);
+        let entry = |task: TaskId| Entry { key: sort_key(priority[task.index()]), task };
+        let heap = first.into_iter().map(entry).collect();
+        ReadyList { readiness, priority, heap }
     }
 
     /// Takes the task of highest priority and lets in the children it was holding back.
     pub fn pop(&mut self) -> Option<TaskId> {
         let task = self.heap.pop()?.task;
-        for (child, _) in self.workflow.successors(task) {
-            self.missing[child.index()] -= 1;
-            if self.missing[child.index()] == 0 {
-                self.push(child);
-            }
-        }
+        self.readiness.placed(task, |child| {
+            let key = sort_key(self.priority[child.index()]);
+            self.heap.push(Entry { key, task: child });
+        });
         Some(task)
     }
 }

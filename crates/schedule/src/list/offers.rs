@@ -1,0 +1,112 @@
+//! Ready tasks and the slot each would take now, kept current as processors fill up.
+//!
+//! A ready task's data is where it is; what changes is when processors are free, and without
+//! insertion that only gets later. So a task's best slot stays its best until something is
+//! placed on that very host, and only then is it looked for again.
+
+use super::{Partial, Readiness, Score, Slot};
+use crate::registry::PlanError;
+use slackline_model::approx::sort_key;
+use slackline_model::{HostId, Problem, Schedule, TaskId};
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+/// Number of placements on each host: tells whether a slot is still what it was.
+#[derive(Clone)]
+pub(super) struct Stamps(Vec<u32>);
+
+impl Stamps {
+    pub(super) fn new(problem: &Problem<'_>) -> Stamps {
+        Stamps(vec![0; problem.platform().hosts().len()])
+    }
+    #[inline]
+    pub(super) fn of(&self, host: HostId) -> u32 {
+        self.0[host.index()]
+    }
+    #[inline]
+    pub(super) fn renew(&mut self, host: HostId) {
+        self.0[host.index()] += 1;
+    }
+}
+
+struct Offer {
+    key: (f64, f64),
+    task: TaskId,
+    slot: Slot,
+    stamp: u32,
+}
+
+impl Ord for Offer {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let first = self.key.0.total_cmp(&other.key.0);
+        first.then(self.key.1.total_cmp(&other.key.1)).then(self.task.cmp(&other.task))
+    }
+}
+
+impl PartialOrd for Offer {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Offer {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Offer {}
+
+/// Which ready task goes next and where, for methods whose keys never improve with time.
+pub(super) struct FirstOffer<Best, Key> {
+    /// What makes a slot the best of a task.
+    pub(super) best: Best,
+    /// What makes a task with its best slot the next: least first, then lower index.
+    pub(super) key: Key,
+    /// Let tasks that become ready wait until all ready ones are placed.
+    pub(super) batch: bool,
+}
+
+impl<Best, Key, S> FirstOffer<Best, Key>
+where
+    S: Score,
+    Best: Fn(&Slot) -> S,
+    Key: Fn(TaskId, &Slot) -> (f64, f64),
+{
+    /// Places all tasks without insertion.
+    pub(super) fn plan(&self, problem: &Problem<'_>) -> Result<Schedule, PlanError> {
+        let mut partial = Partial::appending(problem);
+        let mut stamps = Stamps::new(problem);
+        let (mut readiness, mut newly) = Readiness::new(problem);
+        let mut offers = BinaryHeap::new();
+        loop {
+            if !self.batch || offers.is_empty() {
+                for task in newly.drain(..) {
+                    offers.push(Reverse(self.offer(&mut partial, &stamps, task)?));
+                }
+            }
+            let Some(Reverse(offer)) = offers.pop() else { break };
+            let host = problem.host_of(offer.slot.proc);
+            if offer.stamp != stamps.of(host) {
+                offers.push(Reverse(self.offer(&mut partial, &stamps, offer.task)?));
+                continue;
+            }
+            partial.place(offer.task, offer.slot);
+            stamps.renew(host);
+            readiness.placed(offer.task, |child| newly.push(child));
+        }
+        Ok(partial.into_schedule())
+    }
+
+    fn offer(
+        &self,
+        partial: &mut Partial<'_, '_>,
+        stamps: &Stamps,
+        task: TaskId,
+    ) -> Result<Offer, PlanError> {
+        let slot = partial.best_slot(task, &self.best)?;
+        let stamp = stamps.of(partial.problem().host_of(slot.proc));
+        let (first, second) = (self.key)(task, &slot);
+        Ok(Offer { key: (sort_key(first), sort_key(second)), task, slot, stamp })
+    }
+}

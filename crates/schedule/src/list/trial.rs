@@ -1,0 +1,81 @@
+//! Placements on trial: what would follow if a task went there, without touching the schedule.
+//!
+//! The tried tasks are kept as a few extra busy intervals per processor beside the timelines, so
+//! that taking them back costs no more than the number of them.
+
+use super::partial::UNPLACED;
+use super::{Partial, Slot, Timeline};
+use slackline_model::{ProcId, TaskId, approx};
+
+/// Extra busy intervals of every processor.
+#[derive(Default)]
+pub(super) struct Trial {
+    busy: Vec<Vec<(f64, f64)>>,
+    used: Vec<ProcId>,
+    tasks: Vec<TaskId>,
+}
+
+impl Trial {
+    pub(super) fn new(procs: usize) -> Trial {
+        Trial { busy: vec![Vec::new(); procs], ..Trial::default() }
+    }
+
+    /// Earliest start on a processor beside its own tasks and those on trial.
+    #[inline]
+    fn earliest(&self, line: &Timeline, proc: ProcId, ready: f64, seconds: f64) -> f64 {
+        let busy = &self.busy[proc.index()];
+        let mut start = line.earliest(ready, seconds);
+        // A start before the end of an interval it meets meets it too: go on from that end.
+        while let Some(&(_, end)) =
+            busy.iter().find(|&&(a, b)| approx::lt(a, start + seconds) && approx::lt(start, b))
+        {
+            start = line.earliest(end, seconds);
+        }
+        start
+    }
+
+    /// The slot of least finish time beside everything on trial.
+    pub(super) fn earliest_finish(
+        &self,
+        partial: &mut Partial<'_, '_>,
+        task: TaskId,
+    ) -> Option<Slot> {
+        partial.search(
+            task,
+            |slot| slot.finish,
+            |line, proc, ready, seconds| self.earliest(line, proc, ready, seconds),
+        )
+    }
+
+    /// Puts a task into a slot on trial.
+    pub(super) fn place(&mut self, partial: &mut Partial<'_, '_>, task: TaskId, slot: Slot) {
+        let problem = partial.problem();
+        partial.finish[task.index()] = slot.finish;
+        partial.host[task.index()] = problem.host_of(slot.proc).0;
+        self.tasks.push(task);
+        if problem.workflow().width(task).0 == 1 {
+            return self.occupy(slot.proc, slot);
+        }
+        let procs = partial.procs_in(task, slot, |line, proc, ready, seconds| {
+            self.earliest(line, proc, ready, seconds)
+        });
+        for proc in procs {
+            self.occupy(proc, slot);
+        }
+    }
+
+    fn occupy(&mut self, proc: ProcId, slot: Slot) {
+        self.busy[proc.index()].push((slot.start, slot.finish));
+        self.used.push(proc);
+    }
+
+    /// Takes everything back.
+    pub(super) fn clear(&mut self, partial: &mut Partial<'_, '_>) {
+        for task in self.tasks.drain(..) {
+            partial.host[task.index()] = UNPLACED;
+        }
+        for proc in self.used.drain(..) {
+            self.busy[proc.index()].clear();
+        }
+    }
+}
