@@ -118,7 +118,10 @@ fn extreme_rank(problem: &Problem<'_>, before: fn(f64, f64) -> bool) -> Vec<f64>
             let (from, to) = workflow.edge_ends(edge);
             let host = |task: TaskId| seat[chosen[task.index()].1];
             match (host(from), host(to)) {
-                (Some(from), Some(to)) => problem.transfer(workflow.edge_bytes(edge), from, to),
+                (Some(from), Some(to)) => {
+                    let seconds = problem.transfer(workflow.edge_bytes(edge), from, to);
+                    if seconds.is_finite() { seconds } else { 0.0 }
+                }
                 _ => 0.0,
             }
         },
