@@ -29,6 +29,11 @@ pub enum Happening {
         /// Which.
         task: TaskId,
     },
+    /// A finished task has to be done again.
+    TaskRewound {
+        /// Which.
+        task: TaskId,
+    },
     /// A file began to move.
     TransferStarted {
         /// Which.

@@ -4,10 +4,18 @@
 //! [`Decision`]s. It is deterministic, does no I/O and cannot tell simulation from reality: the
 //! engine that drives it lives elsewhere.
 
+mod aheft;
 pub mod gtp;
+mod just_in_time;
+mod planning;
 mod policy;
+mod retime;
 pub mod selective;
 mod situation;
+mod static_plan;
 
+pub use aheft::Aheft;
+pub use just_in_time::JustInTime;
 pub use policy::{Assignment, Decision, Event, Plan, Policy, Source, Transfers};
 pub use situation::{Fetch, FileCopy, Situation, TaskState};
+pub use static_plan::StaticPlan;

@@ -3,7 +3,9 @@
 //! GTP/c/r rewind tasks whose results died with a processor.
 
 pub mod estimate;
+mod policy;
 mod rewind;
 
 pub use estimate::{Costing, Estimate};
+pub use policy::{Gtp, Period, Variant};
 pub use rewind::rewound_tasks;

@@ -2,7 +2,9 @@
 //! later than its spare time or slack allows.
 
 mod offline;
+mod policy;
 mod spare;
 
 pub use offline::{Outcome, Trigger, run_offline};
+pub use policy::{Selective, Threshold};
 pub use spare::Spare;

@@ -1,0 +1,250 @@
+//! Carrying out decisions, or saying which rule they break.
+
+use super::{Engine, Op};
+use crate::backend::BackendError;
+use slackline_model::trace::Happening;
+use slackline_model::{FileId, HostId, ProcId, TaskId};
+use slackline_react::{Decision, Plan, TaskState, Transfers};
+
+/// The rule a decision breaks.
+type Verdict = Result<(), String>;
+
+impl Engine<'_> {
+    pub(super) fn apply(&mut self, decision: &Decision) -> Result<Verdict, BackendError> {
+        match decision {
+            Decision::Adopt(plan) => self.adopt(plan),
+            Decision::Start { task, procs } => self.start_now(*task, procs),
+            Decision::Cancel(task) => self.cancel(*task),
+            Decision::Rewind(tasks) => Ok(self.rewind(tasks)),
+            Decision::Copy { file, from, to } => self.copy(*file, *from, *to),
+            Decision::Drop { file, host } => Ok(self.drop_copy(*file, *host)),
+            Decision::WakeAt(date) => Ok(self.wake(*date)),
+            Decision::GiveUp(why) => {
+                self.gave_up = Some(why.clone());
+                Ok(Ok(()))
+            }
+            Decision::Lease(_) | Decision::Release(_) => {
+                Ok(Err("this backend has no machines to lease".to_string()))
+            }
+        }
+    }
+
+    fn wake(&mut self, date: f64) -> Verdict {
+        if date.is_nan() || date <= self.situation.now {
+            return Err(format!("cannot wake at {date}: it is {} already", self.situation.now));
+        }
+        self.wake_at = self.wake_at.min(date);
+        Ok(())
+    }
+
+    /// Which rule an assignment breaks.
+    fn check_place(&self, task: TaskId, procs: &[ProcId]) -> Verdict {
+        let workflow = &self.situation.workflow;
+        if task.index() >= workflow.len() {
+            return Err(format!("there is no task {}", task.0));
+        }
+        let name = workflow.task_name(task);
+        if let Some(bad) = procs.iter().find(|p| p.index() >= self.host_of.len()) {
+            return Err(format!("'{name}' is put on processor {}, which does not exist", bad.0));
+        }
+        let (min, max) = workflow.width(task);
+        if procs.len() < min as usize || procs.len() > max as usize {
+            let given = procs.len();
+            return Err(format!("'{name}' is given {given} processors, it takes {min} to {max}"));
+        }
+        let host = self.host(procs);
+        if procs.iter().any(|p| self.host_of[p.index()] != host) {
+            return Err(format!("'{name}' is spread over several hosts"));
+        }
+        if procs.windows(2).any(|pair| pair[0] >= pair[1]) {
+            return Err(format!("the processors of '{name}' are not in ascending order"));
+        }
+        Ok(())
+    }
+
+    fn check_plan(&self, plan: &Plan) -> Verdict {
+        let mut seen = vec![false; self.situation.tasks.len()];
+        for assignment in &plan.assignments {
+            let task = assignment.task;
+            self.check_place(task, &assignment.procs)?;
+            let name = self.situation.workflow.task_name(task);
+            if std::mem::replace(&mut seen[task.index()], true) {
+                return Err(format!("'{name}' is assigned twice"));
+            }
+            if self.situation.task(task).is_done() {
+                return Err(format!("'{name}' is done already; rewind it first"));
+            }
+        }
+        Ok(())
+    }
+
+    fn adopt(&mut self, plan: &Plan) -> Result<Verdict, BackendError> {
+        if let Err(why) = self.check_plan(plan) {
+            return Ok(Err(why));
+        }
+        let mut moved = 0;
+        for assignment in &plan.assignments {
+            let (task, procs) = (assignment.task, &assignment.procs[..]);
+            let migrates = match self.situation.task(task) {
+                TaskState::Running { procs: now, .. } => now[..] != *procs,
+                TaskState::Placed { procs: now } => self.host(now) != self.host(procs),
+                _ => false,
+            };
+            if migrates {
+                moved += 1;
+                self.evict(task)?;
+            }
+        }
+        if self.plans > 0 {
+            self.counters.replannings += 1;
+            self.counters.remappings += usize::from(moved > 0);
+            self.counters.migrations += moved;
+            let reason = format!("{moved} tasks moved");
+            self.log(Happening::Replanned { reason });
+        }
+        self.plans += 1;
+        let tasks = &self.situation.tasks;
+        let is_open =
+            |t: TaskId| matches!(tasks[t.index()], TaskState::Waiting | TaskState::Placed { .. });
+        self.queues.adopt(plan, is_open);
+        self.break_off_orphans()?;
+        if plan.transfers == Transfers::Push {
+            let done = self.situation.tasks.iter().enumerate().filter(|(_, s)| s.is_done());
+            self.queues.to_push = done.map(|(t, _)| TaskId::new(t)).collect();
+        }
+        Ok(Ok(()))
+    }
+
+    /// Transfers to hosts where no task of the plan wants the file any more.
+    fn break_off_orphans(&mut self) -> Result<(), BackendError> {
+        let workflow = self.situation.workflow.clone();
+        let orphans: Vec<_> = self
+            .ops
+            .iter()
+            .filter_map(|(&id, &op)| match op {
+                Op::File { file, to, .. } => Some((id, file, to)),
+                Op::Task(_) => None,
+            })
+            .filter(|&(_, file, to)| {
+                !workflow
+                    .consumers(file)
+                    .any(|c| self.queues.assigned(c).is_some_and(|procs| self.host(procs) == to))
+            })
+            .collect();
+        for (id, file, to) in orphans {
+            self.break_off(id, file, to)?;
+        }
+        Ok(())
+    }
+
+    /// A placed or running task leaves its processors; complete inputs stay behind as copies.
+    fn evict(&mut self, task: TaskId) -> Result<(), BackendError> {
+        if let Some(id) = self.task_op[task.index()].take() {
+            self.lose_computation(task);
+            self.backend.cancel(id)?;
+            self.ops.remove(&id);
+            self.log(Happening::TaskCancelled { task });
+        }
+        let procs: Vec<ProcId> =
+            self.situation.task(task).procs().map(<[ProcId]>::to_vec).unwrap_or_default();
+        let host = self.host(&procs);
+        if matches!(self.situation.task(task), TaskState::Running { .. }) {
+            self.free(&procs);
+        }
+        let workflow = self.situation.workflow.clone();
+        self.counters.copies_left += workflow
+            .inputs(task)
+            .filter(|&f| {
+                self.situation.copy(f, host).is_some_and(|c| c.from.is_some() && c.is_complete())
+            })
+            .count();
+        self.situation.tasks[task.index()] = TaskState::Waiting;
+        self.situation.progress[task.index()] = 0.0;
+        Ok(())
+    }
+
+    fn start_now(&mut self, task: TaskId, procs: &[ProcId]) -> Result<Verdict, BackendError> {
+        if let Err(why) = self.check_place(task, procs) {
+            return Ok(Err(why));
+        }
+        match self.situation.task(task) {
+            TaskState::Done(_) | TaskState::Running { .. } => {
+                let name = self.situation.workflow.task_name(task);
+                return Ok(Err(format!("'{name}' has started already")));
+            }
+            TaskState::Placed { procs: now } if self.host(now) != self.host(procs) => {
+                self.evict(task)?;
+            }
+            _ => {}
+        }
+        self.queues.jump(task, procs);
+        self.request_inputs(task)?;
+        Ok(Ok(()))
+    }
+
+    fn cancel(&mut self, task: TaskId) -> Result<Verdict, BackendError> {
+        let name = match self.situation.workflow.len() > task.index() {
+            true => self.situation.workflow.task_name(task).to_string(),
+            false => return Ok(Err(format!("there is no task {}", task.0))),
+        };
+        match self.situation.task(task) {
+            TaskState::Done(_) => Ok(Err(format!("'{name}' is done already; rewind it"))),
+            TaskState::Waiting => Ok(Err(format!("'{name}' has not begun"))),
+            _ => {
+                self.evict(task)?;
+                self.queues.remove(task);
+                self.break_off_orphans()?;
+                Ok(Ok(()))
+            }
+        }
+    }
+
+    fn rewind(&mut self, tasks: &[TaskId]) -> Verdict {
+        for &task in tasks {
+            if task.index() >= self.situation.tasks.len() || !self.situation.task(task).is_done() {
+                return Err("only tasks that are done can be rewound".to_string());
+            }
+        }
+        for &task in tasks {
+            if let TaskState::Done(placement) = self.situation.task(task) {
+                self.counters.lost_seconds += placement.seconds();
+            }
+            self.counters.rewound += 1;
+            self.situation.tasks[task.index()] = TaskState::Waiting;
+            self.situation.progress[task.index()] = 0.0;
+            self.log(Happening::TaskRewound { task });
+        }
+        Ok(())
+    }
+
+    fn copy(
+        &mut self,
+        file: FileId,
+        from: Option<HostId>,
+        to: HostId,
+    ) -> Result<Verdict, BackendError> {
+        let hosts = self.situation.platform.hosts().len();
+        if file.index() >= self.situation.copies.len() || to.index() >= hosts {
+            return Ok(Err("there is no such file or host".to_string()));
+        }
+        if self.situation.has(file, to) {
+            return Ok(Err("the file is there already".to_string()));
+        }
+        if from.is_some_and(|h| !self.situation.holders(file).any(|x| x == h)) {
+            return Ok(Err("the source does not have the file".to_string()));
+        }
+        if self.fetch(file, from, to)? { Ok(Ok(())) } else { Ok(Err("nobody has the file".into())) }
+    }
+
+    fn drop_copy(&mut self, file: FileId, host: HostId) -> Verdict {
+        if file.index() >= self.situation.copies.len() {
+            return Err("there is no such file".to_string());
+        }
+        let copies = &mut self.situation.copies[file.index()];
+        let Some(at) = copies.iter().position(|c| c.host == host && c.is_complete()) else {
+            return Err("there is no complete copy to drop".to_string());
+        };
+        copies.remove(at);
+        Ok(())
+    }
+}

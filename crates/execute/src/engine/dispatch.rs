@@ -1,0 +1,274 @@
+//! From a plan to operations: which inputs travel when, which task starts when.
+
+use super::{Engine, Op};
+use crate::backend::{BackendError, Computation, Movement};
+use slackline_model::trace::Happening;
+use slackline_model::{FileId, HostId, ProcId, TaskId};
+use slackline_react::{Event, FileCopy, Plan, TaskState, Transfers};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Which task of a processor's queue may start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dispatch {
+    /// Only the first: the order of the plan is kept.
+    #[default]
+    InOrder,
+    /// The first whose inputs are there.
+    FirstReady,
+}
+
+/// The adopted plan: who runs where, in which order.
+pub(super) struct Queues {
+    assigned: Vec<Option<Box<[ProcId]>>>,
+    /// Position of a task in the plan: pushes leave in this order.
+    rank: Vec<u32>,
+    queue: Vec<VecDeque<TaskId>>,
+    /// The task that computes on a processor.
+    pub(super) busy: Vec<Option<TaskId>>,
+    sources: BTreeMap<(FileId, HostId), HostId>,
+    pub(super) transfers: Transfers,
+    /// Processors whose queue has to be looked at.
+    touched: BTreeSet<u32>,
+    /// Tasks whose results have to be pushed.
+    pub(super) to_push: Vec<TaskId>,
+}
+
+impl Queues {
+    pub(super) fn new(tasks: usize, procs: usize) -> Queues {
+        Queues {
+            assigned: vec![None; tasks],
+            rank: vec![u32::MAX; tasks],
+            queue: vec![VecDeque::new(); procs],
+            busy: vec![None; procs],
+            sources: BTreeMap::new(),
+            transfers: Transfers::default(),
+            touched: BTreeSet::new(),
+            to_push: Vec::new(),
+        }
+    }
+
+    pub(super) fn assigned(&self, task: TaskId) -> Option<&[ProcId]> {
+        self.assigned[task.index()].as_deref()
+    }
+
+    /// Replaces the plan. Tasks that compute keep their processors until they are cancelled.
+    pub(super) fn adopt(&mut self, plan: &Plan, is_open: impl Fn(TaskId) -> bool) {
+        self.queue.iter_mut().for_each(VecDeque::clear);
+        self.rank.fill(u32::MAX);
+        for (task, assigned) in self.assigned.iter_mut().enumerate() {
+            if is_open(TaskId::new(task)) {
+                *assigned = None;
+            }
+        }
+        for (rank, assignment) in plan.assignments.iter().enumerate() {
+            let task = assignment.task;
+            self.rank[task.index()] = rank as u32;
+            if is_open(task) {
+                self.assigned[task.index()] = Some(assignment.procs.clone());
+                for proc in &assignment.procs {
+                    self.queue[proc.index()].push_back(task);
+                }
+            }
+        }
+        self.sources = plan.sources.iter().map(|s| ((s.file, s.to), s.from)).collect();
+        self.transfers = plan.transfers;
+        self.touch_all();
+    }
+
+    /// Puts a task in front of the queues of some processors.
+    pub(super) fn jump(&mut self, task: TaskId, procs: &[ProcId]) {
+        self.remove(task);
+        self.assigned[task.index()] = Some(procs.into());
+        for proc in procs {
+            self.queue[proc.index()].push_front(task);
+            self.touched.insert(proc.0);
+        }
+    }
+
+    /// Takes a task out of its queues.
+    pub(super) fn remove(&mut self, task: TaskId) {
+        if let Some(procs) = self.assigned[task.index()].take() {
+            for proc in &procs {
+                self.queue[proc.index()].retain(|&t| t != task);
+                self.touched.insert(proc.0);
+            }
+        }
+    }
+
+    pub(super) fn touch(&mut self, procs: &[ProcId]) {
+        self.touched.extend(procs.iter().map(|p| p.0));
+    }
+
+    pub(super) fn touch_all(&mut self) {
+        self.touched.extend(0..self.queue.len() as u32);
+    }
+}
+
+impl Engine<'_> {
+    /// Starts everything that the plan and the state allow, until nothing more can start.
+    pub(super) fn dispatch(&mut self) -> Result<(), BackendError> {
+        let mut pushes = std::mem::take(&mut self.queues.to_push);
+        for task in pushes.drain(..) {
+            self.push_results(task)?;
+        }
+        while let Some(proc) = self.queues.touched.pop_first() {
+            self.look_at(ProcId(proc))?;
+        }
+        Ok(())
+    }
+
+    /// Requests inputs for the tasks in the window of a processor and starts what may start.
+    fn look_at(&mut self, proc: ProcId) -> Result<(), BackendError> {
+        let window = match self.queues.transfers {
+            Transfers::Pull { window } => window.max(1) as usize,
+            Transfers::Push => 0,
+        };
+        let asking: Vec<TaskId> =
+            self.queues.queue[proc.index()].iter().take(window).copied().collect();
+        for task in asking {
+            self.request_inputs(task)?;
+        }
+        if self.queues.busy[proc.index()].is_some() {
+            return Ok(());
+        }
+        let candidate = match self.settings.dispatch {
+            Dispatch::InOrder => {
+                self.queues.queue[proc.index()].front().copied().filter(|&t| self.may_start(t))
+            }
+            Dispatch::FirstReady => {
+                let queue = &self.queues.queue[proc.index()];
+                queue.iter().copied().find(|&t| self.may_start(t))
+            }
+        };
+        match candidate {
+            Some(task) => self.start_task(task),
+            None => Ok(()),
+        }
+    }
+
+    /// All its processors are free, it is first where order counts, its inputs are there.
+    fn may_start(&self, task: TaskId) -> bool {
+        let Some(procs) = self.queues.assigned(task) else { return false };
+        let host = self.host(procs);
+        if !self.situation.is_alive(host) || self.lost[host.index()] {
+            return false;
+        }
+        let first = |proc: &ProcId| {
+            self.settings.dispatch == Dispatch::FirstReady
+                || self.queues.queue[proc.index()].front() == Some(&task)
+        };
+        procs.iter().all(|p| self.queues.busy[p.index()].is_none() && first(p))
+            && self.parents_done(task)
+            && self.situation.workflow.inputs(task).all(|f| self.situation.has(f, host))
+    }
+
+    fn parents_done(&self, task: TaskId) -> bool {
+        let workflow = &self.situation.workflow;
+        workflow.predecessors(task).all(|(p, _)| self.situation.task(p).is_done())
+    }
+
+    fn start_task(&mut self, task: TaskId) -> Result<(), BackendError> {
+        let Some(procs) = self.queues.assigned(task).map(<[ProcId]>::to_vec) else { return Ok(()) };
+        let host = self.host(&procs);
+        for proc in &procs {
+            self.queues.busy[proc.index()] = Some(task);
+            self.queues.queue[proc.index()].retain(|&t| t != task);
+        }
+        let id = self.new_op(Op::Task(task));
+        self.backend.compute(id, Computation { task, procs: &procs, host })?;
+        self.task_op[task.index()] = Some(id);
+        self.situation.progress[task.index()] = 0.0;
+        let since = self.situation.now;
+        self.situation.tasks[task.index()] =
+            TaskState::Running { procs: procs.clone().into(), since };
+        self.queues.touch(&procs); // the window moves on
+        self.events_started.push(Event::TaskStarted(task));
+        self.log(Happening::TaskStarted { task, procs });
+        Ok(())
+    }
+
+    /// Asks for the inputs of a task that exist and are not on their way yet.
+    pub(super) fn request_inputs(&mut self, task: TaskId) -> Result<(), BackendError> {
+        let Some(procs) = self.queues.assigned(task).map(Box::<[ProcId]>::from) else {
+            return Ok(());
+        };
+        let host = self.host(&procs);
+        if !self.situation.is_alive(host) || self.lost[host.index()] {
+            return Ok(());
+        }
+        let workflow = self.situation.workflow.clone();
+        let mut under_way = false;
+        for file in workflow.inputs(task) {
+            if self.situation.has(file, host) {
+                continue;
+            }
+            under_way |= self.fetch(file, None, host)?;
+        }
+        let waiting = matches!(self.situation.task(task), TaskState::Waiting);
+        if under_way && waiting {
+            self.situation.tasks[task.index()] = TaskState::Placed { procs };
+        }
+        Ok(())
+    }
+
+    /// Sends the results of a finished task to the hosts of its consumers.
+    fn push_results(&mut self, task: TaskId) -> Result<(), BackendError> {
+        let workflow = self.situation.workflow.clone();
+        let mut consumers: Vec<TaskId> = workflow
+            .successors(task)
+            .map(|(child, _)| child)
+            .filter(|&c| !self.situation.task(c).is_done())
+            .collect();
+        consumers.sort_by_key(|c| (self.queues.rank[c.index()], *c));
+        for consumer in consumers {
+            self.request_inputs(consumer)?;
+        }
+        Ok(())
+    }
+
+    /// Brings a file to a host, unless it is there or on its way; true when it is on its way.
+    pub(super) fn fetch(
+        &mut self,
+        file: FileId,
+        from: Option<HostId>,
+        to: HostId,
+    ) -> Result<bool, BackendError> {
+        if self.arriving.contains_key(&(file, to)) {
+            return Ok(true);
+        }
+        let Some(from) = from.or_else(|| self.source_of(file, to)) else { return Ok(false) };
+        let producer = self.situation.workflow.producer(file);
+        let made_there = producer
+            .and_then(|p| self.situation.task(p).procs().map(|procs| self.host(procs)))
+            .is_none_or(|host| host == from);
+        if !made_there {
+            self.counters.copies_used += 1;
+        }
+        let id = self.new_op(Op::File { file, from, to });
+        let bytes = self.situation.workflow.file_bytes(file);
+        self.backend.transfer(id, Movement { file, bytes, from, to })?;
+        self.arriving.insert((file, to), id);
+        let copies = &mut self.situation.copies[file.index()];
+        copies.retain(|c| c.host != to);
+        copies.push(FileCopy { host: to, from: Some(from), fraction: 0.0 });
+        self.log(Happening::TransferStarted { file, from, to });
+        Ok(true)
+    }
+
+    /// The plan's choice, else where the producer ran, else the nearest living copy.
+    fn source_of(&self, file: FileId, to: HostId) -> Option<HostId> {
+        let holders = || self.situation.holders(file).filter(|h| !self.lost[h.index()]);
+        let wanted = self.queues.sources.get(&(file, to)).copied();
+        let producer = self.situation.workflow.producer(file);
+        let made_at =
+            producer.and_then(|p| self.situation.task(p).procs().map(|procs| self.host(procs)));
+        if let Some(source) =
+            [wanted, made_at].into_iter().flatten().find(|&h| holders().any(|x| x == h))
+        {
+            return Some(source);
+        }
+        let bytes = self.situation.workflow.file_bytes(file);
+        let seconds = |from: HostId| self.situation.view.network.transfer_time(bytes, from, to);
+        holders().min_by(|&a, &b| seconds(a).total_cmp(&seconds(b)).then(a.cmp(&b)))
+    }
+}

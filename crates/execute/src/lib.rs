@@ -1,0 +1,16 @@
+//! The engine that turns events into decisions and decisions into operations, and the backends
+//! that carry the operations out.
+//!
+//! [`run`] drives a policy over a [`Backend`] until the workflow is done or cannot be. The
+//! simulated backend and those for real machines stand behind the same trait: a policy cannot
+//! tell which of them it is driving.
+
+mod backend;
+mod engine;
+mod outcome;
+mod simulated;
+
+pub use backend::{Backend, BackendError, Computation, Movement, OpId, Reached, Signal};
+pub use engine::{Dispatch, Monitoring, Settings, run};
+pub use outcome::{Counters, Ending, Outcome};
+pub use simulated::Simulated;

@@ -1,0 +1,58 @@
+//! What a run came to.
+
+use slackline_model::{Schedule, Trace};
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ending {
+    /// All tasks are done.
+    Finished,
+    /// Nothing can move any more, or the policy gave up.
+    CannotFinish(String),
+}
+
+/// Figures of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counters {
+    /// Plans adopted after the first.
+    pub replannings: usize,
+    /// Of these, plans that moved at least one placed task.
+    pub remappings: usize,
+    /// Placed or running tasks that were moved.
+    pub migrations: usize,
+    /// Seconds of computation thrown away by migrations, failures and rewinding.
+    pub lost_seconds: f64,
+    /// Bytes received and thrown away.
+    pub lost_bytes: f64,
+    /// Finished tasks that were rewound.
+    pub rewound: usize,
+    /// Transfers completed.
+    pub transfers: usize,
+    /// Bytes that crossed the network, also those of transfers that were broken off.
+    pub bytes_moved: f64,
+    /// Complete inputs left behind by migrating consumers.
+    pub copies_left: usize,
+    /// Inputs that were found where an earlier transfer had left them, or fetched from there.
+    pub copies_used: usize,
+    /// Hosts that were lost.
+    pub hosts_lost: usize,
+    /// Tasks that failed and were done again.
+    pub failures: usize,
+    /// Decisions that broke a rule.
+    pub rejected: usize,
+}
+
+/// Everything about a run.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// How it ended.
+    pub ending: Ending,
+    /// When the last task ended (or nothing moved any more).
+    pub makespan: f64,
+    /// What really ran where and when.
+    pub schedule: Schedule,
+    /// Event by event.
+    pub trace: Trace,
+    /// Figures.
+    pub counters: Counters,
+}

@@ -1,0 +1,82 @@
+//! AHEFT (Yu, Shi, IPDPS 2007): when the resources change, plan the unfinished rest again and
+//! take the new plan if it promises an earlier end than the old one.
+//!
+//! Running tasks stay. The old plan is re-timed on what is known now before the comparison;
+//! the new one must be better by more than rounding.
+
+use crate::gtp::rewound_tasks;
+use crate::planning;
+use crate::policy::{Decision, Event, Plan, Policy, Transfers};
+use crate::retime::retimed_makespan;
+use crate::situation::Situation;
+use slackline_model::{Schedule, approx};
+use slackline_schedule::{Algorithm, Settings};
+
+/// Event-driven re-planning.
+pub struct Aheft {
+    planner: &'static Algorithm,
+    transfers: Transfers,
+    schedule: Schedule,
+}
+
+impl Aheft {
+    /// Re-plans with `planner` (HEFT in the paper).
+    pub fn new(planner: &'static Algorithm, transfers: Transfers) -> Aheft {
+        Aheft { planner, transfers, schedule: Schedule::default() }
+    }
+
+    fn begin(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
+        let problem = now.nominal_problem().map_err(|e| e.to_string())?;
+        self.schedule =
+            (self.planner.plan)(&problem, &Settings::default()).map_err(|e| e.to_string())?;
+        let plan = Plan::of_schedule(&problem, &self.schedule, self.transfers);
+        decisions.push(Decision::Adopt(plan));
+        Ok(())
+    }
+
+    fn reconsider(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
+        let lost = {
+            let problem = now.problem().map_err(|e| e.to_string())?;
+            rewound_tasks(&problem, now, true)
+        };
+        let after = planning::rewound(now, &lost);
+        let problem = after.problem().map_err(|e| e.to_string())?;
+        let fresh =
+            (self.planner.plan)(&problem, &Settings::default()).map_err(|e| e.to_string())?;
+        let kept = retimed_makespan(&problem, &self.schedule);
+        if lost.is_empty() && !approx::lt(fresh.makespan(), kept) {
+            return Ok(());
+        }
+        if !lost.is_empty() {
+            decisions.push(Decision::Rewind(lost));
+        }
+        let plan = Plan::of_schedule(&problem, &fresh, self.transfers);
+        decisions.push(Decision::Adopt(plan));
+        self.schedule = fresh;
+        Ok(())
+    }
+}
+
+impl Policy for Aheft {
+    fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
+        let changed = events.iter().any(|e| {
+            matches!(
+                e,
+                Event::HostChanged(_)
+                    | Event::NetworkChanged
+                    | Event::HostLost(_)
+                    | Event::HostBack(_)
+            )
+        });
+        let outcome = if events.contains(&Event::Start) {
+            self.begin(now, decisions)
+        } else if changed {
+            self.reconsider(now, decisions)
+        } else {
+            Ok(())
+        };
+        if let Err(why) = outcome {
+            decisions.push(Decision::GiveUp(why));
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The GTP cycle: an initial HEFT plan, then at every rescheduling point rewind what died, cost
+//! the unfinished tasks anew and migrate where it seems to pay, however little.
+
+use super::estimate::{Costing, Estimate, estimate};
+use super::rewind::rewound_tasks;
+use crate::planning;
+use crate::policy::{Assignment, Decision, Event, Plan, Policy, Transfers};
+use crate::situation::{Situation, TaskState};
+use slackline_model::{HostId, Problem, ProcId, TaskId, approx};
+use slackline_schedule::list::ranks;
+use slackline_schedule::{Algorithm, Settings};
+
+/// Time between rescheduling points.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Period {
+    /// Seconds.
+    Seconds(f64),
+    /// A share of the first plan's makespan.
+    OfMakespan(f64),
+}
+
+/// Which member of the family.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Variant {
+    /// Re-use copies left behind by migrations (`/c`).
+    pub copies: bool,
+    /// Rewind after failures (`/r`).
+    pub rewind: bool,
+    /// Time between rescheduling points.
+    pub period: Period,
+    /// When inputs travel.
+    pub transfers: Transfers,
+    /// Choices of the costing.
+    pub costing: Costing,
+}
+
+impl Default for Variant {
+    fn default() -> Self {
+        Variant {
+            copies: false,
+            rewind: false,
+            period: Period::OfMakespan(0.1),
+            transfers: Transfers::default(),
+            costing: Costing::default(),
+        }
+    }
+}
+
+/// GTP, GTP/c, GTP/r or GTP/c/r.
+pub struct Gtp {
+    variant: Variant,
+    planner: &'static Algorithm,
+    period: f64,
+    /// Upward rank of every task, computed once.
+    rank: Vec<f64>,
+    /// Where each task was last planned.
+    planned: Vec<Option<ProcId>>,
+    host_of: Vec<HostId>,
+}
+
+impl Gtp {
+    /// A member of the family whose first plan comes from `planner` (HEFT in the thesis).
+    pub fn new(variant: Variant, planner: &'static Algorithm) -> Gtp {
+        let mut variant = variant;
+        variant.costing.reuse_copies = variant.copies;
+        Gtp {
+            variant,
+            planner,
+            period: f64::INFINITY,
+            rank: Vec::new(),
+            planned: Vec::new(),
+            host_of: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
+        let problem = now.nominal_problem().map_err(|e| e.to_string())?;
+        self.rank = ranks::upward(&problem);
+        self.host_of = problem.proc_ids().map(|p| problem.host_of(p)).collect();
+        let schedule =
+            (self.planner.plan)(&problem, &Settings::default()).map_err(|e| e.to_string())?;
+        self.period = match self.variant.period {
+            Period::Seconds(seconds) => seconds,
+            Period::OfMakespan(share) => share * schedule.makespan(),
+        };
+        self.planned =
+            now.workflow.tasks().map(|t| schedule.placement(t).map(|p| p.proc())).collect();
+        decisions.push(Decision::Adopt(Plan::of_schedule(
+            &problem,
+            &schedule,
+            self.variant.transfers,
+        )));
+        Ok(())
+    }
+
+    /// Unfinished tasks by falling rank.
+    fn order(&self, problem: &Problem<'_>, now: &Situation) -> Vec<TaskId> {
+        let mut open: Vec<TaskId> =
+            problem.workflow().tasks().filter(|&t| !now.task(t).is_done()).collect();
+        let key = |t: TaskId| approx::sort_key(self.rank[t.index()]);
+        let mut position = vec![0u32; problem.tasks()];
+        for (at, t) in problem.workflow().topological_order().iter().enumerate() {
+            position[t.index()] = at as u32;
+        }
+        // Tasks of no cost may share their parent's rank: topological order decides then.
+        open.sort_by(|&a, &b| {
+            key(b).total_cmp(&key(a)).then(position[a.index()].cmp(&position[b.index()]))
+        });
+        open
+    }
+
+    fn reschedule(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
+        let lost = match self.variant.rewind {
+            true => {
+                let problem = now.problem().map_err(|e| e.to_string())?;
+                rewound_tasks(&problem, now, self.variant.copies)
+            }
+            false => Vec::new(),
+        };
+        if lost.is_empty() {
+            return self.remap(now, decisions);
+        }
+        decisions.push(Decision::Rewind(lost.clone()));
+        self.remap(&planning::rewound(now, &lost), decisions)
+    }
+
+    fn remap(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
+        let problem = now.problem().map_err(|e| e.to_string())?;
+        let order = self.order(&problem, now);
+        let result = estimate(&problem, now, &order, &self.planned, self.variant.costing);
+        if !self.variant.copies {
+            self.forget_gathered_inputs(now, &result, &order, decisions);
+        }
+        for &task in &order {
+            self.planned[task.index()] = result.procs[task.index()].first().copied();
+        }
+        let assignments = order
+            .into_iter()
+            .filter(|t| !result.procs[t.index()].is_empty())
+            .map(|task| Assignment { task, procs: result.procs[task.index()].clone() })
+            .collect();
+        let mut plan = Plan { assignments, sources: Vec::new(), transfers: self.variant.transfers };
+        if self.variant.copies {
+            plan.sources = planning::quickest_sources(now, &plan, &self.host_of);
+        }
+        decisions.push(Decision::Adopt(plan));
+        Ok(())
+    }
+
+    /// GTP does not remember what a migrated task had gathered: it is fetched again even if the
+    /// task returns.
+    fn forget_gathered_inputs(
+        &self,
+        now: &Situation,
+        result: &Estimate,
+        order: &[TaskId],
+        decisions: &mut Vec<Decision>,
+    ) {
+        let place = |procs: &[ProcId]| procs.first().map(|p| self.host_of[p.index()]);
+        for &task in order {
+            let (TaskState::Placed { procs } | TaskState::Running { procs, .. }) = now.task(task)
+            else {
+                continue;
+            };
+            let Some(old) = place(procs) else { continue };
+            if place(&result.procs[task.index()]) == Some(old) {
+                continue;
+            }
+            for file in now.workflow.inputs(task) {
+                let shared = now.workflow.consumers(file).any(|c| c != task);
+                let gathered =
+                    now.copy(file, old).is_some_and(|c| c.is_complete() && c.from.is_some());
+                if gathered && !shared {
+                    decisions.push(Decision::Drop { file, host: old });
+                }
+            }
+        }
+    }
+}
+
+impl Policy for Gtp {
+    fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
+        let outcome = if events.contains(&Event::Start) {
+            self.begin(now, decisions)
+        } else if events.contains(&Event::WakeUp) {
+            self.reschedule(now, decisions)
+        } else {
+            return;
+        };
+        match outcome {
+            Ok(()) => decisions.push(Decision::WakeAt(now.now + self.period)),
+            Err(why) => decisions.push(Decision::GiveUp(why)),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Steps that several policies share: planning with a static planner, rewinding what is lost.
+
+use crate::policy::{Decision, Plan, Source, Transfers};
+use crate::situation::{Situation, TaskState};
+use slackline_model::{Schedule, TaskId};
+use slackline_schedule::{Algorithm, Settings};
+
+/// A schedule of the unfinished rest as the situation is now.
+pub(crate) fn plan_rest(now: &Situation, planner: &Algorithm) -> Result<Schedule, String> {
+    let problem = now.problem().map_err(|e| e.to_string())?;
+    (planner.plan)(&problem, &Settings::default()).map_err(|e| e.to_string())
+}
+
+/// Adopts a schedule for the unfinished rest.
+pub(crate) fn adopt(
+    now: &Situation,
+    schedule: &Schedule,
+    transfers: Transfers,
+    decisions: &mut Vec<Decision>,
+) {
+    match now.problem() {
+        Ok(problem) => {
+            let plan = Plan::of_schedule(&problem, schedule, transfers);
+            decisions.push(Decision::Adopt(plan));
+        }
+        Err(error) => decisions.push(Decision::GiveUp(error.to_string())),
+    }
+}
+
+/// The situation after the given finished tasks have been rewound.
+pub(crate) fn rewound(now: &Situation, tasks: &[TaskId]) -> Situation {
+    let mut after = now.clone();
+    for task in tasks {
+        after.tasks[task.index()] = TaskState::Waiting;
+        after.progress[task.index()] = 0.0;
+    }
+    after
+}
+
+/// For every input of the assigned tasks that lies on several hosts: the quickest source.
+pub(crate) fn quickest_sources(
+    now: &Situation,
+    plan: &Plan,
+    host_of: &[slackline_model::HostId],
+) -> Vec<Source> {
+    let mut sources = Vec::new();
+    for assignment in &plan.assignments {
+        let Some(to) = assignment.procs.first().map(|p| host_of[p.index()]) else { continue };
+        for file in now.workflow.inputs(assignment.task) {
+            if now.has(file, to) || now.holders(file).nth(1).is_none() {
+                continue;
+            }
+            let bytes = now.workflow.file_bytes(file);
+            let seconds = |from| now.view.network.transfer_time(bytes, from, to);
+            let best = now
+                .holders(file)
+                .min_by(|&a, &b| seconds(a).total_cmp(&seconds(b)).then(a.cmp(&b)));
+            if let Some(from) = best {
+                sources.push(Source { file, to, from });
+            }
+        }
+    }
+    sources.sort_unstable();
+    sources.dedup();
+    sources
+}
