@@ -9,7 +9,7 @@ use slackline_simulate::{ActivityId, Event, Models, Simulation, Step};
 use std::collections::BTreeMap;
 
 /// Seconds a task really takes on some processors at their peak.
-pub type Truth<'t> = dyn Fn(TaskId, &[ProcId]) -> f64 + 't;
+type Truth<'t> = dyn Fn(TaskId, &[ProcId]) -> f64 + 't;
 
 /// An operation as activities: a wide task keeps one core busy per activity.
 struct Operation {
@@ -236,11 +236,6 @@ impl Backend for Simulated<'_, '_> {
     }
 
     fn moves(&mut self) -> bool {
-        if self.simulation.changes_ahead() {
-            return true;
-        }
-        let ids: Vec<ActivityId> =
-            self.operations.values().flat_map(|o| o.activities.iter().copied()).collect();
-        ids.into_iter().any(|a| self.simulation.rate(a).is_some_and(|r| r > 0.0))
+        self.simulation.next_date() < f64::INFINITY
     }
 }

@@ -27,9 +27,13 @@ impl JustInTime {
         }
         let mut idle: Vec<bool> =
             problem.proc_ids().map(|p| now.is_alive(problem.host_of(p))).collect();
-        for state in now.tasks.iter().filter(|s| !s.is_done()) {
-            for proc in state.procs().into_iter().flatten() {
-                idle[proc.index()] = false;
+        for task in now.workflow.tasks().filter(|&t| !now.task(t).is_done()) {
+            // A task that waits for a parent to be done again leaves its processor to others.
+            let mut parents = now.workflow.predecessors(task);
+            if parents.all(|(p, _)| now.task(p).is_done()) {
+                for proc in now.task(task).procs().into_iter().flatten() {
+                    idle[proc.index()] = false;
+                }
             }
         }
         for &task in &self.order {

@@ -20,7 +20,8 @@ pub struct DataCopy {
 pub struct State {
     /// Nothing new starts before this date.
     pub now: f64,
-    /// Per task: where and when it ran or runs; such a task stays as it is.
+    /// Per task: where and when it ran or runs; such a task stays as it is. Its parents may be
+    /// open again, where their results are lost and others still need them.
     pub fixed: Vec<Option<Placement>>,
     /// Per processor: when it can take new work; infinite for one that is gone.
     pub available: Vec<f64>,
@@ -73,12 +74,6 @@ impl State {
             let name = workflow.task_name(task);
             if placement.procs().iter().any(|p| p.index() >= problem.procs()) {
                 return bad(format!("task '{name}' is fixed on an unknown processor"));
-            }
-            if let Some((parent, _)) =
-                workflow.predecessors(task).find(|(p, _)| self.fixed(*p).is_none())
-            {
-                let parent = workflow.task_name(parent);
-                return bad(format!("'{name}' has started although its parent '{parent}' has not"));
             }
         }
         Ok(())

@@ -215,6 +215,11 @@ impl<'p> Simulation<'p> {
         self.kernel.clock()
     }
 
+    /// When something will happen next, if nothing is started before; infinite for never.
+    pub fn next_date(&mut self) -> f64 {
+        self.kernel.next_date().min(self.profiles.next_date())
+    }
+
     /// Number of activities under way.
     pub fn alive(&self) -> usize {
         self.kernel.alive()

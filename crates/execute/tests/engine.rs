@@ -1,0 +1,120 @@
+//! Small runs whose dates can be computed by hand.
+#![allow(clippy::unwrap_used)] // a broken fixture is a broken test
+
+mod common;
+
+use common::{Change, grid, simulate, workflow};
+use slackline_execute::{Ending, Monitoring, Settings};
+use slackline_model::{Placement, ProcId, Schedule, TaskId};
+use slackline_react::gtp::{Gtp, Period, Variant};
+use slackline_react::{StaticPlan, Transfers};
+use slackline_schedule::registry::find;
+
+fn heft() -> &'static slackline_schedule::Algorithm {
+    find("heft").unwrap()
+}
+
+fn times(rows: &[&[f64]]) -> Vec<Vec<f64>> {
+    rows.iter().map(|r| r.to_vec()).collect()
+}
+
+/// Four tasks on two processors: HEFT promises 10.
+fn contended() -> slackline_model::Workflow {
+    let rows = times(&[&[1.0, 2.0], &[2.0, 4.0], &[6.0, 2.0], &[3.0, 3.0]]);
+    workflow(&rows, &[(0, 1, 2.0), (0, 2, 4.0), (1, 3, 4.0), (2, 3, 2.0)])
+}
+
+#[test]
+fn one_transfer_at_a_time_makes_ten_twelve() {
+    let (w, p) = (contended(), grid(2, &[]));
+    let mut policy = StaticPlan::new(heft(), Transfers::Push);
+    let outcome = simulate(&w, &p, &mut policy, "fifo", Settings::default());
+    assert_eq!(outcome.ending, Ending::Finished);
+    // v0->v2 holds the link 1-5, v1->v3 waits for it and holds it 5-9, v3 runs 9-12.
+    assert!((outcome.makespan - 12.0).abs() < 1e-9, "{}", outcome.makespan);
+    // Without contention the plan comes true.
+    let mut policy = StaticPlan::new(heft(), Transfers::Push);
+    let outcome = simulate(&w, &p, &mut policy, "matrix", Settings::default());
+    assert!((outcome.makespan - 10.0).abs() < 1e-9, "{}", outcome.makespan);
+}
+
+/// Four tasks pinned by a plan: t0 (5 s) and t1 (8 s) on p1 and p3 feed t2, t4, t6 on p2.
+#[test]
+fn pushes_of_one_task_share_a_link_in_sequence() {
+    // t0 -> t2: 3, t0 -> t4: 4, t0 -> t6: 2, t1 -> t4: 3; consumers take next to no time.
+    let never = 1e6;
+    let rows = times(&[
+        &[5.0, never, never],
+        &[never, never, 8.0],
+        &[never, 1e-6, never],
+        &[never, 1e-6, never],
+        &[never, 1e-6, never],
+    ]);
+    let w = workflow(&rows, &[(0, 2, 3.0), (0, 3, 4.0), (0, 4, 2.0), (1, 3, 3.0)]);
+    let p = grid(3, &[]);
+    // t4 (task 3) is to run first, but PUSH sends in the order of the queue: t2, t6, t4.
+    let plan = |order: [u32; 3]| {
+        let mut s = Schedule { placements: vec![None; 5], ..Schedule::default() };
+        s.place(TaskId(0), Placement::new(ProcId(0), 0.0, 5.0));
+        s.place(TaskId(1), Placement::new(ProcId(2), 0.0, 8.0));
+        for (k, task) in order.into_iter().enumerate() {
+            let start = 20.0 + k as f64;
+            s.place(TaskId(task), Placement::new(ProcId(1), start, start + 1e-6));
+        }
+        s
+    };
+    let start_of_t4 = |transfers, order| {
+        let mut policy = StaticPlan::of_schedule(plan(order), heft(), transfers);
+        let outcome = simulate(&w, &p, &mut policy, "fifo", Settings::default());
+        outcome.schedule.placement(TaskId(3)).unwrap().start
+    };
+    // PULL with a window of one: t4 is first and asks for t0's data at 5 (till 9) and t1's at 8.
+    let pulled = start_of_t4(Transfers::Pull { window: 1 }, [3, 2, 4]);
+    assert!((pulled - 11.0).abs() < 1e-5, "{pulled}");
+    // PUSH behind the others: 5 + 3 + 2 + 4.
+    let pushed = start_of_t4(Transfers::Push, [2, 4, 3]);
+    assert!((pushed - 14.0).abs() < 1e-5, "{pushed}");
+}
+
+#[test]
+fn work_slows_down_at_once_and_is_seen_later() {
+    // p3: 1 -> 0.7 at 10, -> 0.9 at 30; a task of 30 s ends at 10 + 14/0.7 + 6/0.9.
+    let world = [Change::Host(2, 10.0, 0.7), Change::Host(2, 30.0, 0.9)];
+    let w = workflow(&times(&[&[90.0, 90.0, 30.0]]), &[]);
+    let mut policy = StaticPlan::new(heft(), Transfers::default());
+    let outcome = simulate(&w, &grid(3, &world), &mut policy, "fifo", Settings::default());
+    assert!((outcome.makespan - (10.0 + 20.0 + 6.0 / 0.9)).abs() < 1e-9, "{}", outcome.makespan);
+}
+
+#[test]
+fn a_lost_host_is_survived_by_rewinding() {
+    // v0 runs on p2 (2 s), its data for v1 has to be pulled to p1; p2 dies at 3.
+    let rows = times(&[&[3.0, 2.0], &[4.0, 40.0], &[4.0, 40.0]]);
+    let w = workflow(&rows, &[(0, 1, 4.0), (0, 2, 4.0), (1, 2, 1.0)]);
+    let world = grid(2, &[Change::Host(1, 3.0, 0.0)]);
+    let settings = Settings { monitoring: Monitoring::OnWakeUp, ..Settings::default() };
+    let variant = |rewind| Variant { rewind, period: Period::Seconds(5.0), ..Variant::default() };
+    let mut plain = Gtp::new(variant(false), heft());
+    let outcome = simulate(&w, &world, &mut plain, "fifo", settings);
+    let Ending::CannotFinish(why) = &outcome.ending else { panic!("finished without data") };
+    assert!(why.contains("no copy is left") || why.contains("no processor"), "{why}");
+    let mut rewinding = Gtp::new(variant(true), heft());
+    let outcome = simulate(&w, &world, &mut rewinding, "fifo", settings);
+    assert_eq!(outcome.ending, Ending::Finished);
+    assert_eq!(outcome.counters.rewound, 1);
+    // Noticed at 5: v0 again on p1 till 8, v1 till 12, v2 till 16.
+    assert!((outcome.makespan - 16.0).abs() < 1e-9, "{}", outcome.makespan);
+}
+
+#[test]
+fn when_every_host_is_gone_the_run_says_so() {
+    let w = workflow(&times(&[&[9.0, 9.0]]), &[]);
+    let world = grid(2, &[Change::Host(0, 3.0, 0.0), Change::Host(1, 3.0, 0.0)]);
+    let mut policy = StaticPlan::new(heft(), Transfers::default());
+    let outcome = simulate(&w, &world, &mut policy, "fifo", Settings::default());
+    assert!(matches!(outcome.ending, Ending::CannotFinish(_)), "{:?}", outcome.ending);
+    let settings = Settings { monitoring: Monitoring::OnWakeUp, ..Settings::default() };
+    let variant = Variant { rewind: true, period: Period::Seconds(1.0), ..Variant::default() };
+    let outcome = simulate(&w, &world, &mut Gtp::new(variant, heft()), "fifo", settings);
+    assert!(matches!(outcome.ending, Ending::CannotFinish(_)), "{:?}", outcome.ending);
+}

@@ -1,0 +1,187 @@
+//! What must hold in any world: each task is done exactly once in effect, nothing computes
+//! without its data, processors run one task at a time, runs repeat to the byte.
+#![allow(clippy::unwrap_used)] // a broken fixture is a broken test
+
+mod common;
+
+use common::{Change, grid, simulate, workflow};
+use proptest::prelude::*;
+use slackline_execute::{Dispatch, Ending, Monitoring, Outcome, Settings};
+use slackline_model::trace::Happening;
+use slackline_model::{FileId, HostId, ProcId, TaskId, Workflow};
+use slackline_react::gtp::{Gtp, Period, Variant};
+use slackline_react::selective::{Selective, Threshold};
+use slackline_react::{Aheft, JustInTime, Policy, StaticPlan, Transfers};
+use slackline_schedule::registry::find;
+use std::collections::{HashMap, HashSet};
+
+#[derive(Clone, Debug)]
+struct World {
+    times: Vec<Vec<f64>>,
+    edges: Vec<(u32, u32, f64)>,
+    changes: Vec<Change>,
+    model: &'static str,
+    transfers: Transfers,
+    dispatch: Dispatch,
+}
+
+fn worlds() -> impl Strategy<Value = World> {
+    let size = (2usize..14, 2usize..5);
+    size.prop_flat_map(|(tasks, hosts)| {
+        let times = prop::collection::vec(prop::collection::vec(1u32..11, hosts), tasks);
+        let edges = prop::collection::vec((0..tasks as u32, 0..tasks as u32, 0u32..9), 0..30);
+        let slow = prop::collection::vec((0..hosts, 0u32..60, 1u32..10), 0..8);
+        let links = prop::collection::vec((0..hosts, 0..hosts, 0u32..60, 1u32..10), 0..8);
+        // One host may die; the others go on.
+        let death = prop::option::of((0..hosts, 1u32..40));
+        let model = prop::sample::select(vec!["fifo", "matrix", "CM02"]);
+        let transfers = prop::sample::select(vec![
+            Transfers::Push,
+            Transfers::Pull { window: 1 },
+            Transfers::Pull { window: 3 },
+        ]);
+        let dispatch = prop::sample::select(vec![Dispatch::InOrder, Dispatch::FirstReady]);
+        (times, edges, slow, links, death, model, transfers, dispatch)
+    })
+    .prop_map(|(times, edges, slow, links, death, model, transfers, dispatch)| {
+        let times: Vec<Vec<f64>> =
+            times.into_iter().map(|r| r.into_iter().map(f64::from).collect()).collect();
+        let mut seen = HashSet::new();
+        let edges = edges
+            .into_iter()
+            .filter(|&(a, b, _)| a < b && seen.insert((a, b)))
+            .map(|(a, b, data)| (a, b, f64::from(data)))
+            .collect();
+        let mut dated = Vec::new();
+        for (host, date, level) in slow {
+            let dies = death.is_some_and(|(h, d)| h == host && date >= d);
+            if !dies {
+                dated.push((date, Change::Host(host, f64::from(date), f64::from(level) / 10.0)));
+            }
+        }
+        for (a, b, date, level) in links {
+            if a < b {
+                dated.push((date, Change::Link(a, b, f64::from(date), f64::from(level) / 10.0)));
+            }
+        }
+        if let Some((host, date)) = death {
+            dated.push((date, Change::Host(host, f64::from(date), 0.0)));
+        }
+        dated.sort_by_key(|d| d.0);
+        // One change per resource and date: a profile goes forward.
+        let mut used = HashSet::new();
+        let changes = dated
+            .into_iter()
+            .filter(|(date, change)| match *change {
+                Change::Host(h, ..) => used.insert((h, usize::MAX, *date)),
+                Change::Link(a, b, ..) => used.insert((a, b, *date)),
+            })
+            .map(|(_, change)| change)
+            .collect();
+        World { times, edges, changes, model, transfers, dispatch }
+    })
+}
+
+/// Every policy that can survive a lost host, with how it learns of changes.
+fn policies(world: &World) -> Vec<(&'static str, Monitoring, Box<dyn Policy>)> {
+    let heft = find("heft").unwrap();
+    let t = world.transfers;
+    let gtp = |copies| {
+        let period = Period::Seconds(7.0);
+        Gtp::new(Variant { copies, rewind: true, period, transfers: t, ..Variant::default() }, heft)
+    };
+    let selective = |threshold| Selective::new(heft, threshold, t);
+    let now = Monitoring::Continuous;
+    vec![
+        ("static", now, Box::new(StaticPlan::new(heft, t))),
+        ("gtp/r", Monitoring::OnWakeUp, Box::new(gtp(false))),
+        ("gtp/c/r", Monitoring::OnWakeUp, Box::new(gtp(true))),
+        ("slack", now, Box::new(selective(Threshold::Slack))),
+        ("spare", now, Box::new(selective(Threshold::Spare))),
+        ("always", now, Box::new(selective(Threshold::Always))),
+        ("aheft", now, Box::new(Aheft::new(heft, t))),
+        ("just-in-time", now, Box::new(JustInTime::default())),
+    ]
+}
+
+/// Follows the trace with nothing but the workflow and checks every step.
+fn replay(w: &Workflow, outcome: &Outcome) -> Result<(), String> {
+    let host = |p: ProcId| HostId(p.0); // one core per host here
+    let mut running: HashMap<TaskId, Vec<ProcId>> = HashMap::new();
+    let mut busy: HashMap<ProcId, TaskId> = HashMap::new();
+    let mut done: HashSet<TaskId> = HashSet::new();
+    let mut there: HashSet<(FileId, HostId)> = HashSet::new();
+    let mut last = 0.0;
+    for record in outcome.trace.records() {
+        if record.at < last {
+            return Err(format!("time goes back to {}", record.at));
+        }
+        last = record.at;
+        match &record.what {
+            Happening::TaskStarted { task, procs } => {
+                if done.contains(task) || running.contains_key(task) {
+                    return Err(format!("{task:?} starts twice"));
+                }
+                for &p in procs {
+                    if let Some(other) = busy.insert(p, *task) {
+                        return Err(format!("{task:?} and {other:?} share {p:?}"));
+                    }
+                    if let Some(f) = w.inputs(*task).find(|&f| !there.contains(&(f, host(p)))) {
+                        return Err(format!("{task:?} at {} without {f:?}", record.at));
+                    }
+                }
+                running.insert(*task, procs.clone());
+            }
+            Happening::TaskFinished { task } => {
+                let procs = running.remove(task).ok_or("an end without a start")?;
+                for p in procs {
+                    busy.remove(&p);
+                    there.extend(w.outputs(*task).map(|f| (f, host(p))));
+                }
+                done.insert(*task);
+            }
+            Happening::TaskFailed { task, .. } | Happening::TaskCancelled { task } => {
+                for p in running.remove(task).into_iter().flatten() {
+                    busy.remove(&p);
+                }
+            }
+            Happening::TaskRewound { task } if !done.remove(task) => {
+                return Err(format!("{task:?} is rewound without being done"));
+            }
+            Happening::TransferStarted { file, from, .. } if !there.contains(&(*file, *from)) => {
+                return Err(format!("{file:?} leaves {from:?} without being there"));
+            }
+            Happening::TransferFinished { file, to, .. } => {
+                there.insert((*file, *to));
+            }
+            Happening::HostChanged { host, availability } if *availability == 0.0 => {
+                there.retain(|(_, h)| h != host);
+            }
+            _ => {}
+        }
+    }
+    match outcome.ending {
+        Ending::Finished if done.len() == w.len() => Ok(()),
+        _ => Err(format!("{:?}, {} of {} tasks done", outcome.ending, done.len(), w.len())),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #[test]
+    fn every_run_is_whole(world in worlds()) {
+        let w = workflow(&world.times, &world.edges);
+        let p = grid(world.times[0].len(), &world.changes);
+        for (name, monitoring, mut policy) in policies(&world) {
+            let settings = Settings { monitoring, dispatch: world.dispatch };
+            let outcome = simulate(&w, &p, policy.as_mut(), world.model, settings);
+            let verdict = replay(&w, &outcome);
+            prop_assert!(verdict.is_ok(), "{name}: {}", verdict.unwrap_err());
+            prop_assert_eq!(outcome.counters.rejected, 0, "{}", name);
+            // Again: the same to the byte.
+            let mut again = policies(&world).into_iter().find(|p| p.0 == name).unwrap().2;
+            let repeated = simulate(&w, &p, again.as_mut(), world.model, settings);
+            prop_assert_eq!(format!("{:?}", outcome), format!("{:?}", repeated), "{}", name);
+        }
+    }
+}
