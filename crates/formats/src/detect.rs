@@ -36,6 +36,8 @@ pub enum Format {
     WfFormat,
     /// Pegasus DAX XML.
     Dax,
+    /// Slackline's own TOML.
+    Toml,
     /// Scheduling instance JSON.
     Instance,
     /// DOT graph.
@@ -47,12 +49,12 @@ pub enum Format {
 impl Format {
     /// Every format, in the order in which content is tested.
     pub const ALL: &[Format] =
-        &[Format::WfFormat, Format::Dax, Format::Instance, Format::Dot, Format::Stg];
-
+        &[Format::WfFormat, Format::Dax, Format::Toml, Format::Instance, Format::Dot, Format::Stg];
     fn codec(self) -> &'static Codec {
         match self {
             Format::WfFormat => &crate::wfformat::CODEC,
             Format::Dax => &crate::dax::CODEC,
+            Format::Toml => &crate::workflow_toml::CODEC,
             Format::Instance => &crate::instance::CODEC,
             Format::Dot => &crate::dot::CODEC,
             Format::Stg => &crate::stg::CODEC,

@@ -16,6 +16,7 @@ pub mod source;
 pub mod stg;
 mod text;
 pub mod wfformat;
+pub mod workflow_toml;
 mod xml;
 
 pub use detect::Format;

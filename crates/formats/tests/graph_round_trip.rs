@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use proptest::prelude::*;
-use slackline_formats::{dot, stg};
+use slackline_formats::{dot, instance, stg, workflow_toml};
+use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
 use slackline_model::{EdgeId, SpeedUp, Task, TaskId, Workflow, WorkflowBuilder};
 
 /// Work, moldability, memory, kind of one task.
@@ -81,6 +82,46 @@ proptest! {
         dot::write(&workflow, &mut out).unwrap();
         let back = dot::read(&out[..]).unwrap();
         prop_assert_eq!(back, workflow);
+    }
+
+    #[test]
+    fn toml_keeps_everything_of_such_workflows(workflow in workflows()) {
+        let mut out = Vec::new();
+        workflow_toml::write(&workflow, &mut out).unwrap();
+        let back = workflow_toml::read(std::str::from_utf8(&out).unwrap()).unwrap().workflow;
+        for task in workflow.tasks() {
+            let (mut there, here) = (back.task(task), workflow.task(task));
+            if here.speedup == SpeedUp::Serial && here.min_width < here.max_width {
+                prop_assert_eq!(there.speedup, SpeedUp::Amdahl { serial: 1.0 });
+                there.speedup = SpeedUp::Serial;
+            }
+            prop_assert_eq!(there, here);
+        }
+        prop_assert_eq!(edges(&back), edges(&workflow));
+        prop_assert_eq!(back.file_count(), workflow.file_count());
+    }
+
+    #[test]
+    fn instances_keep_costs_and_dependencies(workflow in workflows()) {
+        let sequential = workflow.tasks().all(|t| workflow.width(t).0 == 1);
+        prop_assume!(sequential);
+        let mut platform = PlatformBuilder::new("p");
+        let root = platform.root().unwrap();
+        for (name, speed) in [("x", 1.5), ("y", 3e9)] {
+            platform.add_host(root, HostSpec::new(name, speed)).unwrap();
+        }
+        platform.set_matrix(Matrix::uniform(Some(1e9), 1e-4));
+        let platform = platform.build().unwrap();
+        let mut out = Vec::new();
+        instance::write(&workflow, &platform, &mut out).unwrap();
+        let back = instance::read(std::str::from_utf8(&out).unwrap()).unwrap();
+        for task in workflow.tasks() {
+            prop_assert_eq!(back.workflow.task_name(task), workflow.task_name(task));
+            prop_assert_eq!(back.workflow.work(task), workflow.work(task));
+        }
+        prop_assert_eq!(edges(&back.workflow), edges(&workflow));
+        prop_assert_eq!(back.platform.network(), platform.network());
+        prop_assert_eq!(back.platform.hosts()[1].speed, 3e9);
     }
 
     #[test]

@@ -1,0 +1,59 @@
+//! Our own workflow TOML, made to be written by hand; read and written.
+//!
+//! ```toml
+//! name = "thumbnails"
+//! reference-speed = "2Gf"            # the machine on which times were taken; default 1Gf
+//!
+//! [defaults]                         # for every task and file that says nothing else
+//! memory = "500MB"
+//!
+//! [files]                            # sizes; a file that no task writes must be listed
+//! "photos.tar" = "250MB"
+//!
+//! [task.unpack]
+//! command = "tar xf photos.tar"      # a shell line, or ["program", "argument", ...]
+//! inputs = ["photos.tar"]
+//! outputs = ["a.jpg", "b.jpg"]
+//! time = "20s"                       # or seconds = 20, or work = "40Gf"
+//!
+//! [task.shrink]
+//! kind = "convert"
+//! command = ["mogrify", "-resize", "200", "a.jpg", "b.jpg"]
+//! inputs = ["a.jpg", "b.jpg"]
+//! seconds = 30
+//! cores = "1-8"                      # or 4, or "2+"
+//! alpha = 0.1                        # serial fraction (Amdahl)
+//!
+//! [task.report]
+//! after = ["unpack", { task = "shrink", data = "3MB" }]
+//! work = "1Gf"
+//! ```
+//!
+//! Where no speed explains the times, every task says `seconds = { fast = 10, slow = 45 }`: its
+//! time per host or class of hosts. Other speed-up models are `speedup = [1, 0.6, 0.45]` (time on 1, 2, 3 ... cores over time on
+//! one) and `downey = { parallelism = 8, sigma = 0.5 }`. A fixed number of cores without a model
+//! means that the time was taken at that width.
+//!
+//! Lost in writing: the difference between `Serial` and an Amdahl fraction of 1 for tasks of
+//! variable width, the grouping of workflows that were joined, and the order in which files that
+//! belong to different tasks are numbered.
+
+mod reader;
+mod writer;
+
+pub use reader::read;
+pub use writer::write;
+
+use crate::detect::Codec;
+
+pub(crate) const CODEC: Codec = Codec {
+    name: "toml",
+    about: "Slackline's own workflow TOML, written by hand",
+    extensions: &["toml"],
+    recognise: |text| text.lines().any(|line| line.trim_start().starts_with("[task.")),
+    read,
+    write: Some(|document, out| Ok(write(&document.workflow, out)?)),
+};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,498 @@
+//! From TOML to a workflow.
+
+use crate::document::Document;
+use crate::error::{FormatError, Result};
+use serde::Deserialize;
+use serde::de::{self, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use slackline_model::units::{parse_duration, parse_size, parse_speed};
+use slackline_model::workflow::{Command, CostTable, REFERENCE_SPEED};
+use slackline_model::{FileId, SpeedUp, Task, TaskId, Workflow, WorkflowBuilder};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use toml::Spanned;
+
+/// Reads a workflow.
+pub fn read(text: &str) -> Result<Document> {
+    let file: File = toml::from_str(text).map_err(|e| toml_error(text, &e))?;
+    Reading { text, warnings: Vec::new() }.document(file)
+}
+
+/// The error of the TOML reader as ours.
+fn toml_error(text: &str, error: &toml::de::Error) -> FormatError {
+    match error.span() {
+        Some(span) => FormatError::at_offset(text, span.start, error.message()),
+        None => FormatError::new(error.message()),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct File {
+    #[serde(default)]
+    name: String,
+    reference_speed: Option<Speed>,
+    #[serde(default)]
+    defaults: Defaults,
+    #[serde(default)]
+    files: BTreeMap<Spanned<String>, Size>,
+    #[serde(default)]
+    task: BTreeMap<Spanned<String>, Entry>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Defaults {
+    work: Option<Work>,
+    time: Option<Time>,
+    seconds: Option<f64>,
+    cores: Option<Cores>,
+    alpha: Option<f64>,
+    memory: Option<Size>,
+    kind: Option<String>,
+    /// Of files that `[files]` does not list.
+    size: Option<Size>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    kind: Option<String>,
+    command: Option<CommandLine>,
+    #[serde(default)]
+    inputs: Vec<Spanned<String>>,
+    #[serde(default)]
+    outputs: Vec<Spanned<String>>,
+    #[serde(default)]
+    after: Vec<Spanned<After>>,
+    work: Option<Work>,
+    time: Option<Time>,
+    seconds: Option<Seconds>,
+    cores: Option<Cores>,
+    alpha: Option<f64>,
+    speedup: Option<Vec<f64>>,
+    downey: Option<Downey>,
+    memory: Option<Size>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Downey {
+    parallelism: f64,
+    sigma: f64,
+}
+
+/// Declares a number that is written as a text with a unit.
+macro_rules! quantity {
+    ($name:ident, $what:literal, $parse:expr) => {
+        #[derive(Clone, Copy)]
+        struct $name(f64);
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(d: D) -> std::result::Result<Self, D::Error> {
+                struct Text;
+                impl Visitor<'_> for Text {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($what)
+                    }
+                    fn visit_str<E: de::Error>(self, text: &str) -> std::result::Result<$name, E> {
+                        $parse(text).map($name).map_err(E::custom)
+                    }
+                }
+                d.deserialize_any(Text)
+            }
+        }
+    };
+}
+
+quantity!(Speed, "a speed in quotes, such as \"2Gf\"", parse_speed);
+quantity!(Size, "a size in quotes, such as \"10MB\"", parse_size);
+quantity!(Time, "a duration in quotes, such as \"5min\"", parse_duration);
+quantity!(Work, "work in quotes, such as \"10Gf\"", parse_work);
+
+/// `10Gf` or `10Gflop` to flop.
+fn parse_work(text: &str) -> std::result::Result<f64, String> {
+    let short = text.trim().strip_suffix("lop").unwrap_or(text.trim());
+    if !short.ends_with('f') {
+        return Err(format!("\"{text}\" is no work: write flop, e.g. \"10Gf\""));
+    }
+    parse_speed(short).map_err(|e| e.to_string())
+}
+
+/// A shell line, or a program with its arguments.
+struct CommandLine(Command);
+
+impl<'de> Deserialize<'de> for CommandLine {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> std::result::Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = CommandLine;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a command line, or a list of a program and its arguments")
+            }
+            fn visit_str<E>(self, line: &str) -> std::result::Result<CommandLine, E> {
+                Ok(CommandLine(Command { program: line.to_string(), arguments: Vec::new() }))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(
+                self,
+                mut words: A,
+            ) -> std::result::Result<CommandLine, A::Error> {
+                let Some(program) = words.next_element()? else {
+                    return Err(A::Error::custom("a command needs a program"));
+                };
+                let mut arguments = Vec::new();
+                while let Some(word) = words.next_element()? {
+                    arguments.push(word);
+                }
+                Ok(CommandLine(Command { program, arguments }))
+            }
+        }
+        d.deserialize_any(Either)
+    }
+}
+
+/// A task to wait for, with or without data of it.
+struct After {
+    task: String,
+    data: Option<f64>,
+}
+
+impl<'de> Deserialize<'de> for After {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> std::result::Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Table {
+            task: String,
+            data: Option<Size>,
+        }
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = After;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a task, or { task = \"name\", data = \"10MB\" }")
+            }
+            fn visit_str<E>(self, task: &str) -> std::result::Result<After, E> {
+                Ok(After { task: task.to_string(), data: None })
+            }
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> std::result::Result<After, A::Error> {
+                let table = Table::deserialize(de::value::MapAccessDeserializer::new(map))?;
+                Ok(After { task: table.task, data: table.data.map(|size| size.0) })
+            }
+        }
+        d.deserialize_any(Either)
+    }
+}
+
+/// One time, or one per host or class.
+enum Seconds {
+    One(f64),
+    Table(BTreeMap<String, f64>),
+}
+
+impl<'de> Deserialize<'de> for Seconds {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> std::result::Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Seconds;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of seconds, or { host = seconds, ... }")
+            }
+            fn visit_f64<E: de::Error>(self, number: f64) -> std::result::Result<Seconds, E> {
+                if number.is_finite() && number >= 0.0 {
+                    return Ok(Seconds::One(number));
+                }
+                Err(E::custom(format!("a time cannot be {number}")))
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> std::result::Result<Seconds, E> {
+                self.visit_f64(number as f64)
+            }
+            fn visit_u64<E: de::Error>(self, number: u64) -> std::result::Result<Seconds, E> {
+                self.visit_f64(number as f64)
+            }
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> std::result::Result<Seconds, A::Error> {
+                let mut table = BTreeMap::new();
+                while let Some((host, seconds)) = map.next_entry()? {
+                    table.insert(host, seconds);
+                }
+                Ok(Seconds::Table(table))
+            }
+        }
+        d.deserialize_any(Either)
+    }
+}
+
+/// How many processors: `4`, `"1-8"`, `"2+"`.
+#[derive(Clone, Copy, PartialEq)]
+struct Cores(u32, u32);
+
+impl<'de> Deserialize<'de> for Cores {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> std::result::Result<Self, D::Error> {
+        struct Either;
+        impl Visitor<'_> for Either {
+            type Value = Cores;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of cores, or a range such as \"1-8\" or \"2+\"")
+            }
+            fn visit_i64<E: de::Error>(self, number: i64) -> std::result::Result<Cores, E> {
+                match u32::try_from(number) {
+                    Ok(cores) if cores > 0 => Ok(Cores(cores, cores)),
+                    _ => Err(E::custom(format!("a task cannot take {number} cores"))),
+                }
+            }
+            fn visit_u64<E: de::Error>(self, number: u64) -> std::result::Result<Cores, E> {
+                self.visit_i64(i64::try_from(number).unwrap_or(i64::MAX))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> std::result::Result<Cores, E> {
+                let (min, max) = match text.trim().strip_suffix('+') {
+                    Some(min) => (min, "4294967295"),
+                    None => text.split_once('-').unwrap_or((text, text)),
+                };
+                match (min.trim().parse(), max.trim().parse()) {
+                    (Ok(min), Ok(max)) if 1 <= min && min <= max => Ok(Cores(min, max)),
+                    _ => Err(E::custom(format!(
+                        "\"{text}\" is no range of cores: write e.g. \"1-8\" or \"2+\""
+                    ))),
+                }
+            }
+        }
+        d.deserialize_any(Either)
+    }
+}
+
+/// What is needed to turn the parsed file into a workflow.
+struct Reading<'t> {
+    text: &'t str,
+    warnings: Vec<String>,
+}
+
+/// Where an error is, by something that has a place.
+type Span = std::ops::Range<usize>;
+
+impl Reading<'_> {
+    fn error(&self, span: Span, message: impl fmt::Display) -> FormatError {
+        FormatError::at_offset(self.text, span.start, message)
+    }
+
+    fn document(mut self, file: File) -> Result<Document> {
+        let mut builder = WorkflowBuilder::new(file.name);
+        let reference_speed = file.reference_speed.map_or(REFERENCE_SPEED, |speed| speed.0);
+        builder.set_reference_speed(reference_speed);
+        let mut entries: Vec<(Spanned<String>, Entry)> = file.task.into_iter().collect();
+        entries.sort_by_key(|(name, _)| name.span().start);
+        if entries.is_empty() {
+            let message = "there are no tasks: each starts with a line such as [task.name]";
+            return Err(FormatError::new(message));
+        }
+        let columns = self.columns(&entries)?;
+        let mut untimed: Vec<&str> = Vec::new();
+        for (name, entry) in &entries {
+            let work = self.work(name, entry, &file.defaults, reference_speed)?;
+            if work.is_none() {
+                untimed.push(name.get_ref());
+            }
+            let task = self.task(name, entry, &file.defaults, work.unwrap_or(0.0))?;
+            builder.add_task(task).map_err(|e| self.error(name.span(), e))?;
+        }
+        if let Some(first) = untimed.first() {
+            self.warnings.push(format!(
+                "{} of {} tasks say no work, time or seconds and count as no work, e.g. '{first}'",
+                untimed.len(),
+                entries.len()
+            ));
+        }
+        let mut listed: Vec<(Spanned<String>, Size)> = file.files.into_iter().collect();
+        listed.sort_by_key(|(name, _)| name.span().start);
+        for (name, size) in &listed {
+            builder.add_file(name.get_ref(), size.0).map_err(|e| self.error(name.span(), e))?;
+        }
+        let size = file.defaults.size.map_or(0.0, |size| size.0);
+        self.connect(&mut builder, &entries, size)?;
+        if let Some(columns) = columns {
+            builder.set_cost_table(columns);
+        }
+        let workflow = builder.build()?;
+        self.check_files(&workflow, &listed);
+        Ok(Document { warnings: self.warnings, ..Document::new(workflow) })
+    }
+
+    /// The table of times per host, where tasks have one: then all must, for the same hosts.
+    fn columns(&self, entries: &[(Spanned<String>, Entry)]) -> Result<Option<CostTable>> {
+        let tables = entries.iter().map(|(name, entry)| match &entry.seconds {
+            Some(Seconds::Table(table)) => (name, Some(table)),
+            _ => (name, None),
+        });
+        let Some((model, first)) = tables.clone().find_map(|(name, t)| Some((name, t?))) else {
+            return Ok(None);
+        };
+        let mut seconds = Vec::new();
+        for (name, table) in tables {
+            let Some(table) = table.filter(|table| table.keys().eq(first.keys())) else {
+                return Err(self.error(name.span(), format!(
+                    "'{}' has times per host and '{}' has not, or for other hosts; such a table \
+                     must be complete",
+                    model.get_ref(),
+                    name.get_ref()
+                )));
+            };
+            for (host, &time) in table {
+                if !(time.is_finite() && time >= 0.0) {
+                    let message = format!("the time of '{}' on {host} is {time}", name.get_ref());
+                    return Err(self.error(name.span(), message));
+                }
+                seconds.push(time);
+            }
+        }
+        if first.is_empty() {
+            return Err(self.error(model.span(), "a table of times needs a host"));
+        }
+        Ok(Some(CostTable { columns: first.keys().cloned().collect(), seconds }))
+    }
+
+    /// Work in flop, if the task or the defaults say it in any way.
+    fn work(
+        &self,
+        name: &Spanned<String>,
+        entry: &Entry,
+        defaults: &Defaults,
+        speed: f64,
+    ) -> Result<Option<f64>> {
+        let seconds = entry.seconds.as_ref().map(|seconds| match seconds {
+            Seconds::One(seconds) => *seconds,
+            Seconds::Table(table) => table.values().sum::<f64>() / table.len() as f64,
+        });
+        let ways = [
+            entry.work.map(|work| work.0),
+            entry.time.map(|time| time.0 * speed),
+            seconds.map(|seconds| seconds * speed),
+        ];
+        // Beside a table of times the work only serves platforms that have other hosts.
+        let tabled = matches!(entry.seconds, Some(Seconds::Table(_)));
+        let said = ways.iter().flatten().count() - usize::from(tabled);
+        if said > 1 {
+            let message =
+                format!("'{}' says more than one of work, time and seconds", name.get_ref());
+            return Err(self.error(name.span(), message));
+        }
+        let usual = [
+            defaults.work.map(|work| work.0),
+            defaults.time.map(|time| time.0 * speed),
+            defaults.seconds.map(|seconds| seconds * speed),
+        ];
+        Ok(ways.into_iter().flatten().next().or(usual.into_iter().flatten().next()))
+    }
+
+    fn task(
+        &self,
+        name: &Spanned<String>,
+        entry: &Entry,
+        defaults: &Defaults,
+        work: f64,
+    ) -> Result<Task> {
+        let mut task = Task::new(name.get_ref().as_str(), work);
+        task.kind = entry.kind.clone().or(defaults.kind.clone()).unwrap_or_default();
+        task.command = entry.command.as_ref().map(|line| line.0.clone());
+        task.memory = entry.memory.or(defaults.memory).map_or(0.0, |memory| memory.0);
+        let models = [
+            entry.alpha.map(|serial| SpeedUp::Amdahl { serial }),
+            entry.speedup.as_ref().map(|ratios| SpeedUp::Table(Arc::from(ratios.as_slice()))),
+            entry
+                .downey
+                .as_ref()
+                .map(|d| SpeedUp::Downey { parallelism: d.parallelism, sigma: d.sigma }),
+        ];
+        if models.iter().flatten().count() > 1 {
+            let message = "only one of alpha, speedup and downey can hold";
+            return Err(self.error(name.span(), format!("'{}': {message}", name.get_ref())));
+        }
+        let usual = defaults.alpha.map(|serial| SpeedUp::Amdahl { serial });
+        let model = models.into_iter().flatten().next().or(usual);
+        let cores = entry.cores.or(defaults.cores);
+        (task.min_width, task.max_width) = match (cores, &model) {
+            (Some(Cores(min, max)), _) => (min, max),
+            (None, Some(_)) => (1, u32::MAX),
+            (None, None) => (1, 1),
+        };
+        if model.is_none() && task.min_width != task.max_width {
+            let message = format!(
+                "'{}' can take a range of cores but does not say what it gains by them",
+                name.get_ref()
+            );
+            return Err(self
+                .error(name.span(), message)
+                .with_help("add alpha, the fraction of its work that cannot be shared"));
+        }
+        task.speedup = model.unwrap_or_default();
+        Ok(task)
+    }
+
+    /// Files and dependencies.
+    fn connect(
+        &self,
+        builder: &mut WorkflowBuilder,
+        entries: &[(Spanned<String>, Entry)],
+        size: f64,
+    ) -> Result<()> {
+        let known = |builder: &mut WorkflowBuilder, name: &Spanned<String>| -> Result<FileId> {
+            match builder.file_id(name.get_ref()) {
+                Some(file) => Ok(file),
+                None => {
+                    builder.add_file(name.get_ref(), size).map_err(|e| self.error(name.span(), e))
+                }
+            }
+        };
+        for (index, (_, entry)) in entries.iter().enumerate() {
+            for name in &entry.outputs {
+                let file = known(builder, name)?;
+                builder.writes(TaskId::new(index), file).map_err(|e| self.error(name.span(), e))?;
+            }
+        }
+        for (index, (task, entry)) in entries.iter().enumerate() {
+            for name in &entry.inputs {
+                let Some(file) = builder.file_id(name.get_ref()) else {
+                    let (task, name_text) = (task.get_ref(), name.get_ref());
+                    let message = format!(
+                        "'{task}' reads '{name_text}', which no task writes and [files] does not \
+                         list"
+                    );
+                    return Err(self
+                        .error(name.span(), message)
+                        .with_help("is the name right? an input of the workflow needs its size"));
+                };
+                builder.reads(TaskId::new(index), file);
+            }
+            for after in &entry.after {
+                let After { task, data } = after.get_ref();
+                let Some(from) = builder.task_id(task) else {
+                    return Err(self.error(after.span(), format!("there is no task '{task}'")));
+                };
+                let to = TaskId::new(index);
+                match data {
+                    Some(bytes) => builder.add_edge(from, to, *bytes),
+                    None => builder.add_control(from, to),
+                }
+                .map_err(|e| self.error(after.span(), e))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Warns of listed files that nobody uses: probably a slip of the pen.
+    fn check_files(&mut self, workflow: &Workflow, listed: &[(Spanned<String>, Size)]) {
+        let unused = |file: &FileId| {
+            workflow.producer(*file).is_none() && workflow.consumers(*file).len() == 0
+        };
+        let mut names = workflow.files().take(listed.len()).filter(unused);
+        if let Some(first) = names.next() {
+            let name = workflow.file_name(first);
+            let more = match names.count() {
+                0 => String::new(),
+                more => format!(" (and {more} more)"),
+            };
+            self.warnings.push(format!("no task reads or writes the listed file '{name}'{more}"));
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! From a workflow to TOML that a person could have written.
+
+use slackline_model::units::Quantity;
+use slackline_model::workflow::{CostTable, REFERENCE_SPEED};
+use slackline_model::{FileId, SpeedUp, TaskId, Workflow};
+use std::io::{Result, Write};
+
+/// Writes a workflow; the format's module says what is lost.
+pub fn write(workflow: &Workflow, out: &mut dyn Write) -> Result<()> {
+    if !workflow.name().is_empty() {
+        writeln!(out, "name = {}", quoted(workflow.name()))?;
+    }
+    if workflow.reference_speed() != REFERENCE_SPEED {
+        let speed = Quantity::Speed.write(workflow.reference_speed());
+        writeln!(out, "reference-speed = \"{speed}\"")?;
+    }
+    let named = workflow.files().filter(|&f| !workflow.file_name(f).is_empty());
+    for (i, file) in named.enumerate() {
+        if i == 0 {
+            writeln!(out, "\n[files]")?;
+        }
+        let (name, bytes) = (key(workflow.file_name(file)), workflow.file_bytes(file));
+        writeln!(out, "{name} = \"{}\"", Quantity::Size.write(bytes))?;
+    }
+    for task in workflow.tasks() {
+        write_task(workflow, task, out)?;
+    }
+    Ok(())
+}
+
+fn write_task(workflow: &Workflow, task: TaskId, out: &mut dyn Write) -> Result<()> {
+    writeln!(out, "\n[task.{}]", key(workflow.task_name(task)))?;
+    let kind = workflow.kind_name(workflow.kind(task));
+    if !kind.is_empty() {
+        writeln!(out, "kind = {}", quoted(kind))?;
+    }
+    if let Some(command) = workflow.command(task) {
+        if command.arguments.is_empty() {
+            writeln!(out, "command = {}", quoted(&command.program))?;
+        } else {
+            let words = std::iter::once(&command.program).chain(&command.arguments);
+            write_list(out, "command", words.map(|word| quoted(word)).collect())?;
+        }
+    }
+    let names = |files: Vec<FileId>| -> Vec<String> {
+        let names = files.into_iter().map(|file| workflow.file_name(file));
+        names.filter(|name| !name.is_empty()).map(quoted).collect()
+    };
+    write_list(out, "inputs", names(workflow.inputs(task).collect()))?;
+    write_list(out, "outputs", names(workflow.outputs(task).collect()))?;
+    write_list(out, "after", afters(workflow, task))?;
+    // Flop, not seconds: the work comes back to the last bit.
+    writeln!(out, "work = \"{}\"", Quantity::Speed.write(workflow.work(task)))?;
+    if let Some(table) = workflow.cost_table() {
+        writeln!(out, "seconds = {{ {} }}", times(table, task))?;
+    }
+    write_width(workflow, task, out)?;
+    if workflow.memory(task) > 0.0 {
+        writeln!(out, "memory = \"{}\"", Quantity::Size.write(workflow.memory(task)))?;
+    }
+    Ok(())
+}
+
+fn times(table: &CostTable, task: TaskId) -> String {
+    let time = |(column, seconds): (&String, &f64)| format!("{} = {seconds:?}", key(column));
+    let row: Vec<String> = table.columns.iter().zip(table.row(task)).map(time).collect();
+    row.join(", ")
+}
+
+/// Dependencies that named files do not make.
+fn afters(workflow: &Workflow, task: TaskId) -> Vec<String> {
+    let mut list = Vec::new();
+    for (parent, edge) in workflow.predecessors(task) {
+        let name = quoted(workflow.task_name(parent));
+        let mut through_file = false;
+        for file in workflow.edge_files(edge) {
+            if workflow.file_name(file).is_empty() {
+                let data = Quantity::Size.write(workflow.file_bytes(file));
+                list.push(format!("{{ task = {name}, data = \"{data}\" }}"));
+            }
+            through_file = true;
+        }
+        if !through_file {
+            list.push(name);
+        }
+    }
+    list
+}
+
+fn write_width(workflow: &Workflow, task: TaskId, out: &mut dyn Write) -> Result<()> {
+    let (min, max) = workflow.width(task);
+    let usual = match workflow.speedup(task) {
+        SpeedUp::Serial => (1, 1),
+        _ => (1, u32::MAX),
+    };
+    match (min, max) {
+        width if width == usual => {}
+        (min, max) if min == max => writeln!(out, "cores = {min}")?,
+        (min, u32::MAX) => writeln!(out, "cores = \"{min}+\"")?,
+        (min, max) => writeln!(out, "cores = \"{min}-{max}\"")?,
+    }
+    match workflow.speedup(task) {
+        SpeedUp::Serial if min == max => Ok(()),
+        SpeedUp::Serial => writeln!(out, "alpha = 1.0"),
+        SpeedUp::Amdahl { serial } => writeln!(out, "alpha = {serial:?}"),
+        SpeedUp::Downey { parallelism, sigma } => {
+            writeln!(out, "downey = {{ parallelism = {parallelism:?}, sigma = {sigma:?} }}")
+        }
+        SpeedUp::Table(ratios) => writeln!(out, "speedup = {ratios:?}"),
+    }
+}
+
+fn write_list(out: &mut dyn Write, name: &str, items: Vec<String>) -> Result<()> {
+    if items.is_empty() {
+        return Ok(());
+    }
+    let line = items.join(", ");
+    if line.len() <= 90 {
+        return writeln!(out, "{name} = [{line}]");
+    }
+    writeln!(out, "{name} = [")?;
+    for item in items {
+        writeln!(out, "  {item},")?;
+    }
+    writeln!(out, "]")
+}
+
+/// A key: bare where TOML allows it.
+fn key(name: &str) -> String {
+    let bare = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    if !name.is_empty() && name.bytes().all(bare) {
+        return name.to_string();
+    }
+    quoted(name)
+}
+
+/// A basic string.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            '\n' => quoted.push_str("\\n"),
+            '\t' => quoted.push_str("\\t"),
+            c if c.is_control() => quoted.push_str(&format!("\\u{:04X}", c as u32)),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
