@@ -12,6 +12,7 @@ pub mod error;
 mod flow;
 pub mod instance;
 mod scan;
+pub mod scenario;
 pub mod source;
 pub mod stg;
 mod text;

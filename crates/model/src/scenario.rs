@@ -1,0 +1,344 @@
+//! A scenario: how the world behaves while a workflow runs, and how wrong the estimates are.
+//!
+//! It is the truth that no planner and no policy sees. It says only *what* happens, by name, in
+//! a form that a person can read and edit; nothing in it is drawn later but the estimate errors,
+//! and those depend on the seed, the task and the host alone, so that every policy meets the
+//! same world whatever it does. Against a platform it becomes a [`World`] (courses of hosts and
+//! links), against a workflow a [`Truth`] (how long tasks really take).
+
+mod truth;
+mod world;
+
+pub use truth::Truth;
+pub use world::{HostWorld, LinkWorld, PairWorld, World};
+
+use crate::platform::Profile;
+use thiserror::Error;
+
+/// How the world behaves; see the module's head. The default world holds still.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scenario {
+    /// Its name.
+    pub name: String,
+    /// Where it comes from, e.g. the command that generated it.
+    pub note: String,
+    /// Seed of the estimate errors.
+    pub seed: u64,
+    /// What happens to hosts; one entry per host at most.
+    pub hosts: Vec<HostStory>,
+    /// What happens to links; one entry per link at most.
+    pub links: Vec<LinkStory>,
+    /// How wrong the estimates are.
+    pub errors: EstimateErrors,
+    /// Run times that are fixed, whatever the errors say.
+    pub actuals: Vec<Actual>,
+    /// Workflows and when they are submitted; empty: one workflow at the start.
+    pub arrivals: Vec<Arrival>,
+}
+
+/// What happens to a host.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostStory {
+    /// Name of the host.
+    pub host: String,
+    /// Fraction of the peak speed over time, 0 to 1; takes the place of the platform's own. At 0
+    /// work stands still but is not lost.
+    pub availability: Option<Profile>,
+    /// When it is off: running work and transfers are lost.
+    pub outages: Vec<Outage>,
+}
+
+/// What happens to a link.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkStory {
+    /// Which link.
+    pub link: LinkName,
+    /// Fraction of the nominal bandwidth over time, 0 to 1; takes the place of the platform's
+    /// own. At 0 transfers stand still.
+    pub bandwidth: Option<Profile>,
+    /// When it is off: transfers on it are lost.
+    pub outages: Vec<Outage>,
+}
+
+/// Names a link, or the connection of two hosts where the network is a matrix.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum LinkName {
+    /// A link of the platform.
+    Named(String),
+    /// Both directions between two hosts of a matrix network.
+    Between(String, String),
+}
+
+/// A point in time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Moment {
+    /// Seconds from the start.
+    Seconds(f64),
+    /// Fraction of the makespan that the same run has without any such moment.
+    OfMakespan(f64),
+}
+
+/// A time of being off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outage {
+    /// When it begins.
+    pub from: Moment,
+    /// Seconds until the resource is back; `None`: for ever.
+    pub lasts: Option<f64>,
+    /// Files stored on the host are there again when it is back.
+    pub keeps_data: bool,
+}
+
+/// How far actual and estimated times lie apart: a factor per task (and host), and per transfer.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct EstimateErrors {
+    /// Factor on execution times.
+    pub compute: ErrorLaw,
+    /// Factor on the bytes that transfers really move.
+    pub transfer: ErrorLaw,
+    /// Which side is multiplied by the factor; the other is as the workflow says.
+    pub wrong: Wrong,
+    /// What draws its own factor.
+    pub per: Grain,
+}
+
+/// The law of an error factor.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum ErrorLaw {
+    /// Estimates are exact.
+    #[default]
+    Exact,
+    /// `1 + U(-bound, bound)`: the bounded error of the QoI studies.
+    Uniform {
+        /// Largest relative error, 0 to 1.
+        bound: f64,
+    },
+    /// `1 + N(0, deviation)`, cut below at 0.05.
+    Normal {
+        /// Standard deviation of the relative error.
+        deviation: f64,
+    },
+    /// Log-normal of mean 1: rare but large overruns.
+    LogNormal {
+        /// Deviation of the logarithm.
+        sigma: f64,
+    },
+    /// Always the same factor: a systematic error.
+    Bias {
+        /// The factor.
+        factor: f64,
+    },
+}
+
+/// Which times an error factor multiplies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wrong {
+    /// What the workflow says are the estimates, the truth is multiplied.
+    #[default]
+    Actual,
+    /// What the workflow says is the truth, what a planner is told is multiplied.
+    Estimate,
+}
+
+/// What draws its own error factor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Grain {
+    /// Every task on every host.
+    #[default]
+    TaskAndHost,
+    /// Every task, the same on all hosts.
+    Task,
+    /// Every kind of task.
+    Kind,
+}
+
+/// A run time that is known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Actual {
+    /// Name of the task.
+    pub task: String,
+    /// Name of the host; `None`: on every host.
+    pub host: Option<String>,
+    /// Seconds it takes at availability 1.
+    pub seconds: f64,
+}
+
+/// A workflow that is submitted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arrival {
+    /// Name of the workflow, or of its file.
+    pub workflow: String,
+    /// When.
+    pub when: When,
+    /// Seconds after its arrival by which it should be done.
+    pub deadline: Option<f64>,
+    /// Most money it may cost.
+    pub budget: Option<f64>,
+}
+
+/// When a workflow arrives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum When {
+    /// Seconds from the start.
+    At(f64),
+    /// When this fraction of the tasks of the workflow before it are done.
+    AfterTasks(f64),
+    /// When this fraction of the deadline of the workflow before it has passed.
+    AfterDeadline(f64),
+}
+
+/// What is wrong with a scenario.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[allow(missing_docs)] // the messages say it
+pub enum ScenarioError {
+    #[error("the platform has no {kind} '{name}'")]
+    Unknown { kind: &'static str, name: String },
+    #[error("the workflow has no task '{name}'")]
+    UnknownTask { name: String },
+    #[error("{what} appears twice")]
+    Twice { what: String },
+    #[error("{what}: {value} is not {wanted}")]
+    BadNumber { what: String, value: f64, wanted: &'static str },
+    #[error("{what}: {why}")]
+    Bad { what: String, why: &'static str },
+}
+
+impl Scenario {
+    /// Whether nothing ever happens and every estimate is exact.
+    pub fn is_still(&self) -> bool {
+        self.hosts.is_empty()
+            && self.links.is_empty()
+            && self.errors == EstimateErrors::default()
+            && self.actuals.is_empty()
+    }
+
+    /// Whether some moment depends on the makespan; [`Scenario::at_makespan`] settles it.
+    pub fn needs_makespan(&self) -> bool {
+        let relative = |o: &Outage| matches!(o.from, Moment::OfMakespan(_));
+        self.hosts.iter().flat_map(|h| &h.outages).any(relative)
+            || self.links.iter().flat_map(|l| &l.outages).any(relative)
+    }
+
+    /// The same world with every moment in seconds, given the makespan of the run without them.
+    pub fn at_makespan(&self, seconds: f64) -> Scenario {
+        let settle = |outage: &mut Outage| {
+            if let Moment::OfMakespan(fraction) = outage.from {
+                outage.from = Moment::Seconds(fraction * seconds);
+            }
+        };
+        let mut settled = self.clone();
+        settled.hosts.iter_mut().flat_map(|h| &mut h.outages).for_each(settle);
+        settled.links.iter_mut().flat_map(|l| &mut l.outages).for_each(settle);
+        settled
+    }
+
+    /// The same world without what depends on the makespan: the run that gives the makespan.
+    pub fn without_relative_moments(&self) -> Scenario {
+        let fixed = |o: &Outage| matches!(o.from, Moment::Seconds(_));
+        let mut without = self.clone();
+        without.hosts.iter_mut().for_each(|h| h.outages.retain(fixed));
+        without.links.iter_mut().for_each(|l| l.outages.retain(fixed));
+        without
+    }
+
+    /// Checks every number; names are checked where platform and workflow are known.
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        for story in &self.hosts {
+            let what = || format!("host '{}'", story.host);
+            fractions(&what, "availability", story.availability.as_ref())?;
+            outages(&what, &story.outages)?;
+        }
+        for story in &self.links {
+            let what = || format!("link {}", story.link);
+            fractions(&what, "bandwidth", story.bandwidth.as_ref())?;
+            outages(&what, &story.outages)?;
+        }
+        self.errors.compute.check("error of execution times")?;
+        self.errors.transfer.check("error of transfers")?;
+        for actual in &self.actuals {
+            not_negative(|| format!("run time of '{}'", actual.task), actual.seconds)?;
+        }
+        for (index, arrival) in self.arrivals.iter().enumerate() {
+            let what = || format!("arrival of '{}'", arrival.workflow);
+            match arrival.when {
+                When::At(date) => not_negative(what, date)?,
+                When::AfterTasks(f) | When::AfterDeadline(f) if !(0.0..=1.0).contains(&f) => {
+                    return Err(bad_number(what(), f, "a fraction from 0 to 1"));
+                }
+                When::AfterDeadline(_)
+                    if index > 0 && self.arrivals[index - 1].deadline.is_none() =>
+                {
+                    let why = "the workflow before it has no deadline";
+                    return Err(ScenarioError::Bad { what: what(), why });
+                }
+                When::AfterTasks(_) | When::AfterDeadline(_) => {}
+            }
+            for limit in [arrival.deadline, arrival.budget].into_iter().flatten() {
+                not_negative(what, limit)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl ErrorLaw {
+    fn check(&self, what: &str) -> Result<(), ScenarioError> {
+        let within = |value: f64, most: f64, wanted| {
+            let fine = value.is_finite() && (0.0..=most).contains(&value);
+            if fine { Ok(()) } else { Err(bad_number(what.into(), value, wanted)) }
+        };
+        match *self {
+            ErrorLaw::Exact => Ok(()),
+            ErrorLaw::Uniform { bound } => within(bound, 1.0, "a bound from 0 to 1"),
+            ErrorLaw::Normal { deviation } => within(deviation, 10.0, "a deviation from 0 to 10"),
+            ErrorLaw::LogNormal { sigma } => within(sigma, 10.0, "a deviation from 0 to 10"),
+            ErrorLaw::Bias { factor } => within(factor, 1e9, "a factor >= 0"),
+        }
+    }
+}
+
+impl std::fmt::Display for LinkName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            LinkName::Named(name) => write!(f, "'{name}'"),
+            LinkName::Between(a, b) => write!(f, "between '{a}' and '{b}'"),
+        }
+    }
+}
+
+fn bad_number(what: String, value: f64, wanted: &'static str) -> ScenarioError {
+    ScenarioError::BadNumber { what, value, wanted }
+}
+
+fn not_negative(what: impl Fn() -> String, value: f64) -> Result<(), ScenarioError> {
+    if value.is_finite() && value >= 0.0 {
+        return Ok(());
+    }
+    Err(bad_number(what(), value, "a finite number >= 0"))
+}
+
+fn fractions(
+    what: &dyn Fn() -> String,
+    of: &str,
+    profile: Option<&Profile>,
+) -> Result<(), ScenarioError> {
+    let events = profile.map_or(&[][..], |p| p.events());
+    match events.iter().find(|e| e.value > 1.0) {
+        Some(event) => {
+            let what = format!("{} of {}", of, what());
+            Err(bad_number(what, event.value, "a fraction from 0 to 1"))
+        }
+        None => Ok(()),
+    }
+}
+
+fn outages(what: &dyn Fn() -> String, list: &[Outage]) -> Result<(), ScenarioError> {
+    for outage in list {
+        let (Moment::Seconds(from) | Moment::OfMakespan(from)) = outage.from;
+        not_negative(|| format!("outage of {}", what()), from)?;
+        if let Some(lasts) = outage.lasts {
+            not_negative(|| format!("length of an outage of {}", what()), lasts)?;
+        }
+    }
+    Ok(())
+}
