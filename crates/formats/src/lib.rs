@@ -13,6 +13,7 @@ mod flow;
 pub mod instance;
 mod scan;
 pub mod scenario;
+pub mod simgrid_xml;
 pub mod source;
 pub mod stg;
 mod text;

@@ -205,6 +205,9 @@ impl PlatformBuilder {
         }
         let id = ZoneId::new(self.zones.len());
         let name = self.claim_member("zone", name, Member::Zone(id))?;
+        if let Some(parent) = parent {
+            self.number_in_floyd(parent, Member::Zone(id));
+        }
         let routing = match routing {
             RoutingKind::None => Routing::None,
             RoutingKind::Full => Routing::Full(RouteTable::default()),
@@ -243,6 +246,7 @@ impl PlatformBuilder {
         }
         let id = HostId::new(self.hosts.len());
         let name = self.claim_member("host", spec.name, Member::Host(id))?;
+        self.number_in_floyd(zone, Member::Host(id));
         let rank = self.zone_hosts[zone.index()];
         self.zone_hosts[zone.index()] += 1;
         self.host_class.push((spec.class, spec.leasable, spec.billing));
@@ -270,6 +274,7 @@ impl PlatformBuilder {
     ) -> Result<RouterId, PlatformError> {
         let id = RouterId::new(self.routers.len());
         let name = self.claim_member("router", name.into(), Member::Router(id))?;
+        self.number_in_floyd(zone, Member::Router(id));
         self.routers.push(NetworkRouter { name, zone, coordinates: None });
         Ok(id)
     }
@@ -506,6 +511,24 @@ impl PlatformBuilder {
         self.disks[disk.index()].mounts.push((host, path.into()));
     }
 
+    /// Renames the platform.
+    pub fn set_name(&mut self, name: impl Into<String>) -> &mut Self {
+        self.name = name.into();
+        self
+    }
+
+    /// The first disk of that name, on `host` if one is given.
+    pub fn disk_named(&self, name: &str, host: Option<HostId>) -> Option<DiskId> {
+        let matches =
+            |disk: &Disk| &*disk.name == name && host.is_none_or(|host| disk.host == host);
+        self.disks.iter().position(matches).map(DiskId::new)
+    }
+
+    /// Number of zones so far.
+    pub fn zone_count(&self) -> usize {
+        self.zones.len()
+    }
+
     /// Number of hosts so far.
     pub fn host_count(&self) -> usize {
         self.hosts.len()
@@ -648,6 +671,13 @@ impl PlatformBuilder {
             }
         }
         Ok(classes)
+    }
+
+    /// The members of a Floyd zone are tried in order of declaration.
+    fn number_in_floyd(&mut self, zone: ZoneId, member: Member) {
+        if let Routing::Floyd(_, graph) = &mut self.zones[zone.index()].routing {
+            graph.node(member);
+        }
     }
 
     fn claim_member(

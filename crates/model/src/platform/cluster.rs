@@ -188,11 +188,10 @@ enum Shape {
 impl FabricZone {
     /// Appends the way between two hosts given by rank.
     pub(super) fn route(&self, src: u32, dst: u32, path: &mut Path) {
-        if src == dst {
-            if let Some(first) = self.fabric.first_loopback {
-                path.push(LinkId(first.0 + src));
-            }
-            return;
+        if src == dst
+            && let Some(first) = self.fabric.first_loopback
+        {
+            return path.push(LinkId(first.0 + src));
         }
         match &self.shape {
             Shape::Torus(torus) => torus.route(&self.fabric, src, dst, path),
@@ -298,8 +297,8 @@ impl PlatformBuilder {
     ) -> Result<Fabric, PlatformError> {
         let count = spec.count() as u32;
         let mut first_loopback = None;
-        for rank in 0..count {
-            let link = self.add_loopback(spec, rank)?;
+        for number in spec.numbers() {
+            let link = self.add_loopback(spec, number)?;
             first_loopback = first_loopback.or(link);
         }
         // Switches are numbered downwards from twice the number of hosts.

@@ -3,7 +3,8 @@
 //! E. Zahavi, "D-Mod-K routing providing non-blocking traffic for shift permutations on real
 //! life fat trees", CCIT report 776, Technion, 2010. A node of level `l` (0 = hosts) has a label
 //! of one digit per level; a node and a switch one level up are joined when their labels differ
-//! at most in the digit of that level. Going up, the port is chosen by the destination.
+//! at most in the digit of that level. Going up, the port is chosen by the destination; going down, parallel
+//! cables are told apart by the source.
 
 use super::cluster::Fabric;
 use super::route::Path;
@@ -79,8 +80,9 @@ impl FatTree {
         let mut label = self.label(0, src);
         let mut level = 0;
         fabric.limiter(src, path);
-        // Up until the target lies below: the digits of this level and above agree.
-        while label[level..] != target[level..] {
+        // Up until the target lies below: the digits of this level and above agree. A host is not
+        // below itself: what it sends to itself passes its first switch.
+        while level == 0 || label[level..] != target[level..] {
             let here = self.position(level, &label);
             let above: u64 = self.parents[..level].iter().map(|&p| u64::from(p)).product();
             let port = (u64::from(dst) / above % u64::from(self.ports_up(level))) as u32;
@@ -90,11 +92,25 @@ impl FatTree {
             level += 1;
             fabric.limiter(self.number(level, self.position(level, &label)), path);
         }
+        // The ports of a switch are numbered cable by cable, within a cable by child. The first
+        // step down takes the cable the source stands for. As in SimGrid 3.32, each further step
+        // takes the next fitting port after the one used before, whatever that one's level.
+        let mut next_port = None;
         while level > 0 {
             level -= 1;
-            let parent = std::mem::replace(&mut label[level], target[level]);
+            let (digit, children) = (target[level], self.children[level]);
+            let by_source = src % self.cables[level] * children + digit;
+            let port = match next_port {
+                None => by_source,
+                Some(next) => {
+                    let port = next + (digit + children - next % children) % children;
+                    if port < children * self.cables[level] { port } else { by_source }
+                }
+            };
+            next_port = Some(port + 1);
+            let parent = std::mem::replace(&mut label[level], digit);
             let below = self.position(level, &label);
-            fabric.down(self.cable(level, below, parent, 0), path);
+            fabric.down(self.cable(level, below, parent, port / children), path);
             fabric.limiter(self.number(level, below), path);
         }
     }

@@ -2,9 +2,9 @@
 //! edge is the number of its links (not its latency).
 //!
 //! Floyd: R. W. Floyd, "Algorithm 97: Shortest path", CACM 5(6), 1962; all pairs, O(n^3) once,
-//! a better path must be strictly shorter, intermediate nodes tried in order of mention.
+//! a better path must be strictly shorter, intermediate nodes tried in order of declaration.
 //! Dijkstra: E. W. Dijkstra, "A note on two problems in connexion with graphs", 1959; one source
-//! at a time, O(e log n); among equally near nodes the one mentioned first is settled first.
+//! at a time, O(e log n); among equally near nodes the one a route mentions first is settled first.
 //! A Floyd zone of more than [`FLOYD_LIMIT`] nodes is searched one source at a time as well.
 
 use super::zone::{DeclaredRoute, Member};
@@ -18,7 +18,8 @@ pub(super) const FLOYD_LIMIT: usize = 1024;
 /// No predecessor: unreachable, or the source itself.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
-/// Adjacency of the members of a zone, nodes in order of first mention in a route.
+/// Adjacency of the members of a zone; nodes are numbered by first mention: in a Floyd zone by
+/// their own declaration, in a Dijkstra zone by the first route that names them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Graph {
     pub(super) nodes: Vec<Member>,
@@ -29,7 +30,8 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    fn node(&mut self, member: Member) -> u32 {
+    /// The number of a member, a new one if it was not mentioned before.
+    pub(super) fn node(&mut self, member: Member) -> u32 {
         *self.node_of.entry(member).or_insert_with(|| {
             self.nodes.push(member);
             self.edges.push(Vec::new());

@@ -1,0 +1,936 @@
+//! The meaning of the elements: a stack of those that are open, filled by their children and
+//! turned into parts of the platform when they close.
+
+use super::attributes::Attributes;
+use super::own;
+use super::traces::parse_trace;
+use crate::error::{FormatError, Place, Result};
+use crate::source;
+use slackline_model::platform::{
+    Billing, ClusterSharing, ClusterSpec, DeclaredRoute, Disk, HostSpec, LinkProfiles, LinkShape,
+    LinkSpec, Member, Platform, PlatformBuilder, PlatformError, Profile, Properties, RoutingKind,
+    Sharing, StarLeaf, Topology,
+};
+use slackline_model::units::Quantity;
+use slackline_model::{HostId, LinkId, ZoneId};
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// An element that is open.
+enum Frame {
+    Platform,
+    Zone(ZoneId, Properties),
+    Host(Box<OpenHost>),
+    Link(Box<LinkSpec>, Properties),
+    Cluster(Box<ClusterSpec>, Properties),
+    Route(OpenRoute),
+    Disk(OpenDisk),
+    StorageType(String, Storage),
+    Storage(OpenStorage),
+    Trace(String, Option<f64>, String),
+    /// Nothing more to learn from its content.
+    Leaf,
+}
+
+struct OpenHost {
+    spec: HostSpec,
+    properties: Properties,
+    coordinates: Option<[f64; 3]>,
+    disks: Vec<OpenDisk>,
+    mounts: Vec<(String, String, usize)>,
+}
+
+struct OpenDisk {
+    name: String,
+    read: f64,
+    write: f64,
+    properties: Properties,
+}
+
+/// Storage of the older syntax: a type, or an instance that inherits from one.
+#[derive(Clone, Default)]
+struct Storage {
+    read: Option<f64>,
+    write: Option<f64>,
+    connection: Option<f64>,
+    capacity: Option<f64>,
+    properties: Properties,
+}
+
+struct OpenStorage {
+    name: String,
+    type_id: String,
+    attach: Option<String>,
+    properties: Properties,
+    offset: usize,
+}
+
+struct OpenRoute {
+    src: String,
+    dst: String,
+    gateways: (Option<String>, Option<String>),
+    symmetrical: bool,
+    bypass: bool,
+    links: Vec<(String, Option<bool>)>,
+    zone: Option<ZoneId>,
+    offset: usize,
+}
+
+struct Mount {
+    host: HostId,
+    disk: String,
+    attached_to: Option<String>,
+    path: String,
+    offset: usize,
+}
+
+struct Connection {
+    kind: ConnectionKind,
+    trace: String,
+    element: String,
+    offset: usize,
+}
+
+#[derive(Clone, Copy)]
+enum ConnectionKind {
+    Speed,
+    HostState,
+    Bandwidth,
+    Latency,
+    LinkState,
+}
+
+/// The platform as far as it has been read.
+pub(super) struct Elements<'a> {
+    text: &'a str,
+    folder: Option<&'a Path>,
+    builder: PlatformBuilder,
+    named: bool,
+    stack: Vec<(Frame, usize)>,
+    routes: Vec<OpenRoute>,
+    host_links: Vec<(String, String, String, usize)>,
+    storage_types: HashMap<String, Storage>,
+    storages: Vec<OpenStorage>,
+    mounts: Vec<Mount>,
+    traces: HashMap<String, Option<Arc<Profile>>>,
+    connections: Vec<Connection>,
+    trace_files: HashMap<String, Option<Arc<Profile>>>,
+    origin: Option<(String, usize)>,
+    root_seen: bool,
+}
+
+impl<'a> Elements<'a> {
+    pub(super) fn new(text: &'a str, name: Option<&str>, folder: Option<&'a Path>) -> Self {
+        Elements {
+            text,
+            folder,
+            builder: PlatformBuilder::new(name.unwrap_or_default()),
+            named: name.is_some(),
+            stack: Vec::new(),
+            routes: Vec::new(),
+            host_links: Vec::new(),
+            storage_types: HashMap::new(),
+            storages: Vec::new(),
+            mounts: Vec::new(),
+            traces: HashMap::new(),
+            connections: Vec::new(),
+            trace_files: HashMap::new(),
+            origin: None,
+            root_seen: false,
+        }
+    }
+
+    pub(super) fn text(&self) -> &'a str {
+        self.text
+    }
+
+    fn at(&self, offset: usize) -> impl Fn(PlatformError) -> FormatError + 'a {
+        let text = self.text;
+        move |error| FormatError::at_offset(text, offset, error)
+    }
+
+    /// An element begins.
+    pub(super) fn open(&mut self, element: &str, a: Attributes<'_>) -> Result<()> {
+        if !self.root_seen {
+            if element != "platform" {
+                return Err(a.error("the first element of a platform file must be <platform>"));
+            }
+            self.root_seen = true;
+        } else if element == "platform" {
+            return Err(a.error("a file has one platform"));
+        }
+        let frame = match element {
+            "platform" => Frame::Platform,
+            "zone" | "AS" => self.open_zone(&a)?,
+            "prop" | "model_prop" => self.property(&a)?,
+            "host" => self.open_host(&a)?,
+            "peer" => self.add_peer(&a)?,
+            "disk" => Frame::Disk(OpenDisk {
+                name: a.required(&["id"])?.to_string(),
+                read: a.required_quantity(&["read_bw"], Quantity::Bandwidth)?,
+                write: a.required_quantity(&["write_bw"], Quantity::Bandwidth)?,
+                properties: Vec::new(),
+            }),
+            "mount" => self.mount(&a)?,
+            "storage_type" => open_storage_type(&a)?,
+            "storage" => Frame::Storage(OpenStorage {
+                name: a.required(&["id"])?.to_string(),
+                type_id: a.required(&["typeId"])?.to_string(),
+                attach: a.get(&["attach"]).map(str::to_string),
+                properties: contents(&a),
+                offset: a.offset(),
+            }),
+            "router" => self.add_router(&a)?,
+            "link" => self.open_link(&a)?,
+            "backbone" => self.add_backbone(&a)?,
+            "host_link" => {
+                let host = a.required(&["id"])?.to_string();
+                let (up, down) = (a.required(&["up"])?, a.required(&["down"])?);
+                self.host_links.push((host, up.to_string(), down.to_string(), a.offset()));
+                Frame::Leaf
+            }
+            "cluster" => self.open_cluster(&a)?,
+            "cabinet" => self.add_cabinet(&a)?,
+            "link_ctn" | "link:ctn" => self.route_link(&a)?,
+            "trace" => open_trace(self, &a)?,
+            "trace_connect" => self.connect(&a)?,
+            _ => self.open_route(element, &a)?,
+        };
+        self.stack.push((frame, a.offset()));
+        Ok(())
+    }
+
+    /// The innermost open element ends.
+    pub(super) fn close(&mut self) -> Result<()> {
+        let Some((frame, offset)) = self.stack.pop() else { return Ok(()) };
+        self.close_frame(frame).map_err(|error| match error.place {
+            // Errors that only show at the end of an element lie at its beginning.
+            Place::Whole => FormatError { place: Place::of_offset(self.text, offset), ..error },
+            _ => error,
+        })
+    }
+
+    fn close_frame(&mut self, frame: Frame) -> Result<()> {
+        match frame {
+            Frame::Zone(zone, properties) => {
+                if !properties.is_empty() {
+                    self.builder.set_zone_properties(zone, properties);
+                }
+            }
+            Frame::Host(host) => self.close_host(*host)?,
+            Frame::Link(mut spec, properties) => {
+                spec.properties = shared(properties);
+                self.builder.add_link(*spec).map_err(FormatError::new)?;
+            }
+            Frame::Cluster(mut spec, properties) => {
+                let properties = take_own(&mut spec.host, properties)?;
+                spec.host.properties = shared(properties);
+                let parent = self.zone_or_root()?;
+                self.builder.add_cluster(Some(parent), *spec).map_err(FormatError::new)?;
+            }
+            Frame::Route(route) => self.routes.push(route),
+            Frame::Disk(disk) => match self.stack.last_mut() {
+                Some((Frame::Host(host), _)) => host.disks.push(disk),
+                _ => return Err(FormatError::new("a <disk> stands outside a <host>")),
+            },
+            Frame::StorageType(name, storage) => {
+                if self.storage_types.insert(name.clone(), storage).is_some() {
+                    let message = format!("the storage_type \"{name}\" is declared twice");
+                    return Err(FormatError::new(message));
+                }
+            }
+            Frame::Storage(storage) => self.storages.push(storage),
+            Frame::Trace(name, period, text) => {
+                let profile = parse_trace(&text, period)
+                    .map_err(|e| FormatError::new(format!("<trace> \"{name}\": {e}")))?;
+                self.traces.insert(name, profile.map(Arc::new));
+            }
+            Frame::Platform | Frame::Leaf => {}
+        }
+        Ok(())
+    }
+
+    /// Text between tags: meaningful in a trace only.
+    pub(super) fn content(&mut self, content: &str, offset: usize) -> Result<()> {
+        match self.stack.last_mut().map(|(frame, _)| frame) {
+            Some(Frame::Trace(_, _, text)) => text.push_str(content),
+            _ if content.trim().is_empty() => {}
+            _ => return Err(FormatError::at_offset(self.text, offset, "text outside any element")),
+        }
+        Ok(())
+    }
+
+    /// Resolves what refers to other elements and builds the platform.
+    pub(super) fn finish(mut self) -> Result<Platform> {
+        if !self.root_seen {
+            return Err(FormatError::new("there is no <platform> element"));
+        }
+        self.resolve_host_links()?;
+        self.resolve_routes()?;
+        self.resolve_storages()?;
+        self.resolve_mounts()?;
+        self.resolve_connections()?;
+        if let Some((name, offset)) = self.origin.take() {
+            let host = self.builder.host(&name).map_err(self.at(offset))?;
+            self.builder.set_origin(host);
+        }
+        self.builder.build().map_err(FormatError::new)
+    }
+
+    /// The zone that is open; one is made for files that have none around their elements.
+    fn zone_or_root(&mut self) -> Result<ZoneId> {
+        let open = self.stack.iter().rev().find_map(|(frame, _)| match frame {
+            Frame::Zone(zone, _) => Some(*zone),
+            _ => None,
+        });
+        match open {
+            Some(zone) => Ok(zone),
+            None if self.builder.zone_count() > 0 => Ok(ZoneId(0)),
+            None => {
+                self.name_platform("platform");
+                let name = "root zone";
+                self.builder.add_zone(None, name, RoutingKind::Full).map_err(FormatError::new)
+            }
+        }
+    }
+
+    fn name_platform(&mut self, name: &str) {
+        if !self.named {
+            self.builder.set_name(name);
+            self.named = true;
+        }
+    }
+
+    fn open_zone(&mut self, a: &Attributes<'_>) -> Result<Frame> {
+        use RoutingKind::*;
+        let kinds = [
+            ("Full", Full),
+            ("Floyd", Floyd),
+            ("Dijkstra", Dijkstra),
+            ("DijkstraCache", Dijkstra),
+            ("Cluster", Star),
+            ("Star", Star),
+            ("Vivaldi", Vivaldi),
+            ("None", None),
+        ];
+        a.required(&["routing"])?;
+        let routing = a.choice("routing", &kinds, None)?;
+        let name = a.required(&["id"])?;
+        let parent = match self.stack.last() {
+            Some((Frame::Zone(zone, _), _)) => Some(*zone),
+            Some((Frame::Platform, _)) if self.builder.zone_count() == 0 => Option::None,
+            _ => return Err(a.error("a zone stands in the platform's one root zone or in a zone")),
+        };
+        self.name_platform(name);
+        let zone = self.builder.add_zone(parent, name, routing).map_err(self.at(a.offset()))?;
+        Ok(Frame::Zone(zone, Vec::new()))
+    }
+
+    fn property(&mut self, a: &Attributes<'_>) -> Result<Frame> {
+        let (name, value) = (a.required(&["id"])?, a.required(&["value"])?);
+        let own_platform = name == own::ORIGIN || name == own::NAME;
+        let pair = (name.to_string(), value.to_string());
+        match self.stack.last_mut().map(|(frame, _)| frame) {
+            Some(Frame::Zone(zone, _)) if own_platform && zone.0 == 0 => {
+                if name == own::ORIGIN {
+                    self.origin = Some((pair.1, a.offset()));
+                } else {
+                    self.builder.set_name(pair.1);
+                }
+            }
+            Some(Frame::Zone(_, list) | Frame::Link(_, list) | Frame::Cluster(_, list)) => {
+                list.push(pair);
+            }
+            Some(Frame::Host(host)) => {
+                let remote: Vec<&str> = value.splitn(3, ':').collect();
+                if let ("remote_disk", [path, disk, server]) = (name, remote.as_slice()) {
+                    let disk = format!("{disk}:{server}");
+                    host.mounts.push((disk, path.to_string(), a.offset()));
+                }
+                host.properties.push(pair);
+            }
+            Some(Frame::Disk(disk)) => disk.properties.push(pair),
+            Some(Frame::Storage(storage)) => storage.properties.push(pair),
+            Some(Frame::StorageType(_, storage)) => {
+                let mut set = |slot: fn(&mut Storage) -> &mut Option<f64>| {
+                    let parsed = Quantity::Bandwidth.parse_or_bare(value);
+                    let parsed = parsed.map_err(|e| a.error(format!("{name}: {e}")))?;
+                    *slot(storage) = Some(parsed);
+                    Ok::<(), FormatError>(())
+                };
+                match name {
+                    "Bread" => set(|s| &mut s.read)?,
+                    "Bwrite" => set(|s| &mut s.write)?,
+                    "Bconnection" => set(|s| &mut s.connection)?,
+                    _ => storage.properties.push(pair),
+                }
+            }
+            _ => {}
+        }
+        Ok(Frame::Leaf)
+    }
+
+    fn open_host(&mut self, a: &Attributes<'_>) -> Result<Frame> {
+        let name = a.required(&["id"])?;
+        let mut spec = HostSpec::new(name, speed(a)?);
+        spec.cores = a.count("core", 1)?;
+        if let Some(scale) = a.number("availability")?
+            && scale != 1.0
+        {
+            let profile = Profile::constant(scale).map_err(|e| a.error(e))?;
+            spec.availability = Some(Arc::new(profile));
+        }
+        spec.state = initial_state(a)?;
+        if let Some(profile) = self.trace_file(a, &["speed_file", "availability_file"])? {
+            spec.availability = Some(profile);
+        }
+        if let Some(profile) = self.trace_file(a, &["state_file"])? {
+            spec.state = Some(profile);
+        }
+        Ok(Frame::Host(Box::new(OpenHost {
+            spec,
+            properties: Vec::new(),
+            coordinates: a.coordinates()?,
+            disks: Vec::new(),
+            mounts: Vec::new(),
+        })))
+    }
+
+    fn close_host(&mut self, open: OpenHost) -> Result<()> {
+        let OpenHost { mut spec, properties, coordinates, disks, mounts } = open;
+        let properties = take_own(&mut spec, properties)?;
+        spec.properties = shared(properties);
+        let zone = self.zone_or_root()?;
+        let host = self.builder.add_host(zone, spec).map_err(FormatError::new)?;
+        if let Some(coordinates) = coordinates {
+            let member = Member::Host(host);
+            self.builder.set_coordinates(member, coordinates).map_err(FormatError::new)?;
+        }
+        for disk in disks {
+            let find = |key: &str| disk.properties.iter().find(|(name, _)| name == key);
+            let capacity = find("size")
+                .map(|(_, size)| Quantity::Size.parse_or_bare(size))
+                .transpose()
+                .map_err(|e| FormatError::new(format!("disk \"{}\": size: {e}", disk.name)))?;
+            let connection = find("connection_bw")
+                .map(|(_, bandwidth)| Quantity::Bandwidth.parse_or_bare(bandwidth))
+                .transpose()
+                .map_err(|e| FormatError::new(format!("disk \"{}\": {e}", disk.name)))?;
+            let mounts = find("mount").map(|(_, path)| (host, path.clone())).into_iter().collect();
+            let disk = Disk {
+                name: disk.name.into(),
+                host,
+                read_bandwidth: disk.read,
+                write_bandwidth: disk.write,
+                connection_bandwidth: connection,
+                capacity,
+                mounts,
+                properties: shared(disk.properties),
+            };
+            self.builder.add_disk(disk).map_err(FormatError::new)?;
+        }
+        for (disk, path, offset) in mounts {
+            let (disk, attached_to) = match disk.split_once(':') {
+                Some((disk, server)) => (disk.to_string(), Some(server.to_string())),
+                None => (disk, None),
+            };
+            self.mounts.push(Mount { host, disk, attached_to, path, offset });
+        }
+        Ok(())
+    }
+
+    fn add_peer(&mut self, a: &Attributes<'_>) -> Result<Frame> {
+        let name = a.required(&["id"])?;
+        let mut spec = HostSpec::new(name, speed(a)?);
+        spec.availability = self.trace_file(a, &["speed_file", "availability_file"])?;
+        spec.state = self.trace_file(a, &["state_file"])?;
+        let latency = a.quantity(&["lat"], Quantity::Duration)?.unwrap_or(0.0);
+        let bandwidth_in = a.required_quantity(&["bw_in"], Quantity::Bandwidth)?;
+        let bandwidth_out = a.required_quantity(&["bw_out"], Quantity::Bandwidth)?;
+        let fail = self.at(a.offset());
+        let zone = self.zone_or_root()?;
+        let b = &mut self.builder;
+        let host = b.add_host(zone, spec).map_err(&fail)?;
+        let up = LinkSpec::new(format!("link_{name}_UP"), bandwidth_out, latency);
+        let up = Some(b.add_link(up).map_err(&fail)?);
+        let down = LinkSpec::new(format!("link_{name}_DOWN"), bandwidth_in, latency);
+        let down = Some(b.add_link(down).map_err(&fail)?);
+        b.set_leaf(host, StarLeaf { up, down, ..StarLeaf::default() }).map_err(&fail)?;
+        if let Some(coordinates) = a.coordinates()? {
+            b.set_coordinates(Member::Host(host), coordinates).map_err(&fail)?;
+        }
+        Ok(Frame::Leaf)
+    }
+
+    fn add_router(&mut self, a: &Attributes<'_>) -> Result<Frame> {
+        let fail = self.at(a.offset());
+        let zone = self.zone_or_root()?;
+        let router = self.builder.add_router(zone, a.required(&["id"])?).map_err(&fail)?;
+        if let Some(coordinates) = a.coordinates()? {
+            self.builder.set_coordinates(Member::Router(router), coordinates).map_err(&fail)?;
+        }
+        Ok(Frame::Leaf)
+    }
+
+    fn open_link(&mut self, a: &Attributes<'_>) -> Result<Frame> {
+        let bandwidth = a.required_quantity(&["bandwidth"], Quantity::Bandwidth)?;
+        let latency = a.quantity(&["latency"], Quantity::Duration)?.unwrap_or(0.0);
+        let mut spec = LinkSpec::new(a.required(&["id"])?, bandwidth, latency);
+        let sharing = cluster_sharing(a, "sharing_policy", ClusterSharing::Shared)?;
+        spec.split_duplex = sharing == ClusterSharing::SplitDuplex;
+        if sharing == ClusterSharing::Fatpipe {
+            spec.sharing = Sharing::Fatpipe;
+        }
+        spec.bandwidth_profile = self.trace_file(a, &["bandwidth_file"])?;
+        spec.latency_profile = self.trace_file(a, &["latency_file"])?;
+        spec.state = match self.trace_file(a, &["state_file"])? {
+            Some(profile) => Some(profile),
+            None => initial_state(a)?,
+        };
+        Ok(Frame::Link(Box::new(spec), Vec::new()))
+    }
+
+    fn add_backbone(&mut self, a: &Attributes<'_>) -> Result<Frame> {
+        let bandwidth = a.required_quantity(&["bandwidth"], Quantity::Bandwidth)?;
+        let latency = a.quantity(&["latency"], Quantity::Duration)?.unwrap_or(0.0);
+        let mut spec = LinkSpec::new(a.required(&["id"])?, bandwidth, latency);
+        spec.sharing = a.choice("sharing_policy", &SHARING, Sharing::Shared)?;
+        let fail = self.at(a.offset());
+        let zone = self.zone_or_root()?;
+        let link = self.builder.add_link(spec).map_err(&fail)?;
+        self.builder.set_backbone(zone, link).map_err(&fail)?;
+        Ok(Frame::Leaf)
+    }
+
+    fn open_cluster(&mut self, a: &Attributes<'_>) -> Result<Frame> {
+        let mut host = HostSpec::new("", speed(a)?);
+        host.cores = a.count("core", 1)?;
+        host.availability = self.trace_file(a, &["availability_file", "speed_file"])?;
+        host.state = self.trace_file(a, &["state_file"])?;
+        let shape = |bandwidth: &str, latency: &str| -> Result<Option<LinkShape>> {
+            let Some(bandwidth) = a.quantity(&[bandwidth], Quantity::Bandwidth)? else {
+                return Ok(None);
+            };
+            let latency = a.quantity(&[latency], Quantity::Duration)?.unwrap_or(0.0);
+            Ok(Some(LinkShape { bandwidth, latency }))
+        };
+        let link = shape("bw", "lat")?.ok_or_else(|| a.error("the attribute \"bw\" is missing"))?;
+        // SimGrid writes "no backbone" and "no loopback" as a bandwidth of 0.
+        let given = |shape: Option<LinkShape>| shape.filter(|shape| shape.bandwidth > 0.0);
+        let backbone_sharing = a.choice("bb_sharing_policy", &SHARING, Sharing::Shared)?;
+        let limiter = a.quantity(&["limiter_link"], Quantity::Bandwidth)?;
+        let spec = ClusterSpec {
+            id: a.required(&["id"])?.to_string(),
+            prefix: a.get(&["prefix"]).unwrap_or_default().to_string(),
+            suffix: a.get(&["suffix"]).unwrap_or_default().to_string(),
+            radical: radical(a)?,
+            host,
+            link,
+            sharing: cluster_sharing(a, "sharing_policy", ClusterSharing::SplitDuplex)?,
+            backbone: given(shape("bb_bw", "bb_lat")?).map(|shape| (shape, backbone_sharing)),
+            limiter: limiter.filter(|&bandwidth| bandwidth > 0.0),
+            loopback: given(shape("loopback_bw", "loopback_lat")?),
+            router: a.get(&["router_id"]).filter(|id| !id.is_empty()).map(str::to_string),
+            topology: topology(a)?,
+        };
+        Ok(Frame::Cluster(Box::new(spec), Vec::new()))
+    }
+
+    fn add_cabinet(&mut self, a: &Attributes<'_>) -> Result<Frame> {
+        let speed = speed(a)?;
+        let bandwidth = a.required_quantity(&["bw"], Quantity::Bandwidth)?;
+        let latency = a.quantity(&["lat"], Quantity::Duration)?.unwrap_or(0.0);
+        let (prefix, suffix) = (a.required(&["prefix"])?, a.required(&["suffix"])?);
+        let numbers = radical(a)?;
+        let count: u64 = numbers.iter().map(|(a, b)| u64::from(b - a) + 1).sum();
+        if count > slackline_model::platform::CLUSTER_LIMIT {
+            return Err(a.error(format!("{count} hosts are too many for one cabinet")));
+        }
+        let fail = self.at(a.offset());
+        let zone = self.zone_or_root()?;
+        for number in numbers.into_iter().flat_map(|(a, b)| a..=b) {
+            let name = format!("{prefix}{number}{suffix}");
+            let link = LinkSpec::new(format!("link_{name}"), bandwidth, latency);
+            let b = &mut self.builder;
+            let host = b.add_host(zone, HostSpec::new(name, speed)).map_err(&fail)?;
+            let up = b.add_link(LinkSpec { split_duplex: true, ..link }).map_err(&fail)?;
+            let leaf =
+                StarLeaf { up: Some(up), down: Some(LinkId(up.0 + 1)), ..StarLeaf::default() };
+            b.set_leaf(host, leaf).map_err(&fail)?;
+        }
+        Ok(Frame::Leaf)
+    }
+
+    fn open_route(&mut self, element: &str, a: &Attributes<'_>) -> Result<Frame> {
+        let own = |name: &str| a.get(&[name]).map(str::to_string);
+        let both = [("YES", true), ("yes", true), ("NO", false), ("no", false)];
+        Ok(Frame::Route(OpenRoute {
+            src: a.required(&["src"])?.to_string(),
+            dst: a.required(&["dst"])?.to_string(),
+            gateways: (own("gw_src"), own("gw_dst")),
+            symmetrical: a.choice("symmetrical", &both, true)?,
+            bypass: element.starts_with("bypass"),
+            links: Vec::new(),
+            zone: Some(self.zone_or_root()?),
+            offset: a.offset(),
+        }))
+    }
+
+    fn route_link(&mut self, a: &Attributes<'_>) -> Result<Frame> {
+        let directions = [("NONE", None), ("UP", Some(true)), ("DOWN", Some(false))];
+        let direction = a.choice("direction", &directions, None)?;
+        let name = a.required(&["id"])?.to_string();
+        match self.stack.last_mut().map(|(frame, _)| frame) {
+            Some(Frame::Route(route)) => route.links.push((name, direction)),
+            _ => return Err(a.error("it must stand in a route")),
+        }
+        Ok(Frame::Leaf)
+    }
+
+    fn mount(&mut self, a: &Attributes<'_>) -> Result<Frame> {
+        let disk = a.required(&["storageId", "id"])?.to_string();
+        let path = a.required(&["name"])?.to_string();
+        match self.stack.last_mut().map(|(frame, _)| frame) {
+            Some(Frame::Host(host)) => host.mounts.push((disk, path, a.offset())),
+            _ => return Err(a.error("it must stand in a <host>")),
+        }
+        Ok(Frame::Leaf)
+    }
+
+    fn connect(&mut self, a: &Attributes<'_>) -> Result<Frame> {
+        use ConnectionKind::*;
+        let kinds = [
+            ("SPEED", Speed),
+            ("POWER", Speed),
+            ("HOST_AVAIL", HostState),
+            ("BANDWIDTH", Bandwidth),
+            ("LATENCY", Latency),
+            ("LINK_AVAIL", LinkState),
+        ];
+        self.connections.push(Connection {
+            kind: a.choice("kind", &kinds, HostState)?,
+            trace: a.required(&["trace"])?.to_string(),
+            element: a.required(&["element"])?.to_string(),
+            offset: a.offset(),
+        });
+        Ok(Frame::Leaf)
+    }
+
+    /// The profile in the file that an attribute names; read once per file.
+    fn trace_file(&mut self, a: &Attributes<'_>, names: &[&str]) -> Result<Option<Arc<Profile>>> {
+        let Some(file) = a.get(names).filter(|file| !file.is_empty()) else { return Ok(None) };
+        if let Some(profile) = self.trace_files.get(file) {
+            return Ok(profile.clone());
+        }
+        let Some(folder) = self.folder else {
+            return Err(a.error(format!("the trace file \"{file}\" cannot be found from a text")));
+        };
+        let path = folder.join(file);
+        let text = source::read_text(&path)?;
+        let profile = parse_trace(&text, None).map_err(|e| e.in_file(&path))?.map(Arc::new);
+        self.trace_files.insert(file.to_string(), profile.clone());
+        Ok(profile)
+    }
+
+    fn resolve_host_links(&mut self) -> Result<()> {
+        for (host, up, down, offset) in std::mem::take(&mut self.host_links) {
+            let fail = self.at(offset);
+            let b = &mut self.builder;
+            let host = b.host(&host).map_err(&fail)?;
+            let up = Some(b.link(&up).map_err(&fail)?);
+            let down = Some(b.link(&down).map_err(&fail)?);
+            b.set_leaf(host, StarLeaf { up, down, ..StarLeaf::default() }).map_err(&fail)?;
+        }
+        Ok(())
+    }
+
+    fn resolve_routes(&mut self) -> Result<()> {
+        for route in std::mem::take(&mut self.routes) {
+            let fail = self.at(route.offset);
+            let b = &mut self.builder;
+            let (src, dst) = (b.member(&route.src), b.member(&route.dst));
+            let gateway = |name: &Option<String>| name.as_deref().map(|n| b.member(n)).transpose();
+            let (gw_src, gw_dst) = (gateway(&route.gateways.0), gateway(&route.gateways.1));
+            let links: std::result::Result<Box<[LinkId]>, PlatformError> =
+                route.links.iter().map(|(name, direction)| half(b, name, *direction)).collect();
+            let declared = DeclaredRoute {
+                src: src.map_err(&fail)?,
+                dst: dst.map_err(&fail)?,
+                gw_src: gw_src.map_err(&fail)?,
+                gw_dst: gw_dst.map_err(&fail)?,
+                links: links.map_err(&fail)?,
+                symmetrical: route.symmetrical,
+            };
+            let Some(zone) = route.zone else { continue };
+            if route.bypass {
+                b.add_bypass(zone, declared).map_err(&fail)?;
+            } else {
+                b.add_route(zone, declared).map_err(&fail)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Turns storages into disks of the host they are attached to, or that mounts them first.
+    fn resolve_storages(&mut self) -> Result<()> {
+        for open in std::mem::take(&mut self.storages) {
+            let OpenStorage { name, type_id, attach, properties, offset } = open;
+            let fail = |message: String| FormatError::at_offset(self.text, offset, message);
+            let Some(kind) = self.storage_types.get(&type_id) else {
+                return Err(fail(format!("there is no storage_type \"{type_id}\"")));
+            };
+            let host = match attach {
+                Some(host) => self.builder.host(&host).map_err(self.at(offset))?,
+                None => {
+                    let first = self.mounts.iter().find(|mount| mount.disk == name);
+                    first.map(|mount| mount.host).ok_or_else(|| {
+                        fail(format!("nothing mounts the storage \"{name}\" and it has no host"))
+                    })?
+                }
+            };
+            let need = |value: Option<f64>, what: &str| {
+                value.ok_or_else(|| fail(format!("the storage_type \"{type_id}\" has no {what}")))
+            };
+            let mut all = kind.properties.clone();
+            all.retain(|(key, _)| !properties.iter().any(|(own, _)| own == key));
+            all.extend(properties);
+            let disk = Disk {
+                name: name.into(),
+                host,
+                read_bandwidth: need(kind.read, "Bread")?,
+                write_bandwidth: need(kind.write, "Bwrite")?,
+                connection_bandwidth: kind.connection,
+                capacity: kind.capacity,
+                mounts: Vec::new(),
+                properties: shared(all),
+            };
+            self.builder.add_disk(disk).map_err(self.at(offset))?;
+        }
+        Ok(())
+    }
+
+    fn resolve_mounts(&mut self) -> Result<()> {
+        for mount in std::mem::take(&mut self.mounts) {
+            let server = match &mount.attached_to {
+                Some(name) => Some(self.builder.host(name).map_err(self.at(mount.offset))?),
+                None => None,
+            };
+            let Some(disk) = self.builder.disk_named(&mount.disk, server) else {
+                let message = format!("there is no disk or storage \"{}\"", mount.disk);
+                return Err(FormatError::at_offset(self.text, mount.offset, message));
+            };
+            self.builder.add_mount(disk, mount.host, mount.path);
+        }
+        Ok(())
+    }
+
+    fn resolve_connections(&mut self) -> Result<()> {
+        for Connection { kind, trace, element, offset } in std::mem::take(&mut self.connections) {
+            let fail = self.at(offset);
+            let Some(profile) = self.traces.get(&trace) else {
+                let message = format!("there is no trace \"{trace}\"");
+                return Err(FormatError::at_offset(self.text, offset, message));
+            };
+            let Some(profile) = profile.clone() else { continue };
+            let b = &mut self.builder;
+            match kind {
+                ConnectionKind::Speed => {
+                    let host = b.host(&element).map_err(&fail)?;
+                    b.set_availability(host, profile);
+                }
+                ConnectionKind::HostState => {
+                    let host = b.host(&element).map_err(&fail)?;
+                    b.set_host_state(host, profile);
+                }
+                _ => {
+                    let link = half(b, &element, None).map_err(&fail)?;
+                    let mut profiles = LinkProfiles::default();
+                    *match kind {
+                        ConnectionKind::Bandwidth => &mut profiles.bandwidth,
+                        ConnectionKind::Latency => &mut profiles.latency,
+                        _ => &mut profiles.state,
+                    } = Some(profile);
+                    b.set_link_profiles(link, profiles).map_err(&fail)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+const SHARING: [(&str, Sharing); 2] = [("SHARED", Sharing::Shared), ("FATPIPE", Sharing::Fatpipe)];
+
+fn cluster_sharing(
+    a: &Attributes<'_>,
+    name: &str,
+    default: ClusterSharing,
+) -> Result<ClusterSharing> {
+    let kinds = [
+        ("SHARED", ClusterSharing::Shared),
+        ("FATPIPE", ClusterSharing::Fatpipe),
+        ("SPLITDUPLEX", ClusterSharing::SplitDuplex),
+        ("FULLDUPLEX", ClusterSharing::SplitDuplex),
+    ];
+    a.choice(name, &kinds, default)
+}
+
+/// The peak speed; of several (performance states) the one `pstate` picks, else the first.
+fn speed(a: &Attributes<'_>) -> Result<f64> {
+    let list: Vec<&str> = a.required(&["speed", "power"])?.split(',').collect();
+    let pick = match a.get(&["pstate"]) {
+        None => 0,
+        Some(text) => text.trim().parse::<usize>().unwrap_or(usize::MAX),
+    };
+    let Some(text) = list.get(pick) else {
+        return Err(a.error(format!("pstate must be below {}", list.len())));
+    };
+    Quantity::Speed.parse_or_bare(text).map_err(|e| a.error(format!("speed: {e}")))
+}
+
+/// A profile for `state="OFF"`.
+fn initial_state(a: &Attributes<'_>) -> Result<Option<Arc<Profile>>> {
+    if a.choice("state", &[("ON", true), ("OFF", false)], true)? {
+        return Ok(None);
+    }
+    Profile::constant(0.0).map(|profile| Some(Arc::new(profile))).map_err(|e| a.error(e))
+}
+
+/// `1-29,58,60-61`.
+fn radical(a: &Attributes<'_>) -> Result<Vec<(u32, u32)>> {
+    let text = a.required(&["radical"])?;
+    text.split(',')
+        .map(|part| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            match (first.trim().parse::<u32>(), last.trim().parse::<u32>()) {
+                (Ok(first), Ok(last)) if first <= last => Ok((first, last)),
+                _ => Err(a.error(format!("radical: \"{part}\" is no number and no range a-b"))),
+            }
+        })
+        .collect()
+}
+
+/// `topology` and `topo_parameters`.
+fn topology(a: &Attributes<'_>) -> Result<Topology> {
+    let kind = a.get(&["topology"]).unwrap_or("FLAT");
+    if kind == "FLAT" {
+        return Ok(Topology::Flat);
+    }
+    let text = a.required(&["topo_parameters"])?;
+    let parts: Vec<Vec<u32>> = text
+        .split(';')
+        .map(|part| part.split(',').map(|n| n.trim().parse::<u32>()).collect())
+        .collect::<std::result::Result<_, _>>()
+        .map_err(|_| {
+            a.error(format!("topo_parameters: \"{text}\" has something else than numbers"))
+        })?;
+    let pair = |part: &[u32]| match part {
+        [count, links] => Some((*count, *links)),
+        _ => None,
+    };
+    let topology = match (kind, parts.as_slice()) {
+        ("TORUS", [dimensions]) => Some(Topology::Torus(dimensions.clone())),
+        ("FAT_TREE", [levels, children, parents, cables])
+            if levels.len() == 1 && levels[0] as usize == children.len() =>
+        {
+            let (children, parents) = (children.clone(), parents.clone());
+            Some(Topology::FatTree { children, parents, cables: cables.clone() })
+        }
+        ("DRAGONFLY", [groups, chassis, blades, nodes]) if nodes.len() == 1 => {
+            match (pair(groups), pair(chassis), pair(blades)) {
+                (Some(groups), Some(chassis), Some(blades)) => {
+                    Some(Topology::Dragonfly { groups, chassis, blades, nodes: nodes[0] })
+                }
+                _ => None,
+            }
+        }
+        ("TORUS" | "FAT_TREE" | "DRAGONFLY", _) => None,
+        _ => {
+            let message = format!(
+                "topology is \"{kind}\", it must be one of FLAT, TORUS, FAT_TREE, DRAGONFLY"
+            );
+            return Err(a.error(message));
+        }
+    };
+    topology.ok_or_else(|| {
+        a.error(format!("topo_parameters: \"{text}\" does not describe a {kind}")).with_help(
+            "TORUS: 3,2,2; FAT_TREE: levels;children,..;parents,..;cables,..; \
+             DRAGONFLY: groups,links;chassis,links;blades,links;nodes",
+        )
+    })
+}
+
+fn open_storage_type(a: &Attributes<'_>) -> Result<Frame> {
+    let capacity = a.quantity(&["size"], Quantity::Size)?;
+    let storage = Storage { capacity, properties: contents(a), ..Storage::default() };
+    Ok(Frame::StorageType(a.required(&["id"])?.to_string(), storage))
+}
+
+/// The attributes that say what a storage holds; kept as properties.
+fn contents(a: &Attributes<'_>) -> Properties {
+    let keys = ["content", "content_type"];
+    keys.iter().filter_map(|key| Some((key.to_string(), a.get(&[key])?.to_string()))).collect()
+}
+
+fn open_trace(elements: &mut Elements<'_>, a: &Attributes<'_>) -> Result<Frame> {
+    let name = a.required(&["id"])?;
+    let period = a.number("periodicity")?;
+    if let Some(profile) = elements.trace_file(a, &["file"])? {
+        elements.traces.insert(name.to_string(), Some(profile));
+        return Ok(Frame::Leaf);
+    }
+    Ok(Frame::Trace(name.to_string(), period, String::new()))
+}
+
+/// A link by name; of a split-duplex link the half going `UP` (or the other one).
+fn half(
+    b: &PlatformBuilder,
+    name: &str,
+    direction: Option<bool>,
+) -> std::result::Result<LinkId, PlatformError> {
+    match (b.link(name), direction) {
+        (Ok(link), _) => Ok(link),
+        (Err(error), direction) => {
+            let suffix = if direction == Some(false) { "DOWN" } else { "UP" };
+            b.link(&format!("{name}_{suffix}")).map_err(|_| error)
+        }
+    }
+}
+
+fn shared(properties: Properties) -> Option<Arc<Properties>> {
+    (!properties.is_empty()).then(|| Arc::new(properties))
+}
+
+/// Takes our own properties out of the list and into the host.
+fn take_own(spec: &mut HostSpec, properties: Properties) -> Result<Properties> {
+    let mut rest = Vec::new();
+    for (key, value) in properties {
+        let fail = |message: String| FormatError::new(format!("property \"{key}\": {message}"));
+        let number = |text: &str| match text.parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok(number),
+            _ => Err(fail(format!("\"{text}\" is no finite number"))),
+        };
+        match key.as_str() {
+            own::PRICE => spec.price = number(&value)?,
+            own::MEMORY => {
+                let bytes = Quantity::Size.parse_or_bare(&value);
+                spec.memory = Some(bytes.map_err(|e| fail(e.to_string()))?);
+            }
+            own::CLASS => spec.class = Some(value),
+            own::LEASABLE => spec.leasable = value == "true",
+            own::BILLING => {
+                let parts: Vec<&str> = value.split_whitespace().collect();
+                let [quantum, minimum, setup] = parts[..] else {
+                    return Err(fail("it must be quantum, minimum and set-up in seconds".into()));
+                };
+                spec.billing = Some(Billing {
+                    quantum: number(quantum)?,
+                    minimum: number(minimum)?,
+                    setup: number(setup)?,
+                });
+            }
+            _ => rest.push((key, value)),
+        }
+    }
+    Ok(rest)
+}

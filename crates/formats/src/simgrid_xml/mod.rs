@@ -1,0 +1,26 @@
+//! SimGrid platform XML: reader of the DTD 4.1 and of the older version 3 (`AS`, `power`,
+//! `trace`, `ASroute`, ...), writer of 4.1.
+//!
+//! What SimGrid cannot say (prices, memory, billing, classes, the origin) is kept in properties
+//! whose names begin with `slackline:`.
+
+mod attributes;
+mod elements;
+mod reader;
+mod traces;
+mod writer;
+
+pub use reader::{parse, read};
+pub use traces::parse_trace;
+pub use writer::{to_string, write};
+
+/// Names of the properties that carry what SimGrid has no attribute for.
+mod own {
+    pub(super) const PRICE: &str = "slackline:price";
+    pub(super) const MEMORY: &str = "slackline:memory";
+    pub(super) const CLASS: &str = "slackline:class";
+    pub(super) const LEASABLE: &str = "slackline:leasable";
+    pub(super) const BILLING: &str = "slackline:billing";
+    pub(super) const ORIGIN: &str = "slackline:origin";
+    pub(super) const NAME: &str = "slackline:name";
+}
