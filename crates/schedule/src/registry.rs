@@ -11,6 +11,14 @@ pub struct Settings {
     pub seed: u64,
 }
 
+impl Settings {
+    /// Defaults but for the seed.
+    pub fn seeded(seed: u64) -> Settings {
+        #[allow(clippy::needless_update)] // not all fields are the seed for ever
+        Settings { seed, ..Settings::default() }
+    }
+}
+
 /// Why there is no plan.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[allow(missing_docs)] // the messages say it
@@ -97,12 +105,27 @@ pub const ALL: &[Algorithm] = &[
     list::hps::HPS,
     list::pets::PETS,
     list::bil::BIL,
+    list::fcp::FCP,
+    list::flb::FLB,
+    list::lmt::LMT,
+    list::lmt::MERGE,
+    list::mh::MH,
+    list::etf::ETF,
+    list::ldcp::LDCP,
+    list::hybrid_bmct::HYBRID_BMCT,
+    list::ceft::CEFT,
+    list::dagmap::DAGMAP,
     list::minmin::MIN_MIN,
     list::minmin::MAX_MIN,
     list::minmin::SUFFERAGE,
     list::minmin::MIN_MIN_BATCH,
     list::minmin::MAX_MIN_BATCH,
     list::minmin::SUFFERAGE_BATCH,
+    list::immediate::MCT,
+    list::immediate::MET,
+    list::immediate::OLB,
+    list::immediate::ROUND_ROBIN,
+    list::immediate::RANDOM,
 ];
 
 /// The same methods with another convention: found by name, not part of a comparison of all.
@@ -115,6 +138,7 @@ pub const VARIANTS: &[Algorithm] = &[
     list::hps::MEAN_TIME,
     list::pets::MEAN_TIME,
     list::bil::MEAN_TIME,
+    list::fcp::MEAN_TIME,
 ];
 
 /// The planner of that name. Case, `-`, `.` and `_` do not matter: `Min-Min` is `minmin`,

@@ -6,6 +6,8 @@
 //! instances are the worked examples of the HEFT and PEFT papers. The tie rules are ours (lower
 //! task, then lower processor), and ties within 1e-9 are ties, so every number must be met.
 
+#![allow(clippy::unwrap_used)] // a panic is how a test fails
+
 use serde_json::Value;
 use slackline_formats::instance;
 use slackline_model::Problem;

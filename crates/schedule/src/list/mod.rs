@@ -1,9 +1,12 @@
 //! List scheduling: rank the tasks, take them one by one, give each the processor that suits it
 //! best. The shared steps live here once; every published method is a module of its own.
 
+mod groups;
+mod idle;
 mod oct;
 mod offers;
 mod partial;
+mod pool;
 pub mod ranks;
 mod ready;
 mod score;
@@ -11,12 +14,22 @@ mod timeline;
 mod trial;
 
 pub mod bil;
+pub mod ceft;
 pub mod cpop;
+pub mod dagmap;
 pub mod dls;
+pub mod etf;
+pub mod fcp;
+pub mod flb;
 pub mod hcpt;
 pub mod heft;
 pub mod hps;
+pub mod hybrid_bmct;
+pub mod immediate;
+pub mod ldcp;
+pub mod lmt;
 pub mod lookahead;
+pub mod mh;
 pub mod minmin;
 pub mod peft;
 pub mod pets;

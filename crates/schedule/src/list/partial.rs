@@ -320,10 +320,12 @@ impl<'a, 'p> Partial<'a, 'p> {
     /// The slot of a task on one processor (a wide task: on its host), in time linear in its
     /// parents; [`Slot::possible`] says whether there is one.
     pub fn slot_on(&self, task: TaskId, proc: ProcId) -> Slot {
-        let problem = self.problem;
-        let host = problem.host_of(proc);
-        let ready = problem.release(task).max(self.arrival(task, host));
-        self.slot_after(task, proc, ready)
+        self.slot_after(task, proc, self.ready_on(task, proc))
+    }
+
+    /// When a task's data is on the host of one processor.
+    pub(super) fn ready_on(&self, task: TaskId, proc: ProcId) -> f64 {
+        self.problem.release(task).max(self.arrival(task, self.problem.host_of(proc)))
     }
 
     /// The slot of the task whose data-ready times were looked up last.
@@ -333,6 +335,18 @@ impl<'a, 'p> Partial<'a, 'p> {
 
     /// The slot when the date its data is there is known.
     pub(super) fn slot_after(&self, task: TaskId, proc: ProcId, ready: f64) -> Slot {
+        let earliest = |line: &Timeline, _: ProcId, ready, seconds| line.earliest(ready, seconds);
+        self.slot_by(task, proc, ready, earliest)
+    }
+
+    /// The same where `earliest(timeline, processor, ready, seconds)` tells when it can start.
+    pub(super) fn slot_by(
+        &self,
+        task: TaskId,
+        proc: ProcId,
+        ready: f64,
+        earliest: impl Fn(&Timeline, ProcId, f64, f64) -> f64,
+    ) -> Slot {
         let problem = self.problem;
         let seconds = problem.exec_on(task, proc);
         let width = problem.workflow().width(task).0;
@@ -340,10 +354,8 @@ impl<'a, 'p> Partial<'a, 'p> {
             return Slot { proc, start: f64::INFINITY, finish: f64::INFINITY };
         }
         let start = if width == 1 {
-            self.timelines[proc.index()].earliest(ready, seconds)
+            earliest(&self.timelines[proc.index()], proc, ready, seconds)
         } else {
-            let earliest =
-                |line: &Timeline, _: ProcId, ready, seconds| line.earliest(ready, seconds);
             self.earliest_wide(problem.host_of(proc), width, (ready, seconds), &earliest)
         };
         Slot { proc, start, finish: start + seconds }

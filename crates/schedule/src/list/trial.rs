@@ -47,6 +47,13 @@ impl Trial {
         )
     }
 
+    /// The slot on one processor beside everything on trial.
+    pub(super) fn slot_on(&self, partial: &Partial<'_, '_>, task: TaskId, proc: ProcId) -> Slot {
+        let earliest =
+            |line: &Timeline, proc, ready, seconds| self.earliest(line, proc, ready, seconds);
+        partial.slot_by(task, proc, partial.ready_on(task, proc), earliest)
+    }
+
     /// Puts a task into a slot on trial.
     pub(super) fn place(&mut self, partial: &mut Partial<'_, '_>, task: TaskId, slot: Slot) {
         let problem = partial.problem();

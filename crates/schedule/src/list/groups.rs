@@ -1,0 +1,26 @@
+//! Groups of independent tasks in the order of a rank.
+
+use super::ReadyList;
+use slackline_model::{Problem, TaskId};
+
+/// Cuts the tasks, by falling rank, into runs in which none depends on another.
+pub(super) fn independent(problem: &Problem<'_>, rank: &[f64]) -> Vec<Vec<TaskId>> {
+    let workflow = problem.workflow();
+    let mut group_of = vec![usize::MAX; problem.tasks()];
+    let mut groups: Vec<Vec<TaskId>> = Vec::new();
+    let mut ready = ReadyList::new(problem, rank);
+    while let Some(task) = ready.pop() {
+        let current = groups.len().wrapping_sub(1);
+        // Whatever lies between two dependent tasks also stands between them in the order, so
+        // looking at parents is enough.
+        let depends = workflow.predecessors(task).any(|(p, _)| group_of[p.index()] == current);
+        if groups.is_empty() || depends {
+            groups.push(Vec::new());
+        }
+        group_of[task.index()] = groups.len() - 1;
+        if let Some(last) = groups.last_mut() {
+            last.push(task);
+        }
+    }
+    groups
+}

@@ -1,0 +1,256 @@
+//! Properties that hold for every registered planner on any problem.
+
+#![allow(clippy::unwrap_used)] // a panic is how a test fails
+
+use proptest::prelude::*;
+use rand::{Rng, RngExt};
+use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
+use slackline_model::problem::{DataCopy, State};
+use slackline_model::rng::{Stream, stream};
+use slackline_model::schedule::{Limits, validate};
+use slackline_model::workflow::CostTable;
+use slackline_model::{HostId, Platform, Problem, Task, TaskId, Workflow, WorkflowBuilder};
+use slackline_schedule::list::{OptimisticCosts, ranks::Weights};
+use slackline_schedule::{PlanError, Settings, registry};
+
+/// What a random problem looks like; the rest follows from the seed.
+#[derive(Clone, Debug)]
+struct Kind {
+    seed: u64,
+    tasks: usize,
+    hosts: usize,
+    /// Dependencies per possible pair of tasks, in per cent; 0 leaves single tasks.
+    density: u32,
+    unrelated: bool,
+    /// All costs and data equal.
+    equal: bool,
+    /// Some tasks take no time, some data have no size.
+    zeros: bool,
+    /// Hosts of several cores, tasks of several processors, memory limits.
+    wide: bool,
+    uneven_network: bool,
+}
+
+prop_compose! {
+    fn kinds()(
+        seed in any::<u64>(),
+        tasks in 1usize..16,
+        hosts in 1usize..5,
+        density in 0u32..60,
+        flags in any::<[bool; 5]>(),
+    ) -> Kind {
+        let [unrelated, equal, zeros, wide, uneven_network] = flags;
+        Kind { seed, tasks, hosts, density, unrelated, equal, zeros, wide, uneven_network }
+    }
+}
+
+impl Kind {
+    fn amount(&self, rng: &mut Stream) -> f64 {
+        if self.zeros && rng.random_range(0..4) == 0 {
+            0.0
+        } else if self.equal {
+            8.0
+        } else {
+            f64::from(rng.random_range(1..400u32)) / 8.0
+        }
+    }
+
+    fn platform(&self) -> Platform {
+        let mut rng = stream(self.seed, "platform", 0);
+        let mut b = PlatformBuilder::new("p");
+        let n = self.hosts;
+        let bandwidth = |rng: &mut Stream| match rng.random_range(0..6) {
+            0 => f64::INFINITY,
+            k => f64::from(k),
+        };
+        if self.uneven_network {
+            let bandwidths = (0..n * n).map(|_| bandwidth(&mut rng)).collect();
+            let latency = (0..n * n).map(|_| f64::from(rng.random_range(0..3u32))).collect();
+            b.set_matrix(Matrix::Dense { hosts: n, bandwidth: bandwidths, latency });
+        } else {
+            b.set_matrix(Matrix::Uniform { bandwidth: bandwidth(&mut rng), latency: 0.5 });
+        }
+        let root = b.root().unwrap();
+        for h in 0..n {
+            // The first host takes every task.
+            let cores = if self.wide { if h == 0 { 3 } else { rng.random_range(1..4) } } else { 1 };
+            let memory = (self.wide && h > 0).then(|| f64::from(rng.random_range(1..10u32)));
+            let speed = if self.equal { 1.0 } else { f64::from(rng.random_range(1..5u32)) };
+            b.add_host(root, HostSpec { cores, memory, ..HostSpec::new(format!("h{h}"), speed) })
+                .unwrap();
+        }
+        b.build().unwrap()
+    }
+
+    fn workflow(&self) -> Workflow {
+        let mut rng = stream(self.seed, "workflow", 0);
+        let mut b = WorkflowBuilder::new("w");
+        for i in 0..self.tasks {
+            let width = if self.wide { rng.random_range(1..4) } else { 1 };
+            let memory = if self.wide { f64::from(rng.random_range(0..10u32)) } else { 0.0 };
+            let task = Task::new(format!("t{i}"), self.amount(&mut rng));
+            b.add_task(Task { min_width: width, max_width: width, memory, ..task }).unwrap();
+        }
+        // Numbers in no topological order.
+        let mut order: Vec<u32> = (0..self.tasks as u32).collect();
+        for i in (1..order.len()).rev() {
+            order.swap(i, rng.random_range(0..=i));
+        }
+        for i in 0..self.tasks {
+            for j in i + 1..self.tasks {
+                if rng.random_range(0..100) < self.density {
+                    let bytes = self.amount(&mut rng);
+                    b.add_edge(TaskId(order[i]), TaskId(order[j]), bytes).unwrap();
+                }
+            }
+        }
+        if self.unrelated {
+            let columns = (0..self.hosts).map(|h| format!("h{h}")).collect();
+            let seconds = (0..self.tasks * self.hosts).map(|_| self.amount(&mut rng)).collect();
+            b.set_cost_table(CostTable { columns, seconds });
+        }
+        b.build().unwrap()
+    }
+
+    /// Part of a random plan has been executed; machines are busy or gone, tasks held back, data
+    /// copied.
+    fn state(&self, problem: &Problem<'_>, progress: f64) -> State {
+        let mut rng = stream(self.seed, "state", 0);
+        let planner = registry::find("random").unwrap();
+        let settings = Settings::seeded(rng.next_u64());
+        let plan = (planner.plan)(problem, &settings).unwrap();
+        let now = plan.makespan() * progress;
+        let begun = |t: TaskId| plan.placement(t).filter(|p| p.start < now).cloned();
+        let fixed: Vec<_> = problem.workflow().tasks().map(begun).collect();
+        let late = |rng: &mut Stream| match rng.random_range(0..6) {
+            0 => now + f64::from(rng.random_range(0..50u32)),
+            _ => 0.0,
+        };
+        let mut available: Vec<f64> = problem.proc_ids().map(|_| late(&mut rng)).collect();
+        for gone in &mut available {
+            if rng.random_range(0..8) == 0 {
+                *gone = f64::INFINITY;
+            }
+        }
+        let release = problem.workflow().tasks().map(|_| late(&mut rng)).collect();
+        let mut copies = Vec::new();
+        for edge in problem.workflow().edges() {
+            let (from, _) = problem.workflow().edge_ends(edge);
+            if let Some(placement) = &fixed[from.index()]
+                && rng.random_range(0..4) == 0
+            {
+                let host = HostId::new(rng.random_range(0..self.hosts));
+                copies.push(DataCopy { edge, host, at: placement.finish + 1.0 });
+            }
+        }
+        State { now, fixed, available, release, copies }
+    }
+}
+
+/// Whether some unfinished task has no host with enough processors left.
+fn stuck(problem: &Problem<'_>) -> bool {
+    let workflow = problem.workflow();
+    let left = |host: HostId| {
+        let procs = problem.procs_of(host).map(slackline_model::ProcId);
+        procs.filter(|&p| problem.available_from(p).is_finite()).count() as u32
+    };
+    let runs = |task: TaskId, host: HostId| {
+        let first = slackline_model::ProcId(problem.procs_of(host).start);
+        problem.exec_on(task, first).is_finite() && left(host) >= workflow.width(task).0
+    };
+    workflow
+        .tasks()
+        .filter(|&t| problem.state().fixed(t).is_none())
+        .any(|t| !problem.platform().host_ids().any(|h| runs(t, h)))
+}
+
+fn check_all(problem: &Problem<'_>) -> Result<(), TestCaseError> {
+    let settings = Settings::seeded(7);
+    for algorithm in registry::ALL.iter().chain(registry::VARIANTS) {
+        let name = algorithm.name;
+        match (algorithm.plan)(problem, &settings) {
+            Ok(schedule) => {
+                let broken = validate(problem, &schedule, &Limits::default());
+                prop_assert!(broken.is_empty(), "{name}: {broken:?}");
+                let again = (algorithm.plan)(problem, &settings);
+                prop_assert_eq!(again, Ok(schedule), "{} plans differently twice", name);
+            }
+            Err(PlanError::Nowhere { .. }) => prop_assert!(stuck(problem), "{name} gives up"),
+            Err(other) => prop_assert!(false, "{name}: {other}"),
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn plans_are_valid(kind in kinds()) {
+        let (workflow, platform) = (kind.workflow(), kind.platform());
+        check_all(&Problem::new(&workflow, &platform).unwrap())?;
+    }
+
+    #[test]
+    fn plans_of_the_rest_are_valid(kind in kinds(), progress in 0.0f64..1.2) {
+        let (workflow, platform) = (kind.workflow(), kind.platform());
+        let problem = Problem::new(&workflow, &platform).unwrap();
+        let state = kind.state(&problem, progress);
+        check_all(&problem.with_state(state).unwrap())?;
+    }
+
+    /// On one processor every order of the tasks takes the sum of their times.
+    #[test]
+    fn one_processor_takes_the_sum(kind in kinds()) {
+        let kind = Kind { hosts: 1, wide: false, ..kind };
+        let (workflow, platform) = (kind.workflow(), kind.platform());
+        let problem = Problem::new(&workflow, &platform).unwrap();
+        let sum: f64 = workflow.tasks().map(|t| problem.best_exec(t)).sum();
+        for algorithm in registry::ALL {
+            let makespan = (algorithm.plan)(&problem, &Settings::default()).unwrap().makespan();
+            prop_assert!((makespan - sum).abs() <= 1e-9 * sum, "{}: {makespan}", algorithm.name);
+        }
+    }
+
+    /// On a chain the optimistic costs are exact, and the methods that follow them optimal.
+    #[test]
+    fn chains_are_planned_optimally(kind in kinds()) {
+        let kind = Kind { density: 0, wide: false, uneven_network: false, ..kind };
+        let mut rng = stream(kind.seed, "chain", 0);
+        let mut b = WorkflowBuilder::new("chain");
+        let single = kind.workflow();
+        for task in single.tasks() {
+            b.add_task(single.task(task)).unwrap();
+        }
+        for i in 1..kind.tasks as u32 {
+            b.add_edge(TaskId(i - 1), TaskId(i), kind.amount(&mut rng)).unwrap();
+        }
+        if let Some(table) = single.cost_table() {
+            b.set_cost_table(table.clone());
+        }
+        let (workflow, platform) = (b.build().unwrap(), kind.platform());
+        let problem = Problem::new(&workflow, &platform).unwrap();
+        let costs = OptimisticCosts::new(&problem, Weights::MEAN);
+        let entry = costs.row(TaskId(0)).iter().enumerate();
+        let least = entry
+            .map(|(class, oct)| oct + problem.exec(TaskId(0), class))
+            .fold(f64::INFINITY, f64::min);
+        for name in ["peft", "bil"] {
+            let plan = registry::find(name).unwrap().plan;
+            let makespan = plan(&problem, &Settings::default()).unwrap().makespan();
+            prop_assert!((makespan - least).abs() <= 1e-9 * least, "{name}: {makespan}, {least}");
+        }
+    }
+}
+
+#[test]
+fn names_are_found_and_unique() {
+    let all = || registry::ALL.iter().chain(registry::VARIANTS);
+    for algorithm in all() {
+        assert_eq!(registry::find(algorithm.name).unwrap().name, algorithm.name);
+    }
+    assert_eq!(registry::find("HEFT.meantime").unwrap().name, "heft-meantime");
+    assert_eq!(registry::find("Min-Min").unwrap().name, "minmin");
+    assert_eq!(registry::find("Hybrid.BMCT").unwrap().name, "hybrid-bmct");
+    assert!(registry::find("no such").is_none());
+}
