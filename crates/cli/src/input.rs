@@ -1,0 +1,128 @@
+//! Reading what the verbs work on.
+
+use crate::failure::Failure;
+use crate::output::Output;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use slackline_formats::{Format, instance, source};
+use slackline_model::{Platform, Problem, Workflow};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Most warnings of a reader that are shown.
+const SHOWN_WARNINGS: usize = 5;
+
+/// A workflow and the platform to plan it on.
+pub(crate) struct World {
+    pub(crate) workflow: Workflow,
+    pub(crate) platform: Platform,
+}
+
+/// Where a world comes from.
+pub(crate) struct Sources<'a> {
+    pub(crate) workflow: Option<&'a Path>,
+    pub(crate) from: Option<Format>,
+    pub(crate) platform: Option<&'a Path>,
+    pub(crate) instance: Option<&'a Path>,
+}
+
+impl World {
+    /// Reads the files. Without a platform the bundled one is taken, unless the workflow's file
+    /// brings its processors along.
+    pub(crate) fn read(sources: &Sources<'_>, output: &mut Output) -> Result<World, Failure> {
+        if let Some(path) = sources.instance {
+            return instance_file(path, output);
+        }
+        let Some(path) = sources.workflow else {
+            return Err(Failure::input("no workflow is given")
+                .with_help("name a workflow file, or an instance with --instance FILE"));
+        };
+        if let Some(platform) = sources.platform {
+            let platform = read_platform(platform, output)?;
+            return Ok(World { workflow: read_workflow(path, sources.from, output)?, platform });
+        }
+        let text = source::read_text(path)?;
+        let format = match sources.from {
+            Some(format) => format,
+            None => Format::detect(Some(path), &text).map_err(|e| e.in_file(path))?,
+        };
+        if format == Format::Instance {
+            return instance_file(path, output);
+        }
+        let workflow = read_workflow(path, sources.from, output)?;
+        Ok(World { workflow, platform: default_platform(output)? })
+    }
+
+    /// The planning problem.
+    pub(crate) fn problem(&self) -> Result<Problem<'_>, Failure> {
+        Ok(Problem::new(&self.workflow, &self.platform)?)
+    }
+}
+
+fn instance_file(path: &Path, output: &mut Output) -> Result<World, Failure> {
+    let begin = Instant::now();
+    let text = source::read_text(path)?;
+    let read = instance::read(&text).map_err(|e| e.in_file(path))?;
+    output.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
+    Ok(World { workflow: read.workflow, platform: read.platform })
+}
+
+/// Reads a workflow file and passes the reader's warnings on.
+pub(crate) fn read_workflow(
+    path: &Path,
+    from: Option<Format>,
+    output: &mut Output,
+) -> Result<Workflow, Failure> {
+    Ok(read_document(path, from, output)?.workflow)
+}
+
+/// Reads a workflow file with all that its format knows.
+pub(crate) fn read_document(
+    path: &Path,
+    from: Option<Format>,
+    output: &mut Output,
+) -> Result<slackline_formats::Document, Failure> {
+    let begin = Instant::now();
+    let document = slackline_formats::read_workflow(path, from)?;
+    output.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
+    for warning in document.warnings.iter().take(SHOWN_WARNINGS) {
+        output.warning(&format!("{}: {warning}", path.display()));
+    }
+    if let Some(more) = document.warnings.len().checked_sub(SHOWN_WARNINGS)
+        && more > 0
+    {
+        output.warning(&format!("{}: {more} more warnings", path.display()));
+    }
+    Ok(document)
+}
+
+/// The values of `--from` and `--to`.
+pub(crate) fn format_parser() -> impl TypedValueParser<Value = Format> {
+    let names = Format::ALL.iter().map(|format| format.name());
+    PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
+}
+
+/// Fails where an option that names a file was given a folder that does not exist, before the
+/// work is done.
+pub(crate) fn check_output(path: &Option<PathBuf>) -> Result<(), Failure> {
+    let Some(path) = path else { return Ok(()) };
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            Err(Failure::input(format!("{}: there is no such folder", folder.display()))
+                .with_help(format!("make it first: mkdir -p {}", folder.display())))
+        }
+        _ if path.is_dir() => {
+            Err(Failure::input(format!("{}: is a folder, not a file", path.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Reads a platform file.
+pub(crate) fn read_platform(path: &Path, output: &mut Output) -> Result<Platform, Failure> {
+    Ok(instance_file(path, output)?.platform)
+}
+
+/// The platform that is taken where none is named.
+fn default_platform(_output: &mut Output) -> Result<Platform, Failure> {
+    Err(Failure::input("no platform is given").with_help("name one with --platform FILE"))
+}

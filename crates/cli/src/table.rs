@@ -1,0 +1,107 @@
+//! Tables for people: columns aligned, as narrow as their content.
+
+/// How a column is aligned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Align {
+    Left,
+    Right,
+}
+
+/// A table of text.
+pub(crate) struct Table {
+    columns: Vec<(String, Align)>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with these headings; `<` in front aligns left, `>` right.
+    pub(crate) fn new(headings: &[&str]) -> Table {
+        let column = |heading: &&str| match heading.split_at_checked(1) {
+            Some((">", name)) => (name.to_string(), Align::Right),
+            Some(("<", name)) => (name.to_string(), Align::Left),
+            _ => (heading.to_string(), Align::Left),
+        };
+        Table { columns: headings.iter().map(column).collect(), rows: Vec::new() }
+    }
+
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        self.rows.push(cells.into_iter().collect());
+    }
+
+    /// The text, every line indented by two and free of trailing blanks.
+    pub(crate) fn render(&self, width: usize) -> String {
+        let mut widths: Vec<usize> = self.columns.iter().map(|(name, _)| length(name)).collect();
+        for row in &self.rows {
+            for (width, cell) in widths.iter_mut().zip(row) {
+                *width = (*width).max(length(cell));
+            }
+        }
+        self.narrow(&mut widths, width);
+        let mut out = String::new();
+        let headings: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
+        if headings.iter().any(|h| !h.is_empty()) {
+            self.line(&mut out, &widths, &headings);
+        }
+        for row in &self.rows {
+            self.line(&mut out, &widths, row);
+        }
+        out
+    }
+
+    /// Takes what is too much from the widest left-aligned column.
+    fn narrow(&self, widths: &mut [usize], width: usize) {
+        let total: usize = widths.iter().map(|w| w + 2).sum();
+        let Some(excess) = total.checked_sub(width) else { return };
+        let left = (0..widths.len()).filter(|&i| self.columns[i].1 == Align::Left);
+        if let Some(widest) = left.max_by_key(|&i| widths[i]) {
+            widths[widest] = widths[widest].saturating_sub(excess).max(8);
+        }
+    }
+
+    fn line(&self, out: &mut String, widths: &[usize], cells: &[String]) {
+        let mut line = String::new();
+        for ((cell, width), (_, align)) in cells.iter().zip(widths).zip(&self.columns) {
+            let cell = cut(cell, *width);
+            let pad = " ".repeat(width - length(&cell));
+            line.push_str("  ");
+            match align {
+                Align::Left => line.push_str(&(cell + &pad)),
+                Align::Right => line.push_str(&(pad + &cell)),
+            }
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// The text without its end where it is too long.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    if length(text) <= width {
+        return text.to_string();
+    }
+    let mut short: String = text.chars().take(width.saturating_sub(1)).collect();
+    short.push('…');
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aligns_and_fits() {
+        let mut table = Table::new(&["<name", ">count"]);
+        table.row(["a rather long name".to_string(), "7".to_string()]);
+        table.row(["b".to_string(), "12345".to_string()]);
+        let expected = "  name                count\n  a rather long name      7\n  b                   12345\n";
+        assert_eq!(table.render(80), expected);
+        assert_eq!(
+            table.render(20),
+            "  name         count\n  a rather …       7\n  b            12345\n"
+        );
+    }
+}

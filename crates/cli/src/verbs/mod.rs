@@ -1,0 +1,33 @@
+//! One file per verb.
+
+mod algorithms;
+mod completions;
+mod convert;
+mod plan;
+mod show;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use clap::Subcommand;
+
+/// What to do.
+#[derive(Subcommand)]
+pub(crate) enum Verb {
+    Plan(plan::Plan),
+    Show(show::Show),
+    Convert(convert::Convert),
+    Algorithms(algorithms::Algorithms),
+    Completions(completions::Completions),
+}
+
+impl Verb {
+    pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        match self {
+            Verb::Plan(verb) => verb.run(output),
+            Verb::Show(verb) => verb.run(output),
+            Verb::Convert(verb) => verb.run(output),
+            Verb::Algorithms(verb) => verb.run(output),
+            Verb::Completions(verb) => verb.run(output),
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! `slackline plan`: a workflow and a platform in, a schedule out.
+
+use crate::failure::Failure;
+use crate::input::{Sources, World, check_output, format_parser};
+use crate::output::Output;
+use crate::table::Table;
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use serde::Serialize;
+use slackline_formats::{Format, source};
+use slackline_model::schedule::{Limits, Summary, validate};
+use slackline_model::units::{fmt_bytes, fmt_seconds};
+use slackline_model::{Problem, Schedule};
+use slackline_schedule::{Algorithm, Settings, bounds, registry};
+use slackline_view::Chart;
+use slackline_view::gantt::{self, SvgOptions, TerminalOptions};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Plan a workflow on a platform: when and where every task runs
+#[derive(Args)]
+#[command(after_help = "\
+With several algorithms the plans are compared and the shortest is shown and written.
+
+Examples:
+  slackline plan montage.json --platform two-site-grid.toml --gantt plan.svg
+  slackline plan --instance instance.json --algorithm heft --json")]
+pub(crate) struct Plan {
+    /// The workflow
+    #[arg(required_unless_present = "instance")]
+    workflow: Option<PathBuf>,
+    /// The platform to plan on; a bundled cluster if left out
+    #[arg(short, long, value_name = "FILE")]
+    platform: Option<PathBuf>,
+    /// A file with both workflow and processors
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["workflow", "platform", "from"])]
+    instance: Option<PathBuf>,
+    /// Planners, separated by commas, or `all`; see `slackline algorithms`
+    #[arg(
+        short,
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        default_value = "heft",
+        hide_possible_values = true,
+        ignore_case = true,
+        value_parser = PossibleValuesParser::new(registry::ALL.iter().map(|a| a.name).chain(["all"])),
+    )]
+    algorithm: Vec<String>,
+    /// Format of the workflow, where it is not recognised
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
+    from: Option<Format>,
+    /// Draw the plan into this SVG file
+    #[arg(short, long, value_name = "FILE.svg")]
+    gantt: Option<PathBuf>,
+    /// Draw transfers between hosts into the SVG too
+    #[arg(long, requires = "gantt")]
+    transfers: bool,
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Seed of planners that draw random numbers
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    seed: u64,
+}
+
+/// A plan and how it came about.
+struct Planned {
+    algorithm: &'static Algorithm,
+    schedule: Schedule,
+    summary: Summary,
+    wall_seconds: f64,
+}
+
+impl Plan {
+    pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        check_output(&self.gantt)?;
+        let sources = Sources {
+            workflow: self.workflow.as_deref(),
+            from: self.from,
+            platform: self.platform.as_deref(),
+            instance: self.instance.as_deref(),
+        };
+        let world = World::read(&sources, output)?;
+        let problem = world.problem()?;
+        let lower_bound = bounds::lower_bound(&problem);
+        let plans = self.plans(&problem, output)?;
+        let best = best(&plans);
+        if let Some(path) = &self.gantt {
+            let mut chart = chart(&problem, best, lower_bound);
+            if self.transfers {
+                chart = chart.with_transfers(&problem, &best.schedule);
+            }
+            let svg = gantt::svg(&chart, &SvgOptions::default());
+            source::write_whole(path, |out| out.write_all(svg.as_bytes()))?;
+        }
+        if self.json {
+            return match plans.as_slice() {
+                [one] => output.json(&Document::new(&problem, one, lower_bound)),
+                many => output.json(&Documents {
+                    schema: "slackline/plans/1",
+                    plans: many.iter().map(|p| Document::new(&problem, p, lower_bound)).collect(),
+                }),
+            };
+        }
+        self.tell(&problem, &plans, lower_bound, output)
+    }
+
+    /// One plan per algorithm. With several, those that cannot plan this are passed over.
+    fn plans(&self, problem: &Problem<'_>, output: &mut Output) -> Result<Vec<Planned>, Failure> {
+        let chosen = self.chosen();
+        let settings = Settings { seed: self.seed };
+        let mut plans = Vec::new();
+        for &algorithm in &chosen {
+            let begin = Instant::now();
+            let result = (algorithm.plan)(problem, &settings);
+            let wall_seconds = begin.elapsed().as_secs_f64();
+            let schedule = match result {
+                Ok(schedule) => schedule,
+                Err(error) if chosen.len() > 1 => {
+                    output.warning(&format!("{}: {error}", algorithm.name));
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            if let Some(violation) = validate(problem, &schedule, &Limits::default()).first() {
+                let name = algorithm.name;
+                return Err(Failure::work(format!("{name} made an invalid schedule: {violation}"))
+                    .with_help("this is a bug of the planner: please report it with the input"));
+            }
+            let summary = Summary::of(problem, &schedule);
+            output.detail(&format!("{} planned in {wall_seconds:.6} s", algorithm.name));
+            plans.push(Planned { algorithm, schedule, summary, wall_seconds });
+        }
+        match plans.is_empty() {
+            true => Err(Failure::work("none of the chosen algorithms can plan this")),
+            false => Ok(plans),
+        }
+    }
+
+    fn chosen(&self) -> Vec<&'static Algorithm> {
+        let mut chosen: Vec<&'static Algorithm> = Vec::new();
+        for name in &self.algorithm {
+            let named = |a: &&Algorithm| name == "all" || a.name.eq_ignore_ascii_case(name);
+            for algorithm in registry::ALL.iter().filter(named) {
+                if chosen.iter().all(|c| c.name != algorithm.name) {
+                    chosen.push(algorithm);
+                }
+            }
+        }
+        chosen
+    }
+
+    fn tell(
+        &self,
+        problem: &Problem<'_>,
+        plans: &[Planned],
+        lower_bound: f64,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let best = best(plans);
+        if plans.len() > 1 {
+            let headline = format!("{} plans of {}", plans.len(), place(problem));
+            output.say(&format!("{}\n\n", output.bold(&headline)))?;
+            output.say(&comparison(plans, lower_bound, output.width))?;
+            output.say(&format!(
+                "\n{}\n\n",
+                output.bold(&format!("The plan of {}", best.algorithm.name))
+            ))?;
+        } else {
+            let headline = format!("{}, planned by {}", place(problem), best.algorithm.name);
+            output.say(&format!("{}\n\n", output.bold(&headline)))?;
+            output.say(&summary(problem, best, lower_bound, output.width))?;
+            output.say("\n")?;
+        }
+        let options = TerminalOptions {
+            width: output.width,
+            colour: output.colour,
+            ..TerminalOptions::default()
+        };
+        let chart = chart(problem, best, lower_bound);
+        output.say(&gantt::terminal(&chart, &options))?;
+        match &self.gantt {
+            Some(path) => output.say(&format!("\nChart written to {}\n", path.display())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The shortest plan; of equal ones the first.
+fn best(plans: &[Planned]) -> &Planned {
+    let shorter = |a: &Planned, b: &Planned| {
+        slackline_model::approx::lt(b.summary.makespan, a.summary.makespan)
+    };
+    plans.iter().skip(1).fold(&plans[0], |best, plan| if shorter(best, plan) { plan } else { best })
+}
+
+/// Which workflow on which platform.
+fn place(problem: &Problem<'_>) -> String {
+    let (workflow, platform) = (problem.workflow(), problem.platform());
+    let name = |name: &str, what: &str| match name {
+        "" => format!("a {what}"),
+        name => name.to_string(),
+    };
+    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let machines = match (platform.hosts().len(), problem.procs()) {
+        (hosts, procs) if hosts == procs => count(hosts, "processor"),
+        (hosts, procs) => format!("{}, {}", count(hosts, "host"), count(procs, "core")),
+    };
+    format!(
+        "{} ({}) on {} ({machines})",
+        name(workflow.name(), "workflow"),
+        count(workflow.len(), "task"),
+        name(platform.name(), "platform"),
+    )
+}
+
+fn chart(problem: &Problem<'_>, plan: &Planned, lower_bound: f64) -> Chart {
+    let mut chart = Chart::of_schedule(problem, &plan.schedule).with_bound(lower_bound);
+    chart.title = place(problem);
+    chart.facts = vec![
+        format!("planned by {}", plan.algorithm.name),
+        gap(plan.summary.makespan, lower_bound),
+        format!("speed-up {}", three_digits(plan.summary.speedup)),
+        format!("utilisation {:.0} %", 100.0 * plan.summary.utilisation),
+        format!("{} moved", fmt_bytes(plan.summary.bytes_moved)),
+    ];
+    chart
+}
+
+/// How far a makespan is from the best possible.
+fn gap(makespan: f64, lower_bound: f64) -> String {
+    let above = above_bound(makespan, lower_bound);
+    match above {
+        a if a < 0.0005 => "the best possible".to_string(),
+        a if a < 0.1 => format!("at most {:.1} % above the best possible", 100.0 * a),
+        a if a.is_finite() => format!("at most {:.0} % above the best possible", 100.0 * a),
+        _ => "no lower bound".to_string(),
+    }
+}
+
+fn above_bound(makespan: f64, lower_bound: f64) -> f64 {
+    if slackline_model::approx::le(makespan, lower_bound) {
+        0.0
+    } else {
+        makespan / lower_bound - 1.0
+    }
+}
+
+fn summary(problem: &Problem<'_>, plan: &Planned, lower_bound: f64, width: usize) -> String {
+    let summary = &plan.summary;
+    let mut table = Table::new(&["<", "<", "<"]);
+    let mut row = |name: &str, value: String, remark: String| {
+        table.row([name.to_string(), value, remark]);
+    };
+    row("makespan", fmt_seconds(summary.makespan), plain_seconds(summary.makespan));
+    row("lower bound", fmt_seconds(lower_bound), gap(summary.makespan, lower_bound));
+    row("speed-up", three_digits(summary.speedup), "over the fastest single processor".into());
+    let used = format!("of the {} processors used", summary.used_procs);
+    row("utilisation", format!("{:.0} %", 100.0 * summary.utilisation), used);
+    if priced(problem) {
+        row("cost", three_digits(summary.cost), String::new());
+    }
+    row("data moved", fmt_bytes(summary.bytes_moved), "between hosts".into());
+    table.render(width)
+}
+
+/// Makespans above a minute or two also in plain seconds.
+fn plain_seconds(seconds: f64) -> String {
+    if seconds < 99.95 { String::new() } else { format!("{seconds:.1} s") }
+}
+
+fn comparison(plans: &[Planned], lower_bound: f64, width: usize) -> String {
+    let mut table = Table::new(&[
+        "<algorithm",
+        ">makespan",
+        ">above bound",
+        ">speed-up",
+        ">used",
+        ">cost",
+        ">moved",
+    ]);
+    let mut sorted: Vec<&Planned> = plans.iter().collect();
+    sorted.sort_by(|a, b| a.summary.makespan.total_cmp(&b.summary.makespan));
+    for plan in sorted {
+        let summary = &plan.summary;
+        table.row([
+            plan.algorithm.name.to_string(),
+            fmt_seconds(summary.makespan),
+            format!("{:.1} %", 100.0 * above_bound(summary.makespan, lower_bound)),
+            three_digits(summary.speedup),
+            format!("{:.0} %", 100.0 * summary.utilisation),
+            three_digits(summary.cost),
+            fmt_bytes(summary.bytes_moved),
+        ]);
+    }
+    table.render(width)
+}
+
+fn priced(problem: &Problem<'_>) -> bool {
+    problem.platform().hosts().iter().any(|host| host.price > 0.0)
+}
+
+/// Three significant digits, without an exponent where people would not expect one.
+fn three_digits(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_string(),
+        size if size >= 99.95 => format!("{value:.0}"),
+        size if size >= 9.995 => format!("{value:.1}"),
+        size if size >= 0.01 => format!("{value:.2}"),
+        _ => format!("{value:.2e}"),
+    }
+}
+
+/// The JSON document of several plans.
+#[derive(Serialize)]
+struct Documents<'a> {
+    schema: &'static str,
+    plans: Vec<Document<'a>>,
+}
+
+/// The JSON document of a plan.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    algorithm: &'static str,
+    workflow: &'a str,
+    platform: &'a str,
+    tasks: usize,
+    processors: usize,
+    makespan: f64,
+    lower_bound: f64,
+    speedup: f64,
+    utilisation: f64,
+    used_processors: usize,
+    cost: f64,
+    bytes_moved: f64,
+    wall_seconds: f64,
+    schedule: Vec<Row<'a>>,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    task: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    processor: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    processors: Vec<String>,
+    start: f64,
+    finish: f64,
+}
+
+impl<'a> Document<'a> {
+    fn new(problem: &Problem<'a>, plan: &Planned, lower_bound: f64) -> Document<'a> {
+        let workflow = problem.workflow();
+        let row = |task| {
+            let placement = plan.schedule.placement(task)?;
+            let names = || placement.procs().iter().map(|&p| problem.proc_name(p));
+            let wide = placement.procs().len() > 1;
+            Some(Row {
+                task: workflow.task_name(task),
+                processor: if wide { None } else { names().next() },
+                processors: if wide { names().collect() } else { Vec::new() },
+                start: placement.start,
+                finish: placement.finish,
+            })
+        };
+        Document {
+            schema: "slackline/plan/1",
+            algorithm: plan.algorithm.name,
+            workflow: workflow.name(),
+            platform: problem.platform().name(),
+            tasks: problem.tasks(),
+            processors: problem.procs(),
+            makespan: plan.summary.makespan,
+            lower_bound,
+            speedup: plan.summary.speedup,
+            utilisation: plan.summary.utilisation,
+            used_processors: plan.summary.used_procs,
+            cost: plan.summary.cost,
+            bytes_moved: plan.summary.bytes_moved,
+            wall_seconds: plan.wall_seconds,
+            schedule: workflow.tasks().filter_map(row).collect(),
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! `slackline show`: what is in a file.
+
+use crate::failure::Failure;
+use crate::input::{check_output, format_parser, read_document};
+use crate::output::Output;
+use crate::table::{Table, cut};
+use clap::Args;
+use serde::Serialize;
+use slackline_formats::{Format, source};
+use slackline_model::units::{fmt_bytes, fmt_flops, fmt_seconds};
+use slackline_model::workflow::{CriticalPath, Shape};
+use slackline_model::{KindId, TaskId, Workflow};
+use slackline_view::graph;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Bytes/s at which transfers are compared with computation where no platform is known: 1 Gbit/s.
+const USUAL_BANDWIDTH: f64 = 125e6;
+
+/// Show what is in a file: sizes, shape, kinds of tasks, critical path
+#[derive(Args)]
+#[command(after_help = "Example:\n  slackline show montage.json --svg montage.svg")]
+pub(crate) struct Show {
+    /// The file
+    file: PathBuf,
+    /// Format of the file, where it is not recognised
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
+    from: Option<Format>,
+    /// Draw the graph of the workflow into this SVG file
+    #[arg(long, value_name = "FILE.svg")]
+    svg: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+impl Show {
+    pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        check_output(&self.svg)?;
+        let document = read_document(&self.file, self.from, output)?;
+        let workflow = &document.workflow;
+        if let Some(path) = &self.svg {
+            let svg = graph::svg(workflow, &graph::GraphOptions::default());
+            source::write_whole(path, |out| out.write_all(svg.as_bytes()))?;
+        }
+        let facts = Facts::of(workflow);
+        if self.json {
+            return output.json(&facts.document(workflow));
+        }
+        let text = facts.tell(workflow, output);
+        output.text(&text)?;
+        match &self.svg {
+            Some(path) => output.say(&format!("\nGraph written to {}\n", path.display())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Figures of a workflow.
+struct Facts {
+    shape: Shape,
+    critical: CriticalPath,
+    /// Seconds of all tasks on one reference processor.
+    seconds: f64,
+    /// Mean time of a transfer over mean time of a task.
+    ccr: f64,
+    kinds: Vec<Kind>,
+}
+
+struct Kind {
+    name: String,
+    count: usize,
+    total: f64,
+    least: f64,
+    most: f64,
+    bytes_out: f64,
+}
+
+/// Seconds of a task: on a reference processor, or the mean of its table of times.
+fn seconds(workflow: &Workflow, task: TaskId) -> f64 {
+    match workflow.cost_table() {
+        Some(table) => {
+            let row = table.row(task);
+            row.iter().sum::<f64>() / row.len().max(1) as f64
+        }
+        None => workflow.reference_seconds(task),
+    }
+}
+
+impl Facts {
+    fn of(workflow: &Workflow) -> Facts {
+        let total: f64 = workflow.tasks().map(|t| seconds(workflow, t)).sum();
+        let mean_transfer =
+            workflow.total_edge_bytes() / USUAL_BANDWIDTH / workflow.edge_count().max(1) as f64;
+        let mean_task = total / workflow.len().max(1) as f64;
+        Facts {
+            shape: Shape::of(workflow),
+            critical: workflow.critical_path(|t| seconds(workflow, t), |_| 0.0),
+            seconds: total,
+            ccr: if mean_task > 0.0 { mean_transfer / mean_task } else { f64::NAN },
+            kinds: kinds(workflow),
+        }
+    }
+
+    fn tell(&self, workflow: &Workflow, output: &Output) -> String {
+        let name = if workflow.name().is_empty() { "workflow" } else { workflow.name() };
+        let mut text = format!("{}\n\n", output.bold(name));
+        let mut table = Table::new(&["<", "<"]);
+        let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
+        let entries = workflow.entries().count();
+        row(
+            "tasks",
+            format!(
+                "{} ({entries} at the start, {} at the end)",
+                workflow.len(),
+                workflow.exits().count()
+            ),
+        );
+        row("dependencies", workflow.edge_count().to_string());
+        row("files", self.files(workflow));
+        row(
+            "levels",
+            format!("{}, the widest has {} tasks", self.shape.depth(), self.shape.width()),
+        );
+        row("shape", sparkline(&self.shape.widths, output.width.saturating_sub(24).min(60)));
+        row("work", self.work(workflow));
+        row("critical path", self.path(workflow));
+        let path = self.critical.length.max(f64::MIN_POSITIVE);
+        row("parallelism", format!("{:.1} (work over critical path)", self.seconds / path));
+        row("data between tasks", fmt_bytes(workflow.total_edge_bytes()));
+        if self.ccr.is_finite() && workflow.cost_table().is_none() {
+            row("CCR", format!("{:.3} (a transfer at 1 Gbit/s over a task, on average)", self.ccr));
+        }
+        if !workflow.members().is_empty() {
+            row("joined from", format!("{} workflows", workflow.members().len()));
+        }
+        text.push_str(&table.render(output.width));
+        if self.kinds.len() > 1 || self.kinds.first().is_some_and(|k| !k.name.is_empty()) {
+            text.push('\n');
+            text.push_str(&self.kind_table(output.width));
+        }
+        text
+    }
+
+    fn files(&self, workflow: &Workflow) -> String {
+        let inputs: Vec<_> = workflow.files().filter(|&f| workflow.producer(f).is_none()).collect();
+        let bytes = |files: &mut dyn Iterator<Item = slackline_model::FileId>| -> f64 {
+            files.map(|f| workflow.file_bytes(f)).sum()
+        };
+        let mut text =
+            format!("{}, {}", workflow.file_count(), fmt_bytes(bytes(&mut workflow.files())));
+        if !inputs.is_empty() {
+            let size = fmt_bytes(bytes(&mut inputs.iter().copied()));
+            let _ = write!(text, " ({} inputs of the workflow, {size})", inputs.len());
+        }
+        text
+    }
+
+    fn work(&self, workflow: &Workflow) -> String {
+        match workflow.cost_table() {
+            Some(table) => format!(
+                "{}, mean over {} columns of run times",
+                fmt_seconds(self.seconds),
+                table.columns.len()
+            ),
+            None => format!(
+                "{}, {} at 1 Gflop/s",
+                fmt_flops(workflow.total_work()),
+                fmt_seconds(workflow.total_work() / 1e9)
+            ),
+        }
+    }
+
+    fn path(&self, workflow: &Workflow) -> String {
+        let names: Vec<&str> = self.critical.tasks.iter().map(|&t| workflow.task_name(t)).collect();
+        let mut shown: Vec<&str> = names.iter().take(3).copied().collect();
+        if names.len() > 4 {
+            shown.push("…");
+        }
+        shown.extend(names.iter().skip(names.len().saturating_sub(1).max(3)));
+        format!(
+            "{}, {} tasks: {}",
+            fmt_seconds(self.critical.length),
+            names.len(),
+            shown.join(" → ")
+        )
+    }
+
+    fn kind_table(&self, width: usize) -> String {
+        const SHOWN: usize = 20;
+        let mut table =
+            Table::new(&["<kind", ">tasks", ">share", ">mean", ">least", ">most", ">data out"]);
+        for kind in self.kinds.iter().take(SHOWN) {
+            let name = if kind.name.is_empty() { "(none)" } else { &kind.name };
+            let share = if self.seconds > 0.0 { kind.total / self.seconds } else { 0.0 };
+            table.row([
+                cut(name, 24),
+                kind.count.to_string(),
+                format!("{:.1} %", 100.0 * share),
+                fmt_seconds(kind.total / kind.count.max(1) as f64),
+                fmt_seconds(kind.least),
+                fmt_seconds(kind.most),
+                fmt_bytes(kind.bytes_out),
+            ]);
+        }
+        let mut text = table.render(width);
+        if self.kinds.len() > SHOWN {
+            let _ = writeln!(text, "  … and {} more kinds", self.kinds.len() - SHOWN);
+        }
+        text
+    }
+
+    fn document<'a>(&'a self, workflow: &'a Workflow) -> Document<'a> {
+        Document {
+            schema: "slackline/workflow/1",
+            name: workflow.name(),
+            tasks: workflow.len(),
+            dependencies: workflow.edge_count(),
+            files: workflow.file_count(),
+            entries: workflow.entries().count(),
+            exits: workflow.exits().count(),
+            levels: self.shape.depth(),
+            level_widths: &self.shape.widths,
+            width: self.shape.width(),
+            work_flop: workflow.total_work(),
+            work_seconds: self.seconds,
+            bytes_between_tasks: workflow.total_edge_bytes(),
+            critical_path: Path {
+                seconds: self.critical.length,
+                tasks: self.critical.tasks.iter().map(|&t| workflow.task_name(t)).collect(),
+            },
+            ccr: self.ccr.is_finite().then_some(self.ccr),
+            kinds: self
+                .kinds
+                .iter()
+                .map(|k| KindEntry {
+                    name: &k.name,
+                    tasks: k.count,
+                    seconds: k.total,
+                    least_seconds: k.least,
+                    most_seconds: k.most,
+                    bytes_out: k.bytes_out,
+                })
+                .collect(),
+        }
+    }
+}
+
+/// Kinds in order of first appearance.
+fn kinds(workflow: &Workflow) -> Vec<Kind> {
+    let blank = |kind: usize| Kind {
+        name: workflow.kind_name(KindId::new(kind)).to_string(),
+        count: 0,
+        total: 0.0,
+        least: f64::INFINITY,
+        most: 0.0,
+        bytes_out: 0.0,
+    };
+    let mut kinds: Vec<Kind> = (0..workflow.kinds()).map(blank).collect();
+    for task in workflow.tasks() {
+        let kind = &mut kinds[workflow.kind(task).index()];
+        let seconds = seconds(workflow, task);
+        kind.count += 1;
+        kind.total += seconds;
+        kind.least = kind.least.min(seconds);
+        kind.most = kind.most.max(seconds);
+        kind.bytes_out += workflow.outputs(task).map(|f| workflow.file_bytes(f)).sum::<f64>();
+    }
+    kinds.retain(|kind| kind.count > 0);
+    kinds
+}
+
+/// Tasks per level as one line of blocks.
+fn sparkline(widths: &[u32], columns: usize) -> String {
+    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let per_column = widths.len().div_ceil(columns.max(1)).max(1);
+    let peaks: Vec<u32> =
+        widths.chunks(per_column).map(|c| c.iter().copied().max().unwrap_or(0)).collect();
+    let most = f64::from(peaks.iter().copied().max().unwrap_or(1).max(1));
+    peaks
+        .iter()
+        .map(|&peak| BLOCKS[((f64::from(peak) / most * 8.0).ceil() as usize).clamp(1, 8) - 1])
+        .collect()
+}
+
+/// The JSON document of a workflow.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    name: &'a str,
+    tasks: usize,
+    dependencies: usize,
+    files: usize,
+    entries: usize,
+    exits: usize,
+    levels: usize,
+    level_widths: &'a [u32],
+    width: u32,
+    work_flop: f64,
+    work_seconds: f64,
+    bytes_between_tasks: f64,
+    critical_path: Path<'a>,
+    ccr: Option<f64>,
+    kinds: Vec<KindEntry<'a>>,
+}
+
+#[derive(Serialize)]
+struct Path<'a> {
+    seconds: f64,
+    tasks: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct KindEntry<'a> {
+    name: &'a str,
+    tasks: usize,
+    seconds: f64,
+    least_seconds: f64,
+    most_seconds: f64,
+    bytes_out: f64,
+}
