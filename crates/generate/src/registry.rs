@@ -5,10 +5,12 @@ use crate::draw::Seed;
 use crate::error::{GenerateError, Result};
 use crate::graph::Graph;
 use crate::parameter::{Parameter, Settings};
+use crate::workflow::application::{astronomy, earth, life, physics};
 use crate::workflow::daggen::{self, Daggen};
 use crate::workflow::layered::{self, Layered, SelectiveRescheduling};
 use crate::workflow::stg::{self, Stg};
-use crate::workflow::{numerical, regular};
+use crate::workflow::sweep::{self, Sweep};
+use crate::workflow::{like, numerical, regular};
 use slackline_model::Workflow;
 
 /// What a generator makes.
@@ -32,6 +34,10 @@ impl Family {
 enum Make {
     /// A shape, which then gets costs.
     Shape(fn(&Settings, Seed) -> Result<Graph>),
+    /// A workflow with its own costs.
+    Application(fn(&Settings, Seed) -> Result<Workflow>),
+    /// A workflow like those given.
+    Like,
 }
 
 /// An entry of the registry.
@@ -54,6 +60,11 @@ impl Generator {
     /// Its parameters in order.
     pub fn parameters(&self) -> impl Iterator<Item = &'static Parameter> + use<> {
         self.parameters.iter().copied().flatten()
+    }
+
+    /// Whether it makes an application, which has its own costs.
+    pub fn is_application(&self) -> bool {
+        matches!(self.make, Make::Application(_))
     }
 
     /// The default of one of its parameters.
@@ -83,10 +94,30 @@ impl Generator {
         command
     }
 
+    /// Whether it needs workflows to make another like them.
+    pub fn needs_instances(&self) -> bool {
+        matches!(self.make, Make::Like)
+    }
+
     /// Makes a workflow.
     pub fn workflow(&self, settings: &Settings, seed: Seed) -> Result<Workflow> {
+        self.workflow_like(settings, seed, &[])
+    }
+
+    /// Makes a workflow, like the given ones where the generator is of that sort.
+    pub fn workflow_like(
+        &self,
+        settings: &Settings,
+        seed: Seed,
+        instances: &[Workflow],
+    ) -> Result<Workflow> {
         match self.make {
             Make::Shape(shape) => shape(settings, seed)?.workflow(&Costs::read(settings)?, seed),
+            Make::Application(make) => make(settings, seed),
+            Make::Like => {
+                let formulas = settings.word("fit") == "auto";
+                like::like(instances, settings.count("tasks")?, formulas, seed)
+            }
         }
     }
 }
@@ -113,6 +144,17 @@ const fn shape(
     make: fn(&Settings, Seed) -> Result<Graph>,
 ) -> Generator {
     let make = Make::Shape(make);
+    Generator { family: Family::Workflow, name, about, source, parameters, defaults: &[], make }
+}
+
+const fn application(
+    name: &'static str,
+    about: &'static str,
+    source: &'static str,
+    parameters: &'static [&'static [Parameter]],
+    make: fn(&Settings, Seed) -> Result<Workflow>,
+) -> Generator {
+    let make = Make::Application(make);
     Generator { family: Family::Workflow, name, about, source, parameters, defaults: &[], make }
 }
 
@@ -242,6 +284,113 @@ pub static ALL: &[Generator] = &[
         &[regular::CHAIN, costs::PARAMETERS],
         |s, _| regular::chains(s.count("tasks")?, s.count("chains")?),
     ),
+    application(
+        "sweep",
+        "parameter sweep: independent tasks that share input files",
+        "Berman et al. 1999",
+        &[sweep::PARAMETERS],
+        |s, seed| Sweep::read(s)?.workflow(seed),
+    ),
+    Generator {
+        family: Family::Workflow,
+        name: "like",
+        about: "like given workflows: their structure, run times and file sizes fitted to theirs",
+        source: "after Coleman et al. 2022 (WfCommons)",
+        parameters: &[like::PARAMETERS],
+        defaults: &[],
+        make: Make::Like,
+    },
+    application(
+        "montage",
+        "mosaics of the sky; many small tasks, much data",
+        "Juve et al. 2013; Pegasus workflow set",
+        &[astronomy::MONTAGE],
+        astronomy::montage,
+    ),
+    application(
+        "cybershake",
+        "earthquake hazards; large inputs",
+        "Juve et al. 2013; Pegasus workflow set",
+        &[earth::CYBERSHAKE],
+        earth::cybershake,
+    ),
+    application(
+        "epigenomics",
+        "genome mapping; parallel chains, compute bound",
+        "Juve et al. 2013; Pegasus workflow set",
+        &[life::EPIGENOMICS],
+        life::epigenomics,
+    ),
+    application(
+        "inspiral",
+        "LIGO search for gravitational waves; compute bound",
+        "Juve et al. 2013; Pegasus workflow set",
+        &[physics::INSPIRAL],
+        physics::inspiral,
+    ),
+    application(
+        "sipht",
+        "search for small RNAs; a few long tasks",
+        "Juve et al. 2013; Pegasus workflow set",
+        &[life::SIPHT],
+        life::sipht,
+    ),
+    application(
+        "wien2k",
+        "WIEN2k electronic structure; two parallel sections, run times are a stand-in",
+        "Blaha et al. 2001; shape as in the QoS studies",
+        &[physics::WIEN2K],
+        physics::wien2k,
+    ),
+    application(
+        "1000genome",
+        "mutations in human populations",
+        "da Silva et al. 2019; figures of WfCommons traces",
+        &[life::GENOME],
+        life::genome,
+    ),
+    application(
+        "cycles",
+        "crop simulations and their summaries",
+        "da Silva et al. 2019; figures of WfCommons traces",
+        &[earth::CYCLES],
+        earth::cycles,
+    ),
+    application(
+        "seismology",
+        "many deconvolutions gathered by one task",
+        "Filgueira et al. 2016; figures of WfCommons traces",
+        &[earth::SEISMOLOGY],
+        earth::seismology,
+    ),
+    application(
+        "blast",
+        "searches in one large data base",
+        "Hazekamp and Thain 2017; figures of WfCommons traces",
+        &[life::BLAST],
+        life::blast,
+    ),
+    application(
+        "bwa",
+        "alignments against one index",
+        "Hazekamp and Thain 2017; figures of WfCommons traces",
+        &[life::BWA],
+        life::bwa,
+    ),
+    application(
+        "soykb",
+        "variants in soybean genomes; large shared inputs",
+        "Liu et al. 2016; figures of WfCommons traces",
+        &[life::SOYKB],
+        life::soykb,
+    ),
+    application(
+        "srasearch",
+        "downloads and searches of sequence archives",
+        "Rynge, SRA search; figures of WfCommons traces",
+        &[life::SRASEARCH],
+        life::srasearch,
+    ),
 ];
 
 #[cfg(test)]
@@ -254,7 +403,9 @@ mod tests {
         for generator in of(Family::Workflow) {
             assert!(names.insert(generator.name));
             let settings = generator.settings(&[]).unwrap();
-            let make = |seed| generator.workflow(&settings, seed).unwrap();
+            let original = Sweep::default().workflow(Seed::new(1)).unwrap();
+            let instances = [original];
+            let make = |seed| generator.workflow_like(&settings, seed, &instances).unwrap();
             let one = make(Seed::new(1));
             assert_eq!(one, make(Seed::new(1)), "{}", generator.name);
             assert_ne!(one, make(Seed { seed: 1, member: 1 }), "{}", generator.name);

@@ -1,7 +1,10 @@
 //! Workflow generators: shapes, and applications with their own costs.
 
+pub(crate) mod application;
 pub mod daggen;
 pub mod layered;
+pub mod like;
 pub mod numerical;
 pub mod regular;
 pub mod stg;
+pub mod sweep;
