@@ -184,7 +184,7 @@ pub fn write(problem: &Problem<'_>, schedule: &Schedule, out: &mut dyn Write) ->
                 number(transfer.finish)?
             ));
         }
-        write!(out, ",\n")?;
+        writeln!(out, ",")?;
         write_list(out, "transfers", list)?;
     }
     if !schedule.leases.is_empty() {
@@ -196,7 +196,7 @@ pub fn write(problem: &Problem<'_>, schedule: &Schedule, out: &mut dyn Write) ->
                 host(lease.host)
             ));
         }
-        write!(out, ",\n")?;
+        writeln!(out, ",")?;
         write_list(out, "leases", list)?;
     }
     Ok(writeln!(out, "\n}}")?)
