@@ -12,10 +12,12 @@ mod policy;
 mod retime;
 pub mod selective;
 mod situation;
+pub mod slackline;
 mod static_plan;
 
 pub use aheft::Aheft;
 pub use just_in_time::JustInTime;
 pub use policy::{Assignment, Decision, Event, Plan, Policy, Source, Transfers};
 pub use situation::{Fetch, FileCopy, Situation, TaskState};
+pub use slackline::Slackline;
 pub use static_plan::StaticPlan;
