@@ -9,6 +9,7 @@ pub mod gtp;
 mod just_in_time;
 mod planning;
 mod policy;
+pub mod registry;
 mod retime;
 pub mod selective;
 mod situation;

@@ -1,0 +1,3 @@
+//! Studies: the same policies and planners over many worlds, and what papers said of them.
+
+pub mod worlds;

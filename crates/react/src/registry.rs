@@ -1,0 +1,144 @@
+//! Every policy with its name and source; the command, the lab and the tests read this list.
+
+use crate::gtp::{Gtp, Period, Variant};
+use crate::selective::{Selective, Threshold};
+use crate::{Aheft, JustInTime, Policy, Slackline, StaticPlan, Transfers};
+use slackline_schedule::Algorithm;
+
+/// What a policy may be told.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The static planner it plans with.
+    pub planner: &'static Algorithm,
+    /// When inputs travel.
+    pub transfers: Transfers,
+    /// Time between looks, for policies that look periodically.
+    pub period: Period,
+}
+
+/// A policy as the registry knows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// The name to type.
+    pub name: &'static str,
+    /// One line on what it does.
+    pub about: &'static str,
+    /// Where it was published.
+    pub source: &'static str,
+    /// It looks at the platform when it wakes up; others are told of each change.
+    pub looks: bool,
+    /// It can go on after a host is lost.
+    pub survives: bool,
+    /// Makes one.
+    pub make: fn(&Options) -> Box<dyn Policy>,
+}
+
+fn gtp(options: &Options, copies: bool, rewind: bool) -> Box<dyn Policy> {
+    let Options { planner, transfers, period } = *options;
+    let variant = Variant { copies, rewind, period, transfers, ..Variant::default() };
+    Box::new(Gtp::new(variant, planner))
+}
+
+fn selective(options: &Options, threshold: Threshold) -> Box<dyn Policy> {
+    Box::new(Selective::new(options.planner, threshold, options.transfers))
+}
+
+const THESIS: &str = "Hernandez, thesis, 2008";
+const WORKSHOP: &str = "Sakellariou, Zhao, Scientific Programming 12, 2004";
+
+/// All policies, in the order they are shown.
+pub const ALL: &[Entry] = &[
+    Entry {
+        name: "static",
+        about: "plan once; plan the rest anew only when a host is lost",
+        source: "baseline",
+        looks: false,
+        survives: true,
+        make: |o| Box::new(StaticPlan::new(o.planner, o.transfers)),
+    },
+    Entry {
+        name: "gtp",
+        about: "re-plan periodically, migrate pessimistically",
+        source: THESIS,
+        looks: true,
+        survives: false,
+        make: |o| gtp(o, false, false),
+    },
+    Entry {
+        name: "gtp/c",
+        about: "GTP that re-uses copies left behind by migrations",
+        source: THESIS,
+        looks: true,
+        survives: false,
+        make: |o| gtp(o, true, false),
+    },
+    Entry {
+        name: "gtp/r",
+        about: "GTP that rewinds tasks whose results died with a host",
+        source: THESIS,
+        looks: true,
+        survives: true,
+        make: |o| gtp(o, false, true),
+    },
+    Entry {
+        name: "gtp/c/r",
+        about: "GTP with copies and rewinding",
+        source: THESIS,
+        looks: true,
+        survives: true,
+        make: |o| gtp(o, true, true),
+    },
+    Entry {
+        name: "sr-slack",
+        about: "re-plan when a start is later than its slack",
+        source: WORKSHOP,
+        looks: false,
+        survives: true,
+        make: |o| selective(o, Threshold::Slack),
+    },
+    Entry {
+        name: "sr-spare",
+        about: "re-plan when a start is later than its spare time",
+        source: WORKSHOP,
+        looks: false,
+        survives: true,
+        make: |o| selective(o, Threshold::Spare),
+    },
+    Entry {
+        name: "always",
+        about: "re-plan whenever a task ends",
+        source: WORKSHOP,
+        looks: false,
+        survives: true,
+        make: |o| selective(o, Threshold::Always),
+    },
+    Entry {
+        name: "aheft",
+        about: "re-plan when the platform changes, if that promises an earlier end",
+        source: "Yu, Shi, IPDPS, 2007",
+        looks: false,
+        survives: true,
+        make: |o| Box::new(Aheft::new(o.planner, o.transfers)),
+    },
+    Entry {
+        name: "just-in-time",
+        about: "no plan: ready tasks by rank to the idle processor that ends them first",
+        source: "baseline",
+        looks: false,
+        survives: true,
+        make: |_| Box::new(JustInTime::default()),
+    },
+    Entry {
+        name: "slackline",
+        about: "forecasts with contention, moves only for clear gains, re-uses copies, rewinds",
+        source: "our own",
+        looks: true,
+        survives: true,
+        make: |_| Box::new(Slackline::default()),
+    },
+];
+
+/// The policy of that name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    ALL.iter().find(|e| e.name == name)
+}
