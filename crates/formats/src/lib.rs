@@ -4,6 +4,7 @@
 //! The front door for workflows is [`read_workflow`] and [`write_workflow`]; [`Format`] lists the
 //! formats behind it.
 
+pub mod activities;
 pub mod dax;
 pub mod detect;
 pub mod document;
