@@ -11,6 +11,14 @@ fn system(capacities: &[f64]) -> System {
     system
 }
 
+fn fair_system(capacities: &[f64]) -> System {
+    let mut system = System::for_fair_bottleneck();
+    for &capacity in capacities {
+        system.add_constraint(capacity);
+    }
+    system
+}
+
 fn add(system: &mut System, id: u32, weight: f64, bound: f64, uses: &[(u32, f64)]) {
     let uses: Vec<Use> =
         uses.iter().map(|&(constraint, coefficient)| Use { constraint, coefficient }).collect();
@@ -116,7 +124,7 @@ fn disks_share_like_links() {
 #[test]
 fn fair_bottleneck_divides_the_resource_not_the_progress() {
     // 12.5 MB and 1.25 MB on 125 MB/s: 62.5 MB/s each, that is 5 and 50 tasks per second.
-    let mut s = system(&[125e6]);
+    let mut s = fair_system(&[125e6]);
     add(&mut s, 0, 1.0, FREE, &[(0, 12.5e6)]);
     add(&mut s, 1, 1.0, FREE, &[(0, 1.25e6)]);
     s.solve_fair_bottleneck();
@@ -126,6 +134,11 @@ fn fair_bottleneck_divides_the_resource_not_the_progress() {
     s.reweigh(1, 1.0, 10.0);
     s.solve_fair_bottleneck();
     assert_close(&[s.rate(0), s.rate(1)], &[9.0, 10.0]);
+    // Alone, the first gets everything.
+    s.acknowledge();
+    s.detach(1);
+    s.solve_fair_bottleneck();
+    assert_close(&[s.rate(0)], &[10.0]);
 }
 
 /// One change of a random system.
@@ -239,7 +252,7 @@ proptest! {
         tasks in prop::collection::vec((bound(), uses(7)), 1..15),
     ) {
         let constraints = capacities.len() as u32;
-        let mut s = system(&capacities);
+        let mut s = fair_system(&capacities);
         for (id, (bound, uses)) in tasks.iter().enumerate() {
             let uses: Vec<_> = uses.iter().copied().filter(|&(c, _)| c < constraints).collect();
             add(&mut s, id as u32, 1.0, *bound, &uses);

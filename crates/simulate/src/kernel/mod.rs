@@ -163,7 +163,11 @@ pub struct Kernel {
 impl Kernel {
     /// An empty kernel at date 0.
     pub fn new(sharing: Sharing) -> Self {
-        Kernel { sharing, ..Kernel::default() }
+        let system = match sharing {
+            Sharing::MaxMin => System::new(),
+            Sharing::FairBottleneck => System::for_fair_bottleneck(),
+        };
+        Kernel { sharing, system, ..Kernel::default() }
     }
 
     /// The date of the simulation.

@@ -69,8 +69,8 @@ impl System {
         for (k, &id) in variables.iter().enumerate() {
             let variable = &mut self.variables[id as usize];
             let level = reached[k] * variable.weight;
-            if level != variable.level {
-                variable.level = level;
+            if level != variable.own_level {
+                variable.own_level = level;
                 self.report_variable(id);
             }
         }

@@ -13,17 +13,25 @@
 //! computed anew; one whose level stays as it was passes nothing on. Constraints
 //! are taken lowest level first: a level depends on lower levels only, so that in this order few
 //! are computed twice. An unsaturated constraint knows up to which level its
-//! variables may rise harmlessly (its *guard*) and is not even looked at below that.
+//! variables may rise harmlessly (its *guard*) and is not even looked at below that. A saturated
+//! one that affects no other knows the sums its level follows from (its *balance*) and is
+//! computed in constant time, however many variables it holds.
 //!
 //! Cost: the variables of the constraints whose inputs change, times the length of their routes.
 //! Ties: a variable held equally by several constraints stays with the one that holds it;
 //! a new one goes to the first in its list. Two levels within [`SAME`] of each other are the
 //! same. If rounding should ever keep the iteration from settling, the system is solved whole.
 
-use super::system::{NOBODY, System};
+use super::system::{Balance, NOBODY, System};
 
 /// Relative distance of two levels that are equal but for rounding.
 pub const SAME: f64 = 1e-13;
+
+/// Constraints crossed by fewer variables are computed anew as fast as from a balance.
+const WORTH_A_BALANCE: usize = 12;
+
+/// Adjustments after which sums are computed anew, against rounding.
+const MAX_AGE: u32 = 200;
 
 /// A constraint used up to this relative excess still counts as not saturated.
 const FULL: f64 = 1e-12;
@@ -34,7 +42,9 @@ impl System {
         let mut patience = 1000 + 20 * self.constraint_count();
         while let Some(next) = self.queue.pop() {
             self.constraints[next.constraint as usize].queued = false;
-            self.refill(next.constraint);
+            if !self.rebalance(next.constraint) {
+                self.refill(next.constraint);
+            }
             patience -= 1;
             if patience == 0 {
                 self.solve_whole();
@@ -43,23 +53,61 @@ impl System {
         }
     }
 
+    /// Computes the level of one constraint from its balance; false when the balance does not
+    /// hold, or the level would leave the range in which nothing else changes.
+    fn rebalance(&mut self, at: u32) -> bool {
+        let constraint = &mut self.constraints[at as usize];
+        let Balance { valid, members, age, ratios, rest, low, high } = constraint.balance;
+        if !valid || members == 0 || age > MAX_AGE {
+            return false;
+        }
+        let old = self.levels[at as usize];
+        let new = (constraint.capacity - rest) / ratios;
+        if !(new > low && new <= high) {
+            return false;
+        }
+        if (new - old).abs() > SAME * old {
+            self.levels[at as usize] = new;
+            self.report_constraint(at);
+        }
+        true
+    }
+
     /// Computes the level of one constraint from the levels around it and passes a change on.
     fn refill(&mut self, at: u32) {
         let old = self.levels[at as usize];
         let new = self.local_level(at);
         if new == f64::INFINITY {
+            self.constraints[at as usize].balance.valid = false;
             self.set_guard(at);
             if old == f64::INFINITY {
+                self.lower_limits(at);
                 return;
             }
         } else if old < f64::INFINITY && (new - old).abs() <= SAME * old {
+            self.set_balance(at);
             return;
         }
         self.levels[at as usize] = new;
         self.report_constraint(at);
         for k in 0..self.constraints[at as usize].crossings.len() {
             let variable = self.constraints[at as usize].crossings[k].variable;
-            self.follow(variable, at, new);
+            self.follow(variable, at, old, new);
+        }
+        if new == f64::INFINITY {
+            self.lower_limits(at);
+        } else {
+            if old == f64::INFINITY {
+                // What is held elsewhere and crosses this constraint now has an effect on it.
+                for k in 0..self.constraints[at as usize].crossings.len() {
+                    let variable = self.constraints[at as usize].crossings[k].variable;
+                    let holder = self.variables[variable as usize].bottleneck;
+                    if holder != at && holder != NOBODY {
+                        self.constraints[holder as usize].balance.valid = false;
+                    }
+                }
+            }
+            self.set_balance(at);
         }
     }
 
@@ -80,7 +128,7 @@ impl System {
                 }
                 least
             } else {
-                variable.level
+                self.level_of(variable)
             };
             wanted += crossing.ratio * elsewhere;
             ratios += crossing.ratio;
@@ -117,14 +165,61 @@ impl System {
         self.constraints[at as usize].guard = guard * (1.0 - FULL);
     }
 
+    /// The guard of `at` is new: those who hold its variables may not pass it unnoticed.
+    fn lower_limits(&mut self, at: u32) {
+        let guard = self.constraints[at as usize].guard;
+        for k in 0..self.constraints[at as usize].crossings.len() {
+            let variable = self.constraints[at as usize].crossings[k].variable;
+            let holder = self.variables[variable as usize].bottleneck;
+            if holder != NOBODY {
+                let balance = &mut self.constraints[holder as usize].balance;
+                balance.high = balance.high.min(guard);
+            }
+        }
+    }
+
+    /// Sums up who crosses a saturated constraint, where that is worth it.
+    fn set_balance(&mut self, at: u32) {
+        self.constraints[at as usize].balance.valid = false;
+        let constraint = &self.constraints[at as usize];
+        if constraint.crossings.len() < WORTH_A_BALANCE {
+            return;
+        }
+        let mut balance = Balance { valid: true, high: f64::INFINITY, ..Balance::UNKNOWN };
+        for crossing in &constraint.crossings {
+            let variable = &self.variables[crossing.variable as usize];
+            if variable.bottleneck != at {
+                let level = self.level_of(variable);
+                balance.rest += crossing.ratio * level;
+                balance.low = balance.low.max(level);
+                continue;
+            }
+            balance.members += 1;
+            balance.ratios += crossing.ratio;
+            balance.high = balance.high.min(variable.ceiling);
+            for element in &self.elements[variable.elements()] {
+                if element.constraint == at {
+                    continue;
+                }
+                if self.levels[element.constraint as usize] < f64::INFINITY {
+                    return;
+                }
+                let guard = self.constraints[element.constraint as usize].guard;
+                balance.high = balance.high.min(guard);
+            }
+        }
+        self.constraints[at as usize].balance = balance;
+    }
+
     /// Adjusts one variable to the new level of constraint `at` and wakes its other constraints.
     #[inline]
-    fn follow(&mut self, id: u32, at: u32, new: f64) {
+    fn follow(&mut self, id: u32, at: u32, old: f64, new: f64) {
         let variable = &mut self.variables[id as usize];
-        let before = variable.level;
+        let (before, after);
         if variable.bottleneck == at {
+            before = old;
             if new <= before {
-                variable.level = new;
+                after = new;
             } else {
                 let (first, last) = (variable.first, variable.first + variable.len);
                 let (mut least, mut holder) = (new, at);
@@ -137,33 +232,42 @@ impl System {
                         (least, holder) = (here, element.constraint);
                     }
                 }
-                if holder == at && least == f64::INFINITY {
+                if least == f64::INFINITY {
                     holder = NOBODY;
                 }
-                variable.level = least;
-                variable.bottleneck = holder;
+                after = least;
                 if holder != at {
+                    variable.own_level = least;
+                    variable.bottleneck = holder;
                     self.report_variable(id);
                 }
             }
-        } else if new < before {
-            variable.level = new;
+        } else {
+            before = match variable.bottleneck {
+                NOBODY => variable.own_level,
+                holder => self.levels[holder as usize],
+            };
+            if new >= before {
+                return;
+            }
+            after = new;
+            if variable.bottleneck != NOBODY {
+                self.constraints[variable.bottleneck as usize].balance.valid = false;
+            }
             variable.bottleneck = at;
             self.report_variable(id);
-        } else {
-            return;
         }
-        let variable = &self.variables[id as usize];
-        let after = variable.level;
-        for k in variable.elements() {
+        for k in self.variables[id as usize].elements() {
             let other = self.elements[k].constraint;
             if other == at {
                 continue;
             }
             let level = self.levels[other as usize];
+            let constraint = &mut self.constraints[other as usize];
+            constraint.balance.valid = false;
             if level < f64::INFINITY {
                 self.enqueue(other, level);
-            } else if after > before && after > self.constraints[other as usize].guard {
+            } else if after > before && after > constraint.guard {
                 self.enqueue(other, after);
             }
         }

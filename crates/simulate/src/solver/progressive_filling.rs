@@ -23,6 +23,7 @@ impl System {
             constraint.queued = false;
             // Nothing is known about how far an unsaturated constraint is from filling.
             constraint.guard = 0.0;
+            constraint.balance.valid = false;
         }
         let filling = self.fill_progressively();
         for constraint in 0..self.levels.len() {
@@ -39,8 +40,8 @@ impl System {
             let (level, holder) = (filling.levels[id], filling.holders[id]);
             let variable = &mut self.variables[id];
             let moved =
-                variable.bottleneck != holder || (holder == NOBODY && variable.level != level);
-            variable.level = level;
+                variable.bottleneck != holder || (holder == NOBODY && variable.own_level != level);
+            variable.own_level = level;
             variable.bottleneck = holder;
             if moved {
                 self.report_variable(id as u32);

@@ -44,7 +44,8 @@ pub(super) struct Variable {
     pub(super) weight: f64,
     /// Level at which the variable's own bound holds it.
     pub(super) ceiling: f64,
-    pub(super) level: f64,
+    /// Level while no constraint holds the variable; otherwise it has that constraint's.
+    pub(super) own_level: f64,
     /// The constraint that holds the variable, or [`NOBODY`].
     pub(super) bottleneck: u32,
     pub(super) first: u32,
@@ -57,7 +58,7 @@ impl Variable {
     const EMPTY: Variable = Variable {
         weight: 1.0,
         ceiling: f64::INFINITY,
-        level: 0.0,
+        own_level: 0.0,
         bottleneck: NOBODY,
         first: 0,
         len: 0,
@@ -80,6 +81,32 @@ pub(super) struct Constraint {
     pub(super) queued: bool,
     pub(super) reported: bool,
     pub(super) crossings: Vec<Crossing>,
+    pub(super) balance: Balance,
+}
+
+/// Sums over the variables that cross a saturated constraint, from which its level follows
+/// without looking at them, as long as the level stays where it changes nothing around.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Balance {
+    /// The sums hold. Only while no variable held here crosses another saturated constraint.
+    pub(super) valid: bool,
+    /// Variables held here.
+    pub(super) members: u32,
+    /// How often the sums were adjusted since they were computed.
+    pub(super) age: u32,
+    /// Sum of ratios of the variables held here.
+    pub(super) ratios: f64,
+    /// What the variables held elsewhere consume.
+    pub(super) rest: f64,
+    /// Highest level of those.
+    pub(super) low: f64,
+    /// Up to here no variable held here meets another limit.
+    pub(super) high: f64,
+}
+
+impl Balance {
+    pub(super) const UNKNOWN: Balance =
+        Balance { valid: false, members: 0, age: 0, ratios: 0.0, rest: 0.0, low: 0.0, high: 0.0 };
 }
 
 /// A constraint waiting to be re-solved; lowest level first, then lowest id.
@@ -120,6 +147,8 @@ pub struct System {
     pub(super) queue: BinaryHeap<Pending>,
     pub(super) changed_constraints: Vec<u32>,
     pub(super) changed_variables: Vec<u32>,
+    /// Levels say nothing about fair-bottleneck sharing: every departure matters.
+    fair: bool,
     /// Work space of the solvers.
     pub(super) scratch: Vec<(f64, f64)>,
 }
@@ -128,6 +157,11 @@ impl System {
     /// An empty system.
     pub fn new() -> Self {
         System::default()
+    }
+
+    /// An empty system to be solved by [`System::solve_fair_bottleneck`] only.
+    pub fn for_fair_bottleneck() -> Self {
+        System { fair: true, ..System::default() }
     }
 
     /// Adds a constraint; `capacity` is not negative (infinite: it never holds anybody).
@@ -139,6 +173,7 @@ impl System {
             queued: false,
             reported: false,
             crossings: Vec::new(),
+            balance: Balance::UNKNOWN,
         });
         self.levels.push(f64::INFINITY);
         self.levels.len() as u32 - 1
@@ -178,7 +213,7 @@ impl System {
     pub fn load(&self, constraint: u32) -> f64 {
         let mut load = 0.0;
         for crossing in &self.constraints[constraint as usize].crossings {
-            let level = self.variables[crossing.variable as usize].level;
+            let level = self.level_of(&self.variables[crossing.variable as usize]);
             if level > 0.0 {
                 load += crossing.ratio * level;
             }
@@ -251,11 +286,15 @@ impl System {
         for at in self.variables[slot].elements() {
             let constraint = self.elements[at].constraint;
             self.enqueue(constraint, level);
+            if constraint != bottleneck {
+                self.constraints[constraint as usize].balance.valid = false;
+            }
         }
         let target = &mut self.variables[slot];
         target.attached = true;
-        target.level = level;
+        target.own_level = level;
         target.bottleneck = bottleneck;
+        self.adjust_balance(variable, 1.0);
         self.report_variable(variable);
     }
 
@@ -273,15 +312,46 @@ impl System {
                 self.elements[moved.element as usize].position = position;
             }
             let here = self.levels[constraint as usize];
+            if constraint != self.variables[slot].bottleneck {
+                self.constraints[constraint as usize].balance.valid = false;
+            }
             // Less on an unsaturated constraint leaves it unsaturated.
-            if here < f64::INFINITY {
+            if here < f64::INFINITY || self.fair {
                 self.enqueue(constraint, here);
             }
         }
+        self.adjust_balance(variable, -1.0);
         let target = &mut self.variables[slot];
         target.attached = false;
-        target.level = 0.0;
+        target.own_level = 0.0;
         target.bottleneck = NOBODY;
+    }
+
+    /// Counts a variable in (1) or out (-1) of the sums of the constraint that holds it.
+    fn adjust_balance(&mut self, variable: u32, sign: f64) {
+        let Variable { weight, ceiling, bottleneck, .. } = self.variables[variable as usize];
+        if bottleneck == NOBODY || !self.constraints[bottleneck as usize].balance.valid {
+            return;
+        }
+        let mut ratio = 0.0;
+        let mut alone = true;
+        for element in &self.elements[self.variables[variable as usize].elements()] {
+            if element.constraint == bottleneck {
+                ratio = element.coefficient / weight;
+            } else {
+                alone &= self.levels[element.constraint as usize] == f64::INFINITY;
+            }
+        }
+        let balance = &mut self.constraints[bottleneck as usize].balance;
+        balance.ratios += sign * ratio;
+        balance.age += 1;
+        if sign > 0.0 {
+            balance.members += 1;
+            balance.high = balance.high.min(ceiling);
+            balance.valid = alone;
+        } else {
+            balance.members -= 1;
+        }
     }
 
     /// Changes the weight and the bound of a variable.
@@ -304,8 +374,17 @@ impl System {
 
     /// The rate of a variable; infinite when nothing holds it, zero while it is detached.
     pub fn rate(&self, variable: u32) -> f64 {
-        let Variable { level, weight, .. } = self.variables[variable as usize];
-        level / weight
+        let variable = &self.variables[variable as usize];
+        self.level_of(variable) / variable.weight
+    }
+
+    /// The level of a variable.
+    #[inline]
+    pub(super) fn level_of(&self, variable: &Variable) -> f64 {
+        match variable.bottleneck {
+            NOBODY => variable.own_level,
+            holder => self.levels[holder as usize],
+        }
     }
 
     /// The constraint that holds a variable, or [`NOBODY`].
@@ -352,6 +431,7 @@ impl System {
             constraint.guard = f64::INFINITY;
             constraint.queued = false;
             constraint.reported = false;
+            constraint.balance = Balance::UNKNOWN;
         }
         self.levels.fill(f64::INFINITY);
         self.variables.clear();
