@@ -3,6 +3,8 @@
 //! `cargo test -p slackline-simulate --test golden -- --nocapture` prints the deviation of every
 //! plan, the worst one, and why the plans that depend on an artefact of SimGrid may differ.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test stops at the first surprise")]
+
 use serde_json::Value;
 use slackline_formats::{activities, simgrid_xml};
 use slackline_simulate::{GraphRun, JobState, Models, Simulation};

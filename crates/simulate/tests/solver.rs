@@ -247,6 +247,31 @@ proptest! {
     }
 
     #[test]
+    fn a_hub_shared_by_many_is_solved_right(
+        capacity in quantity(),
+        spokes in prop::collection::vec(1.0f64..400.0, 6),
+        changes in prop::collection::vec((any::<bool>(), 0u32..6, bound(), any::<prop::sample::Index>()), 20..120),
+    ) {
+        // Everybody crosses the hub and one spoke; spokes are saturated now and then.
+        let mut s = system(&[capacity * 5.0]);
+        spokes.iter().for_each(|&spoke| { s.add_constraint(spoke); });
+        let mut alive: Vec<(u32, f64)> = Vec::new();
+        for (id, (arrives, spoke, bound, who)) in changes.into_iter().enumerate() {
+            if arrives || alive.len() < 25 {
+                add(&mut s, id as u32, 1.0, bound, &[(0, 1.0), (spoke + 1, 1.0)]);
+                alive.push((id as u32, bound));
+            } else {
+                let (gone, _) = alive.swap_remove(who.index(alive.len()));
+                s.detach(gone);
+                s.release(gone);
+            }
+            s.solve_max_min();
+            s.acknowledge();
+            check_certificate(&s, &alive)?;
+        }
+    }
+
+    #[test]
     fn fair_bottleneck_is_feasible_and_wastes_nothing(
         capacities in prop::collection::vec(quantity(), 1..8),
         tasks in prop::collection::vec((bound(), uses(7)), 1..15),

@@ -1,6 +1,11 @@
 //! Worked examples with numbers that can be followed by hand.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 use slackline_formats::simgrid_xml;
+use slackline_model::platform::{
+    DeclaredRoute, Disk, HostSpec, LinkSpec, Member, PlatformBuilder, RoutingKind,
+};
 use slackline_model::{DiskId, HostId, Platform};
 use slackline_simulate::{
     Activity, DiskAccess, DiskOperation, Event, Exec, GraphRun, JobState, Models, NetworkModel,
@@ -374,13 +379,32 @@ fn failed_work_starts_again_from_the_beginning() {
 }
 
 /// A disk of 100 / 50 MB/s behind a connection of 125 MB/s, on `a`; `b` is a link away.
-fn disk_platform(bandwidth: &str) -> Platform {
-    platform(&format!(
-        r#"<host id="a" speed="1Gf"><disk id="d" read_bw="100MBps" write_bw="50MBps">
-             <prop id="readwrite_bw" value="125MBps"/></disk></host>
-           <host id="b" speed="1Gf"/><link id="l" bandwidth="{bandwidth}" latency="10ms"/>
-           <route src="a" dst="b"><link_ctn id="l"/></route>"#
-    ))
+fn disk_platform(bandwidth: f64) -> Platform {
+    let mut builder = PlatformBuilder::new("disks");
+    let zone = builder.add_zone(None, "z", RoutingKind::Full).unwrap();
+    let [a, b] = ["a", "b"].map(|name| builder.add_host(zone, HostSpec::new(name, 1e9)).unwrap());
+    let link = builder.add_link(LinkSpec::new("l", bandwidth, 0.01)).unwrap();
+    let route = DeclaredRoute {
+        src: Member::Host(a),
+        dst: Member::Host(b),
+        gw_src: None,
+        gw_dst: None,
+        links: [link].into(),
+        symmetrical: true,
+    };
+    builder.add_route(zone, route).unwrap();
+    let disk = Disk {
+        name: "d".into(),
+        host: a,
+        read_bandwidth: 100e6,
+        write_bandwidth: 50e6,
+        connection_bandwidth: Some(125e6),
+        capacity: None,
+        mounts: Vec::new(),
+        properties: None,
+    };
+    builder.add_disk(disk).unwrap();
+    builder.build().unwrap()
 }
 
 fn io(access: DiskAccess, bytes: f64, client: u32) -> Activity {
@@ -389,9 +413,7 @@ fn io(access: DiskAccess, bytes: f64, client: u32) -> Activity {
 
 #[test]
 fn reads_and_writes_share_a_disk() {
-    let platform = disk_platform("1GBps");
-    let connection = platform.disks()[0].connection_bandwidth;
-    assert_eq!(connection, Some(125e6), "the reader knows the connection's limit");
+    let platform = disk_platform(1e9);
     // W2: the write runs at 50 until 10 s; the read at 75, then 100: 10 + 250/100.
     let found = ends(
         &platform,
@@ -406,10 +428,10 @@ fn reads_and_writes_share_a_disk() {
 fn a_remote_read_crosses_disk_and_network() {
     let models = Models { cross_traffic: false, ..Models::cm02() };
     // The disk is the narrower one: 0.01 + 1e9 / 100e6.
-    let found = ends(&disk_platform("1GBps"), models.clone(), &[io(DiskAccess::Read, 1e9, 1)]);
+    let found = ends(&disk_platform(1e9), models.clone(), &[io(DiskAccess::Read, 1e9, 1)]);
     close(&found, &[10.01], 1e-9);
     // The link is: 0.01 + 1e9 / 20e6.
-    let found = ends(&disk_platform("20MBps"), models, &[io(DiskAccess::Read, 1e9, 1)]);
+    let found = ends(&disk_platform(20e6), models, &[io(DiskAccess::Read, 1e9, 1)]);
     close(&found, &[50.01], 1e-9);
 }
 
