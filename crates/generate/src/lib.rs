@@ -9,8 +9,10 @@ pub mod draw;
 pub mod error;
 pub mod graph;
 pub mod parameter;
+pub mod platform;
 pub mod population;
 pub mod registry;
+pub mod scenario;
 pub mod workflow;
 
 pub use draw::Seed;

@@ -5,19 +5,26 @@ use crate::draw::Seed;
 use crate::error::{GenerateError, Result};
 use crate::graph::Graph;
 use crate::parameter::{Parameter, Settings};
+use crate::platform::simulacrum::{self, Recipe};
+use crate::platform::{grid5000, simple};
+use crate::scenario::{self, Surroundings};
 use crate::workflow::application::{astronomy, earth, life, physics};
 use crate::workflow::daggen::{self, Daggen};
 use crate::workflow::layered::{self, Layered, SelectiveRescheduling};
 use crate::workflow::stg::{self, Stg};
 use crate::workflow::sweep::{self, Sweep};
 use crate::workflow::{like, numerical, regular};
-use slackline_model::Workflow;
+use slackline_model::{Platform, Scenario, Workflow};
 
 /// What a generator makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// Workflows.
     Workflow,
+    /// Platforms.
+    Platform,
+    /// Worlds.
+    Scenario,
 }
 
 impl Family {
@@ -25,6 +32,8 @@ impl Family {
     pub fn name(self) -> &'static str {
         match self {
             Family::Workflow => "workflow",
+            Family::Platform => "platform",
+            Family::Scenario => "scenario",
         }
     }
 }
@@ -38,6 +47,10 @@ enum Make {
     Application(fn(&Settings, Seed) -> Result<Workflow>),
     /// A workflow like those given.
     Like,
+    /// A platform.
+    Platform(fn(&Settings, Seed) -> Result<Platform>),
+    /// A world.
+    Scenario(fn(&Settings, Seed, &Surroundings<'_>) -> Result<Scenario>),
 }
 
 /// An entry of the registry.
@@ -118,7 +131,34 @@ impl Generator {
                 let formulas = settings.word("fit") == "auto";
                 like::like(instances, settings.count("tasks")?, formulas, seed)
             }
+            _ => Err(self.makes_another("workflow")),
         }
+    }
+
+    /// Makes a platform.
+    pub fn platform(&self, settings: &Settings, seed: Seed) -> Result<Platform> {
+        match self.make {
+            Make::Platform(make) => make(settings, seed),
+            _ => Err(self.makes_another("platform")),
+        }
+    }
+
+    /// Makes a world.
+    pub fn scenario(
+        &self,
+        settings: &Settings,
+        seed: Seed,
+        around: &Surroundings<'_>,
+    ) -> Result<Scenario> {
+        match self.make {
+            Make::Scenario(make) => make(settings, seed, around),
+            _ => Err(self.makes_another("scenario")),
+        }
+    }
+
+    fn makes_another(&self, wanted: &str) -> GenerateError {
+        let (name, family) = (self.name, self.family.name());
+        GenerateError::Impossible(format!("'{name}' makes a {family}, not a {wanted}"))
     }
 }
 
@@ -156,6 +196,28 @@ const fn application(
 ) -> Generator {
     let make = Make::Application(make);
     Generator { family: Family::Workflow, name, about, source, parameters, defaults: &[], make }
+}
+
+const fn platform(
+    name: &'static str,
+    about: &'static str,
+    source: &'static str,
+    parameters: &'static [&'static [Parameter]],
+    make: fn(&Settings, Seed) -> Result<Platform>,
+) -> Generator {
+    let make = Make::Platform(make);
+    Generator { family: Family::Platform, name, about, source, parameters, defaults: &[], make }
+}
+
+const fn scenario(
+    name: &'static str,
+    about: &'static str,
+    source: &'static str,
+    parameters: &'static [&'static [Parameter]],
+    make: fn(&Settings, Seed, &Surroundings<'_>) -> Result<Scenario>,
+) -> Generator {
+    let make = Make::Scenario(make);
+    Generator { family: Family::Scenario, name, about, source, parameters, defaults: &[], make }
 }
 
 impl Generator {
@@ -391,6 +453,91 @@ pub static ALL: &[Generator] = &[
         &[life::SRASEARCH],
         life::srasearch,
     ),
+    platform(
+        "grid5000",
+        "Grid'5000 or a part of it, with the published figures",
+        "Grid'5000; figures of its public description and of the studies",
+        &[grid5000::PARAMETERS],
+        grid5000::grid5000,
+    ),
+    platform(
+        "multi-cluster",
+        "clusters of Grid'5000 drawn by heterogeneity",
+        "Suter and Casanova 2007",
+        &[grid5000::MULTI],
+        grid5000::multi_cluster,
+    ),
+    platform(
+        "simulacrum",
+        "a random network whose nodes become hosts, clusters or routers",
+        "Quinson, Bobelin and Suter 2010 (SIMULACRUM)",
+        &[simulacrum::PARAMETERS],
+        |s, seed| Recipe::read(s)?.platform(seed),
+    ),
+    platform("cluster", "one cluster, homogeneous or not", "", &[simple::CLUSTER], simple::cluster),
+    platform(
+        "processors",
+        "abstract processors p1, p2, ..., fully connected, without contention",
+        "Topcuoglu, Hariri and Wu 2002",
+        &[simple::PROCESSORS],
+        simple::processors,
+    ),
+    platform(
+        "cloud",
+        "machines to lease, with prices and billing",
+        "price lists of Amazon EC2",
+        &[simple::CLOUD],
+        simple::cloud,
+    ),
+    platform(
+        "sweep-grid",
+        "clusters reached from one origin by a link each",
+        "Berman et al. 1999",
+        &[simple::SWEEP_GRID],
+        simple::sweep_grid,
+    ),
+    scenario(
+        "sce",
+        "hosts and links change their level at random, bounded by z %",
+        "Hernandez 2008, SCE(x, y, z)",
+        &[scenario::SCE],
+        scenario::sce,
+    ),
+    scenario(
+        "failure",
+        "hosts fail at one point in time",
+        "Hernandez 2008, TE2",
+        &[scenario::FAILURE],
+        scenario::failure,
+    ),
+    scenario(
+        "failures",
+        "hosts fail at a rate and are repaired",
+        "Schroeder and Gibson 2010",
+        &[scenario::FAILURES],
+        scenario::failures,
+    ),
+    scenario(
+        "load",
+        "other people's jobs come and go on every host",
+        "",
+        &[scenario::LOAD],
+        scenario::load,
+    ),
+    scenario(
+        "errors",
+        "estimates are wrong on a still platform",
+        "Zhao and Sakellariou 2004; Berman et al. 1999",
+        &[scenario::ERRORS],
+        scenario::errors,
+    ),
+    scenario(
+        "arrivals",
+        "workflows arrive one after another",
+        "Arabnejad and Barbosa 2012 to 2017",
+        &[scenario::ARRIVALS],
+        scenario::arrivals,
+    ),
 ];
 
 #[cfg(test)]
@@ -409,6 +556,40 @@ mod tests {
             let one = make(Seed::new(1));
             assert_eq!(one, make(Seed::new(1)), "{}", generator.name);
             assert_ne!(one, make(Seed { seed: 1, member: 1 }), "{}", generator.name);
+        }
+    }
+
+    #[test]
+    fn every_platform_and_world_repeats_itself() {
+        let workflows = ["w.json".to_string()];
+        let mut platforms = Vec::new();
+        for generator in of(Family::Platform) {
+            let settings = generator.settings(&[]).unwrap();
+            let make = || generator.platform(&settings, Seed::new(4)).unwrap();
+            assert_eq!(format!("{:?}", make().hosts()), format!("{:?}", make().hosts()));
+            // Every pair of hosts can talk, or a sample of them.
+            let p = make();
+            let mut cache = slackline_model::platform::RouteCache::new();
+            let step = (p.hosts().len() / 7).max(1);
+            for a in p.host_ids().step_by(step) {
+                for b in p.host_ids().step_by(step).filter(|&b| b != a) {
+                    if matches!(p.network(), slackline_model::platform::Network::Zones) {
+                        cache.route(&p, a, b).unwrap();
+                    }
+                }
+            }
+            platforms.push(p);
+        }
+        for generator in of(Family::Scenario) {
+            let settings = generator.settings(&[]).unwrap();
+            for p in platforms.iter().filter(|p| p.hosts().len() < 100) {
+                let around = Surroundings { platform: Some(p), workflows: &workflows };
+                let make = || generator.scenario(&settings, Seed::new(4), &around).unwrap();
+                let world = make();
+                assert_eq!(world, make(), "{}", generator.name);
+                let settled = world.at_makespan(10.0);
+                settled.on(p).unwrap_or_else(|e| panic!("{} on {}: {e}", generator.name, p.name()));
+            }
         }
     }
 
