@@ -13,6 +13,7 @@ pub mod error;
 mod flow;
 pub mod instance;
 pub mod jedule;
+pub mod platform_toml;
 mod scan;
 pub mod scenario;
 pub mod schedule_csv;

@@ -524,6 +524,11 @@ impl PlatformBuilder {
         self.disks.iter().position(matches).map(DiskId::new)
     }
 
+    /// The name of a zone.
+    pub fn zone_name(&self, zone: ZoneId) -> &str {
+        &self.zones[zone.index()].name
+    }
+
     /// Number of zones so far.
     pub fn zone_count(&self) -> usize {
         self.zones.len()
@@ -705,7 +710,8 @@ impl PlatformBuilder {
         }
     }
 
-    fn zone_around(&self, member: Member) -> Option<ZoneId> {
+    /// The zone a member stands in; none for the root.
+    pub fn zone_around(&self, member: Member) -> Option<ZoneId> {
         match member {
             Member::Host(host) => Some(self.hosts[host.index()].zone),
             Member::Router(router) => Some(self.routers[router.index()].zone),

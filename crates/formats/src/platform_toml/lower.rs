@@ -1,0 +1,613 @@
+//! From the tables of a file to a platform.
+
+use super::schema::{
+    Bandwidth, BillingTable, ClusterTable, DiskTable, File, HostTable, InnerLink, LinkTable,
+    MatrixTable, Named, NetworkTable, OneOrRows, Ordered, ProfileTable, RouteTable, RoutingWord,
+    Seconds, SharingWord,
+};
+use crate::error::{FormatError, Result};
+use slackline_model::platform::{
+    Billing, ClusterSharing, ClusterSpec, DeclaredRoute, Disk, HostSpec, LinkShape, LinkSpec,
+    Matrix, Member, Platform, PlatformBuilder, PlatformError, Profile, ProfileEvent, Properties,
+    RoutingKind, Sharing, StarLeaf, Topology,
+};
+use slackline_model::{HostId, LinkId, ZoneId};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use toml::Spanned;
+
+/// Bandwidth of links that say nothing: 1 Gbit/s.
+pub(super) const BANDWIDTH: f64 = 1.25e8;
+/// Latency of links that say nothing: 100 us.
+pub(super) const LATENCY: f64 = 1e-4;
+/// Bandwidth between a cluster and the router it hangs on: 10 Gbit/s.
+pub(super) const UPLINK: f64 = 1.25e9;
+/// The zone around all others in the short form.
+pub(super) const WORLD: &str = "world";
+
+/// The name of the router of a site or of the world.
+pub(super) fn router_of(zone: &str) -> String {
+    format!("{zone}/router")
+}
+
+/// The name of the link by which a member hangs on the router around it.
+pub(super) fn link_of(member: &str) -> String {
+    format!("{member}/link")
+}
+
+pub(super) fn platform(text: &str, file: File, default_name: Option<&str>) -> Result<Platform> {
+    let name = file.name.as_deref().or(default_name).unwrap_or("platform");
+    let mut lowering = Lowering {
+        text,
+        builder: PlatformBuilder::new(name),
+        profiles: HashMap::new(),
+        network: NetworkTable::default(),
+        joined: HashSet::new(),
+    };
+    lowering.lower(file)?;
+    lowering.builder.build().map_err(FormatError::new)
+}
+
+struct Lowering<'a> {
+    text: &'a str,
+    builder: PlatformBuilder,
+    profiles: HashMap<String, Arc<Profile>>,
+    network: NetworkTable,
+    /// Members that a link names in `between`.
+    joined: HashSet<String>,
+}
+
+/// What a cluster and a host say about machines.
+struct Machine<'a> {
+    speed: Option<f64>,
+    cores: Option<u32>,
+    memory: Option<f64>,
+    price: Option<f64>,
+    price_per_hour: Option<f64>,
+    class: &'a Option<String>,
+    leasable: Option<bool>,
+    availability: &'a Option<String>,
+    state: &'a Option<String>,
+    billing: Option<BillingTable>,
+    properties: &'a Ordered<String>,
+}
+
+impl<'a> Lowering<'a> {
+    fn at(&self, offset: usize) -> impl Fn(PlatformError) -> FormatError + 'a {
+        let text = self.text;
+        move |error| FormatError::at_offset(text, offset, error)
+    }
+
+    fn fail(&self, offset: usize, message: impl std::fmt::Display) -> FormatError {
+        FormatError::at_offset(self.text, offset, message)
+    }
+
+    fn lower(&mut self, file: File) -> Result<()> {
+        for Named { name, offset, table } in file.profile.0 {
+            let profile = profile(&table)
+                .map_err(|e| self.fail(offset, format!("profile \"{name}\": {e}")))?;
+            self.profiles.insert(name, Arc::new(profile));
+        }
+        self.network = file.network.unwrap_or_default();
+        if let Some(billing) = file.billing {
+            self.builder.set_billing(billing_of(billing));
+        }
+        let ends = file.link.0.iter().filter_map(|link| link.table.between.as_ref());
+        self.joined = ends.flat_map(|(a, b)| [a.clone(), b.clone()]).collect();
+        if file.zone.is_empty() {
+            self.refuse_long_form(&file.router, &file.route)?;
+            let world = RoutingKind::Floyd;
+            let world = self.builder.add_zone(None, WORLD, world).map_err(FormatError::new)?;
+            if file.matrix.is_none() {
+                self.builder.add_router(world, router_of(WORLD)).map_err(FormatError::new)?;
+            }
+        }
+        for Named { name, offset, table } in &file.zone.0 {
+            let fail = self.at(*offset);
+            let parent = table.parent.as_deref().map(|parent| self.zone(parent, *offset));
+            let routing = routing(table.routing);
+            let parent = parent.transpose()?;
+            let zone = self.builder.add_zone(parent, name, routing).map_err(&fail)?;
+            if !table.properties.is_empty() {
+                self.builder.set_zone_properties(zone, pairs(&table.properties));
+            }
+        }
+        for Named { name, offset, table } in &file.site.0 {
+            if !file.zone.is_empty() {
+                return Err(self.fail(*offset, "sites belong to the short form, zones to the long"));
+            }
+            let fail = self.at(*offset);
+            let zone = self.builder.add_zone(Some(ZoneId(0)), name, RoutingKind::Floyd);
+            let zone = zone.map_err(&fail)?;
+            if file.matrix.is_some() {
+                continue;
+            }
+            self.builder.add_router(zone, router_of(name)).map_err(&fail)?;
+            if !self.joined.contains(name) {
+                let shape = self.shape(table.bandwidth, table.latency);
+                let link = LinkSpec::new(link_of(name), shape.bandwidth, shape.latency);
+                self.hang(ZoneId(0), name, link, *offset)?;
+            }
+        }
+        for link in &file.link.0 {
+            self.add_link(link)?;
+        }
+        for cluster in file.cluster.0 {
+            self.add_cluster(cluster, file.matrix.is_some(), file.zone.is_empty())?;
+        }
+        for host in file.host.0 {
+            self.add_host(host, file.matrix.is_some(), file.zone.is_empty())?;
+        }
+        for Named { name, offset, table } in &file.router.0 {
+            let zone = self.zone(&table.zone, *offset)?;
+            let fail = self.at(*offset);
+            let router = self.builder.add_router(zone, name).map_err(&fail)?;
+            if let Some(coordinates) = table.coordinates {
+                let member = Member::Router(router);
+                self.builder.set_coordinates(member, coordinates).map_err(&fail)?;
+            }
+        }
+        for Named { offset, table, name } in &file.zone.0 {
+            if let Some(backbone) = &table.backbone {
+                let fail = self.at(*offset);
+                let link = self.builder.link(backbone).map_err(&fail)?;
+                let zone = self.zone(name, *offset)?;
+                self.builder.set_backbone(zone, link).map_err(&fail)?;
+            }
+        }
+        for link in file.link.0 {
+            self.join(&link)?;
+        }
+        for route in file.route {
+            self.add_route(route)?;
+        }
+        for disk in file.disk {
+            self.add_disk(disk)?;
+        }
+        if let Some(origin) = &file.origin {
+            let host = self.builder.host(origin).map_err(FormatError::new)?;
+            self.builder.set_origin(host);
+        }
+        if let Some(matrix) = file.matrix {
+            self.set_matrix(matrix)?;
+        }
+        Ok(())
+    }
+
+    fn refuse_long_form<T>(
+        &self,
+        routers: &Ordered<T>,
+        routes: &[Spanned<RouteTable>],
+    ) -> Result<()> {
+        let first_route = routes.first().map(|route| route.span().start);
+        match routers.0.first().map(|router| router.offset).or(first_route) {
+            None => Ok(()),
+            Some(offset) => Err(self.fail(offset, "routers and routes need zones").with_help(
+                "add [zone.NAME] tables, or join sites with [link.NAME] between = [...]",
+            )),
+        }
+    }
+
+    fn zone(&self, name: &str, offset: usize) -> Result<ZoneId> {
+        match self.builder.member(name) {
+            Ok(Member::Zone(zone)) => Ok(zone),
+            _ => Err(self.fail(offset, format!("there is no zone or site \"{name}\""))),
+        }
+    }
+
+    /// The zone of a cluster or host: its site, or the zone it names, or the outermost one.
+    fn place(&self, site: &Option<String>, zone: &Option<String>, offset: usize) -> Result<ZoneId> {
+        match site.as_ref().or(zone.as_ref()) {
+            Some(name) => self.zone(name, offset),
+            None => Ok(ZoneId(0)),
+        }
+    }
+
+    fn shape(&self, bandwidth: Option<Bandwidth>, latency: Option<Seconds>) -> LinkShape {
+        LinkShape {
+            bandwidth: bandwidth.or(self.network.bandwidth).map_or(BANDWIDTH, |b| b.0),
+            latency: latency.or(self.network.latency).map_or(LATENCY, |s| s.0),
+        }
+    }
+
+    /// Joins a member of a zone to the router of that zone.
+    fn hang(&mut self, zone: ZoneId, member: &str, link: LinkSpec, offset: usize) -> Result<()> {
+        let fail = self.at(offset);
+        let link = self.builder.add_link(link).map_err(&fail)?;
+        let router = router_of(self.builder.zone_name(zone));
+        let router = self.builder.member(&router).map_err(&fail)?;
+        self.route_between(zone, member, router, link, offset)
+    }
+
+    fn route_between(
+        &mut self,
+        zone: ZoneId,
+        src: &str,
+        dst: Member,
+        link: LinkId,
+        offset: usize,
+    ) -> Result<()> {
+        let fail = self.at(offset);
+        let src = self.builder.member(src).map_err(&fail)?;
+        let route = DeclaredRoute {
+            src,
+            dst,
+            gw_src: self.gateway(src),
+            gw_dst: self.gateway(dst),
+            links: [link].into(),
+            symmetrical: true,
+        };
+        self.builder.add_route(zone, route).map_err(fail)
+    }
+
+    /// The router of a site or cluster of the short form.
+    fn gateway(&self, member: Member) -> Option<Member> {
+        let Member::Zone(zone) = member else { return None };
+        let router = router_of(self.builder.zone_name(zone));
+        self.builder.member(&router).ok()
+    }
+
+    fn add_link(&mut self, named: &Named<LinkTable>) -> Result<()> {
+        let Named { name, offset, table } = named;
+        let shape = self.shape(table.bandwidth, table.latency);
+        let mut spec = LinkSpec::new(name, shape.bandwidth, shape.latency);
+        match table.sharing {
+            Some(SharingWord::Fatpipe) => spec.sharing = Sharing::Fatpipe,
+            Some(SharingWord::SplitDuplex) => spec.split_duplex = true,
+            Some(SharingWord::Shared) => {}
+            // A link drawn between two places carries both directions at full speed.
+            None => spec.split_duplex = table.between.is_some(),
+        }
+        spec.bandwidth_profile = self.profile(&table.bandwidth_profile, *offset)?;
+        spec.latency_profile = self.profile(&table.latency_profile, *offset)?;
+        spec.state = self.profile(&table.state, *offset)?;
+        spec.properties = shared(&table.properties);
+        self.builder.add_link(spec).map(|_| ()).map_err(self.at(*offset))
+    }
+
+    /// The route of a link with `between`, once its ends exist.
+    fn join(&mut self, named: &Named<LinkTable>) -> Result<()> {
+        let Named { name, offset, table } = named;
+        let Some((a, b)) = &table.between else { return Ok(()) };
+        let fail = self.at(*offset);
+        let link = self.link(name, *offset)?;
+        let (src, dst) = (self.builder.member(a), self.builder.member(b));
+        let (src, dst) = (src.map_err(&fail)?, dst.map_err(&fail)?);
+        let (around, other) = (self.builder.zone_around(src), self.builder.zone_around(dst));
+        match around {
+            Some(zone) if around == other => self.route_between(zone, a, dst, link, *offset),
+            _ => Err(self
+                .fail(*offset, format!("\"{a}\" and \"{b}\" are not in the same site"))
+                .with_help("join the two sites instead")),
+        }
+    }
+
+    /// A link by name; the upper half of a split-duplex one.
+    fn link(&self, name: &str, offset: usize) -> Result<LinkId> {
+        let link = self.builder.link(name);
+        let upper = || self.builder.link(&format!("{name}_UP"));
+        link.or_else(|error| upper().map_err(|_| error)).map_err(self.at(offset))
+    }
+
+    fn profile(&self, name: &Option<String>, offset: usize) -> Result<Option<Arc<Profile>>> {
+        let Some(name) = name else { return Ok(None) };
+        match self.profiles.get(name) {
+            Some(profile) => Ok(Some(profile.clone())),
+            None => Err(self.fail(offset, format!("there is no profile \"{name}\""))),
+        }
+    }
+
+    fn machine(&self, name: &str, offset: usize, machine: Machine<'_>) -> Result<HostSpec> {
+        let Some(speed) = machine.speed else {
+            return Err(
+                self.fail(offset, format!("\"{name}\" needs a speed, e.g. speed = \"2Gf\""))
+            );
+        };
+        let mut spec = HostSpec::new(name, speed);
+        spec.cores = machine.cores.unwrap_or(1);
+        spec.memory = machine.memory;
+        spec.price = match (machine.price, machine.price_per_hour) {
+            (Some(_), Some(_)) => {
+                let message = format!("\"{name}\" has two prices: price or price-per-hour");
+                return Err(self.fail(offset, message));
+            }
+            (Some(price), None) => price,
+            // Whole machines are rented by the hour; inside, one core costs its share.
+            (None, Some(hourly)) => hourly / 3600.0 / f64::from(spec.cores.max(1)),
+            (None, None) => 0.0,
+        };
+        spec.class = machine.class.clone();
+        spec.leasable = machine.leasable.unwrap_or(false);
+        spec.availability = self.profile(machine.availability, offset)?;
+        spec.state = self.profile(machine.state, offset)?;
+        spec.billing = machine.billing.map(billing_of);
+        spec.properties = shared(machine.properties);
+        Ok(spec)
+    }
+
+    fn add_host(&mut self, named: Named<HostTable>, matrix: bool, short: bool) -> Result<()> {
+        let Named { name, offset, table } = named;
+        let fail = self.at(offset);
+        let zone = self.place(&table.site, &table.zone, offset)?;
+        let spec = self.machine(
+            &name,
+            offset,
+            Machine {
+                speed: table.speed.map(|s| s.0),
+                cores: table.cores,
+                memory: table.memory.map(|m| m.0),
+                price: table.price,
+                price_per_hour: table.price_per_hour,
+                class: &table.class,
+                leasable: table.leasable,
+                availability: &table.availability,
+                state: &table.state,
+                billing: table.billing,
+                properties: &table.properties,
+            },
+        )?;
+        let host = self.builder.add_host(zone, spec).map_err(&fail)?;
+        if let Some(coordinates) = table.coordinates {
+            self.builder.set_coordinates(Member::Host(host), coordinates).map_err(&fail)?;
+        }
+        if table.up.is_some() || table.down.is_some() {
+            let find = |name: &Option<String>| {
+                name.as_deref().map(|name| self.builder.link(name)).transpose()
+            };
+            let (up, down) = (find(&table.up).map_err(&fail)?, find(&table.down).map_err(&fail)?);
+            let leaf = StarLeaf { up, down, ..StarLeaf::default() };
+            self.builder.set_leaf(host, leaf).map_err(&fail)?;
+        }
+        if short && !matrix && !self.joined.contains(&name) {
+            let shape = self.shape(table.bandwidth, table.latency);
+            let link = LinkSpec::new(link_of(&name), shape.bandwidth, shape.latency);
+            self.hang(zone, &name, LinkSpec { split_duplex: true, ..link }, offset)?;
+        }
+        Ok(())
+    }
+
+    fn add_cluster(&mut self, named: Named<ClusterTable>, matrix: bool, short: bool) -> Result<()> {
+        let Named { name, offset, table } = named;
+        let fail = self.at(offset);
+        let zone = self.place(&table.site, &table.zone, offset)?;
+        let host = self.machine(
+            &name,
+            offset,
+            Machine {
+                speed: table.speed.map(|s| s.0),
+                cores: table.cores,
+                memory: table.memory.map(|m| m.0),
+                price: table.price,
+                price_per_hour: table.price_per_hour,
+                class: &table.class,
+                leasable: table.leasable,
+                availability: &table.availability,
+                state: &table.state,
+                billing: table.billing,
+                properties: &table.properties,
+            },
+        )?;
+        let numbers = match (&table.numbers, table.count) {
+            (Some(text), None) => numbers(text).ok_or_else(|| {
+                self.fail(offset, format!("numbers = \"{text}\" is no list like 1-8,12"))
+            })?,
+            (None, Some(count)) if count > 0 => vec![(0, count - 1)],
+            _ => {
+                let message = format!("the cluster \"{name}\" needs a count above 0, or numbers");
+                return Err(self.fail(offset, message));
+            }
+        };
+        let pattern = table.names.clone().unwrap_or_else(|| format!("{name}-{{}}"));
+        let Some((prefix, suffix)) = pattern.split_once("{}") else {
+            let message =
+                format!("names = \"{pattern}\" has no {{}} for the number of the machine");
+            return Err(self.fail(offset, message));
+        };
+        let inner = |link: &InnerLink| LinkShape {
+            bandwidth: link.bandwidth.0,
+            latency: link.latency.map_or(0.0, |s| s.0),
+        };
+        let spec = ClusterSpec {
+            id: name.clone(),
+            prefix: prefix.to_string(),
+            suffix: suffix.to_string(),
+            radical: numbers,
+            host,
+            link: self.shape(table.bandwidth, table.latency),
+            sharing: match table.sharing {
+                None | Some(SharingWord::SplitDuplex) => ClusterSharing::SplitDuplex,
+                Some(SharingWord::Shared) => ClusterSharing::Shared,
+                Some(SharingWord::Fatpipe) => ClusterSharing::Fatpipe,
+            },
+            backbone: table.backbone.as_ref().map(|link| {
+                let fatpipe = link.sharing == Some(SharingWord::Fatpipe);
+                (inner(link), if fatpipe { Sharing::Fatpipe } else { Sharing::Shared })
+            }),
+            limiter: table.limiter.map(|b| b.0),
+            loopback: table.loopback.as_ref().map(inner),
+            router: if short { Some(router_of(&name)) } else { table.router.clone() },
+            topology: topology(&table),
+        };
+        if matrix {
+            // Only the machines count: a matrix has no links.
+            return self.add_machines(zone, &spec, offset);
+        }
+        self.builder.add_cluster(Some(zone), spec).map_err(&fail)?;
+        if short && !self.joined.contains(&name) {
+            let bandwidth = table.uplink.or(self.network.uplink).map_or(UPLINK, |b| b.0);
+            let latency = self.shape(None, None).latency;
+            let link = LinkSpec::new(link_of(&name), bandwidth, latency);
+            self.hang(zone, &name, LinkSpec { split_duplex: true, ..link }, offset)?;
+        }
+        Ok(())
+    }
+
+    fn add_machines(&mut self, parent: ZoneId, spec: &ClusterSpec, offset: usize) -> Result<()> {
+        let fail = self.at(offset);
+        let count = spec.count();
+        if count > 100_000 {
+            return Err(self.fail(offset, format!("{count} machines are too many for a matrix")));
+        }
+        let b = &mut self.builder;
+        let zone = b.add_zone(Some(parent), &spec.id, RoutingKind::None).map_err(&fail)?;
+        for number in spec.radical.iter().flat_map(|&(a, b)| a..=b) {
+            let name = format!("{}{number}{}", spec.prefix, spec.suffix);
+            b.add_host(zone, HostSpec { name, ..spec.host.clone() }).map_err(&fail)?;
+        }
+        Ok(())
+    }
+
+    fn add_route(&mut self, spanned: Spanned<RouteTable>) -> Result<()> {
+        let offset = spanned.span().start;
+        let table = spanned.into_inner();
+        let fail = self.at(offset);
+        let zone = self.zone(&table.zone, offset)?;
+        let member = |name: &str| self.builder.member(name);
+        let gateway = |name: &Option<String>| name.as_deref().map(member).transpose();
+        let links: Result<Box<[LinkId]>> =
+            table.links.iter().map(|name| self.link(name, offset)).collect();
+        let route = DeclaredRoute {
+            src: member(&table.src).map_err(&fail)?,
+            dst: member(&table.dst).map_err(&fail)?,
+            gw_src: gateway(&table.src_gateway).map_err(&fail)?,
+            gw_dst: gateway(&table.dst_gateway).map_err(&fail)?,
+            links: links?,
+            symmetrical: !table.one_way.unwrap_or(false),
+        };
+        if table.bypass.unwrap_or(false) {
+            return self.builder.add_bypass(zone, route).map_err(fail);
+        }
+        self.builder.add_route(zone, route).map_err(fail)
+    }
+
+    fn add_disk(&mut self, spanned: Spanned<DiskTable>) -> Result<()> {
+        let offset = spanned.span().start;
+        let table = spanned.into_inner();
+        let fail = self.at(offset);
+        let host = self.builder.host(&table.host).map_err(&fail)?;
+        let mounts = table
+            .mounts
+            .into_iter()
+            .map(|(host, path)| self.builder.host(&host).map(|host| (host, path)).map_err(&fail));
+        let mounts: Result<Vec<(HostId, String)>> = mounts.collect();
+        let disk = Disk {
+            name: table.name.into(),
+            host,
+            read_bandwidth: table.read.0,
+            write_bandwidth: table.write.0,
+            connection_bandwidth: table.connection.map(|b| b.0),
+            capacity: table.capacity.map(|b| b.0),
+            mounts: mounts?,
+            properties: shared(&table.properties),
+        };
+        self.builder.add_disk(disk).map(|_| ()).map_err(fail)
+    }
+
+    fn set_matrix(&mut self, table: MatrixTable) -> Result<()> {
+        let hosts = self.builder.host_count();
+        let wrong = || {
+            FormatError::new(format!("the matrix must have {hosts} rows and columns, one per host"))
+        };
+        let free = OneOrRows::One(super::schema::MaybeFree(f64::INFINITY));
+        let bandwidth = table.bandwidth.unwrap_or(free);
+        let latency = table.latency.unwrap_or(OneOrRows::One(Seconds(0.0)));
+        let matrix = match (bandwidth, latency) {
+            (OneOrRows::One(bandwidth), OneOrRows::One(latency)) => {
+                Matrix::Uniform { bandwidth: bandwidth.0, latency: latency.0 }
+            }
+            (bandwidth, latency) => Matrix::Dense {
+                hosts,
+                bandwidth: spread(bandwidth, hosts, |b| b.0).ok_or_else(wrong)?,
+                latency: spread(latency, hosts, |s| s.0).ok_or_else(wrong)?,
+            },
+        };
+        self.builder.set_matrix(matrix);
+        Ok(())
+    }
+}
+
+/// A dense table of one value or of rows; `None` if the rows are not square.
+fn spread<T>(from: OneOrRows<T>, hosts: usize, get: impl Fn(&T) -> f64) -> Option<Box<[f64]>> {
+    match from {
+        // A table per pair of hosts only exists if the file wrote the other one out.
+        OneOrRows::One(value) => Some(vec![get(&value); hosts.checked_mul(hosts)?].into()),
+        OneOrRows::Rows(rows) => {
+            let square = rows.len() == hosts && rows.iter().all(|row| row.len() == hosts);
+            square.then(|| rows.iter().flatten().map(get).collect())
+        }
+    }
+}
+
+fn profile(table: &ProfileTable) -> std::result::Result<Profile, String> {
+    let events: Vec<ProfileEvent> =
+        table.events.iter().map(|&(date, value)| ProfileEvent { date, value }).collect();
+    let profile = match (table.period, table.loop_after) {
+        (None, None) => Profile::once(events),
+        (Some(period), None) => Profile::periodic(events, period.0),
+        (None, Some(delay)) => Profile::looping(events, delay.0),
+        (Some(_), Some(_)) => return Err("it has a period or loops after a while, not both".into()),
+    };
+    profile.map_err(|error| error.to_string())
+}
+
+fn billing_of(table: BillingTable) -> Billing {
+    let seconds = |value: Option<Seconds>| value.map_or(0.0, |s| s.0);
+    Billing {
+        quantum: seconds(table.quantum),
+        minimum: seconds(table.minimum),
+        setup: seconds(table.setup),
+    }
+}
+
+fn routing(word: RoutingWord) -> RoutingKind {
+    match word {
+        RoutingWord::None => RoutingKind::None,
+        RoutingWord::Full => RoutingKind::Full,
+        RoutingWord::Floyd => RoutingKind::Floyd,
+        RoutingWord::Dijkstra => RoutingKind::Dijkstra,
+        RoutingWord::Star => RoutingKind::Star,
+        RoutingWord::Vivaldi => RoutingKind::Vivaldi,
+    }
+}
+
+/// The first topology named wins: a file with two is refused by the number of hosts.
+fn topology(table: &ClusterTable) -> Topology {
+    if let Some(dimensions) = &table.torus {
+        return Topology::Torus(dimensions.clone());
+    }
+    if let Some(tree) = &table.fat_tree {
+        return Topology::FatTree {
+            children: tree.children.clone(),
+            parents: tree.parents.clone(),
+            cables: tree.cables.clone(),
+        };
+    }
+    match &table.dragonfly {
+        None => Topology::Flat,
+        Some(d) => Topology::Dragonfly {
+            groups: d.groups,
+            chassis: d.chassis,
+            blades: d.blades,
+            nodes: d.nodes,
+        },
+    }
+}
+
+/// `1-8,12`.
+fn numbers(text: &str) -> Option<Vec<(u32, u32)>> {
+    text.split(',')
+        .map(|part| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+            (first <= last).then_some((first, last))
+        })
+        .collect()
+}
+
+fn pairs(properties: &Ordered<String>) -> Properties {
+    properties.0.iter().map(|named| (named.name.clone(), named.table.clone())).collect()
+}
+
+fn shared(properties: &Ordered<String>) -> Option<Arc<Properties>> {
+    (!properties.is_empty()).then(|| Arc::new(pairs(properties)))
+}

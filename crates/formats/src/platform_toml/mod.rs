@@ -1,0 +1,73 @@
+//! Our own platform TOML, made to be written by hand; read and written.
+//!
+//! ```toml
+//! name = "lab"
+//!
+//! [cluster.fast]                     # eight machines fast-0 ... fast-7
+//! count = 8
+//! cores = 4
+//! speed = "3Gf"                      # per core
+//!
+//! [host.store]                       # one machine
+//! speed = "2Gf"
+//! bandwidth = "10Gbps"
+//! ```
+//!
+//! The short form knows sites, clusters, hosts and links between them. A cluster is a switch with
+//! a private link per machine; clusters and hosts hang on the router of their site (or of the
+//! platform), sites on a core router, unless a link names them in `between`. The long form names
+//! every zone, router and route and can say all a [`Platform`] can hold. `docs/platforms.md`
+//! shows both.
+
+mod lower;
+mod raise;
+mod schema;
+
+use crate::error::{FormatError, Result};
+use crate::source;
+use slackline_model::platform::Platform;
+use std::path::Path;
+
+/// Reads a platform file; a platform without a name is called after the file.
+pub fn read(path: &Path) -> Result<Platform> {
+    let text = source::read_text(path)?;
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    parse_named(&text, stem.as_deref()).map_err(|error| error.in_file(path))
+}
+
+/// Reads a platform from text.
+pub fn parse(text: &str) -> Result<Platform> {
+    parse_named(text, None)
+}
+
+fn parse_named(text: &str, default_name: Option<&str>) -> Result<Platform> {
+    let file: schema::File = toml::from_str(text).map_err(|error| match error.span() {
+        Some(span) => FormatError::at_offset(text, span.start, error.message()),
+        None => FormatError::new(error.message()),
+    })?;
+    lower::platform(text, file, default_name)
+}
+
+/// The platform as TOML: the short form where it can say the same, the long form otherwise.
+pub fn to_string(platform: &Platform) -> Result<String> {
+    let text = |file: &schema::File| toml::to_string(file).map_err(FormatError::new);
+    if let Some(file) = raise::short(platform) {
+        let short = text(&file)?;
+        if parse(&short).is_ok_and(|again| raise::long_text(&again) == raise::long_text(platform)) {
+            return Ok(short);
+        }
+    }
+    text(&raise::long(platform))
+}
+
+/// Writes the platform to a file, whole or not at all.
+pub fn write(platform: &Platform, path: &Path) -> Result<()> {
+    let text = to_string(platform).map_err(|error| error.in_file(path))?;
+    source::write_whole(path, |out| out.write_all(text.as_bytes()))
+}
+
+/// Whether a text looks like a platform and not like another TOML file.
+pub fn recognise(text: &str) -> bool {
+    let tables = ["[cluster.", "[host.", "[site.", "[matrix]", "[zone."];
+    text.lines().any(|line| tables.iter().any(|table| line.trim_start().starts_with(table)))
+}
