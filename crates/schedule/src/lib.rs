@@ -3,8 +3,14 @@
 //! [`registry`] lists every planner; the command, the lab, the documentation and the tests all
 //! read that one list. Adding a method is one file and one line there.
 
+pub mod best;
 pub mod bounds;
+mod budget;
+mod compact;
+pub mod exact;
 pub mod list;
+pub mod meta;
 pub mod registry;
+pub mod robust;
 
-pub use registry::{Algorithm, Family, PlanError, Settings};
+pub use registry::{Algorithm, Family, Outcome, PlanError, Settings};

@@ -1,7 +1,10 @@
 //! Every planner with its name, family and source.
 
-use crate::list;
+use crate::{best, bounds, exact, list, meta};
 use slackline_model::{Problem, Schedule};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 use thiserror::Error;
 
 /// What a planner may be told besides the problem.
@@ -9,12 +12,20 @@ use thiserror::Error;
 pub struct Settings {
     /// Seed of methods that draw random numbers.
     pub seed: u64,
+    /// Most iterations of a search; none: a default that grows slowly with the problem. Equal
+    /// limits and seeds give equal plans.
+    pub iterations: Option<u64>,
+    /// Most time of a search; plans then depend on the speed of the machine.
+    pub time_limit: Option<Duration>,
+    /// Threads of a search; none: all cores. Does not change the plan.
+    pub threads: Option<usize>,
+    /// Set from outside to end a search early with the best plan it has.
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
 impl Settings {
     /// Defaults but for the seed.
     pub fn seeded(seed: u64) -> Settings {
-        #[allow(clippy::needless_update)] // not all fields are the seed for ever
         Settings { seed, ..Settings::default() }
     }
 }
@@ -36,6 +47,8 @@ pub enum PlanError {
 pub enum Family {
     /// List scheduling of one workflow for the shortest makespan.
     List,
+    /// Search among many schedules of one workflow for the shortest makespan.
+    Search,
 }
 
 impl Family {
@@ -43,6 +56,7 @@ impl Family {
     pub fn name(self) -> &'static str {
         match self {
             Family::List => "list",
+            Family::Search => "search",
         }
     }
 }
@@ -55,6 +69,8 @@ pub enum Basis {
     /// What is generally known of the method; details the name does not fix are stated in its
     /// module.
     Recalled,
+    /// First made here.
+    Own,
 }
 
 impl Basis {
@@ -63,6 +79,7 @@ impl Basis {
         match self {
             Basis::Published => "published",
             Basis::Recalled => "recalled",
+            Basis::Own => "own",
         }
     }
 }
@@ -126,6 +143,12 @@ pub const ALL: &[Algorithm] = &[
     list::immediate::OLB,
     list::immediate::ROUND_ROBIN,
     list::immediate::RANDOM,
+    best::BEST,
+    exact::EXACT,
+    meta::aco::ACO,
+    meta::sa::SA,
+    meta::tabu::TABU,
+    meta::ga::GA,
 ];
 
 /// The same methods with another convention: found by name, not part of a comparison of all.
@@ -149,4 +172,35 @@ pub fn find(name: &str) -> Option<&'static Algorithm> {
 
 fn letters(name: &str) -> impl Iterator<Item = char> + '_ {
     name.chars().filter(|c| !matches!(c, '-' | '.' | '_')).map(|c| c.to_ascii_lowercase())
+}
+
+/// A plan with what is known of its distance from the best possible.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The plan.
+    pub schedule: Schedule,
+    /// No schedule ends before this date.
+    pub lower_bound: f64,
+}
+
+impl Outcome {
+    /// By how much the plan may be longer than the best possible (0.05 means 5 %).
+    pub fn gap(&self) -> f64 {
+        let makespan = self.schedule.makespan();
+        if makespan <= 0.0 { 0.0 } else { (makespan / self.lower_bound - 1.0).max(0.0) }
+    }
+}
+
+/// Plans and certifies: [`exact::solve`] proves its own bound, all others get the general one.
+pub fn run(
+    algorithm: &Algorithm,
+    problem: &Problem<'_>,
+    settings: &Settings,
+) -> Result<Outcome, PlanError> {
+    if algorithm.name == exact::EXACT.name {
+        let solved = exact::solve(problem, settings)?;
+        return Ok(Outcome { schedule: solved.schedule, lower_bound: solved.bound });
+    }
+    let schedule = (algorithm.plan)(problem, settings)?;
+    Ok(Outcome { schedule, lower_bound: bounds::lower_bound(problem) })
 }

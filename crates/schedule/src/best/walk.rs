@@ -1,0 +1,447 @@
+//! A walk over schedules: one current schedule, moves that change the order or the site of a
+//! task, and their evaluation.
+//!
+//! A schedule is a list of tasks in the order of their starts with a site each (or none: then the
+//! site on which finish time plus tail is least). Decoding takes the list in order and starts each
+//! task as early as its data and a core of its site allow. Every schedule without needless
+//! idle time is the decoding of some list. A change at a position leaves what comes before it as it
+//! is, and a decoding that cannot stay below the limit any more is given up at once: O(v + e) for
+//! the worst move, far less for most.
+
+use crate::compact::{Compact, take_cores};
+use rand::RngExt;
+use slackline_model::rng::Stream;
+
+/// No task, or no site chosen.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Positions between two remembered states of the cores.
+const STRIDE: usize = 16;
+
+/// Where and when a task runs.
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    start: f64,
+    finish: f64,
+    core: u32,
+    site: u32,
+    /// The task that keeps it from starting earlier.
+    cause: u32,
+}
+
+const UNPLACED: Placed = Placed { start: 0.0, finish: 0.0, core: 0, site: 0, cause: NONE };
+
+/// A list with sites: what decodes to a schedule.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Plan {
+    /// Tasks in order.
+    pub(crate) order: Vec<u32>,
+    /// Site of each task, or [`NONE`].
+    pub(crate) choice: Vec<u32>,
+}
+
+/// See the module's head.
+pub(crate) struct Walk<'c> {
+    compact: &'c Compact,
+    /// What follows a task at a site at least (`task * sites + site`).
+    tail: &'c [f64],
+    plan: Plan,
+    position: Vec<u32>,
+    placed: Vec<Placed>,
+    makespan: f64,
+    critical: Vec<u32>,
+    critical_known: bool,
+    marks: Vec<(f64, u32)>,
+    cores: Vec<(f64, u32)>,
+    log: Vec<(u32, Placed)>,
+    ready: Vec<(f64, u32)>,
+}
+
+/// A change of the list: a task moved from one position to another, and its site.
+#[derive(Clone, Copy, Debug)]
+struct Move {
+    from: usize,
+    to: usize,
+    choice: u32,
+    before: u32,
+}
+
+impl<'c> Walk<'c> {
+    /// Starts at a plan.
+    pub(crate) fn new(compact: &'c Compact, tail: &'c [f64], plan: Plan) -> Walk<'c> {
+        let n = compact.len();
+        let cores = compact.procs.len();
+        let mut walk = Walk {
+            compact,
+            tail,
+            position: vec![0; n],
+            placed: vec![UNPLACED; n],
+            makespan: f64::INFINITY,
+            critical: Vec::new(),
+            critical_known: false,
+            marks: vec![(0.0, NONE); (n / STRIDE + 1) * cores],
+            cores: vec![(0.0, NONE); cores],
+            log: Vec::with_capacity(n),
+            ready: vec![(0.0, NONE); compact.sites()],
+            plan,
+        };
+        walk.restart();
+        walk
+    }
+
+    /// Continues from another plan.
+    pub(crate) fn set(&mut self, plan: &Plan) {
+        self.plan.clone_from(plan);
+        self.restart();
+    }
+
+    fn restart(&mut self) {
+        for (position, &task) in self.plan.order.iter().enumerate() {
+            self.position[task as usize] = position as u32;
+        }
+        for (core, &avail) in self.compact.avail.iter().enumerate() {
+            self.marks[core] = (avail, NONE);
+        }
+        self.log.clear();
+        self.makespan = self.decode(0, f64::INFINITY).unwrap_or(f64::INFINITY);
+        self.mark(0);
+    }
+
+    /// End of the current schedule.
+    pub(crate) fn makespan(&self) -> f64 {
+        self.makespan.max(self.compact.past)
+    }
+
+    /// The current schedule with every site decided, in the order of starts.
+    pub(crate) fn decided(&self) -> Plan {
+        let mut order = self.plan.order.clone();
+        let key = |t: u32| self.placed[t as usize].start;
+        order.sort_by(|&a, &b| {
+            let by_position = || self.position[a as usize].cmp(&self.position[b as usize]);
+            key(a).total_cmp(&key(b)).then_with(by_position)
+        });
+        Plan { order, choice: self.placed.iter().map(|p| p.site).collect() }
+    }
+
+    /// Sorts the list by the starts it decodes to, which opens the windows of moves.
+    pub(crate) fn tidy(&mut self) {
+        let sorted = self.decided().order;
+        self.plan.order = sorted;
+        self.restart();
+    }
+
+    /// Tries one random move; keeps it if the new end is not after `limit`.
+    pub(crate) fn step(&mut self, random: &mut Stream, limit: f64) -> bool {
+        let Some(change) = self.propose(random) else { return false };
+        self.apply(change);
+        let from = change.from.min(change.to);
+        match self.decode(from, limit) {
+            Some(makespan) => {
+                self.makespan = makespan;
+                self.mark(from);
+                self.critical_known = false;
+                true
+            }
+            None => {
+                while let Some((task, placed)) = self.log.pop() {
+                    self.placed[task as usize] = placed;
+                }
+                let back =
+                    Move { from: change.to, to: change.from, choice: change.before, ..change };
+                self.apply(back);
+                false
+            }
+        }
+    }
+
+    fn apply(&mut self, change: Move) {
+        let task = self.plan.order[change.from];
+        self.plan.choice[task as usize] = change.choice;
+        let (from, to) = (change.from, change.to);
+        if from < to {
+            self.plan.order[from..=to].rotate_left(1);
+        } else {
+            self.plan.order[to..=from].rotate_right(1);
+        }
+        for position in from.min(to)..=from.max(to) {
+            self.position[self.plan.order[position] as usize] = position as u32;
+        }
+    }
+
+    /// A random move of a task that matters.
+    fn propose(&mut self, random: &mut Stream) -> Option<Move> {
+        let n = self.compact.len();
+        let sites = self.compact.sites();
+        let task = if random.random_range(0..4) < 3 {
+            self.find_critical();
+            self.critical[random.random_range(0..self.critical.len())] as usize
+        } else {
+            random.random_range(0..n)
+        };
+        let from = self.position[task] as usize;
+        let before = self.plan.choice[task];
+        let (low, high) = self.window(task);
+        let stay = Move { from, to: from, choice: before, before };
+        let kind = if sites == 1 { random.random_range(0..5) } else { random.random_range(0..10) };
+        let change = match kind {
+            // In front of the task that blocks its core, or of another one nearby.
+            0..2 => {
+                let cause = self.placed[task].cause;
+                let to = if cause == NONE { low } else { self.position[cause as usize] as usize };
+                Move { to: to.clamp(low, high), ..stay }
+            }
+            2 => Move { to: random.random_range(low..=high), ..stay },
+            3..5 => {
+                let reach = 8;
+                let low = low.max(from.saturating_sub(reach));
+                let high = high.min(from + reach);
+                Move { to: random.random_range(low..=high), ..stay }
+            }
+            5..7 => Move { choice: self.any_site(task, random), ..stay },
+            7 => {
+                let to = random.random_range(low..=high);
+                Move { to, choice: self.any_site(task, random), ..stay }
+            }
+            8 => Move { choice: NONE, ..stay },
+            // To where a relative is.
+            _ => {
+                let (parents, children) =
+                    (self.compact.parents.of(task), self.compact.children.of(task));
+                let count = parents.len() + children.len();
+                if count == 0 {
+                    return None;
+                }
+                let pick = random.random_range(0..count);
+                let relative = match parents.get(pick) {
+                    Some(parent) => parent.0,
+                    None => children[pick - parents.len()].0,
+                };
+                let site = self.placed[relative as usize].site;
+                if !self.compact.seconds(task, site as usize).is_finite() {
+                    return None;
+                }
+                Move { choice: site, ..stay }
+            }
+        };
+        let same_site =
+            change.choice == before || (before == NONE && change.choice == self.placed[task].site);
+        (change.to != from || !same_site).then_some(change)
+    }
+
+    fn any_site(&self, task: usize, random: &mut Stream) -> u32 {
+        let sites = self.compact.sites();
+        for _ in 0..4 {
+            let site = random.random_range(0..sites);
+            if self.compact.seconds(task, site).is_finite()
+                && site != self.placed[task].site as usize
+            {
+                return site as u32;
+            }
+        }
+        self.plan.choice[task]
+    }
+
+    /// The positions a task may take between its parents and its children.
+    fn window(&self, task: usize) -> (usize, usize) {
+        let at = |&(t, _): &(u32, f64)| self.position[t as usize] as usize;
+        let low = self.compact.parents.of(task).iter().map(at).max().map_or(0, |p| p + 1);
+        let last = self.compact.len() - 1;
+        let high = self.compact.children.of(task).iter().map(at).min().map_or(last, |p| p - 1);
+        (low, high)
+    }
+
+    /// One chain of tasks that wait for each other and fix the end.
+    fn find_critical(&mut self) {
+        if self.critical_known {
+            return;
+        }
+        self.critical.clear();
+        let finish = |t: &u32| self.placed[*t as usize].finish;
+        let tasks = 0..self.compact.len() as u32;
+        let mut task = tasks.reduce(|a, b| if finish(&b) > finish(&a) { b } else { a });
+        while let Some(t) = task {
+            self.critical.push(t);
+            let cause = self.placed[t as usize].cause;
+            task = (cause != NONE).then_some(cause);
+        }
+        self.critical_known = true;
+    }
+
+    /// Remembers the cores' state at every mark from a position on.
+    fn mark(&mut self, from: usize) {
+        let cores = self.compact.procs.len();
+        let first = from / STRIDE;
+        let last = self.compact.len() / STRIDE;
+        self.cores.copy_from_slice(&self.marks[first * cores..(first + 1) * cores]);
+        for mark in first..last {
+            let begin = mark * STRIDE;
+            for position in begin..begin + STRIDE {
+                self.occupy(self.plan.order[position]);
+            }
+            self.marks[(mark + 1) * cores..(mark + 2) * cores].copy_from_slice(&self.cores);
+        }
+    }
+
+    /// Decodes the list from a position on; `None` as soon as the end cannot stay within the limit.
+    fn decode(&mut self, from: usize, limit: f64) -> Option<f64> {
+        let compact = self.compact;
+        let (n, cores) = (compact.len(), compact.procs.len());
+        let mark = from / STRIDE;
+        self.cores.copy_from_slice(&self.marks[mark * cores..(mark + 1) * cores]);
+        for position in mark * STRIDE..from {
+            self.occupy(self.plan.order[position]);
+        }
+        self.log.clear();
+        for position in from..n {
+            let task = self.plan.order[position];
+            let t = task as usize;
+            let choice = self.plan.choice[t];
+            let placed = match choice {
+                NONE => self.place_anywhere(t),
+                site => {
+                    let ready = self.arrival(t, site as usize);
+                    self.place_at(t, site as usize, ready)
+                }
+            };
+            self.log.push((task, self.placed[t]));
+            self.placed[t] = placed;
+            let tail = self.tail[t * compact.sites() + placed.site as usize];
+            // Also refuses what is infinite.
+            if !(placed.finish + tail <= limit && placed.finish < f64::INFINITY) {
+                return None;
+            }
+            self.occupy(task);
+        }
+        let end = self.placed.iter().map(|p| p.finish).fold(0.0, f64::max);
+        (end <= limit).then_some(end)
+    }
+
+    /// When the data of a task is at a site, and which parent comes last.
+    #[inline]
+    fn arrival(&self, task: usize, site: usize) -> (f64, u32) {
+        let mut ready = (self.compact.base(task, site), NONE);
+        for &(parent, bytes) in self.compact.parents.of(task) {
+            let source = &self.placed[parent as usize];
+            let arrival = source.finish + self.compact.transfer(bytes, source.site as usize, site);
+            if arrival > ready.0 {
+                ready = (arrival, parent);
+            }
+        }
+        ready
+    }
+
+    /// The earliest start at a site once the data is there.
+    #[inline]
+    fn place_at(&self, task: usize, site: usize, (ready, parent): (f64, u32)) -> Placed {
+        let seconds = self.compact.seconds(task, site);
+        let range = self.compact.cores(site);
+        let width = self.compact.width[task] as usize;
+        if width > 1 {
+            return self.place_wide(task, site, (ready, parent));
+        }
+        if seconds == 0.0 {
+            // No length: beside whatever runs there.
+            let start = ready.max(self.compact.open[site]);
+            let core = range.start as u32;
+            return Placed { start, finish: start, core, site: site as u32, cause: parent };
+        }
+        // Of the cores that are free the one that became free last, else the first to be free.
+        let mut core = range.start;
+        let mut best = self.cores[core].0;
+        for other in range.start + 1..range.end {
+            let at = self.cores[other].0;
+            let better = if best <= ready { at <= ready && at > best } else { at < best };
+            if better {
+                (core, best) = (other, at);
+            }
+        }
+        let (start, cause) =
+            if best > ready { (best, self.cores[core].1) } else { (ready, parent) };
+        Placed { start, finish: start + seconds, core: core as u32, site: site as u32, cause }
+    }
+
+    fn place_wide(&self, task: usize, site: usize, (ready, parent): (f64, u32)) -> Placed {
+        let range = self.compact.cores(site);
+        let width = self.compact.width[task] as usize;
+        let seconds = self.compact.seconds(task, site);
+        let mut placed = Placed {
+            start: ready,
+            finish: ready + seconds,
+            core: range.start as u32,
+            site: site as u32,
+            cause: parent,
+        };
+        if seconds.is_finite() {
+            let avail: Vec<f64> = range.clone().map(|c| self.cores[c].0).collect();
+            let (start, chosen) = take_cores(&avail, width, ready);
+            if let Some(&last) = chosen.last()
+                && start > ready
+            {
+                placed.cause = self.cores[range.start + last].1;
+            }
+            (placed.start, placed.finish) = (start, start + seconds);
+        }
+        placed
+    }
+
+    /// Takes the cores of a placed task until its end.
+    #[inline]
+    fn occupy(&mut self, task: u32) {
+        let placed = self.placed[task as usize];
+        let width = self.compact.width[task as usize] as usize;
+        if width == 1 {
+            if placed.finish > placed.start {
+                self.cores[placed.core as usize] = (placed.finish, task);
+            }
+            return;
+        }
+        let range = self.compact.cores(placed.site as usize);
+        let avail: Vec<f64> = range.clone().map(|c| self.cores[c].0).collect();
+        let (_, chosen) = take_cores(&avail, width, placed.start);
+        for core in chosen {
+            self.cores[range.start + core] = (placed.finish, task);
+        }
+    }
+
+    /// The site on which finish time plus tail is least; of equal ones the first.
+    fn place_anywhere(&mut self, task: usize) -> Placed {
+        let sites = self.compact.sites();
+        if self.compact.uniform() && sites > 1 {
+            self.arrivals_uniform(task);
+        } else {
+            for site in 0..sites {
+                self.ready[site] = self.arrival(task, site);
+            }
+        }
+        let mut best: Option<(f64, Placed)> = None;
+        for site in 0..sites {
+            let placed = self.place_at(task, site, self.ready[site]);
+            let value = placed.finish + self.tail[task * sites + site];
+            if best.is_none_or(|(least, _)| value < least) {
+                best = Some((value, placed));
+            }
+        }
+        best.map_or(UNPLACED, |(_, placed)| placed)
+    }
+
+    /// The same arrival everywhere but at the sites of parents.
+    fn arrivals_uniform(&mut self, task: usize) {
+        let compact = self.compact;
+        let parents = compact.parents.of(task);
+        let mut common = (0.0f64, NONE);
+        for &(parent, bytes) in parents {
+            let arrival = self.placed[parent as usize].finish + compact.transfer(bytes, 0, 1);
+            if arrival > common.0 {
+                common = (arrival, parent);
+            }
+        }
+        for site in 0..compact.sites() {
+            let base = compact.base(task, site);
+            self.ready[site] = if base > common.0 { (base, NONE) } else { common };
+        }
+        for &(parent, _) in parents {
+            let site = self.placed[parent as usize].site as usize;
+            self.ready[site] = self.arrival(task, site);
+        }
+    }
+}

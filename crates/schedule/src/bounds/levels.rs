@@ -1,0 +1,231 @@
+//! Heads and tails: how early a task can start at a site, and how long everything after it still
+//! takes, transfers included.
+//!
+//! The tail of `t` at `s` is at least, for every child, the best of running it on the spot or
+//! elsewhere after its transfer (the optimistic cost table of PEFT, with the exact transfer time of
+//! each pair of sites in place of the mean, which makes it a bound on any network). Children that
+//! would come too late from elsewhere must run on the spot, one after the other where the site has
+//! one core: their sequence is a bound too. Heads are the mirror image. O(e s) on a
+//! uniform network, O(e s^2) on others, for s sites.
+
+use crate::compact::{Compact, Links};
+
+/// How many relatives are tried on the spot; more would make hubs quadratic.
+const MOST_LOCAL: usize = 24;
+
+/// A problem as the bounds see it: the times of tasks at sites, and when sites are free.
+#[derive(Clone, Debug)]
+pub(crate) struct View<'c> {
+    pub(crate) compact: &'c Compact,
+    /// Least seconds of task x site, whatever the width; infinite where excluded.
+    pub(crate) seconds: Vec<f64>,
+    /// When the first core of each site is free.
+    pub(crate) open: Vec<f64>,
+}
+
+/// Heads and tails of every task at every site (`task * sites + site`).
+#[derive(Clone, Debug)]
+pub(crate) struct Levels {
+    pub(crate) head: Vec<f64>,
+    pub(crate) tail: Vec<f64>,
+}
+
+/// Number of elementary steps that [`Levels::of`] takes.
+pub(crate) fn effort(compact: &Compact) -> f64 {
+    let sites = compact.sites() as f64;
+    let per_edge = if compact.uniform() { sites } else { sites * sites };
+    compact.parents.len() as f64 * per_edge + compact.len() as f64 * sites
+}
+
+impl Levels {
+    /// Heads and tails of all tasks.
+    pub(crate) fn of(view: &View<'_>) -> Levels {
+        let (n, sites) = (view.compact.len(), view.compact.sites());
+        let mut levels = Levels { head: vec![0.0; n * sites], tail: vec![0.0; n * sites] };
+        let mut scratch = Scratch::default();
+        for task in (0..n).rev() {
+            levels.tail_of(view, task, &mut scratch);
+        }
+        for task in 0..n {
+            levels.head_of(view, task, &mut scratch);
+        }
+        levels
+    }
+
+    /// Least length of any schedule as far as one task and its relatives go.
+    pub(crate) fn longest(&self, view: &View<'_>) -> f64 {
+        let sites = view.compact.sites();
+        let through = |i: usize| self.head[i] + view.seconds[i] + self.tail[i];
+        (0..view.compact.len())
+            .map(|t| (t * sites..(t + 1) * sites).map(through).fold(f64::INFINITY, f64::min))
+            .fold(0.0, f64::max)
+    }
+
+    fn tail_of(&mut self, view: &View<'_>, task: usize, scratch: &mut Scratch) {
+        let sites = view.compact.sites();
+        let Levels { tail, .. } = self;
+        let cost = |relative: usize, site: usize| {
+            let at = relative * sites + site;
+            view.seconds[at] + tail[at]
+        };
+        scratch.gather(view, task, &view.compact.children, cost, |site, other| (site, other));
+        for site in 0..sites {
+            let local = |relative: usize| {
+                let at = relative * sites + site;
+                (tail[at], view.seconds[at])
+            };
+            let cores = view.compact.cores(site).len();
+            tail[task * sites + site] = scratch.least(site, cores, local);
+        }
+    }
+
+    /// Renews the head of a task from those of its parents.
+    pub(crate) fn head_of(&mut self, view: &View<'_>, task: usize, scratch: &mut Scratch) {
+        let sites = view.compact.sites();
+        let Levels { head, .. } = self;
+        let cost = |relative: usize, site: usize| {
+            let at = relative * sites + site;
+            view.seconds[at] + head[at]
+        };
+        scratch.gather(view, task, &view.compact.parents, cost, |site, other| (other, site));
+        for site in 0..sites {
+            let local = |relative: usize| {
+                let at = relative * sites + site;
+                (head[at], view.seconds[at])
+            };
+            let cores = view.compact.cores(site).len();
+            let own = if view.compact.flexible[task] {
+                view.compact.release[task]
+            } else {
+                // A task of no length fits beside whatever runs.
+                let open =
+                    if view.seconds[task * sites + site] > 0.0 { view.open[site] } else { 0.0 };
+                view.compact.base(task, site).max(open)
+            };
+            head[task * sites + site] = own.max(scratch.least(site, cores, local));
+        }
+    }
+}
+
+/// The relatives (children or parents) of one task.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    relatives: Vec<u32>,
+    /// `relative x site`: cost when the relative is anywhere but at the task's site.
+    remote: Vec<f64>,
+    sites: usize,
+    order: Vec<u32>,
+    local: Vec<(f64, f64)>,
+}
+
+impl Scratch {
+    /// Fills the cost of every relative for every site of the task. `ends` turns (site of the task,
+    /// site of the relative) into (from, to).
+    fn gather(
+        &mut self,
+        view: &View<'_>,
+        task: usize,
+        links: &Links,
+        cost: impl Fn(usize, usize) -> f64,
+        ends: impl Fn(usize, usize) -> (usize, usize),
+    ) {
+        let compact = view.compact;
+        self.sites = compact.sites();
+        self.relatives.clear();
+        self.remote.clear();
+        for &(relative, bytes) in links.of(task) {
+            let r = relative as usize;
+            self.relatives.push(relative);
+            let costs = (0..self.sites).map(|s| cost(r, s));
+            // What may span hosts shares its transfer among them: count none.
+            if compact.flexible[r] || compact.flexible[task] {
+                let least = costs.fold(f64::INFINITY, f64::min);
+                self.remote.extend(std::iter::repeat_n(least, self.sites));
+            } else if compact.uniform() {
+                let (mut first, mut second, mut at) = (f64::INFINITY, f64::INFINITY, usize::MAX);
+                for (site, cost) in costs.enumerate() {
+                    if cost < first {
+                        (second, first, at) = (first, cost, site);
+                    } else if cost < second {
+                        second = cost;
+                    }
+                }
+                let moved = if self.sites > 1 { compact.transfer(bytes, 0, 1) } else { 0.0 };
+                let elsewhere = |s| if s == at { second } else { first };
+                self.remote.extend((0..self.sites).map(|s| elsewhere(s) + moved));
+            } else {
+                let costs: Vec<f64> = costs.collect();
+                self.remote.extend((0..self.sites).map(|site| {
+                    let mut least = f64::INFINITY;
+                    for (other, cost) in costs.iter().enumerate() {
+                        if other != site {
+                            let (from, to) = ends(site, other);
+                            least = least.min(cost + compact.transfer(bytes, from, to));
+                        }
+                    }
+                    least
+                }));
+            }
+        }
+    }
+
+    /// Least time that holds for all relatives together when the task is at `site`; `local` gives
+    /// the distance beyond a relative and its seconds on the spot.
+    fn least(&mut self, site: usize, cores: usize, local: impl Fn(usize) -> (f64, f64)) -> f64 {
+        let (sites, remote) = (self.sites, &self.remote);
+        let elsewhere = |k: u32| remote[k as usize * sites + site];
+        self.order.clear();
+        self.order.extend(0..self.relatives.len() as u32);
+        self.order.sort_unstable_by(|&a, &b| elsewhere(b).total_cmp(&elsewhere(a)));
+        // The k relatives that are most expensive elsewhere run on the spot, the others do not.
+        let mut best = self.order.first().map_or(0.0, |&k| elsewhere(k));
+        self.local.clear();
+        for (k, &position) in self.order.iter().enumerate() {
+            let entry = local(self.relatives[position as usize] as usize);
+            let at = self.local.partition_point(|e| e.0 > entry.0);
+            self.local.insert(at, entry);
+            let together = on_the_spot(&self.local, cores);
+            let rest = self.order.get(k + 1).map_or(0.0, |&k| elsewhere(k));
+            if k + 1 == MOST_LOCAL {
+                // With still more on the spot it takes at least as long.
+                return best.min(together);
+            }
+            best = best.min(together.max(rest));
+            // More on the spot only takes longer.
+            if together >= rest || together >= best {
+                break;
+            }
+        }
+        best
+    }
+}
+
+/// Least span of `(distance, seconds)` entries, sorted by falling distance, on the cores of one
+/// site: one core takes them in that order (Jackson's rule), several share the work.
+fn on_the_spot(entries: &[(f64, f64)], cores: usize) -> f64 {
+    if cores == 1 {
+        // Tails: each ends after those before it, and then its tail follows.
+        let (mut sum, mut latest) = (0.0f64, 0.0f64);
+        for &(distance, seconds) in entries {
+            sum += seconds;
+            latest = latest.max(sum + distance);
+        }
+        return latest;
+    }
+    let longest = entries.iter().map(|e| e.0 + e.1).fold(0.0, f64::max);
+    let nearest = entries.last().map_or(0.0, |e| e.0);
+    longest.max(nearest + entries.iter().map(|e| e.1).sum::<f64>() / cores as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_core_takes_relatives_by_falling_distance() {
+        // Seconds 2 and 3 with tails 5 and 1: max(2 + 5, 5 + 1) = 7; two cores: max(7, 1 + 5/2).
+        assert_eq!(on_the_spot(&[(5.0, 2.0), (1.0, 3.0)], 1), 7.0);
+        assert_eq!(on_the_spot(&[(5.0, 2.0), (1.0, 3.0)], 2), 7.0);
+        assert_eq!(on_the_spot(&[(1.0, 4.0), (1.0, 4.0), (1.0, 4.0)], 2), 7.0);
+    }
+}

@@ -1,0 +1,341 @@
+//! Lower bounds: no schedule of the problem ends earlier.
+//!
+//! - [`critical_path`]: every task at its fastest, transfers free.
+//! - [`area`]: all work at its fastest, spread evenly.
+//! - heads and tails that count transfers ([`levels`]), unrelated machines by linear programming
+//!   duality ([`load`]), stretches of time that must hold too much work ([`interval`]), and, for
+//!   problems of moderate size, all of these under the assumption that the plan ends by T: if they
+//!   contradict each other, T is a bound (Klein, Scholl, "destructive improvement", 1999).
+//!
+//! [`lower_bound`] is the best of them; its effort is bounded, large problems get the cheap ones.
+
+pub(crate) mod granule;
+pub(crate) mod interval;
+pub(crate) mod levels;
+pub(crate) mod load;
+
+use crate::compact::Compact;
+use interval::Window;
+use levels::{Levels, View};
+use load::Load;
+use slackline_model::{Problem, TaskId};
+
+/// Elementary steps that a single bound may take.
+const EFFORT: f64 = 2e7;
+/// Tasks x sites up to which the destructive bound is worth its time.
+const MODERATE: usize = 4000;
+
+/// The best bound that takes moderate time.
+pub fn lower_bound(problem: &Problem<'_>) -> f64 {
+    let simple = critical_path(problem).max(area(problem)).max(class_load(problem));
+    let Ok(compact) = Compact::new(problem) else { return simple };
+    if compact.len() == 0 || levels::effort(&compact) > EFFORT {
+        return simple;
+    }
+    Bounder::new(problem, &compact).best(simple)
+}
+
+/// Longest path with every task on its fastest processor and free transfers. What is done or
+/// running counts with its actual end.
+pub fn critical_path(problem: &Problem<'_>) -> f64 {
+    let workflow = problem.workflow();
+    let mut end = vec![0.0f64; workflow.len()];
+    let mut latest = 0.0f64;
+    for &task in workflow.topological_order() {
+        end[task.index()] = match problem.state().fixed(task) {
+            Some(placement) => placement.finish,
+            None => {
+                let parents = workflow.predecessors(task).map(|(p, _)| end[p.index()]);
+                let seconds = (0..problem.classes())
+                    .map(|class| least_seconds(problem, task, class))
+                    .fold(f64::INFINITY, f64::min);
+                parents.fold(problem.release(task), f64::max) + seconds
+            }
+        };
+        latest = latest.max(end[task.index()]);
+    }
+    latest
+}
+
+/// All unfinished work at its fastest, spread evenly over all processors from now on.
+pub fn area(problem: &Problem<'_>) -> f64 {
+    let work: f64 = unfinished(problem)
+        .map(|task| {
+            (0..problem.classes())
+                .map(|class| least_area(problem, task, class))
+                .fold(f64::INFINITY, f64::min)
+        })
+        .sum();
+    if work == 0.0 {
+        return 0.0;
+    }
+    problem.state().now + work / problem.procs() as f64
+}
+
+fn unfinished<'a>(problem: &'a Problem<'_>) -> impl Iterator<Item = TaskId> + 'a {
+    problem.workflow().tasks().filter(|&t| problem.state().fixed(t).is_none())
+}
+
+/// The fractional assignment of all work to the cost classes.
+fn class_load(problem: &Problem<'_>) -> f64 {
+    let classes = problem.classes();
+    let mut count = vec![0.0; classes];
+    let mut offset = vec![0.0; classes];
+    for proc in problem.proc_ids() {
+        let from = problem.available_from(proc);
+        // A processor that is gone neither helps nor counts.
+        if from.is_finite() {
+            count[problem.class_of(proc)] += 1.0;
+            offset[problem.class_of(proc)] += problem.state().now;
+        }
+    }
+    let usable: Vec<usize> = (0..classes).filter(|&c| count[c] > 0.0).collect();
+    let tasks: Vec<TaskId> = unfinished(problem).collect();
+    let size = tasks.len() * usable.len();
+    if size == 0 || size as f64 > EFFORT / 4.0 {
+        return 0.0;
+    }
+    let mut areas = Vec::with_capacity(size);
+    for &task in &tasks {
+        areas.extend(usable.iter().map(|&class| least_area(problem, task, class)));
+    }
+    let pick = |values: &[f64]| usable.iter().map(|&c| values[c]).collect::<Vec<f64>>();
+    let load = Load { area: &areas, count: &pick(&count), offset: &pick(&offset) };
+    load.bound(((EFFORT / size as f64) as usize).min(200))
+}
+
+/// Least seconds of a task on a class at any width.
+fn least_seconds(problem: &Problem<'_>, task: TaskId, class: usize) -> f64 {
+    over_widths(problem, task, class, |seconds, _| seconds)
+}
+
+/// Least processor-seconds of a task on a class at any width.
+fn least_area(problem: &Problem<'_>, task: TaskId, class: usize) -> f64 {
+    over_widths(problem, task, class, |seconds, width| seconds * f64::from(width))
+}
+
+fn over_widths(
+    problem: &Problem<'_>,
+    task: TaskId,
+    class: usize,
+    value: impl Fn(f64, u32) -> f64,
+) -> f64 {
+    let (least, most) = problem.workflow().width(task);
+    if most == 1 {
+        return problem.exec(task, class);
+    }
+    let most = most.min(problem.class_sizes()[class]).max(least);
+    (least..=most)
+        .map(|width| value(problem.exec_wide(task, class, width), width))
+        .fold(f64::INFINITY, f64::min)
+}
+
+/// The bounds that work on flat arrays.
+pub(crate) struct Bounder<'c> {
+    view: View<'c>,
+    /// Processor-seconds of task x site.
+    area: Vec<f64>,
+    granule: Option<f64>,
+}
+
+impl<'c> Bounder<'c> {
+    /// Prepares the bounds of a problem with unfinished tasks.
+    pub(crate) fn new(problem: &Problem<'_>, compact: &'c Compact) -> Bounder<'c> {
+        let sites = compact.sites();
+        let mut seconds = Vec::with_capacity(compact.len() * sites);
+        let mut area = Vec::with_capacity(compact.len() * sites);
+        for (index, &task) in compact.tasks.iter().enumerate() {
+            for site in 0..sites {
+                if compact.flexible[index] {
+                    seconds.push(least_seconds(problem, task, compact.class(site)));
+                    area.push(least_area(problem, task, compact.class(site)));
+                } else {
+                    seconds.push(compact.seconds(index, site));
+                    area.push(compact.seconds(index, site));
+                }
+            }
+        }
+        let first_free = |s| compact.certain[compact.cores(s)].iter().copied();
+        let open = (0..sites).map(|s| first_free(s).fold(f64::INFINITY, f64::min)).collect();
+        let granule = granule::of(compact);
+        Bounder { view: View { compact, seconds, open }, area, granule }
+    }
+
+    /// The granule of all dates, if there is one.
+    pub(crate) fn granule(&self) -> Option<f64> {
+        self.granule
+    }
+
+    /// Heads and tails without any assumption.
+    pub(crate) fn levels(&self) -> Levels {
+        Levels::of(&self.view)
+    }
+
+    /// The best bound, given one.
+    pub(crate) fn best(&self, known: f64) -> f64 {
+        let n = self.view.compact.len();
+        let levels = self.levels();
+        let mut bound = self.round(known.max(levels.longest(&self.view)));
+        bound = self.round(bound.max(self.load(&self.view, &levels, bound)));
+        let windows = self.windows(&self.view, &levels);
+        let left_ends = (4_000_000 / n.max(1)).clamp(4, 4000);
+        for _ in 0..8 {
+            let next = interval::bound(&windows, &self.view.compact.certain, bound, left_ends);
+            let next = self.round(next);
+            if next <= bound * (1.0 + 1e-9) {
+                break;
+            }
+            bound = next;
+        }
+        if n * self.view.compact.sites() <= MODERATE { self.destructive(bound) } else { bound }
+    }
+
+    fn round(&self, bound: f64) -> f64 {
+        granule::round_up(bound, self.granule)
+    }
+
+    /// The largest end found that leads to a contradiction, by bisection upwards from a bound.
+    fn destructive(&self, bound: f64) -> f64 {
+        let mut low = bound;
+        let mut step = bound * 0.08;
+        for _ in 0..7 {
+            let target = match self.granule {
+                Some(g) => (((low + step) / g).floor() * g).max(low),
+                None => low + step,
+            };
+            if self.contradicts(target) {
+                // The end lies beyond the target: at the next granule at least.
+                low = match self.granule {
+                    Some(g) => self.round(target + g * 0.5),
+                    None => target,
+                };
+            } else if target <= low {
+                break;
+            } else {
+                step *= 0.5;
+            }
+        }
+        low
+    }
+
+    /// Times without any assumption.
+    pub(crate) fn view(&self) -> &View<'c> {
+        &self.view
+    }
+
+    /// The sites that remain possible, with heads and tails, if the plan ends by `target`; none
+    /// if some task has no site left.
+    pub(crate) fn restricted(&self, target: f64) -> Option<(View<'c>, Levels)> {
+        let mut view = self.view.clone();
+        let sites = view.compact.sites();
+        let limit = target * (1.0 + 1e-9);
+        let mut levels = Levels::of(&view);
+        for _ in 0..4 {
+            let mut changed = false;
+            for task in 0..view.compact.len() {
+                let mut possible = false;
+                for at in task * sites..(task + 1) * sites {
+                    if view.seconds[at].is_finite() {
+                        let ends = levels.head[at] + view.seconds[at] + levels.tail[at];
+                        if ends > limit {
+                            view.seconds[at] = f64::INFINITY;
+                            changed = true;
+                        } else {
+                            possible = true;
+                        }
+                    }
+                }
+                if !possible {
+                    return None;
+                }
+            }
+            if !changed {
+                break;
+            }
+            levels = Levels::of(&view);
+        }
+        Some((view, levels))
+    }
+
+    /// No schedule ends by `target`: shown by assuming it.
+    fn contradicts(&self, target: f64) -> bool {
+        let limit = target * (1.0 + 1e-9);
+        let Some((view, levels)) = self.restricted(target) else { return true };
+        let windows = self.windows(&view, &levels);
+        interval::bound(&windows, &view.compact.certain, target, 400) > limit
+            || self.load(&view, &levels, target) > limit
+            || self.forced(&view, &levels, target) > limit
+    }
+
+    fn windows(&self, view: &View<'_>, levels: &Levels) -> Vec<Window> {
+        let sites = view.compact.sites();
+        let mut windows = Vec::with_capacity(view.compact.len());
+        for task in 0..view.compact.len() {
+            let mut w = Window {
+                head: f64::INFINITY,
+                seconds: f64::INFINITY,
+                tail: f64::INFINITY,
+                width: f64::from(view.compact.width[task]),
+            };
+            for at in task * sites..(task + 1) * sites {
+                if view.seconds[at].is_finite() {
+                    w.head = w.head.min(levels.head[at]);
+                    w.seconds = w.seconds.min(view.seconds[at]);
+                    w.tail = w.tail.min(levels.tail[at]);
+                }
+            }
+            windows.push(w);
+        }
+        windows
+    }
+
+    /// The fractional assignment to sites. A core is idle before its first task can start and
+    /// after its last one, as long as that does not exceed the bound known.
+    fn load(&self, view: &View<'_>, levels: &Levels, known: f64) -> f64 {
+        let compact = view.compact;
+        let (n, sites) = (compact.len(), compact.sites());
+        let area: Vec<f64> = (self.area.iter().zip(&view.seconds))
+            .map(|(&a, s)| if s.is_finite() { a } else { f64::INFINITY })
+            .collect();
+        let mut count = Vec::with_capacity(sites);
+        let mut offset = Vec::with_capacity(sites);
+        for site in 0..sites {
+            let (mut head, mut tail) = (f64::INFINITY, f64::INFINITY);
+            for at in (0..n).map(|t| t * sites + site).filter(|&at| view.seconds[at].is_finite()) {
+                head = head.min(levels.head[at]);
+                tail = tail.min(levels.tail[at]);
+            }
+            let cores = compact.cores(site);
+            count.push(cores.len() as f64);
+            // What may spread over hosts is not bound to the site it is counted at.
+            let lost = |o: f64| if compact.faithful { o.max(head) + tail } else { o };
+            let idle = compact.certain[cores].iter().map(|&o| lost(o).min(known));
+            offset.push(idle.sum());
+        }
+        let rounds = ((EFFORT / 4.0 / (n * sites) as f64) as usize).min(150);
+        Load { area: &area, count: &count, offset: &offset }.bound(rounds)
+    }
+
+    /// Tasks that can only run at one site, on that site's cores alone.
+    fn forced(&self, view: &View<'_>, levels: &Levels, target: f64) -> f64 {
+        let compact = view.compact;
+        let sites = compact.sites();
+        let mut only: Vec<Vec<Window>> = vec![Vec::new(); sites];
+        for task in (0..compact.len()).filter(|&t| !compact.flexible[t]) {
+            let mut at =
+                (task * sites..(task + 1) * sites).filter(|&i| view.seconds[i].is_finite());
+            if let (Some(i), None) = (at.next(), at.next()) {
+                only[i % sites].push(Window {
+                    head: levels.head[i],
+                    seconds: view.seconds[i],
+                    tail: levels.tail[i],
+                    width: 1.0,
+                });
+            }
+        }
+        (0..sites)
+            .filter(|&s| only[s].len() > 1)
+            .map(|s| interval::bound(&only[s], &compact.certain[compact.cores(s)], target, 200))
+            .fold(0.0, f64::max)
+    }
+}

@@ -1,0 +1,378 @@
+//! The unfinished part of a problem as flat arrays, for methods that evaluate it a million times:
+//! tasks numbered in topological order, processors grouped into *sites*.
+//!
+//! A site is a set of equal processors between which data moves at no cost: the cores of a host,
+//! or all equal hosts where the network is free. Which core of a site runs a task makes no
+//! difference to anything but that core, so that searches decide only about sites.
+
+use crate::registry::PlanError;
+use slackline_model::{HostId, Placement, Problem, ProcId, Schedule, TaskId, approx};
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Compressed rows of `(task, bytes)`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Links {
+    start: Vec<u32>,
+    items: Vec<(u32, f64)>,
+}
+
+impl Links {
+    fn push_row(&mut self, row: impl Iterator<Item = (u32, f64)>) {
+        if self.start.is_empty() {
+            self.start.push(0);
+        }
+        self.items.extend(row);
+        self.start.push(self.items.len() as u32);
+    }
+
+    #[inline]
+    pub(crate) fn of(&self, task: usize) -> &[(u32, f64)] {
+        &self.items[self.start[task] as usize..self.start[task + 1] as usize]
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+}
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub(crate) struct Compact {
+    /// The unfinished tasks in topological order.
+    pub(crate) tasks: Vec<TaskId>,
+    /// Usable processors, by site.
+    pub(crate) procs: Vec<ProcId>,
+    site_start: Vec<u32>,
+    site_class: Vec<u32>,
+    site_group: Vec<u32>,
+    /// When each core can take new work.
+    pub(crate) avail: Vec<f64>,
+    /// The same as far as it is certain (tasks fixed in the future leave room before them).
+    pub(crate) certain: Vec<f64>,
+    /// When the first core of each site opens.
+    pub(crate) open: Vec<f64>,
+    /// Seconds per task and cost class at least width.
+    exec: Vec<f64>,
+    classes: usize,
+    /// Processors per task.
+    pub(crate) width: Vec<u32>,
+    /// Tasks that other planners may run wider or across hosts.
+    pub(crate) flexible: Vec<bool>,
+    /// Release date per task, and not before its finished parents' end.
+    pub(crate) release: Vec<f64>,
+    /// Row of `arrivals` for tasks with finished parents.
+    arrival_row: Vec<u32>,
+    arrivals: Vec<f64>,
+    pub(crate) parents: Links,
+    pub(crate) children: Links,
+    groups: usize,
+    latency: Vec<f64>,
+    seconds_per_byte: Vec<f64>,
+    /// End of the last task that is fixed.
+    pub(crate) past: f64,
+    /// The arrays describe the problem fully: an optimum found on them is one of the problem.
+    pub(crate) faithful: bool,
+}
+
+const NO_ROW: u32 = u32::MAX;
+
+impl Compact {
+    /// The unfinished part of a problem.
+    pub(crate) fn new(problem: &Problem<'_>) -> Result<Compact, PlanError> {
+        let workflow = problem.workflow();
+        let state = problem.state();
+        let tasks: Vec<TaskId> = workflow
+            .topological_order()
+            .iter()
+            .copied()
+            .filter(|&t| state.fixed(t).is_none())
+            .collect();
+        let mut local = vec![u32::MAX; workflow.len()];
+        for (index, task) in tasks.iter().enumerate() {
+            local[task.index()] = index as u32;
+        }
+        let free = tasks.iter().all(|&t| workflow.width(t).1 == 1) && network_is_free(problem);
+        let (avail, certain) = availability(problem);
+        let mut compact = Compact {
+            procs: Vec::new(),
+            site_start: vec![0],
+            site_class: Vec::new(),
+            site_group: Vec::new(),
+            avail: Vec::new(),
+            certain: Vec::new(),
+            open: Vec::new(),
+            exec: Vec::with_capacity(tasks.len() * problem.classes()),
+            classes: problem.classes(),
+            width: tasks.iter().map(|&t| workflow.width(t).0).collect(),
+            flexible: tasks.iter().map(|&t| workflow.width(t).1 > 1).collect(),
+            release: tasks.iter().map(|&t| problem.release(t)).collect(),
+            arrival_row: vec![NO_ROW; tasks.len()],
+            arrivals: Vec::new(),
+            parents: Links::default(),
+            children: Links::default(),
+            groups: problem.network().groups,
+            latency: problem.network().latency.clone(),
+            seconds_per_byte: problem.network().bandwidth.iter().map(|b| 1.0 / b).collect(),
+            past: state.fixed.iter().flatten().map(|p| p.finish).fold(0.0, f64::max),
+            faithful: true,
+            tasks,
+        };
+        compact.add_sites(problem, free, (&avail, &certain));
+        let mut row = Vec::new();
+        for &task in &compact.tasks {
+            let times = problem.exec_row(task, &mut row);
+            let fits = |s: usize| times[compact.site_class[s] as usize].is_finite();
+            if !(0..compact.sites()).any(fits) {
+                let task = workflow.task_name(task).to_string();
+                return Err(PlanError::Nowhere { task });
+            }
+            compact.exec.extend_from_slice(times);
+        }
+        for index in 0..compact.len() {
+            let task = compact.tasks[index];
+            let known = |(t, e): (TaskId, _)| {
+                let l = local[t.index()];
+                (l != u32::MAX).then_some((l, workflow.edge_bytes(e)))
+            };
+            compact.parents.push_row(workflow.predecessors(task).filter_map(known));
+            compact.children.push_row(workflow.successors(task).filter_map(known));
+            compact.add_arrivals(problem, index);
+        }
+        // Tasks of no length wait here for what runs, which the rules do not ask of them.
+        let running = |(p, a): (&ProcId, &f64)| problem.available_from(*p) != *a;
+        let waits =
+            compact.exec.contains(&0.0) && compact.procs.iter().zip(&compact.avail).any(running);
+        compact.faithful = !compact.flexible.contains(&true)
+            && !waits
+            && compact.avail.iter().zip(&compact.certain).all(|(a, b)| a == b);
+        Ok(compact)
+    }
+
+    fn add_sites(&mut self, problem: &Problem<'_>, free: bool, dates: (&[f64], &[f64])) {
+        let mut members: Vec<Vec<ProcId>> = Vec::new();
+        let mut pools: HashMap<usize, usize> = HashMap::new();
+        for host in 0..problem.platform().hosts().len() {
+            let procs: Vec<ProcId> = problem
+                .procs_of(HostId::new(host))
+                .map(ProcId)
+                .filter(|p| dates.0[p.index()].is_finite())
+                .collect();
+            let Some(&first) = procs.first() else { continue };
+            let new = members.len();
+            let pool =
+                if free { *pools.entry(problem.class_of(first)).or_insert(new) } else { new };
+            if pool == new {
+                members.push(procs);
+                self.site_class.push(problem.class_of(first) as u32);
+                self.site_group.push(problem.group_of(first) as u32);
+            } else {
+                members[pool].extend(procs);
+            }
+        }
+        for site in members {
+            self.open.push(site.iter().map(|p| dates.0[p.index()]).fold(f64::INFINITY, f64::min));
+            self.avail.extend(site.iter().map(|p| dates.0[p.index()]));
+            self.certain.extend(site.iter().map(|p| dates.1[p.index()]));
+            self.procs.extend(site);
+            self.site_start.push(self.procs.len() as u32);
+        }
+    }
+
+    /// When the data of finished parents is at each site.
+    fn add_arrivals(&mut self, problem: &Problem<'_>, index: usize) {
+        let workflow = problem.workflow();
+        let state = problem.state();
+        let fixed: Vec<_> = workflow
+            .predecessors(self.tasks[index])
+            .filter_map(|(p, e)| Some((state.fixed(p)?, e)))
+            .collect();
+        if fixed.is_empty() {
+            return;
+        }
+        for (placement, _) in &fixed {
+            self.release[index] = self.release[index].max(placement.finish);
+        }
+        self.arrival_row[index] = (self.arrivals.len() / self.sites()) as u32;
+        for site in 0..self.sites() {
+            let proc = self.procs[self.cores(site).start];
+            let host = problem.host_of(proc);
+            let mut latest = 0.0f64;
+            for (placement, edge) in &fixed {
+                let bytes = workflow.edge_bytes(*edge);
+                // Transfers that have not begun cannot begin in the past.
+                let direct = placement.finish.max(state.now)
+                    + problem.transfer_between(bytes, placement.procs(), &[proc]);
+                let copies = state.copies_of(*edge).iter();
+                let arrival = copies
+                    .map(|c| c.at.max(state.now) + problem.transfer(bytes, c.host, host))
+                    .fold(direct, f64::min);
+                latest = latest.max(arrival);
+            }
+            self.arrivals.push(latest);
+        }
+    }
+
+    /// Number of unfinished tasks.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.tasks.len()
+    }
+
+    /// Number of sites.
+    #[inline]
+    pub(crate) fn sites(&self) -> usize {
+        self.site_class.len()
+    }
+
+    /// The cores of a site.
+    #[inline]
+    pub(crate) fn cores(&self, site: usize) -> Range<usize> {
+        self.site_start[site] as usize..self.site_start[site + 1] as usize
+    }
+
+    /// Seconds of a task at a site; infinite where it does not fit.
+    #[inline]
+    pub(crate) fn seconds(&self, task: usize, site: usize) -> f64 {
+        let seconds = self.exec[task * self.classes + self.site_class[site] as usize];
+        if self.width[task] > 1 && self.cores(site).len() < self.width[task] as usize {
+            return f64::INFINITY;
+        }
+        seconds
+    }
+
+    /// Earliest start of a task at a site as far as finished parents and releases go.
+    #[inline]
+    pub(crate) fn base(&self, task: usize, site: usize) -> f64 {
+        match self.arrival_row[task] {
+            NO_ROW => self.release[task],
+            row => self.release[task].max(self.arrivals[row as usize * self.sites() + site]),
+        }
+    }
+
+    /// Seconds to move `bytes` between two sites.
+    #[inline]
+    pub(crate) fn transfer(&self, bytes: f64, from: usize, to: usize) -> f64 {
+        if from == to {
+            return 0.0;
+        }
+        let at = self.site_group[from] as usize * self.groups + self.site_group[to] as usize;
+        self.latency[at] + bytes * self.seconds_per_byte[at]
+    }
+
+    /// All pairs of sites see the same network.
+    pub(crate) fn uniform(&self) -> bool {
+        self.groups == 1
+    }
+
+    /// Cost class of a site.
+    pub(crate) fn class(&self, site: usize) -> usize {
+        self.site_class[site] as usize
+    }
+
+    /// Two sites that no task can tell apart, as long as neither is used.
+    pub(crate) fn alike(&self, a: usize, b: usize) -> bool {
+        let cores = |s: usize| &self.avail[self.cores(s)];
+        let pair = |from: usize, to: usize| {
+            let at = self.site_group[from] as usize * self.groups + self.site_group[to] as usize;
+            (self.latency[at], self.seconds_per_byte[at])
+        };
+        let mut others = (0..self.sites()).filter(|&s| s != a && s != b);
+        let same_network = pair(a, b) == pair(b, a)
+            && others.all(|s| pair(a, s) == pair(b, s) && pair(s, a) == pair(s, b));
+        let same_times = (0..self.len()).all(|t| self.seconds(t, a) == self.seconds(t, b));
+        let same_arrivals = (0..self.len()).all(|t| self.base(t, a) == self.base(t, b));
+        cores(a) == cores(b) && same_times && same_arrivals && same_network
+    }
+
+    /// The schedule of the whole problem in which the unfinished tasks start at the given sites
+    /// in the given order, each as early as the order allows.
+    pub(crate) fn schedule(
+        &self,
+        problem: &Problem<'_>,
+        order: &[u32],
+        site_of: &[u32],
+    ) -> Schedule {
+        let mut schedule = Schedule::start(problem);
+        let mut avail = self.avail.clone();
+        let mut finish = vec![0.0f64; self.len()];
+        for &task in order {
+            let t = task as usize;
+            let site = site_of[t] as usize;
+            let mut ready = self.base(t, site);
+            for &(parent, bytes) in self.parents.of(t) {
+                let from = site_of[parent as usize] as usize;
+                ready = ready.max(finish[parent as usize] + self.transfer(bytes, from, site));
+            }
+            let cores = self.cores(site);
+            let first = cores.start;
+            let (mut start, chosen) = take_cores(&avail[cores], self.width[t] as usize, ready);
+            let seconds = self.seconds(t, site);
+            if seconds == 0.0 && chosen.len() == 1 {
+                // No length: beside whatever runs there.
+                start = ready.max(self.open[site]);
+            }
+            let end = start + seconds;
+            finish[t] = end;
+            for &core in chosen.iter().filter(|_| seconds > 0.0) {
+                avail[first + core] = end;
+            }
+            let procs: Vec<ProcId> = chosen.iter().map(|&c| self.procs[first + c]).collect();
+            schedule.place(self.tasks[t], Placement::wide(&procs, start, end));
+        }
+        schedule
+    }
+
+    /// The order of starts and the sites of an existing schedule.
+    pub(crate) fn read(&self, schedule: &Schedule) -> Option<(Vec<u32>, Vec<u32>)> {
+        let mut site_of_proc: HashMap<ProcId, u32> = HashMap::new();
+        for site in 0..self.sites() {
+            for core in self.cores(site) {
+                site_of_proc.insert(self.procs[core], site as u32);
+            }
+        }
+        let mut sites = Vec::with_capacity(self.len());
+        let mut starts = Vec::with_capacity(self.len());
+        for &task in &self.tasks {
+            let placement = schedule.placement(task)?;
+            sites.push(*site_of_proc.get(&placement.proc())?);
+            starts.push(placement.start);
+        }
+        let mut order: Vec<u32> = (0..self.len() as u32).collect();
+        // Equal starts: topological, so that a parent of no length stays before its child.
+        order.sort_by(|&a, &b| starts[a as usize].total_cmp(&starts[b as usize]).then(a.cmp(&b)));
+        Some((order, sites))
+    }
+}
+
+/// Which cores of a site a task takes, and when it starts: of the cores free at `ready` those
+/// that became free last, so that the least idle time is lost.
+pub(crate) fn take_cores(avail: &[f64], width: usize, ready: f64) -> (f64, Vec<usize>) {
+    let mut order: Vec<usize> = (0..avail.len()).collect();
+    order.sort_by(|&a, &b| avail[a].total_cmp(&avail[b]).then(a.cmp(&b)));
+    let start = ready.max(avail[order[width - 1]]);
+    let free = order.iter().take_while(|&&c| avail[c] <= start).count();
+    (start, order[free - width..free].to_vec())
+}
+
+/// Data moves between any two hosts at no cost.
+fn network_is_free(problem: &Problem<'_>) -> bool {
+    let network = problem.network();
+    network.latency.iter().all(|&l| l == 0.0) && network.bandwidth.iter().all(|b| b.is_infinite())
+}
+
+/// Per processor: from when planners use it, and from when anyone could.
+fn availability(problem: &Problem<'_>) -> (Vec<f64>, Vec<f64>) {
+    let mut avail: Vec<f64> = problem.proc_ids().map(|p| problem.available_from(p)).collect();
+    let mut certain = avail.clone();
+    for placement in problem.state().fixed.iter().flatten() {
+        for proc in placement.procs() {
+            let p = proc.index();
+            if approx::le(placement.start, problem.available_from(*proc)) {
+                certain[p] = certain[p].max(placement.finish);
+            }
+            avail[p] = avail[p].max(placement.finish);
+        }
+    }
+    (avail, certain)
+}

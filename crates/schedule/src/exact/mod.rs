@@ -1,0 +1,97 @@
+//! `exact`: the shortest plan, with a proof, for small problems.
+//!
+//! Branch and bound. A node is a partial schedule; its children start one more task whose parents
+//! are placed, at some site, not before the last start: every schedule without
+//! needless idle time is reached, by the order of its starts. A node is cut off when
+//!
+//! - heads and tails (transfers included), the remaining work, or the tasks that must share a site
+//!   show that no completion is shorter than the plan at hand;
+//! - a task would fit into an earlier gap of its site (such schedules are not needed);
+//! - its site is as good as a lower one of which nothing has been used yet either;
+//! - a node visited before had the same tasks done in the same places, cores and data no later, the
+//!   last start no later and no larger sum of starts. (The sum makes the rules agree: each replaces
+//!   a schedule by one whose sum is smaller, or not larger and visited earlier, so that some
+//!   shortest schedule always survives.)
+//!
+//! The first plan comes from [`best`](crate::best). Exponential; interruptible: time, iterations
+//! (nodes, after as many of `best`) or the stop flag end it with the best plan and the bound proven so far. Tasks that may be
+//! wider than one processor, or tasks fixed in the future, leave the search space that is proven:
+//! then the plan is that of `best` and the bound the general one.
+
+mod memo;
+mod search;
+
+use crate::best;
+use crate::bounds::{Bounder, granule, lower_bound};
+use crate::budget::Budget;
+use crate::compact::Compact;
+use crate::registry::{Algorithm, Basis, Family, PlanError, Settings};
+use search::Search;
+use slackline_model::{Problem, Schedule, approx};
+
+/// Registry entry.
+pub const EXACT: Algorithm = Algorithm {
+    name: "exact",
+    family: Family::Search,
+    basis: Basis::Own,
+    about: "branch and bound: the shortest plan of small problems, with proof",
+    source: "Slackline",
+    complexity: "exponential",
+    plan,
+};
+
+/// Tasks that fit the set of placed tasks.
+const MOST_TASKS: usize = 128;
+/// Nodes unless told otherwise.
+const DEFAULT_NODES: u64 = 3_000_000;
+
+/// A plan and what has been proven of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Solved {
+    /// The shortest plan found.
+    pub schedule: Schedule,
+    /// No schedule ends earlier.
+    pub bound: f64,
+    /// Nodes visited.
+    pub nodes: u64,
+}
+
+impl Solved {
+    /// The plan is proven to be a shortest one.
+    pub fn is_optimal(&self) -> bool {
+        approx::le(self.schedule.makespan(), self.bound)
+    }
+}
+
+fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
+    Ok(solve(problem, settings)?.schedule)
+}
+
+/// The shortest plan, or the best one and a bound when a limit ends the search.
+pub fn solve(problem: &Problem<'_>, settings: &Settings) -> Result<Solved, PlanError> {
+    let budget = Budget::start(settings);
+    let bound = lower_bound(problem);
+    let schedule = best::search(problem, settings, Some(bound))?;
+    let makespan = schedule.makespan();
+    if approx::le(makespan, bound) {
+        return Ok(Solved { schedule, bound, nodes: 0 });
+    }
+    let compact = Compact::new(problem)?;
+    if !compact.faithful || compact.len() > MOST_TASKS {
+        return Ok(Solved { schedule, bound, nodes: 0 });
+    }
+    let bounder = Bounder::new(problem, &compact);
+    let nodes = settings.iterations.unwrap_or(DEFAULT_NODES);
+    let mut search = Search::new(&compact, &bounder, makespan, budget, nodes);
+    let open = search.run();
+    let schedule = match search.found() {
+        Some((order, sites)) => compact.schedule(problem, order, sites),
+        None => schedule,
+    };
+    let makespan = schedule.makespan();
+    let proven = match open {
+        None => makespan,
+        Some(open) => granule::round_up(bound.max(open), bounder.granule()).min(makespan),
+    };
+    Ok(Solved { schedule, bound: proven, nodes: search.nodes() })
+}

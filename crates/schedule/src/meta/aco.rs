@@ -1,0 +1,195 @@
+//! Ant colony system (Dorigo, Gambardella, IEEE Trans. Evolutionary Computation 1(1), 1997; as in
+//! Arabnejad, Barbosa, Euro-Par 2011 workshops).
+//!
+//! Pheromone on the pairs of task and processor. Each ant takes ready tasks by roulette on their
+//! upward rank, and for each a processor: with probability 0.7 the one of largest
+//! `tau / AFT^2`, else by roulette on it. Local update 0.1 towards the initial `1 / v`, global
+//! update 0.1 with `1 / makespan` along the best plan so far. 20 ants; 100 iterations (colonies),
+//! fewer after 20 without improvement. O(e p) per ant. Ties: lower processor.
+
+use super::Ground;
+use crate::best::walk::Plan;
+use crate::compact::{Compact, take_cores};
+use crate::registry::{Algorithm, Basis, Family, PlanError, Settings};
+use rand::RngExt;
+use slackline_model::rng::Stream;
+use slackline_model::{Problem, Schedule, approx};
+
+/// Registry entry.
+pub const ACO: Algorithm = Algorithm {
+    name: "aco",
+    family: Family::Search,
+    basis: Basis::Published,
+    about: "ant colony system: pheromone on task-processor pairs",
+    source: "Dorigo, Gambardella, IEEE TEVC 1(1), 1997; Arabnejad, Barbosa, Euro-Par 2011",
+    complexity: "O(e p) per ant, 20 ants per iteration",
+    plan,
+};
+
+const ANTS: u64 = 20;
+const COLONIES: u64 = 100;
+const PATIENCE: u64 = 20;
+const EXPLOITATION: f64 = 0.7;
+const LOCAL: f64 = 0.1;
+const GLOBAL: f64 = 0.1;
+
+fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
+    let ground = match Ground::new(problem, settings)? {
+        Ok(ground) => ground,
+        Err(done) => return Ok(done),
+    };
+    let mut random = ground.random("aco");
+    let (n, sites) = (ground.compact.len(), ground.compact.sites());
+    let initial = 1.0 / n as f64;
+    let mut pheromone = vec![initial; n * sites];
+    let mut ant = Ant::new(&ground.compact, &ground.rank);
+    let mut best: Option<(f64, Plan)> = None;
+    let mut since = 0;
+    for _ in 0..ground.iterations(COLONIES, (ANTS as usize * sites) as f64) {
+        since += 1;
+        for _ in 0..ANTS {
+            if ground.budget.is_over() {
+                break;
+            }
+            let (makespan, plan) = ant.tour(&mut pheromone, initial, &mut random);
+            if best.as_ref().is_none_or(|(least, _)| approx::lt(makespan, *least)) {
+                best = Some((makespan, plan));
+                since = 0;
+            }
+        }
+        if since >= PATIENCE || ground.budget.is_over() {
+            break;
+        }
+        let Some((makespan, plan)) = &best else { continue };
+        pheromone.iter_mut().for_each(|tau| *tau *= 1.0 - GLOBAL);
+        if makespan.is_finite() && *makespan > 0.0 {
+            for (task, &site) in plan.choice.iter().enumerate() {
+                pheromone[task * sites + site as usize] += GLOBAL / makespan;
+            }
+        }
+    }
+    let plan = best.map_or_else(|| ground.first.clone(), |(_, plan)| plan);
+    Ok(ground.schedule(problem, &plan))
+}
+
+/// Builds one plan after the other.
+struct Ant<'c> {
+    compact: &'c Compact,
+    rank: &'c [f64],
+    missing: Vec<u32>,
+    ready: Vec<u32>,
+    avail: Vec<f64>,
+    finish: Vec<f64>,
+    weight: Vec<f64>,
+    ends: Vec<f64>,
+}
+
+impl<'c> Ant<'c> {
+    fn new(compact: &'c Compact, rank: &'c [f64]) -> Ant<'c> {
+        Ant {
+            compact,
+            rank,
+            missing: Vec::new(),
+            ready: Vec::new(),
+            avail: Vec::new(),
+            finish: vec![0.0; compact.len()],
+            weight: vec![0.0; compact.sites()],
+            ends: vec![0.0; compact.sites()],
+        }
+    }
+
+    fn tour(&mut self, pheromone: &mut [f64], initial: f64, random: &mut Stream) -> (f64, Plan) {
+        let compact = self.compact;
+        let (n, sites) = (compact.len(), compact.sites());
+        self.missing.clear();
+        self.missing.extend((0..n).map(|t| compact.parents.of(t).len() as u32));
+        self.ready.clear();
+        self.ready.extend((0..n as u32).filter(|&t| self.missing[t as usize] == 0));
+        self.avail.clone_from(&compact.avail);
+        let mut plan = Plan { order: Vec::with_capacity(n), choice: vec![0; n] };
+        let mut makespan = compact.past;
+        while !self.ready.is_empty() {
+            let total: f64 = self.ready.iter().map(|&t| self.rank[t as usize]).sum();
+            let ranks = self.ready.iter().map(|&t| self.rank[t as usize]);
+            let position = roulette(ranks, total, random);
+            let task = self.ready.swap_remove(position) as usize;
+            for site in 0..sites {
+                self.ends[site] = self.finish_at(task, site, &plan);
+                let tau = pheromone[task * sites + site];
+                let end = self.ends[site].max(f64::MIN_POSITIVE.sqrt());
+                self.weight[site] = tau / (end * end);
+            }
+            let site = if random.random_range(0.0..1.0) <= EXPLOITATION {
+                let weight = |s: &usize| self.weight[*s];
+                (0..sites).reduce(|a, b| if approx::gt(weight(&b), weight(&a)) { b } else { a })
+            } else {
+                let total = self.weight.iter().sum();
+                Some(roulette(self.weight.iter().copied(), total, random))
+            };
+            // A problem has at least one site.
+            let site = site.unwrap_or(0);
+            let tau = &mut pheromone[task * sites + site];
+            *tau = (1.0 - LOCAL) * *tau + LOCAL * initial;
+            self.place(task, site, self.ends[site]);
+            makespan = makespan.max(self.ends[site]);
+            plan.order.push(task as u32);
+            plan.choice[task] = site as u32;
+            for &(child, _) in compact.children.of(task) {
+                self.missing[child as usize] -= 1;
+                if self.missing[child as usize] == 0 {
+                    self.ready.push(child);
+                }
+            }
+        }
+        (makespan, plan)
+    }
+
+    fn finish_at(&self, task: usize, site: usize, plan: &Plan) -> f64 {
+        let compact = self.compact;
+        let mut ready = compact.base(task, site);
+        for &(parent, bytes) in compact.parents.of(task) {
+            let from = plan.choice[parent as usize] as usize;
+            ready = ready.max(self.finish[parent as usize] + compact.transfer(bytes, from, site));
+        }
+        let seconds = compact.seconds(task, site);
+        if seconds.is_infinite() {
+            return f64::INFINITY;
+        }
+        let avail = &self.avail[compact.cores(site)];
+        let free = match compact.width[task] {
+            1 => avail.iter().copied().fold(f64::INFINITY, f64::min),
+            width => take_cores(avail, width as usize, ready).0,
+        };
+        ready.max(free) + seconds
+    }
+
+    fn place(&mut self, task: usize, site: usize, end: f64) {
+        let seconds = self.compact.seconds(task, site);
+        self.finish[task] = end;
+        if !end.is_finite() {
+            return;
+        }
+        let cores = self.compact.cores(site);
+        let width = self.compact.width[task] as usize;
+        let (_, chosen) = take_cores(&self.avail[cores.clone()], width, end - seconds);
+        for core in chosen {
+            self.avail[cores.start + core] = end;
+        }
+    }
+}
+
+/// The index of a weight drawn in proportion; the first where all are zero or one is infinite.
+fn roulette(weights: impl ExactSizeIterator<Item = f64>, total: f64, random: &mut Stream) -> usize {
+    let count = weights.len();
+    if !(total > 0.0 && total.is_finite()) {
+        return 0;
+    }
+    let mut left = random.random_range(0.0..1.0) * total;
+    for (index, weight) in weights.enumerate() {
+        left -= weight;
+        if left < 0.0 {
+            return index;
+        }
+    }
+    count - 1
+}

@@ -1,0 +1,126 @@
+//! What the metaheuristics share: first plans, random plans, their makespan, and the way back to a
+//! schedule.
+
+use crate::best::walk::{NONE, Plan, Walk};
+use crate::budget::Budget;
+use crate::compact::Compact;
+use crate::list::ranks;
+use crate::registry::{PlanError, Settings, find};
+use rand::RngExt;
+use slackline_model::rng::{self, Stream};
+use slackline_model::{Problem, Schedule};
+
+/// Steps (visits of a task or dependency) that a run may take unless told otherwise.
+const EFFORT: f64 = 1e9;
+
+/// The problem on flat arrays, a first plan, random numbers and limits.
+pub(crate) struct Ground<'s> {
+    pub(crate) compact: Compact,
+    /// Upward rank of the tasks.
+    pub(crate) rank: Vec<f64>,
+    /// HEFT's plan.
+    pub(crate) first: Plan,
+    heft: Schedule,
+    zeros: Vec<f64>,
+    settings: &'s Settings,
+    pub(crate) budget: Budget,
+}
+
+impl<'s> Ground<'s> {
+    /// Prepares a run; none when nothing is left to plan.
+    pub(crate) fn new(
+        problem: &Problem<'_>,
+        settings: &'s Settings,
+    ) -> Result<Result<Ground<'s>, Schedule>, PlanError> {
+        let budget = Budget::start(settings);
+        let unsupported = PlanError::Unsupported { algorithm: "heft", why: "no planner".into() };
+        let heft = (find("heft").ok_or(unsupported)?.plan)(problem, settings)?;
+        let compact = Compact::new(problem)?;
+        if compact.len() == 0 {
+            return Ok(Err(heft));
+        }
+        let by_task = ranks::upward(problem);
+        let rank = compact.tasks.iter().map(|t| by_task[t.index()]).collect();
+        let Some((order, choice)) = compact.read(&heft) else { return Ok(Err(heft)) };
+        let zeros = vec![0.0; compact.len() * compact.sites()];
+        let first = Plan { order, choice };
+        Ok(Ok(Ground { compact, rank, first, heft, zeros, settings, budget }))
+    }
+
+    /// The random numbers of a method.
+    pub(crate) fn random(&self, purpose: &str) -> Stream {
+        rng::stream(self.settings.seed, purpose, 0)
+    }
+
+    /// The limit on iterations: the user's, else the usual number as far as the effort allows.
+    pub(crate) fn iterations(&self, usual: u64, evaluations_each: f64) -> u64 {
+        let one = (self.compact.len() + self.compact.parents.len()) as f64 * evaluations_each;
+        self.settings.iterations.unwrap_or(usual.min((EFFORT / one) as u64).max(1))
+    }
+
+    /// Something that decodes plans.
+    pub(crate) fn walk(&self, plan: Plan) -> Walk<'_> {
+        Walk::new(&self.compact, &self.zeros, plan)
+    }
+
+    /// A random site at which a task fits.
+    pub(crate) fn any_site(&self, task: usize, random: &mut Stream) -> u32 {
+        let sites = self.compact.sites();
+        let from = random.random_range(0..sites);
+        let fits = |s: &usize| self.compact.seconds(task, *s).is_finite();
+        (0..sites).map(|k| (from + k) % sites).find(fits).map_or(NONE, |s| s as u32)
+    }
+
+    /// A random order and random sites.
+    pub(crate) fn random_plan(&self, random: &mut Stream) -> Plan {
+        let n = self.compact.len();
+        let mut missing: Vec<usize> = (0..n).map(|t| self.compact.parents.of(t).len()).collect();
+        let mut ready: Vec<u32> = (0..n as u32).filter(|&t| missing[t as usize] == 0).collect();
+        let mut order = Vec::with_capacity(n);
+        while !ready.is_empty() {
+            let task = ready.swap_remove(random.random_range(0..ready.len()));
+            order.push(task);
+            for &(child, _) in self.compact.children.of(task as usize) {
+                missing[child as usize] -= 1;
+                if missing[child as usize] == 0 {
+                    ready.push(child);
+                }
+            }
+        }
+        let choice = (0..n).map(|t| self.any_site(t, random)).collect();
+        Plan { order, choice }
+    }
+
+    /// Moves a random task to a random position between its parents and its children.
+    pub(crate) fn shift(&self, plan: &mut Plan, random: &mut Stream) {
+        let n = self.compact.len();
+        let from = random.random_range(0..n);
+        let task = plan.order[from] as usize;
+        let is = |links: &[(u32, f64)], t: u32| links.iter().any(|&(l, _)| l == t);
+        let (parents, children) = (self.compact.parents.of(task), self.compact.children.of(task));
+        let mut low = from;
+        while low > 0 && !is(parents, plan.order[low - 1]) {
+            low -= 1;
+        }
+        let mut high = from;
+        while high + 1 < n && !is(children, plan.order[high + 1]) {
+            high += 1;
+        }
+        let to = random.random_range(low..=high);
+        if from < to {
+            plan.order[from..=to].rotate_left(1);
+        } else {
+            plan.order[to..=from].rotate_right(1);
+        }
+    }
+
+    /// The schedule of a plan; HEFT's should the plan be impossible.
+    pub(crate) fn schedule(&self, problem: &Problem<'_>, plan: &Plan) -> Schedule {
+        let walk = self.walk(plan.clone());
+        if walk.makespan().is_infinite() {
+            return self.heft.clone();
+        }
+        let decided = walk.decided();
+        self.compact.schedule(problem, &decided.order, &decided.choice)
+    }
+}
