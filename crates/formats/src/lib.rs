@@ -13,6 +13,7 @@ pub mod error;
 mod flow;
 pub mod instance;
 pub mod jedule;
+pub mod platform;
 pub mod platform_toml;
 mod scan;
 pub mod scenario;
@@ -29,6 +30,7 @@ mod xml;
 pub use detect::Format;
 pub use document::{Document, Recorded};
 pub use error::{FormatError, Place, Result};
+pub use platform::{PlatformFormat, read_platform, write_platform};
 
 use std::path::Path;
 

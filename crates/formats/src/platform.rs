@@ -1,0 +1,74 @@
+//! The front door for platforms: our TOML or SimGrid's XML, told apart by content.
+
+use crate::error::{FormatError, Result};
+use crate::{platform_toml, simgrid_xml, source};
+use slackline_model::Platform;
+use std::path::Path;
+
+/// A file format that holds a platform.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PlatformFormat {
+    /// Slackline's own TOML.
+    Toml,
+    /// SimGrid XML.
+    SimgridXml,
+}
+
+impl PlatformFormat {
+    /// Every format.
+    pub const ALL: &[PlatformFormat] = &[PlatformFormat::Toml, PlatformFormat::SimgridXml];
+
+    /// The name used on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            PlatformFormat::Toml => "platform-toml",
+            PlatformFormat::SimgridXml => "simgrid-xml",
+        }
+    }
+
+    /// The format of that name.
+    pub fn named(name: &str) -> Option<PlatformFormat> {
+        Self::ALL.iter().copied().find(|format| format.name() == name)
+    }
+
+    /// The format of a text: XML begins with an angle bracket.
+    pub fn of_text(text: &str) -> PlatformFormat {
+        match text.trim_start().starts_with('<') {
+            true => PlatformFormat::SimgridXml,
+            false => PlatformFormat::Toml,
+        }
+    }
+
+    /// The format a file name asks for.
+    pub fn of_path(path: &Path) -> Option<PlatformFormat> {
+        match path.extension()?.to_str()? {
+            "toml" => Some(PlatformFormat::Toml),
+            "xml" => Some(PlatformFormat::SimgridXml),
+            _ => None,
+        }
+    }
+}
+
+/// Reads a platform file; its format is recognised from its content unless `from` says it.
+pub fn read_platform(path: &Path, from: Option<PlatformFormat>) -> Result<Platform> {
+    let format = match from {
+        Some(format) => format,
+        None => PlatformFormat::of_text(&source::read_text(path)?),
+    };
+    match format {
+        PlatformFormat::Toml => platform_toml::read(path),
+        PlatformFormat::SimgridXml => simgrid_xml::read(path),
+    }
+}
+
+/// Writes a platform file whole or not at all; its format follows from the extension unless `to`
+/// says it.
+pub fn write_platform(path: &Path, platform: &Platform, to: Option<PlatformFormat>) -> Result<()> {
+    match to.or_else(|| PlatformFormat::of_path(path)) {
+        Some(PlatformFormat::Toml) => platform_toml::write(platform, path),
+        Some(PlatformFormat::SimgridXml) => simgrid_xml::write(platform, path),
+        None => Err(FormatError::new("the extension tells no platform format")
+            .with_help("use .toml or .xml")
+            .in_file(path)),
+    }
+}
