@@ -9,8 +9,10 @@ mod backend;
 mod engine;
 mod outcome;
 mod simulated;
+mod usage;
 
 pub use backend::{Backend, BackendError, Computation, Movement, OpId, Reached, Signal};
 pub use engine::{Dispatch, Monitoring, Settings, run};
 pub use outcome::{Counters, Ending, Outcome};
 pub use simulated::Simulated;
+pub use usage::Usage;

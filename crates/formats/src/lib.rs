@@ -23,6 +23,7 @@ pub mod simgrid_xml;
 pub mod source;
 pub mod stg;
 mod text;
+pub mod trace;
 pub mod wfformat;
 pub mod workflow_toml;
 mod xml;

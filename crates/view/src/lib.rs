@@ -8,6 +8,7 @@ mod categories;
 pub mod chart;
 pub mod gantt;
 pub mod graph;
+mod happened;
 mod lanes;
 mod palette;
 mod planned;

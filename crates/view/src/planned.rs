@@ -76,7 +76,7 @@ impl Chart {
     }
 }
 
-fn groups(problem: &Problem<'_>) -> Vec<Group> {
+pub(crate) fn groups(problem: &Problem<'_>) -> Vec<Group> {
     let platform = problem.platform();
     let group = |(index, host): (usize, &slackline_model::platform::Host)| Group {
         name: host.name.to_string(),
@@ -87,7 +87,7 @@ fn groups(problem: &Problem<'_>) -> Vec<Group> {
 }
 
 /// Neighbouring processors as ranges.
-fn runs(procs: &[ProcId]) -> Vec<std::ops::Range<u32>> {
+pub(crate) fn runs(procs: &[ProcId]) -> Vec<std::ops::Range<u32>> {
     let mut runs: Vec<std::ops::Range<u32>> = Vec::new();
     for proc in procs {
         match runs.last_mut() {

@@ -1,0 +1,98 @@
+//! How busy hosts and links were over the time of a run.
+
+use slackline_model::platform::{Network, Platform, RouteCache};
+use slackline_model::trace::{Happening, Trace};
+use slackline_model::{FileId, HostId, ProcId, TaskId, Workflow};
+use std::collections::HashMap;
+
+/// Shares between 0 and 1 in equal steps of time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Usage {
+    /// Length of a step, seconds.
+    pub step: f64,
+    /// Per host: busy share of its cores.
+    pub hosts: Vec<Vec<f64>>,
+    /// Per link: carried share of its bandwidth; a transfer counts evenly over its duration.
+    pub links: Vec<Vec<f64>>,
+}
+
+impl Usage {
+    /// The usage of a traced run in a number of steps.
+    pub fn of(workflow: &Workflow, platform: &Platform, trace: &Trace, steps: usize) -> Usage {
+        let end = trace.records().last().map_or(0.0, |r| r.at);
+        let step = if end > 0.0 { end / steps as f64 } else { 1.0 };
+        let mut usage = Usage {
+            step,
+            hosts: vec![vec![0.0; steps]; platform.hosts().len()],
+            links: vec![vec![0.0; steps]; platform.links().len()],
+        };
+        let host_of: Vec<HostId> = platform
+            .host_ids()
+            .flat_map(|h| std::iter::repeat_n(h, platform.host(h).cores as usize))
+            .collect();
+        let mut tasks: HashMap<TaskId, (&[ProcId], f64)> = HashMap::new();
+        let mut files: HashMap<(FileId, HostId), f64> = HashMap::new();
+        let mut routes = RouteCache::new();
+        for record in trace.records() {
+            match &record.what {
+                Happening::TaskStarted { task, procs } => {
+                    tasks.insert(*task, (procs, record.at));
+                }
+                Happening::TaskFinished { task }
+                | Happening::TaskFailed { task, .. }
+                | Happening::TaskCancelled { task } => {
+                    let Some((procs, start)) = tasks.remove(task) else { continue };
+                    for proc in procs {
+                        let host = host_of[proc.index()];
+                        let share = 1.0 / f64::from(platform.host(host).cores);
+                        spread(&mut usage.hosts[host.index()], step, start..record.at, share);
+                    }
+                }
+                Happening::TransferStarted { file, to, .. } => {
+                    files.insert((*file, *to), record.at);
+                }
+                Happening::TransferFinished { file, from, to } => {
+                    let Some(start) = files.remove(&(*file, *to)) else { continue };
+                    if !matches!(platform.network(), Network::Zones) || record.at <= start {
+                        continue;
+                    }
+                    let Ok(route) = routes.route(platform, *from, *to) else { continue };
+                    let rate = workflow.file_bytes(*file) / (record.at - start);
+                    for link in route.links {
+                        let share = rate / platform.link(*link).bandwidth;
+                        spread(&mut usage.links[link.index()], step, start..record.at, share);
+                    }
+                }
+                _ => {}
+            }
+        }
+        usage
+    }
+}
+
+/// Adds a share to the steps that a span covers, in part where it covers them in part.
+fn spread(steps: &mut [f64], step: f64, span: std::ops::Range<f64>, share: f64) {
+    let first = ((span.start / step) as usize).min(steps.len().saturating_sub(1));
+    for (index, level) in steps.iter_mut().enumerate().skip(first) {
+        let from = index as f64 * step;
+        if from >= span.end {
+            break;
+        }
+        let covered = span.end.min(from + step) - span.start.max(from);
+        *level += share * (covered / step).max(0.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_counts_for_the_part_it_covers() {
+        let mut steps = [0.0; 4];
+        spread(&mut steps, 1.0, 0.5..2.25, 1.0);
+        assert_eq!(steps, [0.5, 1.0, 0.25, 0.0]);
+        spread(&mut steps, 1.0, 3.0..4.0, 0.5);
+        assert_eq!(steps[3], 0.5);
+    }
+}

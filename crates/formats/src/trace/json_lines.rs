@@ -1,0 +1,69 @@
+//! One JSON object a line: a header with the schema, then the records with names, not numbers.
+
+use super::TracedRun;
+use serde_json::{Value, json};
+use slackline_model::trace::Happening;
+use slackline_model::{FileId, HostId, ProcId, TaskId};
+use std::io::Write;
+
+pub(super) fn write(run: &TracedRun<'_>, out: &mut dyn Write) -> std::io::Result<()> {
+    let header = json!({
+        "schema": "slackline/trace/1",
+        "workflow": run.workflow.name(),
+        "platform": run.platform.name(),
+        "tasks": run.workflow.len(),
+    });
+    writeln!(out, "{header}")?;
+    let cores = run.cores();
+    for record in run.trace.records() {
+        let mut line = describe(run, &cores, &record.what);
+        line["at"] = json!(record.at);
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+fn describe(run: &TracedRun<'_>, cores: &[(HostId, u32)], what: &Happening) -> Value {
+    let task = |t: TaskId| run.workflow.task_name(t);
+    let file = |f: FileId| run.workflow.file_label(f);
+    let host = |h: HostId| run.platform.host(h).name.to_string();
+    let place = |procs: &[ProcId]| -> Value {
+        let core = |p: &ProcId| cores.get(p.index()).map_or(0, |c| c.1);
+        let on = procs.first().and_then(|p| cores.get(p.index())).map(|c| host(c.0));
+        json!({ "host": on, "cores": procs.iter().map(core).collect::<Vec<_>>() })
+    };
+    match what {
+        Happening::TaskStarted { task: t, procs } => {
+            json!({ "event": "task-started", "task": task(*t), "on": place(procs) })
+        }
+        Happening::TaskFinished { task: t } => {
+            json!({ "event": "task-finished", "task": task(*t) })
+        }
+        Happening::TaskFailed { task: t, reason } => {
+            json!({ "event": "task-failed", "task": task(*t), "reason": reason })
+        }
+        Happening::TaskCancelled { task: t } => {
+            json!({ "event": "task-cancelled", "task": task(*t) })
+        }
+        Happening::TaskRewound { task: t } => json!({ "event": "task-rewound", "task": task(*t) }),
+        Happening::TransferStarted { file: f, from, to } => json!({
+            "event": "transfer-started", "file": file(*f), "from": host(*from), "to": host(*to),
+            "bytes": run.workflow.file_bytes(*f),
+        }),
+        Happening::TransferFinished { file: f, from, to } => json!({
+            "event": "transfer-finished", "file": file(*f), "from": host(*from), "to": host(*to),
+        }),
+        Happening::TransferFailed { file: f, from, to, reason } => json!({
+            "event": "transfer-failed", "file": file(*f), "from": host(*from), "to": host(*to),
+            "reason": reason,
+        }),
+        Happening::HostChanged { host: h, availability } => {
+            json!({ "event": "host-changed", "host": host(*h), "availability": availability })
+        }
+        Happening::LinkChanged { link, bandwidth } => {
+            let name = run.platform.link(*link).name.to_string();
+            json!({ "event": "link-changed", "link": name, "bandwidth": bandwidth })
+        }
+        Happening::Replanned { reason } => json!({ "event": "replanned", "reason": reason }),
+    }
+}
