@@ -36,6 +36,8 @@ pub enum Format {
     WfFormat,
     /// Pegasus DAX XML.
     Dax,
+    /// Pegasus 5 YAML.
+    PegasusYaml,
     /// Slackline's own TOML.
     Toml,
     /// Scheduling instance JSON.
@@ -48,12 +50,21 @@ pub enum Format {
 
 impl Format {
     /// Every format, in the order in which content is tested.
-    pub const ALL: &[Format] =
-        &[Format::WfFormat, Format::Dax, Format::Toml, Format::Instance, Format::Dot, Format::Stg];
+    pub const ALL: &[Format] = &[
+        Format::WfFormat,
+        Format::Dax,
+        Format::PegasusYaml,
+        Format::Toml,
+        Format::Instance,
+        Format::Dot,
+        Format::Stg,
+    ];
+
     fn codec(self) -> &'static Codec {
         match self {
             Format::WfFormat => &crate::wfformat::CODEC,
             Format::Dax => &crate::dax::CODEC,
+            Format::PegasusYaml => &crate::pegasus_yaml::CODEC,
             Format::Toml => &crate::workflow_toml::CODEC,
             Format::Instance => &crate::instance::CODEC,
             Format::Dot => &crate::dot::CODEC,
