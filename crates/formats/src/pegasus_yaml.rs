@@ -301,7 +301,7 @@ mod tests {
     use super::*;
     use slackline_model::EdgeId;
 
-    const DIAMOND: &str = include_str!("../tests/fixtures/diamond.pegasus.yml");
+    const DIAMOND: &str = include_str!("../tests/fixtures/workflows/diamond.pegasus.yml");
 
     #[test]
     fn reads_a_diamond() {
