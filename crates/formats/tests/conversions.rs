@@ -1,4 +1,5 @@
 //! What goes through another format and back is still the same workflow.
+#![allow(clippy::unwrap_used)] // tests
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! Bad input for every reader behind the front door: random bytes, valid files with damage,
 //! deep nesting, bombs. Whatever comes, the answer is a workflow or an error, soon.
+#![allow(clippy::unwrap_used)] // tests
 
 mod common;
 

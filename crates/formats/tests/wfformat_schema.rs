@@ -1,5 +1,6 @@
 //! Our WfFormat fixtures and everything our writer emits, checked against the rules of the
 //! published schemas 1.3 to 1.6: required properties, types, bounds, enumerations, patterns.
+#![allow(clippy::unwrap_used)] // tests
 
 mod common;
 
