@@ -109,7 +109,7 @@ impl Plan {
     /// One plan per algorithm. With several, those that cannot plan this are passed over.
     fn plans(&self, problem: &Problem<'_>, output: &mut Output) -> Result<Vec<Planned>, Failure> {
         let chosen = self.chosen();
-        let settings = Settings { seed: self.seed };
+        let settings = Settings::seeded(self.seed);
         let mut plans = Vec::new();
         for &algorithm in &chosen {
             let begin = Instant::now();
