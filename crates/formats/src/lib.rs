@@ -13,6 +13,7 @@ pub mod error;
 mod flow;
 pub mod instance;
 pub mod jedule;
+pub mod note;
 pub mod pegasus_yaml;
 pub mod platform;
 pub mod platform_toml;

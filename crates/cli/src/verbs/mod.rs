@@ -3,6 +3,7 @@
 mod algorithms;
 mod completions;
 mod convert;
+mod generate;
 mod plan;
 mod show;
 
@@ -16,6 +17,7 @@ pub(crate) enum Verb {
     Plan(plan::Plan),
     Show(show::Show),
     Convert(convert::Convert),
+    Generate(generate::Generate),
     Algorithms(algorithms::Algorithms),
     Completions(completions::Completions),
 }
@@ -26,6 +28,7 @@ impl Verb {
             Verb::Plan(verb) => verb.run(output),
             Verb::Show(verb) => verb.run(output),
             Verb::Convert(verb) => verb.run(output),
+            Verb::Generate(verb) => verb.run(output),
             Verb::Algorithms(verb) => verb.run(output),
             Verb::Completions(verb) => verb.run(output),
         }
