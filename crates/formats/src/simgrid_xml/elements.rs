@@ -4,12 +4,14 @@
 use super::attributes::Attributes;
 use super::own;
 use super::traces::parse_trace;
+use super::values::{
+    SHARING, cluster_sharing, contents, initial_state, radical, shared, speed, take_own, topology,
+};
 use crate::error::{FormatError, Place, Result};
 use crate::source;
 use slackline_model::platform::{
-    Billing, ClusterSharing, ClusterSpec, DeclaredRoute, Disk, HostSpec, LinkProfiles, LinkShape,
-    LinkSpec, Member, Platform, PlatformBuilder, PlatformError, Profile, Properties, RoutingKind,
-    Sharing, StarLeaf, Topology,
+    ClusterSharing, ClusterSpec, Disk, HostSpec, LinkShape, LinkSpec, Member, Platform,
+    PlatformBuilder, PlatformError, Profile, Properties, RoutingKind, Sharing, StarLeaf,
 };
 use slackline_model::units::Quantity;
 use slackline_model::{HostId, LinkId, ZoneId};
@@ -50,50 +52,50 @@ struct OpenDisk {
 
 /// Storage of the older syntax: a type, or an instance that inherits from one.
 #[derive(Clone, Default)]
-struct Storage {
-    read: Option<f64>,
-    write: Option<f64>,
-    connection: Option<f64>,
-    capacity: Option<f64>,
-    properties: Properties,
+pub(super) struct Storage {
+    pub(super) read: Option<f64>,
+    pub(super) write: Option<f64>,
+    pub(super) connection: Option<f64>,
+    pub(super) capacity: Option<f64>,
+    pub(super) properties: Properties,
 }
 
-struct OpenStorage {
-    name: String,
-    type_id: String,
-    attach: Option<String>,
-    properties: Properties,
-    offset: usize,
+pub(super) struct OpenStorage {
+    pub(super) name: String,
+    pub(super) type_id: String,
+    pub(super) attach: Option<String>,
+    pub(super) properties: Properties,
+    pub(super) offset: usize,
 }
 
-struct OpenRoute {
-    src: String,
-    dst: String,
-    gateways: (Option<String>, Option<String>),
-    symmetrical: bool,
-    bypass: bool,
-    links: Vec<(String, Option<bool>)>,
-    zone: Option<ZoneId>,
-    offset: usize,
+pub(super) struct OpenRoute {
+    pub(super) src: String,
+    pub(super) dst: String,
+    pub(super) gateways: (Option<String>, Option<String>),
+    pub(super) symmetrical: bool,
+    pub(super) bypass: bool,
+    pub(super) links: Vec<(String, Option<bool>)>,
+    pub(super) zone: Option<ZoneId>,
+    pub(super) offset: usize,
 }
 
-struct Mount {
-    host: HostId,
-    disk: String,
-    attached_to: Option<String>,
-    path: String,
-    offset: usize,
+pub(super) struct Mount {
+    pub(super) host: HostId,
+    pub(super) disk: String,
+    pub(super) attached_to: Option<String>,
+    pub(super) path: String,
+    pub(super) offset: usize,
 }
 
-struct Connection {
-    kind: ConnectionKind,
-    trace: String,
-    element: String,
-    offset: usize,
+pub(super) struct Connection {
+    pub(super) kind: ConnectionKind,
+    pub(super) trace: String,
+    pub(super) element: String,
+    pub(super) offset: usize,
 }
 
 #[derive(Clone, Copy)]
-enum ConnectionKind {
+pub(super) enum ConnectionKind {
     Speed,
     HostState,
     Bandwidth,
@@ -103,18 +105,18 @@ enum ConnectionKind {
 
 /// The platform as far as it has been read.
 pub(super) struct Elements<'a> {
-    text: &'a str,
+    pub(super) text: &'a str,
     folder: Option<&'a Path>,
-    builder: PlatformBuilder,
+    pub(super) builder: PlatformBuilder,
     named: bool,
     stack: Vec<(Frame, usize)>,
-    routes: Vec<OpenRoute>,
-    host_links: Vec<(String, String, String, usize)>,
-    storage_types: HashMap<String, Storage>,
-    storages: Vec<OpenStorage>,
-    mounts: Vec<Mount>,
-    traces: HashMap<String, Option<Arc<Profile>>>,
-    connections: Vec<Connection>,
+    pub(super) routes: Vec<OpenRoute>,
+    pub(super) host_links: Vec<(String, String, String, usize)>,
+    pub(super) storage_types: HashMap<String, Storage>,
+    pub(super) storages: Vec<OpenStorage>,
+    pub(super) mounts: Vec<Mount>,
+    pub(super) traces: HashMap<String, Option<Arc<Profile>>>,
+    pub(super) connections: Vec<Connection>,
     trace_files: HashMap<String, Option<Arc<Profile>>>,
     origin: Option<(String, usize)>,
     root_seen: bool,
@@ -145,7 +147,7 @@ impl<'a> Elements<'a> {
         self.text
     }
 
-    fn at(&self, offset: usize) -> impl Fn(PlatformError) -> FormatError + 'a {
+    pub(super) fn at(&self, offset: usize) -> impl Fn(PlatformError) -> FormatError + 'a {
         let text = self.text;
         move |error| FormatError::at_offset(text, offset, error)
     }
@@ -632,244 +634,12 @@ impl<'a> Elements<'a> {
         self.trace_files.insert(file.to_string(), profile.clone());
         Ok(profile)
     }
-
-    fn resolve_host_links(&mut self) -> Result<()> {
-        for (host, up, down, offset) in std::mem::take(&mut self.host_links) {
-            let fail = self.at(offset);
-            let b = &mut self.builder;
-            let host = b.host(&host).map_err(&fail)?;
-            let up = Some(b.link(&up).map_err(&fail)?);
-            let down = Some(b.link(&down).map_err(&fail)?);
-            b.set_leaf(host, StarLeaf { up, down, ..StarLeaf::default() }).map_err(&fail)?;
-        }
-        Ok(())
-    }
-
-    fn resolve_routes(&mut self) -> Result<()> {
-        for route in std::mem::take(&mut self.routes) {
-            let fail = self.at(route.offset);
-            let b = &mut self.builder;
-            let (src, dst) = (b.member(&route.src), b.member(&route.dst));
-            let gateway = |name: &Option<String>| name.as_deref().map(|n| b.member(n)).transpose();
-            let (gw_src, gw_dst) = (gateway(&route.gateways.0), gateway(&route.gateways.1));
-            let links: std::result::Result<Box<[LinkId]>, PlatformError> =
-                route.links.iter().map(|(name, direction)| half(b, name, *direction)).collect();
-            let declared = DeclaredRoute {
-                src: src.map_err(&fail)?,
-                dst: dst.map_err(&fail)?,
-                gw_src: gw_src.map_err(&fail)?,
-                gw_dst: gw_dst.map_err(&fail)?,
-                links: links.map_err(&fail)?,
-                symmetrical: route.symmetrical,
-            };
-            let Some(zone) = route.zone else { continue };
-            if route.bypass {
-                b.add_bypass(zone, declared).map_err(&fail)?;
-            } else {
-                b.add_route(zone, declared).map_err(&fail)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Turns storages into disks of the host they are attached to, or that mounts them first.
-    fn resolve_storages(&mut self) -> Result<()> {
-        for open in std::mem::take(&mut self.storages) {
-            let OpenStorage { name, type_id, attach, properties, offset } = open;
-            let fail = |message: String| FormatError::at_offset(self.text, offset, message);
-            let Some(kind) = self.storage_types.get(&type_id) else {
-                return Err(fail(format!("there is no storage_type \"{type_id}\"")));
-            };
-            let host = match attach {
-                Some(host) => self.builder.host(&host).map_err(self.at(offset))?,
-                None => {
-                    let first = self.mounts.iter().find(|mount| mount.disk == name);
-                    first.map(|mount| mount.host).ok_or_else(|| {
-                        fail(format!("nothing mounts the storage \"{name}\" and it has no host"))
-                    })?
-                }
-            };
-            let need = |value: Option<f64>, what: &str| {
-                value.ok_or_else(|| fail(format!("the storage_type \"{type_id}\" has no {what}")))
-            };
-            let mut all = kind.properties.clone();
-            all.retain(|(key, _)| !properties.iter().any(|(own, _)| own == key));
-            all.extend(properties);
-            let disk = Disk {
-                name: name.into(),
-                host,
-                read_bandwidth: need(kind.read, "Bread")?,
-                write_bandwidth: need(kind.write, "Bwrite")?,
-                connection_bandwidth: kind.connection,
-                capacity: kind.capacity,
-                mounts: Vec::new(),
-                properties: shared(all),
-            };
-            self.builder.add_disk(disk).map_err(self.at(offset))?;
-        }
-        Ok(())
-    }
-
-    fn resolve_mounts(&mut self) -> Result<()> {
-        for mount in std::mem::take(&mut self.mounts) {
-            let server = match &mount.attached_to {
-                Some(name) => Some(self.builder.host(name).map_err(self.at(mount.offset))?),
-                None => None,
-            };
-            let Some(disk) = self.builder.disk_named(&mount.disk, server) else {
-                let message = format!("there is no disk or storage \"{}\"", mount.disk);
-                return Err(FormatError::at_offset(self.text, mount.offset, message));
-            };
-            self.builder.add_mount(disk, mount.host, mount.path);
-        }
-        Ok(())
-    }
-
-    fn resolve_connections(&mut self) -> Result<()> {
-        for Connection { kind, trace, element, offset } in std::mem::take(&mut self.connections) {
-            let fail = self.at(offset);
-            let Some(profile) = self.traces.get(&trace) else {
-                let message = format!("there is no trace \"{trace}\"");
-                return Err(FormatError::at_offset(self.text, offset, message));
-            };
-            let Some(profile) = profile.clone() else { continue };
-            let b = &mut self.builder;
-            match kind {
-                ConnectionKind::Speed => {
-                    let host = b.host(&element).map_err(&fail)?;
-                    b.set_availability(host, profile);
-                }
-                ConnectionKind::HostState => {
-                    let host = b.host(&element).map_err(&fail)?;
-                    b.set_host_state(host, profile);
-                }
-                _ => {
-                    let link = half(b, &element, None).map_err(&fail)?;
-                    let mut profiles = LinkProfiles::default();
-                    *match kind {
-                        ConnectionKind::Bandwidth => &mut profiles.bandwidth,
-                        ConnectionKind::Latency => &mut profiles.latency,
-                        _ => &mut profiles.state,
-                    } = Some(profile);
-                    b.set_link_profiles(link, profiles).map_err(&fail)?;
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-const SHARING: [(&str, Sharing); 2] = [("SHARED", Sharing::Shared), ("FATPIPE", Sharing::Fatpipe)];
-
-fn cluster_sharing(
-    a: &Attributes<'_>,
-    name: &str,
-    default: ClusterSharing,
-) -> Result<ClusterSharing> {
-    let kinds = [
-        ("SHARED", ClusterSharing::Shared),
-        ("FATPIPE", ClusterSharing::Fatpipe),
-        ("SPLITDUPLEX", ClusterSharing::SplitDuplex),
-        ("FULLDUPLEX", ClusterSharing::SplitDuplex),
-    ];
-    a.choice(name, &kinds, default)
-}
-
-/// The peak speed; of several (performance states) the one `pstate` picks, else the first.
-fn speed(a: &Attributes<'_>) -> Result<f64> {
-    let list: Vec<&str> = a.required(&["speed", "power"])?.split(',').collect();
-    let pick = match a.get(&["pstate"]) {
-        None => 0,
-        Some(text) => text.trim().parse::<usize>().unwrap_or(usize::MAX),
-    };
-    let Some(text) = list.get(pick) else {
-        return Err(a.error(format!("pstate must be below {}", list.len())));
-    };
-    Quantity::Speed.parse_or_bare(text).map_err(|e| a.error(format!("speed: {e}")))
-}
-
-/// A profile for `state="OFF"`.
-fn initial_state(a: &Attributes<'_>) -> Result<Option<Arc<Profile>>> {
-    if a.choice("state", &[("ON", true), ("OFF", false)], true)? {
-        return Ok(None);
-    }
-    Profile::constant(0.0).map(|profile| Some(Arc::new(profile))).map_err(|e| a.error(e))
-}
-
-/// `1-29,58,60-61`.
-fn radical(a: &Attributes<'_>) -> Result<Vec<(u32, u32)>> {
-    let text = a.required(&["radical"])?;
-    text.split(',')
-        .map(|part| {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
-            match (first.trim().parse::<u32>(), last.trim().parse::<u32>()) {
-                (Ok(first), Ok(last)) if first <= last => Ok((first, last)),
-                _ => Err(a.error(format!("radical: \"{part}\" is no number and no range a-b"))),
-            }
-        })
-        .collect()
-}
-
-/// `topology` and `topo_parameters`.
-fn topology(a: &Attributes<'_>) -> Result<Topology> {
-    let kind = a.get(&["topology"]).unwrap_or("FLAT");
-    if kind == "FLAT" {
-        return Ok(Topology::Flat);
-    }
-    let text = a.required(&["topo_parameters"])?;
-    let parts: Vec<Vec<u32>> = text
-        .split(';')
-        .map(|part| part.split(',').map(|n| n.trim().parse::<u32>()).collect())
-        .collect::<std::result::Result<_, _>>()
-        .map_err(|_| {
-            a.error(format!("topo_parameters: \"{text}\" has something else than numbers"))
-        })?;
-    let pair = |part: &[u32]| match part {
-        [count, links] => Some((*count, *links)),
-        _ => None,
-    };
-    let topology = match (kind, parts.as_slice()) {
-        ("TORUS", [dimensions]) => Some(Topology::Torus(dimensions.clone())),
-        ("FAT_TREE", [levels, children, parents, cables])
-            if levels.len() == 1 && levels[0] as usize == children.len() =>
-        {
-            let (children, parents) = (children.clone(), parents.clone());
-            Some(Topology::FatTree { children, parents, cables: cables.clone() })
-        }
-        ("DRAGONFLY", [groups, chassis, blades, nodes]) if nodes.len() == 1 => {
-            match (pair(groups), pair(chassis), pair(blades)) {
-                (Some(groups), Some(chassis), Some(blades)) => {
-                    Some(Topology::Dragonfly { groups, chassis, blades, nodes: nodes[0] })
-                }
-                _ => None,
-            }
-        }
-        ("TORUS" | "FAT_TREE" | "DRAGONFLY", _) => None,
-        _ => {
-            let message = format!(
-                "topology is \"{kind}\", it must be one of FLAT, TORUS, FAT_TREE, DRAGONFLY"
-            );
-            return Err(a.error(message));
-        }
-    };
-    topology.ok_or_else(|| {
-        a.error(format!("topo_parameters: \"{text}\" does not describe a {kind}")).with_help(
-            "TORUS: 3,2,2; FAT_TREE: levels;children,..;parents,..;cables,..; \
-             DRAGONFLY: groups,links;chassis,links;blades,links;nodes",
-        )
-    })
 }
 
 fn open_storage_type(a: &Attributes<'_>) -> Result<Frame> {
     let capacity = a.quantity(&["size"], Quantity::Size)?;
     let storage = Storage { capacity, properties: contents(a), ..Storage::default() };
     Ok(Frame::StorageType(a.required(&["id"])?.to_string(), storage))
-}
-
-/// The attributes that say what a storage holds; kept as properties.
-fn contents(a: &Attributes<'_>) -> Properties {
-    let keys = ["content", "content_type"];
-    keys.iter().filter_map(|key| Some((key.to_string(), a.get(&[key])?.to_string()))).collect()
 }
 
 fn open_trace(elements: &mut Elements<'_>, a: &Attributes<'_>) -> Result<Frame> {
@@ -880,57 +650,4 @@ fn open_trace(elements: &mut Elements<'_>, a: &Attributes<'_>) -> Result<Frame> 
         return Ok(Frame::Leaf);
     }
     Ok(Frame::Trace(name.to_string(), period, String::new()))
-}
-
-/// A link by name; of a split-duplex link the half going `UP` (or the other one).
-fn half(
-    b: &PlatformBuilder,
-    name: &str,
-    direction: Option<bool>,
-) -> std::result::Result<LinkId, PlatformError> {
-    match (b.link(name), direction) {
-        (Ok(link), _) => Ok(link),
-        (Err(error), direction) => {
-            let suffix = if direction == Some(false) { "DOWN" } else { "UP" };
-            b.link(&format!("{name}_{suffix}")).map_err(|_| error)
-        }
-    }
-}
-
-fn shared(properties: Properties) -> Option<Arc<Properties>> {
-    (!properties.is_empty()).then(|| Arc::new(properties))
-}
-
-/// Takes our own properties out of the list and into the host.
-fn take_own(spec: &mut HostSpec, properties: Properties) -> Result<Properties> {
-    let mut rest = Vec::new();
-    for (key, value) in properties {
-        let fail = |message: String| FormatError::new(format!("property \"{key}\": {message}"));
-        let number = |text: &str| match text.parse::<f64>() {
-            Ok(number) if number.is_finite() => Ok(number),
-            _ => Err(fail(format!("\"{text}\" is no finite number"))),
-        };
-        match key.as_str() {
-            own::PRICE => spec.price = number(&value)?,
-            own::MEMORY => {
-                let bytes = Quantity::Size.parse_or_bare(&value);
-                spec.memory = Some(bytes.map_err(|e| fail(e.to_string()))?);
-            }
-            own::CLASS => spec.class = Some(value),
-            own::LEASABLE => spec.leasable = value == "true",
-            own::BILLING => {
-                let parts: Vec<&str> = value.split_whitespace().collect();
-                let [quantum, minimum, setup] = parts[..] else {
-                    return Err(fail("it must be quantum, minimum and set-up in seconds".into()));
-                };
-                spec.billing = Some(Billing {
-                    quantum: number(quantum)?,
-                    minimum: number(minimum)?,
-                    setup: number(setup)?,
-                });
-            }
-            _ => rest.push((key, value)),
-        }
-    }
-    Ok(rest)
 }

@@ -7,7 +7,9 @@
 mod attributes;
 mod elements;
 mod reader;
+mod references;
 mod traces;
+mod values;
 mod writer;
 
 pub use reader::{parse, read};

@@ -1,13 +1,15 @@
 //! Building a platform, element by element; what cannot be right is refused on the spot with
 //! the name of the element.
 
+use super::classes::{ClassWish, classify};
 use super::cluster::ClusterSpec;
 use super::error::{PlatformError, not_negative, positive};
-use super::host::{Billing, Class, Disk, Host, Properties};
-use super::link::{Duplex, Link, Sharing};
+use super::host::{Billing, Disk, Host, Properties};
+use super::link::{Duplex, Link};
 use super::matrix::Matrix;
 use super::profile::Profile;
 use super::shortest::Graph;
+use super::spec::{HostSpec, LinkProfiles, LinkSpec};
 use super::star::{Star, StarLeaf};
 use super::vivaldi::Vivaldi;
 use super::zone::{DeclaredRoute, Member, NetworkRouter, RouteTable, Routing, RoutingKind, Zone};
@@ -19,122 +21,12 @@ use std::sync::Arc;
 /// Zones nested deeper than this are refused.
 const DEPTH_LIMIT: u32 = 64;
 
-/// A host to add; [`HostSpec::new`] gives one core, free, always on.
-#[derive(Clone, Debug)]
-pub struct HostSpec {
-    /// Unique among hosts, routers and zones.
-    pub name: String,
-    /// Peak speed of one core, flop/s.
-    pub speed: f64,
-    /// Number of cores.
-    pub cores: u32,
-    /// Money for one core during one second.
-    pub price: f64,
-    /// Memory in bytes, if known.
-    pub memory: Option<f64>,
-    /// Name of its class; chosen from the zone or the host if absent.
-    pub class: Option<String>,
-    /// Exists only while leased.
-    pub leasable: bool,
-    /// How its use is billed; the platform's billing if absent.
-    pub billing: Option<Billing>,
-    /// Ratio of the peak speed over time.
-    pub availability: Option<Arc<Profile>>,
-    /// On (> 0) or off over time.
-    pub state: Option<Arc<Profile>>,
-    /// Anything else.
-    pub properties: Option<Arc<Properties>>,
-}
-
-impl HostSpec {
-    /// A host of one core.
-    pub fn new(name: impl Into<String>, speed: f64) -> Self {
-        HostSpec {
-            name: name.into(),
-            speed,
-            cores: 1,
-            price: 0.0,
-            memory: None,
-            class: None,
-            leasable: false,
-            billing: None,
-            availability: None,
-            state: None,
-            properties: None,
-        }
-    }
-}
-
-/// A link to add; [`LinkSpec::new`] gives a shared one.
-#[derive(Clone, Debug)]
-pub struct LinkSpec {
-    /// Unique among links.
-    pub name: String,
-    /// Bytes/s.
-    pub bandwidth: f64,
-    /// Seconds.
-    pub latency: f64,
-    /// Whether flows share it.
-    pub sharing: Sharing,
-    /// Two links, `..._UP` and `..._DOWN`, one for each direction.
-    pub split_duplex: bool,
-    /// Bytes/s over time.
-    pub bandwidth_profile: Option<Arc<Profile>>,
-    /// Seconds over time.
-    pub latency_profile: Option<Arc<Profile>>,
-    /// On (> 0) or off over time.
-    pub state: Option<Arc<Profile>>,
-    /// Anything else.
-    pub properties: Option<Arc<Properties>>,
-}
-
-impl LinkSpec {
-    /// A shared link.
-    pub fn new(name: impl Into<String>, bandwidth: f64, latency: f64) -> Self {
-        LinkSpec {
-            name: name.into(),
-            bandwidth,
-            latency,
-            sharing: Sharing::Shared,
-            split_duplex: false,
-            bandwidth_profile: None,
-            latency_profile: None,
-            state: None,
-            properties: None,
-        }
-    }
-}
-
-/// How a link changes over time.
-#[derive(Clone, Debug, Default)]
-pub struct LinkProfiles {
-    /// Bytes/s over time.
-    pub bandwidth: Option<Arc<Profile>>,
-    /// Seconds over time.
-    pub latency: Option<Arc<Profile>>,
-    /// On (> 0) or off over time.
-    pub state: Option<Arc<Profile>>,
-}
-
-/// What makes machines the same to a planner (numbers by their bits).
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct ClassKey {
-    name: Option<String>,
-    zone: ZoneId,
-    cores: u32,
-    speed: u64,
-    price: u64,
-    memory: Option<u64>,
-    leasable: bool,
-    billing: [u64; 3],
-}
-
 /// Collects the elements of a platform.
 #[derive(Clone, Default)]
 pub struct PlatformBuilder {
     name: String,
     hosts: Vec<Host>,
-    host_class: Vec<(Option<String>, bool, Option<Billing>)>,
+    host_class: Vec<ClassWish>,
     links: Vec<Link>,
     disks: Vec<Disk>,
     routers: Vec<NetworkRouter>,
@@ -606,7 +498,7 @@ impl PlatformBuilder {
             None => Network::Zones,
         };
         self.join_vivaldi_zones();
-        let classes = self.classify()?;
+        let classes = classify(&mut self.hosts, &mut self.host_class, &self.zones, self.billing)?;
         Ok(Platform {
             name: self.name,
             hosts: self.hosts,
@@ -620,62 +512,6 @@ impl PlatformBuilder {
             members: self.members,
             link_names: self.link_names,
         })
-    }
-
-    /// Puts identical machines in one class, numbered by first host.
-    fn classify(&mut self) -> Result<Vec<Class>, PlatformError> {
-        let mut classes: Vec<Class> = Vec::new();
-        let mut by_key: HashMap<ClassKey, ClassId> = HashMap::new();
-        let mut kinds_in_zone = vec![0u32; self.zones.len()];
-        let mut named = Vec::new();
-        for (index, host) in self.hosts.iter_mut().enumerate() {
-            let (name, leasable, billing) = std::mem::take(&mut self.host_class[index]);
-            let billing = billing.unwrap_or(self.billing);
-            let key = ClassKey {
-                name,
-                zone: host.zone,
-                cores: host.cores,
-                speed: host.speed.to_bits(),
-                price: host.price.to_bits(),
-                memory: host.memory.map(f64::to_bits),
-                leasable,
-                billing: [billing.quantum, billing.minimum, billing.setup].map(f64::to_bits),
-            };
-            host.class = *by_key.entry(key).or_insert_with_key(|key| {
-                kinds_in_zone[host.zone.index()] += 1;
-                named.push(key.name.clone());
-                classes.push(Class {
-                    name: host.name.clone(),
-                    cores: host.cores,
-                    speed: host.speed,
-                    price: host.price,
-                    memory: host.memory,
-                    zone: host.zone,
-                    hosts: Vec::new(),
-                    leasable,
-                    billing,
-                });
-                ClassId::new(classes.len() - 1)
-            });
-            classes[host.class.index()].hosts.push(HostId::new(index));
-        }
-        let mut taken = HashMap::new();
-        for (index, (class, name)) in classes.iter_mut().zip(named).enumerate() {
-            class.name = match name {
-                Some(name) => name.into(),
-                // The only kind of machine of its zone is called like the zone.
-                None if kinds_in_zone[class.zone.index()] == 1 => {
-                    self.zones[class.zone.index()].name.clone()
-                }
-                None => class.name.clone(),
-            };
-            if taken.insert(class.name.clone(), index).is_some() {
-                let message = "machines of one class must have the same zone, cores, speed, price, \
-                               memory and billing";
-                return Err(PlatformError::invalid(format!("class \"{}\"", class.name), message));
-            }
-        }
-        Ok(classes)
     }
 
     /// The members of a Floyd zone are tried in order of declaration.

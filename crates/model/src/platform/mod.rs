@@ -6,6 +6,7 @@
 //! [`Platform::planning_network`] instead.
 
 mod builder;
+mod classes;
 mod cluster;
 mod dragonfly;
 mod error;
@@ -17,12 +18,13 @@ mod planning;
 mod profile;
 mod route;
 mod shortest;
+mod spec;
 mod star;
 mod torus;
 mod vivaldi;
 mod zone;
 
-pub use builder::{HostSpec, LinkProfiles, LinkSpec, PlatformBuilder};
+pub use builder::PlatformBuilder;
 pub use cluster::{CLUSTER_LIMIT, ClusterSharing, ClusterSpec, LinkShape, Topology};
 pub use error::{PlatformError, RouteError};
 pub use host::{Billing, Class, Disk, Host, Properties};
@@ -31,6 +33,7 @@ pub use matrix::Matrix;
 pub use planning::PlanningNetwork;
 pub use profile::{Profile, ProfileCursor, ProfileError, ProfileEvent, ProfileIter};
 pub use route::{Route, RouteCache, RouteId};
+pub use spec::{HostSpec, LinkProfiles, LinkSpec};
 pub use star::StarLeaf;
 pub use zone::{DeclaredRoute, Member, NetworkRouter, RoutingKind, Zone};
 

@@ -1,0 +1,103 @@
+//! What a builder is given: hosts and links before they have an id.
+
+use super::host::{Billing, Properties};
+use super::link::Sharing;
+use super::profile::Profile;
+use std::sync::Arc;
+
+/// A host to add; [`HostSpec::new`] gives one core, free, always on.
+#[derive(Clone, Debug)]
+pub struct HostSpec {
+    /// Unique among hosts, routers and zones.
+    pub name: String,
+    /// Peak speed of one core, flop/s.
+    pub speed: f64,
+    /// Number of cores.
+    pub cores: u32,
+    /// Money for one core during one second.
+    pub price: f64,
+    /// Memory in bytes, if known.
+    pub memory: Option<f64>,
+    /// Name of its class; chosen from the zone or the host if absent.
+    pub class: Option<String>,
+    /// Exists only while leased.
+    pub leasable: bool,
+    /// How its use is billed; the platform's billing if absent.
+    pub billing: Option<Billing>,
+    /// Ratio of the peak speed over time.
+    pub availability: Option<Arc<Profile>>,
+    /// On (> 0) or off over time.
+    pub state: Option<Arc<Profile>>,
+    /// Anything else.
+    pub properties: Option<Arc<Properties>>,
+}
+
+impl HostSpec {
+    /// A host of one core.
+    pub fn new(name: impl Into<String>, speed: f64) -> Self {
+        HostSpec {
+            name: name.into(),
+            speed,
+            cores: 1,
+            price: 0.0,
+            memory: None,
+            class: None,
+            leasable: false,
+            billing: None,
+            availability: None,
+            state: None,
+            properties: None,
+        }
+    }
+}
+
+/// A link to add; [`LinkSpec::new`] gives a shared one.
+#[derive(Clone, Debug)]
+pub struct LinkSpec {
+    /// Unique among links.
+    pub name: String,
+    /// Bytes/s.
+    pub bandwidth: f64,
+    /// Seconds.
+    pub latency: f64,
+    /// Whether flows share it.
+    pub sharing: Sharing,
+    /// Two links, `..._UP` and `..._DOWN`, one for each direction.
+    pub split_duplex: bool,
+    /// Bytes/s over time.
+    pub bandwidth_profile: Option<Arc<Profile>>,
+    /// Seconds over time.
+    pub latency_profile: Option<Arc<Profile>>,
+    /// On (> 0) or off over time.
+    pub state: Option<Arc<Profile>>,
+    /// Anything else.
+    pub properties: Option<Arc<Properties>>,
+}
+
+impl LinkSpec {
+    /// A shared link.
+    pub fn new(name: impl Into<String>, bandwidth: f64, latency: f64) -> Self {
+        LinkSpec {
+            name: name.into(),
+            bandwidth,
+            latency,
+            sharing: Sharing::Shared,
+            split_duplex: false,
+            bandwidth_profile: None,
+            latency_profile: None,
+            state: None,
+            properties: None,
+        }
+    }
+}
+
+/// How a link changes over time.
+#[derive(Clone, Debug, Default)]
+pub struct LinkProfiles {
+    /// Bytes/s over time.
+    pub bandwidth: Option<Arc<Profile>>,
+    /// Seconds over time.
+    pub latency: Option<Arc<Profile>>,
+    /// On (> 0) or off over time.
+    pub state: Option<Arc<Profile>>,
+}
