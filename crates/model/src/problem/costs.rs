@@ -28,6 +28,26 @@ pub(super) struct Costs {
     tabled: bool,
     /// Some task is wider than one or needs memory, and some machine is limited.
     limited: bool,
+    /// Where time is work over speed for every task on every class: the speeds.
+    related: Option<Related>,
+}
+
+/// Related machines without limits, the common case of hot loops.
+#[derive(Clone, Debug)]
+struct Related {
+    speeds: Vec<f64>,
+    /// Mean of 1 / speed over the processors.
+    mean_inverse: f64,
+}
+
+impl Related {
+    fn of(classes: &[Class], sizes: &[u32]) -> Option<Related> {
+        let speeds: Vec<f64> = classes.iter().map(|c| c.speed).collect();
+        let procs: u32 = sizes.iter().sum();
+        let inverse = speeds.iter().zip(sizes).map(|(speed, &size)| f64::from(size) / speed);
+        let mean_inverse = inverse.sum::<f64>() / f64::from(procs.max(1));
+        speeds.iter().all(|&speed| speed > 0.0).then_some(Related { speeds, mean_inverse })
+    }
 }
 
 impl Costs {
@@ -62,7 +82,10 @@ impl Costs {
         let limited = workflow
             .tasks()
             .any(|t| workflow.width(t).0 > least_cores || workflow.memory(t) > least_memory);
-        let costs = Costs { classes, sizes, tabled: columns.is_some(), limited };
+        let tabled = columns.is_some();
+        let plain = !tabled && !limited;
+        let related = Related::of(&classes, &sizes).filter(|_| plain);
+        let costs = Costs { classes, sizes, tabled, limited, related };
         if limited {
             costs.check_fit(workflow, platform.hosts())?;
         }
@@ -128,11 +151,27 @@ impl Costs {
         buffer: &'b mut Vec<f64>,
     ) -> &'b [f64] {
         buffer.clear();
-        buffer.extend((0..self.classes()).map(|c| self.exec(workflow, task, c)));
+        match &self.related {
+            Some(related) => {
+                let work = workflow.work(task);
+                buffer.extend(related.speeds.iter().map(|speed| work / speed));
+                let (least, _) = workflow.width(task);
+                if least > 1 {
+                    let factor = workflow.speedup(task).factor(least);
+                    buffer.iter_mut().for_each(|seconds| *seconds *= factor);
+                }
+            }
+            None => buffer.extend((0..self.classes()).map(|c| self.exec(workflow, task, c))),
+        }
         buffer
     }
 
     pub(super) fn mean(&self, workflow: &Workflow, task: TaskId) -> f64 {
+        if let Some(related) = &self.related {
+            let (least, _) = workflow.width(task);
+            let factor = if least == 1 { 1.0 } else { workflow.speedup(task).factor(least) };
+            return workflow.work(task) * related.mean_inverse * factor;
+        }
         let (mut sum, mut count) = (0.0, 0u32);
         for (class, &size) in self.sizes.iter().enumerate() {
             let seconds = self.exec(workflow, task, class);

@@ -109,10 +109,15 @@ impl Looking<'_> {
                 continue;
             }
             possible = possible.or(Some(slot));
+            let least = best.map_or(f64::INFINITY, |(least, _)| least);
+            // No child ends before the task does.
+            if !approx::lt(slot.finish, least) {
+                continue;
+            }
             self.trial.place(partial, task, slot);
-            let score = self.score(partial, &children);
+            let score = self.score(partial, &children, least);
             self.trial.clear(partial);
-            if approx::lt(score, best.map_or(f64::INFINITY, |(least, _)| least)) {
+            if approx::lt(score, least) {
                 best = Some((score, slot));
             }
         }
@@ -120,8 +125,9 @@ impl Looking<'_> {
         best.map(|(_, slot)| slot).or(possible).ok_or_else(|| partial.nowhere(task))
     }
 
-    /// What becomes of the children with the task on trial.
-    fn score(&mut self, partial: &mut Partial<'_, '_>, children: &[TaskId]) -> f64 {
+    /// What becomes of the children with the task on trial; anything that is not below `least`
+    /// where it is clear that it will not be.
+    fn score(&mut self, partial: &mut Partial<'_, '_>, children: &[TaskId], least: f64) -> f64 {
         let (mut latest, mut sum, mut weight) = (0.0f64, 0.0, 0.0);
         for &child in children {
             let Some(slot) = self.trial.earliest_finish(partial, child) else {
@@ -131,6 +137,9 @@ impl Looking<'_> {
                 self.trial.place(partial, child, slot);
             }
             latest = latest.max(slot.finish);
+            if self.judge != Judge::WeightedMean && !approx::lt(latest, least) {
+                return latest;
+            }
             sum += slot.finish * self.rank[child.index()];
             weight += self.rank[child.index()];
         }

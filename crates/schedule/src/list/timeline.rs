@@ -1,12 +1,13 @@
 //! What a processor does when: the idle gaps between its tasks.
 //!
-//! Insertion looks for the earliest gap that is long enough. Gaps are kept sorted, in chunks that
-//! know their longest gap, so that a search skips stretches in which nothing fits; gaps shorter
-//! than the shortest task are forgotten at once.
+//! Insertion looks for the earliest gap that is long enough. Gaps are kept sorted, in chunks; the
+//! end and the longest gap of every chunk lie side by side, so that a search finds its chunk and
+//! skips stretches in which nothing fits without touching the gaps. Gaps shorter than the
+//! shortest task are forgotten at once.
 
 use slackline_model::approx;
 
-const CHUNK: usize = 64;
+const CHUNK: usize = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Gap {
@@ -14,37 +15,39 @@ struct Gap {
     end: f64,
 }
 
-#[derive(Clone, Debug)]
-struct Chunk {
-    gaps: Vec<Gap>,
+/// What a search needs to know of a chunk.
+#[derive(Clone, Copy, Debug)]
+struct Digest {
+    start: f64,
+    end: f64,
     longest: f64,
 }
 
-impl Chunk {
-    fn new(gaps: Vec<Gap>) -> Chunk {
-        let longest = gaps.iter().map(|g| g.end - g.start).fold(0.0, f64::max);
-        Chunk { gaps, longest }
-    }
-
-    fn end(&self) -> f64 {
-        self.gaps.last().map_or(f64::NEG_INFINITY, |g| g.end)
+impl Digest {
+    fn of(gaps: &[Gap]) -> Digest {
+        Digest {
+            start: gaps.first().map_or(f64::INFINITY, |g| g.start),
+            end: gaps.last().map_or(f64::NEG_INFINITY, |g| g.end),
+            longest: gaps.iter().map(|g| g.end - g.start).fold(0.0, f64::max),
+        }
     }
 }
 
 /// The idle time of one processor.
 #[derive(Clone, Debug)]
 pub struct Timeline {
-    chunks: Vec<Chunk>,
     /// From here on the processor is idle for good.
     tail: f64,
     /// Shorter gaps can hold no task.
     least: f64,
+    digests: Vec<Digest>,
+    chunks: Vec<Vec<Gap>>,
 }
 
 impl Timeline {
     /// Idle from `from` on; no task is shorter than `least`.
     pub fn new(from: f64, least: f64) -> Timeline {
-        Timeline { chunks: Vec::new(), tail: from, least }
+        Timeline { tail: from, least, digests: Vec::new(), chunks: Vec::new() }
     }
 
     /// When the last task ends: the start without insertion.
@@ -58,6 +61,7 @@ impl Timeline {
     #[inline]
     pub fn earliest(&self, ready: f64, seconds: f64) -> f64 {
         if ready < self.tail
+            && !self.digests.is_empty()
             && let Some(start) = self.earliest_gap(ready, seconds)
         {
             return start;
@@ -66,14 +70,14 @@ impl Timeline {
     }
 
     fn earliest_gap(&self, ready: f64, seconds: f64) -> Option<f64> {
-        let first = self.chunks.partition_point(|c| c.end() < ready);
-        for chunk in &self.chunks[first..] {
+        let first = self.digests.partition_point(|d| d.end < ready);
+        for (digest, gaps) in self.digests[first..].iter().zip(&self.chunks[first..]) {
             // A gap at a late date is only known to the precision of the date.
-            if chunk.longest + approx::tolerance(chunk.end(), 0.0) < seconds {
+            if digest.longest + approx::tolerance(digest.end, 0.0) < seconds {
                 continue;
             }
-            let from = chunk.gaps.partition_point(|g| g.end < ready);
-            for gap in &chunk.gaps[from..] {
+            let from = gaps.partition_point(|g| g.end < ready);
+            for gap in &gaps[from..] {
                 let start = gap.start.max(ready);
                 if approx::le(start + seconds, gap.end) {
                     return Some(start);
@@ -94,49 +98,65 @@ impl Timeline {
             return;
         }
         // The last gap that starts at or before `start` (within rounding).
-        let at_or_before = |g: &Gap| approx::le(g.start, start);
-        let starts = |c: &Chunk| c.gaps.first().is_some_and(at_or_before);
-        let chunk = self.chunks.partition_point(starts).saturating_sub(1);
-        let gaps = &mut self.chunks[chunk].gaps;
-        let position = gaps.partition_point(at_or_before).saturating_sub(1);
+        let chunk = self.digests.partition_point(|d| approx::le(d.start, start)).saturating_sub(1);
+        let gaps = &mut self.chunks[chunk];
+        let position = gaps.partition_point(|g| approx::le(g.start, start)).saturating_sub(1);
         let gap = gaps[position];
         let before = Gap { start: gap.start, end: start };
         let after = Gap { start: finish, end: gap.end };
         let least = self.least;
-        let keep = |g: &Gap| g.end - g.start >= least - approx::tolerance(g.end, 0.0);
-        let kept = [before, after].into_iter().filter(|g| g.end >= g.start && keep(g));
-        gaps.splice(position..=position, kept);
+        match (keeps(before, least), keeps(after, least)) {
+            (true, true) => {
+                gaps[position] = before;
+                gaps.insert(position + 1, after);
+            }
+            (true, false) => gaps[position] = before,
+            (false, true) => gaps[position] = after,
+            (false, false) => {
+                gaps.remove(position);
+            }
+        }
         self.repair(chunk);
     }
 
     fn keeps(&self, gap: Gap) -> bool {
-        let length = gap.end - gap.start;
-        length >= 0.0 && length >= self.least - approx::tolerance(gap.end, 0.0)
+        keeps(gap, self.least)
     }
 
     fn append(&mut self, gap: Gap) {
-        match self.chunks.last_mut() {
-            Some(chunk) if chunk.gaps.len() < CHUNK => {
-                chunk.longest = chunk.longest.max(gap.end - gap.start);
-                chunk.gaps.push(gap);
+        match (self.chunks.last_mut(), self.digests.last_mut()) {
+            (Some(gaps), Some(digest)) if gaps.len() < CHUNK => {
+                digest.longest = digest.longest.max(gap.end - gap.start);
+                digest.end = gap.end;
+                gaps.push(gap);
             }
-            _ => self.chunks.push(Chunk::new(vec![gap])),
+            _ => {
+                self.digests.push(Digest::of(&[gap]));
+                self.chunks.push(vec![gap]);
+            }
         }
     }
 
-    /// Splits an overfull chunk, removes an empty one, renews its longest gap.
+    /// Splits an overfull chunk, removes an empty one, renews its digest.
     fn repair(&mut self, index: usize) {
-        let mut gaps = std::mem::take(&mut self.chunks[index].gaps);
-        if gaps.is_empty() {
+        if self.chunks[index].is_empty() {
             self.chunks.remove(index);
+            self.digests.remove(index);
             return;
         }
-        if gaps.len() > CHUNK {
-            let rest = gaps.split_off(gaps.len() / 2);
-            self.chunks.insert(index + 1, Chunk::new(rest));
+        if self.chunks[index].len() > CHUNK {
+            let rest = self.chunks[index].split_off(CHUNK / 2);
+            self.digests.insert(index + 1, Digest::of(&rest));
+            self.chunks.insert(index + 1, rest);
         }
-        self.chunks[index] = Chunk::new(gaps);
+        self.digests[index] = Digest::of(&self.chunks[index]);
     }
+}
+
+/// Whether a gap can hold a task of the least length.
+fn keeps(gap: Gap, least: f64) -> bool {
+    let length = gap.end - gap.start;
+    length >= 0.0 && length >= least - approx::tolerance(gap.end, 0.0)
 }
 
 #[cfg(test)]
