@@ -170,6 +170,22 @@ impl Platform {
         }
     }
 
+    /// The same platform whose hosts and links follow the courses of a world. Connections of a
+    /// matrix network have no link to follow one.
+    pub fn in_world(&self, world: &crate::scenario::World) -> Platform {
+        let mut platform = self.clone();
+        for (host, course) in platform.hosts.iter_mut().zip(&world.hosts) {
+            host.availability = course.availability.clone();
+            host.state = course.state.clone();
+        }
+        for (link, course) in platform.links.iter_mut().zip(&world.links) {
+            let absolute = |share: &Arc<Profile>| Arc::new(share.scaled(link.bandwidth));
+            link.bandwidth_profile = course.bandwidth.as_ref().map(absolute);
+            link.state = course.state.clone();
+        }
+        platform
+    }
+
     /// How hosts are joined.
     pub fn network(&self) -> &Network {
         &self.network

@@ -112,6 +112,12 @@ impl Profile {
         Ok(Profile { events: events.into(), period })
     }
 
+    /// The same dates with every value multiplied by a finite factor that is not negative.
+    pub fn scaled(&self, factor: f64) -> Profile {
+        let scale = |e: &ProfileEvent| ProfileEvent { value: e.value * factor, ..*e };
+        Profile { events: self.events.iter().map(scale).collect(), period: self.period }
+    }
+
     /// The events of one pass, by date.
     pub fn events(&self) -> &[ProfileEvent] {
         &self.events

@@ -66,7 +66,7 @@ impl Scenario {
             outages: Vec::new(),
         };
         let own_link = |link: &crate::platform::Link| LinkWorld {
-            bandwidth: link.bandwidth_profile.as_ref().map(|p| relative(p, link.bandwidth)),
+            bandwidth: link.bandwidth_profile.as_ref().map(|p| Arc::new(p.scaled(1.0 / link.bandwidth))),
             state: link.state.clone(),
         };
         let mut world = World {
@@ -196,18 +196,6 @@ fn state(outages: &[(f64, Option<f64>, bool)]) -> Option<Arc<Profile>> {
         events.extend(back.map(|date| ProfileEvent { date, value: 1.0 }));
     }
     Profile::once(events).ok().map(Arc::new)
-}
-
-/// A profile of bytes/s as fractions of the nominal bandwidth.
-fn relative(profile: &Arc<Profile>, nominal: f64) -> Arc<Profile> {
-    let scaled = |e: &ProfileEvent| ProfileEvent { value: e.value / nominal, ..*e };
-    let events = profile.events().iter().map(scaled).collect();
-    let scaled = match profile.period() {
-        Some(period) => Profile::periodic(events, period),
-        None => Profile::once(events),
-    };
-    // Dates and period are unchanged and values stay >= 0, so this is a profile again.
-    scaled.map_or_else(|_| profile.clone(), Arc::new)
 }
 
 #[cfg(test)]
