@@ -6,6 +6,7 @@ mod convert;
 mod generate;
 mod plan;
 mod show;
+mod simulate;
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -15,6 +16,7 @@ use clap::Subcommand;
 #[derive(Subcommand)]
 pub(crate) enum Verb {
     Plan(plan::Plan),
+    Simulate(simulate::Simulate),
     Show(show::Show),
     Convert(convert::Convert),
     Generate(generate::Generate),
@@ -26,6 +28,7 @@ impl Verb {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         match self {
             Verb::Plan(verb) => verb.run(output),
+            Verb::Simulate(verb) => verb.run(output),
             Verb::Show(verb) => verb.run(output),
             Verb::Convert(verb) => verb.run(output),
             Verb::Generate(verb) => verb.run(output),
