@@ -66,7 +66,10 @@ impl Scenario {
             outages: Vec::new(),
         };
         let own_link = |link: &crate::platform::Link| LinkWorld {
-            bandwidth: link.bandwidth_profile.as_ref().map(|p| Arc::new(p.scaled(1.0 / link.bandwidth))),
+            bandwidth: link
+                .bandwidth_profile
+                .as_ref()
+                .map(|p| Arc::new(p.scaled(1.0 / link.bandwidth))),
             state: link.state.clone(),
         };
         let mut world = World {

@@ -1,0 +1,126 @@
+//! `slackline simulate --activities`: a graph of placed activities.
+
+use super::Simulate;
+use crate::failure::Failure;
+use crate::input::read_platform;
+use crate::output::Output;
+use crate::table::{Table, cut};
+use serde::Serialize;
+use slackline_formats::{activities, simgrid_xml};
+use slackline_model::units::fmt_seconds;
+use slackline_simulate::{GraphError, GraphRun, JobState, Models, Simulation};
+use std::path::Path;
+use std::time::Instant;
+
+pub(super) fn simulate(path: &Path, args: &Simulate, output: &mut Output) -> Result<(), Failure> {
+    let plan = activities::read(path)?;
+    let beside = path.parent().unwrap_or(Path::new("."));
+    let platform = match (&args.platform, &plan.platform) {
+        (Some(path), _) => path.clone(),
+        (None, Some(path)) => beside.join(path),
+        (None, None) => {
+            return Err(Failure::input("the plan names no platform")
+                .with_help("say one with --platform FILE"));
+        }
+    };
+    let platform = match platform.extension() {
+        Some(xml) if xml.eq_ignore_ascii_case("xml") => simgrid_xml::read(&platform)?,
+        _ => read_platform(&platform, output)?,
+    };
+    let graph = plan.graph(&platform).map_err(|e| e.in_file(path))?;
+    let models = planned_models(path, &plan.settings, args)?;
+
+    let clock = Instant::now();
+    let simulation = Simulation::new(&platform, models).map_err(Failure::work)?;
+    let mut run = GraphRun::of(simulation, &graph).map_err(refused)?;
+    run.simulate(f64::INFINITY).map_err(refused)?;
+    let wall_seconds = clock.elapsed().as_secs_f64();
+
+    let rows = graph.names.iter().enumerate().map(|(k, id)| {
+        let job = k as u32;
+        let state = match run.state(job) {
+            JobState::Done => "DONE",
+            JobState::Failed => "FAILED",
+            _ => "NOT_STARTED",
+        };
+        Row { id, start: run.start(job), finish: run.finish(job), state }
+    });
+    let document = Document {
+        schema: "slackline/activities/1",
+        name: plan.name.as_deref(),
+        makespan: run.makespan(),
+        activities: rows.collect(),
+        wall_seconds,
+    };
+    if args.json {
+        return output.json(&document);
+    }
+    let text = document.table(output);
+    output.text(&text)
+}
+
+/// The plan's own settings, then those of the command line.
+fn planned_models(
+    path: &Path,
+    planned: &[(String, String)],
+    args: &Simulate,
+) -> Result<Models, Failure> {
+    let mut models = Models::default();
+    for (key, value) in planned {
+        let bad = |e| Failure::input(format!("{}: in `config`: {e}", path.display()));
+        models.set(key, value).map_err(bad)?;
+    }
+    super::set(&mut models, &args.settings)?;
+    Ok(models)
+}
+
+/// A plan that cannot be simulated on its platform is bad input; one that stalls is failed work.
+fn refused(error: GraphError) -> Failure {
+    use slackline_simulate::SimulationError::Stalled;
+    match error {
+        GraphError::Simulation(Stalled { .. }) => Failure::work(error),
+        _ => Failure::input(error),
+    }
+}
+
+/// The JSON document of a simulated plan.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    makespan: f64,
+    activities: Vec<Row<'a>>,
+    wall_seconds: f64,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    id: &'a str,
+    start: Option<f64>,
+    finish: Option<f64>,
+    state: &'static str,
+}
+
+impl Document<'_> {
+    fn table(&self, output: &Output) -> String {
+        let mut text = String::new();
+        if let Some(name) = self.name {
+            text += &format!("{}\n\n", output.bold(name));
+        }
+        let mut table = Table::new(&["<activity", ">start", ">finish", "<state"]);
+        let date = |date: Option<f64>| date.map_or(String::from("-"), |d| format!("{d:.6}"));
+        for row in &self.activities {
+            let state = row.state.to_lowercase().replace('_', " ");
+            table.row([cut(row.id, 32), date(row.start), date(row.finish), state]);
+        }
+        text += &table.render(output.width);
+        text += &format!(
+            "\nmakespan {} ({:.6} s), simulated in {}\n",
+            fmt_seconds(self.makespan),
+            self.makespan,
+            fmt_seconds(self.wall_seconds)
+        );
+        text
+    }
+}

@@ -1,0 +1,120 @@
+//! `slackline simulate`: what happens when work shares a platform.
+
+mod activities;
+mod workflow;
+
+use crate::failure::Failure;
+use crate::input::{check_output, format_parser};
+use crate::output::Output;
+use clap::Args;
+use slackline_formats::Format;
+use slackline_react::Transfers;
+use slackline_simulate::Models;
+use std::path::PathBuf;
+
+/// Simulate a workflow under a plan or a policy, or a graph of placed activities
+#[derive(Args)]
+#[command(after_help = "\
+A workflow runs as its plan says (mapping and order kept), or as a policy decides while the
+platform changes: real contention on the links, transfers as flows.
+
+Examples:
+  slackline simulate montage.json --platform two-site-grid.toml --gantt run.svg
+  slackline simulate montage.json --platform two-site-grid.toml --policy slackline
+  slackline simulate montage.json --platform grid.toml --scenario world.toml --compare static,gtp/c,slackline
+  slackline simulate --activities plan.json --config network/model:CM02 --json")]
+pub(crate) struct Simulate {
+    /// The workflow
+    #[arg(required_unless_present_any = ["instance", "activities"])]
+    workflow: Option<PathBuf>,
+    /// A graph of activities that are already placed, instead of a workflow
+    #[arg(long, value_name = "PLAN.json", conflicts_with_all = ["workflow", "instance", "schedule", "policy"])]
+    activities: Option<PathBuf>,
+    /// The platform; a bundled cluster if left out
+    #[arg(short, long, value_name = "FILE")]
+    platform: Option<PathBuf>,
+    /// A file with both workflow and processors
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["workflow", "platform", "from"])]
+    instance: Option<PathBuf>,
+    /// Format of the workflow, where it is not recognised
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
+    from: Option<Format>,
+    /// Follow this schedule (JSON, as written by plan -o)
+    #[arg(long, value_name = "FILE.json", conflicts_with_all = ["policy", "compare", "algorithm"])]
+    schedule: Option<PathBuf>,
+    /// The planner that plans before and, where a policy asks for it, during the run
+    #[arg(short, long, value_name = "NAME")]
+    algorithm: Option<String>,
+    /// The policy that steers the run; `static` follows the plan
+    #[arg(long, value_name = "NAME")]
+    policy: Option<String>,
+    /// Run several policies in the same world and compare them
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "policy")]
+    compare: Vec<String>,
+    /// How the world changes while the workflow runs
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
+    /// When inputs travel: push, pull, or pull:N to fetch for the next N tasks of a queue
+    #[arg(long, value_name = "WHEN", default_value = "push")]
+    transfers: String,
+    /// Time between two looks of a periodic policy, as a part of the planned makespan
+    #[arg(long, value_name = "PART", default_value_t = 0.1)]
+    period: f64,
+    /// Change a setting of the simulation, e.g. network/model:CM02 or preset:simgrid-3.11
+    #[arg(long = "config", value_name = "KEY:VALUE")]
+    settings: Vec<String>,
+    /// Draw the run into this SVG file
+    #[arg(short, long, value_name = "FILE.svg")]
+    gantt: Option<PathBuf>,
+    /// Write the event trace: .jsonl (ours), .json (Chrome, Perfetto) or .paje
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+impl Simulate {
+    pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        check_output(&self.gantt)?;
+        check_output(&self.trace)?;
+        match &self.activities {
+            Some(plan) => activities::simulate(plan, &self, output),
+            None => workflow::simulate(&self, output),
+        }
+    }
+
+    fn transfers(&self) -> Result<Transfers, Failure> {
+        let bad = || {
+            Failure::input(format!("--transfers {}: not known", self.transfers))
+                .with_help("push, pull, or pull:N with a number N")
+        };
+        match self.transfers.split_once(':') {
+            None if self.transfers == "push" => Ok(Transfers::Push),
+            None if self.transfers == "pull" => Ok(Transfers::Pull { window: 1 }),
+            Some(("pull", window)) => {
+                let window = window.parse().ok().filter(|&w| w > 0).ok_or_else(bad)?;
+                Ok(Transfers::Pull { window })
+            }
+            _ => Err(bad()),
+        }
+    }
+}
+
+/// The rules of a simulation: the given ones (with where they stand) over the defaults, then
+/// those of the command line.
+fn models(settings: &[String]) -> Result<Models, Failure> {
+    let mut models = Models::default();
+    set(&mut models, settings)?;
+    Ok(models)
+}
+
+fn set(models: &mut Models, settings: &[String]) -> Result<(), Failure> {
+    for setting in settings {
+        let Some((key, value)) = setting.split_once(':') else {
+            return Err(Failure::input(format!("--config {setting}: expected KEY:VALUE")));
+        };
+        models.set(key, value).map_err(|e| Failure::input(format!("--config: {e}")))?;
+    }
+    Ok(())
+}
