@@ -13,25 +13,19 @@
 //! computed anew; one whose level stays as it was passes nothing on. Constraints
 //! are taken lowest level first: a level depends on lower levels only, so that in this order few
 //! are computed twice. An unsaturated constraint knows up to which level its
-//! variables may rise harmlessly (its *guard*) and is not even looked at below that. A saturated
-//! one that affects no other knows the sums its level follows from (its *balance*) and is
-//! computed in constant time, however many variables it holds.
+//! variables may rise harmlessly (its *room*) and is not even looked at below that. A saturated
+//! one crossed by many knows the sums its level follows from (its *balance*): as long as nobody
+//! has to be held elsewhere, a change runs from constraint to constraint and touches no variable.
 //!
 //! Cost: the variables of the constraints whose inputs change, times the length of their routes.
 //! Ties: a variable held equally by several constraints stays with the one that holds it;
 //! a new one goes to the first in its list. Two levels within [`SAME`] of each other are the
 //! same. If rounding should ever keep the iteration from settling, the system is solved whole.
 
-use super::system::{Balance, NOBODY, System};
+use super::system::{NOBODY, Room, System};
 
 /// Relative distance of two levels that are equal but for rounding.
 pub const SAME: f64 = 1e-13;
-
-/// Constraints crossed by fewer variables are computed anew as fast as from a balance.
-const WORTH_A_BALANCE: usize = 12;
-
-/// Adjustments after which sums are computed anew, against rounding.
-const MAX_AGE: u32 = 200;
 
 /// A constraint used up to this relative excess still counts as not saturated.
 const FULL: f64 = 1e-12;
@@ -53,40 +47,18 @@ impl System {
         }
     }
 
-    /// Computes the level of one constraint from its balance; false when the balance does not
-    /// hold, or the level would leave the range in which nothing else changes.
-    fn rebalance(&mut self, at: u32) -> bool {
-        let constraint = &mut self.constraints[at as usize];
-        let Balance { valid, members, age, ratios, rest, low, high } = constraint.balance;
-        if !valid || members == 0 || age > MAX_AGE {
-            return false;
-        }
-        let old = self.levels[at as usize];
-        let new = (constraint.capacity - rest) / ratios;
-        if !(new > low && new <= high) {
-            return false;
-        }
-        if (new - old).abs() > SAME * old {
-            self.levels[at as usize] = new;
-            self.report_constraint(at);
-        }
-        true
-    }
-
     /// Computes the level of one constraint from the levels around it and passes a change on.
     fn refill(&mut self, at: u32) {
         let old = self.levels[at as usize];
         let new = self.local_level(at);
         if new == f64::INFINITY {
             self.constraints[at as usize].balance.valid = false;
-            self.set_guard(at);
+            self.measure_room(at);
             if old == f64::INFINITY {
-                self.lower_limits(at);
-                return;
+                return self.register(at);
             }
         } else if old < f64::INFINITY && (new - old).abs() <= SAME * old {
-            self.set_balance(at);
-            return;
+            return self.set_balance(at);
         }
         self.levels[at as usize] = new;
         self.report_constraint(at);
@@ -94,19 +66,10 @@ impl System {
             let variable = self.constraints[at as usize].crossings[k].variable;
             self.follow(variable, at, old, new);
         }
-        if new == f64::INFINITY {
-            self.lower_limits(at);
-        } else {
-            if old == f64::INFINITY {
-                // What is held elsewhere and crosses this constraint now has an effect on it.
-                for k in 0..self.constraints[at as usize].crossings.len() {
-                    let variable = self.constraints[at as usize].crossings[k].variable;
-                    let holder = self.variables[variable as usize].bottleneck;
-                    if holder != at && holder != NOBODY {
-                        self.constraints[holder as usize].balance.valid = false;
-                    }
-                }
-            }
+        if old == f64::INFINITY || new == f64::INFINITY {
+            self.register(at);
+        }
+        if new < f64::INFINITY {
             self.set_balance(at);
         }
     }
@@ -140,10 +103,18 @@ impl System {
         water_level(&self.scratch, ratios, constraint.capacity, self.levels[at as usize])
     }
 
-    /// After `local_level` found `at` unsaturated: how far its variables may rise.
-    fn set_guard(&mut self, at: u32) {
+    /// After `local_level` found `at` unsaturated: how far its variables may rise. Half of what is
+    /// left goes to a common guard, half to those already above it.
+    fn measure_room(&mut self, at: u32) {
         let capacity = self.constraints[at as usize].capacity;
-        // Root of sum ratio * max(level, guard) = capacity, approached from above.
+        let load: f64 = self.scratch.iter().map(|&(level, ratio)| level * ratio).sum();
+        if self.scratch.is_empty() || capacity == f64::INFINITY {
+            self.rooms[at as usize] = Room::ENDLESS;
+            return;
+        }
+        let spare = (0.5 * (capacity - load)).max(0.0);
+        let budget = capacity - spare;
+        // Root of sum ratio * max(level, guard) = budget, approached from above.
         let mut guard = f64::INFINITY;
         let mut below = usize::MAX;
         for _ in 0..self.scratch.len() + 4 {
@@ -160,115 +131,69 @@ impl System {
                 break;
             }
             below = count;
-            guard = ((capacity - used) / free).max(0.0);
+            guard = ((budget - used) / free).max(0.0);
         }
-        self.constraints[at as usize].guard = guard * (1.0 - FULL);
+        self.rooms[at as usize] = Room { guard: guard * (1.0 - FULL), spare };
     }
 
-    /// The guard of `at` is new: those who hold its variables may not pass it unnoticed.
-    fn lower_limits(&mut self, at: u32) {
-        let guard = self.constraints[at as usize].guard;
-        for k in 0..self.constraints[at as usize].crossings.len() {
-            let variable = self.constraints[at as usize].crossings[k].variable;
-            let holder = self.variables[variable as usize].bottleneck;
-            if holder != NOBODY {
-                let balance = &mut self.constraints[holder as usize].balance;
-                balance.high = balance.high.min(guard);
-            }
-        }
-    }
-
-    /// Sums up who crosses a saturated constraint, where that is worth it.
-    fn set_balance(&mut self, at: u32) {
-        self.constraints[at as usize].balance.valid = false;
-        let constraint = &self.constraints[at as usize];
-        if constraint.crossings.len() < WORTH_A_BALANCE {
-            return;
-        }
-        let mut balance = Balance { valid: true, high: f64::INFINITY, ..Balance::UNKNOWN };
-        for crossing in &constraint.crossings {
-            let variable = &self.variables[crossing.variable as usize];
-            if variable.bottleneck != at {
-                let level = self.level_of(variable);
-                balance.rest += crossing.ratio * level;
-                balance.low = balance.low.max(level);
-                continue;
-            }
-            balance.members += 1;
-            balance.ratios += crossing.ratio;
-            balance.high = balance.high.min(variable.ceiling);
-            for element in &self.elements[variable.elements()] {
-                if element.constraint == at {
-                    continue;
-                }
-                if self.levels[element.constraint as usize] < f64::INFINITY {
-                    return;
-                }
-                let guard = self.constraints[element.constraint as usize].guard;
-                balance.high = balance.high.min(guard);
-            }
-        }
-        self.constraints[at as usize].balance = balance;
-    }
-
-    /// Adjusts one variable to the new level of constraint `at` and wakes its other constraints.
+    /// Adjusts one variable to the new level of constraint `at` (it was `old`) and tells its
+    /// other constraints.
     #[inline]
     fn follow(&mut self, id: u32, at: u32, old: f64, new: f64) {
-        let variable = &mut self.variables[id as usize];
-        let (before, after);
-        if variable.bottleneck == at {
-            before = old;
-            if new <= before {
-                after = new;
-            } else {
-                let (first, last) = (variable.first, variable.first + variable.len);
-                let (mut least, mut holder) = (new, at);
-                if variable.ceiling < least {
-                    (least, holder) = (variable.ceiling, NOBODY);
-                }
-                for element in &self.elements[first as usize..last as usize] {
-                    let here = self.levels[element.constraint as usize];
-                    if here < least {
-                        (least, holder) = (here, element.constraint);
-                    }
-                }
-                if least == f64::INFINITY {
-                    holder = NOBODY;
-                }
-                after = least;
-                if holder != at {
-                    variable.own_level = least;
-                    variable.bottleneck = holder;
-                    self.report_variable(id);
+        let variable = self.variables[id as usize];
+        let held = variable.bottleneck == at;
+        let before = match variable.bottleneck {
+            NOBODY => variable.own_level,
+            _ if held => old,
+            holder => self.levels[holder as usize],
+        };
+        let (mut after, mut holder) = (new, at);
+        if held && new > before {
+            if variable.ceiling < after {
+                (after, holder) = (variable.ceiling, NOBODY);
+            }
+            for element in &self.elements[variable.elements()] {
+                let here = self.levels[element.constraint as usize];
+                if here < after {
+                    (after, holder) = (here, element.constraint);
                 }
             }
-        } else {
-            before = match variable.bottleneck {
-                NOBODY => variable.own_level,
-                holder => self.levels[holder as usize],
-            };
-            if new >= before {
-                return;
+            if after == f64::INFINITY {
+                holder = NOBODY;
             }
-            after = new;
-            if variable.bottleneck != NOBODY {
-                self.constraints[variable.bottleneck as usize].balance.valid = false;
-            }
-            variable.bottleneck = at;
-            self.report_variable(id);
+        } else if !held && new >= before {
+            return;
         }
-        for k in self.variables[id as usize].elements() {
-            let other = self.elements[k].constraint;
-            if other == at {
-                continue;
+        if holder == variable.bottleneck {
+            for k in variable.elements() {
+                let element = self.elements[k];
+                if element.constraint != at {
+                    let ratio = element.coefficient / variable.weight;
+                    self.pass_on(element.constraint, ratio, before, after);
+                }
             }
-            let level = self.levels[other as usize];
-            let constraint = &mut self.constraints[other as usize];
-            constraint.balance.valid = false;
-            if level < f64::INFINITY {
-                self.enqueue(other, level);
-            } else if after > before && after > constraint.guard {
-                self.enqueue(other, after);
+            return;
+        }
+        // `at` itself is summed up afterwards; its level already is the new one.
+        self.variables[id as usize].own_level = before;
+        if held {
+            self.variables[id as usize].bottleneck = NOBODY;
+        }
+        self.drop_role(id, at);
+        self.variables[id as usize].own_level = after;
+        self.variables[id as usize].bottleneck = holder;
+        self.take_role(id, at);
+        self.report_variable(id);
+        for k in variable.elements() {
+            let element = self.elements[k];
+            if element.constraint != at {
+                let level = self.levels[element.constraint as usize];
+                if level < f64::INFINITY {
+                    self.enqueue(element.constraint, level);
+                } else {
+                    let ratio = element.coefficient / variable.weight;
+                    self.pass_on(element.constraint, ratio, before, after);
+                }
             }
         }
     }

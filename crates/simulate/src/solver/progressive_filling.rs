@@ -6,7 +6,7 @@
 //! Ties: constraints that fill at the same level all hold their variables; a variable crossing
 //! several of them is held by the lowest id.
 
-use super::system::{NOBODY, System};
+use super::system::{NOBODY, Room, System};
 
 /// Levels of the variables and of the constraints, and who holds whom.
 pub(super) struct Filling {
@@ -21,10 +21,10 @@ impl System {
         self.queue.clear();
         for constraint in &mut self.constraints {
             constraint.queued = false;
-            // Nothing is known about how far an unsaturated constraint is from filling.
-            constraint.guard = 0.0;
             constraint.balance.valid = false;
         }
+        // Nothing is known about how far an unsaturated constraint is from filling.
+        self.rooms.fill(Room { guard: 0.0, spare: 0.0 });
         let filling = self.fill_progressively();
         for constraint in 0..self.levels.len() {
             let level = filling.constraint_levels[constraint];

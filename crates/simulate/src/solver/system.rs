@@ -75,20 +75,42 @@ impl Variable {
 #[derive(Clone, Debug)]
 pub(super) struct Constraint {
     pub(super) capacity: f64,
-    /// While unsaturated: every variable may rise to this level (those above stay where they
-    /// are) and the constraint still is not saturated.
-    pub(super) guard: f64,
     pub(super) queued: bool,
     pub(super) reported: bool,
     pub(super) crossings: Vec<Crossing>,
     pub(super) balance: Balance,
+    /// Constraints that notice a change of this one's level, while the balance is valid: the
+    /// saturated ones its variables cross, and the unsaturated ones they are not far from filling.
+    pub(super) dependents: Vec<Dependent>,
+}
+
+/// How far an unsaturated constraint is from being full.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    /// Every variable may rise to this level (those above stay where they are).
+    pub(super) guard: f64,
+    /// And those above may take this much more of the capacity, all together.
+    pub(super) spare: f64,
+}
+
+impl Room {
+    pub(super) const ENDLESS: Room = Room { guard: f64::INFINITY, spare: f64::INFINITY };
+}
+
+/// A constraint crossed by variables that another one holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Dependent {
+    pub(super) constraint: u32,
+    /// What one unit of the holder's level consumes of it.
+    pub(super) ratios: f64,
 }
 
 /// Sums over the variables that cross a saturated constraint, from which its level follows
-/// without looking at them, as long as the level stays where it changes nothing around.
+/// without looking at them. Kept exact through every change of role; valid only with the
+/// constraint's dependents.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Balance {
-    /// The sums hold. Only while no variable held here crosses another saturated constraint.
+    /// The sums hold.
     pub(super) valid: bool,
     /// Variables held here.
     pub(super) members: u32,
@@ -100,7 +122,8 @@ pub(super) struct Balance {
     pub(super) rest: f64,
     /// Highest level of those.
     pub(super) low: f64,
-    /// Up to here no variable held here meets another limit.
+    /// Up to here no variable held here meets its own bound or the guard of a constraint that
+    /// is no dependent.
     pub(super) high: f64,
 }
 
@@ -140,6 +163,8 @@ pub struct System {
     pub(super) constraints: Vec<Constraint>,
     /// Level of every constraint: what the variables it holds have; infinite while unsaturated.
     pub(super) levels: Vec<f64>,
+    /// For every unsaturated constraint: what may rise without anybody looking.
+    pub(super) rooms: Vec<Room>,
     pub(super) variables: Vec<Variable>,
     pub(super) elements: Vec<Element>,
     /// Free stretches of `elements`, by the logarithm of their length.
@@ -149,6 +174,8 @@ pub struct System {
     pub(super) changed_variables: Vec<u32>,
     /// Levels say nothing about fair-bottleneck sharing: every departure matters.
     fair: bool,
+    /// Work space: where a constraint stands in a list being made.
+    pub(super) marks: Vec<u32>,
     /// Work space of the solvers.
     pub(super) scratch: Vec<(f64, f64)>,
 }
@@ -169,12 +196,13 @@ impl System {
         debug_assert!(capacity >= 0.0);
         self.constraints.push(Constraint {
             capacity,
-            guard: f64::INFINITY,
             queued: false,
             reported: false,
             crossings: Vec::new(),
             balance: Balance::UNKNOWN,
+            dependents: Vec::new(),
         });
+        self.rooms.push(Room::ENDLESS);
         self.levels.push(f64::INFINITY);
         self.levels.len() as u32 - 1
     }
@@ -286,15 +314,12 @@ impl System {
         for at in self.variables[slot].elements() {
             let constraint = self.elements[at].constraint;
             self.enqueue(constraint, level);
-            if constraint != bottleneck {
-                self.constraints[constraint as usize].balance.valid = false;
-            }
         }
         let target = &mut self.variables[slot];
         target.attached = true;
         target.own_level = level;
         target.bottleneck = bottleneck;
-        self.adjust_balance(variable, 1.0);
+        self.take_role(variable, NOBODY);
         self.report_variable(variable);
     }
 
@@ -304,6 +329,7 @@ impl System {
         if !self.variables[slot].attached {
             return;
         }
+        self.drop_role(variable, NOBODY);
         for at in self.variables[slot].elements() {
             let Element { constraint, position, .. } = self.elements[at];
             let target = &mut self.constraints[constraint as usize];
@@ -312,46 +338,15 @@ impl System {
                 self.elements[moved.element as usize].position = position;
             }
             let here = self.levels[constraint as usize];
-            if constraint != self.variables[slot].bottleneck {
-                self.constraints[constraint as usize].balance.valid = false;
-            }
             // Less on an unsaturated constraint leaves it unsaturated.
             if here < f64::INFINITY || self.fair {
                 self.enqueue(constraint, here);
             }
         }
-        self.adjust_balance(variable, -1.0);
         let target = &mut self.variables[slot];
         target.attached = false;
         target.own_level = 0.0;
         target.bottleneck = NOBODY;
-    }
-
-    /// Counts a variable in (1) or out (-1) of the sums of the constraint that holds it.
-    fn adjust_balance(&mut self, variable: u32, sign: f64) {
-        let Variable { weight, ceiling, bottleneck, .. } = self.variables[variable as usize];
-        if bottleneck == NOBODY || !self.constraints[bottleneck as usize].balance.valid {
-            return;
-        }
-        let mut ratio = 0.0;
-        let mut alone = true;
-        for element in &self.elements[self.variables[variable as usize].elements()] {
-            if element.constraint == bottleneck {
-                ratio = element.coefficient / weight;
-            } else {
-                alone &= self.levels[element.constraint as usize] == f64::INFINITY;
-            }
-        }
-        let balance = &mut self.constraints[bottleneck as usize].balance;
-        balance.ratios += sign * ratio;
-        balance.age += 1;
-        if sign > 0.0 {
-            balance.members += 1;
-            balance.high = balance.high.min(ceiling);
-            balance.valid = alone;
-        } else {
-            balance.members -= 1;
-        }
     }
 
     /// Changes the weight and the bound of a variable.
@@ -428,12 +423,13 @@ impl System {
     pub fn clear_variables(&mut self) {
         for constraint in &mut self.constraints {
             constraint.crossings.clear();
-            constraint.guard = f64::INFINITY;
+            constraint.dependents.clear();
             constraint.queued = false;
             constraint.reported = false;
             constraint.balance = Balance::UNKNOWN;
         }
         self.levels.fill(f64::INFINITY);
+        self.rooms.fill(Room::ENDLESS);
         self.variables.clear();
         self.elements.clear();
         self.free.iter_mut().for_each(Vec::clear);
