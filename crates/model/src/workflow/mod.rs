@@ -173,6 +173,12 @@ impl Workflow {
         &self.name
     }
 
+    /// The same workflow under another name.
+    pub fn renamed(mut self, name: impl Into<String>) -> Workflow {
+        self.name = name.into();
+        self
+    }
+
     /// Number of tasks.
     pub fn len(&self) -> usize {
         self.work.len()
