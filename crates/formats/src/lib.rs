@@ -20,6 +20,7 @@ pub mod platform_toml;
 mod scan;
 pub mod scenario;
 pub mod schedule_csv;
+pub mod schedule_file;
 pub mod schedule_json;
 pub mod simgrid_xml;
 pub mod source;
@@ -34,6 +35,7 @@ pub use detect::Format;
 pub use document::{Document, Recorded};
 pub use error::{FormatError, Place, Result};
 pub use platform::{PlatformFormat, read_platform, write_platform};
+pub use schedule_file::{ScheduleFormat, read_schedule, write_schedule};
 
 use std::path::Path;
 

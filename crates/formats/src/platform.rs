@@ -39,6 +39,19 @@ impl PlatformFormat {
         }
     }
 
+    /// The format of a text that holds a platform; none where it holds something else. A TOML
+    /// file that no other format claims was meant to be one, even if it is broken.
+    pub fn recognise(path: Option<&Path>, text: &str) -> Option<PlatformFormat> {
+        if text.trim_start().starts_with('<') {
+            return text.contains("<platform").then_some(PlatformFormat::SimgridXml);
+        }
+        let orphan = || {
+            path.and_then(PlatformFormat::of_path) == Some(PlatformFormat::Toml)
+                && !crate::Format::ALL.iter().any(|format| format.recognises(text))
+        };
+        (platform_toml::recognise(text) || orphan()).then_some(PlatformFormat::Toml)
+    }
+
     /// The format a file name asks for.
     pub fn of_path(path: &Path) -> Option<PlatformFormat> {
         match path.extension()?.to_str()? {
