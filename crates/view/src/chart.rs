@@ -26,6 +26,8 @@ pub struct Chart {
     pub marks: Vec<Mark>,
     /// First and last date.
     pub span: Range<f64>,
+    /// How many hosts are left out because nothing happens on them.
+    pub idle_hosts: usize,
 }
 
 /// Rows that belong together: the cores of a host.
@@ -128,6 +130,47 @@ pub struct Mark {
 }
 
 impl Chart {
+    /// Leaves out the hosts on which nothing happens, unless that is all of them.
+    pub fn without_idle_hosts(mut self) -> Chart {
+        let mut busy = vec![false; self.rows()];
+        for bar in &self.bars {
+            busy[bar.rows.start as usize..bar.rows.end as usize].fill(true);
+        }
+        let mut row_of: Vec<u32> = Vec::with_capacity(busy.len());
+        let mut kept = Vec::new();
+        let (mut first, mut next) = (0usize, 0u32);
+        for group in std::mem::take(&mut self.groups) {
+            let rows = first..first + group.rows as usize;
+            first = rows.end;
+            let used = self.bars.is_empty() || busy[rows.clone()].contains(&true);
+            row_of.extend((0..group.rows).map(|core| next + if used { core } else { 0 }));
+            if used {
+                next += group.rows;
+                kept.push(group);
+            } else {
+                self.idle_hosts += 1;
+            }
+        }
+        self.groups = kept;
+        for bar in &mut self.bars {
+            let start = row_of[bar.rows.start as usize];
+            bar.rows = start..start + bar.rows.len() as u32;
+        }
+        for arrow in &mut self.arrows {
+            (arrow.from, arrow.to) = (row_of[arrow.from as usize], row_of[arrow.to as usize]);
+        }
+        self
+    }
+
+    /// What to say about the hosts that are left out.
+    pub(crate) fn idle_note(&self) -> Option<String> {
+        match self.idle_hosts {
+            0 => None,
+            1 => Some("1 more host has no work".to_string()),
+            n => Some(format!("{n} more hosts have no work")),
+        }
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         self.groups.iter().map(|g| g.rows as usize).sum()
@@ -162,5 +205,24 @@ impl Chart {
             first += group.rows;
         }
         String::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn idle_hosts_go_and_bars_stay_with_theirs() {
+        let group = |name: &str, rows| Group { name: name.into(), section: String::new(), rows };
+        let mut chart = Chart { span: 0.0..1.0, ..Chart::default() };
+        chart.groups = vec![group("idle", 3), group("busy", 2), group("idle too", 1)];
+        let (start, finish) = (0.0, 1.0);
+        chart.bars =
+            vec![Bar { rows: 4..5, start, finish, category: 0, look: Look::Work, label: 0 }];
+        let chart = chart.without_idle_hosts();
+        assert_eq!(chart.bars[0].rows, 1..2);
+        assert_eq!(chart.row_name(1), "busy/1");
+        assert_eq!((chart.rows(), chart.idle_hosts), (2, 2));
     }
 }

@@ -78,7 +78,7 @@ impl Lanes {
                 f64::from(shared) * (bar.finish - bar.start)
             })
             .sum();
-        area / (rows.len().max(1) as f64 * chart.seconds())
+        area.max(0.0) / (rows.len().max(1) as f64 * chart.seconds())
     }
 }
 

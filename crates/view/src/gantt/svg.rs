@@ -35,6 +35,7 @@ const VISIBLE: f64 = 0.9;
 
 const TICK: Type = Type { class: "dim", size: 11.0, anchor: Anchor::Middle };
 const HOST: Type = Type { class: "ink", size: 11.5, anchor: Anchor::End };
+const FOOT: Type = Type { class: "dim", size: 11.0, anchor: Anchor::Start };
 const CORE: Type = Type { class: "dim", size: 9.0, anchor: Anchor::End };
 
 /// Draws a chart.
@@ -60,7 +61,12 @@ pub fn svg(chart: &Chart, options: &SvgOptions) -> String {
     }
     frame.axis(&mut canvas, chart);
     frame.marks(&mut canvas, chart);
-    canvas.finish(options.width, frame.bottom() + 30.0 + MARGIN / 2.0, &chart.title)
+    let mut bottom = frame.bottom() + 30.0 + MARGIN / 2.0;
+    if let Some(note) = chart.idle_note() {
+        canvas.text(frame.left, bottom + 6.0, FOOT, &note);
+        bottom += 18.0;
+    }
+    canvas.finish(options.width, bottom, &chart.title)
 }
 
 /// Where everything lies.

@@ -233,6 +233,7 @@ fn legend(out: &mut String, chart: &Chart, lanes: &Lanes, width: usize, colour: 
     for mark in chart.marks.iter().filter(|m| m.kind == MarkKind::Bound) {
         entries.push((None, format!("▲ {}", mark.label)));
     }
+    entries.extend(chart.idle_note().map(|note| (None, format!("+ {note}"))));
     match lanes.level {
         Level::Row => {}
         Level::Group => entries.push((None, "░▒▓█ busy share of a host's processors".into())),
