@@ -60,6 +60,8 @@ impl From<ProblemError> for Failure {
             ProblemError::FitsNowhere { .. } => {
                 Failure::work(error).with_help("plan on a platform with larger hosts")
             }
+            ProblemError::ColumnsDiffer { .. } => Failure::input(error)
+                .with_help("a file that brings its processors along is planned without --platform"),
             _ => Failure::input(error),
         }
     }

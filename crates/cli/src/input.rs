@@ -1,9 +1,10 @@
 //! Reading what the verbs work on.
 
+use crate::examples;
 use crate::failure::Failure;
 use crate::output::Output;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use slackline_formats::{Format, instance, source};
+use slackline_formats::{Document, Format, instance, platform_toml, source};
 use slackline_model::{Platform, Problem, Workflow};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -80,10 +81,20 @@ pub(crate) fn read_document(
     path: &Path,
     from: Option<Format>,
     output: &mut Output,
-) -> Result<slackline_formats::Document, Failure> {
+) -> Result<Document, Failure> {
     let begin = Instant::now();
-    let document = slackline_formats::read_workflow(path, from)?;
+    let mut document = slackline_formats::read_workflow(path, from)?;
+    if document.workflow.name().is_empty() {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        document.workflow = document.workflow.renamed(stem);
+    }
     output.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
+    warn_of(&document, path, output);
+    Ok(document)
+}
+
+/// Passes on what a reader had to decide.
+fn warn_of(document: &Document, path: &Path, output: &mut Output) {
     for warning in document.warnings.iter().take(SHOWN_WARNINGS) {
         output.warning(&format!("{}: {warning}", path.display()));
     }
@@ -92,7 +103,6 @@ pub(crate) fn read_document(
     {
         output.warning(&format!("{}: {more} more warnings", path.display()));
     }
-    Ok(document)
 }
 
 /// The values of `--from` and `--to`.
@@ -119,10 +129,14 @@ pub(crate) fn check_output(path: &Option<PathBuf>) -> Result<(), Failure> {
 
 /// Reads a platform file.
 pub(crate) fn read_platform(path: &Path, output: &mut Output) -> Result<Platform, Failure> {
-    Ok(instance_file(path, output)?.platform)
+    let begin = Instant::now();
+    let platform = slackline_formats::read_platform(path)?;
+    output.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
+    Ok(platform)
 }
 
 /// The platform that is taken where none is named.
-fn default_platform(_output: &mut Output) -> Result<Platform, Failure> {
-    Err(Failure::input("no platform is given").with_help("name one with --platform FILE"))
+fn default_platform(output: &mut Output) -> Result<Platform, Failure> {
+    output.note("no --platform given: taking the bundled small cluster");
+    Ok(platform_toml::parse(examples::SMALL_CLUSTER)?)
 }

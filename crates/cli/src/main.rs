@@ -1,5 +1,7 @@
 //! The `slackline` command: thin, one file per verb.
 
+mod detect;
+mod examples;
 mod failure;
 mod input;
 mod output;

@@ -82,6 +82,13 @@ impl Output {
         &mut self.out
     }
 
+    /// Says something about the work, beside the results.
+    pub(crate) fn note(&mut self, text: &str) {
+        if !self.quiet {
+            self.aside("note", "36", text);
+        }
+    }
+
     /// Says something only the curious want to know.
     pub(crate) fn detail(&mut self, text: &str) {
         if self.verbose {

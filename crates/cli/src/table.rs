@@ -74,6 +74,11 @@ impl Table {
     }
 }
 
+/// `1 task`, `2 tasks`.
+pub(crate) fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
 fn length(text: &str) -> usize {
     text.chars().count()
 }
@@ -101,7 +106,7 @@ mod tests {
         assert_eq!(table.render(80), expected);
         assert_eq!(
             table.render(20),
-            "  name         count\n  a rather …       7\n  b            12345\n"
+            "  name         count\n  a rather l…      7\n  b            12345\n"
         );
     }
 }

@@ -28,6 +28,7 @@ struct Entry {
     family: &'static str,
     about: &'static str,
     source: &'static str,
+    basis: &'static str,
     complexity: &'static str,
 }
 
@@ -39,6 +40,7 @@ impl Algorithms {
                 family: a.family.name(),
                 about: a.about,
                 source: a.source,
+                basis: a.basis.name(),
                 complexity: a.complexity,
             };
             let algorithms = registry::ALL.iter().map(entry).collect();

@@ -1,19 +1,21 @@
-//! `slackline convert`: a workflow from one format to another.
+//! `slackline convert`: a file from one format to another.
 
 use crate::failure::Failure;
-use crate::input::{check_output, format_parser, read_document};
+use crate::input::{check_output, format_parser, read_document, read_platform};
 use crate::output::Output;
 use clap::Args;
-use slackline_formats::Format;
+use slackline_formats::{Format, PlatformFormat, instance, source};
 use std::path::PathBuf;
 
-/// Convert a workflow to another format
+/// Convert a workflow or a platform to another format
 #[derive(Args)]
 #[command(after_help = "\
 The formats are recognised from content and extension; --from and --to say it where that fails.
 
-Example:
-  slackline convert montage.dax montage.json")]
+Examples:
+  slackline convert montage.json montage.dax
+  slackline convert montage.json both.json --to instance --platform two-site-grid.toml
+  slackline convert two-site-grid.toml grid.xml")]
 pub(crate) struct Convert {
     /// The file to read
     input: PathBuf,
@@ -25,24 +27,66 @@ pub(crate) struct Convert {
     /// Format of the output
     #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     to: Option<Format>,
+    /// The platform of an instance that is written
+    #[arg(short, long, value_name = "FILE")]
+    platform: Option<PathBuf>,
 }
 
 impl Convert {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
-        let to_stdout = self.output.as_os_str() == "-";
-        if to_stdout && self.to.is_none() {
-            return Err(Failure::input("standard output has no extension that says the format")
-                .with_help("add --to FORMAT"));
-        }
-        if !to_stdout {
+        if !self.to_stdout() {
             check_output(&Some(self.output.clone()))?;
         }
-        let document = read_document(&self.input, self.from, output)?;
-        if let (true, Some(format)) = (to_stdout, self.to) {
-            return Ok(format.write(&document, output.stream())?);
+        if self.from.is_none() && self.to.is_none() {
+            let text = source::read_text(&self.input)?;
+            let holds = PlatformFormat::detect(Some(&self.input), &text);
+            if matches!(holds, Some(PlatformFormat::Toml | PlatformFormat::SimGrid)) {
+                return self.platform(output);
+            }
         }
-        slackline_formats::write_workflow(&self.output, &document, self.to)?;
+        self.workflow(output)
+    }
+
+    fn to_stdout(&self) -> bool {
+        self.output.as_os_str() == "-"
+    }
+
+    fn platform(&self, output: &mut Output) -> Result<(), Failure> {
+        let platform = read_platform(&self.input, output)?;
+        slackline_formats::write_platform(&self.output, &platform)?;
+        let hosts = platform.hosts().len();
+        output.say(&format!("{}: {hosts} hosts written\n", self.output.display()))
+    }
+
+    fn workflow(&self, output: &mut Output) -> Result<(), Failure> {
+        let format = match self.to {
+            Some(format) => format,
+            None if self.to_stdout() => {
+                return Err(Failure::input(
+                    "standard output has no extension that says the format",
+                )
+                .with_help("add --to FORMAT"));
+            }
+            None => Format::for_output(&self.output)?,
+        };
+        let document = read_document(&self.input, self.from, output)?;
+        let mut bytes = Vec::new();
+        match (&self.platform, format) {
+            (Some(platform), Format::Instance) => {
+                let platform = read_platform(platform, output)?;
+                instance::write(&document.workflow, &platform, &mut bytes)?;
+            }
+            (None, Format::Instance) => {
+                return Err(Failure::input("an instance holds processors too")
+                    .with_help("say which: --platform FILE"));
+            }
+            _ => format.write(&document, &mut bytes)?,
+        }
+        if self.to_stdout() {
+            return Ok(output.stream().write_all(&bytes)?);
+        }
+        source::write_whole(&self.output, |out| out.write_all(&bytes))?;
         let tasks = document.workflow.len();
-        output.say(&format!("{}: {tasks} tasks written\n", self.output.display()))
+        output.say(&format!("{}: {tasks} tasks written as {format}\n", self.output.display()))
     }
 }

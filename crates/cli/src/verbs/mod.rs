@@ -3,10 +3,13 @@
 mod algorithms;
 mod completions;
 mod convert;
+mod examples;
 mod generate;
 mod plan;
+mod platform;
 mod show;
 mod simulate;
+mod validate;
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -18,9 +21,12 @@ pub(crate) enum Verb {
     Plan(plan::Plan),
     Simulate(simulate::Simulate),
     Show(show::Show),
+    Validate(validate::Validate),
     Convert(convert::Convert),
     Generate(generate::Generate),
     Algorithms(algorithms::Algorithms),
+    Platform(platform::Platform),
+    Examples(examples::Examples),
     Completions(completions::Completions),
 }
 
@@ -30,9 +36,12 @@ impl Verb {
             Verb::Plan(verb) => verb.run(output),
             Verb::Simulate(verb) => verb.run(output),
             Verb::Show(verb) => verb.run(output),
+            Verb::Validate(verb) => verb.run(output),
             Verb::Convert(verb) => verb.run(output),
             Verb::Generate(verb) => verb.run(output),
             Verb::Algorithms(verb) => verb.run(output),
+            Verb::Platform(verb) => verb.run(output),
+            Verb::Examples(verb) => verb.run(output),
             Verb::Completions(verb) => verb.run(output),
         }
     }

@@ -3,11 +3,11 @@
 use crate::failure::Failure;
 use crate::input::{Sources, World, check_output, format_parser};
 use crate::output::Output;
-use crate::table::Table;
+use crate::table::{Table, count};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde::Serialize;
-use slackline_formats::{Format, source};
+use slackline_formats::{Format, ScheduleFormat, schedule_file, source};
 use slackline_model::schedule::{Limits, Summary, validate};
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_model::{Problem, Schedule};
@@ -53,6 +53,9 @@ pub(crate) struct Plan {
     /// Draw the plan into this SVG file
     #[arg(short, long, value_name = "FILE.svg")]
     gantt: Option<PathBuf>,
+    /// Write the schedule to this file: .json, .csv or .jed (Jedule)
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Draw transfers between hosts into the SVG too
     #[arg(long, requires = "gantt")]
     transfers: bool,
@@ -75,6 +78,10 @@ struct Planned {
 impl Plan {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         check_output(&self.gantt)?;
+        check_output(&self.output)?;
+        if let Some(path) = &self.output {
+            ScheduleFormat::for_output(path)?;
+        }
         let sources = Sources {
             workflow: self.workflow.as_deref(),
             from: self.from,
@@ -86,12 +93,15 @@ impl Plan {
         let lower_bound = bounds::lower_bound(&problem);
         let plans = self.plans(&problem, output)?;
         let best = best(&plans);
+        if let Some(path) = &self.output {
+            schedule_file::write_schedule(path, &problem, &best.schedule)?;
+        }
         if let Some(path) = &self.gantt {
             let mut chart = chart(&problem, best, lower_bound);
             if self.transfers {
                 chart = chart.with_transfers(&problem, &best.schedule);
             }
-            let svg = gantt::svg(&chart, &SvgOptions::default());
+            let svg = gantt::svg(&chart.without_idle_hosts(), &SvgOptions::default());
             source::write_whole(path, |out| out.write_all(svg.as_bytes()))?;
         }
         if self.json {
@@ -178,12 +188,16 @@ impl Plan {
             colour: output.colour,
             ..TerminalOptions::default()
         };
-        let chart = chart(problem, best, lower_bound);
+        let chart = chart(problem, best, lower_bound).without_idle_hosts();
         output.say(&gantt::terminal(&chart, &options))?;
-        match &self.gantt {
-            Some(path) => output.say(&format!("\nChart written to {}\n", path.display())),
-            None => Ok(()),
+        let written = [("Chart", &self.gantt), ("Schedule", &self.output)];
+        for (index, (what, path)) in
+            written.iter().filter_map(|(what, path)| Some((what, path.as_ref()?))).enumerate()
+        {
+            let gap = if index == 0 { "\n" } else { "" };
+            output.say(&format!("{gap}{what} written to {}\n", path.display()))?;
         }
+        Ok(())
     }
 }
 
@@ -202,7 +216,6 @@ fn place(problem: &Problem<'_>) -> String {
         "" => format!("a {what}"),
         name => name.to_string(),
     };
-    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let machines = match (platform.hosts().len(), problem.procs()) {
         (hosts, procs) if hosts == procs => count(hosts, "processor"),
         (hosts, procs) => format!("{}, {}", count(hosts, "host"), count(procs, "core")),

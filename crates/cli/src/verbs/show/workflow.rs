@@ -1,69 +1,26 @@
-//! `slackline show`: what is in a file.
+//! What is in a workflow.
 
 use crate::failure::Failure;
-use crate::input::{check_output, format_parser, read_document};
 use crate::output::Output;
-use crate::table::{Table, cut};
-use clap::Args;
+use crate::table::{Table, count, cut};
 use serde::Serialize;
-use slackline_formats::{Format, source};
-use slackline_model::units::{fmt_bytes, fmt_flops, fmt_seconds};
+use slackline_model::units::{fmt_bytes, fmt_flops, fmt_seconds, fmt_speed};
 use slackline_model::workflow::{CriticalPath, Shape};
-use slackline_model::{KindId, TaskId, Workflow};
-use slackline_view::graph;
+use slackline_model::{KindId, Platform, Problem, TaskId, Workflow};
 use std::fmt::Write;
-use std::path::PathBuf;
 
 /// Bytes/s at which transfers are compared with computation where no platform is known: 1 Gbit/s.
 const USUAL_BANDWIDTH: f64 = 125e6;
 
-/// Show what is in a file: sizes, shape, kinds of tasks, critical path
-#[derive(Args)]
-#[command(after_help = "Example:\n  slackline show montage.json --svg montage.svg")]
-pub(crate) struct Show {
-    /// The file
-    file: PathBuf,
-    /// Format of the file, where it is not recognised
-    #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
-    from: Option<Format>,
-    /// Draw the graph of the workflow into this SVG file
-    #[arg(long, value_name = "FILE.svg")]
-    svg: Option<PathBuf>,
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
-}
-
-impl Show {
-    pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
-        check_output(&self.svg)?;
-        let document = read_document(&self.file, self.from, output)?;
-        let workflow = &document.workflow;
-        if let Some(path) = &self.svg {
-            let svg = graph::svg(workflow, &graph::GraphOptions::default());
-            source::write_whole(path, |out| out.write_all(svg.as_bytes()))?;
-        }
-        let facts = Facts::of(workflow);
-        if self.json {
-            return output.json(&facts.document(workflow));
-        }
-        let text = facts.tell(workflow, output);
-        output.text(&text)?;
-        match &self.svg {
-            Some(path) => output.say(&format!("\nGraph written to {}\n", path.display())),
-            None => Ok(()),
-        }
-    }
-}
-
 /// Figures of a workflow.
-struct Facts {
+pub(super) struct Facts {
     shape: Shape,
     critical: CriticalPath,
     /// Seconds of all tasks on one reference processor.
     seconds: f64,
-    /// Mean time of a transfer over mean time of a task.
+    /// Mean time of a transfer over mean time of a task, and where.
     ccr: f64,
+    ccr_on: String,
     kinds: Vec<Kind>,
 }
 
@@ -88,23 +45,36 @@ fn seconds(workflow: &Workflow, task: TaskId) -> f64 {
 }
 
 impl Facts {
-    fn of(workflow: &Workflow) -> Facts {
+    /// The figures; with a platform, times are means over its processors.
+    pub(super) fn of(workflow: &Workflow, platform: Option<&Platform>) -> Result<Facts, Failure> {
         let total: f64 = workflow.tasks().map(|t| seconds(workflow, t)).sum();
-        let mean_transfer =
-            workflow.total_edge_bytes() / USUAL_BANDWIDTH / workflow.edge_count().max(1) as f64;
-        let mean_task = total / workflow.len().max(1) as f64;
-        Facts {
+        let (ccr, ccr_on) = match platform {
+            Some(platform) => {
+                let problem = Problem::new(workflow, platform)?;
+                let moved = workflow.edges().map(|e| workflow.edge_bytes(e)).filter(|b| *b > 0.0);
+                let transfers = mean(moved.map(|b| problem.mean_transfer(b)));
+                let tasks = mean(workflow.tasks().map(|t| problem.mean_exec(t)));
+                (transfers / tasks, format!("on {}", platform.name()))
+            }
+            None => {
+                let moved = workflow.edges().map(|e| workflow.edge_bytes(e)).filter(|b| *b > 0.0);
+                let tasks = mean(workflow.tasks().map(|t| seconds(workflow, t)));
+                (mean(moved) / USUAL_BANDWIDTH / tasks, "at 1 Gbit/s".to_string())
+            }
+        };
+        Ok(Facts {
             shape: Shape::of(workflow),
             critical: workflow.critical_path(|t| seconds(workflow, t), |_| 0.0),
             seconds: total,
-            ccr: if mean_task > 0.0 { mean_transfer / mean_task } else { f64::NAN },
+            ccr,
+            ccr_on,
             kinds: kinds(workflow),
-        }
+        })
     }
 
-    fn tell(&self, workflow: &Workflow, output: &Output) -> String {
-        let name = if workflow.name().is_empty() { "workflow" } else { workflow.name() };
-        let mut text = format!("{}\n\n", output.bold(name));
+    /// The text for people.
+    pub(super) fn tell(&self, workflow: &Workflow, output: &Output) -> String {
+        let mut text = format!("{}\n\n", output.bold(workflow.name()));
         let mut table = Table::new(&["<", "<"]);
         let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
         let entries = workflow.entries().count();
@@ -128,8 +98,8 @@ impl Facts {
         let path = self.critical.length.max(f64::MIN_POSITIVE);
         row("parallelism", format!("{:.1} (work over critical path)", self.seconds / path));
         row("data between tasks", fmt_bytes(workflow.total_edge_bytes()));
-        if self.ccr.is_finite() && workflow.cost_table().is_none() {
-            row("CCR", format!("{:.3} (a transfer at 1 Gbit/s over a task, on average)", self.ccr));
+        if self.ccr.is_finite() {
+            row("CCR", format!("{:.3}, a transfer over a task {}", self.ccr, self.ccr_on));
         }
         if !workflow.members().is_empty() {
             row("joined from", format!("{} workflows", workflow.members().len()));
@@ -145,13 +115,14 @@ impl Facts {
     fn files(&self, workflow: &Workflow) -> String {
         let inputs: Vec<_> = workflow.files().filter(|&f| workflow.producer(f).is_none()).collect();
         let bytes = |files: &mut dyn Iterator<Item = slackline_model::FileId>| -> f64 {
-            files.map(|f| workflow.file_bytes(f)).sum()
+            files.map(|f| workflow.file_bytes(f)).fold(0.0, |sum, bytes| sum + bytes)
         };
         let mut text =
             format!("{}, {}", workflow.file_count(), fmt_bytes(bytes(&mut workflow.files())));
         if !inputs.is_empty() {
             let size = fmt_bytes(bytes(&mut inputs.iter().copied()));
-            let _ = write!(text, " ({} inputs of the workflow, {size})", inputs.len());
+            let inputs = count(inputs.len(), "input");
+            let _ = write!(text, " ({inputs} of the workflow, {size})");
         }
         text
     }
@@ -164,9 +135,10 @@ impl Facts {
                 table.columns.len()
             ),
             None => format!(
-                "{}, {} at 1 Gflop/s",
+                "{}, {} at {}",
                 fmt_flops(workflow.total_work()),
-                fmt_seconds(workflow.total_work() / 1e9)
+                fmt_seconds(self.seconds),
+                fmt_speed(workflow.reference_speed())
             ),
         }
     }
@@ -210,7 +182,8 @@ impl Facts {
         text
     }
 
-    fn document<'a>(&'a self, workflow: &'a Workflow) -> Document<'a> {
+    /// The document for machines.
+    pub(super) fn document<'a>(&'a self, workflow: &'a Workflow) -> Document<'a> {
         Document {
             schema: "slackline/workflow/1",
             name: workflow.name(),
@@ -244,6 +217,12 @@ impl Facts {
                 .collect(),
         }
     }
+}
+
+/// Mean; not a number where there is nothing.
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (sum, count) = values.fold((0.0, 0u32), |(sum, n), value| (sum + value, n + 1));
+    sum / f64::from(count)
 }
 
 /// Kinds in order of first appearance.
@@ -285,7 +264,7 @@ fn sparkline(widths: &[u32], columns: usize) -> String {
 
 /// The JSON document of a workflow.
 #[derive(Serialize)]
-struct Document<'a> {
+pub(super) struct Document<'a> {
     schema: &'static str,
     name: &'a str,
     tasks: usize,

@@ -1,0 +1,90 @@
+//! `slackline platform`: platform files of real machines.
+
+use crate::detect::{Found, local, slurm};
+use crate::failure::Failure;
+use crate::input::check_output;
+use crate::output::Output;
+use clap::{Args, Subcommand};
+use slackline_formats::{platform_toml, source};
+use slackline_model::units::parse_speed;
+use std::path::PathBuf;
+
+/// Describe real machines
+#[derive(Args)]
+pub(crate) struct Platform {
+    #[command(subcommand)]
+    verb: PlatformVerb,
+}
+
+#[derive(Subcommand)]
+enum PlatformVerb {
+    Detect(Detect),
+}
+
+/// Describe this machine, or the Slurm cluster it can see, as a platform file
+#[derive(Args)]
+#[command(after_help = "Example:\n  slackline platform detect -o here.toml")]
+struct Detect {
+    /// Describe the Slurm cluster, and fail if there is none
+    #[arg(long, conflicts_with = "local")]
+    slurm: bool,
+    /// Describe this machine even if there is a Slurm cluster
+    #[arg(long)]
+    local: bool,
+    /// Speed of one core, such as 2.5Gf, instead of a measured one
+    #[arg(long, value_name = "SPEED", value_parser = speed)]
+    speed: Option<f64>,
+    /// The file to write; standard output if left out
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long, conflicts_with = "output")]
+    json: bool,
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    match parse_speed(text) {
+        Ok(speed) if speed > 0.0 && speed.is_finite() => Ok(speed),
+        Ok(_) => Err("a speed is positive".to_string()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+impl Platform {
+    pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        match self.verb {
+            PlatformVerb::Detect(verb) => verb.run(output),
+        }
+    }
+}
+
+impl Detect {
+    fn run(self, output: &mut Output) -> Result<(), Failure> {
+        check_output(&self.output)?;
+        let text = self.found(output)?.to_toml();
+        let platform = platform_toml::parse(&text)
+            .map_err(|e| Failure::work(format!("what was found makes no platform: {e}")))?;
+        if self.json {
+            return output.json(&super::show::platform::Document::of(&platform));
+        }
+        let Some(path) = &self.output else { return output.text(&text) };
+        source::write_whole(path, |out| out.write_all(text.as_bytes()))?;
+        let (hosts, cores) = (platform.hosts().len(), platform.total_cores());
+        output.say(&format!("{}: {hosts} hosts, {cores} cores written\n", path.display()))
+    }
+
+    fn found(&self, output: &mut Output) -> Result<Found, Failure> {
+        if self.local {
+            return Ok(local::detect(self.speed));
+        }
+        match slurm::detect(self.speed) {
+            Ok(found) => Ok(found),
+            Err(why) if self.slurm => Err(Failure::work(format!("no Slurm cluster: {why}"))
+                .with_help("describe this machine alone with --local")),
+            Err(why) => {
+                output.detail(&format!("no Slurm cluster: {why}"));
+                Ok(local::detect(self.speed))
+            }
+        }
+    }
+}

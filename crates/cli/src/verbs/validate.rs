@@ -1,0 +1,99 @@
+//! `slackline validate`: a schedule against its workflow and platform.
+
+use crate::failure::Failure;
+use crate::input::{Sources, World, format_parser};
+use crate::output::Output;
+use clap::Args;
+use serde::Serialize;
+use slackline_formats::{Format, schedule_file};
+use slackline_model::schedule::{Limits, Violation, validate};
+use slackline_model::units::{fmt_seconds, parse_duration};
+use std::path::PathBuf;
+
+/// Most violations listed unless all are asked for.
+const SHOWN: usize = 20;
+
+/// Check a schedule against its workflow and platform
+#[derive(Args)]
+#[command(after_help = "\
+Exit code 1 and a list of broken rules if the schedule is not valid.
+
+Example:
+  slackline validate plan.json --workflow montage.json --platform two-site-grid.toml")]
+pub(crate) struct Validate {
+    /// The schedule (JSON, as written by plan)
+    schedule: PathBuf,
+    /// The workflow it is for
+    #[arg(short, long, value_name = "FILE", required_unless_present = "instance")]
+    workflow: Option<PathBuf>,
+    /// The platform it is for; the bundled cluster if left out
+    #[arg(short, long, value_name = "FILE")]
+    platform: Option<PathBuf>,
+    /// A file with both workflow and processors
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["workflow", "platform", "from"])]
+    instance: Option<PathBuf>,
+    /// Format of the workflow, where it is not recognised
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
+    from: Option<Format>,
+    /// Latest end, such as 2h or 90s
+    #[arg(long, value_name = "TIME", value_parser = |text: &str| parse_duration(text).map_err(|e| e.to_string()))]
+    deadline: Option<f64>,
+    /// Most money
+    #[arg(long, value_name = "MONEY")]
+    budget: Option<f64>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Document {
+    schema: &'static str,
+    valid: bool,
+    makespan: f64,
+    violations: Vec<String>,
+}
+
+impl Validate {
+    pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        let sources = Sources {
+            workflow: self.workflow.as_deref(),
+            from: self.from,
+            platform: self.platform.as_deref(),
+            instance: self.instance.as_deref(),
+        };
+        let world = World::read(&sources, output)?;
+        let problem = world.problem()?;
+        let schedule = schedule_file::read_schedule(&self.schedule, &problem)?;
+        let limits = Limits { budget: self.budget, deadline: self.deadline };
+        let violations = validate(&problem, &schedule, &limits);
+        if self.json {
+            output.json(&Document {
+                schema: "slackline/validation/1",
+                valid: violations.is_empty(),
+                makespan: schedule.makespan(),
+                violations: violations.iter().map(Violation::to_string).collect(),
+            })?;
+        } else if violations.is_empty() {
+            output.say(&format!(
+                "{}: valid, {} tasks, makespan {}\n",
+                self.schedule.display(),
+                problem.tasks(),
+                fmt_seconds(schedule.makespan())
+            ))?;
+        } else {
+            let shown = if output.verbose { violations.len() } else { SHOWN };
+            for violation in violations.iter().take(shown) {
+                output.text(&format!("{violation}\n"))?;
+            }
+            if violations.len() > shown {
+                output.text(&format!("… and {} more; -v lists all\n", violations.len() - shown))?;
+            }
+        }
+        match violations.len() {
+            0 => Ok(()),
+            1 => Err(Failure::work(format!("{}: a rule is broken", self.schedule.display()))),
+            n => Err(Failure::work(format!("{}: {n} rules are broken", self.schedule.display()))),
+        }
+    }
+}

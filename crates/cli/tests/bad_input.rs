@@ -1,0 +1,104 @@
+//! Bad input: a message that says what is wrong where, exit code 2, nothing written.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::Place;
+
+#[test]
+fn a_cycle_is_named() {
+    let place = Place::new();
+    place.write("cycle.dot", "digraph { a [size=\"1\"]; b [size=\"1\"]; a -> b; b -> a }");
+    let error = place.fails(2, "plan cycle.dot");
+    assert!(
+        error.contains("cycle.dot") && error.contains('a') && error.contains("cycle"),
+        "{error}"
+    );
+}
+
+#[test]
+fn missing_files_and_folders() {
+    let place = Place::new();
+    let error = place.fails(2, "plan nowhere.json");
+    assert!(error.contains("nowhere.json: no such file or folder"), "{error}");
+    place.fails(2, "show nowhere.json");
+    place.fails(2, "plan examples/workflows/gauss.dot --platform nowhere.toml");
+    let error = place.fails(2, "plan examples/workflows/gauss.dot --gantt no/such/folder.svg");
+    assert!(error.contains("help: make it first"), "{error}");
+    place.fails(2, "plan examples/workflows/gauss.dot --gantt examples");
+    place.fails(2, "plan examples");
+    place.fails(2, "validate nowhere.json --workflow examples/workflows/gauss.dot");
+}
+
+#[test]
+fn unknown_names_come_with_a_suggestion() {
+    let place = Place::new();
+    let error = place.fails(2, "plan examples/workflows/gauss.dot --algorithm hefft");
+    assert!(error.contains("'heft'"), "{error}");
+    let error = place.fails(2, "show examples/workflows/gauss.dot --from dott");
+    assert!(error.contains("'dot'"), "{error}");
+    place.fails(2, "plann examples/workflows/gauss.dot");
+    place.fails(2, "plan");
+    place.fails(2, "plan examples/workflows/gauss.dot -o plan.txt");
+    place.fails(2, "convert examples/workflows/gauss.dot plan.xyz");
+    place.fails(2, "convert examples/workflows/gauss.dot -");
+    place.fails(2, "platform detect --speed fast");
+}
+
+#[test]
+fn truncated_and_foreign_files() {
+    let place = Place::new();
+    for name in ["montage.json", "epigenomics.dax", "heft-2002.json", "gauss.dot", "stg-random.stg"]
+    {
+        let text = place.read(&format!("examples/workflows/{name}"));
+        let half = text.len() / 2;
+        place.write(name, &text[..(0..=half).rev().find(|&i| text.is_char_boundary(i)).unwrap()]);
+        let error = place.fails(2, &format!("show {name}"));
+        assert!(error.contains(name), "{error}");
+    }
+    place.write("empty.json", "");
+    place.fails(2, "show empty.json");
+    place.write("binary.json", [0u8, 159, 146, 150, 255, 0, 1]);
+    let error = place.fails(2, "plan binary.json");
+    assert!(error.contains("not UTF-8"), "{error}");
+    place.write("grid.toml", "[cluster.a]\ncount = 3\nspeed = \"fast\"\n");
+    let error = place.fails(2, "plan examples/workflows/gauss.dot --platform grid.toml");
+    assert!(error.contains("grid.toml:3:"), "{error}");
+    place.write("plan.json", "{\"makespan\": 1, \"schedule\": [{\"task\": \"zzz\"");
+    place.fails(2, "validate plan.json --workflow examples/workflows/gauss.dot");
+}
+
+#[test]
+fn what_fits_nowhere_is_infeasible_not_malformed() {
+    let place = Place::new();
+    place.write("wide.toml", "[task.wide]\ncores = 64\ntime = \"1s\"\n");
+    let error = place.fails(1, "plan wide.toml");
+    assert!(error.contains("'wide'") && error.contains("64 cores"), "{error}");
+}
+
+#[test]
+fn a_failed_command_leaves_existing_files_alone() {
+    let place = Place::new();
+    place.write("plan.svg", "old");
+    place.write("broken.dot", "digraph { a -> ");
+    place.fails(2, "plan broken.dot --gantt plan.svg");
+    assert_eq!(place.read("plan.svg"), "old");
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    use std::process::{Command, Stdio};
+    let place = Place::new();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_slackline"))
+        .args(["plan", "examples/workflows/montage.json", "--algorithm", "all", "--json", "-q"])
+        .current_dir(place.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!((output.status.code(), err.as_str()), (Some(0), ""));
+}

@@ -1,0 +1,75 @@
+//! Running the command in a folder of its own.
+
+#![allow(dead_code, clippy::unwrap_used)] // each test file uses its part
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A temporary folder with the bundled examples in `examples`, and the command.
+pub(crate) struct Place {
+    folder: tempfile::TempDir,
+}
+
+/// What a command did.
+pub(crate) struct Done {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Place {
+    pub(crate) fn new() -> Place {
+        let place = Place { folder: tempfile::tempdir().unwrap() };
+        place.ok("examples examples");
+        place
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path().join(name)).unwrap()
+    }
+
+    /// Runs `slackline` with the words of a line.
+    pub(crate) fn run(&self, line: &str) -> Done {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        self.run_words(&words)
+    }
+
+    pub(crate) fn run_words(&self, words: &[&str]) -> Done {
+        let output: Output = Command::new(env!("CARGO_BIN_EXE_slackline"))
+            .args(words)
+            .current_dir(self.path())
+            .env_remove("NO_COLOR")
+            .env("COLUMNS", "80")
+            .output()
+            .unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Done { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+
+    /// Runs a line that must succeed; gives what it printed.
+    pub(crate) fn ok(&self, line: &str) -> String {
+        let done = self.run(line);
+        assert_eq!(done.code, Some(0), "slackline {line}\n{}{}", done.out, done.err);
+        done.out
+    }
+
+    /// Runs a line that must fail with this code; gives what it complained.
+    pub(crate) fn fails(&self, code: i32, line: &str) -> String {
+        let done = self.run(line);
+        assert_eq!(done.code, Some(code), "slackline {line}\n{}{}", done.out, done.err);
+        let complaints = done.err.lines().filter(|l| l.starts_with("error: ")).count();
+        assert_eq!(complaints, 1, "slackline {line}\n{}", done.err);
+        assert!(!done.err.contains("panicked"), "{}", done.err);
+        done.err
+    }
+}

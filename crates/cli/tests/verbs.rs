@@ -1,0 +1,238 @@
+//! What the verbs print and write.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::Place;
+use serde_json::Value;
+
+const WORKFLOWS: [&str; 7] = [
+    "epigenomics.dax",
+    "fork-join.toml",
+    "gauss.dot",
+    "heft-2002.json",
+    "montage.json",
+    "peft-2014.json",
+    "stg-random.stg",
+];
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+#[test]
+fn the_published_example_as_people_see_it() {
+    let place = Place::new();
+    // Topcuoglu et al. 2002, figure 4a: HEFT ends at 80.
+    let expected = "\
+heft-2002 (10 tasks) on heft-2002 (3 processors), planned by heft
+
+  makespan     80 s
+  lower bound  69 s   at most 16 % above the best possible
+  speed-up     1.59   over the fastest single processor
+  utilisation  46 %   of the 3 processors used
+  data moved   140 B  between hosts
+
+  P1 │                       [T2────────]              [T8]                  22%
+  P2 │                [T4──][T6──────────]            [T9───────]    [T10─]  54%
+  P3 │[T1────][T3────────────][T5─────][T7─────]                             61%
+     └────────────────┴─────────────────┴────────────────┴───────▲────────┴
+     0              20 s              40 s             60 s             80 s
+ ▲ lower bound 69 s
+";
+    assert_eq!(place.ok("plan examples/workflows/heft-2002.json"), expected);
+}
+
+#[test]
+fn a_workflow_as_people_see_it() {
+    let place = Place::new();
+    let shown = place.ok("show examples/workflows/fork-join.toml");
+    for part in [
+        "word-count\n",
+        "tasks               9 (1 at the start, 1 at the end)",
+        "shape               ▂█▂▂",
+    ] {
+        assert!(shown.contains(part), "{part} is missing in\n{shown}");
+    }
+}
+
+#[test]
+fn every_example_fits_eighty_columns_and_has_pictures() {
+    let place = Place::new();
+    for name in WORKFLOWS {
+        let shown = place.ok(&format!("show examples/workflows/{name} --svg graph.svg"));
+        let planned = place.ok(&format!(
+            "plan examples/workflows/{name} --gantt plan.svg -o plan.json --transfers"
+        ));
+        for line in shown.lines().chain(planned.lines()) {
+            assert!(line.chars().count() <= 80, "{name}: {line}");
+        }
+        for picture in ["graph.svg", "plan.svg"] {
+            let svg = place.read(picture);
+            assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{name} {picture}");
+        }
+        place.ok(&format!("validate plan.json --workflow examples/workflows/{name}"));
+    }
+    for name in ["priced-cloud", "small-cluster", "two-site-grid"] {
+        let shown = place.ok(&format!("show examples/platforms/{name}.toml"));
+        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+    }
+}
+
+#[test]
+fn the_machine_interface_of_plan() {
+    let place = Place::new();
+    let text =
+        place.ok("plan --instance examples/workflows/heft-2002.json --algorithm heft --json");
+    let plan = json(&text);
+    assert_eq!(plan["schema"], "slackline/plan/1");
+    assert_eq!(plan["algorithm"], "heft");
+    assert_eq!(plan["makespan"], 80.0);
+    let bound = plan["lower_bound"].as_f64().unwrap();
+    assert!((41.0..=80.0).contains(&bound), "between the critical path and the plan, not {bound}");
+    assert!(plan["wall_seconds"].as_f64().unwrap() >= 0.0);
+    let rows = plan["schedule"].as_array().unwrap();
+    assert_eq!(rows.len(), 10);
+    // T1 takes 9 s on P3, the first thing that happens.
+    let first = &rows[0];
+    assert_eq!(
+        (
+            first["task"].as_str(),
+            first["processor"].as_str(),
+            first["start"].as_f64(),
+            first["finish"].as_f64()
+        ),
+        (Some("T1"), Some("P3"), Some(0.0), Some(9.0))
+    );
+}
+
+#[test]
+fn all_planners_plan_the_examples_validly() {
+    let place = Place::new();
+    let text = place.ok("plan examples/workflows/montage.json --algorithm all --json -q");
+    let plans = json(&text);
+    assert_eq!(plans["schema"], "slackline/plans/1");
+    let algorithms = json(&place.ok("algorithms --json"));
+    let listed = algorithms["algorithms"].as_array().unwrap().len();
+    assert_eq!(plans["plans"].as_array().unwrap().len(), listed);
+    let table = place.ok("plan examples/workflows/heft-2002.json --algorithm heft,peft,CPOP");
+    assert!(table.contains("3 plans of heft-2002"), "{table}");
+}
+
+#[test]
+fn schedules_are_written_by_extension_and_read_back() {
+    let place = Place::new();
+    for extension in ["json", "csv", "jed"] {
+        place.ok(&format!("plan examples/workflows/gauss.dot -o plan.{extension} -q"));
+        assert!(!place.read(&format!("plan.{extension}")).is_empty());
+    }
+    let shown = place.ok("show plan.json --workflow examples/workflows/gauss.dot --svg again.svg");
+    assert!(shown.contains("plan.json: makespan"), "{shown}");
+    // The document of plan --json is a schedule too.
+    let text = place.ok("plan examples/workflows/gauss.dot --json");
+    place.write("document.json", text);
+    place.ok("validate document.json --workflow examples/workflows/gauss.dot");
+}
+
+#[test]
+fn a_broken_schedule_is_refused_with_its_rules() {
+    let place = Place::new();
+    place.ok("plan --instance examples/workflows/heft-2002.json -o plan.json -q");
+    let mut plan = json(&place.read("plan.json"));
+    // T10 needs everything else and cannot start first.
+    plan["schedule"][9]["start"] = 0.0.into();
+    plan["schedule"][9]["finish"] = 7.0.into();
+    place.write("broken.json", plan.to_string());
+    let done = place.run("validate broken.json --instance examples/workflows/heft-2002.json");
+    assert_eq!(done.code, Some(1));
+    assert!(done.out.contains("precedence: task 'T10' starts at 0"), "{}", done.out);
+    let done =
+        place.run("validate broken.json --instance examples/workflows/heft-2002.json --json");
+    assert_eq!(done.code, Some(1));
+    assert_eq!(json(&done.out)["valid"], false);
+    let late =
+        place.run("validate plan.json --instance examples/workflows/heft-2002.json --deadline 70s");
+    assert_eq!((late.code, late.out.starts_with("deadline")), (Some(1), true), "{}", late.out);
+}
+
+#[test]
+fn converts_workflows_and_platforms() {
+    let place = Place::new();
+    place.ok("convert examples/workflows/montage.json montage.dax");
+    place.ok("convert montage.dax montage.dot");
+    place.ok("convert montage.dot montage.toml");
+    let tasks = |file: &str| json(&place.ok(&format!("show {file} --json")))["tasks"].clone();
+    assert_eq!(tasks("montage.toml"), tasks("examples/workflows/montage.json"));
+    let printed = place.ok("convert montage.dax - --to dot");
+    assert!(printed.contains("digraph"), "{printed}");
+    place.ok("convert examples/platforms/two-site-grid.toml grid.xml");
+    let hosts = |file: &str| json(&place.ok(&format!("show {file} --json")))["hosts"].clone();
+    assert_eq!(hosts("grid.xml"), hosts("examples/platforms/two-site-grid.toml"));
+    place.ok("convert montage.dax both.json --to instance --platform examples/platforms/small-cluster.toml");
+    place.ok("plan --instance both.json");
+}
+
+#[test]
+fn this_machine_becomes_a_platform_that_can_be_planned_on() {
+    let place = Place::new();
+    place.ok("platform detect --local --speed 2Gf -o here.toml");
+    assert!(place.read("here.toml").contains("speed = \"2Gf\""));
+    place.ok("plan examples/workflows/gauss.dot --platform here.toml");
+    assert_eq!(json(&place.ok("platform detect --local --speed 2Gf --json"))["hosts"], 1);
+}
+
+#[test]
+fn examples_are_not_overwritten_by_accident() {
+    let place = Place::new();
+    place.write("examples/workflows/gauss.dot", "mine");
+    let said = place.ok("examples examples");
+    assert!(said.contains("0 files written, 10 kept"), "{said}");
+    assert_eq!(place.read("examples/workflows/gauss.dot"), "mine");
+    place.ok("examples examples --force");
+    assert_ne!(place.read("examples/workflows/gauss.dot"), "mine");
+}
+
+#[test]
+fn says_what_it_can_do() {
+    let place = Place::new();
+    let welcome = place.ok("");
+    assert!(welcome.contains("slackline plan WORKFLOW"), "{welcome}");
+    for verb in [
+        "plan",
+        "show",
+        "validate",
+        "convert",
+        "algorithms",
+        "examples",
+        "completions",
+        "platform detect",
+    ] {
+        let help = place.ok(&format!("{verb} --help"));
+        let example = help.rsplit_once("Example").map(|(_, rest)| rest.contains("slackline"));
+        assert_eq!(example, Some(true), "the help of {verb} has no example:\n{help}");
+    }
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        assert!(place.ok(&format!("completions {shell}")).contains("slackline"));
+    }
+}
+
+#[test]
+fn colours_and_noise_are_the_users_choice() {
+    let place = Place::new();
+    let plan = "plan examples/workflows/heft-2002.json";
+    assert!(!place.ok(plan).contains('\u{1b}'));
+    assert!(place.ok(&format!("{plan} --color always")).contains('\u{1b}'));
+    assert_eq!(place.ok(&format!("{plan} -q")), "");
+    assert!(place.run(&format!("{plan} -v")).err.contains("info: read"));
+    let noted = place.run("plan examples/workflows/gauss.dot");
+    assert!(noted.err.contains("bundled small cluster"), "{}", noted.err);
+}
+
+#[test]
+fn the_same_bytes_twice() {
+    let place = Place::new();
+    let line = "plan examples/workflows/montage.json --gantt a.svg --algorithm heft";
+    let first = (place.ok(line), place.read("a.svg"));
+    assert_eq!(first, (place.ok(line), place.read("a.svg")));
+}
