@@ -130,7 +130,11 @@ pub(crate) fn check_output(path: &Option<PathBuf>) -> Result<(), Failure> {
 /// Reads a platform file.
 pub(crate) fn read_platform(path: &Path, output: &mut Output) -> Result<Platform, Failure> {
     let begin = Instant::now();
-    let platform = slackline_formats::read_platform(path)?;
+    let text = source::read_text(path)?;
+    if Format::Instance.recognises(&text) {
+        return Ok(instance_file(path, output)?.platform);
+    }
+    let platform = slackline_formats::read_platform(path, None)?;
     output.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
     Ok(platform)
 }

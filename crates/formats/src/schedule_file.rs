@@ -24,9 +24,11 @@ impl ScheduleFormat {
             Some("json") => Ok(ScheduleFormat::Json),
             Some("csv") => Ok(ScheduleFormat::Csv),
             Some("jed") => Ok(ScheduleFormat::Jedule),
-            _ => Err(FormatError::new("the extension of the file does not say which format to write")
-                .with_help("schedules are written as .json, .csv or .jed (Jedule)")
-                .in_file(path)),
+            _ => Err(FormatError::new(
+                "the extension of the file does not say which format to write",
+            )
+            .with_help("schedules are written as .json, .csv or .jed (Jedule)")
+            .in_file(path)),
         }
     }
 }

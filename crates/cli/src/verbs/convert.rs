@@ -39,8 +39,7 @@ impl Convert {
         }
         if self.from.is_none() && self.to.is_none() {
             let text = source::read_text(&self.input)?;
-            let holds = PlatformFormat::detect(Some(&self.input), &text);
-            if matches!(holds, Some(PlatformFormat::Toml | PlatformFormat::SimGrid)) {
+            if PlatformFormat::recognise(Some(&self.input), &text).is_some() {
                 return self.platform(output);
             }
         }
@@ -53,7 +52,7 @@ impl Convert {
 
     fn platform(&self, output: &mut Output) -> Result<(), Failure> {
         let platform = read_platform(&self.input, output)?;
-        slackline_formats::write_platform(&self.output, &platform)?;
+        slackline_formats::write_platform(&self.output, &platform, None)?;
         let hosts = platform.hosts().len();
         output.say(&format!("{}: {hosts} hosts written\n", self.output.display()))
     }

@@ -53,10 +53,10 @@ impl Show {
             return self.workflow(output);
         }
         let text = source::read_text(&self.file)?;
-        let holds = PlatformFormat::detect(Some(&self.file), &text);
+        let platform = PlatformFormat::recognise(Some(&self.file), &text).is_some();
         if schedule_file::is_schedule(&text) {
             self.schedule(output)
-        } else if matches!(holds, Some(PlatformFormat::Toml | PlatformFormat::SimGrid)) {
+        } else if platform {
             drop(text);
             self.platform(output)
         } else {
