@@ -87,7 +87,7 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
     } else {
         tell(args, &problem, &runs, output)?;
     }
-    match runs.iter().find_map(|r| unfinished(r)) {
+    match runs.iter().find_map(unfinished) {
         Some(why) => Err(Failure::work(why)),
         None => Ok(()),
     }
