@@ -89,7 +89,7 @@ fn dates_equal_those_of_simgrid() {
         .filter(|path| path.extension().is_some_and(|ext| ext == "json"))
         .collect();
     plans.sort();
-    assert_eq!(plans.len(), 79);
+    assert_eq!(plans.len(), 83);
 
     let mut worst = (0.0, String::new());
     let mut failures = Vec::new();

@@ -6,7 +6,7 @@ use crate::input::read_platform;
 use crate::output::Output;
 use crate::table::{Table, cut};
 use serde::Serialize;
-use slackline_formats::{activities, simgrid_xml};
+use slackline_formats::activities;
 use slackline_model::units::fmt_seconds;
 use slackline_simulate::{GraphError, GraphRun, JobState, Models, Simulation};
 use std::path::Path;
@@ -23,10 +23,7 @@ pub(super) fn simulate(path: &Path, args: &Simulate, output: &mut Output) -> Res
                 .with_help("say one with --platform FILE"));
         }
     };
-    let platform = match platform.extension() {
-        Some(xml) if xml.eq_ignore_ascii_case("xml") => simgrid_xml::read(&platform)?,
-        _ => read_platform(&platform, output)?,
-    };
+    let platform = read_platform(&platform, output)?;
     let graph = plan.graph(&platform).map_err(|e| e.in_file(path))?;
     let models = planned_models(path, &plan.settings, args)?;
 
