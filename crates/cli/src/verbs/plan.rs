@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::input::{Sources, World, check_output, format_parser};
 use crate::output::Output;
+use crate::search::{SearchOptions, interrupted};
 use crate::table::{Table, count};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -11,7 +12,8 @@ use slackline_formats::{Format, ScheduleFormat, schedule_file, source};
 use slackline_model::schedule::{Limits, Summary, validate};
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_model::{Problem, Schedule};
-use slackline_schedule::{Algorithm, Settings, bounds, registry};
+use slackline_schedule::robust::{Robustness, RunTimeError, robustness};
+use slackline_schedule::{Algorithm, PlanError, Settings, bounds, exact, registry};
 use slackline_view::Chart;
 use slackline_view::gantt::{self, SvgOptions, TerminalOptions};
 use std::path::PathBuf;
@@ -20,10 +22,12 @@ use std::time::Instant;
 /// Plan a workflow on a platform: when and where every task runs
 #[derive(Args)]
 #[command(after_help = "\
-With several algorithms the plans are compared and the shortest is shown and written.
+With several algorithms the plans are compared and the shortest is shown and written. Ctrl-C ends a
+search with the best plan it has.
 
 Examples:
   slackline plan montage.json --platform two-site-grid.toml --gantt plan.svg
+  slackline plan montage.json --platform two-site-grid.toml --algorithm best,heft,peft --robust
   slackline plan --instance instance.json --algorithm heft --json")]
 pub(crate) struct Plan {
     /// The workflow
@@ -62,9 +66,31 @@ pub(crate) struct Plan {
     /// Print one JSON document instead of tables
     #[arg(long)]
     json: bool,
-    /// Seed of planners that draw random numbers
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
-    seed: u64,
+    /// Show how the plan spreads when run times are off by up to ERROR (20 % if left out): mean,
+    /// 95th percentile and slack of 1,000 samples
+    #[arg(
+        long,
+        value_name = "ERROR",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "20%",
+        value_parser = share,
+    )]
+    robust: Option<f64>,
+    #[command(flatten)]
+    search: SearchOptions,
+}
+
+/// A share such as `20%` or `0.2`, at least 0 and below 1.
+fn share(text: &str) -> Result<f64, String> {
+    let (number, scale) = match text.trim().strip_suffix('%') {
+        Some(number) => (number, 0.01),
+        None => (text.trim(), 1.0),
+    };
+    let value: f64 = number.trim().parse().map_err(|_| format!("'{text}' is not a share"))?;
+    let value = value * scale;
+    let fits = (0.0..1.0).contains(&value);
+    fits.then_some(value).ok_or_else(|| format!("{text} is not between 0 % and 100 %"))
 }
 
 /// A plan and how it came about.
@@ -72,6 +98,7 @@ struct Planned {
     algorithm: &'static Algorithm,
     schedule: Schedule,
     summary: Summary,
+    robustness: Option<Robustness>,
     wall_seconds: f64,
 }
 
@@ -90,8 +117,7 @@ impl Plan {
         };
         let world = World::read(&sources, output)?;
         let problem = world.problem()?;
-        let lower_bound = bounds::lower_bound(&problem);
-        let plans = self.plans(&problem, output)?;
+        let (plans, lower_bound) = self.plans(&problem, output)?;
         let best = best(&plans);
         if let Some(path) = &self.output {
             schedule_file::write_schedule(path, &problem, &best.schedule)?;
@@ -116,14 +142,23 @@ impl Plan {
         self.tell(&problem, &plans, lower_bound, output)
     }
 
-    /// One plan per algorithm. With several, those that cannot plan this are passed over.
-    fn plans(&self, problem: &Problem<'_>, output: &mut Output) -> Result<Vec<Planned>, Failure> {
+    /// One plan per algorithm, and the best bound. With several, those that cannot plan this are
+    /// passed over.
+    fn plans(
+        &self,
+        problem: &Problem<'_>,
+        output: &mut Output,
+    ) -> Result<(Vec<Planned>, f64), Failure> {
         let chosen = self.chosen();
-        let settings = Settings::seeded(self.seed);
+        let settings = self.search.settings()?;
+        let mut bound = bounds::lower_bound(problem);
         let mut plans = Vec::new();
         for &algorithm in &chosen {
+            if interrupted(&settings) && !plans.is_empty() {
+                break;
+            }
             let begin = Instant::now();
-            let result = (algorithm.plan)(problem, &settings);
+            let result = plan(algorithm, problem, &settings, &mut bound);
             let wall_seconds = begin.elapsed().as_secs_f64();
             let schedule = match result {
                 Ok(schedule) => schedule,
@@ -139,12 +174,19 @@ impl Plan {
                     .with_help("this is a bug of the planner: please report it with the input"));
             }
             let summary = Summary::of(problem, &schedule);
+            let robustness = self.robust.map(|largest| {
+                let error = RunTimeError { largest, ..RunTimeError::default() };
+                robustness(problem, &schedule, error, &settings)
+            });
             output.detail(&format!("{} planned in {wall_seconds:.6} s", algorithm.name));
-            plans.push(Planned { algorithm, schedule, summary, wall_seconds });
+            plans.push(Planned { algorithm, schedule, summary, robustness, wall_seconds });
+        }
+        if interrupted(&settings) {
+            output.warning("interrupted: this is the best plan so far");
         }
         match plans.is_empty() {
             true => Err(Failure::work("none of the chosen algorithms can plan this")),
-            false => Ok(plans),
+            false => Ok((plans, bound)),
         }
     }
 
@@ -172,7 +214,7 @@ impl Plan {
         if plans.len() > 1 {
             let headline = format!("{} plans of {}", plans.len(), place(problem));
             output.say(&format!("{}\n\n", output.bold(&headline)))?;
-            output.say(&comparison(plans, lower_bound, output.width))?;
+            output.say(&comparison(problem, plans, lower_bound, output.width))?;
             output.say(&format!(
                 "\n{}\n\n",
                 output.bold(&format!("The plan of {}", best.algorithm.name))
@@ -199,6 +241,21 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// Plans; `exact` also raises the bound.
+fn plan(
+    algorithm: &Algorithm,
+    problem: &Problem<'_>,
+    settings: &Settings,
+    bound: &mut f64,
+) -> Result<Schedule, PlanError> {
+    if algorithm.name != exact::EXACT.name {
+        return (algorithm.plan)(problem, settings);
+    }
+    let solved = exact::solve(problem, settings)?;
+    *bound = bound.max(solved.bound);
+    Ok(solved.schedule)
 }
 
 /// The shortest plan; of equal ones the first.
@@ -275,6 +332,11 @@ fn summary(problem: &Problem<'_>, plan: &Planned, lower_bound: f64, width: usize
         row("cost", three_digits(summary.cost), String::new());
     }
     row("data moved", fmt_bytes(summary.bytes_moved), "between hosts".into());
+    if let Some(spread) = &plan.robustness {
+        row("with errors", fmt_seconds(spread.mean), "mean makespan".into());
+        row("", fmt_seconds(spread.p95), "not exceeded in 95 % of the samples".into());
+        row("slack", fmt_seconds(spread.slack), "mean delay of a task that does no harm".into());
+    }
     table.render(width)
 }
 
@@ -283,29 +345,39 @@ fn plain_seconds(seconds: f64) -> String {
     if seconds < 99.95 { String::new() } else { format!("{seconds:.1} s") }
 }
 
-fn comparison(plans: &[Planned], lower_bound: f64, width: usize) -> String {
-    let mut table = Table::new(&[
-        "<algorithm",
-        ">makespan",
-        ">above bound",
-        ">speed-up",
-        ">used",
-        ">cost",
-        ">moved",
-    ]);
+fn comparison(problem: &Problem<'_>, plans: &[Planned], lower_bound: f64, width: usize) -> String {
+    let mut headings =
+        vec!["<algorithm", ">makespan", ">to best", ">above bound", ">planned in", ">used"];
+    let (priced, spread) = (priced(problem), plans.iter().any(|p| p.robustness.is_some()));
+    if priced {
+        headings.push(">cost");
+    }
+    headings.push(">moved");
+    if spread {
+        headings.extend([">mean", ">p95", ">slack"]);
+    }
+    let mut table = Table::new(&headings);
     let mut sorted: Vec<&Planned> = plans.iter().collect();
     sorted.sort_by(|a, b| a.summary.makespan.total_cmp(&b.summary.makespan));
+    let shortest = sorted.first().map_or(0.0, |p| p.summary.makespan);
     for plan in sorted {
         let summary = &plan.summary;
-        table.row([
+        let mut cells = vec![
             plan.algorithm.name.to_string(),
             fmt_seconds(summary.makespan),
+            format!("{:.3}", if shortest > 0.0 { summary.makespan / shortest } else { 1.0 }),
             format!("{:.1} %", 100.0 * above_bound(summary.makespan, lower_bound)),
-            three_digits(summary.speedup),
+            fmt_seconds(plan.wall_seconds),
             format!("{:.0} %", 100.0 * summary.utilisation),
-            three_digits(summary.cost),
-            fmt_bytes(summary.bytes_moved),
-        ]);
+        ];
+        if priced {
+            cells.push(three_digits(summary.cost));
+        }
+        cells.push(fmt_bytes(summary.bytes_moved));
+        if let Some(spread) = &plan.robustness {
+            cells.extend([spread.mean, spread.p95, spread.slack].map(fmt_seconds));
+        }
+        table.row(cells);
     }
     table.render(width)
 }
@@ -349,7 +421,18 @@ struct Document<'a> {
     cost: f64,
     bytes_moved: f64,
     wall_seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    robustness: Option<Spread>,
     schedule: Vec<Row<'a>>,
+}
+
+/// The makespan when run times are off.
+#[derive(Serialize)]
+struct Spread {
+    mean: f64,
+    p95: f64,
+    worst: f64,
+    slack: f64,
 }
 
 #[derive(Serialize)]
@@ -393,6 +476,12 @@ impl<'a> Document<'a> {
             cost: plan.summary.cost,
             bytes_moved: plan.summary.bytes_moved,
             wall_seconds: plan.wall_seconds,
+            robustness: plan.robustness.map(|r| Spread {
+                mean: r.mean,
+                p95: r.p95,
+                worst: r.worst,
+                slack: r.slack,
+            }),
             schedule: workflow.tasks().filter_map(row).collect(),
         }
     }

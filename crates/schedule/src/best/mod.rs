@@ -39,8 +39,20 @@ const ROUNDS: usize = 8;
 const SLICE: u64 = 256;
 /// Tasks x sites beyond which only the portfolio is run.
 const LARGEST: usize = 20_000_000;
-/// Tasks x processors beyond which only the planners that grow slowly take part.
-const MODERATE: usize = 200_000;
+/// Tasks x processors beyond which only planners that grow slowly take part.
+const MODERATE: usize = 6_000;
+const LARGE: usize = 400_000;
+const SLOWLY: [&str; 9] = [
+    "heft",
+    "peft",
+    "cpop",
+    "hcpt",
+    "heft-median",
+    "heft-worst",
+    "heft-best",
+    "heft-simple-worst",
+    "heft-simple-best",
+];
 
 fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
     search(problem, settings, None)
@@ -94,10 +106,12 @@ fn portfolio(
     settings: &Settings,
     budget: &Budget,
 ) -> Result<Vec<Schedule>, PlanError> {
-    let large = problem.tasks() * problem.procs() > MODERATE;
-    let quick = |a: &Algorithm| ["heft", "peft", "cpop"].contains(&a.name);
-    let members: Vec<&Algorithm> =
-        ALL.iter().filter(|a| a.family == Family::List && (!large || quick(a))).collect();
+    let takes_part = |a: &&Algorithm| match problem.tasks() * problem.procs() {
+        size if size > LARGE => SLOWLY[..3].contains(&a.name),
+        size if size > MODERATE => SLOWLY.contains(&a.name),
+        _ => a.family == Family::List,
+    };
+    let members: Vec<&Algorithm> = ALL.iter().filter(takes_part).collect();
     let run = |a: &&Algorithm| {
         // HEFT always runs: there is a plan whatever the budget.
         if a.name != "heft" && budget.is_over() {

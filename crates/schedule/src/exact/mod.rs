@@ -13,7 +13,8 @@
 //!   a schedule by one whose sum is smaller, or not larger and visited earlier, so that some
 //!   shortest schedule always survives.)
 //!
-//! The first plan comes from [`best`](crate::best). Exponential; interruptible: time, iterations
+//! The first plan comes from [`best`](crate::best). Exponential, for at most 128 unfinished tasks;
+//! interruptible: time, iterations
 //! (nodes, after as many of `best`) or the stop flag end it with the best plan and the bound proven so far. Tasks that may be
 //! wider than one processor, or tasks fixed in the future, leave the search space that is proven:
 //! then the plan is that of `best` and the bound the general one.
@@ -70,6 +71,12 @@ fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanErro
 /// The shortest plan, or the best one and a bound when a limit ends the search.
 pub fn solve(problem: &Problem<'_>, settings: &Settings) -> Result<Solved, PlanError> {
     let budget = Budget::start(settings);
+    let unfinished = problem.workflow().tasks().filter(|&t| problem.state().fixed(t).is_none());
+    let unfinished = unfinished.count();
+    if unfinished > MOST_TASKS {
+        let why = format!("{unfinished} unfinished tasks, the most is {MOST_TASKS}: use `best`");
+        return Err(PlanError::Unsupported { algorithm: EXACT.name, why });
+    }
     let bound = lower_bound(problem);
     let schedule = best::search(problem, settings, Some(bound))?;
     let makespan = schedule.makespan();
@@ -77,7 +84,7 @@ pub fn solve(problem: &Problem<'_>, settings: &Settings) -> Result<Solved, PlanE
         return Ok(Solved { schedule, bound, nodes: 0 });
     }
     let compact = Compact::new(problem)?;
-    if !compact.faithful || compact.len() > MOST_TASKS {
+    if !compact.faithful {
         return Ok(Solved { schedule, bound, nodes: 0 });
     }
     let bounder = Bounder::new(problem, &compact);

@@ -1,0 +1,60 @@
+//! Options of planners that search: seed, limits, and Ctrl-C, which ends a search with the best
+//! plan it has.
+
+use crate::failure::Failure;
+use clap::Args;
+use slackline_model::units::parse_duration;
+use slackline_schedule::Settings;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// What a search is told.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SearchOptions {
+    /// Seed of planners that draw random numbers
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    seed: u64,
+    /// Most iterations of each search; equal limits give equal plans on any machine
+    #[arg(long, value_name = "NUMBER")]
+    iterations: Option<u64>,
+    /// Most time for each search, e.g. 5s or 2min
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    time_limit: Option<Duration>,
+    /// Threads of each search; all cores if left out
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let seconds = parse_duration(text).map_err(|e| e.to_string())?;
+    Duration::try_from_secs_f64(seconds).map_err(|e| e.to_string())
+}
+
+impl SearchOptions {
+    /// The settings of planners; from now on Ctrl-C raises their flag. A second one ends the
+    /// command at once.
+    pub(crate) fn settings(&self) -> Result<Settings, Failure> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let raised = Arc::clone(&stop);
+        let handler = move || {
+            if raised.swap(true, Ordering::Relaxed) {
+                // What a shell expects of a command that was interrupted.
+                std::process::exit(130);
+            }
+        };
+        ctrlc::set_handler(handler).map_err(Failure::work)?;
+        Ok(Settings {
+            seed: self.seed,
+            iterations: self.iterations,
+            time_limit: self.time_limit,
+            threads: self.threads.map(usize::from),
+            stop: Some(stop),
+        })
+    }
+}
+
+/// Whether Ctrl-C was pressed.
+pub(crate) fn interrupted(settings: &Settings) -> bool {
+    settings.stop.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+}
