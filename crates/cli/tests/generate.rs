@@ -1,5 +1,7 @@
 //! What is generated can be written, read again and planned; the published random study holds.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 use slackline_formats::{
     Document, Format, note, parse_workflow, platform_toml, scenario, simgrid_xml,
 };

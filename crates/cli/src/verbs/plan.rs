@@ -6,7 +6,6 @@ use crate::output::Output;
 use crate::search::{SearchOptions, interrupted};
 use crate::table::{Table, count};
 use clap::Args;
-use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 use slackline_formats::{Format, ScheduleFormat, schedule_file, source};
 use slackline_model::schedule::{Limits, Summary, validate};
@@ -46,9 +45,7 @@ pub(crate) struct Plan {
         value_name = "NAME",
         value_delimiter = ',',
         default_value = "heft",
-        hide_possible_values = true,
-        ignore_case = true,
-        value_parser = PossibleValuesParser::new(registry::ALL.iter().map(|a| a.name).chain(["all"])),
+        value_parser = planner_name,
     )]
     algorithm: Vec<String>,
     /// Format of the workflow, where it is not recognised
@@ -91,6 +88,40 @@ fn share(text: &str) -> Result<f64, String> {
     let value = value * scale;
     let fits = (0.0..1.0).contains(&value);
     fits.then_some(value).ok_or_else(|| format!("{text} is not between 0 % and 100 %"))
+}
+
+/// Stands for every planner of the registry.
+const ALL_PLANNERS: &str = "all";
+
+/// A planner by any spelling the registry knows, or `all`.
+fn planner_name(text: &str) -> Result<String, String> {
+    if text.eq_ignore_ascii_case(ALL_PLANNERS) {
+        return Ok(ALL_PLANNERS.to_string());
+    }
+    match registry::find(text) {
+        Some(algorithm) => Ok(algorithm.name.to_string()),
+        None => {
+            let names = registry::ALL.iter().map(|a| a.name);
+            let close = names.min_by_key(|name| edits(name, &text.to_ascii_lowercase()));
+            let hint = close.map_or(String::new(), |name| format!("; did you mean '{name}'?"));
+            Err(format!("there is no such planner{hint} `slackline algorithms` lists them all"))
+        }
+    }
+}
+
+/// Letters to insert, drop or change to get from one word to another (Levenshtein).
+fn edits(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, &b) in to.iter().enumerate() {
+            let changed = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
 }
 
 /// A plan and how it came about.
@@ -193,8 +224,11 @@ impl Plan {
     fn chosen(&self) -> Vec<&'static Algorithm> {
         let mut chosen: Vec<&'static Algorithm> = Vec::new();
         for name in &self.algorithm {
-            let named = |a: &&Algorithm| name == "all" || a.name.eq_ignore_ascii_case(name);
-            for algorithm in registry::ALL.iter().filter(named) {
+            let named: Vec<&'static Algorithm> = match name.as_str() {
+                ALL_PLANNERS => registry::ALL.iter().collect(),
+                name => registry::find(name).into_iter().collect(),
+            };
+            for algorithm in named {
                 if chosen.iter().all(|c| c.name != algorithm.name) {
                     chosen.push(algorithm);
                 }
