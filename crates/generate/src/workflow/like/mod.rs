@@ -123,18 +123,34 @@ fn nearest(instances: &[Workflow], tasks: usize) -> Option<&Workflow> {
     instances.iter().min_by(|a, b| far(a).total_cmp(&far(b)).then(b.len().cmp(&a.len())))
 }
 
+/// Whether all copies share a file: an input belongs to a copy if one component reads it.
+fn shares(base: &Workflow, pattern: &Pattern<'_>, is_hub: &[bool], file: FileId) -> bool {
+    if let Some(producer) = base.producer(file) {
+        return is_hub[producer.index()];
+    }
+    let mut parts = base.consumers(file).map(|t| pattern.component[t.index()]);
+    let first = parts.next().flatten();
+    first.is_none() || parts.any(|part| part != first)
+}
+
 /// Puts copies of a template together.
 struct Copier<'a> {
     base: &'a Workflow,
-    laws: &'a Laws,
     pattern: &'a Pattern<'a>,
+    /// Laws of the template's tasks and files.
+    seconds_of: Vec<Option<&'a Law>>,
+    bytes_of: Vec<Option<&'a Law>>,
+    /// Files that all copies share: those of hubs, and inputs that several components read.
+    is_shared: Vec<bool>,
+    /// Edges without data.
+    is_bare: Vec<bool>,
     builder: WorkflowBuilder,
     seconds: Draws,
     sizes: Draws,
     is_hub: Vec<bool>,
     /// New ids of the hubs.
     hubs: HashMap<TaskId, TaskId>,
-    /// Files of hubs, and inputs that several components read.
+    /// New ids of the shared files.
     shared: HashMap<FileId, FileId>,
 }
 
@@ -144,13 +160,21 @@ impl<'a> Copier<'a> {
         for hub in &pattern.hubs {
             is_hub[hub.index()] = true;
         }
+        let kind = |t| kind_pattern(base.kind_name(base.kind(t)));
+        let seconds_of = base.tasks().map(|t| laws.seconds.get(&kind(t))).collect();
+        let bytes_of = base.files().map(|f| laws.bytes.get(&file_key(base, f))).collect();
+        let is_shared = base.files().map(|f| shares(base, pattern, &is_hub, f)).collect();
+        let is_bare = base.edges().map(|e| base.edge_files(e).next().is_none()).collect();
         let name = if base.name().is_empty() { "workflow" } else { base.name() };
         let mut builder = WorkflowBuilder::new(format!("like-{name}"));
         builder.set_reference_speed(base.reference_speed());
         Copier {
             base,
-            laws,
             pattern,
+            seconds_of,
+            bytes_of,
+            is_shared,
+            is_bare,
             builder,
             seconds: seed.draws("like/seconds"),
             sizes: seed.draws("like/sizes"),
@@ -178,7 +202,7 @@ impl<'a> Copier<'a> {
 
     fn add_task(&mut self, template: TaskId, copy: usize) -> Result<TaskId> {
         let mut task: Task = self.base.task(template);
-        if let Some(law) = self.laws.seconds.get(&kind_pattern(&task.kind)) {
+        if let Some(law) = self.seconds_of[template.index()] {
             task.work = law.draw(&mut self.seconds) * self.base.reference_speed();
         }
         if copy > 0 {
@@ -189,20 +213,10 @@ impl<'a> Copier<'a> {
     }
 
     fn bytes(&mut self, file: FileId) -> f64 {
-        match self.laws.bytes.get(&file_key(self.base, file)) {
+        match self.bytes_of[file.index()] {
             Some(law) => law.draw(&mut self.sizes).round(),
             None => self.base.file_bytes(file),
         }
-    }
-
-    /// An input belongs to a copy if one component reads it, else all copies share it.
-    fn is_shared(&self, file: FileId) -> bool {
-        if let Some(producer) = self.base.producer(file) {
-            return self.is_hub[producer.index()];
-        }
-        let mut parts = self.base.consumers(file).map(|t| self.pattern.component[t.index()]);
-        let first = parts.next().flatten();
-        first.is_none() || parts.any(|part| part != first)
     }
 
     /// A file that all copies share, made when first met.
@@ -226,44 +240,59 @@ impl<'a> Copier<'a> {
         }
         let mut own: HashMap<FileId, FileId> = HashMap::new();
         for &task in tasks {
-            let files: Vec<FileId> =
-                self.base.outputs(task).chain(self.base.inputs(task)).collect();
-            for file in files {
-                let writes = self.base.producer(file) == Some(task);
-                let id = if self.is_shared(file) {
-                    self.shared_file(file)?
-                } else if let Some(&known) = own.get(&file) {
-                    known
-                } else if writes || self.base.producer(file).is_none_or(|p| ids.contains_key(&p)) {
-                    let bytes = self.bytes(file);
-                    let label = self.base.file_label(file);
-                    let name = if copy > 0 { format!("{label}~{copy}") } else { label };
-                    let id = self.builder.add_file(&name, bytes)?;
-                    own.insert(file, id);
-                    if let Some(&producer) = self.base.producer(file).and_then(|p| ids.get(&p)) {
-                        self.builder.writes(producer, id)?;
-                    }
-                    id
-                } else {
-                    continue; // its producer was cut away
-                };
-                let reads = self.base.inputs(task).any(|f| f == file);
-                if reads {
+            for file in self.base.outputs(task) {
+                self.copied_file(file, copy, &ids, &mut own)?;
+            }
+            for file in self.base.inputs(task) {
+                // Nothing where its producer was cut away.
+                if let Some(id) = self.copied_file(file, copy, &ids, &mut own)? {
                     self.builder.reads(ids[&task], id);
                 }
             }
             // What hubs read of this copy.
-            for file in self.base.outputs(task).collect::<Vec<_>>() {
-                let hubs: Vec<TaskId> =
-                    self.base.consumers(file).filter_map(|c| self.hubs.get(&c).copied()).collect();
-                for hub in hubs {
-                    self.builder.reads(hub, own[&file]);
+            for file in self.base.outputs(task) {
+                for consumer in self.base.consumers(file) {
+                    if let (Some(&hub), Some(&id)) = (self.hubs.get(&consumer), own.get(&file)) {
+                        self.builder.reads(hub, id);
+                    }
                 }
             }
         }
         self.add_controls(tasks, |copier, task| {
             ids.get(&task).or_else(|| copier.hubs.get(&task)).copied()
         })
+    }
+
+    /// The file that stands for `file` in a copy, made when first met.
+    fn copied_file(
+        &mut self,
+        file: FileId,
+        copy: usize,
+        ids: &HashMap<TaskId, TaskId>,
+        own: &mut HashMap<FileId, FileId>,
+    ) -> Result<Option<FileId>> {
+        if self.is_shared[file.index()] {
+            return self.shared_file(file).map(Some);
+        }
+        if let Some(&known) = own.get(&file) {
+            return Ok(Some(known));
+        }
+        let producer = match self.base.producer(file) {
+            None => None,
+            Some(producer) => match ids.get(&producer) {
+                Some(&producer) => Some(producer),
+                None => return Ok(None),
+            },
+        };
+        let bytes = self.bytes(file);
+        let label = self.base.file_label(file);
+        let name = if copy > 0 { format!("{label}~{copy}") } else { label };
+        let id = self.builder.add_file(&name, bytes)?;
+        if let Some(producer) = producer {
+            self.builder.writes(producer, id)?;
+        }
+        own.insert(file, id);
+        Ok(Some(id))
     }
 
     /// Dependencies without data, of tasks whose copies `of` knows.
@@ -278,7 +307,7 @@ impl<'a> Copier<'a> {
             let into = hubs_in.map(|(parent, edge)| (parent, task, edge));
             let bare: Vec<(TaskId, TaskId)> = out
                 .chain(into)
-                .filter(|&(.., edge)| self.base.edge_files(edge).next().is_none())
+                .filter(|&(.., edge)| self.is_bare[edge.index()])
                 .map(|(from, to, _)| (from, to))
                 .collect();
             for (from, to) in bare {
@@ -298,7 +327,7 @@ impl<'a> Copier<'a> {
                 self.shared_file(file)?;
             }
             for file in self.base.inputs(hub).collect::<Vec<_>>() {
-                if self.is_shared(file) {
+                if self.is_shared[file.index()] {
                     let id = self.shared_file(file)?;
                     self.builder.reads(self.hubs[&hub], id);
                 }
