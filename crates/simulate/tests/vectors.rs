@@ -4,13 +4,15 @@
 
 use slackline_formats::simgrid_xml;
 use slackline_model::platform::{
-    DeclaredRoute, Disk, HostSpec, LinkSpec, Member, PlatformBuilder, RoutingKind,
+    DeclaredRoute, Disk, HostSpec, LinkSpec, Member, PlatformBuilder, Profile, ProfileEvent,
+    RoutingKind,
 };
 use slackline_model::{DiskId, HostId, Platform};
 use slackline_simulate::{
     Activity, DiskAccess, DiskOperation, Event, Exec, GraphRun, JobState, Models, NetworkModel,
     ParallelTask, Simulation, SimulationError, Step, Transfer, amdahl_flops, block_redistribution,
 };
+use std::sync::Arc;
 
 fn platform(body: &str) -> Platform {
     let text = format!(
@@ -159,6 +161,120 @@ fn four_tasks_on_two_hosts() {
         [50.0, 50.000017, 50.000180, 150.000017, 150.000180, 150.001717, 150.000597, 190.001717];
     for (a, b) in finishes.iter().zip(expected) {
         assert!((a - b).abs() < 1e-6, "{finishes:?}");
+    }
+}
+
+/// End of the last task for given amounts of t1..t4; t2 waits for c1 or for c2.
+fn end_of_four_tasks(bytes: [f64; 4], t2_after_c2: bool) -> f64 {
+    let platform = pair(r#"bandwidth="125MBps" latency="100us""#);
+    let mut run = GraphRun::new(Simulation::new(&platform, l07()).unwrap());
+    let jobs: Vec<u32> = (0..8).map(|_| run.add()).collect();
+    let [c1, c2, c3, c4, t1, t2, t3, t4] = jobs[..] else { unreachable!() };
+    let source = if t2_after_c2 { c2 } else { c1 };
+    for (earlier, later) in
+        [(c1, t1), (t1, c2), (source, t2), (t2, c3), (c2, t3), (t3, c4), (c3, t4), (t4, c4)]
+    {
+        run.order(earlier, later).unwrap();
+    }
+    for (job, activity) in [
+        (c1, exec(0, 50e9)),
+        (c2, exec(0, 100e9)),
+        (c3, exec(1, 200e9)),
+        (c4, exec(1, 80e9)),
+        (t1, comm(0, 0, bytes[0])),
+        (t2, comm(0, 1, bytes[1])),
+        (t3, comm(0, 1, bytes[2])),
+        (t4, comm(1, 1, bytes[3])),
+    ] {
+        run.place(job, activity).unwrap();
+    }
+    run.simulate(f64::INFINITY).unwrap();
+    run.finish(c4).unwrap()
+}
+
+#[test]
+fn the_listings_of_the_four_tasks() {
+    // Amounts of the untyped listing, of the typed one, and as its comments mean them; each with
+    // the intended dependencies and with those printed (t2 after c2).
+    for (bytes, intended, printed) in [
+        ([1e3, 1e4, 2e5, 2e5], 190.001717, 290.000694),
+        ([125.0, 1250.0, 2500.0, 2500.0], 190.000135, 290.000155),
+        ([125.0, 1250.0, 25e3, 25e3], 190.000315, 290.000200),
+    ] {
+        let found = [false, true].map(|t2_after_c2| end_of_four_tasks(bytes, t2_after_c2));
+        for (found, expected) in found.into_iter().zip([intended, printed]) {
+            assert!((found - expected).abs() < 1e-6, "{found} instead of {expected}");
+        }
+    }
+}
+
+#[test]
+fn a_bulk_synchronous_step_over_five_links() {
+    // 5e6 bytes cross the narrowest link one way or the other: 0.070615 + 5e6 / 472125.
+    let mut body =
+        String::from(r#"<host id="a" speed="137.333Mf"/><host id="b" speed="137.333Mf"/>"#);
+    let mut route = String::new();
+    for (k, (bandwidth, latency)) in
+        [(1e9, 0.02), (472_125.0, 0.02), (1e9, 0.02), (2e9, 0.01), (1e9, 0.000615)]
+            .into_iter()
+            .enumerate()
+    {
+        body += &format!(r#"<link id="l{k}" bandwidth="{bandwidth}Bps" latency="{latency}s"/>"#);
+        route += &format!(r#"<link_ctn id="l{k}"/>"#);
+    }
+    let platform = platform(&format!(r#"{body}<route src="a" dst="b">{route}</route>"#));
+    let step = || ptask(&[0, 1], vec![2e6, 1e6], vec![0.0, 2e6, 3e6, 0.0]);
+    let mut run = GraphRun::new(Simulation::new(&platform, l07()).unwrap());
+    let (first, second) = (run.add(), run.add());
+    run.order(first, second).unwrap();
+    run.place(first, step()).unwrap();
+    run.place(second, step()).unwrap();
+    run.simulate(f64::INFINITY).unwrap();
+    assert!((run.finish(first).unwrap() - 10.661030).abs() < 1e-6);
+    assert!((run.finish(second).unwrap() - 21.322061).abs() < 1e-6);
+}
+
+#[test]
+fn speeds_and_bandwidth_change_under_a_chain() {
+    let course = |events: &[(f64, f64)]| {
+        let events = events.iter().map(|&(date, value)| ProfileEvent { date, value }).collect();
+        Some(Arc::new(Profile::once(events).unwrap()))
+    };
+    let mut b = PlatformBuilder::new("tremblay and jupiter");
+    let zone = b.add_zone(None, "z", RoutingKind::Full).unwrap();
+    let of_t = course(&[(0.0, 1.0), (1.0, 0.5), (4.0, 1.0)]);
+    let of_j = course(&[(0.0, 0.5), (2.0, 1.0)]);
+    let t = b.add_host(zone, HostSpec { availability: of_t, ..HostSpec::new("T", 25e6) }).unwrap();
+    let j = b.add_host(zone, HostSpec { availability: of_j, ..HostSpec::new("J", 25e6) }).unwrap();
+    let bandwidth_profile = course(&[(2.0, 62.5e6), (4.0, 31.25e6)]);
+    let link =
+        b.add_link(LinkSpec { bandwidth_profile, ..LinkSpec::new("l", 125e6, 1e-4) }).unwrap();
+    let (src, dst) = (Member::Host(t), Member::Host(j));
+    let links = [link].into();
+    let route = DeclaredRoute { src, dst, gw_src: None, gw_dst: None, links, symmetrical: true };
+    b.add_route(zone, route).unwrap();
+    let platform = b.build().unwrap();
+    let mut run = GraphRun::new(Simulation::new(&platform, l07()).unwrap());
+    let chain = [
+        (exec(0, 25e6), 1.0),
+        (comm(0, 1, 125e6), 2.0002),
+        (exec(1, 25e6), 3.0002),
+        (comm(1, 0, 62.5e6), 4.0006),
+        (exec(0, 25e6), 5.0006),
+        (comm(0, 1, 31.25e6), 6.0007),
+        (exec(1, 25e6), 7.0007),
+    ];
+    let jobs: Vec<u32> = chain.iter().map(|_| run.add()).collect();
+    for pair in jobs.windows(2) {
+        run.order(pair[0], pair[1]).unwrap();
+    }
+    for (&job, (activity, _)) in jobs.iter().zip(&chain) {
+        run.place(job, activity.clone()).unwrap();
+    }
+    run.simulate(f64::INFINITY).unwrap();
+    for (&job, (_, expected)) in jobs.iter().zip(&chain) {
+        let found = run.finish(job).unwrap();
+        assert!((found - expected).abs() < 1e-6, "{found} instead of {expected}");
     }
 }
 
