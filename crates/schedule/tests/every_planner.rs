@@ -9,7 +9,9 @@ use slackline_model::problem::{DataCopy, State};
 use slackline_model::rng::{Stream, stream};
 use slackline_model::schedule::{Limits, validate};
 use slackline_model::workflow::CostTable;
-use slackline_model::{HostId, Platform, Problem, Task, TaskId, Workflow, WorkflowBuilder};
+use slackline_model::{
+    EdgeId, HostId, Platform, Problem, ProcId, Task, TaskId, Workflow, WorkflowBuilder,
+};
 use slackline_schedule::list::{OptimisticCosts, ranks::Weights};
 use slackline_schedule::{PlanError, Settings, registry};
 
@@ -151,11 +153,11 @@ impl Kind {
 fn stuck(problem: &Problem<'_>) -> bool {
     let workflow = problem.workflow();
     let left = |host: HostId| {
-        let procs = problem.procs_of(host).map(slackline_model::ProcId);
+        let procs = problem.procs_of(host).map(ProcId);
         procs.filter(|&p| problem.available_from(p).is_finite()).count() as u32
     };
     let runs = |task: TaskId, host: HostId| {
-        let first = slackline_model::ProcId(problem.procs_of(host).start);
+        let first = ProcId(problem.procs_of(host).start);
         problem.exec_on(task, first).is_finite() && left(host) >= workflow.width(task).0
     };
     workflow
@@ -244,6 +246,48 @@ proptest! {
             let plan = registry::find(name).unwrap().plan;
             let makespan = plan(&problem, &Settings::default()).unwrap().makespan();
             prop_assert!((makespan - least).abs() <= 1e-9 * least, "{name}: {makespan}, {least}");
+        }
+    }
+}
+
+/// The best imaginary levels as Oh and Ha write them, processor by processor.
+fn imaginary_levels(problem: &Problem<'_>) -> Vec<Vec<f64>> {
+    let workflow = problem.workflow();
+    let mut levels = vec![Vec::new(); workflow.len()];
+    for &task in workflow.topological_order().iter().rev() {
+        let level = |j: ProcId| {
+            let child_level = |(child, edge): (TaskId, EdgeId)| {
+                let below: &Vec<f64> = &levels[child.index()];
+                let sent = problem.mean_transfer(workflow.edge_bytes(edge));
+                let elsewhere =
+                    problem.proc_ids().filter(|&l| l != j).map(|l| below[l.index()] + sent);
+                elsewhere.fold(below[j.index()], f64::min)
+            };
+            let rest = workflow.successors(task).map(child_level).fold(0.0, f64::max);
+            problem.exec_on(task, j) + rest
+        };
+        levels[task.index()] = problem.proc_ids().map(level).collect();
+    }
+    levels
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    /// `OCT + exec = BIL`, and one minimum per edge serves all processors.
+    #[test]
+    fn optimistic_costs_are_imaginary_levels_without_the_task(kind in kinds()) {
+        let (workflow, platform) = (kind.workflow(), kind.platform());
+        let problem = Problem::new(&workflow, &platform).unwrap();
+        let costs = OptimisticCosts::new(&problem, Weights::MEAN);
+        let levels = imaginary_levels(&problem);
+        for task in workflow.tasks() {
+            for proc in problem.proc_ids() {
+                let level = costs.row(task)[problem.class_of(proc)] + problem.exec_on(task, proc);
+                let wanted = levels[task.index()][proc.index()];
+                let equal = level == wanted || (level - wanted).abs() <= 1e-9 * wanted;
+                prop_assert!(equal, "{task:?} on {proc:?}: {level}, not {wanted}");
+            }
         }
     }
 }
