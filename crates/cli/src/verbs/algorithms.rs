@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use clap::Args;
 use serde::Serialize;
-use slackline_schedule::registry;
+use slackline_schedule::registry::{self, Basis};
 use std::fmt::Write;
 
 /// List the planners
@@ -57,9 +57,13 @@ impl Algorithms {
                     output.bold(&format!("{} scheduling", algorithm.family.name()))
                 );
             }
-            let _ = writeln!(text, "  {:<14}{}", algorithm.name, algorithm.about);
-            let _ = writeln!(text, "  {:14}{}", "", algorithm.source);
-            let _ = writeln!(text, "  {:14}{}", "", algorithm.complexity);
+            let recalled = match algorithm.basis {
+                Basis::Recalled => " (built from what is generally known of it)",
+                _ => "",
+            };
+            let _ = writeln!(text, "  {:<23}{}", algorithm.name, algorithm.about);
+            let _ = writeln!(text, "  {:23}{}{recalled}", "", algorithm.source);
+            let _ = writeln!(text, "  {:23}{}", "", algorithm.complexity);
         }
         output.text(&text)
     }
