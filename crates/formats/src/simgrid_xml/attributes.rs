@@ -2,7 +2,7 @@
 
 use crate::error::{FormatError, Result};
 use quick_xml::events::BytesStart;
-use slackline_model::units::Quantity;
+use slackline_model::units::{Quantity, UnitError};
 
 /// An element with its attributes.
 pub(super) struct Attributes<'a> {
@@ -64,7 +64,7 @@ impl<'a> Attributes<'a> {
         self.get(names)
             .filter(|value| !value.trim().is_empty())
             .map(|value| {
-                let number = quantity.parse_or_bare(value);
+                let number = parse_quantity(quantity, value);
                 number.map_err(|e| self.error(format!("{}: {e}", names[0])))
             })
             .transpose()
@@ -127,4 +127,17 @@ impl<'a> Attributes<'a> {
             }
         }
     }
+}
+
+/// A number with a unit, or bare in base units. SimGrid knows `K` beside `k` for a thousand.
+pub(super) fn parse_quantity(
+    quantity: Quantity,
+    text: &str,
+) -> std::result::Result<f64, UnitError> {
+    quantity.parse_or_bare(text).or_else(|error| {
+        let kilo = text.replace('K', "k");
+        let reread =
+            if text.contains("Ki") { Err(error.clone()) } else { quantity.parse_or_bare(&kilo) };
+        reread.map_err(|_| error)
+    })
 }

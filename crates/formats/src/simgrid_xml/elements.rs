@@ -319,6 +319,9 @@ impl<'a> Elements<'a> {
         a.required(&["routing"])?;
         let routing = a.choice("routing", &kinds, None)?;
         let name = a.required(&["id"])?;
+        if name.starts_with(own::WRAP) && self.builder.zone_count() > 0 {
+            return Ok(Frame::Leaf);
+        }
         let parent = match self.stack.last() {
             Some((Frame::Zone(zone, _), _)) => Some(*zone),
             Some((Frame::Platform, _)) if self.builder.zone_count() == 0 => Option::None,

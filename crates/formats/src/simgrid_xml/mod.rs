@@ -25,4 +25,7 @@ mod own {
     pub(super) const BILLING: &str = "slackline:billing";
     pub(super) const ORIGIN: &str = "slackline:origin";
     pub(super) const NAME: &str = "slackline:name";
+    /// Begins the name of a zone that only exists because SimGrid's zones hold either zones or
+    /// nodes; the name of the node follows.
+    pub(super) const WRAP: &str = "slackline:around:";
 }

@@ -1,6 +1,7 @@
 //! What refers to other elements: resolved when the whole document has been read.
 
 use super::elements::{Connection, ConnectionKind, Elements, OpenStorage};
+use super::own;
 use super::values::{half, shared};
 use crate::error::{FormatError, Result};
 use slackline_model::LinkId;
@@ -23,7 +24,8 @@ impl Elements<'_> {
         for route in std::mem::take(&mut self.routes) {
             let fail = self.at(route.offset);
             let b = &mut self.builder;
-            let (src, dst) = (b.member(&route.src), b.member(&route.dst));
+            let end = |name: &str| b.member(name.strip_prefix(own::WRAP).unwrap_or(name));
+            let (src, dst) = (end(&route.src), end(&route.dst));
             let gateway = |name: &Option<String>| name.as_deref().map(|n| b.member(n)).transpose();
             let (gw_src, gw_dst) = (gateway(&route.gateways.0), gateway(&route.gateways.1));
             let links: std::result::Result<Box<[LinkId]>, PlatformError> =

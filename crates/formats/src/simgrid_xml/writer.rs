@@ -1,5 +1,5 @@
-//! Writes a platform as SimGrid XML 4.1: clusters as one line again, links before what uses
-//! them, profiles as inline traces.
+//! Writes a platform as SimGrid XML 4.1, in the order its DTD asks for: clusters as one line
+//! again, inner zones first, links before what uses them, profiles as inline traces at the end.
 
 use super::own;
 use crate::error::{FormatError, Result};
@@ -7,8 +7,8 @@ use crate::source;
 use quick_xml::escape::escape;
 use slackline_model::platform::{
     Billing, Class, ClusterSharing, ClusterSpec, DeclaredRoute, Disk, Duplex, Host, Link,
-    LinkShape, Matrix, Member, Network, Platform, Profile, Properties, RoutingKind, Sharing,
-    Topology, Zone,
+    LinkShape, Matrix, Member, Network, NetworkRouter, Platform, Profile, Properties, RoutingKind,
+    Sharing, Topology, Zone,
 };
 use slackline_model::units::Quantity;
 use slackline_model::{HostId, LinkId, RouterId, ZoneId};
@@ -32,11 +32,13 @@ pub fn to_string(platform: &Platform) -> Result<String> {
         children: vec![Vec::new(); platform.zones().len()],
         hosts: vec![Vec::new(); platform.zones().len()],
         routers: vec![Vec::new(); platform.zones().len()],
+        links: vec![Vec::new(); platform.zones().len()],
         disks: HashMap::new(),
         remote_disks: HashMap::new(),
         in_cluster: vec![false; platform.links().len()],
     };
     writer.sort_by_zone();
+    writer.place_links();
     writer.document()?;
     Ok(writer.out)
 }
@@ -48,6 +50,8 @@ struct Writer<'a> {
     children: Vec<Vec<ZoneId>>,
     hosts: Vec<Vec<HostId>>,
     routers: Vec<Vec<RouterId>>,
+    /// By zone, the links that are first used in it: SimGrid wants them declared before use.
+    links: Vec<Vec<LinkId>>,
     disks: HashMap<HostId, Vec<&'a Disk>>,
     /// Per host, the properties that mount disks of other hosts.
     remote_disks: HashMap<HostId, Properties>,
@@ -97,6 +101,48 @@ impl Writer<'_> {
         for (index, router) in platform.routers().iter().enumerate() {
             self.routers[router.zone.index()].push(RouterId::new(index));
         }
+    }
+
+    /// Gives each link to the first zone, in order of writing, that uses it.
+    fn place_links(&mut self) {
+        let platform = self.platform;
+        let mut placed = self.in_cluster.clone();
+        let mut order = Vec::new();
+        self.inner_first(ZoneId(0), &mut order);
+        for id in order {
+            let zone = platform.zone(id);
+            let routes = zone.declared_routes().iter().chain(zone.bypass_routes());
+            let mut used: Vec<LinkId> = routes.flat_map(|r| r.links.iter().copied()).collect();
+            for &host in &self.hosts[id.index()] {
+                let leaf = zone.leaf(host, platform.host(host).rank).unwrap_or_default();
+                used.extend([leaf.up, leaf.down].into_iter().flatten());
+            }
+            used.sort_unstable();
+            for link in used {
+                self.place(link, id, &mut placed);
+            }
+        }
+        for link in 0..platform.links().len() {
+            self.place(LinkId::new(link), ZoneId(0), &mut placed);
+        }
+    }
+
+    /// Both halves of a split-duplex link are declared at once, by the upper one.
+    fn place(&mut self, link: LinkId, zone: ZoneId, placed: &mut [bool]) {
+        let upper = match self.platform.link(link).duplex {
+            Some(Duplex::Down) => LinkId(link.0 - 1),
+            _ => link,
+        };
+        if !std::mem::replace(&mut placed[upper.index()], true) {
+            self.links[zone.index()].push(upper);
+        }
+    }
+
+    fn inner_first(&self, zone: ZoneId, order: &mut Vec<ZoneId>) {
+        for &child in &self.children[zone.index()] {
+            self.inner_first(child, order);
+        }
+        order.push(zone);
     }
 
     fn document(&mut self) -> Result<()> {
@@ -171,24 +217,24 @@ impl Writer<'_> {
         self.properties(&zone.properties.as_deref().cloned().unwrap_or_default());
         if id.0 == 0 {
             self.platform_properties();
-            for (index, link) in platform.links().iter().enumerate() {
-                if !self.in_cluster[index] {
-                    self.link(link);
-                }
-            }
         }
-        for index in 0..self.hosts[id.index()].len() {
-            self.host(self.hosts[id.index()][index]);
-        }
-        for index in 0..self.routers[id.index()].len() {
-            let router = platform.router(self.routers[id.index()][index]);
-            let coordinates = router.coordinates.map(coordinates);
-            self.empty("router", &[("id", some(&router.name)), ("coordinates", coordinates)]);
-        }
-        self.star_links(id)?;
         for index in 0..self.children[id.index()].len() {
             self.zone(self.children[id.index()][index])?;
         }
+        for index in 0..self.hosts[id.index()].len() {
+            let host = self.hosts[id.index()][index];
+            self.node(Member::Host(host), |writer| writer.host(host));
+        }
+        for index in 0..self.routers[id.index()].len() {
+            let router = self.routers[id.index()][index];
+            let NetworkRouter { name, coordinates: place, .. } = platform.router(router);
+            let pairs = [("id", some(name)), ("coordinates", place.map(coordinates))];
+            self.node(Member::Router(router), |writer| writer.empty("router", &pairs));
+        }
+        for index in 0..self.links[id.index()].len() {
+            self.link(platform.link(self.links[id.index()][index]));
+        }
+        self.star_links(id)?;
         for route in zone.declared_routes() {
             self.route(route, false);
         }
@@ -197,6 +243,32 @@ impl Writer<'_> {
         }
         self.close("zone");
         Ok(())
+    }
+
+    /// SimGrid's zones hold either zones or hosts and routers. Where ours hold both, each host
+    /// and router gets a zone of its own, which the reader takes away again.
+    fn is_wrapped(&self, node: Member) -> bool {
+        let zone = match node {
+            Member::Host(host) => self.platform.host(host).zone,
+            Member::Router(router) => self.platform.router(router).zone,
+            Member::Zone(_) => return false,
+        };
+        !self.children[zone.index()].is_empty()
+            && self.platform.zone(zone).cluster.is_none()
+            && !matches!(
+                self.platform.zone(zone).routing(),
+                RoutingKind::Star | RoutingKind::Vivaldi
+            )
+    }
+
+    fn node(&mut self, node: Member, write: impl FnOnce(&mut Self)) {
+        if !self.is_wrapped(node) {
+            return write(self);
+        }
+        let name = format!("{}{}", own::WRAP, self.platform.member_name(node));
+        self.open("zone", &[("id", some(name)), ("routing", some("Full"))]);
+        write(self);
+        self.close("zone");
     }
 
     fn platform_properties(&mut self) {
@@ -365,7 +437,8 @@ impl Writer<'_> {
     }
 
     fn route(&mut self, route: &DeclaredRoute, bypass: bool) {
-        let zones = matches!(route.src, Member::Zone(_)) || matches!(route.dst, Member::Zone(_));
+        let is_zone = |end| matches!(end, Member::Zone(_)) || self.is_wrapped(end);
+        let zones = is_zone(route.src) || is_zone(route.dst);
         let element = match (zones, bypass) {
             (false, false) => "route",
             (true, false) => "zoneRoute",
@@ -379,9 +452,13 @@ impl Writer<'_> {
             None if zones => name(end),
             None => None,
         };
+        let end = |member: Member| match self.is_wrapped(member) {
+            true => some(format!("{}{}", own::WRAP, self.platform.member_name(member))),
+            false => name(member),
+        };
         let pairs = [
-            ("src", name(route.src)),
-            ("dst", name(route.dst)),
+            ("src", end(route.src)),
+            ("dst", end(route.dst)),
             ("gw_src", gateway(route.gw_src, route.src)),
             ("gw_dst", gateway(route.gw_dst, route.dst)),
             ("symmetrical", (!route.symmetrical && !bypass).then(|| "NO".to_string())),
