@@ -380,15 +380,15 @@ fn plain_seconds(seconds: f64) -> String {
 }
 
 fn comparison(problem: &Problem<'_>, plans: &[Planned], lower_bound: f64, width: usize) -> String {
-    let mut headings =
-        vec!["<algorithm", ">makespan", ">to best", ">above bound", ">planned in", ">used"];
+    let mut headings = vec!["<algorithm", ">makespan", ">to best", ">above bound", ">planned in"];
     let (priced, spread) = (priced(problem), plans.iter().any(|p| p.robustness.is_some()));
     if priced {
         headings.push(">cost");
     }
-    headings.push(">moved");
-    if spread {
-        headings.extend([">mean", ">p95", ">slack"]);
+    // Both together are more than a terminal holds.
+    match spread {
+        true => headings.extend([">mean", ">p95", ">slack"]),
+        false => headings.extend([">used", ">moved"]),
     }
     let mut table = Table::new(&headings);
     let mut sorted: Vec<&Planned> = plans.iter().collect();
@@ -402,14 +402,18 @@ fn comparison(problem: &Problem<'_>, plans: &[Planned], lower_bound: f64, width:
             format!("{:.3}", if shortest > 0.0 { summary.makespan / shortest } else { 1.0 }),
             format!("{:.1} %", 100.0 * above_bound(summary.makespan, lower_bound)),
             fmt_seconds(plan.wall_seconds),
-            format!("{:.0} %", 100.0 * summary.utilisation),
         ];
         if priced {
             cells.push(three_digits(summary.cost));
         }
-        cells.push(fmt_bytes(summary.bytes_moved));
-        if let Some(spread) = &plan.robustness {
-            cells.extend([spread.mean, spread.p95, spread.slack].map(fmt_seconds));
+        match &plan.robustness {
+            Some(spread) => {
+                cells.extend([spread.mean, spread.p95, spread.slack].map(fmt_seconds));
+            }
+            None => {
+                cells.push(format!("{:.0} %", 100.0 * summary.utilisation));
+                cells.push(fmt_bytes(summary.bytes_moved));
+            }
         }
         table.row(cells);
     }

@@ -40,7 +40,7 @@ const SLICE: u64 = 256;
 /// Tasks x sites beyond which only the portfolio is run.
 const LARGEST: usize = 20_000_000;
 /// Tasks x processors beyond which only planners that grow slowly take part.
-const MODERATE: usize = 6_000;
+const MODERATE: usize = 100_000;
 const LARGE: usize = 400_000;
 const SLOWLY: [&str; 9] = [
     "heft",

@@ -11,7 +11,7 @@ use slackline_model::rng::{self, Stream};
 use slackline_model::{Problem, Schedule};
 
 /// Steps (visits of a task or dependency) that a run may take unless told otherwise.
-const EFFORT: f64 = 2e8;
+const EFFORT: f64 = 1e8;
 
 /// The problem on flat arrays, a first plan, random numbers and limits.
 pub(crate) struct Ground<'s> {
