@@ -13,18 +13,16 @@ pub struct OpId(pub u64);
 pub struct Computation<'a> {
     /// Which.
     pub task: TaskId,
-    /// On which processors, all of one host.
+    /// On which processors.
     pub procs: &'a [ProcId],
-    /// That host.
-    pub host: HostId,
 }
 
-/// A file to move.
+/// A file, or a block of it, to move.
 #[derive(Clone, Copy, Debug)]
 pub struct Movement {
     /// Which.
     pub file: FileId,
-    /// Its size.
+    /// How much of it, as estimated.
     pub bytes: f64,
     /// From where.
     pub from: HostId,
@@ -48,10 +46,22 @@ pub enum Signal {
     HostChanged(HostId),
     /// Some link has another bandwidth or latency now.
     NetworkChanged,
-    /// A host went off, and what was on it is gone.
-    HostLost(HostId),
-    /// A host is on again, empty.
+    /// A host went off, and what computed there is gone.
+    HostLost {
+        /// Which.
+        host: HostId,
+        /// What lies there will be there again when it is back.
+        keeps_data: bool,
+    },
+    /// A host is on again.
     HostBack(HostId),
+}
+
+/// What a backend can do beyond the ordinary.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Abilities {
+    /// A parallel task may use processors of several hosts.
+    pub spans_hosts: bool,
 }
 
 /// How far [`Backend::next`] came.
@@ -72,6 +82,11 @@ pub struct BackendError(pub String);
 
 /// A place where tasks compute and files move.
 pub trait Backend {
+    /// What it can do.
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+
     /// The present date, seconds since the start.
     fn now(&self) -> f64;
 

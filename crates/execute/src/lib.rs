@@ -7,12 +7,15 @@
 
 mod backend;
 mod engine;
+mod execution;
 mod outcome;
 mod simulated;
+mod supply;
 mod usage;
 
-pub use backend::{Backend, BackendError, Computation, Movement, OpId, Reached, Signal};
-pub use engine::{Dispatch, Monitoring, Settings, run};
+pub use backend::{Abilities, Backend, BackendError, Computation, Movement, OpId, Reached, Signal};
+pub use execution::{Dispatch, Execution, Inputs, Monitoring, Settings, run};
 pub use outcome::{Counters, Ending, Outcome};
-pub use simulated::Simulated;
+pub use simulated::{Reality, Simulated};
+pub use supply::{Arrivals, Coming, Growth, New, Supply, Unfolding};
 pub use usage::Usage;

@@ -1,6 +1,8 @@
 //! What a run came to.
 
-use slackline_model::{Schedule, Trace};
+use slackline_model::{Schedule, Trace, Workflow};
+use slackline_react::Arrived;
+use std::sync::Arc;
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,4 +57,23 @@ pub struct Outcome {
     pub trace: Trace,
     /// Figures.
     pub counters: Counters,
+    /// All work that was known in the end.
+    pub workflow: Arc<Workflow>,
+    /// The workflows that arrived.
+    pub arrived: Vec<Arrived>,
+    /// Per task: the workflow it belongs to, an index of `arrived`.
+    pub part_of: Vec<u32>,
+}
+
+impl Outcome {
+    /// When the last task of each workflow that arrived ended; infinite for unfinished ones.
+    pub fn finishes(&self) -> Vec<f64> {
+        let mut last = vec![0.0f64; self.arrived.len()];
+        for (placement, &part) in self.schedule.placements.iter().zip(&self.part_of) {
+            let finish = placement.as_ref().map_or(f64::INFINITY, |p| p.finish);
+            let last = &mut last[part as usize];
+            *last = last.max(finish);
+        }
+        last
+    }
 }

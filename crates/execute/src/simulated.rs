@@ -1,21 +1,38 @@
 //! The backend that only simulates: operations become activities of the fluid kernel.
 
-use crate::backend::{Backend, BackendError, Computation, Movement, OpId, Reached, Signal};
+use crate::backend::{
+    Abilities, Backend, BackendError, Computation, Movement, OpId, Reached, Signal,
+};
 use slackline_model::activity::{Exec, Transfer};
 use slackline_model::platform::{Network, PlanningNetwork, Platform, RouteCache};
 use slackline_model::problem::View;
-use slackline_model::{HostId, LinkId, ProcId, TaskId};
+use slackline_model::scenario::{HostWorld, World};
+use slackline_model::{FileId, HostId, LinkId, ProcId, TaskId, approx};
 use slackline_simulate::{ActivityId, Event, Models, Simulation, Step};
 use std::collections::BTreeMap;
 
-/// Seconds a task really takes on some processors at their peak.
-type Truth<'t> = dyn Fn(TaskId, &[ProcId]) -> f64 + 't;
+/// How long tasks really take and how much files really weigh.
+pub trait Reality {
+    /// Seconds a task takes on some processors at their peak.
+    fn seconds(&self, task: TaskId, procs: &[ProcId]) -> f64;
+
+    /// Bytes that move where `stated` are expected to.
+    fn bytes(&self, _file: FileId, stated: f64) -> f64 {
+        stated
+    }
+}
+
+impl<F: Fn(TaskId, &[ProcId]) -> f64> Reality for F {
+    fn seconds(&self, task: TaskId, procs: &[ProcId]) -> f64 {
+        self(task, procs)
+    }
+}
 
 /// An operation as activities: a wide task keeps one core busy per activity.
 struct Operation {
-    activities: Vec<ActivityId>,
+    /// With the amount each began with.
+    activities: Vec<(ActivityId, f64)>,
     left: usize,
-    amount: f64,
     /// The ends of a transfer, which stands still while one of them does.
     ends: Option<(HostId, HostId)>,
 }
@@ -23,7 +40,10 @@ struct Operation {
 /// Tasks and transfers on a simulated platform.
 pub struct Simulated<'p, 't> {
     simulation: Simulation<'p>,
-    truth: Box<Truth<'t>>,
+    reality: Box<dyn Reality + 't>,
+    host_of: Vec<HostId>,
+    /// Per host: dates at which it goes off and keeps its data.
+    kept: Vec<Vec<f64>>,
     operations: BTreeMap<OpId, Operation>,
     /// Links between the first hosts of every pair of groups, for observing the network.
     group_routes: Vec<Vec<LinkId>>,
@@ -32,16 +52,19 @@ pub struct Simulated<'p, 't> {
 }
 
 impl<'p, 't> Simulated<'p, 't> {
-    /// A platform at date 0 on which tasks take as long as `truth` says.
+    /// A platform at date 0 on which tasks take as long as `reality` says.
     pub fn new(
         platform: &'p Platform,
         models: Models,
-        truth: Box<Truth<'t>>,
+        reality: Box<dyn Reality + 't>,
     ) -> Result<Self, BackendError> {
         let simulation = Simulation::new(platform, models).map_err(failed)?;
+        let cores = |h: HostId| std::iter::repeat_n(h, platform.host(h).cores as usize);
         let mut backend = Simulated {
             simulation,
-            truth,
+            reality,
+            host_of: platform.host_ids().flat_map(cores).collect(),
+            kept: Vec::new(),
             operations: BTreeMap::new(),
             group_routes: Vec::new(),
             frozen: vec![false; platform.hosts().len()],
@@ -51,6 +74,21 @@ impl<'p, 't> Simulated<'p, 't> {
             backend.frozen[host.index()] = backend.simulation.host_speed(host) == 0.0;
         }
         Ok(backend)
+    }
+
+    /// Hosts keep their data over the outages of which the world says so.
+    pub fn in_world(mut self, world: &World) -> Self {
+        let keeping = |h: &HostWorld| {
+            h.outages.iter().filter(|(_, _, keeps)| *keeps).map(|&(from, ..)| from).collect()
+        };
+        self.kept = world.hosts.iter().map(keeping).collect();
+        self
+    }
+
+    fn keeps_data(&self, host: HostId) -> bool {
+        let now = self.simulation.clock();
+        let dates = self.kept.get(host.index());
+        dates.is_some_and(|dates| dates.iter().any(|&date| approx::eq(date, now)))
     }
 
     fn stands_still(&self, ends: (HostId, HostId)) -> bool {
@@ -67,7 +105,7 @@ impl<'p, 't> Simulated<'p, 't> {
             let Some(ends) = operation.ends.filter(|e| e.0 == host || e.1 == host) else {
                 continue;
             };
-            for &activity in &operation.activities {
+            for &(activity, _) in &operation.activities {
                 if self.stands_still(ends) {
                     self.simulation.suspend(activity);
                 } else {
@@ -100,7 +138,10 @@ impl<'p, 't> Simulated<'p, 't> {
                 self.freeze(host, speed == 0.0);
                 signals.push(Signal::HostChanged(host));
             }
-            Event::HostState { host, on: false } => signals.push(Signal::HostLost(host)),
+            Event::HostState { host, on: false } => {
+                let keeps_data = self.keeps_data(host);
+                signals.push(Signal::HostLost { host, keeps_data });
+            }
             Event::HostState { host, on: true } => signals.push(Signal::HostBack(host)),
             Event::LinkBandwidth { .. } | Event::LinkLatency { .. } | Event::LinkState { .. } => {
                 self.network_stale = true;
@@ -145,39 +186,45 @@ fn failed(error: impl std::fmt::Display) -> BackendError {
 }
 
 impl Backend for Simulated<'_, '_> {
+    fn abilities(&self) -> Abilities {
+        Abilities { spans_hosts: true }
+    }
+
     fn now(&self) -> f64 {
         self.simulation.clock()
     }
 
     fn compute(&mut self, op: OpId, work: Computation<'_>) -> Result<(), BackendError> {
-        let seconds = (self.truth)(work.task, work.procs);
-        let amount = seconds * self.simulation.platform().host(work.host).speed;
+        let seconds = self.reality.seconds(work.task, work.procs);
         let mut activities = Vec::with_capacity(work.procs.len());
-        for _ in work.procs {
-            let started = self.simulation.start(Exec::new(work.host, amount), op.0);
-            activities.push(started.map_err(failed)?);
+        for proc in work.procs {
+            let host = self.host_of[proc.index()];
+            let amount = seconds * self.simulation.platform().host(host).speed;
+            let started = self.simulation.start(Exec::new(host, amount), op.0);
+            activities.push((started.map_err(failed)?, amount));
         }
         let left = activities.len();
-        self.operations.insert(op, Operation { activities, left, amount, ends: None });
+        self.operations.insert(op, Operation { activities, left, ends: None });
         Ok(())
     }
 
     fn transfer(&mut self, op: OpId, movement: Movement) -> Result<(), BackendError> {
-        let Movement { bytes, from, to, .. } = movement;
+        let Movement { file, bytes, from, to } = movement;
+        let bytes = self.reality.bytes(file, bytes);
         let activity =
             self.simulation.start(Transfer::new(from, to, bytes), op.0).map_err(failed)?;
         if self.stands_still((from, to)) {
             self.simulation.suspend(activity);
         }
         let ends = Some((from, to));
-        let operation = Operation { activities: vec![activity], left: 1, amount: bytes, ends };
-        self.operations.insert(op, operation);
+        self.operations
+            .insert(op, Operation { activities: vec![(activity, bytes)], left: 1, ends });
         Ok(())
     }
 
     fn cancel(&mut self, op: OpId) -> Result<(), BackendError> {
         let Some(operation) = self.operations.remove(&op) else { return Ok(()) };
-        for activity in operation.activities {
+        for (activity, _) in operation.activities {
             self.simulation.cancel(activity).map_err(failed)?;
         }
         Ok(())
@@ -185,16 +232,13 @@ impl Backend for Simulated<'_, '_> {
 
     fn progress(&self, op: OpId) -> f64 {
         let Some(operation) = self.operations.get(&op) else { return 0.0 };
-        if operation.amount <= 0.0 {
-            return 0.0;
-        }
         // A wide task is as far as its slowest part.
-        let remaining = operation
-            .activities
-            .iter()
-            .filter_map(|&a| self.simulation.remaining(a))
-            .fold(0.0, f64::max);
-        (1.0 - remaining / operation.amount).clamp(0.0, 1.0)
+        let remaining = |&(activity, amount): &(ActivityId, f64)| {
+            let left = self.simulation.remaining(activity)?;
+            Some(if amount > 0.0 { left / amount } else { 1.0 })
+        };
+        let remaining = operation.activities.iter().filter_map(remaining).fold(0.0, f64::max);
+        (1.0 - remaining).clamp(0.0, 1.0)
     }
 
     fn observe(&mut self, view: &mut View) {

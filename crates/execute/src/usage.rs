@@ -2,7 +2,7 @@
 
 use slackline_model::platform::{Network, Platform, RouteCache};
 use slackline_model::trace::{Happening, Trace};
-use slackline_model::{FileId, HostId, ProcId, TaskId, Workflow};
+use slackline_model::{FileId, HostId, ProcId, TaskId};
 use std::collections::HashMap;
 
 /// Shares between 0 and 1 in equal steps of time.
@@ -18,7 +18,7 @@ pub struct Usage {
 
 impl Usage {
     /// The usage of a traced run in a number of steps.
-    pub fn of(workflow: &Workflow, platform: &Platform, trace: &Trace, steps: usize) -> Usage {
+    pub fn of(platform: &Platform, trace: &Trace, steps: usize) -> Usage {
         let end = trace.records().last().map_or(0.0, |r| r.at);
         let step = if end > 0.0 { end / steps as f64 } else { 1.0 };
         let mut usage = Usage {
@@ -31,7 +31,7 @@ impl Usage {
             .flat_map(|h| std::iter::repeat_n(h, platform.host(h).cores as usize))
             .collect();
         let mut tasks: HashMap<TaskId, (&[ProcId], f64)> = HashMap::new();
-        let mut files: HashMap<(FileId, HostId), f64> = HashMap::new();
+        let mut files: HashMap<(FileId, HostId, HostId), (f64, f64)> = HashMap::new();
         let mut routes = RouteCache::new();
         for record in trace.records() {
             match &record.what {
@@ -48,16 +48,16 @@ impl Usage {
                         spread(&mut usage.hosts[host.index()], step, start..record.at, share);
                     }
                 }
-                Happening::TransferStarted { file, to, .. } => {
-                    files.insert((*file, *to), record.at);
+                Happening::TransferStarted { file, from, to, bytes } => {
+                    files.insert((*file, *from, *to), (record.at, *bytes));
                 }
                 Happening::TransferFinished { file, from, to } => {
-                    let Some(start) = files.remove(&(*file, *to)) else { continue };
+                    let Some((start, bytes)) = files.remove(&(*file, *from, *to)) else { continue };
                     if !matches!(platform.network(), Network::Zones) || record.at <= start {
                         continue;
                     }
                     let Ok(route) = routes.route(platform, *from, *to) else { continue };
-                    let rate = workflow.file_bytes(*file) / (record.at - start);
+                    let rate = bytes / (record.at - start);
                     for link in route.links {
                         let share = rate / platform.link(*link).bandwidth;
                         spread(&mut usage.links[link.index()], step, start..record.at, share);

@@ -173,7 +173,7 @@ proptest! {
         let w = workflow(&world.times, &world.edges);
         let p = grid(world.times[0].len(), &world.changes);
         for (name, monitoring, mut policy) in policies(&world) {
-            let settings = Settings { monitoring, dispatch: world.dispatch };
+            let settings = Settings { monitoring, dispatch: world.dispatch, ..Settings::default() };
             let outcome = simulate(&w, &p, policy.as_mut(), world.model, settings);
             let verdict = replay(&w, &outcome);
             prop_assert!(verdict.is_ok(), "{name}: {}", verdict.unwrap_err());

@@ -34,7 +34,7 @@ pub enum Happening {
         /// Which.
         task: TaskId,
     },
-    /// A file began to move.
+    /// A file, or a block of one that is spread over hosts, began to move.
     TransferStarted {
         /// Which.
         file: FileId,
@@ -42,8 +42,10 @@ pub enum Happening {
         from: HostId,
         /// To where.
         to: HostId,
+        /// How much.
+        bytes: f64,
     },
-    /// A file arrived.
+    /// It arrived.
     TransferFinished {
         /// Which.
         file: FileId,

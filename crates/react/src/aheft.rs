@@ -66,7 +66,7 @@ impl Policy for Aheft {
                     | Event::NetworkChanged
                     | Event::HostLost(_)
                     | Event::HostBack(_)
-            )
+            ) || e.is_growth()
         });
         let outcome = if events.contains(&Event::Start) {
             self.begin(now, decisions)

@@ -1,5 +1,6 @@
 //! The door between a method and the world: events, decisions, plans.
 
+use crate::site::Site;
 use crate::situation::Situation;
 use slackline_model::schedule::Schedule;
 use slackline_model::{ClassId, FileId, HostId, Problem, ProcId, TaskId};
@@ -26,26 +27,26 @@ pub enum Event {
     TaskFinished(TaskId),
     /// A task ended without result; it waits again.
     TaskFailed(TaskId),
-    /// A file is complete on a host.
+    /// A file is complete at a site.
     TransferFinished {
         /// Which.
         file: FileId,
         /// Where.
-        to: HostId,
+        to: Site,
     },
     /// A transfer broke off.
     TransferFailed {
         /// Which file.
         file: FileId,
         /// Where it should have gone.
-        to: HostId,
+        to: Site,
     },
     /// A complete copy is gone.
     CopyLost {
         /// Which file.
         file: FileId,
         /// Where it lay.
-        host: HostId,
+        site: Site,
     },
     /// The monitored speed of a host changed.
     HostChanged(HostId),
@@ -68,6 +69,13 @@ pub enum Event {
         /// The rule it broke.
         why: String,
     },
+}
+
+impl Event {
+    /// Whether there is more work now than before.
+    pub fn is_growth(&self) -> bool {
+        matches!(self, Event::WorkflowArrived { .. } | Event::TasksAdded { .. })
+    }
 }
 
 /// Something the policy wants.
@@ -135,7 +143,7 @@ impl Default for Transfers {
 pub struct Assignment {
     /// Which task.
     pub task: TaskId,
-    /// Where: one processor, or several of one host.
+    /// Where: one processor, or several for a wide task, in ascending order.
     pub procs: Box<[ProcId]>,
 }
 

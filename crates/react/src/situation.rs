@@ -1,5 +1,6 @@
 //! The live state of an execution, as far as it is known.
 
+use crate::site::Site;
 use slackline_model::problem::{DataCopy, State, View};
 use slackline_model::{
     EdgeId, FileId, HostId, Placement, Platform, Problem, ProblemError, ProcId, TaskId, Workflow,
@@ -44,18 +45,37 @@ impl TaskState {
     }
 }
 
-/// A file, or the part of it that has arrived, on a host.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A file, or the part of it that has arrived, at a site.
+#[derive(Clone, Debug, PartialEq)]
 pub struct FileCopy {
     /// Where.
-    pub host: HostId,
+    pub site: Site,
     /// Where it comes from; none where it was made or lay from the start.
-    pub from: Option<HostId>,
+    pub from: Option<Site>,
     /// Received share; 1 when complete (the papers' κd).
     pub fraction: f64,
 }
 
+/// One of the workflows that have arrived so far.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arrived {
+    /// Its name.
+    pub name: String,
+    /// When.
+    pub at: f64,
+}
+
 impl FileCopy {
+    /// A complete copy that was made there or lay there from the start.
+    pub fn original(site: impl Into<Site>) -> FileCopy {
+        FileCopy { site: site.into(), from: None, fraction: 1.0 }
+    }
+
+    /// A complete copy that was brought there.
+    pub fn brought(site: impl Into<Site>, from: impl Into<Site>) -> FileCopy {
+        FileCopy { site: site.into(), from: Some(from.into()), fraction: 1.0 }
+    }
+
     /// Whether it can be read and sent on.
     pub fn is_complete(&self) -> bool {
         self.fraction >= 1.0
@@ -69,8 +89,14 @@ pub struct Situation {
     pub now: f64,
     /// The tasks that are known, with *estimated* costs.
     pub workflow: Arc<Workflow>,
+    /// The workflows that have arrived, in order; all their tasks are in `workflow`.
+    pub arrived: Vec<Arrived>,
+    /// Per task: the workflow it belongs to, an index of `arrived`.
+    pub part_of: Vec<u32>,
     /// The platform at its peak.
     pub platform: Arc<Platform>,
+    /// Per processor: its host.
+    pub host_of: Arc<[HostId]>,
     /// The platform as last observed.
     pub view: View,
     /// Per task.
@@ -90,8 +116,12 @@ impl Situation {
             availability: vec![1.0; platform.hosts().len()],
             network: platform.planning_network(),
         };
+        let cores = |h: HostId| std::iter::repeat_n(h, platform.host(h).cores as usize);
         Situation {
             now: 0.0,
+            arrived: vec![Arrived { name: workflow.name().to_string(), at: 0.0 }],
+            part_of: vec![0; workflow.len()],
+            host_of: platform.host_ids().flat_map(cores).collect(),
             view,
             tasks: vec![TaskState::Waiting; workflow.len()],
             progress: vec![0.0; workflow.len()],
@@ -112,21 +142,54 @@ impl Situation {
         self.view.availability.get(host.index()).is_some_and(|&a| a > 0.0)
     }
 
+    /// The host of the first of some processors.
+    pub fn host(&self, procs: &[ProcId]) -> HostId {
+        procs.first().map_or(HostId(0), |p| self.host_of[p.index()])
+    }
+
+    /// The site of some processors.
+    pub fn site(&self, procs: &[ProcId]) -> Site {
+        match procs {
+            [one] => Site::Host(self.host_of[one.index()]),
+            _ => Site::of_hosts(procs.iter().map(|p| self.host_of[p.index()])),
+        }
+    }
+
+    /// Whether all hosts of a site can be used.
+    pub fn is_reachable(&self, site: &Site) -> bool {
+        site.hosts().iter().all(|&h| self.is_alive(h))
+    }
+
     /// The copy, complete or not, of a file on a host.
     pub fn copy(&self, file: FileId, host: HostId) -> Option<&FileCopy> {
-        self.copies[file.index()].iter().find(|c| c.host == host)
+        self.copies[file.index()].iter().find(|c| c.site.is(host))
     }
 
     /// Whether a task on this host could read the file.
     pub fn has(&self, file: FileId, host: HostId) -> bool {
-        (self.inputs_everywhere && self.workflow.producer(file).is_none())
-            || self.copy(file, host).is_some_and(FileCopy::is_complete)
+        self.lies_everywhere(file) || self.copy(file, host).is_some_and(FileCopy::is_complete)
     }
 
-    /// The hosts from which a file could be fetched.
+    /// Whether a task at this site could read the file.
+    pub fn has_at(&self, file: FileId, site: &Site) -> bool {
+        let mut copies = self.copies[file.index()].iter();
+        self.lies_everywhere(file) || copies.any(|c| c.site == *site && c.is_complete())
+    }
+
+    fn lies_everywhere(&self, file: FileId) -> bool {
+        self.inputs_everywhere && self.workflow.producer(file).is_none()
+    }
+
+    /// The hosts that hold all of a file, from which it could be fetched.
     pub fn holders(&self, file: FileId) -> impl Iterator<Item = HostId> + '_ {
         let complete = self.copies[file.index()].iter().filter(|c| c.is_complete());
-        complete.map(|c| c.host).filter(|&h| self.is_alive(h))
+        complete.filter_map(|c| c.site.host()).filter(|&h| self.is_alive(h))
+    }
+
+    /// The sites that hold all of a file, from which it could be fetched.
+    pub fn sources(&self, file: FileId) -> impl Iterator<Item = &Site> + '_ {
+        let complete = self.copies[file.index()].iter().filter(|c| c.is_complete());
+        complete.map(|c| &c.site).filter(|s| self.is_reachable(s))
     }
 
     /// Whether all tasks are done.
@@ -204,7 +267,8 @@ impl Situation {
             let bytes = self.workflow.file_bytes(file);
             let network = &self.view.network;
             // A transfer under way goes on where it is.
-            if let Some((copy, from)) = self.copy(file, to).and_then(|c| Some((c, c.from?)))
+            if let Some(copy) = self.copy(file, to)
+                && let Some(from) = copy.from.as_ref().and_then(Site::host)
                 && copy.fraction > 0.0
             {
                 let whole = network.transfer_time(bytes, from, to);

@@ -69,7 +69,7 @@ impl Policy for StaticPlan {
         let lost = events.iter().any(|e| matches!(e, Event::HostLost(_)));
         let outcome = if events.contains(&Event::Start) {
             self.first_plan(now).map(|first| decisions.push(first))
-        } else if self.restart && lost {
+        } else if (self.restart && lost) || events.iter().any(Event::is_growth) {
             self.recover(now, decisions)
         } else {
             Ok(())

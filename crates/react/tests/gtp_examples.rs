@@ -55,7 +55,7 @@ fn file_between(w: &Workflow, from: u32, to: u32) -> FileId {
 }
 
 fn complete(host: u32, from: Option<u32>) -> FileCopy {
-    FileCopy { host: HostId(host), from: from.map(HostId), fraction: 1.0 }
+    FileCopy { site: HostId(host).into(), from: from.map(|h| HostId(h).into()), fraction: 1.0 }
 }
 
 fn done(proc: u32, start: f64, finish: f64) -> TaskState {
@@ -260,7 +260,7 @@ fn after_failure(copy_on_p2: bool) -> Situation {
     let v1_v3 = file_between(&s.workflow, 1, 3).index();
     let v2_v3 = file_between(&s.workflow, 2, 3).index();
     s.copies[v1_v3].extend([complete(0, None), complete(3, Some(0))]);
-    s.copies[v2_v3].push(FileCopy { host: HostId(3), from: Some(HostId(2)), fraction: 0.5 });
+    s.copies[v2_v3].push(FileCopy { fraction: 0.5, ..complete(3, Some(2)) });
     if copy_on_p2 {
         s.copies[v2_v3].push(complete(1, Some(2)));
     }

@@ -42,15 +42,15 @@ impl Chart {
 
     /// Adds the transfers of a run.
     pub fn with_traced_transfers(mut self, problem: &Problem<'_>, trace: &Trace) -> Chart {
-        let mut begun: HashMap<(FileId, HostId), f64> = HashMap::new();
+        let mut begun: HashMap<(FileId, HostId, HostId), (f64, f64)> = HashMap::new();
         for record in trace.records() {
             match record.what {
-                Happening::TransferStarted { file, to, .. } => {
-                    begun.insert((file, to), record.at);
+                Happening::TransferStarted { file, from, to, bytes } => {
+                    begun.insert((file, from, to), (record.at, bytes));
                 }
                 Happening::TransferFinished { file, from, to } => {
-                    let Some(start) = begun.remove(&(file, to)) else { continue };
-                    let bytes = fmt_bytes(problem.workflow().file_bytes(file));
+                    let Some((start, bytes)) = begun.remove(&(file, from, to)) else { continue };
+                    let bytes = fmt_bytes(bytes);
                     let note = format!("{}: {bytes}", problem.workflow().file_label(file));
                     let row = |host| problem.procs_of(host).start;
                     let (from, to, finish) = (row(from), row(to), record.at);

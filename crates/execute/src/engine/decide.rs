@@ -1,15 +1,15 @@
 //! Carrying out decisions, or saying which rule they break.
 
-use super::{Engine, Op};
+use super::Engine;
 use crate::backend::BackendError;
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId, ProcId, TaskId};
-use slackline_react::{Decision, Plan, TaskState, Transfers};
+use slackline_react::{Decision, Event, Plan, Site, TaskState, Transfers};
 
 /// The rule a decision breaks.
 type Verdict = Result<(), String>;
 
-impl Engine<'_> {
+impl Engine<'_, '_> {
     pub(super) fn apply(&mut self, decision: &Decision) -> Result<Verdict, BackendError> {
         match decision {
             Decision::Adopt(plan) => self.adopt(plan),
@@ -37,6 +37,35 @@ impl Engine<'_> {
         Ok(())
     }
 
+    /// What is left of a decision that was made some time ago: what others have done meanwhile
+    /// needs no deciding.
+    pub(super) fn what_still_makes_sense(&mut self, decision: Decision) -> Option<Decision> {
+        let is_done = |task: TaskId| self.situation.task(task).is_done();
+        match decision {
+            Decision::Adopt(mut plan) => {
+                plan.assignments
+                    .retain(|a| a.task.index() >= self.queues.len() || !is_done(a.task));
+                Some(Decision::Adopt(plan))
+            }
+            Decision::Start { task, .. } => {
+                let started =
+                    |s: &TaskState| matches!(s, TaskState::Done(_) | TaskState::Running { .. });
+                let overtaken = self.situation.tasks.get(task.index()).is_some_and(started);
+                (!overtaken).then_some(decision)
+            }
+            Decision::Cancel(task) => {
+                let ended = |s: &TaskState| matches!(s, TaskState::Done(_) | TaskState::Waiting);
+                let overtaken = self.situation.tasks.get(task.index()).is_some_and(ended);
+                (!overtaken).then_some(decision)
+            }
+            Decision::WakeAt(date) if date <= self.situation.now => {
+                self.events.push(Event::WakeUp);
+                None
+            }
+            other => Some(other),
+        }
+    }
+
     /// Which rule an assignment breaks.
     fn check_place(&self, task: TaskId, procs: &[ProcId]) -> Verdict {
         let workflow = &self.situation.workflow;
@@ -44,7 +73,7 @@ impl Engine<'_> {
             return Err(format!("there is no task {}", task.0));
         }
         let name = workflow.task_name(task);
-        if let Some(bad) = procs.iter().find(|p| p.index() >= self.host_of.len()) {
+        if let Some(bad) = procs.iter().find(|p| p.index() >= self.situation.host_of.len()) {
             return Err(format!("'{name}' is put on processor {}, which does not exist", bad.0));
         }
         let (min, max) = workflow.width(task);
@@ -52,9 +81,11 @@ impl Engine<'_> {
             let given = procs.len();
             return Err(format!("'{name}' is given {given} processors, it takes {min} to {max}"));
         }
-        let host = self.host(procs);
-        if procs.iter().any(|p| self.host_of[p.index()] != host) {
-            return Err(format!("'{name}' is spread over several hosts"));
+        let spread = self.situation.site(procs).host().is_none();
+        if spread && !self.abilities.spans_hosts {
+            return Err(format!(
+                "'{name}' is spread over several hosts, which cannot be done here"
+            ));
         }
         if procs.windows(2).any(|pair| pair[0] >= pair[1]) {
             return Err(format!("the processors of '{name}' are not in ascending order"));
@@ -87,7 +118,9 @@ impl Engine<'_> {
             let (task, procs) = (assignment.task, &assignment.procs[..]);
             let migrates = match self.situation.task(task) {
                 TaskState::Running { procs: now, .. } => now[..] != *procs,
-                TaskState::Placed { procs: now } => self.host(now) != self.host(procs),
+                TaskState::Placed { procs: now } => {
+                    self.situation.site(now) != self.situation.site(procs)
+                }
                 _ => false,
             };
             if migrates {
@@ -115,28 +148,6 @@ impl Engine<'_> {
         Ok(Ok(()))
     }
 
-    /// Transfers to hosts where no task of the plan wants the file any more.
-    fn break_off_orphans(&mut self) -> Result<(), BackendError> {
-        let workflow = self.situation.workflow.clone();
-        let orphans: Vec<_> = self
-            .ops
-            .iter()
-            .filter_map(|(&id, &op)| match op {
-                Op::File { file, to, .. } => Some((id, file, to)),
-                Op::Task(_) => None,
-            })
-            .filter(|&(_, file, to)| {
-                !workflow
-                    .consumers(file)
-                    .any(|c| self.queues.assigned(c).is_some_and(|procs| self.host(procs) == to))
-            })
-            .collect();
-        for (id, file, to) in orphans {
-            self.break_off(id, file, to)?;
-        }
-        Ok(())
-    }
-
     /// A placed or running task leaves its processors; complete inputs stay behind as copies.
     fn evict(&mut self, task: TaskId) -> Result<(), BackendError> {
         if let Some(id) = self.task_op[task.index()].take() {
@@ -147,17 +158,16 @@ impl Engine<'_> {
         }
         let procs: Vec<ProcId> =
             self.situation.task(task).procs().map(<[ProcId]>::to_vec).unwrap_or_default();
-        let host = self.host(&procs);
+        let site = self.situation.site(&procs);
         if matches!(self.situation.task(task), TaskState::Running { .. }) {
             self.free(&procs);
         }
         let workflow = self.situation.workflow.clone();
-        self.counters.copies_left += workflow
-            .inputs(task)
-            .filter(|&f| {
-                self.situation.copy(f, host).is_some_and(|c| c.from.is_some() && c.is_complete())
-            })
-            .count();
+        let left_behind = |f: &FileId| {
+            let mut copies = self.situation.copies[f.index()].iter();
+            copies.any(|c| c.site == site && c.from.is_some() && c.is_complete())
+        };
+        self.counters.copies_left += workflow.inputs(task).filter(left_behind).count();
         self.situation.tasks[task.index()] = TaskState::Waiting;
         self.situation.progress[task.index()] = 0.0;
         Ok(())
@@ -172,7 +182,9 @@ impl Engine<'_> {
                 let name = self.situation.workflow.task_name(task);
                 return Ok(Err(format!("'{name}' has started already")));
             }
-            TaskState::Placed { procs: now } if self.host(now) != self.host(procs) => {
+            TaskState::Placed { procs: now }
+                if self.situation.site(now) != self.situation.site(procs) =>
+            {
                 self.evict(task)?;
             }
             _ => {}
@@ -210,6 +222,7 @@ impl Engine<'_> {
                 self.counters.lost_seconds += placement.seconds();
             }
             self.counters.rewound += 1;
+            self.open += 1;
             self.situation.tasks[task.index()] = TaskState::Waiting;
             self.situation.progress[task.index()] = 0.0;
             self.log(Happening::TaskRewound { task });
@@ -233,7 +246,13 @@ impl Engine<'_> {
         if from.is_some_and(|h| !self.situation.holders(file).any(|x| x == h)) {
             return Ok(Err("the source does not have the file".to_string()));
         }
-        if self.fetch(file, from, to)? { Ok(Ok(())) } else { Ok(Err("nobody has the file".into())) }
+        match self.fetch(file, from, &Site::Host(to))? {
+            Some(transfer) => {
+                self.asked.insert(transfer);
+                Ok(Ok(()))
+            }
+            None => Ok(Err("nobody has the file".to_string())),
+        }
     }
 
     fn drop_copy(&mut self, file: FileId, host: HostId) -> Verdict {
@@ -241,7 +260,7 @@ impl Engine<'_> {
             return Err("there is no such file".to_string());
         }
         let copies = &mut self.situation.copies[file.index()];
-        let Some(at) = copies.iter().position(|c| c.host == host && c.is_complete()) else {
+        let Some(at) = copies.iter().position(|c| c.site.is(host) && c.is_complete()) else {
             return Err("there is no complete copy to drop".to_string());
         };
         copies.remove(at);

@@ -1,21 +1,12 @@
 //! From a plan to operations: which inputs travel when, which task starts when.
 
 use super::{Engine, Op};
-use crate::backend::{BackendError, Computation, Movement};
+use crate::backend::{BackendError, Computation};
+use crate::execution::Dispatch;
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId, ProcId, TaskId};
-use slackline_react::{Event, FileCopy, Plan, TaskState, Transfers};
+use slackline_react::{Event, Plan, TaskState, Transfers};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-/// Which task of a processor's queue may start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Dispatch {
-    /// Only the first: the order of the plan is kept.
-    #[default]
-    InOrder,
-    /// The first whose inputs are there.
-    FirstReady,
-}
 
 /// The adopted plan: who runs where, in which order.
 pub(super) struct Queues {
@@ -45,6 +36,22 @@ impl Queues {
             touched: BTreeSet::new(),
             to_push: Vec::new(),
         }
+    }
+
+    /// Number of tasks.
+    pub(super) fn len(&self) -> usize {
+        self.assigned.len()
+    }
+
+    /// Makes room for tasks that were not known before.
+    pub(super) fn resize(&mut self, tasks: usize) {
+        self.assigned.resize(tasks, None);
+        self.rank.resize(tasks, u32::MAX);
+    }
+
+    /// From where the plan wants a host to fetch a file.
+    pub(super) fn source(&self, file: FileId, to: HostId) -> Option<HostId> {
+        self.sources.get(&(file, to)).copied()
     }
 
     pub(super) fn assigned(&self, task: TaskId) -> Option<&[ProcId]> {
@@ -104,7 +111,7 @@ impl Queues {
     }
 }
 
-impl Engine<'_> {
+impl Engine<'_, '_> {
     /// Starts everything that the plan and the state allow, until nothing more can start.
     pub(super) fn dispatch(&mut self) -> Result<(), BackendError> {
         let mut pushes = std::mem::take(&mut self.queues.to_push);
@@ -149,8 +156,8 @@ impl Engine<'_> {
     /// All its processors are free, it is first where order counts, its inputs are there.
     fn may_start(&self, task: TaskId) -> bool {
         let Some(procs) = self.queues.assigned(task) else { return false };
-        let host = self.host(procs);
-        if !self.situation.is_alive(host) || self.lost[host.index()] {
+        let site = self.situation.site(procs);
+        if self.is_lost(&site) {
             return false;
         }
         let first = |proc: &ProcId| {
@@ -159,7 +166,7 @@ impl Engine<'_> {
         };
         procs.iter().all(|p| self.queues.busy[p.index()].is_none() && first(p))
             && self.parents_done(task)
-            && self.situation.workflow.inputs(task).all(|f| self.situation.has(f, host))
+            && self.situation.workflow.inputs(task).all(|f| self.situation.has_at(f, &site))
     }
 
     fn parents_done(&self, task: TaskId) -> bool {
@@ -169,13 +176,12 @@ impl Engine<'_> {
 
     fn start_task(&mut self, task: TaskId) -> Result<(), BackendError> {
         let Some(procs) = self.queues.assigned(task).map(<[ProcId]>::to_vec) else { return Ok(()) };
-        let host = self.host(&procs);
         for proc in &procs {
             self.queues.busy[proc.index()] = Some(task);
             self.queues.queue[proc.index()].retain(|&t| t != task);
         }
         let id = self.new_op(Op::Task(task));
-        self.backend.compute(id, Computation { task, procs: &procs, host })?;
+        self.backend.compute(id, Computation { task, procs: &procs })?;
         self.task_op[task.index()] = Some(id);
         self.situation.progress[task.index()] = 0.0;
         let since = self.situation.now;
@@ -192,17 +198,17 @@ impl Engine<'_> {
         let Some(procs) = self.queues.assigned(task).map(Box::<[ProcId]>::from) else {
             return Ok(());
         };
-        let host = self.host(&procs);
-        if !self.situation.is_alive(host) || self.lost[host.index()] {
+        let site = self.situation.site(&procs);
+        if self.is_lost(&site) {
             return Ok(());
         }
         let workflow = self.situation.workflow.clone();
         let mut under_way = false;
         for file in workflow.inputs(task) {
-            if self.situation.has(file, host) {
+            if self.situation.has_at(file, &site) {
                 continue;
             }
-            under_way |= self.fetch(file, None, host)?;
+            under_way |= self.fetch(file, None, &site)?.is_some();
         }
         let waiting = matches!(self.situation.task(task), TaskState::Waiting);
         if under_way && waiting {
@@ -224,51 +230,5 @@ impl Engine<'_> {
             self.request_inputs(consumer)?;
         }
         Ok(())
-    }
-
-    /// Brings a file to a host, unless it is there or on its way; true when it is on its way.
-    pub(super) fn fetch(
-        &mut self,
-        file: FileId,
-        from: Option<HostId>,
-        to: HostId,
-    ) -> Result<bool, BackendError> {
-        if self.arriving.contains_key(&(file, to)) {
-            return Ok(true);
-        }
-        let Some(from) = from.or_else(|| self.source_of(file, to)) else { return Ok(false) };
-        let producer = self.situation.workflow.producer(file);
-        let made_there = producer
-            .and_then(|p| self.situation.task(p).procs().map(|procs| self.host(procs)))
-            .is_none_or(|host| host == from);
-        if !made_there {
-            self.counters.copies_used += 1;
-        }
-        let id = self.new_op(Op::File { file, from, to });
-        let bytes = self.situation.workflow.file_bytes(file);
-        self.backend.transfer(id, Movement { file, bytes, from, to })?;
-        self.arriving.insert((file, to), id);
-        let copies = &mut self.situation.copies[file.index()];
-        copies.retain(|c| c.host != to);
-        copies.push(FileCopy { host: to, from: Some(from), fraction: 0.0 });
-        self.log(Happening::TransferStarted { file, from, to });
-        Ok(true)
-    }
-
-    /// The plan's choice, else where the producer ran, else the nearest living copy.
-    fn source_of(&self, file: FileId, to: HostId) -> Option<HostId> {
-        let holders = || self.situation.holders(file).filter(|h| !self.lost[h.index()]);
-        let wanted = self.queues.sources.get(&(file, to)).copied();
-        let producer = self.situation.workflow.producer(file);
-        let made_at =
-            producer.and_then(|p| self.situation.task(p).procs().map(|procs| self.host(procs)));
-        if let Some(source) =
-            [wanted, made_at].into_iter().flatten().find(|&h| holders().any(|x| x == h))
-        {
-            return Some(source);
-        }
-        let bytes = self.situation.workflow.file_bytes(file);
-        let seconds = |from: HostId| self.situation.view.network.transfer_time(bytes, from, to);
-        holders().min_by(|&a, &b| seconds(a).total_cmp(&seconds(b)).then(a.cmp(&b)))
     }
 }

@@ -2,43 +2,29 @@
 
 mod decide;
 mod dispatch;
+mod growth;
+mod monitor;
 mod signals;
+mod transfers;
+mod waiting;
 
-pub use dispatch::Dispatch;
-
-use crate::backend::{Backend, BackendError, OpId, Reached, Signal};
+use crate::backend::{Abilities, Backend, BackendError, OpId, Reached, Signal};
+use crate::execution::{Execution, Inputs, Settings};
 use crate::outcome::{Counters, Ending, Outcome};
+use crate::supply::Supply;
 use dispatch::Queues;
+use monitor::Monitor;
 use slackline_model::trace::Happening;
-use slackline_model::{FileId, HostId, Platform, ProcId, Schedule, TaskId, Trace, Workflow};
-use slackline_react::{Decision, Event, Policy, Situation, TaskState};
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use slackline_model::{FileId, HostId, Schedule, TaskId, Trace};
+use slackline_react::{Decision, Event, FileCopy, Policy, Site, Situation, TaskState};
+use std::collections::{BTreeMap, BTreeSet};
+use transfers::Transfer;
 
-/// When the policy learns of changes of the platform.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Monitoring {
-    /// At once; each change is an event.
-    #[default]
-    Continuous,
-    /// Only when the policy wakes up, as it is then.
-    OnWakeUp,
-}
-
-/// How a run is carried out.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Settings {
-    /// When the policy learns of changes.
-    pub monitoring: Monitoring,
-    /// Which task of a queue may start.
-    pub dispatch: Dispatch,
-}
-
-/// A transfer or a computation under way.
+/// A computation, or a block of a transfer, under way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Op {
     Task(TaskId),
-    File { file: FileId, from: HostId, to: HostId },
+    Block { transfer: u64, from: HostId, to: HostId },
 }
 
 /// Times a policy may be called at one instant because decisions were rejected.
@@ -47,110 +33,128 @@ const SECOND_THOUGHTS: usize = 8;
 /// Wake-ups in a row without anything moving after which a run is given up.
 const PATIENCE: usize = 3;
 
-/// Drives a policy over a backend until all tasks are done or nothing can move any more.
-pub fn run(
-    workflow: Arc<Workflow>,
-    platform: Arc<Platform>,
-    policy: &mut dyn Policy,
-    backend: &mut dyn Backend,
-    settings: Settings,
-) -> Result<Outcome, BackendError> {
-    let mut engine = Engine::new(workflow, platform, backend, settings);
-    let ending = engine.drive(policy)?;
-    Ok(engine.outcome(ending))
-}
-
-struct Engine<'b> {
+pub(crate) struct Engine<'b, 'r> {
     backend: &'b mut dyn Backend,
+    abilities: Abilities,
     settings: Settings,
+    inputs: Inputs,
+    supply: Option<&'r mut dyn Supply>,
+    watch: Option<&'r mut dyn FnMut(&Situation)>,
     situation: Situation,
+    monitor: Monitor,
     queues: Queues,
     ops: BTreeMap<OpId, Op>,
+    next_op: u64,
     /// Operation of a running task.
     task_op: Vec<Option<OpId>>,
-    /// Operation that brings a file to a host.
-    arriving: BTreeMap<(FileId, HostId), OpId>,
-    next_op: u64,
+    transfers: BTreeMap<u64, Transfer>,
+    /// The transfer that brings a file to a site.
+    arriving: BTreeMap<(FileId, Site), u64>,
+    next_transfer: u64,
+    /// Copies the policy has asked for: the run waits for them.
+    asked: BTreeSet<u64>,
+    /// Files that lie on hosts that are off, to be there again when these are back.
+    shelved: Vec<(HostId, FileId, FileCopy)>,
     wake_at: f64,
+    /// Decisions that are still being made, and when they will have been.
+    thinking: Option<(f64, Vec<Decision>)>,
     idle_wakes: usize,
     plans: usize,
     trace: Trace,
     counters: Counters,
     events: Vec<Event>,
-    /// Hosts known to be lost.
-    lost: Vec<bool>,
-    host_of: Vec<HostId>,
-    gave_up: Option<String>,
     /// Starts of this instant, told to the policy at the next.
     events_started: Vec<Event>,
+    /// Hosts known to be lost.
+    lost: Vec<bool>,
+    /// Tasks that are not done.
+    open: usize,
+    /// Tasks that ended at this instant, for the supply.
+    ended: Vec<TaskId>,
+    gave_up: Option<String>,
 }
 
-impl<'b> Engine<'b> {
-    fn new(
-        workflow: Arc<Workflow>,
-        platform: Arc<Platform>,
-        backend: &'b mut dyn Backend,
-        settings: Settings,
-    ) -> Self {
-        let host_of: Vec<HostId> = platform
-            .host_ids()
-            .flat_map(|h| std::iter::repeat_n(h, platform.host(h).cores as usize))
-            .collect();
+impl<'b, 'r> Engine<'b, 'r> {
+    pub(crate) fn new(execution: Execution<'r>, backend: &'b mut dyn Backend) -> Self {
+        let Execution { workflow, platform, settings, inputs, supply, watch } = execution;
         let tasks = workflow.len();
-        Engine {
+        let mut situation = Situation::new(workflow, platform);
+        situation.inputs_everywhere = inputs == Inputs::Everywhere;
+        let mut engine = Engine {
+            abilities: backend.abilities(),
             backend,
             settings,
-            queues: Queues::new(tasks, host_of.len()),
-            lost: vec![false; platform.hosts().len()],
-            situation: Situation::new(workflow, platform),
+            inputs,
+            supply,
+            watch,
+            queues: Queues::new(tasks, situation.host_of.len()),
+            lost: vec![false; situation.platform.hosts().len()],
+            monitor: Monitor::default(),
+            situation,
             ops: BTreeMap::new(),
-            task_op: vec![None; tasks],
-            arriving: BTreeMap::new(),
             next_op: 0,
+            task_op: vec![None; tasks],
+            transfers: BTreeMap::new(),
+            arriving: BTreeMap::new(),
+            next_transfer: 0,
+            asked: BTreeSet::new(),
+            shelved: Vec::new(),
             wake_at: f64::INFINITY,
+            thinking: None,
             idle_wakes: 0,
             plans: 0,
             trace: Trace::default(),
             counters: Counters::default(),
             events: vec![Event::Start],
-            host_of,
-            gave_up: None,
             events_started: Vec::new(),
-        }
+            open: tasks,
+            ended: Vec::new(),
+            gave_up: None,
+        };
+        engine.lay_out_inputs(0);
+        engine
     }
 
-    fn drive(&mut self, policy: &mut dyn Policy) -> Result<Ending, BackendError> {
+    pub(crate) fn drive(&mut self, policy: &mut dyn Policy) -> Result<Ending, BackendError> {
         self.observe();
         let mut signals = Vec::new();
         loop {
+            if let Err(why) = self.grow() {
+                return Ok(Ending::CannotFinish(why));
+            }
             self.consult(policy)?;
             self.dispatch()?;
+            if let Some(watch) = &mut self.watch {
+                watch(&self.situation);
+            }
             if let Some(why) = self.gave_up.take() {
                 return Ok(Ending::CannotFinish(why));
             }
-            if self.situation.is_finished() {
+            if self.is_finished() {
                 return Ok(Ending::Finished);
             }
-            let until = self.wake_at;
+            let until = self.next_date();
             if until == f64::INFINITY && !self.backend.moves() {
                 return Ok(Ending::CannotFinish(self.who_waits()));
             }
-            signals.clear();
             self.events.append(&mut self.events_started);
             let reached = self.backend.next(until, &mut signals)?;
-            self.situation.now = self.backend.now();
+            if reached == Reached::Idle {
+                if until == f64::INFINITY {
+                    return Ok(Ending::CannotFinish(self.who_waits()));
+                }
+                // Nothing is under way, but something is due.
+                self.backend.next(until, &mut signals)?;
+            }
+            self.situation.now = match reached {
+                Reached::Idle => self.backend.now().max(until),
+                _ => self.backend.now(),
+            };
             for signal in signals.drain(..) {
                 self.take_signal(signal)?;
             }
-            if self.situation.now >= self.wake_at && reached != Reached::Idle {
-                self.wake_up()?;
-            } else if reached == Reached::Idle {
-                if self.wake_at == f64::INFINITY {
-                    return Ok(Ending::CannotFinish(self.who_waits()));
-                }
-                // Nothing is under way, but the policy wants to be called.
-                self.backend.next(self.wake_at, &mut signals)?;
-                self.situation.now = self.backend.now().max(self.wake_at);
+            self.see_what_is_due()?;
+            if self.situation.now >= self.wake_at {
                 self.wake_up()?;
             }
             if self.idle_wakes > PATIENCE {
@@ -159,33 +163,57 @@ impl<'b> Engine<'b> {
         }
     }
 
+    fn is_finished(&self) -> bool {
+        let more_to_come = self.supply.as_ref().is_some_and(|s| s.next_date() < f64::INFINITY);
+        self.open == 0 && !more_to_come && self.asked.is_empty()
+    }
+
+    /// When the engine itself has something to do, whatever the backend does.
+    fn next_date(&self) -> f64 {
+        let decided = self.thinking.as_ref().map_or(f64::INFINITY, |(due, _)| *due);
+        let arrives = self.supply.as_ref().map_or(f64::INFINITY, |s| s.next_date());
+        self.wake_at.min(decided).min(arrives).min(self.monitor.next_date())
+    }
+
     /// The date the policy asked for has come.
     fn wake_up(&mut self) -> Result<(), BackendError> {
         self.wake_at = f64::INFINITY;
         self.events.push(Event::WakeUp);
-        self.idle_wakes = if self.backend.moves() { 0 } else { self.idle_wakes + 1 };
-        if self.settings.monitoring == Monitoring::OnWakeUp {
-            self.notice_losses()?;
-            self.observe();
-        }
-        Ok(())
+        let more_to_come = self.supply.as_ref().is_some_and(|s| s.next_date() < f64::INFINITY);
+        let moves = more_to_come || self.backend.moves();
+        self.idle_wakes = if moves { 0 } else { self.idle_wakes + 1 };
+        self.look_around()
     }
 
-    /// Calls the policy with the events of this instant, again while decisions are rejected.
+    /// Calls the policy with the events of this instant, again while decisions are rejected. A
+    /// policy that still thinks about the last call is left alone.
     fn consult(&mut self, policy: &mut dyn Policy) -> Result<(), BackendError> {
-        let mut decisions: Vec<Decision> = Vec::new();
+        if let Some((due, decisions)) = self.thinking.take() {
+            if self.situation.now < due {
+                self.thinking = Some((due, decisions));
+                return Ok(());
+            }
+            for decision in decisions {
+                if let Some(still) = self.what_still_makes_sense(decision) {
+                    self.carry_out(still)?;
+                }
+            }
+        }
         for _ in 0..SECOND_THOUGHTS {
             if self.events.is_empty() {
                 return Ok(());
             }
             self.measure_progress();
             let events = std::mem::take(&mut self.events);
+            let mut decisions: Vec<Decision> = Vec::new();
             policy.react(&events, &self.situation, &mut decisions);
-            for decision in decisions.drain(..) {
-                if let Err(why) = self.apply(&decision)? {
-                    self.counters.rejected += 1;
-                    self.events.push(Event::Rejected { decision: Box::new(decision), why });
-                }
+            if self.settings.decision_seconds > 0.0 && !decisions.is_empty() {
+                let due = self.situation.now + self.settings.decision_seconds;
+                self.thinking = Some((due, decisions));
+                return Ok(());
+            }
+            for decision in decisions {
+                self.carry_out(decision)?;
             }
         }
         if let Some(Event::Rejected { why, .. }) = self.events.first() {
@@ -194,30 +222,49 @@ impl<'b> Engine<'b> {
         Ok(())
     }
 
+    /// Applies a decision or tells the policy which rule it breaks.
+    fn carry_out(&mut self, decision: Decision) -> Result<(), BackendError> {
+        if let Err(why) = self.apply(&decision)? {
+            self.counters.rejected += 1;
+            self.events.push(Event::Rejected { decision: Box::new(decision), why });
+        }
+        Ok(())
+    }
+
     /// Progress of what is under way, for the policy's eyes.
     fn measure_progress(&mut self) {
         for (&id, &op) in &self.ops {
-            let done = self.backend.progress(id);
-            match op {
-                Op::Task(task) => self.situation.progress[task.index()] = done,
-                Op::File { file, to, .. } => {
-                    let copies = &mut self.situation.copies[file.index()];
-                    if let Some(copy) = copies.iter_mut().find(|c| c.host == to) {
-                        // Only completion makes it complete.
-                        copy.fraction = done.min(1.0 - 1e-12);
-                    }
-                }
+            if let Op::Task(task) = op {
+                self.situation.progress[task.index()] = self.backend.progress(id);
+            }
+        }
+        for transfer in self.transfers.values() {
+            let copies = &mut self.situation.copies[transfer.file.index()];
+            if let Some(copy) = copies.iter_mut().find(|c| c.site == transfer.to) {
+                // Only completion makes it complete.
+                copy.fraction = transfer.fraction(&*self.backend).min(1.0 - 1e-12);
             }
         }
     }
 
-    fn observe(&mut self) {
-        self.backend.observe(&mut self.situation.view);
-        for (host, &lost) in self.lost.iter().enumerate() {
-            if lost {
-                self.situation.view.availability[host] = 0.0;
-            }
+    fn take_signal(&mut self, signal: Signal) -> Result<(), BackendError> {
+        match signal {
+            Signal::Done(id) => match self.ops.remove(&id) {
+                Some(Op::Task(task)) => self.task_done(task),
+                Some(Op::Block { transfer, from, to }) => self.block_arrived(transfer, from, to),
+                None => {}
+            },
+            Signal::Failed { op, why } => match self.ops.remove(&op) {
+                Some(Op::Task(task)) => self.task_failed(task, why),
+                Some(Op::Block { transfer, .. }) => self.transfer_failed(transfer, &why)?,
+                None => {}
+            },
+            Signal::HostLost { host, keeps_data } => self.host_lost(host, keeps_data)?,
+            Signal::HostBack(host) => self.host_back(host),
+            Signal::HostChanged(host) => self.host_changed(host)?,
+            Signal::NetworkChanged => self.network_changed(),
         }
+        Ok(())
     }
 
     fn new_op(&mut self, op: Op) -> OpId {
@@ -231,56 +278,11 @@ impl<'b> Engine<'b> {
         self.trace.push(self.situation.now, what);
     }
 
-    fn host(&self, procs: &[ProcId]) -> HostId {
-        procs.first().map_or(HostId(0), |p| self.host_of[p.index()])
+    fn is_lost(&self, site: &Site) -> bool {
+        site.hosts().iter().any(|h| self.lost[h.index()] || !self.situation.is_alive(*h))
     }
 
-    /// Why nothing moves: the first few tasks that wait, and for what.
-    fn who_waits(&self) -> String {
-        let workflow = &self.situation.workflow;
-        let platform = &self.situation.platform;
-        let mut reasons = Vec::new();
-        let mut waiting = 0;
-        for task in workflow.tasks().filter(|&t| !self.situation.task(t).is_done()) {
-            waiting += 1;
-            if reasons.len() == 3 {
-                continue;
-            }
-            let name = workflow.task_name(task);
-            let reason = match self.queues.assigned(task) {
-                None => format!("'{name}' has no processor"),
-                Some(procs) => {
-                    let host = self.host(procs);
-                    let host_name = &platform.host(host).name;
-                    let missing = workflow.inputs(task).find(|&f| !self.situation.has(f, host));
-                    if self.lost[host.index()] || !self.situation.is_alive(host) {
-                        format!("'{name}' waits for host '{host_name}', which is gone")
-                    } else if let Some(file) = missing {
-                        let producer = workflow.producer(file);
-                        let made = producer.is_some_and(|p| self.situation.task(p).is_done());
-                        let label = workflow.file_label(file);
-                        match producer {
-                            Some(p) if !made => {
-                                format!("'{name}' waits for '{}'", workflow.task_name(p))
-                            }
-                            _ => format!(
-                                "'{name}' on '{host_name}' waits for '{label}', of which no copy is left"
-                            ),
-                        }
-                    } else {
-                        format!("'{name}' waits for its turn on '{host_name}'")
-                    }
-                }
-            };
-            // What is itself stuck behind another task explains nothing.
-            if !reason.contains("waits for '") || reasons.is_empty() {
-                reasons.push(reason);
-            }
-        }
-        format!("{waiting} tasks wait: {}", reasons.join("; "))
-    }
-
-    fn outcome(self, ending: Ending) -> Outcome {
+    pub(crate) fn outcome(self, ending: Ending) -> Outcome {
         let placements = self
             .situation
             .tasks
@@ -292,36 +294,18 @@ impl<'b> Engine<'b> {
             .collect();
         let schedule = Schedule { placements, ..Schedule::default() };
         let makespan = match ending {
-            Ending::Finished => schedule.makespan(),
+            Ending::Finished => self.situation.now.max(schedule.makespan()),
             Ending::CannotFinish(_) => self.situation.now,
         };
-        Outcome { ending, makespan, schedule, trace: self.trace, counters: self.counters }
-    }
-}
-
-impl Engine<'_> {
-    fn take_signal(&mut self, signal: Signal) -> Result<(), BackendError> {
-        match signal {
-            Signal::Done(id) => match self.ops.remove(&id) {
-                Some(Op::Task(task)) => self.task_done(task),
-                Some(Op::File { file, from, to }) => self.file_arrived(file, from, to),
-                None => {}
-            },
-            Signal::Failed { op, why } => match self.ops.remove(&op) {
-                Some(Op::Task(task)) => self.task_failed(task, why),
-                Some(Op::File { file, from, to }) => self.transfer_failed(file, from, to, why),
-                None => {}
-            },
-            Signal::HostLost(host) => self.host_lost(host)?,
-            Signal::HostBack(host) => self.host_back(host),
-            Signal::HostChanged(host) => self.host_changed(host)?,
-            Signal::NetworkChanged => {
-                if self.settings.monitoring == Monitoring::Continuous {
-                    self.observe();
-                    self.events.push(Event::NetworkChanged);
-                }
-            }
+        Outcome {
+            ending,
+            makespan,
+            schedule,
+            trace: self.trace,
+            counters: self.counters,
+            workflow: self.situation.workflow,
+            arrived: self.situation.arrived,
+            part_of: self.situation.part_of,
         }
-        Ok(())
     }
 }

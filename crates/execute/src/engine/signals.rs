@@ -1,16 +1,18 @@
 //! What signals of the backend do to the situation, and which events they are to the policy.
 
-use super::{Engine, Monitoring, Op};
+use super::Engine;
 use crate::backend::{BackendError, OpId};
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId, Placement, ProcId, TaskId};
 use slackline_react::{Event, FileCopy, TaskState, Transfers};
 
-impl Engine<'_> {
+impl Engine<'_, '_> {
     pub(super) fn task_done(&mut self, task: TaskId) {
         let TaskState::Running { procs, since } = self.situation.task(task).clone() else { return };
         let now = self.situation.now;
-        let host = self.host(&procs);
+        let site = self.situation.site(&procs);
+        self.open -= 1;
+        self.ended.push(task);
         self.situation.tasks[task.index()] = TaskState::Done(Placement::wide(&procs, since, now));
         self.situation.progress[task.index()] = 1.0;
         self.task_op[task.index()] = None;
@@ -18,8 +20,8 @@ impl Engine<'_> {
         let workflow = self.situation.workflow.clone();
         for file in workflow.outputs(task) {
             let copies = &mut self.situation.copies[file.index()];
-            copies.retain(|c| c.host != host);
-            copies.push(FileCopy { host, from: None, fraction: 1.0 });
+            copies.retain(|c| c.site != site);
+            copies.push(FileCopy::original(site.clone()));
         }
         for file in workflow.inputs(task) {
             self.forget_unneeded(file);
@@ -55,68 +57,9 @@ impl Engine<'_> {
         self.log(Happening::TaskFailed { task, reason: why });
     }
 
-    pub(super) fn file_arrived(&mut self, file: FileId, from: HostId, to: HostId) {
-        self.arriving.remove(&(file, to));
-        self.counters.transfers += 1;
-        self.counters.bytes_moved += self.situation.workflow.file_bytes(file);
-        if let Some(copy) = self.situation.copies[file.index()].iter_mut().find(|c| c.host == to) {
-            copy.fraction = 1.0;
-        }
-        let workflow = self.situation.workflow.clone();
-        for consumer in workflow.consumers(file) {
-            if let Some(procs) = self.queues.assigned(consumer).map(Box::<[ProcId]>::from)
-                && self.host(&procs) == to
-            {
-                self.queues.touch(&procs);
-            }
-        }
-        self.events.push(Event::TransferFinished { file, to });
-        self.log(Happening::TransferFinished { file, from, to });
-    }
-
-    pub(super) fn transfer_failed(&mut self, file: FileId, from: HostId, to: HostId, why: String) {
-        self.arriving.remove(&(file, to));
-        self.situation.copies[file.index()].retain(|c| c.host != to || c.is_complete());
-        self.queues.touch_all(); // somebody may have to ask again
-        self.events.push(Event::TransferFailed { file, to });
-        self.log(Happening::TransferFailed { file, from, to, reason: why });
-    }
-
-    pub(super) fn host_changed(&mut self, host: HostId) -> Result<(), BackendError> {
-        if self.settings.monitoring != Monitoring::Continuous {
-            return Ok(());
-        }
-        self.observe();
-        let availability = self.situation.view.availability[host.index()];
-        self.log(Happening::HostChanged { host, availability });
-        if availability <= 0.0 {
-            return self.host_lost(host);
-        }
-        if self.lost[host.index()] {
-            self.host_back(host);
-        }
-        self.events.push(Event::HostChanged(host));
-        Ok(())
-    }
-
-    /// Compares the world with what is known of it: hosts without any speed are lost.
-    pub(super) fn notice_losses(&mut self) -> Result<(), BackendError> {
-        let mut view = self.situation.view.clone();
-        self.backend.observe(&mut view);
-        for host in self.situation.platform.clone().host_ids() {
-            let alive = view.availability[host.index()] > 0.0;
-            if !alive && !self.lost[host.index()] {
-                self.host_lost(host)?;
-            } else if alive && self.lost[host.index()] {
-                self.host_back(host);
-            }
-        }
-        self.situation.view.network = view.network;
-        Ok(())
-    }
-
-    /// Everything on the host is gone: what computes, what arrives, what lies there.
-    pub(super) fn host_lost(&mut self, host: HostId) -> Result<(), BackendError> {
+    /// Everything on the host is gone: what computes, what arrives, and what lies there unless
+    /// the host keeps its data until it is back.
+    pub(super) fn host_lost(&mut self, host: HostId, keeps_data: bool) -> Result<(), BackendError> {
         if std::mem::replace(&mut self.lost[host.index()], true) {
             return Ok(());
         }
@@ -124,45 +67,35 @@ impl Engine<'_> {
         self.situation.view.availability[host.index()] = 0.0;
         self.log(Happening::HostChanged { host, availability: 0.0 });
         self.events.push(Event::HostLost(host));
-        let broken: Vec<(OpId, Op)> = self
-            .ops
-            .iter()
-            .map(|(&id, &op)| (id, op))
-            .filter(|&(_, op)| match op {
-                Op::Task(task) => {
-                    self.situation.task(task).procs().is_some_and(|p| self.host(p) == host)
-                }
-                Op::File { from, to, .. } => from == host || to == host,
-            })
-            .collect();
-        for (id, op) in broken {
-            match op {
-                Op::Task(task) => {
-                    self.measure_task(task, id);
-                    self.backend.cancel(id)?;
-                    self.ops.remove(&id);
-                    self.task_failed(task, "its host is gone".to_string());
-                }
-                Op::File { file, from, to } => {
-                    self.break_off(id, file, to)?;
-                    self.transfer_failed(file, from, to, "a host is gone".to_string());
-                }
-            }
-        }
         for index in 0..self.situation.tasks.len() {
             let task = TaskId::new(index);
-            if let TaskState::Placed { procs } = self.situation.task(task)
-                && self.host(procs) == host
-            {
-                self.situation.tasks[index] = TaskState::Waiting;
+            let there = |procs: &[ProcId]| self.situation.site(procs).touches(host);
+            match self.situation.task(task) {
+                TaskState::Running { procs, .. } if there(procs) => {
+                    if let Some(id) = self.task_op[index] {
+                        self.measure_task(task, id);
+                        self.backend.cancel(id)?;
+                        self.ops.remove(&id);
+                    }
+                    self.task_failed(task, "its host is gone".to_string());
+                }
+                TaskState::Placed { procs } if there(procs) => {
+                    self.situation.tasks[index] = TaskState::Waiting;
+                }
+                _ => {}
             }
         }
+        for transfer in self.transfers_of(host) {
+            self.transfer_failed(transfer, "a host is gone")?;
+        }
         for index in 0..self.situation.copies.len() {
+            let file = FileId::new(index);
             let copies = &mut self.situation.copies[index];
-            let before = copies.len();
-            copies.retain(|c| c.host != host);
-            if copies.len() < before {
-                self.events.push(Event::CopyLost { file: FileId::new(index), host });
+            for copy in copies.extract_if(.., |c| c.site.touches(host)) {
+                self.events.push(Event::CopyLost { file, site: copy.site.clone() });
+                if keeps_data {
+                    self.shelved.push((host, file, copy));
+                }
             }
         }
         Ok(())
@@ -176,24 +109,13 @@ impl Engine<'_> {
         let availability = self.situation.view.availability[host.index()];
         self.events.push(Event::HostBack(host));
         self.log(Happening::HostChanged { host, availability });
+        for (_, file, copy) in self.shelved.extract_if(.., |(h, ..)| *h == host) {
+            let copies = &mut self.situation.copies[file.index()];
+            if copies.iter().all(|c| c.site != copy.site) {
+                copies.push(copy);
+            }
+        }
         self.queues.touch_all();
-    }
-
-    /// Stops a transfer and forgets what had arrived of it.
-    pub(super) fn break_off(
-        &mut self,
-        id: OpId,
-        file: FileId,
-        to: HostId,
-    ) -> Result<(), BackendError> {
-        let bytes = self.backend.progress(id) * self.situation.workflow.file_bytes(file);
-        self.counters.lost_bytes += bytes;
-        self.counters.bytes_moved += bytes;
-        self.backend.cancel(id)?;
-        self.ops.remove(&id);
-        self.arriving.remove(&(file, to));
-        self.situation.copies[file.index()].retain(|c| c.host != to || c.is_complete());
-        Ok(())
     }
 
     pub(super) fn measure_task(&mut self, task: TaskId, id: OpId) {

@@ -28,9 +28,16 @@ fn describe(run: &TracedRun<'_>, cores: &[(HostId, u32)], what: &Happening) -> V
     let file = |f: FileId| run.workflow.file_label(f);
     let host = |h: HostId| run.platform.host(h).name.to_string();
     let place = |procs: &[ProcId]| -> Value {
-        let core = |p: &ProcId| cores.get(p.index()).map_or(0, |c| c.1);
-        let on = procs.first().and_then(|p| cores.get(p.index())).map(|c| host(c.0));
-        json!({ "host": on, "cores": procs.iter().map(core).collect::<Vec<_>>() })
+        let at = |p: &ProcId| cores.get(p.index()).copied().unwrap_or((HostId(0), 0));
+        let mut places: Vec<Value> = procs
+            .chunk_by(|a, b| at(a).0 == at(b).0)
+            .map(|on| {
+                let cores: Vec<u32> = on.iter().map(|p| at(p).1).collect();
+                json!({ "host": host(at(&on[0]).0), "cores": cores })
+            })
+            .collect();
+        // A list only where a parallel task spans hosts.
+        if places.len() == 1 { places.remove(0) } else { places.into() }
     };
     match what {
         Happening::TaskStarted { task: t, procs } => {
@@ -46,9 +53,9 @@ fn describe(run: &TracedRun<'_>, cores: &[(HostId, u32)], what: &Happening) -> V
             json!({ "event": "task-cancelled", "task": task(*t) })
         }
         Happening::TaskRewound { task: t } => json!({ "event": "task-rewound", "task": task(*t) }),
-        Happening::TransferStarted { file: f, from, to } => json!({
+        Happening::TransferStarted { file: f, from, to, bytes } => json!({
             "event": "transfer-started", "file": file(*f), "from": host(*from), "to": host(*to),
-            "bytes": run.workflow.file_bytes(*f),
+            "bytes": bytes,
         }),
         Happening::TransferFinished { file: f, from, to } => json!({
             "event": "transfer-finished", "file": file(*f), "from": host(*from), "to": host(*to),

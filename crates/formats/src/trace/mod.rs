@@ -71,7 +71,7 @@ enum Interval {
 /// Pairs beginnings and ends, in order of the ends; what never ended ends with the trace.
 fn intervals(trace: &Trace) -> Vec<Interval> {
     let mut tasks: HashMap<TaskId, (Vec<ProcId>, f64)> = HashMap::new();
-    let mut files: HashMap<(FileId, HostId), (HostId, f64)> = HashMap::new();
+    let mut files: HashMap<(FileId, HostId, HostId), f64> = HashMap::new();
     let mut found = Vec::new();
     let mut end_task = |tasks: &mut HashMap<TaskId, (Vec<ProcId>, f64)>, task, finish, lost| {
         if let Some((procs, start)) = tasks.remove(&task) {
@@ -89,14 +89,14 @@ fn intervals(trace: &Trace) -> Vec<Interval> {
             Happening::TaskFailed { task, .. } | Happening::TaskCancelled { task } => {
                 end_task(&mut tasks, *task, at, true);
             }
-            Happening::TransferStarted { file, from, to } => {
-                files.insert((*file, *to), (*from, at));
+            Happening::TransferStarted { file, from, to, .. } => {
+                files.insert((*file, *from, *to), at);
             }
-            Happening::TransferFinished { file, to, .. }
-            | Happening::TransferFailed { file, to, .. } => {
+            Happening::TransferFinished { file, from, to }
+            | Happening::TransferFailed { file, from, to, .. } => {
                 let lost = matches!(record.what, Happening::TransferFailed { .. });
-                if let Some((from, start)) = files.remove(&(*file, *to)) {
-                    let (file, to) = (*file, *to);
+                let (file, from, to) = (*file, *from, *to);
+                if let Some(start) = files.remove(&(file, from, to)) {
                     moved.push(Interval::Transfer { file, from, to, start, finish: at, lost });
                 }
             }

@@ -20,7 +20,8 @@ fn run(format: TraceFormat) -> String {
     let mut trace = Trace::default();
     trace.push(0.0, Happening::TaskStarted { task: first, procs: vec![ProcId(0)] });
     trace.push(2.0, Happening::TaskFinished { task: first });
-    trace.push(2.0, Happening::TransferStarted { file, from, to });
+    trace
+        .push(2.0, Happening::TransferStarted { file, from, to, bytes: workflow.file_bytes(file) });
     trace.push(3.0, Happening::TransferFinished { file, from, to });
     trace.push(3.0, Happening::TaskStarted { task: second, procs: vec![ProcId(1)] });
     trace.push(4.0, Happening::TaskCancelled { task: second });

@@ -402,42 +402,61 @@ pub(super) fn union(name: &str, parts: &[&Workflow]) -> Result<Workflow, Workflo
             (name, 1) => name.to_string(),
             (name, n) => format!("{name}#{n}"),
         };
-        let offset = builder.len() as u32;
+        let first = builder.len() as u32;
+        builder.append(part, &format!("{prefix}/"))?;
+        let tasks = first..builder.len() as u32;
+        builder.members.push(Member { name: prefix, tasks });
+    }
+    builder.cost_table = joined_cost_table(parts);
+    builder.build()
+}
+
+/// A builder that already holds everything of a workflow, under the same ids.
+pub(super) fn reopen(workflow: &Workflow) -> Result<WorkflowBuilder, WorkflowError> {
+    let mut builder = WorkflowBuilder::new(workflow.name());
+    builder.set_reference_speed(workflow.reference_speed());
+    builder.append(workflow, "")?;
+    builder.members = workflow.members.clone();
+    builder.cost_table = workflow.cost_table.clone();
+    Ok(builder)
+}
+
+impl WorkflowBuilder {
+    /// Adds all tasks, files and dependencies of a workflow, in their order, names prefixed.
+    fn append(&mut self, part: &Workflow, prefix: &str) -> Result<(), WorkflowError> {
+        let offset = self.len() as u32;
         for id in part.tasks() {
             let mut task = part.task(id);
-            task.name = format!("{prefix}/{}", task.name);
+            task.name.insert_str(0, prefix);
             // Works are in flop whatever the reference speed of the part was.
-            builder.add_task(task)?;
+            self.add_task(task)?;
         }
         let shifted = |t: TaskId| TaskId(t.0 + offset);
         for file in part.files() {
             let bytes = part.file_bytes(file);
             let id = match part.file_name(file) {
                 "" => {
-                    builder.file_room(0)?;
-                    let id = FileId::new(builder.file_names.insert_anonymous());
-                    builder.file_bytes.push(bytes);
-                    builder.producer.push(NO_TASK);
+                    self.file_room(0)?;
+                    let id = FileId::new(self.file_names.insert_anonymous());
+                    self.file_bytes.push(bytes);
+                    self.producer.push(NO_TASK);
                     id
                 }
-                name => builder.add_file(&format!("{prefix}/{name}"), bytes)?,
+                name => self.add_file(&format!("{prefix}{name}"), bytes)?,
             };
             if let Some(producer) = part.producer(file) {
-                builder.writes(shifted(producer), id)?;
+                self.writes(shifted(producer), id)?;
             }
             for consumer in part.consumers(file) {
-                builder.reads(shifted(consumer), id);
+                self.reads(shifted(consumer), id);
             }
         }
         for edge in part.edges().filter(|&e| part.edge_files(e).next().is_none()) {
             let (from, to) = part.edge_ends(edge);
-            builder.add_control(shifted(from), shifted(to))?;
+            self.add_control(shifted(from), shifted(to))?;
         }
-        let tasks = offset..builder.len() as u32;
-        builder.members.push(Member { name: prefix, tasks });
+        Ok(())
     }
-    builder.cost_table = joined_cost_table(parts);
-    builder.build()
 }
 
 fn joined_cost_table(parts: &[&Workflow]) -> Option<CostTable> {
@@ -539,5 +558,23 @@ mod tests {
         assert_eq!(all.edge_count(), 2);
         assert_eq!(all.members()[1].tasks, 2..4);
         assert_eq!(all.task_name(TaskId(3)), "chain#2/b");
+    }
+
+    #[test]
+    fn a_reopened_workflow_is_the_same_and_can_grow() {
+        let mut b = chain(&["a", "b"]);
+        let data = b.add_file("data", 7.0).unwrap();
+        b.reads(TaskId(1), data);
+        b.add_control(TaskId(0), TaskId(1)).unwrap();
+        let old = b.build().unwrap();
+        assert_eq!(old.reopen().unwrap().build().unwrap(), old);
+        let mut more = old.reopen().unwrap();
+        let c = more.add_task(Task::new("c", 3.0)).unwrap();
+        more.add_edge(TaskId(1), c, 5.0).unwrap();
+        more.reads(c, data);
+        let new = more.build().unwrap();
+        assert_eq!((new.len(), new.task_name(TaskId(1))), (3, "b"));
+        assert_eq!(new.file_name(data), "data");
+        assert_eq!(new.predecessors(c).count(), 1);
     }
 }

@@ -421,4 +421,10 @@ impl Workflow {
     pub fn union(name: &str, parts: &[&Workflow]) -> Result<Workflow, WorkflowError> {
         builder::union(name, parts)
     }
+
+    /// A builder that holds everything of this workflow: what is added gets the next ids, what
+    /// was there keeps its own.
+    pub fn reopen(&self) -> Result<WorkflowBuilder, WorkflowError> {
+        builder::reopen(self)
+    }
 }

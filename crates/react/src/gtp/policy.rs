@@ -93,6 +93,13 @@ impl Gtp {
         Ok(())
     }
 
+    /// Work has come in: ranks are computed again, what was planned stays planned.
+    fn learn_new_tasks(&mut self, now: &Situation) -> Result<(), String> {
+        self.rank = ranks::upward(&now.nominal_problem().map_err(|e| e.to_string())?);
+        self.planned.resize(now.tasks.len(), None);
+        Ok(())
+    }
+
     /// Unfinished tasks by falling rank.
     fn order(&self, problem: &Problem<'_>, now: &Situation) -> Vec<TaskId> {
         let mut open: Vec<TaskId> =
@@ -182,6 +189,8 @@ impl Policy for Gtp {
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         let outcome = if events.contains(&Event::Start) {
             self.begin(now, decisions)
+        } else if events.iter().any(Event::is_growth) {
+            self.learn_new_tasks(now).and_then(|()| self.reschedule(now, decisions))
         } else if events.contains(&Event::WakeUp) {
             self.reschedule(now, decisions)
         } else {

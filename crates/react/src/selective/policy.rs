@@ -154,7 +154,10 @@ impl Policy for Selective {
         let arrived = events.iter().any(|e| matches!(e, Event::TransferFinished { .. }));
         let outcome = if events.contains(&Event::Start) {
             self.begin(now, decisions)
-        } else if lost || (ended && self.threshold == Threshold::Always) {
+        } else if lost
+            || events.iter().any(Event::is_growth)
+            || (ended && self.threshold == Threshold::Always)
+        {
             self.replan(now, decisions)
         } else if (ended || arrived) && self.threshold != Threshold::Always {
             match self.is_late(now) {

@@ -8,6 +8,7 @@
 //! pairwise this is exactly one transfer at a time. O((v + transfers) log v).
 
 use crate::policy::{Plan, Transfers};
+use crate::site::Site;
 use crate::situation::{Situation, TaskState};
 use slackline_model::platform::{Network, RouteCache};
 use slackline_model::{FileId, HostId, Problem, ProcId, TaskId};
@@ -160,17 +161,18 @@ impl<'a, 'p> Run<'a, 'p> {
         }
         for file in workflow.files() {
             for copy in &self.now.copies[file.index()] {
-                if !self.now.is_alive(copy.host) {
+                // Spread copies only come from plans over several hosts, which it never makes.
+                let Some(host) = copy.site.host().filter(|&h| self.now.is_alive(h)) else {
                     continue;
-                }
+                };
                 if copy.is_complete() {
-                    self.add_copy(file, copy.host, true);
-                } else if let Some(from) = copy.from
-                    && workflow.consumers(file).any(|c| self.host[c.index()] == copy.host.0)
+                    self.add_copy(file, host, true);
+                } else if let Some(from) = copy.from.as_ref().and_then(Site::host)
+                    && workflow.consumers(file).any(|c| self.host[c.index()] == host.0)
                 {
                     let bytes = workflow.file_bytes(file) * (1.0 - copy.fraction);
-                    let entry = self.add_copy(file, copy.host, false);
-                    self.send(entry, bytes, from, copy.host);
+                    let entry = self.add_copy(file, host, false);
+                    self.send(entry, bytes, from, host);
                 }
             }
         }

@@ -100,6 +100,13 @@ impl Slackline {
         self.plan = plan;
     }
 
+    /// Work has come in: ranks are computed again.
+    fn learn_new_tasks(&mut self, now: &Situation) -> Result<(), String> {
+        self.rank = ranks::upward(&now.nominal_problem().map_err(|e| e.to_string())?);
+        self.planned.resize(now.tasks.len(), None);
+        Ok(())
+    }
+
     /// Compares this look with the last one.
     fn learn(&mut self, now: &Situation) {
         let (Some(seen), Some(mean)) = (&self.seen, &mut self.mean) else { return };
@@ -242,6 +249,8 @@ impl Policy for Slackline {
         let lost = events.iter().any(|e| matches!(e, Event::HostLost(_)));
         let outcome = if events.contains(&Event::Start) {
             self.begin(now, decisions)
+        } else if events.iter().any(Event::is_growth) {
+            self.learn_new_tasks(now).and_then(|()| self.reconsider(now, true, decisions))
         } else if lost || events.contains(&Event::WakeUp) {
             self.learn(now);
             self.reconsider(now, lost, decisions)

@@ -305,7 +305,7 @@ fn lateness(problem: &Problem<'_>, planned: &Schedule, real: &Schedule) -> Strin
 /// The busiest hosts and links over time, as lines of blocks.
 fn usage(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
     let platform = problem.platform();
-    let usage = Usage::of(problem.workflow(), platform, &ran.outcome.trace, STEPS);
+    let usage = Usage::of(platform, &ran.outcome.trace, STEPS);
     let hosts = platform.hosts().iter().map(|h| h.name.to_string()).zip(&usage.hosts);
     let links = platform.links().iter().map(|l| l.name.to_string()).zip(&usage.links);
     let mut text = String::new();

@@ -1,0 +1,57 @@
+//! Why nothing moves any more, in words.
+
+use super::Engine;
+use slackline_model::TaskId;
+
+impl Engine<'_, '_> {
+    /// The first few tasks that wait, and for what.
+    pub(super) fn who_waits(&self) -> String {
+        let workflow = &self.situation.workflow;
+        let mut reasons = Vec::new();
+        for task in workflow.tasks().filter(|&t| !self.situation.task(t).is_done()) {
+            if reasons.len() == 3 {
+                break;
+            }
+            let reason = self.why_waits(task);
+            // What is itself stuck behind another task explains nothing.
+            if !reason.contains("waits for '") || reasons.is_empty() {
+                reasons.push(reason);
+            }
+        }
+        if self.open == 0 {
+            return "a copy that was asked for never arrives".to_string();
+        }
+        format!("{} tasks wait: {}", self.open, reasons.join("; "))
+    }
+
+    fn why_waits(&self, task: TaskId) -> String {
+        let workflow = &self.situation.workflow;
+        let name = workflow.task_name(task);
+        let Some(procs) = self.queues.assigned(task) else {
+            return format!("'{name}' has no processor");
+        };
+        let site = self.situation.site(procs);
+        let hosts = self.situation.platform.hosts();
+        let host_name = |h: &slackline_model::HostId| &hosts[h.index()].name;
+        let gone =
+            site.hosts().iter().find(|h| self.lost[h.index()] || !self.situation.is_alive(**h));
+        if let Some(host) = gone {
+            return format!("'{name}' waits for host '{}', which is gone", host_name(host));
+        }
+        let on = site.hosts().iter().map(|h| format!("'{}'", host_name(h))).collect::<Vec<_>>();
+        let on = on.join(", ");
+        let missing = workflow.inputs(task).find(|&f| !self.situation.has_at(f, &site));
+        let Some(file) = missing else {
+            return format!("'{name}' waits for its turn on {on}");
+        };
+        match workflow.producer(file) {
+            Some(p) if !self.situation.task(p).is_done() => {
+                format!("'{name}' waits for '{}'", workflow.task_name(p))
+            }
+            _ => {
+                let label = workflow.file_label(file);
+                format!("'{name}' on {on} waits for '{label}', of which no copy is left")
+            }
+        }
+    }
+}

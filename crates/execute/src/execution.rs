@@ -1,0 +1,106 @@
+//! One execution: what is run where, under which rules.
+
+use crate::backend::{Backend, BackendError};
+use crate::engine::Engine;
+use crate::outcome::Outcome;
+use crate::supply::Supply;
+use slackline_model::{HostId, Platform, Workflow};
+use slackline_react::{Policy, Situation};
+use std::sync::Arc;
+
+/// When the policy learns of changes of the platform.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Monitoring {
+    /// When they happen; each change is an event.
+    #[default]
+    Continuous,
+    /// Only when the policy wakes up, as it is then.
+    OnWakeUp,
+}
+
+/// Which task of a processor's queue may start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dispatch {
+    /// Only the first: the order of the plan is kept.
+    #[default]
+    InOrder,
+    /// The first whose inputs are there.
+    FirstReady,
+}
+
+/// How a run is carried out.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// When the policy learns of changes.
+    pub monitoring: Monitoring,
+    /// Seconds by which what is seen of the platform lies behind. Operations that break and
+    /// hosts that go off are noticed at once all the same.
+    pub monitoring_delay: f64,
+    /// Seconds between a call of the policy and its decisions taking effect; what happens
+    /// meanwhile is told at the next call.
+    pub decision_seconds: f64,
+    /// Which task of a queue may start.
+    pub dispatch: Dispatch,
+}
+
+/// Where the inputs of workflows lie at the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Inputs {
+    /// On every host.
+    #[default]
+    Everywhere,
+    /// On one host, the user's: whoever needs them fetches them from there.
+    At(HostId),
+}
+
+/// What is run where; see the module's head.
+pub struct Execution<'r> {
+    /// What is known of the work, with estimated costs; more may come from `supply`.
+    pub workflow: Arc<Workflow>,
+    /// The platform at its peak.
+    pub platform: Arc<Platform>,
+    /// The rules.
+    pub settings: Settings,
+    /// Where inputs lie.
+    pub inputs: Inputs,
+    /// Workflows that arrive later and tasks that appear.
+    pub supply: Option<&'r mut dyn Supply>,
+    /// Called after every instant at which something happened.
+    pub watch: Option<&'r mut dyn FnMut(&Situation)>,
+}
+
+impl<'r> Execution<'r> {
+    /// A workflow on a platform, under the default rules.
+    pub fn new(workflow: Arc<Workflow>, platform: Arc<Platform>) -> Execution<'r> {
+        Execution {
+            workflow,
+            platform,
+            settings: Settings::default(),
+            inputs: Inputs::default(),
+            supply: None,
+            watch: None,
+        }
+    }
+
+    /// Drives a policy over a backend until all tasks are done or nothing can move any more.
+    pub fn run(
+        self,
+        policy: &mut dyn Policy,
+        backend: &mut dyn Backend,
+    ) -> Result<Outcome, BackendError> {
+        let mut engine = Engine::new(self, backend);
+        let ending = engine.drive(policy)?;
+        Ok(engine.outcome(ending))
+    }
+}
+
+/// Drives a policy over a backend; [`Execution`] has more to say.
+pub fn run(
+    workflow: Arc<Workflow>,
+    platform: Arc<Platform>,
+    policy: &mut dyn Policy,
+    backend: &mut dyn Backend,
+    settings: Settings,
+) -> Result<Outcome, BackendError> {
+    Execution { settings, ..Execution::new(workflow, platform) }.run(policy, backend)
+}

@@ -1,0 +1,125 @@
+//! Where data lies: on one host, or spread over the hosts of a parallel task.
+
+use slackline_model::HostId;
+use std::sync::Arc;
+
+/// A place for data.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Site {
+    /// On one host.
+    Host(HostId),
+    /// In equal blocks over several hosts, in ascending order: what a parallel task reads and
+    /// leaves behind.
+    Spread(Arc<[HostId]>),
+}
+
+/// A block that moves from one host to another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Block {
+    /// From where.
+    pub from: HostId,
+    /// To where.
+    pub to: HostId,
+    /// How much.
+    pub bytes: f64,
+}
+
+impl Site {
+    /// The site of some hosts, given in any order and more than once.
+    pub fn of_hosts(hosts: impl IntoIterator<Item = HostId>) -> Site {
+        let mut hosts: Vec<HostId> = hosts.into_iter().collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        match hosts.as_slice() {
+            &[host] => Site::Host(host),
+            _ => Site::Spread(hosts.into()),
+        }
+    }
+
+    /// Its hosts.
+    pub fn hosts(&self) -> &[HostId] {
+        match self {
+            Site::Host(host) => std::slice::from_ref(host),
+            Site::Spread(hosts) => hosts,
+        }
+    }
+
+    /// Its only host.
+    pub fn host(&self) -> Option<HostId> {
+        match self {
+            Site::Host(host) => Some(*host),
+            Site::Spread(_) => None,
+        }
+    }
+
+    /// Whether it is just this host.
+    #[inline]
+    pub fn is(&self, host: HostId) -> bool {
+        matches!(self, Site::Host(own) if *own == host)
+    }
+
+    /// Whether part of it is on this host.
+    pub fn touches(&self, host: HostId) -> bool {
+        self.hosts().contains(&host)
+    }
+
+    /// What has to cross the network when data of a size goes from here to there: both sides
+    /// hold equal blocks, and what a host has already stays.
+    pub fn blocks_to(&self, to: &Site, bytes: f64) -> Vec<Block> {
+        let (senders, receivers) = (self.hosts(), to.hosts());
+        let (p, q) = (senders.len() as f64, receivers.len() as f64);
+        let mut blocks = Vec::new();
+        for (i, &from) in senders.iter().enumerate() {
+            for (j, &to) in receivers.iter().enumerate() {
+                let begin = (i as f64 / p).max(j as f64 / q);
+                let end = ((i + 1) as f64 / p).min((j + 1) as f64 / q);
+                if from != to && end - begin > 1e-12 {
+                    blocks.push(Block { from, to, bytes: (end - begin) * bytes });
+                }
+            }
+        }
+        blocks
+    }
+}
+
+impl From<HostId> for Site {
+    fn from(host: HostId) -> Site {
+        Site::Host(host)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site(hosts: &[u32]) -> Site {
+        Site::of_hosts(hosts.iter().copied().map(HostId))
+    }
+
+    fn blocks(from: &[u32], to: &[u32], bytes: f64) -> Vec<(u32, u32, f64)> {
+        let found = site(from).blocks_to(&site(to), bytes);
+        found.into_iter().map(|b| (b.from.0, b.to.0, b.bytes)).collect()
+    }
+
+    #[test]
+    fn blocks_are_what_the_two_distributions_share() {
+        assert_eq!(blocks(&[0], &[1], 12.0), [(0, 1, 12.0)]);
+        // Host 0 keeps its half.
+        assert_eq!(blocks(&[0], &[0, 1], 12.0), [(0, 1, 6.0)]);
+        assert_eq!(blocks(&[0, 1], &[0], 12.0), [(1, 0, 6.0)]);
+        // Two halves become three thirds.
+        let moved = blocks(&[0, 1], &[2, 3, 4], 12.0);
+        let expected = [(0, 2, 4.0), (0, 3, 2.0), (1, 3, 2.0), (1, 4, 4.0)];
+        for ((f, t, b), (ef, et, eb)) in moved.iter().zip(expected) {
+            assert!((*f, *t) == (ef, et) && (b - eb).abs() < 1e-9);
+        }
+        assert_eq!(moved.len(), 4);
+    }
+
+    #[test]
+    fn the_same_hosts_are_the_same_site() {
+        assert_eq!(site(&[2, 1, 2]), site(&[1, 2]));
+        assert_eq!(site(&[3, 3]), Site::Host(HostId(3)));
+        assert!(site(&[1, 2]).touches(HostId(2)) && !site(&[1, 2]).is(HostId(2)));
+    }
+}
