@@ -46,8 +46,8 @@ fn every_workflow_loads_again_in_every_format_and_plans() {
         let workflow = default_workflow(generator);
         for &format in Format::ALL.iter().filter(|f| f.can_write()) {
             let mut out = Vec::new();
-            let document = Document::new(workflow.clone());
-            note::write_workflow(format, document, "a note", &mut out).unwrap();
+            let mut document = Document::new(workflow.clone());
+            note::write_workflow(format, &mut document, "a note", &mut out).unwrap();
             let text = String::from_utf8(out).unwrap();
             let back = parse_workflow(&text, None, None).unwrap().workflow;
             // STG adds an entry and an exit.

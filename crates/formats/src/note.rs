@@ -18,10 +18,10 @@ pub enum Comments {
     Xml,
 }
 
-/// Writes a workflow with a note.
+/// Writes a workflow with a note; a document that carries it in a member keeps it.
 pub fn write_workflow(
     format: Format,
-    document: Document,
+    document: &mut Document,
     note: &str,
     out: &mut dyn Write,
 ) -> Result<()> {
@@ -32,17 +32,11 @@ pub fn write_workflow(
         _ => None,
     };
     if let Some(comments) = comments {
-        return comments.write(note, out, |out| format.write(&document, out));
+        return comments.write(note, out, |out| format.write(document, out));
     }
-    let mut document = document;
-    let tasks = vec![Default::default(); document.workflow.len()];
-    let recorded =
-        document.recorded.get_or_insert_with(|| Recorded { tasks, ..Recorded::default() });
+    let recorded = document.recorded.get_or_insert_with(Recorded::default);
     recorded.description = Some(note.to_string());
-    for task in &mut recorded.tasks {
-        task.timed = true;
-    }
-    format.write(&document, out)
+    format.write(document, out)
 }
 
 impl Comments {
@@ -133,7 +127,7 @@ mod tests {
     fn every_format_that_can_carries_the_note_and_still_loads() {
         for &format in Format::ALL.iter().filter(|f| f.can_write()) {
             let mut out = Vec::new();
-            write_workflow(format, document(), NOTE, &mut out).unwrap();
+            write_workflow(format, &mut document(), NOTE, &mut out).unwrap();
             let text = String::from_utf8(out).unwrap();
             assert!(text.contains("slackline generate workflow chain"), "{format}:\n{text}");
             let back = crate::parse_workflow(&text, None, None).unwrap();

@@ -357,7 +357,7 @@ impl Job {
             return self.make(&member)?.write(self.form(None), &mut *output.stream());
         };
         check_output(&self.output)?;
-        let made = self.make(&member)?;
+        let mut made = self.make(&member)?;
         let form = self.form(Some(path));
         made.write_file(path, form)?;
         if self.json {
@@ -368,7 +368,7 @@ impl Job {
             && let Thing::Workflow(generated) = &made.thing
         {
             for original in &self.instances {
-                report(&Likeness::of(original, generated), original.name(), output)?;
+                report(&Likeness::of(original, &generated.workflow), original.name(), output)?;
             }
         }
         Ok(())
@@ -384,7 +384,7 @@ impl Job {
         let thing = match generator.family {
             Family::Workflow => {
                 let workflow = generator.workflow_like(settings, seed, &self.instances)?;
-                Thing::Workflow(Box::new(workflow))
+                Thing::Workflow(Box::new(Document::new(workflow)))
             }
             Family::Platform => Thing::Platform(Box::new(generator.platform(settings, seed)?)),
             Family::Scenario => {
@@ -444,7 +444,7 @@ impl Job {
         let mut entries = Vec::new();
         for number in 0..members {
             let member = self.population.member(number)?;
-            let made = self.make(&member)?;
+            let mut made = self.make(&member)?;
             let form = if form == Form::Instance && !made.has_table() && self.to.is_none() {
                 Form::of_workflow("wfformat")
             } else {
@@ -537,7 +537,7 @@ impl Form {
 }
 
 enum Thing {
-    Workflow(Box<Workflow>),
+    Workflow(Box<Document>),
     Platform(Box<Platform>),
     Scenario(Box<Scenario>),
 }
@@ -552,10 +552,10 @@ struct Made {
 
 impl Made {
     fn has_table(&self) -> bool {
-        matches!(&self.thing, Thing::Workflow(w) if w.cost_table().is_some())
+        matches!(&self.thing, Thing::Workflow(d) if d.workflow.cost_table().is_some())
     }
 
-    fn write_file(&self, path: &Path, form: Form) -> Result<(), Failure> {
+    fn write_file(&mut self, path: &Path, form: Form) -> Result<(), Failure> {
         // A failure on the way is ours, not the file's: keep it whole.
         let mut failed = None;
         let written = source::write_whole(path, |out| -> std::io::Result<()> {
@@ -570,14 +570,16 @@ impl Made {
         }
     }
 
-    fn write(&self, form: Form, out: &mut dyn Write) -> Result<(), Failure> {
-        let note = self.command.as_str();
-        match (&self.thing, form) {
-            (Thing::Workflow(workflow), Form::Workflow(format)) => {
-                Ok(note::write_workflow(format, Document::new((**workflow).clone()), note, out)?)
+    fn write(&mut self, form: Form, out: &mut dyn Write) -> Result<(), Failure> {
+        let note = self.command.clone();
+        let note = note.as_str();
+        match (&mut self.thing, form) {
+            (Thing::Workflow(document), Form::Workflow(format)) => {
+                Ok(note::write_workflow(format, document, note, out)?)
             }
-            (Thing::Workflow(workflow), _) => {
-                Ok(instance::write(workflow, &self.processors(workflow)?, out)?)
+            (Thing::Workflow(document), _) => {
+                let platform = processors(&document.workflow, self.bandwidth.clone())?;
+                Ok(instance::write(&document.workflow, &platform, out)?)
             }
             (Thing::Platform(platform), Form::Xml) => {
                 let text = simgrid_xml::to_string(platform)?;
@@ -594,23 +596,11 @@ impl Made {
         }
     }
 
-    /// The processors of the workflow's table of seconds.
-    fn processors(&self, workflow: &Workflow) -> Result<Platform, Failure> {
-        let Some(table) = workflow.cost_table() else {
-            let message = "an instance needs the seconds of every task on every processor";
-            return Err(
-                Failure::input(message).with_help("add --processors N, or write another format")
-            );
-        };
-        let generator = registry::find(Family::Platform, "processors")?;
-        let mut given = vec![("processors".to_string(), table.columns.len().to_string())];
-        given.extend(self.bandwidth.clone().map(|value| ("bandwidth".to_string(), value)));
-        Ok(generator.platform(&generator.settings(&given)?, Seed::new(0))?)
-    }
-
     fn summary(&self) -> String {
         match &self.thing {
-            Thing::Workflow(w) => format!("{} tasks, {} edges", w.len(), w.edge_count()),
+            Thing::Workflow(d) => {
+                format!("{} tasks, {} edges", d.workflow.len(), d.workflow.edge_count())
+            }
             Thing::Platform(p) => {
                 format!(
                     "{} hosts, {} cores, {} links",
@@ -630,7 +620,7 @@ impl Made {
 
     fn entry(&self, file: String, member: &Member) -> Entry {
         let (tasks, edges, hosts) = match &self.thing {
-            Thing::Workflow(w) => (Some(w.len()), Some(w.edge_count()), None),
+            Thing::Workflow(d) => (Some(d.workflow.len()), Some(d.workflow.edge_count()), None),
             Thing::Platform(p) => (None, None, Some(p.hosts().len())),
             Thing::Scenario(_) => (None, None, None),
         };
@@ -646,6 +636,19 @@ impl Made {
             hosts,
         }
     }
+}
+
+/// The processors of a workflow's table of seconds.
+fn processors(workflow: &Workflow, bandwidth: Option<String>) -> Result<Platform, Failure> {
+    let Some(table) = workflow.cost_table() else {
+        let message = "an instance needs the seconds of every task on every processor";
+        let help = "add --processors N, or write another format";
+        return Err(Failure::input(message).with_help(help));
+    };
+    let generator = registry::find(Family::Platform, "processors")?;
+    let mut given = vec![("processors".to_string(), table.columns.len().to_string())];
+    given.extend(bandwidth.map(|value| ("bandwidth".to_string(), value)));
+    Ok(generator.platform(&generator.settings(&given)?, Seed::new(0))?)
 }
 
 /// What is in a folder of generated files.
