@@ -233,20 +233,20 @@ impl Situation {
         }
     }
 
-    /// Edges whose data lies complete on other hosts than their producer's.
+    /// Edges whose data lies on other hosts than their producer's, or is on its way there.
     fn data_copies(&self) -> Vec<DataCopy> {
+        let fetch = Fetch { startup: 0.0, reuse: true, producer_hosts: &[] };
         let mut found = Vec::new();
-        for task in self.workflow.tasks() {
-            let TaskState::Done(placement) = self.task(task) else { continue };
+        for task in self.workflow.tasks().filter(|&t| self.task(t).is_done()) {
             for (child, edge) in self.workflow.successors(task) {
                 if self.task(child).is_done() {
                     continue;
                 }
                 let Some(first) = self.workflow.edge_files(edge).next() else { continue };
-                for host in self.holders(first) {
-                    let elsewhere = !placement.procs().is_empty();
-                    if elsewhere && self.workflow.edge_files(edge).all(|f| self.has(f, host)) {
-                        found.push(DataCopy { edge, host, at: self.now });
+                for host in self.copies[first.index()].iter().filter_map(|c| c.site.host()) {
+                    let at = self.now + self.fetch_seconds(edge, host, &fetch);
+                    if self.is_alive(host) && at.is_finite() {
+                        found.push(DataCopy { edge, host, at });
                     }
                 }
             }
