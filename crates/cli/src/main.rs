@@ -5,6 +5,7 @@ mod examples;
 mod failure;
 mod input;
 mod output;
+mod progress;
 mod search;
 mod table;
 mod verbs;

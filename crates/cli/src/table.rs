@@ -54,7 +54,7 @@ impl Table {
         let Some(excess) = total.checked_sub(width) else { return };
         let left = (0..widths.len()).filter(|&i| self.columns[i].1 == Align::Left);
         if let Some(widest) = left.max_by_key(|&i| widths[i]) {
-            widths[widest] = widths[widest].saturating_sub(excess).max(8);
+            widths[widest] = widths[widest].min(widths[widest].saturating_sub(excess).max(8));
         }
     }
 
@@ -83,6 +83,23 @@ fn length(text: &str) -> usize {
     text.chars().count()
 }
 
+/// The text in lines of at most `width`, each indented.
+pub(crate) fn wrap(text: &str, indent: usize, width: usize) -> String {
+    let mut out = String::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() && indent + length(&line) + 1 + length(word) > width {
+            out += &format!("{:indent$}{line}\n", "");
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    out + &format!("{:indent$}{line}\n", "")
+}
+
 /// The text without its end where it is too long.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if length(text) <= width {
@@ -96,6 +113,11 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn wraps_between_words() {
+        assert_eq!(wrap("one two three", 2, 9), "  one two\n  three\n");
+    }
 
     #[test]
     fn aligns_and_fits() {

@@ -1,3 +1,5 @@
 //! Studies: the same policies and planners over many worlds, and what papers said of them.
 
+pub mod papers;
+pub mod stats;
 pub mod worlds;

@@ -7,6 +7,7 @@ mod examples;
 mod generate;
 mod plan;
 mod platform;
+mod reproduce;
 mod show;
 mod simulate;
 mod validate;
@@ -20,6 +21,7 @@ use clap::Subcommand;
 pub(crate) enum Verb {
     Plan(plan::Plan),
     Simulate(simulate::Simulate),
+    Reproduce(reproduce::Reproduce),
     Show(show::Show),
     Validate(validate::Validate),
     Convert(convert::Convert),
@@ -35,6 +37,7 @@ impl Verb {
         match self {
             Verb::Plan(verb) => verb.run(output),
             Verb::Simulate(verb) => verb.run(output),
+            Verb::Reproduce(verb) => verb.run(output),
             Verb::Show(verb) => verb.run(output),
             Verb::Validate(verb) => verb.run(output),
             Verb::Convert(verb) => verb.run(output),

@@ -1,0 +1,206 @@
+//! `slackline reproduce`: published results, run again, with a verdict per claim.
+
+use crate::failure::Failure;
+use crate::input::check_output;
+use crate::output::Output;
+use crate::progress::Bar;
+use crate::table::{Table, wrap};
+use clap::Args;
+use serde::Serialize;
+use slackline_formats::source;
+use slackline_lab::papers::{self, Claim, Options, Paper, Progress, Report, Size, Verdict, Watch};
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Run a published study again: what it states, what comes out here, and whether it holds
+#[derive(Args)]
+#[command(after_help = "\
+Without a name, lists what can be reproduced. The same seed and size give the same report on any number
+of threads; what depends on wall time stands apart and is marked.
+
+Examples:
+  slackline reproduce
+  slackline reproduce selective-rescheduling --quick
+  slackline reproduce selective-rescheduling -o report.md")]
+pub(crate) struct Reproduce {
+    /// Which study
+    name: Option<String>,
+    /// Seed of every draw
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+    /// Graphs per setting instead of the usual number
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    graphs: Option<u32>,
+    /// A look within seconds: few graphs, small settings
+    #[arg(long, conflicts_with = "full")]
+    quick: bool,
+    /// As many runs as the source made, or more
+    #[arg(long)]
+    full: bool,
+    /// Threads; all cores if left out
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+    /// Print the tables of numbers too
+    #[arg(long)]
+    tables: bool,
+    /// Write the whole report to this file, in Markdown
+    #[arg(short, long, value_name = "FILE.md")]
+    output: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct List {
+    schema: &'static str,
+    reproductions: Vec<Entry>,
+}
+
+#[derive(Serialize)]
+struct Entry {
+    name: &'static str,
+    title: &'static str,
+    source: &'static str,
+    about: &'static str,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    #[serde(flatten)]
+    report: &'a Report,
+}
+
+impl Reproduce {
+    pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        let Some(name) = &self.name else { return self.list(output) };
+        let Some(paper) = papers::find(name) else {
+            let names: Vec<&str> = papers::ALL.iter().map(|p| p.name).collect();
+            return Err(Failure::input(format!("there is no reproduction '{name}'"))
+                .with_help(format!("one of: {}", names.join(", "))));
+        };
+        check_output(&self.output)?;
+        let report = self.study(paper, output)?;
+        if let Some(path) = &self.output {
+            let page = report.markdown();
+            source::write_whole(path, |out| out.write_all(page.as_bytes()))?;
+        }
+        if self.json {
+            let schema = "slackline/reproduction/1";
+            return output.json(&Document { schema, report: &report });
+        }
+        self.tell(&report, output)
+    }
+
+    fn list(&self, output: &mut Output) -> Result<(), Failure> {
+        if self.json {
+            let entry = |p: &Paper| Entry {
+                name: p.name,
+                title: p.title,
+                source: p.source,
+                about: p.about,
+            };
+            let reproductions = papers::ALL.iter().map(entry).collect();
+            return output.json(&List { schema: "slackline/reproductions/1", reproductions });
+        }
+        let mut text = String::new();
+        for paper in papers::ALL {
+            let _ = writeln!(text, "{}", output.bold(paper.name));
+            for line in [paper.title, paper.source, paper.about] {
+                text += &wrap(line, 2, output.width);
+            }
+        }
+        output.text(&text)
+    }
+
+    fn study(&self, paper: &Paper, output: &Output) -> Result<Report, Failure> {
+        let size = match (self.quick, self.full) {
+            (true, _) => Size::Quick,
+            (_, true) => Size::Full,
+            _ => Size::Standard,
+        };
+        let options = Options { seed: self.seed, size, graphs: self.graphs.map(|g| g as usize) };
+        let bar = Bar::new(output.quiet);
+        let tell = |p: Progress<'_>| bar.show(p.stage, p.done, p.total);
+        let mut pool = rayon::ThreadPoolBuilder::new();
+        if let Some(threads) = self.threads {
+            pool = pool.num_threads(usize::from(threads));
+        }
+        let pool = pool.build().map_err(Failure::work)?;
+        let report = pool.install(|| (paper.run)(&options, &Watch::new(&tell)));
+        bar.finish();
+        report.map_err(Failure::work)
+    }
+
+    fn tell(&self, report: &Report, output: &mut Output) -> Result<(), Failure> {
+        let width = output.width;
+        let mut text = format!("{}\n", output.bold(report.title));
+        text += &wrap(report.source, 0, width);
+        let _ = writeln!(
+            text,
+            "seed {}, size {}, {} graphs per setting\n",
+            report.seed, report.size, report.graphs
+        );
+        for claim in report.claims() {
+            text += &shown(claim, output);
+        }
+        text += &wrap(&report.summary(), 0, width);
+        let timed = report.timed.iter().flat_map(|f| &f.tables);
+        let tables: Vec<_> = report.findings.tables.iter().chain(timed).collect();
+        if self.tables {
+            for table in tables {
+                text += "\n";
+                text += &wrap(&table.title, 0, width);
+                let align = |k: usize| if k == 0 { '<' } else { '>' };
+                let columns = table.columns.iter().enumerate();
+                let headings: Vec<String> =
+                    columns.map(|(k, c)| format!("{}{c}", align(k))).collect();
+                let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
+                let mut shown = Table::new(&headings);
+                for row in &table.rows {
+                    shown.row(row.iter().map(|c| c.show()));
+                }
+                text += &shown.render(width);
+            }
+        } else if self.output.is_none() && !tables.is_empty() {
+            let more = format!(
+                "{} tables of numbers: --tables prints them, -o FILE.md writes the whole report.",
+                tables.len()
+            );
+            text += &wrap(&more, 0, width);
+        }
+        if let Some(path) = &self.output {
+            let _ = writeln!(text, "Report written to {}", path.display());
+        }
+        output.say(&text)
+    }
+}
+
+/// A claim, its verdict and its checks.
+fn shown(claim: &Claim, output: &Output) -> String {
+    let width = output.width;
+    let verdict = output.bold(claim.verdict.name());
+    let mut text = wrap(&format!("{} {}", claim.id, claim.states), 0, width);
+    let _ = match &claim.verdict {
+        Verdict::CannotBeChecked { reason } => writeln!(text, "  {verdict}: {reason}"),
+        _ => writeln!(text, "  {verdict}"),
+    };
+    if !claim.checks.is_empty() {
+        let mut table = Table::new(&["<", ">published", ">ours", ">wanted", "<met"]);
+        for check in &claim.checks {
+            table.row([
+                check.what.clone(),
+                check.published.clone().unwrap_or_default(),
+                check.unit.show_estimate(&check.ours),
+                check.rule.show(check.unit),
+                check.outcome.name().to_string(),
+            ]);
+        }
+        text += &table.render(width);
+    }
+    if let Some(remark) = &claim.remark {
+        text += &wrap(remark, 2, width);
+    }
+    text + "\n"
+}

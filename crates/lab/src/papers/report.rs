@@ -1,0 +1,438 @@
+//! What a reproduction comes to: claims with their verdicts, tables of numbers.
+
+use super::{Options, Paper};
+use crate::stats::Estimate;
+use serde::{Serialize, Serializer};
+
+/// How a figure is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A plain number with so many digits behind the point.
+    Number(usize),
+    /// A share, written in per cent with so many digits.
+    Percent(usize),
+    /// A factor, written `1.53x` with so many digits.
+    Times(usize),
+}
+
+impl Unit {
+    /// A value as text.
+    pub fn show(self, value: f64) -> String {
+        if !value.is_finite() {
+            return "-".to_string();
+        }
+        // No minus in front of nothing.
+        let tidy = |text: String| match text.strip_prefix('-') {
+            Some(rest) if rest.chars().all(|c| matches!(c, '0' | '.')) => rest.to_string(),
+            _ => text,
+        };
+        match self {
+            Unit::Number(digits) => tidy(format!("{value:.digits$}")),
+            Unit::Percent(digits) => tidy(format!("{:.digits$}", value * 100.0)) + " %",
+            Unit::Times(digits) => tidy(format!("{value:.digits$}")) + "x",
+        }
+    }
+
+    /// A figure with its interval as text.
+    pub fn show_estimate(self, estimate: &Estimate) -> String {
+        let value = self.show(estimate.value);
+        match estimate.margin.filter(|m| m.is_finite()) {
+            None => value,
+            Some(margin) => {
+                let bare = value.trim_end_matches(" %").trim_end_matches('x');
+                format!("{bare} ± {}", self.show(margin))
+            }
+        }
+    }
+}
+
+/// What a figure has to satisfy.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Rule {
+    /// Not above.
+    AtMost(f64),
+    /// Not below.
+    AtLeast(f64),
+    /// Between, ends included.
+    Between(f64, f64),
+}
+
+impl Rule {
+    /// The rule as text.
+    pub fn show(self, unit: Unit) -> String {
+        match self {
+            Rule::AtMost(most) => format!("≤ {}", unit.show(most)),
+            Rule::AtLeast(least) => format!("≥ {}", unit.show(least)),
+            Rule::Between(low, high) => format!("{} to {}", unit.show(low), unit.show(high)),
+        }
+    }
+
+    fn allows(self, value: f64) -> bool {
+        match self {
+            Rule::AtMost(most) => value <= most,
+            Rule::AtLeast(least) => value >= least,
+            Rule::Between(low, high) => (low..=high).contains(&value),
+        }
+    }
+
+    /// Passes or fails when the whole interval does; otherwise the figure leaves it open.
+    fn judge(self, estimate: &Estimate) -> Outcome {
+        let ends = [estimate.low(), estimate.high(), estimate.value].map(|v| self.allows(v));
+        let spans = matches!(self, Rule::Between(low, high)
+            if estimate.low() < low && estimate.high() > high);
+        match ends {
+            _ if !estimate.value.is_finite() => Outcome::Open,
+            [true, true, true] => Outcome::Passes,
+            [false, false, false] if !spans => Outcome::Fails,
+            _ => Outcome::Open,
+        }
+    }
+}
+
+/// What became of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// The figure satisfies the rule, and so does its interval.
+    Passes,
+    /// Neither does.
+    Fails,
+    /// The interval lies on both sides of the rule.
+    Open,
+}
+
+impl Outcome {
+    /// Word to show.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Passes => "yes",
+            Outcome::Fails => "no",
+            Outcome::Open => "open",
+        }
+    }
+}
+
+/// One figure of ours, judged by a rule.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Check {
+    /// What is measured, and where.
+    pub what: String,
+    /// The published figure, where there is one.
+    pub published: Option<String>,
+    /// Ours.
+    pub ours: Estimate,
+    /// How it is written.
+    pub unit: Unit,
+    /// What it has to satisfy.
+    pub rule: Rule,
+    /// Whether it does.
+    pub outcome: Outcome,
+}
+
+impl Serialize for Check {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Document<'a> {
+            what: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            published: Option<&'a str>,
+            ours: Estimate,
+            rule: String,
+            outcome: Outcome,
+        }
+        Document {
+            what: &self.what,
+            published: self.published.as_deref(),
+            ours: self.ours,
+            rule: self.rule.show(self.unit),
+            outcome: self.outcome,
+        }
+        .serialize(serializer)
+    }
+}
+
+/// What the checks of a claim say together.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "word", rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Every check passes.
+    Holds,
+    /// Some pass, others fail or stay open.
+    HoldsPartly,
+    /// None passes and at least one fails.
+    DoesNotHold,
+    /// No check decides.
+    CannotBeChecked {
+        /// Why not.
+        reason: String,
+    },
+}
+
+impl Verdict {
+    /// Words to show.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::HoldsPartly => "holds partly",
+            Verdict::DoesNotHold => "does not hold",
+            Verdict::CannotBeChecked { .. } => "cannot be checked",
+        }
+    }
+
+    /// The verdict of some checks.
+    fn of(checks: &[Check]) -> Verdict {
+        let count = |o: Outcome| checks.iter().filter(|c| c.outcome == o).count();
+        match (count(Outcome::Passes), count(Outcome::Fails)) {
+            (passes, 0) if passes > 0 && passes == checks.len() => Verdict::Holds,
+            (0, 0) => Verdict::CannotBeChecked {
+                reason: "the intervals are too wide at this number of graphs".to_string(),
+            },
+            (0, _) => Verdict::DoesNotHold,
+            _ => Verdict::HoldsPartly,
+        }
+    }
+}
+
+/// Something a source states.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Claim {
+    /// Where it stands in the source, or our name for it.
+    pub id: &'static str,
+    /// The statement, in our words.
+    pub states: String,
+    /// What follows from the checks.
+    pub verdict: Verdict,
+    /// The figures.
+    pub checks: Vec<Check>,
+    /// What decides the outcome; how a figure was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
+}
+
+impl Claim {
+    /// A claim without checks yet.
+    pub(crate) fn new(id: &'static str, states: impl Into<String>) -> Claim {
+        Claim {
+            id,
+            states: states.into(),
+            verdict: Verdict::of(&[]),
+            checks: Vec::new(),
+            remark: None,
+        }
+    }
+
+    /// Adds a figure of ours and what it has to satisfy.
+    pub(crate) fn check(
+        &mut self,
+        what: impl Into<String>,
+        published: &str,
+        (ours, unit): (Estimate, Unit),
+        rule: Rule,
+    ) {
+        self.checks.push(Check {
+            what: what.into(),
+            published: (!published.is_empty()).then(|| published.to_string()),
+            ours,
+            unit,
+            rule,
+            outcome: rule.judge(&ours),
+        });
+        self.verdict = Verdict::of(&self.checks);
+    }
+
+    /// Says what decides the outcome.
+    pub(crate) fn remark(mut self, text: impl Into<String>) -> Claim {
+        self.remark = Some(text.into());
+        self
+    }
+
+    /// Says what is behind a miss, where there is one.
+    pub(crate) fn unless_it_holds(self, text: impl Into<String>) -> Claim {
+        if self.verdict == Verdict::Holds { self } else { self.remark(text) }
+    }
+}
+
+/// An entry of a table.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// Words.
+    Text(String),
+    /// A figure.
+    Figure(Estimate, Unit),
+}
+
+impl Cell {
+    /// A figure without uncertainty.
+    pub(crate) fn exact(value: f64, unit: Unit) -> Cell {
+        Cell::Figure(Estimate::exact(value), unit)
+    }
+
+    /// The mean of samples.
+    pub(crate) fn mean(samples: &[f64], unit: Unit) -> Cell {
+        Cell::Figure(Estimate::mean(samples), unit)
+    }
+
+    /// As text.
+    pub fn show(&self) -> String {
+        match self {
+            Cell::Text(text) => text.clone(),
+            Cell::Figure(estimate, unit) => unit.show_estimate(estimate),
+        }
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Cell {
+        Cell::Text(text.to_string())
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Cell {
+        Cell::Text(text)
+    }
+}
+
+impl Serialize for Cell {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Cell::Text(text) => text.serialize(serializer),
+            Cell::Figure(Estimate { value, margin: None, .. }, _) => value.serialize(serializer),
+            Cell::Figure(estimate, _) => estimate.serialize(serializer),
+        }
+    }
+}
+
+/// Numbers of ours.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Table {
+    /// What it shows.
+    pub title: String,
+    /// Headings.
+    pub columns: Vec<String>,
+    /// Rows as wide as the headings.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// A table without rows yet.
+    pub(crate) fn new(title: impl Into<String>, columns: &[&str]) -> Table {
+        let columns = columns.iter().map(ToString::to_string).collect();
+        Table { title: title.into(), columns, rows: Vec::new() }
+    }
+}
+
+/// Claims and tables that belong together.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Findings {
+    /// What the source states.
+    pub claims: Vec<Claim>,
+    /// What came out.
+    pub tables: Vec<Table>,
+}
+
+/// What a reproduction came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Report {
+    /// Name of the reproduction.
+    pub name: &'static str,
+    /// Title of the source.
+    pub title: &'static str,
+    /// Authors, place, year.
+    pub source: &'static str,
+    /// Seed of every draw.
+    pub seed: u64,
+    /// How much was run.
+    pub size: &'static str,
+    /// Graphs per setting.
+    pub graphs: usize,
+    /// Choices where the source leaves one.
+    pub choices: Vec<String>,
+    /// The same for every run with the same seed and size.
+    #[serde(flatten)]
+    pub findings: Findings,
+    /// Derived from wall time: other on every machine and in every run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timed: Option<Findings>,
+}
+
+impl Report {
+    /// An empty report.
+    pub(crate) fn new(paper: &Paper, options: &Options, graphs: usize) -> Report {
+        Report {
+            name: paper.name,
+            title: paper.title,
+            source: paper.source,
+            seed: options.seed,
+            size: options.size.name(),
+            graphs,
+            choices: Vec::new(),
+            findings: Findings::default(),
+            timed: None,
+        }
+    }
+
+    /// All claims, those of wall time last.
+    pub fn claims(&self) -> impl Iterator<Item = &Claim> {
+        self.findings.claims.iter().chain(self.timed.iter().flat_map(|f| &f.claims))
+    }
+
+    /// How many claims have this verdict.
+    pub fn count(&self, name: &str) -> usize {
+        self.claims().filter(|c| c.verdict.name() == name).count()
+    }
+
+    /// One line on how many claims hold.
+    pub fn summary(&self) -> String {
+        let names = ["holds", "holds partly", "does not hold", "cannot be checked"];
+        let parts = ["hold", "hold partly", "do not hold", "cannot be checked"];
+        let counted = names.iter().zip(parts).map(|(name, words)| (self.count(name), words));
+        let parts: Vec<String> =
+            counted.filter(|(n, _)| *n > 0).map(|(n, words)| format!("{n} {words}")).collect();
+        format!("{} claims: {}", self.claims().count(), parts.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(value: f64, margin: f64) -> Estimate {
+        Estimate { value, margin: Some(margin), samples: 9 }
+    }
+
+    #[test]
+    fn an_interval_across_the_rule_leaves_it_open() {
+        assert_eq!(Rule::AtMost(1.0).judge(&estimate(0.5, 0.4)), Outcome::Passes);
+        assert_eq!(Rule::AtMost(1.0).judge(&estimate(0.5, 0.6)), Outcome::Open);
+        assert_eq!(Rule::AtMost(1.0).judge(&estimate(1.5, 0.6)), Outcome::Open);
+        assert_eq!(Rule::AtMost(1.0).judge(&estimate(1.5, 0.4)), Outcome::Fails);
+        assert_eq!(Rule::Between(1.0, 2.0).judge(&estimate(3.0, 9.0)), Outcome::Open);
+        assert_eq!(Rule::Between(1.0, 2.0).judge(&Estimate::exact(f64::NAN)), Outcome::Open);
+    }
+
+    #[test]
+    fn verdicts_follow_from_checks() {
+        let with = |values: &[f64]| {
+            let mut claim = Claim::new("1", "small");
+            for &value in values {
+                claim.check("x", "", (estimate(value, 0.1), Unit::Number(1)), Rule::AtMost(1.0));
+            }
+            claim.verdict.name()
+        };
+        assert_eq!(with(&[]), "cannot be checked");
+        assert_eq!(with(&[0.5, 0.6]), "holds");
+        assert_eq!(with(&[0.5, 1.0]), "holds partly");
+        assert_eq!(with(&[0.5, 1.5]), "holds partly");
+        assert_eq!(with(&[1.0, 1.5]), "does not hold");
+        assert_eq!(with(&[1.0]), "cannot be checked");
+    }
+
+    #[test]
+    fn figures_as_text() {
+        assert_eq!(Unit::Percent(1).show_estimate(&estimate(0.1234, 0.012)), "12.3 ± 1.2 %");
+        assert_eq!(Unit::Times(2).show(1.534), "1.53x");
+        assert_eq!(Unit::Percent(1).show(-0.0001), "0.0 %");
+        assert_eq!(Rule::Between(0.05, 0.2).show(Unit::Percent(0)), "5 % to 20 %");
+    }
+}

@@ -1,0 +1,90 @@
+//! What causality costs: the same triggers on the engine, where an end is known when it comes.
+
+use super::{ALWAYS, Base, Instance, Population, SLACK, SPARE, STATIC, draw, ran};
+use crate::papers::{Cell, Claim, Report, Rule, StudyError, Table, Unit, Watch};
+use crate::stats::Estimate;
+use slackline_react::registry::{Entry, find};
+
+const QUALITIES: [f64; 3] = [0.1, 0.3, 0.5];
+
+/// The literal form's way and the policy that does the same causally.
+const PAIRS: [(&str, usize, &str); 4] = [
+    ("static", STATIC, "static"),
+    ("slack", SLACK, "sr-slack"),
+    ("spare", SPARE, "sr-spare"),
+    ("always", ALWAYS, "always"),
+];
+
+/// Literal and causal makespans and reschedulings.
+type Both = [[f64; 2]; 2];
+
+fn both(instance: &Instance, base: &Base, quality: f64) -> Result<Vec<Both>, StudyError> {
+    let one = |(_, way, name): &(&str, usize, &str)| {
+        let entry: &Entry = find(name).ok_or_else(|| StudyError(format!("no policy {name}")))?;
+        let literal = ran(instance, base, *way, quality)?;
+        let causal = instance.causal(entry, base.planner, quality)?;
+        Ok([[literal.makespan, causal.makespan], [literal.reschedulings, causal.reschedulings]])
+    };
+    PAIRS.iter().map(one).collect()
+}
+
+pub(super) fn study(
+    report: &mut Report,
+    bases: &[Base],
+    watch: &Watch<'_>,
+) -> Result<(), StudyError> {
+    let Some(heft) = bases.iter().find(|b| b.label == "HEFT") else { return Ok(()) };
+    let population = Population { name: "sr/E1", tasks: (50, 100), machines: (3, 8) };
+    let instances = draw(population, report.seed, report.graphs)?;
+    let jobs: Vec<_> =
+        QUALITIES.iter().flat_map(|q| instances.iter().map(move |i| (*q, i))).collect();
+    let runs = watch.over("causal policies", &jobs, |(q, instance)| both(instance, heft, *q))?;
+    let mut table = Table::new(
+        "HEFT: the literal form against the same triggers on the engine; #R: re-plannings",
+        &["error", "way", "literal", "causal", "causality costs", "#R literal", "#R causal"],
+    );
+    let mut claim = Claim::new(
+        "C.1",
+        "Rescheduling still pays when ends are known only when they come (implied)",
+    );
+    let mut same =
+        Claim::new("C.2", "Without rescheduling both forms are the same run (our check)");
+    for (quality, runs) in QUALITIES.iter().zip(runs.chunks(instances.len().max(1))) {
+        let column = |pair: usize, what: usize, form: usize| -> Vec<f64> {
+            runs.iter().map(|r| r[pair][what][form]).collect()
+        };
+        for (pair, (name, _, _)) in PAIRS.into_iter().enumerate() {
+            let (literal, causal) = (column(pair, 0, 0), column(pair, 0, 1));
+            let costs = Estimate::excess(&causal, &literal);
+            let mean = |values: &[f64], unit| Cell::exact(Estimate::mean(values).value, unit);
+            table.rows.push(vec![
+                Unit::Percent(0).show(*quality).into(),
+                name.into(),
+                mean(&literal, Unit::Number(1)),
+                mean(&causal, Unit::Number(1)),
+                Cell::Figure(costs, Unit::Percent(2)),
+                mean(&column(pair, 1, 0), Unit::Number(1)),
+                mean(&column(pair, 1, 1), Unit::Number(1)),
+            ]);
+            if pair > 0 {
+                claim.check(
+                    format!("{name} at {:.0} %: causal to static", quality * 100.0),
+                    "below",
+                    (Estimate::excess(&causal, &column(0, 0, 1)), Unit::Percent(1)),
+                    Rule::AtMost(0.0),
+                );
+            } else {
+                let furthest = literal.iter().zip(&causal).map(|(l, c)| (c / l - 1.0).abs());
+                same.check(
+                    format!("static at {:.0} %: largest difference", quality * 100.0),
+                    "",
+                    (Estimate::exact(furthest.fold(0.0, f64::max)), Unit::Percent(3)),
+                    Rule::AtMost(1e-9),
+                );
+            }
+        }
+    }
+    report.findings.claims.extend([claim, same]);
+    report.findings.tables.push(table);
+    Ok(())
+}
