@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use slackline_execute::{Dispatch, Ending, Monitoring, Outcome, Settings};
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId, ProcId, TaskId, Workflow};
-use slackline_react::gtp::{Gtp, Period, Variant};
+use slackline_react::gtp::{DlsSr, Gtp, Period, Variant};
 use slackline_react::selective::{Selective, Threshold};
 use slackline_react::{Aheft, JustInTime, Policy, StaticPlan, Transfers};
 use slackline_schedule::registry::find;
@@ -96,6 +96,7 @@ fn policies(world: &World) -> Vec<(&'static str, Monitoring, Box<dyn Policy>)> {
         ("static", now, Box::new(StaticPlan::new(heft, t))),
         ("gtp/r", Monitoring::OnWakeUp, Box::new(gtp(false))),
         ("gtp/c/r", Monitoring::OnWakeUp, Box::new(gtp(true))),
+        ("dls/sr", now, Box::new(DlsSr::new(Threshold::Spare, t))),
         ("slack", now, Box::new(selective(Threshold::Slack))),
         ("spare", now, Box::new(selective(Threshold::Spare))),
         ("always", now, Box::new(selective(Threshold::Always))),

@@ -1,6 +1,6 @@
 //! Every policy with its name and source; the command, the lab and the tests read this list.
 
-use crate::gtp::{Gtp, Period, Variant};
+use crate::gtp::{DlsSr, Gtp, Period, Variant};
 use crate::selective::{Selective, Threshold};
 use crate::{Aheft, JustInTime, Policy, Slackline, StaticPlan, Transfers};
 use slackline_schedule::Algorithm;
@@ -87,6 +87,14 @@ pub const ALL: &[Entry] = &[
         looks: true,
         survives: true,
         make: |o| gtp(o, true, true),
+    },
+    Entry {
+        name: "dls/sr",
+        about: "DLS again when a task ends later than its spare time, migrate pessimistically",
+        source: THESIS,
+        looks: false,
+        survives: true,
+        make: |o| Box::new(DlsSr::new(Threshold::Spare, o.transfers)),
     },
     Entry {
         name: "sr-slack",

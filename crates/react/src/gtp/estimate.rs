@@ -204,11 +204,18 @@ impl<'a, 'p> Pass<'a, 'p> {
 
     /// Chooses the candidate of least finish time and takes its processor.
     pub fn assign(&mut self, task: TaskId) {
+        match self.choose(task, &self.candidates(task)) {
+            Some(chosen) => self.take(task, &chosen),
+            None => self.strand(task),
+        }
+    }
+
+    /// The candidate of least finish time; none where the task can end nowhere.
+    pub(super) fn choose(&self, task: TaskId, candidates: &[Candidate]) -> Option<Candidate> {
         let own = self.now.task(task).procs().and_then(|p| p.first().copied());
         let planned = self.previous.get(task.index()).copied().flatten();
         // Of equal candidates: where it is placed, where it was planned, the lowest.
         let order = |c: &Candidate| (Some(c.proc) != own, Some(c.proc) != planned, c.proc);
-        let candidates = self.candidates(task);
         let mut best: Option<&Candidate> = None;
         for candidate in candidates.iter().filter(|c| c.finish.is_finite()) {
             let better = best.is_none_or(|b| match approx::cmp(candidate.finish, b.finish) {
@@ -230,16 +237,34 @@ impl<'a, 'p> Pass<'a, 'p> {
                 best = Some(stay);
             }
         }
-        match best.cloned() {
-            Some(chosen) => self.take(task, &chosen),
-            None => {
-                let never = f64::INFINITY;
-                self.settle(task, &[], never, never);
-            }
+        best.cloned()
+    }
+
+    /// Moves the candidates of a task that were computed earlier in the pass behind the tasks
+    /// that have taken processors since.
+    pub(super) fn push_back(&self, task: TaskId, candidates: &mut Vec<Candidate>) {
+        if self.problem.workflow().width(task).0 > 1 {
+            *candidates = self.candidates(task);
+            return;
+        }
+        let running = match self.now.task(task) {
+            TaskState::Running { procs, .. } => procs.first().copied(),
+            _ => None,
+        };
+        for candidate in candidates.iter_mut().filter(|c| Some(c.proc) != running) {
+            let wait = (self.free[candidate.proc.index()] - candidate.start).max(0.0);
+            candidate.start += wait;
+            candidate.finish += wait;
         }
     }
 
-    fn take(&mut self, task: TaskId, chosen: &Candidate) {
+    /// The task can run nowhere.
+    pub(super) fn strand(&mut self, task: TaskId) {
+        self.settle(task, &[], f64::INFINITY, f64::INFINITY);
+    }
+
+    /// Gives the task the processor of a candidate.
+    pub(super) fn take(&mut self, task: TaskId, chosen: &Candidate) {
         let width = self.problem.workflow().width(task).0 as usize;
         let running = matches!(self.now.task(task), TaskState::Running { .. });
         let procs: Vec<ProcId> = match self.now.task(task).procs() {
@@ -260,6 +285,11 @@ impl<'a, 'p> Pass<'a, 'p> {
             *free = free.max(chosen.finish);
         }
         self.settle(task, &procs, chosen.start, chosen.finish);
+    }
+
+    /// The processors given to a task so far.
+    pub(super) fn procs_of(&self, task: TaskId) -> &[ProcId] {
+        &self.estimate.procs[task.index()]
     }
 
     /// What came out.

@@ -2,10 +2,12 @@
 //! then, migrate pessimistically; GTP/c re-uses copies left behind by migrations, GTP/r and
 //! GTP/c/r rewind tasks whose results died with a processor.
 
+mod dls_sr;
 pub mod estimate;
 mod policy;
 mod rewind;
 
+pub use dls_sr::DlsSr;
 pub use estimate::{Costing, Estimate};
 pub use policy::{Gtp, Period, Variant};
 pub use rewind::rewound_tasks;

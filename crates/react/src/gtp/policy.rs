@@ -136,7 +136,7 @@ impl Gtp {
         let order = self.order(&problem, now);
         let result = estimate(&problem, now, &order, &self.planned, self.variant.costing);
         if !self.variant.copies {
-            self.forget_gathered_inputs(now, &result, &order, decisions);
+            forget_gathered_inputs(now, &result, &order, decisions);
         }
         for &task in &order {
             self.planned[task.index()] = result.procs[task.index()].first().copied();
@@ -153,33 +153,31 @@ impl Gtp {
         decisions.push(Decision::Adopt(plan));
         Ok(())
     }
+}
 
-    /// GTP does not remember what a migrated task had gathered: it is fetched again even if the
-    /// task returns.
-    fn forget_gathered_inputs(
-        &self,
-        now: &Situation,
-        result: &Estimate,
-        order: &[TaskId],
-        decisions: &mut Vec<Decision>,
-    ) {
-        let place = |procs: &[ProcId]| procs.first().map(|p| self.host_of[p.index()]);
-        for &task in order {
-            let (TaskState::Placed { procs } | TaskState::Running { procs, .. }) = now.task(task)
-            else {
-                continue;
-            };
-            let Some(old) = place(procs) else { continue };
-            if place(&result.procs[task.index()]) == Some(old) {
-                continue;
-            }
-            for file in now.workflow.inputs(task) {
-                let shared = now.workflow.consumers(file).any(|c| c != task);
-                let gathered =
-                    now.copy(file, old).is_some_and(|c| c.is_complete() && c.from.is_some());
-                if gathered && !shared {
-                    decisions.push(Decision::Drop { file, host: old });
-                }
+/// Without copies nobody remembers what a migrated task had gathered: it is fetched again even if
+/// the task returns.
+pub(super) fn forget_gathered_inputs(
+    now: &Situation,
+    result: &Estimate,
+    order: &[TaskId],
+    decisions: &mut Vec<Decision>,
+) {
+    let place = |procs: &[ProcId]| procs.first().map(|p| now.host_of[p.index()]);
+    for &task in order {
+        let (TaskState::Placed { procs } | TaskState::Running { procs, .. }) = now.task(task)
+        else {
+            continue;
+        };
+        let Some(old) = place(procs) else { continue };
+        if place(&result.procs[task.index()]) == Some(old) {
+            continue;
+        }
+        for file in now.workflow.inputs(task) {
+            let shared = now.workflow.consumers(file).any(|c| c != task);
+            let gathered = now.copy(file, old).is_some_and(|c| c.is_complete() && c.from.is_some());
+            if gathered && !shared {
+                decisions.push(Decision::Drop { file, host: old });
             }
         }
     }
