@@ -1,6 +1,7 @@
 //! The worlds of the GTP study: random graphs on unrelated processors joined pairwise, whose
 //! levels change now and then and of which one may die half-way.
 
+use crate::metrics::mean_critical_path;
 use slackline_execute::{BackendError, Monitoring, Outcome, Settings, Simulated, run};
 use slackline_generate::costs::{Ccr, CcrBy, Costs, TaskCosts};
 use slackline_generate::workflow::stg::{Stg, StgEdges};
@@ -9,7 +10,7 @@ use slackline_model::platform::{
     DeclaredRoute, HostSpec, LinkSpec, Member, PlatformBuilder, PlatformError, Profile,
     ProfileEvent, RoutingKind,
 };
-use slackline_model::{EdgeId, Platform, Problem, ProcId, TaskId, Workflow};
+use slackline_model::{Platform, Problem, ProcId, TaskId, Workflow};
 use slackline_react::Transfers;
 use slackline_react::gtp::Period;
 use slackline_react::registry::{Entry, Options};
@@ -105,7 +106,9 @@ impl GtpWorld {
         let Some(models) = Models::preset("fifo") else {
             return Err(WorldError::Other("the fifo model is missing".into()));
         };
-        let critical_path = mean_critical_path(&workflow, &still)?;
+        let problem =
+            Problem::new(&workflow, &still).map_err(|e| WorldError::Other(e.to_string()))?;
+        let critical_path = mean_critical_path(&problem);
         let mut world = GtpWorld {
             workflow,
             platform: Arc::new(still),
@@ -242,14 +245,4 @@ fn clique(hosts: usize, of_hosts: &[Course], of_links: &[Course]) -> Result<Plat
         )?;
     }
     Ok(builder.build()?)
-}
-
-/// Sum of the mean times on the path that is longest with communication.
-fn mean_critical_path(workflow: &Workflow, platform: &Platform) -> Result<f64, WorldError> {
-    let problem = Problem::new(workflow, platform).map_err(|e| WorldError::Other(e.to_string()))?;
-    let path = workflow.critical_path(
-        |t| problem.mean_exec(t),
-        |e: EdgeId| problem.mean_transfer(workflow.edge_bytes(e)),
-    );
-    Ok(path.tasks.iter().map(|&t| problem.mean_exec(t)).sum())
 }

@@ -1,6 +1,8 @@
 //! `slackline simulate`: what happens when work shares a platform.
 
 mod activities;
+mod document;
+mod report;
 mod workflow;
 
 use crate::failure::Failure;
@@ -48,7 +50,8 @@ pub(crate) struct Simulate {
     /// The policy that steers the run; `static` follows the plan
     #[arg(long, value_name = "NAME")]
     policy: Option<String>,
-    /// Run several policies in the same world and compare them
+    /// Run several policies, or all, in the same world and compare them; fails only if none of
+    /// them can finish
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "policy")]
     compare: Vec<String>,
     /// How the world changes while the workflow runs
@@ -58,12 +61,12 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "WHEN", default_value = "push")]
     transfers: String,
     /// Time between two looks of a periodic policy, as a part of the planned makespan
-    #[arg(long, value_name = "PART", default_value_t = 0.1)]
+    #[arg(long, value_name = "PART", default_value_t = 0.1, value_parser = part)]
     period: f64,
     /// Change a setting of the simulation, e.g. network/model:CM02 or preset:simgrid-3.11
     #[arg(long = "config", value_name = "KEY:VALUE")]
     settings: Vec<String>,
-    /// Draw the run into this SVG file
+    /// Draw the run into this SVG file; of several runs one file each, FILE.POLICY.svg
     #[arg(short, long, value_name = "FILE.svg")]
     gantt: Option<PathBuf>,
     /// Write the event trace: .jsonl (ours), .json (Chrome, Perfetto) or .paje
@@ -72,6 +75,13 @@ pub(crate) struct Simulate {
     /// Print one JSON document instead of tables
     #[arg(long)]
     json: bool,
+}
+
+fn part(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(part) if part >= 0.001 && part.is_finite() => Ok(part),
+        _ => Err("expected a number, 0.001 or more".to_string()),
+    }
 }
 
 impl Simulate {

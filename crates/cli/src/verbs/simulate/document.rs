@@ -1,0 +1,107 @@
+//! What programs read of simulated runs; docs/formats.md describes it.
+
+use super::workflow::Ran;
+use serde::Serialize;
+use slackline_model::{Problem, TaskId};
+
+/// The JSON document of several runs.
+#[derive(Serialize)]
+pub(super) struct Documents<'a> {
+    pub(super) schema: &'static str,
+    pub(super) runs: &'a [Document<'a>],
+}
+
+/// The JSON document of one run.
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    schema: &'static str,
+    policy: &'a str,
+    workflow: &'a str,
+    platform: &'a str,
+    finished: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'a str>,
+    tasks: usize,
+    tasks_done: usize,
+    makespan: f64,
+    planned_makespan: f64,
+    lower_bound: f64,
+    nsl: Option<f64>,
+    slr: Option<f64>,
+    replannings: usize,
+    remappings: usize,
+    migrations: usize,
+    rewound: usize,
+    hosts_lost: usize,
+    failures: usize,
+    lost_seconds: f64,
+    resent_seconds: f64,
+    resent_bytes: f64,
+    overhead_seconds: f64,
+    transfers: usize,
+    bytes_moved: f64,
+    copies_used: usize,
+    schedule: Vec<Row<'a>>,
+    wall_seconds: f64,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    task: &'a str,
+    processor: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    processors: Vec<String>,
+    start: f64,
+    finish: f64,
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn new(problem: &'a Problem<'_>, ran: &'a Ran, lower_bound: f64) -> Document<'a> {
+        let (outcome, metrics) = (&ran.outcome, &ran.metrics);
+        let row = |task: TaskId| {
+            let placement = outcome.schedule.placement(task)?;
+            let all = placement.procs();
+            let processors = if all.len() > 1 { all } else { &[] };
+            Some(Row {
+                task: problem.workflow().task_name(task),
+                processor: problem.proc_name(placement.proc()),
+                processors: processors.iter().map(|&p| problem.proc_name(p)).collect(),
+                start: placement.start,
+                finish: placement.finish,
+            })
+        };
+        let why = ran.unfinished();
+        let c = &outcome.counters;
+        let schedule: Vec<Row<'a>> = problem.workflow().tasks().filter_map(row).collect();
+        Document {
+            schema: "slackline/simulation/1",
+            policy: &ran.name,
+            workflow: problem.workflow().name(),
+            platform: problem.platform().name(),
+            finished: why.is_none(),
+            why,
+            tasks: problem.tasks(),
+            tasks_done: schedule.len(),
+            makespan: outcome.makespan,
+            planned_makespan: ran.planned.makespan(),
+            lower_bound,
+            nsl: why.is_none().then_some(metrics.nsl),
+            slr: why.is_none().then_some(metrics.slr),
+            replannings: c.replannings,
+            remappings: c.remappings,
+            migrations: c.migrations,
+            rewound: c.rewound,
+            hosts_lost: c.hosts_lost,
+            failures: c.failures,
+            lost_seconds: c.lost_seconds,
+            resent_seconds: metrics.waste.moved_seconds,
+            resent_bytes: metrics.waste.moved_bytes,
+            overhead_seconds: metrics.waste.overhead(),
+            transfers: c.transfers,
+            bytes_moved: c.bytes_moved,
+            copies_used: c.copies_used,
+            schedule,
+            wall_seconds: ran.wall_seconds,
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What people read of simulated runs: one in detail, several side by side.
+
+use super::workflow::Ran;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::table::{Table, count, cut};
+use slackline_execute::Usage;
+use slackline_model::units::{fmt_bytes, fmt_seconds};
+use slackline_model::{Problem, Schedule};
+use slackline_view::Chart;
+use slackline_view::gantt::{self, TerminalOptions};
+
+/// Steps of the usage lines.
+const STEPS: usize = 32;
+
+/// Hosts and links whose usage is shown.
+const SHOWN: usize = 5;
+
+pub(super) fn title(problem: &Problem<'_>, name: &str) -> String {
+    let (workflow, platform) = (problem.workflow().name(), problem.platform().name());
+    format!("{workflow} on {platform}, simulated with {name}")
+}
+
+/// One run: figures, chart, busiest hosts and links.
+pub(super) fn one(problem: &Problem<'_>, ran: &Ran, output: &mut Output) -> Result<(), Failure> {
+    let headline = output.bold(&title(problem, &ran.name));
+    output.say(&format!("{headline}\n\n"))?;
+    output.say(&summary(problem, ran, output.width))?;
+    output.say("\n")?;
+    let chart = Chart::of_trace(problem, &ran.outcome.trace);
+    let options = TerminalOptions {
+        width: output.width,
+        colour: output.colour,
+        ..TerminalOptions::default()
+    };
+    output.say(&gantt::terminal(&chart, &options))?;
+    output.say(&usage(problem, ran, output.width))
+}
+
+fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
+    let (outcome, metrics) = (&ran.outcome, &ran.metrics);
+    let c = &outcome.counters;
+    let mut table = Table::new(&["<", "<"]);
+    let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
+    let done = outcome.schedule.placements.iter().flatten().count();
+    match ran.unfinished() {
+        None => {
+            row(
+                "makespan",
+                format!("{} ({:.6} s)", fmt_seconds(outcome.makespan), outcome.makespan),
+            );
+            row(
+                "normalised",
+                format!("{:.2} of the critical path at mean speed (NSL)", metrics.nsl),
+            );
+        }
+        Some(_) => {
+            let when = fmt_seconds(outcome.makespan);
+            row("unfinished", format!("{done} of {} tasks done, stuck at {when}", problem.tasks()));
+        }
+    }
+    let promised = ran.planned.makespan();
+    let more = match ran.unfinished() {
+        None if promised > 0.0 => {
+            format!(" (simulated {:+.1} %)", (outcome.makespan / promised - 1.0) * 100.0)
+        }
+        _ => String::new(),
+    };
+    row("planned", fmt_seconds(promised) + &more);
+    row("tasks late", lateness(problem, &ran.planned, &outcome.schedule));
+    let transfers = count(c.transfers, "transfer");
+    row("data moved", format!("{} in {transfers}", fmt_bytes(c.bytes_moved)));
+    if c.replannings > 0 {
+        let times = count(c.replannings, "time");
+        let moving = c.remappings;
+        row("re-planned", format!("{times}, {moving} of them moved work"));
+    }
+    if c.migrations > 0 {
+        row("migrated", count(c.migrations, "task"));
+    }
+    if c.hosts_lost > 0 || c.failures > 0 {
+        let (hosts, broken) = (count(c.hosts_lost, "host"), count(c.failures, "task"));
+        let verb = if ran.unfinished().is_none() { "survived" } else { "met" };
+        row("failures", format!("{verb}: {hosts} lost, {broken} broken off"));
+    }
+    if c.rewound > 0 {
+        row("done again", format!("{} that had finished", count(c.rewound, "task")));
+    }
+    let waste = &metrics.waste;
+    if waste.overhead() > 0.0 {
+        let (computed, moved) =
+            (fmt_seconds(waste.computed_seconds), fmt_seconds(waste.moved_seconds));
+        row(
+            "in vain",
+            format!(
+                "{computed} of computing, {moved} of transfers ({})",
+                fmt_bytes(waste.moved_bytes)
+            ),
+        );
+    }
+    row("simulated in", fmt_seconds(ran.wall_seconds));
+    table.render(width)
+}
+
+/// How many tasks ended later than planned, and by how much at most.
+fn lateness(problem: &Problem<'_>, planned: &Schedule, real: &Schedule) -> String {
+    let mut late = 0;
+    let mut most = 0.0f64;
+    for task in problem.workflow().tasks() {
+        if let (Some(plan), Some(real)) = (planned.placement(task), real.placement(task))
+            && slackline_model::approx::lt(plan.finish, real.finish)
+        {
+            late += 1;
+            most = most.max(real.finish - plan.finish);
+        }
+    }
+    match late {
+        0 => "none".to_string(),
+        _ => format!("{late} of {}, by {} at most", problem.tasks(), fmt_seconds(most)),
+    }
+}
+
+/// The busiest hosts and links over time, as lines of blocks.
+fn usage(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
+    let platform = problem.platform();
+    let usage = Usage::of(platform, &ran.outcome.trace, STEPS);
+    let hosts = platform.hosts().iter().map(|h| h.name.to_string()).zip(&usage.hosts);
+    let links = platform.links().iter().map(|l| l.name.to_string()).zip(&usage.links);
+    let mut text = String::new();
+    for (what, rows) in [("hosts", hosts.collect::<Vec<_>>()), ("links", links.collect())] {
+        let mut rows: Vec<(String, &Vec<f64>, f64)> = rows
+            .into_iter()
+            .map(|(name, steps)| (name, steps, steps.iter().sum::<f64>() / STEPS as f64))
+            .filter(|(_, _, mean)| *mean > 0.0)
+            .collect();
+        rows.sort_by(|a, b| b.2.total_cmp(&a.2).then(a.0.cmp(&b.0)));
+        if rows.is_empty() {
+            continue;
+        }
+        let mut table = Table::new(&[&format!("<busiest {what}"), ">mean", "<over time"]);
+        for (name, steps, mean) in rows.into_iter().take(SHOWN) {
+            table.row([cut(&name, 24), format!("{:.0} %", mean * 100.0), blocks(steps)]);
+        }
+        text += "\n";
+        text += &table.render(width);
+    }
+    text
+}
+
+fn blocks(steps: &[f64]) -> String {
+    const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    steps.iter().map(|s| LEVELS[(s.clamp(0.0, 1.0) * 8.0).round() as usize]).collect()
+}
+
+const HEADINGS: [&str; 8] =
+    ["<policy", ">makespan", ">NSL", ">moved", ">redone", ">work lost", ">data", ">hosts lost"];
+
+const EXPLANATION: &str = "
+  NSL: makespan over the mean run times on the critical path; moved: tasks that
+  migrated; redone: finished tasks that were computed again.
+";
+
+/// Several policies, the shortest run first, those that cannot finish last.
+pub(super) fn compare(
+    problem: &Problem<'_>,
+    runs: &[Ran],
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let (workflow, platform) = (problem.workflow().name(), problem.platform().name());
+    let headline = format!("{workflow} on {platform}, {} policies in the same world", runs.len());
+    output.say(&format!("{}\n\n", output.bold(&headline)))?;
+    let mut table = Table::new(&HEADINGS);
+    let mut sorted: Vec<&Ran> = runs.iter().collect();
+    let key = |ran: &Ran| (ran.unfinished().is_some(), ran.outcome.makespan);
+    sorted.sort_by(|a, b| {
+        let ((stuck_a, length_a), (stuck_b, length_b)) = (key(a), key(b));
+        stuck_a.cmp(&stuck_b).then(length_a.total_cmp(&length_b))
+    });
+    for ran in &sorted {
+        let c = &ran.outcome.counters;
+        let (makespan, nsl) = match ran.unfinished() {
+            None => (fmt_seconds(ran.outcome.makespan), format!("{:.2}", ran.metrics.nsl)),
+            Some(_) => ("unfinished".to_string(), "-".to_string()),
+        };
+        table.row([
+            ran.name.clone(),
+            makespan,
+            nsl,
+            c.migrations.to_string(),
+            c.rewound.to_string(),
+            fmt_seconds(c.lost_seconds),
+            fmt_bytes(c.bytes_moved),
+            c.hosts_lost.to_string(),
+        ]);
+    }
+    output.say(&table.render(output.width))?;
+    output.say(EXPLANATION)?;
+    for ran in sorted {
+        if let Some(why) = ran.unfinished() {
+            output.say(&format!("\n  {} cannot finish: {why}\n", ran.name))?;
+        }
+    }
+    Ok(())
+}
