@@ -30,7 +30,8 @@
 //! deadline = 600
 //! ```
 //!
-//! Times are seconds; `at = "50%"` is half of the makespan that the run has without the outage.
+//! Times are seconds; `at = "50%"` is half of the makespan that the plan, followed
+//! without the outage, has.
 //! JSON has the same members.
 
 use crate::error::{FormatError, Result};

@@ -35,3 +35,11 @@ fn the_instance_loads() {
     let instance = instance::read(&text).unwrap();
     assert_eq!((instance.workflow.len(), instance.platform.hosts().len()), (2, 2));
 }
+
+#[test]
+fn the_scenario_loads() {
+    let text = blocks("toml").into_iter().find(|block| block.contains("[[host]]")).unwrap();
+    let scenario = slackline_formats::scenario::parse_scenario(&text).unwrap();
+    assert_eq!((scenario.hosts.len(), scenario.links.len(), scenario.arrivals.len()), (3, 1, 1));
+    assert!(scenario.needs_makespan());
+}

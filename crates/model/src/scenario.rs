@@ -74,7 +74,7 @@ pub enum LinkName {
 pub enum Moment {
     /// Seconds from the start.
     Seconds(f64),
-    /// Fraction of the makespan that the same run has without any such moment.
+    /// Fraction of the makespan of the plan, followed in this world without any such moment.
     OfMakespan(f64),
 }
 
@@ -219,7 +219,7 @@ impl Scenario {
             || self.links.iter().flat_map(|l| &l.outages).any(relative)
     }
 
-    /// The same world with every moment in seconds, given the makespan of the run without them.
+    /// The same world with every moment in seconds, given the makespan without them.
     pub fn at_makespan(&self, seconds: f64) -> Scenario {
         let settle = |outage: &mut Outage| {
             if let Moment::OfMakespan(fraction) = outage.from {

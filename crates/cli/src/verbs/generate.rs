@@ -378,8 +378,10 @@ impl Job {
         let generator = self.population.generator;
         let (settings, seed) = (&member.settings, member.seed);
         let mut command = self.population.command(member);
-        if let Some(at) = command.find(generator.name) {
-            command.insert_str(at + generator.name.len(), &self.files);
+        // With its blank: "sce" is also the beginning of "scenario".
+        let kind = format!(" {} ", generator.name);
+        if let Some(at) = command.find(&kind) {
+            command.insert_str(at + kind.len() - 1, &self.files);
         }
         let thing = match generator.family {
             Family::Workflow => {

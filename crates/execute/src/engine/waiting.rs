@@ -1,7 +1,7 @@
 //! Why nothing moves any more, in words.
 
 use super::Engine;
-use slackline_model::TaskId;
+use slackline_model::{FileId, TaskId};
 
 impl Engine<'_, '_> {
     /// The first few tasks that wait, and for what.
@@ -28,7 +28,18 @@ impl Engine<'_, '_> {
         let workflow = &self.situation.workflow;
         let name = workflow.task_name(task);
         let Some(procs) = self.queues.assigned(task) else {
-            return format!("'{name}' has no processor");
+            let made = |p: TaskId| self.situation.task(p).is_done();
+            let is_gone = |f: &FileId| {
+                workflow.producer(*f).is_none_or(made)
+                    && self.situation.sources(*f).next().is_none()
+            };
+            return match workflow.inputs(task).find(is_gone) {
+                Some(file) => {
+                    let label = workflow.file_label(file);
+                    format!("'{name}' needs '{label}', of which no copy is left")
+                }
+                None => format!("'{name}' has no processor"),
+            };
         };
         let site = self.situation.site(procs);
         let hosts = self.situation.platform.hosts();

@@ -3,7 +3,7 @@
 use super::workflow::Ran;
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::table::{Table, count, cut};
+use crate::table::{Table, count, cut, wrap};
 use slackline_execute::Usage;
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_model::{Problem, Schedule};
@@ -51,7 +51,7 @@ fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
             );
             row(
                 "normalised",
-                format!("{:.2} of the critical path at mean speed (NSL)", metrics.nsl),
+                format!("{:.2} times the critical path at mean speed (NSL)", metrics.nsl),
             );
         }
         Some(_) => {
@@ -197,7 +197,8 @@ pub(super) fn compare(
     output.say(EXPLANATION)?;
     for ran in sorted {
         if let Some(why) = ran.unfinished() {
-            output.say(&format!("\n  {} cannot finish: {why}\n", ran.name))?;
+            let text = format!("{} cannot finish: {why}", ran.name);
+            output.say(&format!("\n{}", wrap(&text, 2, output.width)))?;
         }
     }
     Ok(())

@@ -73,7 +73,7 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
     };
     let world = World::read(&sources, output)?;
     let problem = world.problem()?;
-    let stage = Stage {
+    let mut stage = Stage {
         problem: &problem,
         world: &world,
         scenario: match &args.scenario {
@@ -87,7 +87,7 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
         period: args.period,
         quiet: output.quiet,
     };
-    let runs = runs(args, &stage, output)?;
+    let runs = runs(args, &mut stage, output)?;
     let mut written = Vec::new();
     for ran in &runs {
         let only = runs.len() == 1;
@@ -167,13 +167,14 @@ fn policies_of(names: &[&str]) -> Result<Vec<&'static Entry>, Failure> {
 }
 
 /// The runs that were asked for: a given schedule, one policy, or several.
-fn runs(args: &Simulate, stage: &Stage<'_>, output: &mut Output) -> Result<Vec<Ran>, Failure> {
+fn runs(args: &Simulate, stage: &mut Stage<'_>, output: &mut Output) -> Result<Vec<Ran>, Failure> {
     if let Some(path) = &args.schedule {
         let text = source::read_text(path)?;
         let schedule = schedule_json::read(&text, stage.problem).map_err(|e| e.in_file(path))?;
         if let Some(violation) = validate(stage.problem, &schedule, &Limits::default()).first() {
             output.warning(&format!("{}: {violation}", path.display()));
         }
+        stage.settle_moments(&schedule)?;
         let make = || -> Box<dyn Policy> {
             let given = schedule.clone();
             Box::new(StaticPlan::of_schedule(given, stage.planner, stage.transfers))
@@ -187,6 +188,7 @@ fn runs(args: &Simulate, stage: &Stage<'_>, output: &mut Output) -> Result<Vec<R
     }
     let entries = policies_of(&names)?;
     let planned = (stage.planner.plan)(stage.problem, &PlanSettings::default())?;
+    stage.settle_moments(&planned)?;
     let period = Period::Seconds(stage.period * planned.makespan());
     let options = Options { planner: stage.planner, transfers: stage.transfers, period };
     let run = |entry: &&Entry| {
@@ -196,6 +198,20 @@ fn runs(args: &Simulate, stage: &Stage<'_>, output: &mut Output) -> Result<Vec<R
 }
 
 impl Stage<'_> {
+    /// Moments given as a part of the makespan are those of the followed plan without them, for
+    /// every policy: they all meet the same world.
+    fn settle_moments(&mut self, plan: &Schedule) -> Result<(), Failure> {
+        if self.scenario.needs_makespan() {
+            let follow = || -> Box<dyn Policy> {
+                Box::new(StaticPlan::of_schedule(plan.clone(), self.planner, self.transfers))
+            };
+            let calm = self.scenario.without_relative_moments();
+            let undisturbed = self.once("plan, undisturbed", &calm, false, &follow)?;
+            self.scenario = self.scenario.at_makespan(undisturbed.makespan);
+        }
+        Ok(())
+    }
+
     fn run(
         &self,
         name: &str,
@@ -204,14 +220,7 @@ impl Stage<'_> {
         planned: Schedule,
     ) -> Result<Ran, Failure> {
         let clock = Instant::now();
-        let mut scenario = self.scenario.clone();
-        if scenario.needs_makespan() {
-            // Moments given as a part of the makespan are those of the same run without them.
-            let before = format!("{name}, undisturbed");
-            let calm = self.once(&before, &scenario.without_relative_moments(), looks, make)?;
-            scenario = scenario.at_makespan(calm.makespan);
-        }
-        let outcome = self.once(name, &scenario, looks, make)?;
+        let outcome = self.once(name, &self.scenario, looks, make)?;
         let wall_seconds = clock.elapsed().as_secs_f64();
         let metrics = Metrics::of(self.problem, &outcome);
         Ok(Ran { name: name.to_string(), outcome, metrics, planned, wall_seconds })
