@@ -11,7 +11,7 @@ use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId, ProcId, TaskId, Workflow};
 use slackline_react::gtp::{DlsSr, Gtp, Period, Variant};
 use slackline_react::selective::{Selective, Threshold};
-use slackline_react::{Aheft, JustInTime, Policy, StaticPlan, Transfers};
+use slackline_react::{Aheft, JustInTime, Policy, Slackline, StaticPlan, Transfers};
 use slackline_schedule::registry::find;
 use std::collections::{HashMap, HashSet};
 
@@ -102,6 +102,7 @@ fn policies(world: &World) -> Vec<(&'static str, Monitoring, Box<dyn Policy>)> {
         ("always", now, Box::new(selective(Threshold::Always))),
         ("aheft", now, Box::new(Aheft::new(heft, t))),
         ("just-in-time", now, Box::new(JustInTime::default())),
+        ("slackline", Monitoring::OnWakeUp, Box::new(Slackline::default())),
     ]
 }
 

@@ -58,22 +58,24 @@ impl Aheft {
 }
 
 impl Policy for Aheft {
-    fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
-        let changed = events.iter().any(|e| {
+    fn wants(&mut self, events: &[Event], _now: &Situation) -> bool {
+        events.iter().any(|e| {
             matches!(
                 e,
-                Event::HostChanged(_)
+                Event::Start
+                    | Event::HostChanged(_)
                     | Event::NetworkChanged
                     | Event::HostLost(_)
                     | Event::HostBack(_)
             ) || e.is_growth()
-        });
+        })
+    }
+
+    fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         let outcome = if events.contains(&Event::Start) {
             self.begin(now, decisions)
-        } else if changed {
-            self.reconsider(now, decisions)
         } else {
-            Ok(())
+            self.reconsider(now, decisions)
         };
         if let Err(why) = outcome {
             decisions.push(Decision::GiveUp(why));

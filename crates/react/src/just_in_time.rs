@@ -84,8 +84,8 @@ fn quickest_idle(
 }
 
 impl Policy for JustInTime {
-    fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
-        let worth_a_look = events.iter().any(|e| {
+    fn wants(&mut self, events: &[Event], _now: &Situation) -> bool {
+        events.iter().any(|e| {
             matches!(
                 e,
                 Event::Start
@@ -96,10 +96,10 @@ impl Policy for JustInTime {
                     | Event::WorkflowArrived { .. }
                     | Event::TasksAdded { .. }
             )
-        });
-        if !worth_a_look {
-            return;
-        }
+        })
+    }
+
+    fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         let lost = events.iter().any(|e| matches!(e, Event::HostLost(_)));
         let outcome = if lost {
             let gone = now.problem().map(|p| rewound_tasks(&p, now, true));

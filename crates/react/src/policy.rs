@@ -194,6 +194,14 @@ impl Plan {
 
 /// A method that steers an execution.
 pub trait Policy {
+    /// Whether these events call for a decision. Asked first, with a situation that is up to date
+    /// but for progress, because to measure that costs more than most events are worth; a policy
+    /// that says no is not called.
+    fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
+        let _ = (events, now);
+        true
+    }
+
     /// Called once per instant with everything that happened at it.
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>);
 }

@@ -237,13 +237,17 @@ impl Situation {
     fn data_copies(&self) -> Vec<DataCopy> {
         let fetch = Fetch { startup: 0.0, reuse: true, producer_hosts: &[] };
         let mut found = Vec::new();
-        for task in self.workflow.tasks().filter(|&t| self.task(t).is_done()) {
+        for task in self.workflow.tasks() {
+            let TaskState::Done(placement) = self.task(task) else { continue };
             for (child, edge) in self.workflow.successors(task) {
                 if self.task(child).is_done() {
                     continue;
                 }
                 let Some(first) = self.workflow.edge_files(edge).next() else { continue };
                 for host in self.copies[first.index()].iter().filter_map(|c| c.site.host()) {
+                    if placement.procs().iter().any(|p| self.host_of[p.index()] == host) {
+                        continue;
+                    }
                     let at = self.now + self.fetch_seconds(edge, host, &fetch);
                     if self.is_alive(host) && at.is_finite() {
                         found.push(DataCopy { edge, host, at });

@@ -227,6 +227,7 @@ impl Engine<'_, '_> {
             self.situation.progress[task.index()] = 0.0;
             self.log(Happening::TaskRewound { task });
         }
+        self.queues.touch_all(); // readers may have to ask again
         Ok(())
     }
 
@@ -264,6 +265,7 @@ impl Engine<'_, '_> {
             return Err("there is no complete copy to drop".to_string());
         };
         copies.remove(at);
+        self.queues.touch_all(); // a reader may have to ask again
         Ok(())
     }
 }

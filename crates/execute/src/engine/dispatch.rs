@@ -17,6 +17,9 @@ pub(super) struct Queues {
     /// The task that computes on a processor.
     pub(super) busy: Vec<Option<TaskId>>,
     sources: BTreeMap<(FileId, HostId), HostId>,
+    /// Tasks that have all their inputs, or on their way: nothing to ask for until something
+    /// unforeseen happens.
+    asked: Vec<bool>,
     pub(super) transfers: Transfers,
     /// Processors whose queue has to be looked at.
     touched: BTreeSet<u32>,
@@ -32,6 +35,7 @@ impl Queues {
             queue: vec![VecDeque::new(); procs],
             busy: vec![None; procs],
             sources: BTreeMap::new(),
+            asked: vec![false; tasks],
             transfers: Transfers::default(),
             touched: BTreeSet::new(),
             to_push: Vec::new(),
@@ -47,6 +51,7 @@ impl Queues {
     pub(super) fn resize(&mut self, tasks: usize) {
         self.assigned.resize(tasks, None);
         self.rank.resize(tasks, u32::MAX);
+        self.asked.resize(tasks, false);
     }
 
     /// From where the plan wants a host to fetch a file.
@@ -86,6 +91,7 @@ impl Queues {
     pub(super) fn jump(&mut self, task: TaskId, procs: &[ProcId]) {
         self.remove(task);
         self.assigned[task.index()] = Some(procs.into());
+        self.asked[task.index()] = false;
         for proc in procs {
             self.queue[proc.index()].push_front(task);
             self.touched.insert(proc.0);
@@ -106,7 +112,25 @@ impl Queues {
         self.touched.extend(procs.iter().map(|p| p.0));
     }
 
+    /// Something a task waits for is there: its processors are looked at if it stands where that
+    /// could matter.
+    pub(super) fn touch_reader(&mut self, task: TaskId, dispatch: Dispatch) {
+        let Some(procs) = &self.assigned[task.index()] else { return };
+        let ahead = match self.transfers {
+            Transfers::Pull { window } if dispatch == Dispatch::InOrder => window.max(1) as usize,
+            Transfers::Push if dispatch == Dispatch::InOrder => 1,
+            _ => usize::MAX,
+        };
+        for proc in procs {
+            if self.queue[proc.index()].iter().take(ahead).any(|&t| t == task) {
+                self.touched.insert(proc.0);
+            }
+        }
+    }
+
+    /// Everything is looked at as if for the first time.
     pub(super) fn touch_all(&mut self) {
+        self.asked.fill(false);
         self.touched.extend(0..self.queue.len() as u32);
     }
 }
@@ -130,9 +154,8 @@ impl Engine<'_, '_> {
             Transfers::Pull { window } => window.max(1) as usize,
             Transfers::Push => 0,
         };
-        let asking: Vec<TaskId> =
-            self.queues.queue[proc.index()].iter().take(window).copied().collect();
-        for task in asking {
+        for position in 0..window.min(self.queues.queue[proc.index()].len()) {
+            let task = self.queues.queue[proc.index()][position];
             self.request_inputs(task)?;
         }
         if self.queues.busy[proc.index()].is_some() {
@@ -166,7 +189,8 @@ impl Engine<'_, '_> {
         };
         procs.iter().all(|p| self.queues.busy[p.index()].is_none() && first(p))
             && self.parents_done(task)
-            && self.situation.workflow.inputs(task).all(|f| self.situation.has_at(f, &site))
+            // What was asked for last comes last.
+            && self.situation.workflow.inputs(task).rev().all(|f| self.situation.has_at(f, &site))
     }
 
     fn parents_done(&self, task: TaskId) -> bool {
@@ -195,24 +219,28 @@ impl Engine<'_, '_> {
 
     /// Asks for the inputs of a task that exist and are not on their way yet.
     pub(super) fn request_inputs(&mut self, task: TaskId) -> Result<(), BackendError> {
-        let Some(procs) = self.queues.assigned(task).map(Box::<[ProcId]>::from) else {
+        let Some(procs) = self.queues.assigned(task) else { return Ok(()) };
+        if self.queues.asked[task.index()] {
             return Ok(());
-        };
-        let site = self.situation.site(&procs);
+        }
+        let site = self.situation.site(procs);
         if self.is_lost(&site) {
             return Ok(());
         }
         let workflow = self.situation.workflow.clone();
-        let mut under_way = false;
+        let (mut under_way, mut all) = (false, true);
         for file in workflow.inputs(task) {
             if self.situation.has_at(file, &site) {
                 continue;
             }
-            under_way |= self.fetch(file, None, &site)?.is_some();
+            let comes = self.fetch(file, None, &site)?.is_some();
+            under_way |= comes;
+            all &= comes;
         }
+        self.queues.asked[task.index()] = all;
         let waiting = matches!(self.situation.task(task), TaskState::Waiting);
-        if under_way && waiting {
-            self.situation.tasks[task.index()] = TaskState::Placed { procs };
+        if let Some(procs) = self.queues.assigned(task).filter(|_| under_way && waiting) {
+            self.situation.tasks[task.index()] = TaskState::Placed { procs: procs.into() };
         }
         Ok(())
     }

@@ -203,8 +203,11 @@ impl<'b, 'r> Engine<'b, 'r> {
             if self.events.is_empty() {
                 return Ok(());
             }
-            self.measure_progress();
             let events = std::mem::take(&mut self.events);
+            if !policy.wants(&events, &self.situation) {
+                return Ok(());
+            }
+            self.measure_progress();
             let mut decisions: Vec<Decision> = Vec::new();
             policy.react(&events, &self.situation, &mut decisions);
             if self.settings.decision_seconds > 0.0 && !decisions.is_empty() {

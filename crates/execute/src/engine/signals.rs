@@ -27,9 +27,7 @@ impl Engine<'_, '_> {
             self.forget_unneeded(file);
         }
         for (child, _) in workflow.successors(task) {
-            if let Some(procs) = self.queues.assigned(child).map(Box::<[ProcId]>::from) {
-                self.queues.touch(&procs);
-            }
+            self.queues.touch_reader(child, self.settings.dispatch);
         }
         if self.queues.transfers == Transfers::Push {
             self.queues.to_push.push(task);

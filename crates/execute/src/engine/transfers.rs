@@ -4,7 +4,7 @@
 use super::{Engine, Op};
 use crate::backend::{Backend, BackendError, Movement, OpId};
 use slackline_model::trace::Happening;
-use slackline_model::{FileId, HostId, ProcId};
+use slackline_model::{FileId, HostId};
 use slackline_react::{Block, Event, FileCopy, Site};
 
 /// A file on its way.
@@ -118,12 +118,10 @@ impl Engine<'_, '_> {
         if let Some(copy) = self.situation.copies[file.index()].iter_mut().find(|c| c.site == to) {
             copy.fraction = 1.0;
         }
-        let workflow = self.situation.workflow.clone();
-        for consumer in workflow.consumers(file) {
-            if let Some(procs) = self.queues.assigned(consumer).map(Box::<[ProcId]>::from)
-                && self.situation.site(&procs) == to
-            {
-                self.queues.touch(&procs);
+        for consumer in self.situation.workflow.consumers(file) {
+            let procs = self.queues.assigned(consumer);
+            if procs.is_some_and(|procs| self.situation.site(procs) == to) {
+                self.queues.touch_reader(consumer, self.settings.dispatch);
             }
         }
         self.events.push(Event::TransferFinished { file, to });

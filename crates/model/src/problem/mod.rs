@@ -263,6 +263,9 @@ impl<'a> Problem<'a> {
     /// single hosts the plain transfer; nothing when both use the same hosts; otherwise every
     /// host moves its share at once over its own link.
     pub fn transfer_between(&self, bytes: f64, from: &[ProcId], to: &[ProcId]) -> f64 {
+        if let (&[a], &[b]) = (from, to) {
+            return self.transfer(bytes, self.host_of(a), self.host_of(b));
+        }
         let (from, to) = (self.hosts_of(from), self.hosts_of(to));
         match (from.as_slice(), to.as_slice()) {
             (&[a], &[b]) => self.transfer(bytes, a, b),

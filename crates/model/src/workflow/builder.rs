@@ -263,6 +263,7 @@ impl WorkflowBuilder {
             .collect();
         let predecessors = Rows::group(tasks, &incoming);
         drop(incoming);
+        let edge_files = files_of_edges(&successors, &outputs, &consumers);
         let order = topological_order(&successors, &predecessors).map_err(|cycle| {
             let name = |&t: &u32| self.task_names.names().get(t as usize).to_string();
             WorkflowError::Cycle { tasks: cycle.iter().map(name).collect() }
@@ -287,6 +288,7 @@ impl WorkflowBuilder {
             successors,
             edge_bytes,
             edge_source,
+            edge_files,
             predecessors,
             order,
             cost_table: self.cost_table,
@@ -323,6 +325,23 @@ impl WorkflowBuilder {
         let bytes = pairs.iter().map(|p| p.2).collect();
         Ok((Rows { start, items: pairs.iter().map(|p| p.1).collect() }, bytes))
     }
+}
+
+/// The files that make up each edge, in the order the producer writes them.
+fn files_of_edges(successors: &Rows<u32>, outputs: &Rows<u32>, consumers: &Rows<u32>) -> Rows<u32> {
+    let mut pairs: Vec<(u32, u32)> = Vec::with_capacity(successors.items.len());
+    for task in 0..successors.start.len() - 1 {
+        let range = successors.range(task);
+        let children = &successors.items[range.clone()];
+        for &file in outputs.row(task) {
+            for consumer in consumers.row(file as usize) {
+                if let Ok(at) = children.binary_search(consumer) {
+                    pairs.push(((range.start + at) as u32, file));
+                }
+            }
+        }
+    }
+    Rows::group(successors.items.len(), &pairs)
 }
 
 fn not_negative(what: &'static str, of: &str, value: f64) -> Result<(), WorkflowError> {

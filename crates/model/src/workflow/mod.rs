@@ -161,6 +161,7 @@ pub struct Workflow {
     successors: Rows<u32>,
     edge_bytes: Vec<f64>,
     edge_source: Vec<u32>,
+    edge_files: Rows<u32>,
     predecessors: Rows<(u32, u32)>,
     order: Vec<TaskId>,
     cost_table: Option<CostTable>,
@@ -317,7 +318,10 @@ impl Workflow {
     }
 
     /// The files a task reads.
-    pub fn inputs(&self, task: TaskId) -> impl ExactSizeIterator<Item = FileId> + '_ {
+    pub fn inputs(
+        &self,
+        task: TaskId,
+    ) -> impl DoubleEndedIterator<Item = FileId> + ExactSizeIterator + '_ {
         self.inputs.row(task.index()).iter().map(|&f| FileId(f))
     }
 
@@ -384,11 +388,9 @@ impl Workflow {
     }
 
     /// The files that make up an edge (none for a pure control dependency).
-    pub fn edge_files(&self, edge: EdgeId) -> impl Iterator<Item = FileId> + '_ {
-        let (from, to) = self.edge_ends(edge);
-        // Consumers are sorted by task.
-        let reads = move |f: &FileId| self.consumers.row(f.index()).binary_search(&to.0).is_ok();
-        self.outputs(from).filter(reads)
+    #[inline]
+    pub fn edge_files(&self, edge: EdgeId) -> impl ExactSizeIterator<Item = FileId> + '_ {
+        self.edge_files.row(edge.index()).iter().map(|&f| FileId(f))
     }
 
     /// Tasks in a topological order: smallest ready index first.

@@ -6,7 +6,7 @@
 //! the lowest processor. O(e p) for GTP; GTP/c also scans the copies of each edge.
 
 use crate::situation::{Fetch, Situation, TaskState};
-use slackline_model::{HostId, Problem, ProcId, TaskId, approx};
+use slackline_model::{EdgeId, HostId, Problem, ProcId, TaskId, approx};
 
 /// Choices the thesis leaves open, with its own as default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -135,30 +135,50 @@ impl<'a, 'p> Pass<'a, 'p> {
         }
     }
 
-    /// When the inputs of a task are on a host (DA).
-    fn data_at(&self, task: TaskId, host: HostId) -> f64 {
-        let workflow = self.problem.workflow();
-        let mut latest = self.now.now;
-        for (parent, edge) in workflow.predecessors(task) {
+    /// When the inputs of a task are on each host (DA).
+    fn data_at(&self, task: TaskId) -> Vec<f64> {
+        let mut latest = vec![self.now.now; self.problem.platform().hosts().len()];
+        for (parent, edge) in self.problem.workflow().predecessors(task) {
             let hosts = &self.hosts[parent.index()];
-            let arrival = if self.now.task(parent).is_done() {
+            let finish = self.estimate.finish[parent.index()];
+            if !self.now.task(parent).is_done() {
+                let Some(&from) = hosts.first() else { return vec![f64::INFINITY; latest.len()] };
+                self.arrive(edge, from, finish, &mut latest);
+            } else if let Some(from) = self.only_copy(edge, hosts) {
+                self.arrive(edge, from, self.now.now, &mut latest);
+            } else {
                 let fetch = Fetch {
                     startup: self.costing.startup,
                     reuse: self.costing.reuse_copies,
                     producer_hosts: hosts,
                 };
-                self.now.now + self.now.fetch_seconds(edge, host, &fetch)
-            } else {
-                let Some(&from) = hosts.first() else { return f64::INFINITY };
-                let startup = if from == host { 0.0 } else { self.costing.startup };
-                let bytes = workflow.edge_bytes(edge);
-                self.estimate.finish[parent.index()]
-                    + startup
-                    + self.problem.transfer(bytes, from, host)
-            };
-            latest = latest.max(arrival);
+                for (host, latest) in latest.iter_mut().enumerate() {
+                    let seconds = self.now.fetch_seconds(edge, HostId::new(host), &fetch);
+                    *latest = latest.max(self.now.now + seconds);
+                }
+            }
         }
         latest
+    }
+
+    /// Where the data of an edge is, if it was made there and is nowhere else: the common case.
+    fn only_copy(&self, edge: EdgeId, producer_hosts: &[HostId]) -> Option<HostId> {
+        let mut files = self.problem.workflow().edge_files(edge);
+        let (Some(file), None) = (files.next(), files.next()) else { return None };
+        let [copy] = &self.now.copies[file.index()][..] else { return None };
+        let host = copy.site.host()?;
+        let made_here = copy.is_complete() && producer_hosts.contains(&host);
+        (made_here && self.now.is_alive(host)).then_some(host)
+    }
+
+    /// The data of an edge leaves `from` at `finish` for every host.
+    fn arrive(&self, edge: EdgeId, from: HostId, finish: f64, latest: &mut [f64]) {
+        let bytes = self.problem.workflow().edge_bytes(edge);
+        for (host, latest) in latest.iter_mut().enumerate() {
+            let host = HostId::new(host);
+            let startup = if from == host { 0.0 } else { self.costing.startup };
+            *latest = latest.max(finish + startup + self.problem.transfer(bytes, from, host));
+        }
     }
 
     /// EST and EFT of a task on every processor that could take it; wide tasks once per host.
@@ -166,21 +186,20 @@ impl<'a, 'p> Pass<'a, 'p> {
         let problem = self.problem;
         let width = problem.workflow().width(task).0 as usize;
         let own = self.now.task(task).procs();
+        let data = self.data_at(task);
         let mut found = Vec::with_capacity(problem.procs());
         for host in problem.platform().host_ids() {
             if !self.now.is_alive(host) {
                 continue;
             }
             let procs = problem.procs_of(host);
-            let mut data = None;
             for proc in procs.clone().map(ProcId) {
                 let running_here = own.is_some_and(|p| p.first() == Some(&proc))
                     && matches!(self.now.task(task), TaskState::Running { .. });
                 let start = if running_here {
                     self.now.now
                 } else {
-                    let data = *data.get_or_insert_with(|| self.data_at(task, host));
-                    data.max(self.free_for(proc, procs.clone(), width))
+                    data[host.index()].max(self.free_for(proc, procs.clone(), width))
                 };
                 let finish = start + self.work(task, proc);
                 found.push(Candidate { proc, start, finish });

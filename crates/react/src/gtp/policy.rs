@@ -184,6 +184,10 @@ pub(super) fn forget_gathered_inputs(
 }
 
 impl Policy for Gtp {
+    fn wants(&mut self, events: &[Event], _now: &Situation) -> bool {
+        events.iter().any(|e| matches!(e, Event::Start | Event::WakeUp) || e.is_growth())
+    }
+
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         let outcome = if events.contains(&Event::Start) {
             self.begin(now, decisions)

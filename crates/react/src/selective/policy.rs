@@ -1,15 +1,15 @@
 //! Selective rescheduling on a running system: what is late is seen when something happens, what
 //! still runs is expected to end when it was estimated to, and plans begin now.
 //!
-//! At every event the tasks that come next on their processors are looked at. One whose start is
-//! now expected later than its threshold allows makes the planner plan the rest again. Running
-//! tasks stay where they are.
+//! Whenever a task or a transfer ends, the tasks that come next on their processors are looked
+//! at. One that could start now, later than its threshold allows, makes the planner plan the rest
+//! again. Running tasks stay where they are.
 
 use super::Spare;
 use crate::gtp::rewound_tasks;
 use crate::planning;
 use crate::policy::{Decision, Event, Plan, Policy, Transfers};
-use crate::situation::{Fetch, Situation, TaskState};
+use crate::situation::{Situation, TaskState};
 use slackline_model::{Problem, Schedule, TaskId};
 use slackline_schedule::{Algorithm, Settings};
 
@@ -89,88 +89,66 @@ impl Selective {
         Ok(())
     }
 
-    /// Whether some next task is expected to start too late.
-    fn is_late(&mut self, now: &Situation) -> Result<bool, String> {
-        let problem = now.problem().map_err(|e| e.to_string())?;
-        for proc in 0..self.orders.len() {
-            let order = &self.orders[proc];
-            let unstarted =
-                |t: &TaskId| matches!(now.task(*t), TaskState::Waiting | TaskState::Placed { .. });
-            while order.get(self.next[proc]).is_some_and(|t| !unstarted(t)) {
-                self.next[proc] += 1;
-            }
-            let Some(&task) = order.get(self.next[proc]) else { continue };
-            let Some(planned) = self.schedule.placement(task) else { continue };
-            let Some(start) = expected_start(&problem, now, &self.schedule, task) else { continue };
-            // The test comes just before a start, as published: what is not due may still catch up.
-            if start > now.now {
-                continue;
-            }
-            let delay = start - planned.start;
-            if delay > self.limit[task.index()] + 1e-9 * start.abs().max(1.0) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+    /// Whether some task could start now, later than planned by more than its threshold. The test
+    /// comes just before a start, as published: what is not due may still catch up.
+    fn is_late(&mut self, now: &Situation) -> bool {
+        (0..self.orders.len()).any(|proc| {
+            self.next_on(proc, now)
+                .is_some_and(|task| self.too_late(task, now.now) && self.is_due(task, now))
+        })
     }
-}
 
-/// When a next task can start, as far as its parents have at least started; none otherwise.
-fn expected_start(
-    problem: &Problem<'_>,
-    now: &Situation,
-    schedule: &Schedule,
-    task: TaskId,
-) -> Option<f64> {
-    let planned = schedule.placement(task)?;
-    let host = problem.host_of(planned.proc());
-    let mut start = now.now;
-    for other in now.workflow.tasks() {
-        if let TaskState::Running { procs, .. } = now.task(other)
-            && procs.iter().any(|p| planned.procs().contains(p))
-        {
-            start = start.max(problem.state().fixed(other)?.finish);
+    /// The task that comes next on a processor.
+    fn next_on(&mut self, proc: usize, now: &Situation) -> Option<TaskId> {
+        let order = &self.orders[proc];
+        let unstarted =
+            |t: &TaskId| matches!(now.task(*t), TaskState::Waiting | TaskState::Placed { .. });
+        while order.get(self.next[proc]).is_some_and(|t| !unstarted(t)) {
+            self.next[proc] += 1;
         }
+        order.get(self.next[proc]).copied()
     }
-    for (parent, edge) in now.workflow.predecessors(task) {
-        let arrival = match now.task(parent) {
-            TaskState::Done(placement) => {
-                let hosts = problem.hosts_of(placement.procs());
-                let fetch = Fetch { startup: 0.0, reuse: true, producer_hosts: &hosts };
-                now.now + now.fetch_seconds(edge, host, &fetch)
-            }
-            TaskState::Running { procs, .. } => {
-                let bytes = now.workflow.edge_bytes(edge);
-                let moved = problem.transfer_between(bytes, procs, planned.procs());
-                problem.state().fixed(parent)?.finish + moved
-            }
-            _ => return None,
-        };
-        start = start.max(arrival);
+
+    fn too_late(&self, task: TaskId, start: f64) -> bool {
+        self.schedule.placement(task).is_some_and(|planned| {
+            start - planned.start > self.limit[task.index()] + 1e-9 * start.abs().max(1.0)
+        })
     }
-    Some(start)
+
+    /// Whether a next task has its processors and its data.
+    fn is_due(&mut self, task: TaskId, now: &Situation) -> bool {
+        let Some(planned) = self.schedule.placement(task).cloned() else { return false };
+        let site = now.site(planned.procs());
+        planned.procs().iter().all(|p| self.is_free(p.index(), now))
+            && now.workflow.predecessors(task).all(|(p, _)| now.task(p).is_done())
+            && now.workflow.inputs(task).all(|f| now.has_at(f, &site))
+    }
+
+    /// Whether what was started last on a processor has ended.
+    fn is_free(&mut self, proc: usize, now: &Situation) -> bool {
+        self.next_on(proc, now);
+        let before = self.next[proc].checked_sub(1).map(|at| self.orders[proc][at]);
+        before.is_none_or(|t| !matches!(now.task(t), TaskState::Running { .. }))
+    }
 }
 
 impl Policy for Selective {
+    fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
+        let any = |test: fn(&Event) -> bool| events.iter().any(test);
+        let ended = any(|e| matches!(e, Event::TaskFinished(_)));
+        let arrived = any(|e| matches!(e, Event::TransferFinished { .. }));
+        let must = any(|e| matches!(e, Event::Start | Event::HostLost(_)) || e.is_growth());
+        must || match self.threshold {
+            Threshold::Always => ended,
+            Threshold::Slack | Threshold::Spare => (ended || arrived) && self.is_late(now),
+        }
+    }
+
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
-        let lost = events.iter().any(|e| matches!(e, Event::HostLost(_)));
-        let ended = events.iter().any(|e| matches!(e, Event::TaskFinished(_)));
-        let arrived = events.iter().any(|e| matches!(e, Event::TransferFinished { .. }));
         let outcome = if events.contains(&Event::Start) {
             self.begin(now, decisions)
-        } else if lost
-            || events.iter().any(Event::is_growth)
-            || (ended && self.threshold == Threshold::Always)
-        {
-            self.replan(now, decisions)
-        } else if (ended || arrived) && self.threshold != Threshold::Always {
-            match self.is_late(now) {
-                Ok(true) => self.replan(now, decisions),
-                Ok(false) => Ok(()),
-                Err(why) => Err(why),
-            }
         } else {
-            Ok(())
+            self.replan(now, decisions)
         };
         if let Err(why) = outcome {
             decisions.push(Decision::GiveUp(why));

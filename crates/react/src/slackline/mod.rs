@@ -245,6 +245,12 @@ impl Slackline {
 }
 
 impl Policy for Slackline {
+    fn wants(&mut self, events: &[Event], _now: &Situation) -> bool {
+        events.iter().any(|e| {
+            matches!(e, Event::Start | Event::WakeUp | Event::HostLost(_)) || e.is_growth()
+        })
+    }
+
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         let lost = events.iter().any(|e| matches!(e, Event::HostLost(_)));
         let outcome = if events.contains(&Event::Start) {

@@ -33,8 +33,9 @@ pub struct Partial<'a, 'p> {
     /// Per task: end and host, for the loops over parents.
     pub(super) finish: Vec<f64>,
     pub(super) host: Vec<u32>,
-    /// Copies of data, or finished tasks that span hosts: arrival needs the general rule.
-    general: bool,
+    /// Tasks with an input that lies on several hosts: arrival needs the general rule. Empty
+    /// where there are none.
+    general: Vec<bool>,
     ready: Vec<f64>,
     groups: Vec<GroupReady>,
     row: Vec<f64>,
@@ -95,11 +96,12 @@ impl<'a, 'p> Partial<'a, 'p> {
             timelines,
             finish: vec![0.0; problem.tasks()],
             host: vec![UNPLACED; problem.tasks()],
-            general: !problem.state().copies.is_empty(),
+            general: Vec::new(),
             ready: vec![0.0; problem.platform().hosts().len()],
             groups: vec![group; problem.network().groups],
             row: Vec::new(),
         };
+        partial.mark_general();
         partial.place_fixed();
         partial
     }
@@ -120,12 +122,34 @@ impl<'a, 'p> Partial<'a, 'p> {
                     line.occupy(line.tail(), placement.finish);
                 }
             }
-            self.general |= problem.hosts_of(placement.procs()).len() > 1;
             self.record(task, placement);
             // Transfers that have not begun cannot begin in the past.
             let finish = &mut self.finish[task.index()];
             *finish = finish.max(problem.state().now);
         }
+    }
+
+    /// Marks the readers of data that was copied, and of finished tasks that span hosts.
+    fn mark_general(&mut self) {
+        let (problem, workflow) = (self.problem, self.problem.workflow());
+        let mut readers: Vec<TaskId> =
+            problem.state().copies.iter().map(|copy| workflow.edge_ends(copy.edge).1).collect();
+        for task in workflow.tasks() {
+            let procs = problem.state().fixed(task).map_or(&[][..], Placement::procs);
+            if procs.len() > 1 && problem.hosts_of(procs).len() > 1 {
+                readers.extend(workflow.successors(task).map(|(child, _)| child));
+            }
+        }
+        if !readers.is_empty() {
+            self.general = vec![false; problem.tasks()];
+            for task in readers {
+                self.general[task.index()] = true;
+            }
+        }
+    }
+
+    fn is_general(&self, task: TaskId) -> bool {
+        !self.general.is_empty() && self.general[task.index()]
     }
 
     fn record(&mut self, task: TaskId, placement: Placement) {
@@ -167,7 +191,7 @@ impl<'a, 'p> Partial<'a, 'p> {
     /// task's release. Parents not yet placed are left out.
     pub fn data_ready(&mut self, task: TaskId) -> &[f64] {
         let release = self.problem.release(task);
-        if self.general {
+        if self.is_general(task) {
             for host in 0..self.ready.len() {
                 self.ready[host] = release.max(self.arrival(task, HostId::new(host)));
             }
@@ -251,7 +275,8 @@ impl<'a, 'p> Partial<'a, 'p> {
         let bytes = problem.workflow().edge_bytes(edge);
         let finish = self.finish[parent.index()];
         let from = HostId(self.host[parent.index()]);
-        let Some(placement) = self.schedule.placement(parent).filter(|_| self.general) else {
+        let simple = self.general.is_empty();
+        let Some(placement) = self.schedule.placement(parent).filter(|_| !simple) else {
             return finish + problem.transfer(bytes, from, host);
         };
         let target = [ProcId(problem.procs_of(host).start)];
