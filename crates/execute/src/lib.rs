@@ -8,14 +8,18 @@
 mod backend;
 mod engine;
 mod execution;
+mod log;
 mod outcome;
+mod playback;
 mod simulated;
 mod supply;
 mod usage;
 
 pub use backend::{Abilities, Backend, BackendError, Computation, Movement, OpId, Reached, Signal};
 pub use execution::{Dispatch, Execution, Inputs, Monitoring, Settings, run};
+pub use log::{Call, DecisionLog, Logged, Repeat};
 pub use outcome::{Counters, Ending, Outcome};
+pub use playback::{Playback, Recorder, Tape};
 pub use simulated::{Reality, Simulated};
 pub use supply::{Arrivals, Coming, Growth, New, Supply, Unfolding};
 pub use usage::Usage;

@@ -267,6 +267,9 @@ impl Backend for Simulated<'_, '_> {
     }
 
     fn next(&mut self, until: f64, signals: &mut Vec<Signal>) -> Result<Reached, BackendError> {
+        // With nothing under way a simulation is over; a run may wait for a host to come back.
+        let idle = until == f64::INFINITY && self.simulation.alive() == 0;
+        let until = if idle { self.simulation.next_date() } else { until };
         let step = self.simulation.step(until).map_err(failed)?;
         for index in 0..self.simulation.events().len() {
             let event = self.simulation.events()[index];

@@ -4,11 +4,16 @@
 mod common;
 
 use common::{Change, grid, simulate, workflow};
-use slackline_execute::{Ending, Monitoring, Settings};
+use slackline_execute::{Ending, Monitoring, Settings, Simulated, run};
+use slackline_model::platform::{Profile, ProfileEvent};
+use slackline_model::scenario::{HostStory, HostWorld, LinkWorld, Moment, Outage, Scenario, World};
+use slackline_model::trace::{Happening, Record};
 use slackline_model::{Placement, ProcId, Schedule, TaskId};
 use slackline_react::gtp::{Gtp, Period, Variant};
-use slackline_react::{StaticPlan, Transfers};
+use slackline_react::{Aheft, StaticPlan, Transfers};
 use slackline_schedule::registry::find;
+use slackline_simulate::Models;
+use std::sync::Arc;
 
 fn heft() -> &'static slackline_schedule::Algorithm {
     find("heft").unwrap()
@@ -117,4 +122,81 @@ fn when_every_host_is_gone_the_run_says_so() {
     let variant = Variant { rewind: true, period: Period::Seconds(1.0), ..Variant::default() };
     let outcome = simulate(&w, &world, &mut Gtp::new(variant, heft()), "fifo", settings);
     assert!(matches!(outcome.ending, Ending::CannotFinish(_)), "{:?}", outcome.ending);
+}
+
+#[test]
+fn what_is_seen_late_is_acted_on_late_and_thinking_takes_time() {
+    let rows = times(&[&[4.0, 9.0], &[4.0, 5.0], &[4.0, 5.0]]);
+    let w = workflow(&rows, &[]);
+    // p1 halves its speed at 2.
+    let p = grid(2, &[Change::Host(0, 2.0, 0.5)]);
+    let replanned = |settings: Settings| {
+        let mut policy = Aheft::new(heft(), Transfers::default());
+        let outcome = simulate(&w, &p, &mut policy, "matrix", settings);
+        let start = outcome.schedule.placement(TaskId(0)).unwrap().start;
+        let is = |r: &&Record| matches!(r.what, Happening::Replanned { .. });
+        (start, outcome.trace.records().iter().find(is).map(|r| r.at))
+    };
+    assert_eq!(replanned(Settings::default()), (0.0, Some(2.0)));
+    let late = Settings { monitoring_delay: 1.5, ..Settings::default() };
+    assert_eq!(replanned(late), (0.0, Some(3.5)));
+    // The first plan is there at 0.25; the change is seen at 2 and acted on at 2.25.
+    let slow = Settings { decision_seconds: 0.25, ..Settings::default() };
+    assert_eq!(replanned(slow), (0.25, Some(2.25)));
+}
+
+#[test]
+fn a_host_that_is_back_may_have_kept_its_data() {
+    let w = workflow(&times(&[&[2.0, 9.0], &[9.0, 3.0]]), &[(0, 1, 4.0)]);
+    let nominal = grid(2, &[]);
+    let run_with = |keeps_data: bool| {
+        let outage = Outage { from: Moment::Seconds(3.0), lasts: Some(5.0), keeps_data };
+        let story = HostStory { host: "p1".into(), outages: vec![outage], ..HostStory::default() };
+        let scenario = Scenario { hosts: vec![story], ..Scenario::default() };
+        let world = scenario.on(&nominal).unwrap();
+        let platform = nominal.in_world(&world);
+        let truth = |task: TaskId, procs: &[ProcId]| {
+            if task.0 == procs[0].0 { [2.0, 3.0][task.index()] } else { 9.0 }
+        };
+        let models = Models::preset("fifo").unwrap();
+        let backend = Simulated::new(&platform, models, Box::new(truth)).unwrap();
+        let mut policy = StaticPlan::new(heft(), Transfers::Push).without_restart();
+        let (wf, pf) = (Arc::new(w.clone()), Arc::new(nominal.clone()));
+        run(wf, pf, &mut policy, &mut backend.in_world(&world), Settings::default()).unwrap()
+    };
+    // v0 0-2; its data leaves at 2, breaks off at 3, leaves again at 8; v1 12-15.
+    let kept = run_with(true);
+    assert_eq!((kept.ending, kept.makespan), (Ending::Finished, 15.0));
+    let gone = run_with(false);
+    let Ending::CannotFinish(why) = gone.ending else { panic!("it cannot finish") };
+    assert!(why.contains("no copy is left"), "{why}");
+}
+
+#[test]
+fn a_platform_that_changes_for_ever_does_not_keep_a_stuck_run_alive() {
+    // The only copy of what v1 needs dies with p1, while p2 goes up and down without end.
+    let w = workflow(&times(&[&[2.0, 9.0], &[9.0, 3.0]]), &[(0, 1, 4.0)]);
+    let nominal = grid(2, &[]);
+    let event = |date, value| ProfileEvent { date, value };
+    let rocking = Profile::periodic(vec![event(0.0, 1.0), event(1.0, 0.5)], 2.0).unwrap();
+    let world = World {
+        hosts: vec![
+            HostWorld {
+                availability: Some(Arc::new(Profile::once(vec![event(3.0, 0.0)]).unwrap())),
+                ..HostWorld::default()
+            },
+            HostWorld { availability: Some(Arc::new(rocking)), ..HostWorld::default() },
+        ],
+        links: vec![LinkWorld::default()],
+        ..World::default()
+    };
+    let platform = nominal.in_world(&world);
+    for (looks, copies) in [(true, false), (true, true), (false, false)] {
+        let variant = Variant { copies, period: Period::Seconds(1.0), ..Variant::default() };
+        let monitoring = if looks { Monitoring::OnWakeUp } else { Monitoring::Continuous };
+        let settings = Settings { monitoring, ..Settings::default() };
+        let outcome = simulate(&w, &platform, &mut Gtp::new(variant, heft()), "fifo", settings);
+        let Ending::CannotFinish(why) = outcome.ending else { panic!("it cannot finish") };
+        assert!(why.contains("no copy is left"), "{why}");
+    }
 }

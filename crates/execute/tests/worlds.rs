@@ -4,16 +4,20 @@
 
 mod common;
 
-use common::{Change, grid, simulate, workflow};
+use common::{Change, grid, simulate, with_backend, workflow};
 use proptest::prelude::*;
-use slackline_execute::{Dispatch, Ending, Monitoring, Outcome, Settings};
+use slackline_execute::{
+    Backend, DecisionLog, Dispatch, Ending, Logged, Monitoring, Outcome, Playback, Recorder,
+    Repeat, Settings, run,
+};
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId, ProcId, TaskId, Workflow};
-use slackline_react::gtp::{DlsSr, Gtp, Period, Variant};
-use slackline_react::selective::{Selective, Threshold};
-use slackline_react::{Aheft, JustInTime, Policy, Slackline, StaticPlan, Transfers};
+use slackline_react::gtp::Period;
+use slackline_react::registry::{self, Options};
+use slackline_react::{Policy, Transfers};
 use slackline_schedule::registry::find;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 #[derive(Clone, Debug)]
 struct World {
@@ -23,6 +27,8 @@ struct World {
     model: &'static str,
     transfers: Transfers,
     dispatch: Dispatch,
+    /// Of monitoring, and time to decide.
+    delays: (f64, f64),
 }
 
 fn worlds() -> impl Strategy<Value = World> {
@@ -41,9 +47,10 @@ fn worlds() -> impl Strategy<Value = World> {
             Transfers::Pull { window: 3 },
         ]);
         let dispatch = prop::sample::select(vec![Dispatch::InOrder, Dispatch::FirstReady]);
-        (times, edges, slow, links, death, model, transfers, dispatch)
+        let delays = prop::sample::select(vec![(0.0, 0.0), (2.5, 0.0), (0.0, 1.5), (4.0, 0.5)]);
+        ((times, edges, slow, links, death), (model, transfers, dispatch, delays))
     })
-    .prop_map(|(times, edges, slow, links, death, model, transfers, dispatch)| {
+    .prop_map(|((times, edges, slow, links, death), (model, transfers, dispatch, delays))| {
         let times: Vec<Vec<f64>> =
             times.into_iter().map(|r| r.into_iter().map(f64::from).collect()).collect();
         let mut seen = HashSet::new();
@@ -78,32 +85,19 @@ fn worlds() -> impl Strategy<Value = World> {
             })
             .map(|(_, change)| change)
             .collect();
-        World { times, edges, changes, model, transfers, dispatch }
+        World { times, edges, changes, model, transfers, dispatch, delays }
     })
 }
 
 /// Every policy that can survive a lost host, with how it learns of changes.
-fn policies(world: &World) -> Vec<(&'static str, Monitoring, Box<dyn Policy>)> {
-    let heft = find("heft").unwrap();
-    let t = world.transfers;
-    let gtp = |copies| {
-        let period = Period::Seconds(7.0);
-        Gtp::new(Variant { copies, rewind: true, period, transfers: t, ..Variant::default() }, heft)
-    };
-    let selective = |threshold| Selective::new(heft, threshold, t);
-    let now = Monitoring::Continuous;
-    vec![
-        ("static", now, Box::new(StaticPlan::new(heft, t))),
-        ("gtp/r", Monitoring::OnWakeUp, Box::new(gtp(false))),
-        ("gtp/c/r", Monitoring::OnWakeUp, Box::new(gtp(true))),
-        ("dls/sr", now, Box::new(DlsSr::new(Threshold::Spare, t))),
-        ("slack", now, Box::new(selective(Threshold::Slack))),
-        ("spare", now, Box::new(selective(Threshold::Spare))),
-        ("always", now, Box::new(selective(Threshold::Always))),
-        ("aheft", now, Box::new(Aheft::new(heft, t))),
-        ("just-in-time", now, Box::new(JustInTime::default())),
-        ("slackline", Monitoring::OnWakeUp, Box::new(Slackline::default())),
-    ]
+fn policies(world: &World) -> impl Iterator<Item = (&'static str, Monitoring, Box<dyn Policy>)> {
+    let planner = find("heft").unwrap();
+    let period = Period::Seconds(7.0);
+    let options = Options { planner, transfers: world.transfers, period };
+    registry::ALL.iter().filter(|e| e.survives).map(move |entry| {
+        let looks = if entry.looks { Monitoring::OnWakeUp } else { Monitoring::Continuous };
+        (entry.name, looks, (entry.make)(&options))
+    })
 }
 
 /// Follows the trace with nothing but the workflow and checks every step.
@@ -175,15 +169,45 @@ proptest! {
         let w = workflow(&world.times, &world.edges);
         let p = grid(world.times[0].len(), &world.changes);
         for (name, monitoring, mut policy) in policies(&world) {
-            let settings = Settings { monitoring, dispatch: world.dispatch, ..Settings::default() };
+            let settings = Settings {
+                monitoring,
+                monitoring_delay: world.delays.0,
+                decision_seconds: world.delays.1,
+                dispatch: world.dispatch,
+            };
             let outcome = simulate(&w, &p, policy.as_mut(), world.model, settings);
             let verdict = replay(&w, &outcome);
             prop_assert!(verdict.is_ok(), "{name}: {}", verdict.unwrap_err());
             prop_assert_eq!(outcome.counters.rejected, 0, "{}", name);
-            // Again: the same to the byte.
-            let mut again = policies(&world).into_iter().find(|p| p.0 == name).unwrap().2;
-            let repeated = simulate(&w, &p, again.as_mut(), world.model, settings);
-            prop_assert_eq!(format!("{:?}", outcome), format!("{:?}", repeated), "{}", name);
+            // Again, watched: the same to the byte.
+            let fresh = || policies(&world).find(|p| p.0 == name).unwrap().2;
+            let (wa, pa) = (Arc::new(w.clone()), Arc::new(p.clone()));
+            let again = |policy: &mut dyn Policy, backend: &mut dyn Backend| {
+                run(wa.clone(), pa.clone(), policy, backend, settings).unwrap()
+            };
+            let mut policy = fresh();
+            let mut logged = Logged::new(policy.as_mut());
+            let (repeated, tape) = with_backend(&w, &p, world.model, |backend| {
+                let mut recorder = Recorder::new(backend);
+                (again(&mut logged, &mut recorder), recorder.into_tape())
+            });
+            let expected = format!("{outcome:?}");
+            prop_assert_eq!(&expected, &format!("{repeated:?}"), "{}", name);
+            // Without a world, from what its backend answered: the same decisions.
+            let log = logged.log;
+            let mut policy = fresh();
+            let mut logged = Logged::new(policy.as_mut());
+            let played = again(&mut logged, &mut Playback::new(tape));
+            prop_assert_eq!(&expected, &format!("{played:?}"), "{}", name);
+            prop_assert_eq!(log.first_difference(&logged.log), None, "{}", name);
+            // Without a policy, from what it decided, through a file: the same run.
+            let mut file = Vec::new();
+            log.write(&mut file).unwrap();
+            let read = DecisionLog::read(&mut &file[..]).unwrap();
+            prop_assert_eq!(&log, &read, "{}", name);
+            let mut repeat = Repeat::new(read);
+            let outcome = simulate(&w, &p, &mut repeat, world.model, settings);
+            prop_assert_eq!(&expected, &format!("{outcome:?}"), "{}", name);
         }
     }
 }

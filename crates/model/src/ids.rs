@@ -1,12 +1,14 @@
 //! Small integer names. Every array of the model is indexed by one of these, so that a host
 //! can never be used where a task is meant, at no cost over a plain `u32`.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident),+ $(,)?) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
         pub struct $name(pub u32);
 
         impl $name {

@@ -5,8 +5,11 @@
 //! engine that drives it lives elsewhere.
 
 mod aheft;
+pub mod concurrent;
 pub mod gtp;
+mod idle;
 mod just_in_time;
+pub mod moldable;
 mod planning;
 mod policy;
 pub mod registry;
@@ -16,6 +19,7 @@ mod site;
 mod situation;
 pub mod slackline;
 mod static_plan;
+mod work_queue;
 
 pub use aheft::Aheft;
 pub use just_in_time::JustInTime;
@@ -24,3 +28,4 @@ pub use site::{Block, Site};
 pub use situation::{Arrived, Fetch, FileCopy, Situation, TaskState};
 pub use slackline::Slackline;
 pub use static_plan::StaticPlan;
+pub use work_queue::WorkQueue;

@@ -2,12 +2,14 @@
 
 use crate::site::Site;
 use crate::situation::Situation;
+use serde::{Deserialize, Serialize};
 use slackline_model::schedule::Schedule;
 use slackline_model::{ClassId, FileId, HostId, Problem, ProcId, TaskId};
 use std::ops::Range;
 
 /// Something the policy is told.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Event {
     /// The execution begins.
     Start,
@@ -79,7 +81,8 @@ impl Event {
 }
 
 /// Something the policy wants.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Decision {
     /// Follow this plan for the unfinished rest from now on.
     Adopt(Plan),
@@ -121,7 +124,8 @@ pub enum Decision {
 }
 
 /// When inputs travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Transfers {
     /// Results are sent to the hosts of all consumers as soon as they exist.
     Push,
@@ -139,7 +143,7 @@ impl Default for Transfers {
 }
 
 /// A task and its processors.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Assignment {
     /// Which task.
     pub task: TaskId,
@@ -148,7 +152,7 @@ pub struct Assignment {
 }
 
 /// From where a host should fetch a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Source {
     /// Which file.
     pub file: FileId,
@@ -160,7 +164,7 @@ pub struct Source {
 
 /// Placement and order for the unfinished rest. The order of a processor's queue is the order
 /// of the assignments; a placed or running task that is assigned elsewhere migrates.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Unfinished tasks in the order of their queues.
     pub assignments: Vec<Assignment>,

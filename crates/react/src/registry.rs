@@ -1,8 +1,10 @@
 //! Every policy with its name and source; the command, the lab and the tests read this list.
 
+use crate::concurrent::Fdws;
 use crate::gtp::{DlsSr, Gtp, Period, Variant};
+use crate::moldable::Dmheft;
 use crate::selective::{Selective, Threshold};
-use crate::{Aheft, JustInTime, Policy, Slackline, StaticPlan, Transfers};
+use crate::{Aheft, JustInTime, Policy, Slackline, StaticPlan, Transfers, WorkQueue};
 use slackline_schedule::Algorithm;
 
 /// What a policy may be told.
@@ -135,6 +137,30 @@ pub const ALL: &[Entry] = &[
         looks: false,
         survives: true,
         make: |_| Box::new(JustInTime::default()),
+    },
+    Entry {
+        name: "fdws",
+        about: "several workflows, fairly: nearly finished and short ones first",
+        source: "Arabnejad, Barbosa, ISPA, 2012",
+        looks: false,
+        survives: true,
+        make: |_| Box::new(Fdws::default()),
+    },
+    Entry {
+        name: "work-queue",
+        about: "no estimates: an idle processor takes the next ready task",
+        source: "baseline",
+        looks: false,
+        survives: true,
+        make: |_| Box::new(WorkQueue::default()),
+    },
+    Entry {
+        name: "dmheft",
+        about: "moldable tasks: fair shares of the idle processors of the best cluster",
+        source: "Hunold, Rauber, Suter, CCGrid, 2008",
+        looks: false,
+        survives: true,
+        make: |_| Box::new(Dmheft::new()),
     },
     Entry {
         name: "slackline",

@@ -1,10 +1,12 @@
 //! Where data lies: on one host, or spread over the hosts of a parallel task.
 
+use serde::{Deserialize, Serialize};
 use slackline_model::HostId;
 use std::sync::Arc;
 
 /// A place for data.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "Vec<HostId>", into = "Vec<HostId>")]
 pub enum Site {
     /// On one host.
     Host(HostId),
@@ -79,6 +81,18 @@ impl Site {
             }
         }
         blocks
+    }
+}
+
+impl From<Vec<HostId>> for Site {
+    fn from(hosts: Vec<HostId>) -> Site {
+        Site::of_hosts(hosts)
+    }
+}
+
+impl From<Site> for Vec<HostId> {
+    fn from(site: Site) -> Vec<HostId> {
+        site.hosts().to_vec()
     }
 }
 

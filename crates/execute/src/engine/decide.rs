@@ -4,7 +4,7 @@ use super::Engine;
 use crate::backend::BackendError;
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId, ProcId, TaskId};
-use slackline_react::{Decision, Event, Plan, Site, TaskState, Transfers};
+use slackline_react::{Decision, Plan, Site, TaskState};
 
 /// The rule a decision breaks.
 type Verdict = Result<(), String>;
@@ -59,7 +59,7 @@ impl Engine<'_, '_> {
                 (!overtaken).then_some(decision)
             }
             Decision::WakeAt(date) if date <= self.situation.now => {
-                self.events.push(Event::WakeUp);
+                self.wake_at = self.situation.now; // as soon as possible
                 None
             }
             other => Some(other),
@@ -141,10 +141,6 @@ impl Engine<'_, '_> {
             |t: TaskId| matches!(tasks[t.index()], TaskState::Waiting | TaskState::Placed { .. });
         self.queues.adopt(plan, is_open);
         self.break_off_orphans()?;
-        if plan.transfers == Transfers::Push {
-            let done = self.situation.tasks.iter().enumerate().filter(|(_, s)| s.is_done());
-            self.queues.to_push = done.map(|(t, _)| TaskId::new(t)).collect();
-        }
         Ok(Ok(()))
     }
 
@@ -227,7 +223,7 @@ impl Engine<'_, '_> {
             self.situation.progress[task.index()] = 0.0;
             self.log(Happening::TaskRewound { task });
         }
-        self.queues.touch_all(); // readers may have to ask again
+        self.queues.look_again(); // readers may have to ask again
         Ok(())
     }
 
@@ -265,7 +261,7 @@ impl Engine<'_, '_> {
             return Err("there is no complete copy to drop".to_string());
         };
         copies.remove(at);
-        self.queues.touch_all(); // a reader may have to ask again
+        self.queues.look_again(); // a reader may have to ask again
         Ok(())
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct Queues {
     touched: BTreeSet<u32>,
     /// Tasks whose results have to be pushed.
     pub(super) to_push: Vec<TaskId>,
+    /// Results of any task may have to be pushed again.
+    push_all: bool,
 }
 
 impl Queues {
@@ -39,6 +41,7 @@ impl Queues {
             transfers: Transfers::default(),
             touched: BTreeSet::new(),
             to_push: Vec::new(),
+            push_all: false,
         }
     }
 
@@ -84,7 +87,13 @@ impl Queues {
         }
         self.sources = plan.sources.iter().map(|s| ((s.file, s.to), s.from)).collect();
         self.transfers = plan.transfers;
+        self.look_again();
+    }
+
+    /// What could not be asked for before may be now.
+    pub(super) fn look_again(&mut self) {
         self.touch_all();
+        self.push_all = self.transfers == Transfers::Push;
     }
 
     /// Puts a task in front of the queues of some processors.
@@ -129,7 +138,7 @@ impl Queues {
     }
 
     /// Everything is looked at as if for the first time.
-    pub(super) fn touch_all(&mut self) {
+    fn touch_all(&mut self) {
         self.asked.fill(false);
         self.touched.extend(0..self.queue.len() as u32);
     }
@@ -139,7 +148,11 @@ impl Engine<'_, '_> {
     /// Starts everything that the plan and the state allow, until nothing more can start.
     pub(super) fn dispatch(&mut self) -> Result<(), BackendError> {
         let mut pushes = std::mem::take(&mut self.queues.to_push);
-        for task in pushes.drain(..) {
+        if std::mem::take(&mut self.queues.push_all) {
+            let done = self.situation.tasks.iter().enumerate().filter(|(_, s)| s.is_done());
+            pushes = done.map(|(t, _)| TaskId::new(t)).collect();
+        }
+        for task in pushes {
             self.push_results(task)?;
         }
         while let Some(proc) = self.queues.touched.pop_first() {

@@ -46,8 +46,21 @@ impl Engine<'_, '_> {
         self.queues.resize(new);
         self.open += new - old;
         self.lay_out_inputs(files);
+        self.lay_out_late_results(files);
         self.events.push(event);
         Ok(())
+    }
+
+    /// Results that were not known when their task ended lie where it ran.
+    fn lay_out_late_results(&mut self, from: usize) {
+        let now = &mut self.situation;
+        for file in (from..now.copies.len()).map(FileId::new) {
+            let Some(producer) = now.workflow.producer(file) else { continue };
+            if let TaskState::Done(placement) = now.task(producer) {
+                let site = now.site(placement.procs());
+                now.copies[file.index()].push(FileCopy::original(site));
+            }
+        }
     }
 
     /// Inputs of workflows, from a file number on, lie where the execution says.

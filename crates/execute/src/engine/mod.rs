@@ -33,6 +33,10 @@ const SECOND_THOUGHTS: usize = 8;
 /// Wake-ups in a row without anything moving after which a run is given up.
 const PATIENCE: usize = 3;
 
+/// Instants in a row at which nothing began or ended after which it is checked whether anything
+/// advances at all: the platform may change for ever while the work stands still.
+const LONG_PATIENCE: usize = 10_000;
+
 pub(crate) struct Engine<'b, 'r> {
     backend: &'b mut dyn Backend,
     abilities: Abilities,
@@ -51,7 +55,7 @@ pub(crate) struct Engine<'b, 'r> {
     /// The transfer that brings a file to a site.
     arriving: BTreeMap<(FileId, Site), u64>,
     next_transfer: u64,
-    /// Copies the policy has asked for: the run waits for them.
+    /// Transfers the policy has asked for; the run waits for those of final results.
     asked: BTreeSet<u64>,
     /// Files that lie on hosts that are off, to be there again when these are back.
     shelved: Vec<(HostId, FileId, FileCopy)>,
@@ -59,6 +63,8 @@ pub(crate) struct Engine<'b, 'r> {
     /// Decisions that are still being made, and when they will have been.
     thinking: Option<(f64, Vec<Decision>)>,
     idle_wakes: usize,
+    /// Instants since something began or ended, and how far everything was at the last check.
+    quiet: (usize, f64),
     plans: usize,
     trace: Trace,
     counters: Counters,
@@ -102,6 +108,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             wake_at: f64::INFINITY,
             thinking: None,
             idle_wakes: 0,
+            quiet: (0, 0.0),
             plans: 0,
             trace: Trace::default(),
             counters: Counters::default(),
@@ -157,15 +164,29 @@ impl<'b, 'r> Engine<'b, 'r> {
             if self.situation.now >= self.wake_at {
                 self.wake_up()?;
             }
-            if self.idle_wakes > PATIENCE {
+            if self.idle_wakes > PATIENCE || self.stands_still() {
                 return Ok(Ending::CannotFinish(self.who_waits()));
             }
         }
     }
 
+    /// Whether nothing has advanced for a very long time.
+    fn stands_still(&mut self) -> bool {
+        self.quiet.0 += 1;
+        if self.quiet.0 < LONG_PATIENCE {
+            return false;
+        }
+        let far: f64 = self.ops.keys().map(|&op| self.backend.progress(op)).sum();
+        let advanced = far > self.quiet.1;
+        self.quiet = (0, far);
+        !advanced
+    }
+
     fn is_finished(&self) -> bool {
         let more_to_come = self.supply.as_ref().is_some_and(|s| s.next_date() < f64::INFINITY);
-        self.open == 0 && !more_to_come && self.asked.is_empty()
+        let collecting = self.asked.iter().filter_map(|id| self.transfers.get(id));
+        let mut collected = collecting.map(|t| self.situation.workflow.consumers(t.file).len());
+        self.open == 0 && !more_to_come && !collected.any(|consumers| consumers == 0)
     }
 
     /// When the engine itself has something to do, whatever the backend does.
@@ -251,6 +272,9 @@ impl<'b, 'r> Engine<'b, 'r> {
     }
 
     fn take_signal(&mut self, signal: Signal) -> Result<(), BackendError> {
+        if matches!(signal, Signal::Done(_)) {
+            self.quiet = (0, 0.0);
+        }
         match signal {
             Signal::Done(id) => match self.ops.remove(&id) {
                 Some(Op::Task(task)) => self.task_done(task),
@@ -273,6 +297,7 @@ impl<'b, 'r> Engine<'b, 'r> {
     fn new_op(&mut self, op: Op) -> OpId {
         let id = OpId(self.next_op);
         self.next_op += 1;
+        self.quiet = (0, 0.0);
         self.ops.insert(id, op);
         id
     }

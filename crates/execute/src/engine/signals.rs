@@ -113,7 +113,7 @@ impl Engine<'_, '_> {
                 copies.push(copy);
             }
         }
-        self.queues.touch_all();
+        self.queues.look_again();
     }
 
     pub(super) fn measure_task(&mut self, task: TaskId, id: OpId) {

@@ -132,7 +132,7 @@ impl Engine<'_, '_> {
         let Some(transfer) = self.transfers.get(&id) else { return Ok(()) };
         let (file, to) = (transfer.file, transfer.to.clone());
         self.break_off(id, why)?;
-        self.queues.touch_all();
+        self.queues.look_again();
         self.events.push(Event::TransferFailed { file, to });
         Ok(())
     }

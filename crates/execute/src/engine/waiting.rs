@@ -1,7 +1,7 @@
 //! Why nothing moves any more, in words.
 
 use super::Engine;
-use slackline_model::{FileId, TaskId};
+use slackline_model::{FileId, HostId, TaskId};
 
 impl Engine<'_, '_> {
     /// The first few tasks that wait, and for what.
@@ -28,12 +28,7 @@ impl Engine<'_, '_> {
         let workflow = &self.situation.workflow;
         let name = workflow.task_name(task);
         let Some(procs) = self.queues.assigned(task) else {
-            let made = |p: TaskId| self.situation.task(p).is_done();
-            let is_gone = |f: &FileId| {
-                workflow.producer(*f).is_none_or(made)
-                    && self.situation.sources(*f).next().is_none()
-            };
-            return match workflow.inputs(task).find(is_gone) {
+            return match workflow.inputs(task).find(|&f| self.is_gone(f)) {
                 Some(file) => {
                     let label = workflow.file_label(file);
                     format!("'{name}' needs '{label}', of which no copy is left")
@@ -43,7 +38,7 @@ impl Engine<'_, '_> {
         };
         let site = self.situation.site(procs);
         let hosts = self.situation.platform.hosts();
-        let host_name = |h: &slackline_model::HostId| &hosts[h.index()].name;
+        let host_name = |h: &HostId| &hosts[h.index()].name;
         let gone =
             site.hosts().iter().find(|h| self.lost[h.index()] || !self.situation.is_alive(**h));
         if let Some(host) = gone {
@@ -64,5 +59,14 @@ impl Engine<'_, '_> {
                 format!("'{name}' on {on} waits for '{label}', of which no copy is left")
             }
         }
+    }
+
+    /// Whether a file that existed lies nowhere any more.
+    fn is_gone(&self, file: FileId) -> bool {
+        let existed = match self.situation.workflow.producer(file) {
+            Some(producer) => self.situation.task(producer).is_done(),
+            None => !self.situation.inputs_everywhere,
+        };
+        existed && self.situation.sources(file).next().is_none()
     }
 }

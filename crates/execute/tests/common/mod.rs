@@ -3,13 +3,13 @@
 #![allow(dead_code, unreachable_pub)] // every test file uses its part
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
-use slackline_execute::{Outcome, Settings, Simulated, run};
+use slackline_execute::{Backend, Execution, Outcome, Settings, Simulated};
 use slackline_model::platform::{
     DeclaredRoute, HostSpec, LinkSpec, Member, PlatformBuilder, Profile, ProfileEvent, RoutingKind,
 };
 use slackline_model::workflow::CostTable;
 use slackline_model::{Platform, Problem, ProcId, Task, TaskId, Workflow, WorkflowBuilder};
-use slackline_react::Policy;
+use slackline_react::{Policy, Situation};
 use slackline_simulate::Models;
 use std::sync::Arc;
 
@@ -90,7 +90,24 @@ pub fn grid(hosts: usize, changes: &[Change]) -> Platform {
     b.build().unwrap()
 }
 
-/// Runs a policy in a world where tasks take exactly as long as estimated (at full speed).
+/// Gives a policy and a backend for a world where tasks take exactly as long as estimated (at
+/// full speed) to whoever wants to run them.
+pub fn with_backend<T>(
+    workflow: &Workflow,
+    platform: &Platform,
+    model: &str,
+    run: impl FnOnce(&mut dyn Backend) -> T,
+) -> T {
+    let problem = Problem::new(workflow, platform).unwrap();
+    let truth = |task: TaskId, procs: &[ProcId]| {
+        problem.exec_wide(task, problem.class_of(procs[0]), procs.len() as u32)
+    };
+    let models = Models::preset(model).unwrap();
+    let mut backend = Simulated::new(platform, models, Box::new(truth)).unwrap();
+    run(&mut backend)
+}
+
+/// Runs a policy in such a world.
 pub fn simulate(
     workflow: &Workflow,
     platform: &Platform,
@@ -98,12 +115,12 @@ pub fn simulate(
     model: &str,
     settings: Settings,
 ) -> Outcome {
-    let problem = Problem::new(workflow, platform).unwrap();
-    let truth = |task: TaskId, procs: &[ProcId]| {
-        problem.exec_wide(task, problem.class_of(procs[0]), procs.len() as u32)
-    };
-    let models = Models::preset(model).unwrap();
-    let mut backend = Simulated::new(platform, models, Box::new(truth)).unwrap();
     let (w, p) = (Arc::new(workflow.clone()), Arc::new(platform.clone()));
-    run(w, p, policy, &mut backend, settings).unwrap()
+    let mut instants = 0;
+    let mut watch = |now: &Situation| {
+        instants += 1;
+        assert!(instants < 100_000, "the run does not end; it is {} now", now.now);
+    };
+    let execution = Execution { settings, watch: Some(&mut watch), ..Execution::new(w, p) };
+    with_backend(workflow, platform, model, |backend| execution.run(policy, backend).unwrap())
 }

@@ -1,0 +1,155 @@
+//! What a policy was told and what it decided, call by call: to be kept, compared and repeated.
+//!
+//! A policy is a function of what it is told; two runs of it that are told the same must decide
+//! the same, on whatever backend. [`DecisionLog::first_difference`] says where two logs part,
+//! [`Repeat`] follows a log instead of thinking.
+
+use serde::{Deserialize, Serialize};
+use slackline_react::{Decision, Event, Policy, Situation};
+use std::io::{BufRead, Write};
+
+const SCHEMA: &str = "slackline/decisions/1";
+
+/// One call of a policy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Call {
+    /// When.
+    pub at: f64,
+    /// What it was told.
+    pub events: Vec<Event>,
+    /// What it decided.
+    pub decisions: Vec<Decision>,
+}
+
+/// All calls of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DecisionLog {
+    /// In order of time.
+    pub calls: Vec<Call>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    schema: String,
+}
+
+impl DecisionLog {
+    /// Where two logs part: the number of the call, and in words what differs.
+    pub fn first_difference(&self, other: &DecisionLog) -> Option<(usize, String)> {
+        for (index, (a, b)) in self.calls.iter().zip(&other.calls).enumerate() {
+            let differs = if a.at != b.at {
+                format!("called at {} here, at {} there", a.at, b.at)
+            } else if a.events != b.events {
+                format!("at {}: told {:?} here, {:?} there", a.at, a.events, b.events)
+            } else if a.decisions != b.decisions {
+                let pairs = a.decisions.iter().zip(&b.decisions);
+                let same = pairs.take_while(|(x, y)| x == y).count();
+                let show = |call: &Call| match call.decisions.get(same) {
+                    Some(decision) => format!("{decision:?}"),
+                    None => "nothing more".to_string(),
+                };
+                format!("at {}: decides {} here, {} there", a.at, show(a), show(b))
+            } else {
+                continue;
+            };
+            return Some((index, differs));
+        }
+        let (mine, theirs) = (self.calls.len(), other.calls.len());
+        let shorter = mine.min(theirs);
+        (mine != theirs).then(|| (shorter, format!("{mine} calls here, {theirs} there")))
+    }
+
+    /// Writes one JSON object a line: a header, then the calls.
+    pub fn write(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        let header = Header { schema: SCHEMA.to_string() };
+        writeln!(out, "{}", serde_json::to_string(&header)?)?;
+        for call in &self.calls {
+            writeln!(out, "{}", serde_json::to_string(call)?)?;
+        }
+        Ok(())
+    }
+
+    /// Reads what [`write`](DecisionLog::write) wrote; an error names the line.
+    pub fn read(input: &mut dyn BufRead) -> Result<DecisionLog, String> {
+        let mut lines = input.lines().enumerate();
+        let at = |line: usize, why: &dyn std::fmt::Display| format!("line {}: {why}", line + 1);
+        let (_, first) = lines.next().ok_or("it is empty")?;
+        let header: Header =
+            serde_json::from_str(&first.map_err(|e| at(0, &e))?).map_err(|e| at(0, &e))?;
+        if header.schema != SCHEMA {
+            return Err(at(0, &format!("schema '{}', not '{SCHEMA}'", header.schema)));
+        }
+        let mut log = DecisionLog::default();
+        for (number, line) in lines {
+            let line = line.map_err(|e| at(number, &e))?;
+            log.calls.push(serde_json::from_str(&line).map_err(|e| at(number, &e))?);
+        }
+        Ok(log)
+    }
+}
+
+/// A policy whose calls are written down.
+pub struct Logged<'p> {
+    policy: &'p mut dyn Policy,
+    /// The calls so far.
+    pub log: DecisionLog,
+}
+
+impl<'p> Logged<'p> {
+    /// Listens to a policy.
+    pub fn new(policy: &'p mut dyn Policy) -> Logged<'p> {
+        Logged { policy, log: DecisionLog::default() }
+    }
+}
+
+impl Policy for Logged<'_> {
+    fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
+        self.policy.wants(events, now)
+    }
+
+    fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
+        let before = decisions.len();
+        self.policy.react(events, now, decisions);
+        let decisions = decisions[before..].to_vec();
+        self.log.calls.push(Call { at: now.now, events: events.to_vec(), decisions });
+    }
+}
+
+/// Decides what a log says; gives up when it is told something else.
+#[derive(Clone, Debug)]
+pub struct Repeat {
+    log: DecisionLog,
+    next: usize,
+}
+
+impl Repeat {
+    /// Follows a log.
+    pub fn new(log: DecisionLog) -> Repeat {
+        Repeat { log, next: 0 }
+    }
+}
+
+impl Policy for Repeat {
+    /// What the log skips is skipped; what comes later than it should is a departure.
+    fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
+        let next = self.log.calls.get(self.next);
+        next.is_none_or(|c| now.now > c.at || (now.now == c.at && c.events == events))
+    }
+
+    fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
+        match self.log.calls.get(self.next) {
+            Some(call) if call.at == now.now && call.events == events => {
+                self.next += 1;
+                decisions.extend_from_slice(&call.decisions);
+            }
+            Some(call) => {
+                let (at, told) = (call.at, &call.events);
+                decisions.push(Decision::GiveUp(format!(
+                    "the run departs from the log at call {}: told {events:?} at {}, the log has {told:?} at {at}",
+                    self.next, now.now
+                )));
+            }
+            None => {} // what followed was of no interest to the policy
+        }
+    }
+}

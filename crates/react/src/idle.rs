@@ -1,0 +1,115 @@
+//! What policies without a plan share: they wait until processors are idle and then choose which
+//! ready task starts where.
+
+use crate::gtp::rewound_tasks;
+use crate::planning;
+use crate::policy::{Decision, Event};
+use crate::situation::{Fetch, Situation, TaskState};
+use slackline_model::{HostId, Problem, ProcId, TaskId, approx};
+
+/// Whether something happened after which a task could start that could not before.
+pub(crate) fn worth_a_look(event: &Event) -> bool {
+    event.is_growth()
+        || matches!(
+            event,
+            Event::Start
+                | Event::TaskFinished(_)
+                | Event::TaskFailed(_)
+                | Event::HostLost(_)
+                | Event::HostBack(_)
+                | Event::WakeUp
+        )
+}
+
+/// Calls `assign`, after rewinding what died with a host.
+pub(crate) fn when_idle(
+    events: &[Event],
+    now: &Situation,
+    decisions: &mut Vec<Decision>,
+    assign: impl FnOnce(&Situation, &mut Vec<Decision>) -> Result<(), String>,
+) {
+    let lost = events.iter().any(|e| matches!(e, Event::HostLost(_)));
+    let outcome = if lost {
+        let gone = now.problem().map(|p| rewound_tasks(&p, now, true));
+        gone.map_err(|e| e.to_string()).and_then(|gone| {
+            let after = planning::rewound(now, &gone);
+            if !gone.is_empty() {
+                decisions.push(Decision::Rewind(gone));
+            }
+            assign(&after, decisions)
+        })
+    } else {
+        assign(now, decisions)
+    };
+    if let Err(why) = outcome {
+        decisions.push(Decision::GiveUp(why));
+    }
+}
+
+/// Per processor: whether it is alive and nothing runs or gathers inputs there.
+pub(crate) fn idle_procs(now: &Situation) -> Vec<bool> {
+    let mut idle: Vec<bool> = now.host_of.iter().map(|&h| now.is_alive(h)).collect();
+    for task in now.workflow.tasks().filter(|&t| !now.task(t).is_done()) {
+        // A task that waits for a parent to be done again leaves its processor to others.
+        if parents_done(now, task) {
+            for proc in now.task(task).procs().into_iter().flatten() {
+                idle[proc.index()] = false;
+            }
+        }
+    }
+    idle
+}
+
+fn parents_done(now: &Situation, task: TaskId) -> bool {
+    now.workflow.predecessors(task).all(|(p, _)| now.task(p).is_done())
+}
+
+/// Whether a task has not begun and could.
+pub(crate) fn is_ready(now: &Situation, task: TaskId) -> bool {
+    matches!(now.task(task), TaskState::Waiting) && parents_done(now, task)
+}
+
+/// Seconds until all inputs of a ready task are on a host, transfers side by side.
+pub(crate) fn gather_seconds(
+    problem: &Problem<'_>,
+    now: &Situation,
+    task: TaskId,
+    host: HostId,
+) -> f64 {
+    let mut wait = 0.0f64;
+    for (parent, edge) in now.workflow.predecessors(task) {
+        let TaskState::Done(placement) = now.task(parent) else { return f64::INFINITY };
+        let hosts = problem.hosts_of(placement.procs());
+        let fetch = Fetch { startup: 0.0, reuse: true, producer_hosts: &hosts };
+        wait = wait.max(now.fetch_seconds(edge, host, &fetch));
+    }
+    let first_inputs = now.workflow.inputs(task).filter(|&f| now.workflow.producer(f).is_none());
+    let mut from_origin = 0.0;
+    for file in first_inputs.filter(|&f| !now.has(f, host)) {
+        let bytes = now.workflow.file_bytes(file);
+        let seconds = |from| now.view.network.transfer_time(bytes, from, host);
+        from_origin += now.holders(file).map(seconds).fold(f64::INFINITY, f64::min);
+    }
+    wait.max(from_origin)
+}
+
+/// The idle processors of one host on which the task is expected to end first.
+pub(crate) fn quickest_idle(
+    problem: &Problem<'_>,
+    now: &Situation,
+    task: TaskId,
+    idle: &[bool],
+) -> Option<Vec<ProcId>> {
+    let width = now.workflow.width(task).0 as usize;
+    let mut best: Option<(f64, Vec<ProcId>)> = None;
+    for host in problem.platform().host_ids() {
+        let procs: Vec<ProcId> =
+            problem.procs_of(host).map(ProcId).filter(|p| idle[p.index()]).take(width).collect();
+        let Some(&first) = procs.first().filter(|_| procs.len() == width) else { continue };
+        let seconds = gather_seconds(problem, now, task, host) + problem.exec_on(task, first);
+        if seconds.is_finite() && best.as_ref().is_none_or(|(b, _)| approx::lt(seconds, *b)) {
+            best = Some((seconds, procs));
+        }
+    }
+    best.map(|(_, procs)| procs)
+}

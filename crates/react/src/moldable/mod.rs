@@ -1,0 +1,5 @@
+//! Tasks that can use more or fewer processors, chosen while the workflow runs.
+
+mod dmheft;
+
+pub use dmheft::{Dmheft, Postponing};
