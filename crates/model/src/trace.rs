@@ -81,8 +81,8 @@ pub enum Happening {
     },
     /// The policy made a new plan.
     Replanned {
-        /// Why, in the policy's words.
-        reason: String,
+        /// How many placed or running tasks it moves.
+        moved: usize,
     },
 }
 

@@ -24,6 +24,10 @@ pub struct Chart {
     pub arrows: Vec<Arrow>,
     /// Dates to point out.
     pub marks: Vec<Mark>,
+    /// When new plans were made, in order.
+    pub replannings: Vec<Replanning>,
+    /// Whether it shows what happened, not what is planned.
+    pub happened: bool,
     /// First and last date.
     pub span: Range<f64>,
     /// How many hosts are left out because nothing happens on them.
@@ -58,12 +62,37 @@ pub enum Look {
     /// A computation.
     #[default]
     Work,
-    /// A computation whose result was lost: failed, killed, or computed twice.
-    Lost,
-    /// Data coming or going.
-    Transfer,
+    /// A computation that was stopped before its end, to begin again elsewhere.
+    Stopped,
+    /// A computation that broke off, or was under way when the run ended without it.
+    Failed,
+    /// A computation that ended, whose result was lost and had to be computed again.
+    Rewound,
     /// The machine is not there.
     Down,
+}
+
+impl Look {
+    /// What it means, for a legend.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Look::Work => "computed",
+            Look::Stopped => "stopped and begun elsewhere",
+            Look::Failed => "broken off",
+            Look::Rewound => "done, lost, done again",
+            Look::Down => "host down",
+        }
+    }
+
+    /// What to add to the name of a bar.
+    pub(crate) fn remark(self) -> &'static str {
+        match self {
+            Look::Work | Look::Down => "",
+            Look::Stopped => ", stopped",
+            Look::Failed => ", broken off",
+            Look::Rewound => ", result lost",
+        }
+    }
 }
 
 /// Something that takes time on one or several neighbouring rows.
@@ -103,6 +132,17 @@ pub struct Arrow {
     pub finish: f64,
     /// What moves.
     pub note: String,
+    /// It never arrived.
+    pub broken: bool,
+}
+
+/// A new plan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Replanning {
+    /// When.
+    pub at: f64,
+    /// How many tasks it moved.
+    pub moved: usize,
 }
 
 /// What a mark points out.
@@ -114,8 +154,6 @@ pub enum MarkKind {
     Bound,
     /// A date by which the end must lie.
     Deadline,
-    /// Something broke, or a new plan was made.
-    Event,
 }
 
 /// A date to point out over all rows.

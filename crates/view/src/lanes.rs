@@ -1,7 +1,7 @@
 //! Fitting any number of rows into a bounded number of lanes: one lane per processor while they
 //! fit, then one per host, per cluster, and at last runs of neighbouring clusters.
 
-use crate::chart::Chart;
+use crate::chart::{Bar, Chart, Look};
 use std::ops::Range;
 
 /// What one lane stands for.
@@ -42,43 +42,67 @@ impl Lanes {
         Lanes { level, lanes, bars }
     }
 
-    /// Busy share of the rows of a lane in each of `bins` equal slices of time, per category.
+    /// Share of the rows of a lane that work, in each of `bins` equal slices of time, per
+    /// category; what was in vain is not in it.
     pub(crate) fn profile(&self, chart: &Chart, lane: usize, bins: usize) -> Vec<Vec<f64>> {
-        let rows = &self.lanes[lane].rows;
         let mut profile = vec![vec![0.0; bins]; chart.categories.len().max(1)];
         for &index in &self.bars[lane] {
             let bar = &chart.bars[index as usize];
-            let shared = bar.rows.end.min(rows.end) - bar.rows.start.max(rows.start);
-            let share = f64::from(shared) / rows.len().max(1) as f64;
-            let Some(slots) = profile.get_mut(bar.category as usize) else { continue };
-            let from = chart.position(bar.start) * bins as f64;
-            let to = chart.position(bar.finish) * bins as f64;
-            let last = bins.saturating_sub(1);
-            for (bin, slot) in slots
-                .iter_mut()
-                .enumerate()
-                .take((to.ceil() as usize).min(last) + 1)
-                .skip((from as usize).min(last))
-            {
-                let overlap = to.min(bin as f64 + 1.0) - from.max(bin as f64);
-                *slot += overlap.max(0.0) * share;
+            if let (Look::Work, Some(slots)) = (bar.look, profile.get_mut(bar.category as usize)) {
+                self.lanes[lane].add(chart, bar, slots);
             }
         }
         profile
     }
 
-    /// Busy share of a lane over the whole time.
+    /// The same for all bars of some looks together.
+    pub(crate) fn share(
+        &self,
+        chart: &Chart,
+        lane: usize,
+        bins: usize,
+        wanted: impl Fn(Look) -> bool,
+    ) -> Vec<f64> {
+        let mut share = vec![0.0; bins];
+        for &index in &self.bars[lane] {
+            let bar = &chart.bars[index as usize];
+            if wanted(bar.look) {
+                self.lanes[lane].add(chart, bar, &mut share);
+            }
+        }
+        share
+    }
+
+    /// Share of a lane that computes, over the whole time.
     pub(crate) fn utilisation(&self, chart: &Chart, lane: usize) -> f64 {
         let rows = &self.lanes[lane].rows;
         let area: f64 = self.bars[lane]
             .iter()
-            .map(|&index| {
-                let bar = &chart.bars[index as usize];
+            .map(|&index| &chart.bars[index as usize])
+            .filter(|bar| bar.look != Look::Down)
+            .map(|bar| {
                 let shared = bar.rows.end.min(rows.end) - bar.rows.start.max(rows.start);
                 f64::from(shared) * (bar.finish - bar.start)
             })
             .sum();
         area.max(0.0) / (rows.len().max(1) as f64 * chart.seconds())
+    }
+}
+
+impl Lane {
+    /// Adds the part of a bar that lies in this lane to slices of time.
+    fn add(&self, chart: &Chart, bar: &Bar, slots: &mut [f64]) {
+        let bins = slots.len();
+        let shared = bar.rows.end.min(self.rows.end) - bar.rows.start.max(self.rows.start);
+        let share = f64::from(shared) / self.rows.len().max(1) as f64;
+        let from = chart.position(bar.start) * bins as f64;
+        let to = chart.position(bar.finish) * bins as f64;
+        let last = bins.saturating_sub(1);
+        let (first, end) = ((from as usize).min(last), (to.ceil() as usize).min(last) + 1);
+        for (bin, slot) in slots.iter_mut().enumerate().take(end).skip(first) {
+            let overlap = to.min(bin as f64 + 1.0) - from.max(bin as f64);
+            *slot += overlap.max(0.0) * share;
+        }
     }
 }
 
@@ -146,7 +170,7 @@ fn bars_of(chart: &Chart, lanes: &[Lane]) -> Vec<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chart::{Bar, Category, Group, Look};
+    use crate::chart::{Category, Group};
 
     fn chart(hosts: u32, cores: u32) -> Chart {
         let mut chart = Chart { span: 0.0..10.0, ..Chart::default() };

@@ -15,4 +15,4 @@ mod planned;
 mod svg;
 mod text;
 
-pub use chart::{Arrow, Bar, Category, Chart, Group, Look, Mark, MarkKind};
+pub use chart::{Arrow, Bar, Category, Chart, Group, Look, Mark, MarkKind, Replanning};

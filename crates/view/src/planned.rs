@@ -52,7 +52,8 @@ impl Chart {
             let (parent, child) = workflow.edge_ends(transfer.edge);
             let (Some(from), Some(to)) = (row(parent), row(child)) else { continue };
             let (start, finish) = (transfer.start, transfer.finish);
-            self.arrows.push(Arrow { from, to, start, finish, note: note(transfer.edge) });
+            let (note, broken) = (note(transfer.edge), false);
+            self.arrows.push(Arrow { from, to, start, finish, note, broken });
         }
         if !schedule.transfers.is_empty() {
             return self;
@@ -69,7 +70,8 @@ impl Chart {
             if problem.hosts_of(source.procs()) != problem.hosts_of(target.procs()) {
                 let (start, finish) = (source.finish, source.finish + seconds);
                 let (from, to) = (source.proc().0, target.proc().0);
-                self.arrows.push(Arrow { from, to, start, finish, note: note(edge) });
+                let (note, broken) = (note(edge), false);
+                self.arrows.push(Arrow { from, to, start, finish, note, broken });
             }
         }
         self

@@ -6,6 +6,7 @@
 use slackline_model::platform::{HostSpec, Matrix, Platform, PlatformBuilder, RoutingKind};
 use slackline_model::problem::Problem;
 use slackline_model::schedule::{Placement, Schedule};
+use slackline_model::trace::{Happening, Trace};
 use slackline_model::{ProcId, Task, TaskId, Workflow, WorkflowBuilder};
 use slackline_view::gantt::{SvgOptions, TerminalOptions, svg, terminal};
 use slackline_view::{Chart, graph};
@@ -166,6 +167,72 @@ fn ten_thousand_tasks_stay_below_two_megabytes() {
 fn a_thousand_processors_become_one_area_per_host() {
     let (gantt, _) = draw("1000-procs", &layered(4000, 1000, 5), &grid(4, 16, 16));
     assert!(gantt < 1_000_000, "{gantt} bytes");
+}
+
+/// The greedy schedule as a run: every seventh task is first stopped half-way, every eleventh
+/// done twice, every host goes down once for a while after the end of all work on it.
+fn troubled(problem: &Problem<'_>) -> Trace {
+    let schedule = greedy(problem);
+    let mut events: Vec<(f64, Happening)> = Vec::new();
+    for task in problem.workflow().tasks() {
+        let placement = schedule.placement(task).unwrap();
+        let (start, finish) = (placement.start, placement.finish);
+        let half = (start + finish) / 2.0;
+        let begin = Happening::TaskStarted { task, procs: placement.procs().to_vec() };
+        events.push((start, begin.clone()));
+        match task.0 {
+            t if t % 7 == 3 => events.push((half, Happening::TaskCancelled { task })),
+            t if t % 11 == 5 => {
+                events.push((half, Happening::TaskFinished { task }));
+                events.push((half, Happening::TaskRewound { task }));
+            }
+            _ => {
+                events.push((finish, Happening::TaskFinished { task }));
+                continue;
+            }
+        }
+        events.push((half, Happening::Replanned { moved: 1 }));
+        events.push((half, begin));
+        events.push((finish, Happening::TaskFinished { task }));
+    }
+    let end = schedule.makespan();
+    for host in problem.platform().host_ids() {
+        events.push((end, Happening::HostChanged { host, availability: 0.0 }));
+        events.push((end * 1.1, Happening::HostChanged { host, availability: 1.0 }));
+    }
+    events.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut trace = Trace::default();
+    for (at, what) in events {
+        trace.push(at, what);
+    }
+    trace
+}
+
+#[test]
+fn runs_show_what_was_in_vain_at_every_size() {
+    for (name, tasks, hosts, cores, most) in [
+        ("run-100", 100, 3, 2, 60_000),
+        ("run-5000", 5000, 8, 2, 1_000_000),
+        ("run-procs", 4000, 64, 8, 1_000_000),
+    ] {
+        let (workflow, platform) = (layered(tasks, 12, 5), grid(1, hosts, cores));
+        let problem = Problem::new(&workflow, &platform).unwrap();
+        let trace = troubled(&problem);
+        let mut chart = Chart::of_trace(&problem, &trace).without_idle_hosts();
+        chart.title = name.to_string();
+        let picture = svg(&chart, &SvgOptions::default());
+        keep(&format!("{name}.svg"), &picture);
+        assert!(picture.len() < most, "{name}: {} bytes", picture.len());
+        for sign in ["id=\"stopped\"", "id=\"rewound\"", "class=\"down\"", "new plan ("] {
+            assert!(picture.contains(sign), "{name} shows no {sign}");
+        }
+        for sign in ["id=\"failed\"", "transfer"] {
+            assert!(!picture.contains(sign), "{name} explains {sign}, which does not occur");
+        }
+        let text = terminal(&chart, &TerminalOptions::default());
+        keep(&format!("{name}.txt"), &text);
+        assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
+    }
 }
 
 #[test]

@@ -132,8 +132,7 @@ impl Engine<'_, '_> {
             self.counters.replannings += 1;
             self.counters.remappings += usize::from(moved > 0);
             self.counters.migrations += moved;
-            let reason = format!("{moved} tasks moved");
-            self.log(Happening::Replanned { reason });
+            self.log(Happening::Replanned { moved });
         }
         self.plans += 1;
         let tasks = &self.situation.tasks;

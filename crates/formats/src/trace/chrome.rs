@@ -71,7 +71,7 @@ pub(super) fn write(run: &TracedRun<'_>, out: &mut dyn Write) -> std::io::Result
             Happening::TaskRewound { task } => {
                 (format!("rewound {}", run.workflow.task_name(*task)), None)
             }
-            Happening::Replanned { reason } => (format!("re-planned: {reason}"), None),
+            Happening::Replanned { moved } => (format!("new plan, {moved} tasks moved"), None),
             _ => continue,
         };
         let scope = if host.is_some() { "p" } else { "g" };

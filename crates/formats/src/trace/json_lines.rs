@@ -71,6 +71,6 @@ fn describe(run: &TracedRun<'_>, cores: &[(HostId, u32)], what: &Happening) -> V
             let name = run.platform.link(*link).name.to_string();
             json!({ "event": "link-changed", "link": name, "bandwidth": bandwidth })
         }
-        Happening::Replanned { reason } => json!({ "event": "replanned", "reason": reason }),
+        Happening::Replanned { moved } => json!({ "event": "replanned", "moved": moved }),
     }
 }

@@ -2,10 +2,11 @@
 //!
 //! A task at least two columns wide is a bar with its name; shorter ones become shades that say
 //! how busy the processor is. More processors than lines are joined per host or cluster, again
-//! as shades.
+//! as shades. Work in vain is drawn with broken lines, absence with strokes, new plans as points
+//! above the rows.
 
 use crate::axis;
-use crate::chart::{Bar, Chart, MarkKind};
+use crate::chart::{Bar, Chart, Look, MarkKind};
 use crate::lanes::{Lanes, Level};
 use crate::palette;
 use crate::text::fit_columns;
@@ -39,19 +40,24 @@ pub fn terminal(chart: &Chart, options: &TerminalOptions) -> String {
     let names = longest.clamp(4, (width / 4).max(6));
     let columns = width - names - 2 - SHARE;
     let mut out = String::new();
+    let mut drawn: Vec<Look> = Vec::new();
+    replannings(&mut out, chart, names, columns);
     for (index, lane) in lanes.lanes.iter().enumerate() {
         let name = fit_columns(&lane.label, names);
         let _ = write!(out, "{name:>names$} │");
         let cells = if lanes.level == Level::Row && readable(chart, &lanes, index, columns) {
+            let bars_here = lanes.bars[index].iter().map(|&i| &chart.bars[i as usize]);
+            drawn.extend(bars_here.filter(|b| !span(chart, b, columns).is_empty()).map(|b| b.look));
             bars(chart, &lanes, index, columns)
         } else {
             shades(chart, &lanes, index, columns)
         };
+        drawn.extend(cells.contains(&DOWN).then_some(Look::Down));
         paint(&mut out, chart, &cells, options.colour);
         let _ = writeln!(out, "{:>4.0}%", 100.0 * lanes.utilisation(chart, index));
     }
     scale(&mut out, chart, names, columns);
-    legend(&mut out, chart, &lanes, width, options.colour);
+    legend(&mut out, chart, &lanes, options, &drawn);
     out
 }
 
@@ -60,11 +66,50 @@ pub fn terminal(chart: &Chart, options: &TerminalOptions) -> String {
 struct Cell {
     glyph: char,
     category: Option<u16>,
-    /// Whether the whole column belongs to one bar.
+    /// Whether it is drawn on the colour of its kind.
     solid: bool,
+    /// Whether the whole column belongs to one bar.
+    taken: bool,
 }
 
-const IDLE: Cell = Cell { glyph: ' ', category: None, solid: false };
+const IDLE: Cell = Cell { glyph: ' ', category: None, solid: false, taken: false };
+const DOWN: Cell = Cell { glyph: '/', category: None, solid: false, taken: true };
+
+/// Line, end and short form of a bar.
+fn signs(look: Look) -> (char, char, char) {
+    match look {
+        Look::Work => ('─', ']', '■'),
+        Look::Stopped => ('┄', '>', '□'),
+        Look::Failed => ('┄', 'x', 'x'),
+        Look::Rewound => ('┄', '<', '□'),
+        Look::Down => ('/', '/', '/'),
+    }
+}
+
+/// A point for each new plan, with the number of tasks it moved where there is room.
+fn replannings(out: &mut String, chart: &Chart, names: usize, columns: usize) {
+    if chart.replannings.is_empty() {
+        return;
+    }
+    let mut moved = vec![None; columns + 1];
+    for plan in &chart.replannings {
+        let column = (chart.position(plan.at) * columns as f64).round() as usize;
+        *moved[column].get_or_insert(0) += plan.moved;
+    }
+    let mut line = vec![' '; columns + 1];
+    for (column, plans) in moved.iter().enumerate() {
+        let Some(number) = plans else { continue };
+        line[column] = '▾';
+        let digits: Vec<char> = number.to_string().chars().collect();
+        let room = column + 1..column + 1 + digits.len();
+        let free = moved.get(room.start..room.end).is_some_and(|r| r.iter().all(Option::is_none));
+        if *number > 0 && free {
+            line[room].copy_from_slice(&digits);
+        }
+    }
+    let line: String = line.into_iter().collect();
+    let _ = writeln!(out, "{:names$}  {}", "", line.trim_end());
+}
 
 /// Columns a bar covers, rounded so that bars which do not overlap in time do not on screen.
 fn span(chart: &Chart, bar: &Bar, columns: usize) -> std::ops::Range<usize> {
@@ -85,22 +130,31 @@ fn bars(chart: &Chart, lanes: &Lanes, lane: usize, columns: usize) -> Vec<Cell> 
     for &index in &lanes.bars[lane] {
         let bar = &chart.bars[index as usize];
         let span = span(chart, bar, columns);
+        if bar.look == Look::Down {
+            cells[span].fill(DOWN);
+            continue;
+        }
+        let (line, end, point) = signs(bar.look);
         let text = match span.len() {
             0 => continue,
-            1 => "■".to_string(),
+            1 => point.to_string(),
             wide => {
-                let label = short_label(chart.label(bar), wide - 2);
-                format!("[{label:─<fill$}]", fill = wide - 2)
+                let mut text = format!("[{}", short_label(chart.label(bar), wide - 2));
+                let written = text.chars().count();
+                text.extend(std::iter::repeat_n(line, wide - 1 - written));
+                text.push(end);
+                text
             }
         };
+        let solid = bar.look == Look::Work;
         for (cell, glyph) in cells[span].iter_mut().zip(text.chars()) {
-            *cell = Cell { glyph, category: Some(bar.category), solid: true };
+            *cell = Cell { glyph, category: Some(bar.category), solid, taken: true };
         }
     }
     // What is left of the shades are tasks too short for a bar; idle stretches stay empty.
     let bars_only: Vec<bool> = covered(chart, lanes, lane, columns);
     for (cell, covered) in cells.iter_mut().zip(bars_only) {
-        if !cell.solid && !covered {
+        if !cell.taken && !covered {
             *cell = IDLE;
         }
     }
@@ -131,9 +185,15 @@ fn covered(chart: &Chart, lanes: &Lanes, lane: usize, columns: usize) -> Vec<boo
 
 fn shades(chart: &Chart, lanes: &Lanes, lane: usize, columns: usize) -> Vec<Cell> {
     let profile = lanes.profile(chart, lane, columns);
+    let down = lanes.share(chart, lane, columns, |look| look == Look::Down);
+    let is_lost = |look| matches!(look, Look::Stopped | Look::Failed | Look::Rewound);
+    let lost = lanes.share(chart, lane, columns, is_lost);
     (0..columns)
         .map(|column| {
-            let share: f64 = profile.iter().map(|p| p[column]).sum();
+            let share = profile.iter().map(|p| p[column]).sum::<f64>() + lost[column];
+            if down[column] > 0.5 && down[column] > share {
+                return DOWN;
+            }
             let heaviest = (0..profile.len()).fold(0, |best, c| {
                 if profile[c][column] > profile[best][column] { c } else { best }
             });
@@ -144,7 +204,7 @@ fn shades(chart: &Chart, lanes: &Lanes, lane: usize, columns: usize) -> Vec<Cell
                 s if s < 0.90 => '▓',
                 _ => '█',
             };
-            Cell { glyph, category: Some(heaviest as u16), solid: false }
+            Cell { glyph, category: Some(heaviest as u16), solid: false, taken: false }
         })
         .collect()
 }
@@ -222,7 +282,14 @@ fn scale(out: &mut String, chart: &Chart, names: usize, columns: usize) {
 }
 
 /// What the signs and colours mean.
-fn legend(out: &mut String, chart: &Chart, lanes: &Lanes, width: usize, colour: bool) {
+fn legend(
+    out: &mut String,
+    chart: &Chart,
+    lanes: &Lanes,
+    options: &TerminalOptions,
+    drawn: &[Look],
+) {
+    let (width, colour) = (options.width.max(30), options.colour);
     let mut entries: Vec<(Option<u8>, String)> = Vec::new();
     if colour {
         for (index, category) in chart.categories.iter().enumerate() {
@@ -232,6 +299,19 @@ fn legend(out: &mut String, chart: &Chart, lanes: &Lanes, width: usize, colour: 
     }
     for mark in chart.marks.iter().filter(|m| m.kind == MarkKind::Bound) {
         entries.push((None, format!("▲ {}", mark.label)));
+    }
+    for look in [Look::Stopped, Look::Failed, Look::Rewound, Look::Down] {
+        let (line, end, _) = signs(look);
+        let begin = if look == Look::Down { line } else { '[' };
+        // In shades the looks are not told apart.
+        if drawn.contains(&look) {
+            entries.push((None, format!("{begin}{line}{end} {}", look.meaning())));
+        }
+    }
+    if !chart.replannings.is_empty() {
+        let moved = chart.replannings.iter().any(|p| p.moved > 0);
+        let number = if moved { ", with the tasks moved" } else { "" };
+        entries.push((None, format!("▾ new plan{number}")));
     }
     entries.extend(chart.idle_note().map(|note| (None, format!("+ {note}"))));
     match lanes.level {
@@ -267,7 +347,7 @@ fn legend(out: &mut String, chart: &Chart, lanes: &Lanes, width: usize, colour: 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::chart::{Category, Group, Look, Mark};
+    use crate::chart::{Category, Group, Mark, Replanning};
 
     /// Two hosts; `long` on one, a row of short ones on the other.
     fn chart() -> Chart {
@@ -306,6 +386,41 @@ alpha │[long──────────────────────
  ▲ lower bound 50 s
 ";
         assert_eq!(terminal(&chart(), &options), expected);
+    }
+
+    /// On alpha a task that is stopped after 20 s, and one whose result is lost with the host
+    /// at 60 s; both end on beta.
+    #[test]
+    fn what_was_in_vain_is_told_apart_and_explained() {
+        let mut chart = chart();
+        let [stopped, lost, down, first, second] =
+            [(0, 0.0, 20.0), (0, 20.0, 60.0), (0, 60.0, 100.0), (1, 20.0, 58.0), (1, 60.0, 90.0)]
+                .map(|(row, start, finish)| Bar {
+                    rows: row..row + 1,
+                    start,
+                    finish,
+                    ..chart.bars[0].clone()
+                });
+        chart.bars = vec![
+            Bar { look: Look::Stopped, ..stopped },
+            Bar { look: Look::Rewound, label: 1, ..lost },
+            Bar { look: Look::Down, ..down },
+            first,
+            Bar { label: 1, ..second },
+        ];
+        chart.marks.clear();
+        chart.replannings =
+            [(20.0, 1), (40.0, 0), (60.0, 12)].map(|(at, moved)| Replanning { at, moved }).to_vec();
+        let options = TerminalOptions { width: 62, ..TerminalOptions::default() };
+        let expected = "                 ▾1        ▾         ▾12
+alpha │[long┄┄┄┄>[tiny┄┄┄┄┄┄┄┄┄┄┄┄┄┄<////////////////////  60%
+ beta │          [long─────────────] [tiny─────────]       68%
+      └────────────────────────┴────────────────────────┴
+      0                      50 s                     100 s
+ [┄> stopped and begun elsewhere  [┄< done, lost, done again
+ /// host down  ▾ new plan, with the tasks moved
+";
+        assert_eq!(terminal(&chart, &options), expected);
     }
 
     #[test]

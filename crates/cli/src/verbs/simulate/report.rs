@@ -21,13 +21,35 @@ pub(super) fn title(problem: &Problem<'_>, name: &str) -> String {
     format!("{workflow} on {platform}, simulated with {name}")
 }
 
+/// The line under the title of a chart.
+pub(super) fn facts(problem: &Problem<'_>, ran: &Ran) -> Vec<String> {
+    let c = &ran.outcome.counters;
+    let length = match ran.unfinished() {
+        None => format!("makespan {}", fmt_seconds(ran.outcome.makespan)),
+        Some(_) => format!("stuck at {}", fmt_seconds(ran.outcome.makespan)),
+    };
+    let mut facts = vec![length, count(problem.tasks(), "task")];
+    facts.push(format!("{} moved", fmt_bytes(c.bytes_moved)));
+    if c.migrations > 0 {
+        facts.push(format!("{} migrated", count(c.migrations, "task")));
+    }
+    if c.hosts_lost > 0 {
+        facts.push(format!("{} lost", count(c.hosts_lost, "host")));
+    }
+    let computed = ran.metrics.waste.computed_seconds;
+    if computed > 0.0 {
+        facts.push(format!("{} computed in vain", fmt_seconds(computed)));
+    }
+    facts
+}
+
 /// One run: figures, chart, busiest hosts and links.
 pub(super) fn one(problem: &Problem<'_>, ran: &Ran, output: &mut Output) -> Result<(), Failure> {
     let headline = output.bold(&title(problem, &ran.name));
     output.say(&format!("{headline}\n\n"))?;
     output.say(&summary(problem, ran, output.width))?;
     output.say("\n")?;
-    let chart = Chart::of_trace(problem, &ran.outcome.trace);
+    let chart = Chart::of_trace(problem, &ran.outcome.trace).without_idle_hosts();
     let options = TerminalOptions {
         width: output.width,
         colour: output.colour,
@@ -88,15 +110,9 @@ fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
     }
     let waste = &metrics.waste;
     if waste.overhead() > 0.0 {
-        let (computed, moved) =
-            (fmt_seconds(waste.computed_seconds), fmt_seconds(waste.moved_seconds));
-        row(
-            "in vain",
-            format!(
-                "{computed} of computing, {moved} of transfers ({})",
-                fmt_bytes(waste.moved_bytes)
-            ),
-        );
+        let computed = fmt_seconds(waste.computed_seconds);
+        let (bytes, moved) = (fmt_bytes(waste.moved_bytes), fmt_seconds(waste.moved_seconds));
+        row("in vain", format!("{computed} of computing, {bytes} in {moved} of transfers"));
     }
     row("simulated in", fmt_seconds(ran.wall_seconds));
     table.render(width)

@@ -329,8 +329,10 @@ fn write_files(
     }
     if let Some(path) = gantt {
         let mut chart = Chart::of_trace(problem, &ran.outcome.trace)
-            .with_traced_transfers(problem, &ran.outcome.trace);
+            .with_traced_transfers(problem, &ran.outcome.trace)
+            .without_idle_hosts();
         chart.title = report::title(problem, &ran.name);
+        chart.facts = report::facts(problem, ran);
         let svg = gantt::svg(&chart, &SvgOptions::default());
         source::write_whole(path, |out| out.write_all(svg.as_bytes()))?;
     }

@@ -1,0 +1,69 @@
+//! A Gantt chart as SVG.
+//!
+//! Up to a few hundred processors have a row each; more are drawn as one area per host or
+//! cluster, as high as its processors are busy. Bars too narrow to see are joined with their
+//! neighbours, so that a chart of a million tasks is not larger than one of some thousands.
+
+mod areas;
+mod bars;
+mod frame;
+mod signs;
+
+use crate::chart::Chart;
+use crate::lanes::{Lanes, Level};
+use crate::svg::{Anchor, Canvas, Heading, MARGIN, Type};
+use areas::areas;
+use bars::bars;
+use frame::Frame;
+
+/// How to draw.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SvgOptions {
+    /// Width in pixels.
+    pub width: f64,
+    /// Most rows drawn one by one.
+    pub most_rows: usize,
+    /// Most transfers drawn; more would hide the chart.
+    pub most_arrows: usize,
+}
+
+impl Default for SvgOptions {
+    fn default() -> Self {
+        SvgOptions { width: 1200.0, most_rows: 320, most_arrows: 600 }
+    }
+}
+
+const FOOT: Type = Type { class: "dim", size: 11.0, anchor: Anchor::Start };
+
+/// Draws a chart.
+pub fn svg(chart: &Chart, options: &SvgOptions) -> String {
+    let lanes = Lanes::of(chart, options.most_rows);
+    let mut canvas = Canvas::new();
+    let top = canvas.heading(&Heading {
+        title: &chart.title,
+        facts: &chart.facts,
+        categories: &chart.categories,
+        ordered: chart.ordered,
+        width: options.width,
+    });
+    let frame = Frame::new(chart, &lanes, options.width, top);
+    frame.background(&mut canvas, chart, &lanes);
+    if lanes.level == Level::Row {
+        bars(&mut canvas, chart, &lanes, &frame);
+        if chart.arrows.len() <= options.most_arrows {
+            signs::arrows(&mut canvas, chart, &frame);
+        }
+    } else {
+        areas(&mut canvas, chart, &lanes, &frame);
+    }
+    frame.axis(&mut canvas, chart);
+    signs::replannings(&mut canvas, chart, &frame);
+    signs::marks(&mut canvas, chart, &frame);
+    let mut bottom = frame.bottom() + 30.0 + MARGIN / 2.0;
+    bottom += signs::legend(&mut canvas, chart, options, bottom);
+    if let Some(note) = chart.idle_note() {
+        canvas.text(MARGIN, bottom + 6.0, FOOT, &note);
+        bottom += 18.0;
+    }
+    canvas.finish(options.width, bottom, &chart.title)
+}
