@@ -81,3 +81,86 @@ fn relative_moments_are_the_same_date_for_every_policy() {
         assert!((number(&lost, "at") / (calm / 2.0) - 1.0).abs() < 1e-9, "{policy}: {lost}");
     }
 }
+
+/// The same story for all four hosts.
+fn every_host(story: &str) -> String {
+    (0..4).map(|h| format!("[[host]]\nname = \"node-{h}\"\n{story}\n")).collect()
+}
+
+/// Runs a policy through a world in which it cannot finish: it says so, and the trace and the
+/// chart show how far it came. Gives what it said.
+fn cannot_finish(place: &Place, policy: &str, world: &str) -> String {
+    place.write("luck.toml", world);
+    let files = "--trace run.jsonl --gantt run.svg";
+    let line = format!(
+        "simulate montage.json -p nodes.toml --scenario luck.toml --policy {policy} {files}"
+    );
+    let error = place.fails(1, &line);
+    assert!(error.contains(&format!("{policy} cannot finish: ")), "{error}");
+    let trace: Vec<Value> = place.read("run.jsonl").lines().map(json).collect();
+    assert!(trace.iter().any(|r| r["event"] == "task-finished"), "{policy}: an empty trace");
+    assert!(place.read("run.svg").contains("stuck at"), "{policy}");
+    for file in ["run.jsonl", "run.svg"] {
+        std::fs::remove_file(place.path().join(file)).unwrap();
+    }
+    error
+}
+
+#[test]
+fn when_all_hosts_die_nobody_can_finish() {
+    let place = place();
+    for (policy, why) in [
+        ("static", "gone"),
+        ("gtp", "all hosts are gone"),
+        ("gtp/c/r", "all hosts are gone"),
+        ("sr-slack", "gone"),
+        ("just-in-time", "all hosts are gone"),
+        ("slackline", "all hosts are gone"),
+    ] {
+        let error = cannot_finish(&place, policy, &every_host("down = [{ at = 40 }]"));
+        assert!(error.contains(why), "{policy}: {error}");
+    }
+    // Also where something else goes on for ever.
+    let beat = "[[link]]\nname = \"node_link_1_UP\"\nbandwidth = [[0, 0.9], [5, 1]]\nperiod = 10\n";
+    for policy in ["static", "gtp/r", "slackline"] {
+        cannot_finish(&place, policy, &(every_host("availability = [[40, 0]]") + beat));
+    }
+    let error = place
+        .fails(1, "simulate montage.json -p nodes.toml --scenario luck.toml --compare static,gtp");
+    assert!(error.contains("none of these policies can finish"), "{error}");
+}
+
+#[test]
+fn a_lost_result_stops_who_cannot_rewind() {
+    let place = place();
+    let lost = "[[host]]\nname = \"node-0\"\ndown = [{ at = 40 }]\n";
+    let frozen = "[[host]]\nname = \"node-0\"\navailability = [[40, 0]]\n";
+    for world in [lost, frozen] {
+        for policy in ["gtp", "gtp/c"] {
+            let error = cannot_finish(&place, policy, world);
+            assert!(error.contains("of which no copy is left"), "{error}");
+        }
+        for policy in ["static", "gtp/r", "gtp/c/r", "slackline"] {
+            let line = "simulate montage.json -p nodes.toml --scenario luck.toml --json --policy";
+            let run = json(&place.ok(&format!("{line} {policy}")));
+            assert_eq!((&run["finished"], &run["hosts_lost"]), (&true.into(), &1.into()));
+        }
+    }
+}
+
+#[test]
+fn worlds_that_name_what_is_not_there() {
+    let place = place();
+    let line = "simulate montage.json -p nodes.toml --scenario odd.toml --trace run.jsonl";
+    place.write("odd.toml", "[[host]]\nname = \"nowhere\"\ndown = [{ at = 3 }]\n");
+    let error = place.fails(2, line);
+    assert!(error.contains("odd.toml: the platform has no host 'nowhere'"), "{error}");
+    place.write("odd.toml", "[[link]]\nname = \"wire\"\ndown = [{ at = 3 }]\n");
+    assert!(place.fails(2, line).contains("no link 'wire'"));
+    place.write("odd.toml", "[[actual]]\ntask = \"zzz\"\nseconds = 3\n");
+    assert!(place.fails(2, line).contains("odd.toml: the workflow has no task 'zzz'"));
+    assert!(!place.path().join("run.jsonl").exists());
+    place.fails(2, "simulate montage.json -p nodes.toml --policy gpt");
+    place.fails(2, "simulate montage.json -p nodes.toml --compare static,gpt");
+    place.fails(2, "simulate montage.json -p nodes.toml --period 0");
+}

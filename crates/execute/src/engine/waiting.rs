@@ -21,6 +21,9 @@ impl Engine<'_, '_> {
         if self.open == 0 {
             return "a copy that was asked for never arrives".to_string();
         }
+        if self.lost.iter().all(|&lost| lost) {
+            return format!("all hosts are gone, {} tasks are not done", self.open);
+        }
         format!("{} tasks wait: {}", self.open, reasons.join("; "))
     }
 
