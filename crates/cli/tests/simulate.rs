@@ -164,3 +164,90 @@ fn worlds_that_name_what_is_not_there() {
     place.fails(2, "simulate montage.json -p nodes.toml --compare static,gpt");
     place.fails(2, "simulate montage.json -p nodes.toml --period 0");
 }
+
+#[test]
+fn what_is_known_is_a_setting_of_its_own() {
+    let place = place();
+    place.write(
+        "wrong.toml",
+        "seed = 3\n[errors]\ncompute = { law = \"log-normal\", sigma = 0.8 }\nwrong = \"estimate\"\n",
+    );
+    let run = |extra: &str| {
+        let line = format!("simulate montage.json -p nodes.toml --json {extra}");
+        json(&place.ok(&line))
+    };
+    let calm = number(&run(""), "makespan");
+    // The truth is what the workflow says: whoever knows it exactly is not misled.
+    assert_eq!(number(&run("--scenario wrong.toml --knows exact"), "makespan"), calm);
+    let told = run("--scenario wrong.toml");
+    assert!(number(&told, "makespan") > calm);
+    assert!(number(&told, "planned_makespan") != number(&run(""), "planned_makespan"));
+    for knows in ["kinds", "nothing"] {
+        let run = run(&format!("--scenario wrong.toml --knows {knows}"));
+        assert!(number(&run, "makespan") >= number(&run, "lower_bound"), "{knows}");
+    }
+    // Thinking for ten seconds before the first task starts costs at least these.
+    assert!(number(&run("--decision-time 10s"), "makespan") >= calm + 10.0);
+    let late = "--scenario world.toml --policy aheft --monitoring-delay";
+    assert!(
+        number(&run(&format!("{late} 0s")), "makespan")
+            != number(&run(&format!("{late} 40s")), "makespan")
+    );
+}
+
+#[test]
+fn decisions_can_be_kept_and_compared() {
+    let place = place();
+    let line = "simulate montage.json -p nodes.toml --scenario world.toml --policy";
+    place.ok(&format!("{line} slackline --decisions first.jsonl"));
+    place.ok(&format!("{line} slackline --same-decisions first.jsonl"));
+    let text = place.fails(1, &format!("{line} gtp/c/r --same-decisions first.jsonl"));
+    assert!(text.contains("decides otherwise than first.jsonl at call 0"), "{text}");
+    place.write("broken.jsonl", "{\"schema\":\"slackline/decisions/1\"}\n{\"at\": true}\n");
+    let text = place.fails(2, &format!("{line} static --same-decisions broken.jsonl"));
+    assert!(text.contains("broken.jsonl: line 2"), "{text}");
+}
+
+#[test]
+fn workflows_arrive_one_after_the_other() {
+    let place = place();
+    place.ok("generate workflow montage --tasks 30 --seed 3 -o other.json");
+    place.write(
+        "arrivals.toml",
+        "[[arrival]]\nworkflow = \"montage.json\"\nat = 0\n\
+         [[arrival]]\nworkflow = \"other.json\"\nat = 20\n\
+         [[arrival]]\nworkflow = \"montage.json\"\nafter_tasks = 1\n",
+    );
+    let line = "simulate montage.json -p nodes.toml --scenario arrivals.toml";
+    for policy in ["static", "gtp/c", "sr-slack", "dls/sr", "slackline", "fdws", "dmheft"] {
+        let run = json(&place.ok(&format!("{line} --policy {policy} --json")));
+        let workflows = run["workflows"].as_array().unwrap();
+        assert_eq!(workflows.len(), 3, "{policy}");
+        assert_eq!(number(&workflows[1], "arrived"), 20.0, "{policy}");
+        // The last comes when the second is done.
+        assert_eq!(number(&workflows[2], "arrived"), number(&workflows[1], "finish"), "{policy}");
+        assert_eq!(run["tasks_done"], run["tasks"], "{policy}");
+    }
+    let text = place.ok(&format!("{line} --policy fdws"));
+    assert!(text.contains("arrived") && text.contains("if all came at once"), "{text}");
+    place.write("late.toml", "[[arrival]]\nworkflow = \"montage.json\"\nat = 5\n");
+    let text = place.fails(2, "simulate montage.json -p nodes.toml --scenario late.toml");
+    assert!(text.contains("must arrive at 0"), "{text}");
+}
+
+#[test]
+fn inputs_travel_from_the_origin_of_the_platform() {
+    let place = place();
+    place.write("origin.toml", format!("origin = \"node-0\"\n{NODES}"));
+    let run = |extra: &str| {
+        let line = format!("simulate montage.json -p origin.toml --json {extra}");
+        json(&place.ok(&line))
+    };
+    let everywhere = run("--inputs everywhere");
+    let from_origin = run("");
+    assert!(number(&from_origin, "bytes_moved") > number(&everywhere, "bytes_moved"));
+    // Nothing but what lies on the origin can start at once.
+    let rows = from_origin["schedule"].as_array().unwrap();
+    let at_once = rows.iter().filter(|r| number(r, "start") == 0.0);
+    assert!(at_once.into_iter().all(|r| r["processor"] == "node-0"));
+}

@@ -6,9 +6,11 @@
 //! same world whatever it does. Against a platform it becomes a [`World`] (courses of hosts and
 //! links), against a workflow a [`Truth`] (how long tasks really take).
 
+mod knowledge;
 mod truth;
 mod world;
 
+pub use knowledge::{Knowledge, KnowledgeError};
 pub use truth::Truth;
 pub use world::{HostWorld, LinkWorld, PairWorld, World};
 

@@ -165,7 +165,9 @@ impl Engine<'_, '_> {
     fn look_at(&mut self, proc: ProcId) -> Result<(), BackendError> {
         let window = match self.queues.transfers {
             Transfers::Pull { window } => window.max(1) as usize,
-            Transfers::Push => 0,
+            Transfers::Push if self.situation.inputs_everywhere => 0,
+            // Nobody pushes what lies there from the start: the next two tasks ask for it.
+            Transfers::Push => 2,
         };
         for position in 0..window.min(self.queues.queue[proc.index()].len()) {
             let task = self.queues.queue[proc.index()][position];

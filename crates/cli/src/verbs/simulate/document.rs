@@ -3,6 +3,7 @@
 use super::workflow::Ran;
 use serde::Serialize;
 use slackline_model::{Problem, TaskId};
+use slackline_react::Arrived;
 
 /// The JSON document of several runs.
 #[derive(Serialize)]
@@ -41,8 +42,19 @@ pub(super) struct Document<'a> {
     transfers: usize,
     bytes_moved: f64,
     copies_used: usize,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    workflows: Vec<Part<'a>>,
     schedule: Vec<Row<'a>>,
     wall_seconds: f64,
+}
+
+/// One of several workflows.
+#[derive(Serialize)]
+struct Part<'a> {
+    name: &'a str,
+    arrived: f64,
+    /// None while unfinished.
+    finish: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -70,6 +82,14 @@ impl<'a> Document<'a> {
                 finish: placement.finish,
             })
         };
+        let part = |(a, finish): (&'a Arrived, f64)| Part {
+            name: &a.name,
+            arrived: a.at,
+            finish: finish.is_finite().then_some(finish),
+        };
+        let several = outcome.arrived.len() > 1;
+        let parts = outcome.arrived.iter().zip(outcome.finishes()).filter(|_| several);
+        let workflows = parts.map(part).collect();
         let why = ran.unfinished();
         let c = &outcome.counters;
         let schedule: Vec<Row<'a>> = problem.workflow().tasks().filter_map(row).collect();
@@ -100,6 +120,7 @@ impl<'a> Document<'a> {
             transfers: c.transfers,
             bytes_moved: c.bytes_moved,
             copies_used: c.copies_used,
+            workflows,
             schedule,
             wall_seconds: ran.wall_seconds,
         }

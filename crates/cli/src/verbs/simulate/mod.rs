@@ -3,13 +3,15 @@
 mod activities;
 mod document;
 mod report;
+mod stage;
 mod workflow;
 
 use crate::failure::Failure;
 use crate::input::{check_output, format_parser};
 use crate::output::Output;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use slackline_formats::Format;
+use slackline_model::units::parse_duration;
 use slackline_react::Transfers;
 use slackline_simulate::Models;
 use std::path::PathBuf;
@@ -63,6 +65,19 @@ pub(crate) struct Simulate {
     /// Time between two looks of a periodic policy, as a part of the planned makespan
     #[arg(long, value_name = "PART", default_value_t = 0.1, value_parser = part)]
     period: f64,
+    /// What planners and policies know of run times: exactly, the workflow's estimates, the
+    /// means of each kind of task, or nothing
+    #[arg(long, value_enum, default_value_t = Knows::Estimates)]
+    knows: Knows,
+    /// Where the workflow's inputs lie: on the platform's origin, if it names one, or everywhere
+    #[arg(long, value_enum, default_value_t = WhereInputs::Origin)]
+    inputs: WhereInputs,
+    /// How far what a policy sees of the platform lies behind, e.g. 30s
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = duration)]
+    monitoring_delay: f64,
+    /// Time between a call of the policy and its decisions taking effect
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = duration)]
+    decision_time: f64,
     /// Change a setting of the simulation, e.g. network/model:CM02 or preset:simgrid-3.11
     #[arg(long = "config", value_name = "KEY:VALUE")]
     settings: Vec<String>,
@@ -72,9 +87,35 @@ pub(crate) struct Simulate {
     /// Write the event trace: .jsonl (ours), .json (Chrome, Perfetto) or .paje
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Write what the policy was told and what it decided, call by call
+    #[arg(long, value_name = "FILE.jsonl")]
+    decisions: Option<PathBuf>,
+    /// Fail unless the policy decides as in this log of another run
+    #[arg(long, value_name = "FILE.jsonl")]
+    same_decisions: Option<PathBuf>,
     /// Print one JSON document instead of tables
     #[arg(long)]
     json: bool,
+}
+
+/// What is known of run times.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Knows {
+    Exact,
+    Estimates,
+    Kinds,
+    Nothing,
+}
+
+/// Where inputs lie.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum WhereInputs {
+    Origin,
+    Everywhere,
+}
+
+fn duration(text: &str) -> Result<f64, String> {
+    parse_duration(text).map_err(|e| e.to_string())
 }
 
 fn part(text: &str) -> Result<f64, String> {
@@ -88,6 +129,7 @@ impl Simulate {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         check_output(&self.gantt)?;
         check_output(&self.trace)?;
+        check_output(&self.decisions)?;
         match &self.activities {
             Some(plan) => activities::simulate(plan, &self, output),
             None => workflow::simulate(&self, output),

@@ -49,6 +49,10 @@ pub(super) fn one(problem: &Problem<'_>, ran: &Ran, output: &mut Output) -> Resu
     output.say(&format!("{headline}\n\n"))?;
     output.say(&summary(problem, ran, output.width))?;
     output.say("\n")?;
+    if ran.outcome.arrived.len() > 1 {
+        output.say(&arrivals(ran, output.width))?;
+        output.say("\n")?;
+    }
     let chart = Chart::of_trace(problem, &ran.outcome.trace).without_idle_hosts();
     let options = TerminalOptions {
         width: output.width,
@@ -57,6 +61,20 @@ pub(super) fn one(problem: &Problem<'_>, ran: &Ran, output: &mut Output) -> Resu
     };
     output.say(&gantt::terminal(&chart, &options))?;
     output.say(&usage(problem, ran, output.width))
+}
+
+/// When each of several workflows came and went.
+fn arrivals(ran: &Ran, width: usize) -> String {
+    let mut table = Table::new(&["<workflow", ">arrived", ">finished", ">took"]);
+    for (arrived, finish) in ran.outcome.arrived.iter().zip(ran.outcome.finishes()) {
+        let known = |seconds: f64| match seconds.is_finite() {
+            true => fmt_seconds(seconds),
+            false => "unfinished".to_string(),
+        };
+        let took = known(finish - arrived.at);
+        table.row([cut(&arrived.name, 32), fmt_seconds(arrived.at), known(finish), took]);
+    }
+    table.render(width)
 }
 
 fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
@@ -88,8 +106,12 @@ fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
         }
         _ => String::new(),
     };
-    row("planned", fmt_seconds(promised) + &more);
-    row("tasks late", lateness(problem, &ran.planned, &outcome.schedule));
+    if outcome.arrived.len() > 1 {
+        row("planned", format!("{} if all came at once", fmt_seconds(promised)));
+    } else {
+        row("planned", fmt_seconds(promised) + &more);
+        row("tasks late", lateness(problem, &ran.planned, &outcome.schedule));
+    }
     let transfers = count(c.transfers, "transfer");
     row("data moved", format!("{} in {transfers}", fmt_bytes(c.bytes_moved)));
     if c.replannings > 0 {

@@ -1,0 +1,287 @@
+//! A world made ready for runs: what is true in it, what is known of it, who arrives when.
+
+use super::workflow::{Ran, planner};
+use super::{Knows, Simulate, WhereInputs, models};
+use crate::failure::Failure;
+use crate::input::{World, read_workflow};
+use crate::output::Output;
+use crate::progress::Bar;
+use slackline_execute::{
+    Arrivals, Coming, Execution, Inputs, Logged, Monitoring, Outcome, Reality, Settings, Simulated,
+    Supply,
+};
+use slackline_lab::metrics::Metrics;
+use slackline_model::scenario::{Knowledge, KnowledgeError, Scenario, ScenarioError, Truth, When};
+use slackline_model::workflow::CostTable;
+use slackline_model::{FileId, Problem, ProcId, Schedule, TaskId, Workflow};
+use slackline_react::{Policy, Situation, StaticPlan, Transfers};
+use slackline_schedule::Algorithm;
+use slackline_simulate::Models;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Time after which a run says how far it is, and between two such words.
+const SILENT: Duration = Duration::from_secs(2);
+const EVERY: Duration = Duration::from_millis(100);
+
+/// Everything a run needs.
+pub(super) struct Stage<'a> {
+    pub(super) problem: &'a Problem<'a>,
+    /// The platform at its peak, as planners know it.
+    pub(super) world: &'a World,
+    scenario: Scenario,
+    /// Where the scenario comes from.
+    scenario_file: Option<&'a Path>,
+    /// All work, as far as its run times are known.
+    pub(super) known: Workflow,
+    /// The parts of it and when they come, where there are several.
+    arrivals: Vec<Coming>,
+    inputs: Inputs,
+    models: Models,
+    pub(super) transfers: Transfers,
+    pub(super) planner: &'static Algorithm,
+    pub(super) period: f64,
+    settings: Settings,
+    pub(super) quiet: bool,
+}
+
+/// The workflows of a scenario with arrivals; the world's workflow becomes all of them.
+pub(super) fn arrivals(
+    world: &mut World,
+    scenario: &Scenario,
+    args: &Simulate,
+    output: &mut Output,
+) -> Result<Vec<Coming>, Failure> {
+    let mut coming: Vec<Coming> = Vec::new();
+    let folder = args.scenario.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+    let given = args.workflow.as_deref().and_then(Path::file_name);
+    for arrival in &scenario.arrivals {
+        let is_given = arrival.workflow == world.workflow.name()
+            || given.is_some_and(|name| name.to_string_lossy() == arrival.workflow);
+        let workflow = if is_given {
+            world.workflow.clone()
+        } else {
+            read_workflow(&folder.join(&arrival.workflow), None, output)?
+        };
+        let (when, deadline) = (arrival.when, arrival.deadline);
+        coming.push(Coming { workflow: Arc::new(workflow), when, deadline });
+    }
+    let Some(first) = coming.first() else { return Ok(coming) };
+    if first.when != When::At(0.0) {
+        let message = "the first workflow of a scenario must arrive at 0";
+        return Err(Failure::input(message).with_help("count the dates of the others from there"));
+    }
+    let all = supply(&coming).all().map_err(Failure::input)?;
+    world.workflow = Arc::unwrap_or_clone(all);
+    Ok(coming)
+}
+
+fn supply(coming: &[Coming]) -> Arrivals {
+    let first = &coming[0];
+    Arrivals::new(first.workflow.clone(), first.deadline, coming[1..].to_vec())
+}
+
+impl<'a> Stage<'a> {
+    pub(super) fn new(
+        args: &'a Simulate,
+        world: &'a World,
+        problem: &'a Problem<'a>,
+        scenario: Scenario,
+        arrivals: Vec<Coming>,
+    ) -> Result<Stage<'a>, Failure> {
+        let inputs = match (args.inputs, world.platform.origin()) {
+            (WhereInputs::Origin, Some(host)) => Inputs::At(host),
+            _ => Inputs::Everywhere,
+        };
+        let mut stage = Stage {
+            problem,
+            world,
+            scenario,
+            scenario_file: args.scenario.as_deref(),
+            known: world.workflow.clone(),
+            arrivals,
+            inputs,
+            models: models(&args.settings)?,
+            transfers: args.transfers()?,
+            planner: planner(args.algorithm.as_deref().unwrap_or("heft"))?,
+            period: args.period,
+            settings: Settings {
+                monitoring_delay: args.monitoring_delay,
+                decision_seconds: args.decision_time,
+                ..Settings::default()
+            },
+            quiet: false,
+        };
+        let knowledge = match args.knows {
+            Knows::Exact => Knowledge::Exact,
+            Knows::Estimates => Knowledge::Estimates,
+            Knows::Kinds => Knowledge::KindMeans,
+            Knows::Nothing => Knowledge::Nothing,
+        };
+        stage.known = stage
+            .scenario
+            .known(&world.workflow, &world.platform, knowledge)
+            .map_err(|e| stage.cannot_know(e))?;
+        stage.tell_the_parts()?;
+        Ok(stage)
+    }
+
+    /// Workflows that arrive are known as well, or as badly, as all of them together.
+    fn tell_the_parts(&mut self) -> Result<(), Failure> {
+        let Some(table) = self.known.cost_table() else { return Ok(()) };
+        let width = table.columns.len();
+        for (coming, member) in self.arrivals.iter_mut().zip(self.known.members()) {
+            let rows = member.tasks.start as usize * width..member.tasks.end as usize * width;
+            let (columns, seconds) = (table.columns.clone(), table.seconds[rows].to_vec());
+            let mut part = coming.workflow.reopen().map_err(Failure::input)?;
+            part.set_cost_table(CostTable { columns, seconds });
+            coming.workflow = Arc::new(part.build().map_err(Failure::input)?);
+        }
+        Ok(())
+    }
+
+    /// Moments given as a part of the makespan are those of the followed plan without them, for
+    /// every policy: they all meet the same world.
+    pub(super) fn settle_moments(&mut self, plan: &Schedule) -> Result<(), Failure> {
+        if self.scenario.needs_makespan() {
+            let mut follow = StaticPlan::of_schedule(plan.clone(), self.planner, self.transfers);
+            let calm = self.scenario.without_relative_moments();
+            let undisturbed = self.once("plan, undisturbed", &calm, false, &mut follow)?;
+            self.scenario = self.scenario.at_makespan(undisturbed.makespan);
+        }
+        Ok(())
+    }
+
+    pub(super) fn run(
+        &self,
+        name: &str,
+        looks: bool,
+        make: &dyn Fn() -> Box<dyn Policy>,
+        planned: Schedule,
+    ) -> Result<Ran, Failure> {
+        let clock = Instant::now();
+        let mut policy = make();
+        let mut logged = Logged::new(policy.as_mut());
+        let outcome = self.once(name, &self.scenario, looks, &mut logged)?;
+        let wall_seconds = clock.elapsed().as_secs_f64();
+        let metrics = Metrics::of(self.problem, &outcome);
+        let log = logged.log;
+        Ok(Ran { name: name.to_string(), outcome, metrics, planned, log, wall_seconds })
+    }
+
+    fn once(
+        &self,
+        what: &str,
+        scenario: &Scenario,
+        looks: bool,
+        policy: &mut dyn Policy,
+    ) -> Result<Outcome, Failure> {
+        let nominal = &self.world.platform;
+        let course = scenario.on(nominal).map_err(|e| self.bad_scenario(e))?;
+        if !course.pairs.is_empty() {
+            return Err(Failure::input("the scenario changes connections of a matrix network")
+                .with_help("describe the network by links, which can change"));
+        }
+        let platform = nominal.in_world(&course);
+        let truth =
+            scenario.truth(&self.world.workflow, nominal).map_err(|e| self.bad_scenario(e))?;
+        let reality = AsTheScenarioSays { problem: self.problem, truth };
+        let mut backend = Simulated::new(&platform, self.models.clone(), Box::new(reality))
+            .map_err(Failure::work)?
+            .in_world(&course);
+        let mut supply = (!self.arrivals.is_empty()).then(|| supply(&self.arrivals));
+        let first = match &supply {
+            Some(supply) => supply.first().map_err(Failure::input)?,
+            None => Arc::new(self.known.clone()),
+        };
+        let monitoring = if looks { Monitoring::OnWakeUp } else { Monitoring::Continuous };
+        let mut watcher = Watcher::new(what, self.quiet);
+        let mut see = |now: &Situation| watcher.see(now);
+        let execution = Execution {
+            settings: Settings { monitoring, ..self.settings },
+            inputs: self.inputs,
+            supply: supply.as_mut().map(|s| s as &mut dyn Supply),
+            watch: Some(&mut see),
+            ..Execution::new(first, Arc::new(nominal.clone()))
+        };
+        let outcome = execution.run(policy, &mut backend).map_err(Failure::work);
+        watcher.finish();
+        outcome
+    }
+
+    fn cannot_know(&self, error: KnowledgeError) -> Failure {
+        match error {
+            KnowledgeError::Scenario(error) => self.bad_scenario(error),
+            KnowledgeError::Problem(error) => error.into(),
+            KnowledgeError::Workflow(error) => Failure::input(error),
+        }
+    }
+
+    /// Says which file names what is not there.
+    fn bad_scenario(&self, error: ScenarioError) -> Failure {
+        let message = match self.scenario_file {
+            Some(path) => format!("{}: {error}", path.display()),
+            None => error.to_string(),
+        };
+        let failure = Failure::input(message);
+        match error {
+            ScenarioError::Unknown { .. } => {
+                failure.with_help("slackline show PLATFORM lists the names")
+            }
+            ScenarioError::UnknownTask { .. } => {
+                failure.with_help("slackline show WORKFLOW lists the names")
+            }
+            _ => failure,
+        }
+    }
+}
+
+/// Times and sizes as a scenario has them.
+struct AsTheScenarioSays<'a> {
+    problem: &'a Problem<'a>,
+    truth: Truth,
+}
+
+impl Reality for AsTheScenarioSays<'_> {
+    fn seconds(&self, task: TaskId, procs: &[ProcId]) -> f64 {
+        let problem = self.problem;
+        let first = procs.first().copied().unwrap_or(ProcId(0));
+        let stated = problem.exec_wide(task, problem.class_of(first), procs.len() as u32);
+        self.truth.actual_seconds(task, problem.host_of(first), stated)
+    }
+
+    fn bytes(&self, file: FileId, stated: f64) -> f64 {
+        self.truth.actual_file_bytes(self.problem.workflow(), file, stated)
+    }
+}
+
+/// Tells how far a run is, where it takes long.
+struct Watcher {
+    what: String,
+    quiet: bool,
+    next: Instant,
+    bar: Option<Bar>,
+}
+
+impl Watcher {
+    fn new(what: &str, quiet: bool) -> Watcher {
+        Watcher { what: what.to_string(), quiet, next: Instant::now() + SILENT, bar: None }
+    }
+
+    fn see(&mut self, now: &Situation) {
+        if self.quiet || Instant::now() < self.next {
+            return;
+        }
+        self.next = Instant::now() + EVERY;
+        let done = now.tasks.iter().filter(|t| t.is_done()).count();
+        let bar = self.bar.get_or_insert_with(|| Bar::new(false));
+        bar.show(&self.what, done, now.tasks.len());
+    }
+
+    fn finish(self) {
+        if let Some(bar) = self.bar {
+            bar.finish();
+        }
+    }
+}
