@@ -8,9 +8,11 @@ use slackline_execute::{Ending, Monitoring, Settings, Simulated, run};
 use slackline_model::platform::{Profile, ProfileEvent};
 use slackline_model::scenario::{HostStory, HostWorld, LinkWorld, Moment, Outage, Scenario, World};
 use slackline_model::trace::{Happening, Record};
-use slackline_model::{Placement, ProcId, Schedule, TaskId};
+use slackline_model::{ClassId, FileId, HostId, Placement, ProcId, Schedule, TaskId};
 use slackline_react::gtp::{Gtp, Period, Variant};
-use slackline_react::{Aheft, StaticPlan, Transfers};
+use slackline_react::{
+    Aheft, Assignment, Decision, Event, Plan, Policy, Situation, StaticPlan, Transfers,
+};
 use slackline_schedule::registry::find;
 use slackline_simulate::Models;
 use std::sync::Arc;
@@ -199,4 +201,64 @@ fn a_platform_that_changes_for_ever_does_not_keep_a_stuck_run_alive() {
         let Ending::CannotFinish(why) = outcome.ending else { panic!("it cannot finish") };
         assert!(why.contains("no copy is left"), "{why}");
     }
+}
+
+/// Says the same whenever it is called, and remembers why that was refused.
+struct Stubborn {
+    says: Decision,
+    told: Vec<String>,
+}
+
+impl Policy for Stubborn {
+    fn react(&mut self, events: &[Event], _: &Situation, decisions: &mut Vec<Decision>) {
+        for event in events {
+            if let Event::Rejected { why, .. } = event {
+                self.told.push(why.clone());
+            }
+        }
+        decisions.push(self.says.clone());
+    }
+}
+
+#[test]
+fn a_decision_that_breaks_a_rule_is_refused_with_the_rule() {
+    let (w, p) = (contended(), grid(2, &[]));
+    let on = |task, procs: &[u32]| Assignment {
+        task: TaskId(task),
+        procs: procs.iter().copied().map(ProcId).collect(),
+    };
+    let adopt =
+        |assignments: Vec<Assignment>| Decision::Adopt(Plan { assignments, ..Plan::default() });
+    let start = |task, procs: &[u32]| {
+        let Assignment { task, procs } = on(task, procs);
+        Decision::Start { task, procs }
+    };
+    let (file, host) = (FileId(0), HostId(1));
+    let cases = [
+        (adopt(vec![on(0, &[0]), on(0, &[1])]), "'v0' is assigned twice"),
+        (adopt(vec![on(0, &[9])]), "'v0' is put on processor 9, which does not exist"),
+        (adopt(vec![on(7, &[0])]), "there is no task 7"),
+        (start(1, &[0, 1]), "'v1' is given 2 processors, it takes 1 to 1"),
+        (start(1, &[]), "'v1' is given 0 processors"),
+        (Decision::Cancel(TaskId(2)), "'v2' has not begun"),
+        (Decision::Rewind(vec![TaskId(0)]), "only tasks that are done can be rewound"),
+        (Decision::Copy { file, from: None, to: host }, "nobody has the file"),
+        (Decision::Drop { file, host }, "there is no complete copy to drop"),
+        (Decision::WakeAt(0.0), "cannot wake at 0: it is 0 already"),
+        (Decision::WakeAt(f64::NAN), "cannot wake at NaN"),
+        (Decision::Lease(ClassId(0)), "no machines to lease"),
+    ];
+    for (says, rule) in cases {
+        let mut policy = Stubborn { says, told: Vec::new() };
+        let outcome = simulate(&w, &p, &mut policy, "fifo", Settings::default());
+        let Ending::CannotFinish(why) = &outcome.ending else { panic!("{rule}: finished") };
+        assert!(why.contains("repeats a decision that is refused") && why.contains(rule), "{why}");
+        assert!(policy.told.iter().all(|w| w.contains(rule)), "{rule}: {:?}", policy.told);
+        assert!(!policy.told.is_empty() && outcome.counters.rejected > 0, "{rule}");
+    }
+    // Nothing forbids to do nothing: the run just says who waits.
+    let mut policy = Stubborn { says: adopt(Vec::new()), told: Vec::new() };
+    let outcome = simulate(&w, &p, &mut policy, "fifo", Settings::default());
+    let Ending::CannotFinish(why) = outcome.ending else { panic!("finished") };
+    assert!(why.contains("'v0' has no processor"), "{why}");
 }

@@ -7,16 +7,16 @@ mod common;
 use common::{Change, grid, simulate, with_backend, workflow};
 use proptest::prelude::*;
 use slackline_execute::{
-    Backend, DecisionLog, Dispatch, Ending, Logged, Monitoring, Outcome, Playback, Recorder,
-    Repeat, Settings, run,
+    Backend, DecisionLog, Dispatch, Ending, Execution, Logged, Monitoring, Outcome, Playback,
+    Recorder, Repeat, Settings, run,
 };
 use slackline_model::trace::Happening;
-use slackline_model::{FileId, HostId, ProcId, TaskId, Workflow};
+use slackline_model::{FileId, HostId, Platform, ProcId, TaskId, Workflow};
 use slackline_react::gtp::Period;
 use slackline_react::registry::{self, Options};
-use slackline_react::{Policy, Transfers};
+use slackline_react::{Policy, Situation, TaskState, Transfers};
 use slackline_schedule::registry::find;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 #[derive(Clone, Debug)]
@@ -100,15 +100,110 @@ fn policies(world: &World) -> impl Iterator<Item = (&'static str, Monitoring, Bo
     })
 }
 
-/// Follows the trace with nothing but the workflow and checks every step.
-fn replay(w: &Workflow, outcome: &Outcome) -> Result<(), String> {
+/// What the engine's situation says at the end of an instant.
+#[derive(Debug, Default, PartialEq)]
+struct Snapshot {
+    done: BTreeSet<TaskId>,
+    running: BTreeMap<TaskId, Vec<ProcId>>,
+    there: BTreeSet<(FileId, HostId)>,
+}
+
+impl Snapshot {
+    fn of(now: &Situation) -> Snapshot {
+        let mut found = Snapshot::default();
+        for task in now.workflow.tasks() {
+            match now.task(task) {
+                TaskState::Done(_) => {
+                    found.done.insert(task);
+                }
+                TaskState::Running { procs, .. } => {
+                    found.running.insert(task, procs.to_vec());
+                }
+                _ => {}
+            }
+        }
+        for file in now.workflow.files() {
+            found.there.extend(now.holders(file).map(|h| (file, h)));
+        }
+        found
+    }
+}
+
+/// Runs a policy and keeps what its situation was at each date.
+fn watched(
+    w: &Workflow,
+    p: &Platform,
+    policy: &mut dyn Policy,
+    model: &str,
+    settings: Settings,
+) -> (Outcome, Vec<(f64, Snapshot)>) {
+    let mut seen: Vec<(f64, Snapshot)> = Vec::new();
+    let mut watch = |now: &Situation| {
+        seen.pop_if(|last| last.0 == now.now);
+        seen.push((now.now, Snapshot::of(now)));
+        assert!(seen.len() < 100_000, "the run does not end");
+    };
+    let (wa, pa) = (Arc::new(w.clone()), Arc::new(p.clone()));
+    let execution = Execution { settings, watch: Some(&mut watch), ..Execution::new(wa, pa) };
+    let outcome = with_backend(w, p, model, |b| execution.run(policy, b).unwrap());
+    (outcome, seen)
+}
+
+/// The work a host does between two dates, in seconds at full speed.
+fn work(changes: &[Change], host: usize, from: f64, to: f64) -> f64 {
+    let (mut done, mut at, mut level) = (0.0, 0.0f64, 1.0);
+    let of_host = changes.iter().filter_map(|c| match *c {
+        Change::Host(h, date, level) if h == host => Some((date, level)),
+        _ => None,
+    });
+    for (date, next) in of_host.chain([(f64::INFINITY, 0.0)]) {
+        done += level * (date.min(to) - at.max(from)).max(0.0);
+        (at, level) = (date, next);
+    }
+    done
+}
+
+/// Every computation that ended got exactly the work it needed from its processor.
+fn work_is_conserved(world: &World, outcome: &Outcome) -> Result<(), String> {
+    let mut begun: HashMap<TaskId, (usize, f64)> = HashMap::new();
+    for record in outcome.trace.records() {
+        match &record.what {
+            Happening::TaskStarted { task, procs } => {
+                begun.insert(*task, (procs[0].index(), record.at));
+            }
+            Happening::TaskFinished { task } => {
+                let (host, start) = begun[task];
+                let needed = world.times[task.index()][host];
+                let got = work(&world.changes, host, start, record.at);
+                if (got - needed).abs() > 1e-6 * needed {
+                    return Err(format!("{task:?} got {got} of {needed}"));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Follows the trace with nothing but the workflow, checks every step, and compares with what
+/// the situation was.
+fn replay(w: &Workflow, outcome: &Outcome, seen: &[(f64, Snapshot)]) -> Result<(), String> {
     let host = |p: ProcId| HostId(p.0); // one core per host here
     let mut running: HashMap<TaskId, Vec<ProcId>> = HashMap::new();
     let mut busy: HashMap<ProcId, TaskId> = HashMap::new();
     let mut done: HashSet<TaskId> = HashSet::new();
     let mut there: HashSet<(FileId, HostId)> = HashSet::new();
     let mut last = 0.0;
+    let mut seen = seen.iter().peekable();
     for record in outcome.trace.records() {
+        while let Some((date, snapshot)) = seen.next_if(|(date, _)| *date < record.at) {
+            let same = snapshot.done.iter().eq(done.iter().collect::<BTreeSet<_>>())
+                && snapshot.running.iter().eq(running.iter().collect::<BTreeMap<_, _>>())
+                && snapshot.there.iter().all(|copy| there.contains(copy));
+            if !same {
+                return Err(format!("at {date}: {snapshot:?}, but {done:?}, {running:?}"));
+            }
+        }
         if record.at < last {
             return Err(format!("time goes back to {}", record.at));
         }
@@ -175,8 +270,10 @@ proptest! {
                 decision_seconds: world.delays.1,
                 dispatch: world.dispatch,
             };
-            let outcome = simulate(&w, &p, policy.as_mut(), world.model, settings);
-            let verdict = replay(&w, &outcome);
+            let (outcome, seen) = watched(&w, &p, policy.as_mut(), world.model, settings);
+            let verdict = replay(&w, &outcome, &seen);
+            prop_assert!(verdict.is_ok(), "{name}: {}", verdict.unwrap_err());
+            let verdict = work_is_conserved(&world, &outcome);
             prop_assert!(verdict.is_ok(), "{name}: {}", verdict.unwrap_err());
             prop_assert_eq!(outcome.counters.rejected, 0, "{}", name);
             // Again, watched: the same to the byte.

@@ -47,9 +47,8 @@ pub fn run_offline(
         Outcome { schedule: Schedule::default(), reschedulings: 0, before: Vec::new() };
     for step in 0..tasks {
         let Some(mut task) = first_unexecuted(&plan, &done) else { break };
-        if step > 0
-            && fires(trigger, task, &plan, &spare, real_start(problem, &plan, &done, &free, task))
-        {
+        let real = real_start(problem, &plan, &done, &free, task);
+        if step > 0 && trigger.fires(task, &plan, &spare, real) {
             plan = replan(problem, planner, &done, &free)?;
             spare = Spare::of(problem, &plan);
             outcome.reschedulings += 1;
@@ -97,15 +96,19 @@ fn real_start(
     arrivals.fold(idle, f64::max)
 }
 
-fn fires(trigger: Trigger, task: TaskId, plan: &Schedule, spare: &Spare, real: f64) -> bool {
-    let planned = plan.placement(task).map_or(0.0, |p| p.start);
-    let delay = real - planned;
-    let beyond = |threshold: f64| delay > threshold + 1e-9 * real.abs().max(1.0);
-    match trigger {
-        Trigger::Never => false,
-        Trigger::Always => true,
-        Trigger::Slack => beyond(spare.slack[task.index()]),
-        Trigger::Spare => beyond(spare.min_spare[task.index()]),
+impl Trigger {
+    /// Whether a task that would really start at `real` makes the rest be planned again. A delay
+    /// equal to what is allowed does not.
+    pub fn fires(self, task: TaskId, plan: &Schedule, spare: &Spare, real: f64) -> bool {
+        let planned = plan.placement(task).map_or(0.0, |p| p.start);
+        let delay = real - planned;
+        let beyond = |threshold: f64| delay > threshold + 1e-9 * real.abs().max(1.0);
+        match self {
+            Trigger::Never => false,
+            Trigger::Always => true,
+            Trigger::Slack => beyond(spare.slack[task.index()]),
+            Trigger::Spare => beyond(spare.min_spare[task.index()]),
+        }
     }
 }
 
