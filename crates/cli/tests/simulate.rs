@@ -251,3 +251,22 @@ fn inputs_travel_from_the_origin_of_the_platform() {
     let at_once = rows.iter().filter(|r| number(r, "start") == 0.0);
     assert!(at_once.into_iter().all(|r| r["processor"] == "node-0"));
 }
+
+#[test]
+fn periods_and_thresholds_steer_the_gtp_family() {
+    let place = place();
+    place.write(
+        "slow.toml",
+        "[[host]]\nname = \"node-0\"\navailability = [[15, 0.2], [60, 1.0]]\n\
+         [[host]]\nname = \"node-1\"\navailability = [[30, 0.3]]\n",
+    );
+    let run = |extra: &str| {
+        let line = "simulate montage.json -p nodes.toml --scenario slow.toml --policy gtp --json";
+        json(&place.ok(&format!("{line} {extra}")))
+    };
+    assert!(number(&run("--period 5s"), "migrations") > 0.0);
+    // Nobody moves for a thousand times the task's own length.
+    assert_eq!(number(&run("--period 5s --threshold 1000"), "migrations"), 0.0);
+    assert_eq!(number(&run("--period 1000s"), "replannings"), 0.0);
+    place.fails(2, "simulate montage.json -p nodes.toml --period soon");
+}

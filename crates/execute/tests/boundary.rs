@@ -15,6 +15,7 @@ use slackline_model::{
 };
 use slackline_react::concurrent::Fdws;
 use slackline_react::moldable::Dmheft;
+use slackline_react::registry::Options;
 use slackline_react::{Policy, WorkQueue};
 use slackline_simulate::Models;
 use std::sync::Arc;
@@ -104,11 +105,9 @@ fn a_workflow_arrives_when_half_of_the_one_before_is_done() {
     let models = Models::preset("matrix").unwrap();
     for entry in slackline_react::registry::ALL {
         let mut backend = Simulated::new(&platform, models.clone(), Box::new(truth)).unwrap();
-        let options = slackline_react::registry::Options {
-            planner: slackline_schedule::registry::find("heft").unwrap(),
-            transfers: Default::default(),
-            period: slackline_react::gtp::Period::Seconds(1.0),
-        };
+        let planner = slackline_schedule::registry::find("heft").unwrap();
+        let period = slackline_react::gtp::Period::Seconds(1.0);
+        let options = Options { period, ..Options::new(planner) };
         let mut policy = (entry.make)(&options);
         let mut supply = arrivals();
         let first = supply.first().unwrap();

@@ -93,7 +93,7 @@ fn worlds() -> impl Strategy<Value = World> {
 fn policies(world: &World) -> impl Iterator<Item = (&'static str, Monitoring, Box<dyn Policy>)> {
     let planner = find("heft").unwrap();
     let period = Period::Seconds(7.0);
-    let options = Options { planner, transfers: world.transfers, period };
+    let options = Options { transfers: world.transfers, period, ..Options::new(planner) };
     registry::ALL.iter().filter(|e| e.survives).map(move |entry| {
         let looks = if entry.looks { Monitoring::OnWakeUp } else { Monitoring::Continuous };
         (entry.name, looks, (entry.make)(&options))

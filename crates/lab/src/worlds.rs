@@ -172,7 +172,7 @@ impl GtpWorld {
             return Err(WorldError::Other("HEFT is missing".into()));
         };
         let period = Period::Seconds(period * self.still_makespan);
-        let mut policy = (entry.make)(&Options { planner, transfers, period });
+        let mut policy = (entry.make)(&Options { transfers, period, ..Options::new(planner) });
         let problem = Problem::new(&self.workflow, &self.platform)
             .map_err(|e| WorldError::Other(e.to_string()))?;
         let truth = |task: TaskId, procs: &[ProcId]| problem.exec_on(task, procs[0]);

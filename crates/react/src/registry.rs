@@ -1,7 +1,7 @@
 //! Every policy with its name and source; the command, the lab and the tests read this list.
 
 use crate::concurrent::Fdws;
-use crate::gtp::{DlsSr, Gtp, Period, Variant};
+use crate::gtp::{Costing, DlsSr, Gtp, Period, Variant};
 use crate::moldable::Dmheft;
 use crate::selective::{Selective, Threshold};
 use crate::{Aheft, JustInTime, Policy, Slackline, StaticPlan, Transfers, WorkQueue};
@@ -16,6 +16,17 @@ pub struct Options {
     pub transfers: Transfers,
     /// Time between looks, for policies that look periodically.
     pub period: Period,
+    /// By how much earlier a placed task must end elsewhere to move there, as a multiple of its
+    /// mean time; 0 in the thesis. For the GTP family.
+    pub threshold: f64,
+}
+
+impl Options {
+    /// The published choices over a planner.
+    pub fn new(planner: &'static Algorithm) -> Options {
+        let (transfers, period) = (Transfers::default(), Period::OfMakespan(0.1));
+        Options { planner, transfers, period, threshold: 0.0 }
+    }
 }
 
 /// A policy as the registry knows it.
@@ -36,8 +47,9 @@ pub struct Entry {
 }
 
 fn gtp(options: &Options, copies: bool, rewind: bool) -> Box<dyn Policy> {
-    let Options { planner, transfers, period } = *options;
-    let variant = Variant { copies, rewind, period, transfers, ..Variant::default() };
+    let Options { planner, transfers, period, threshold } = *options;
+    let costing = Costing { hysteresis: threshold, ..Costing::default() };
+    let variant = Variant { copies, rewind, period, transfers, costing };
     Box::new(Gtp::new(variant, planner))
 }
 

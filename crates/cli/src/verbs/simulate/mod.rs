@@ -13,6 +13,7 @@ use clap::{Args, ValueEnum};
 use slackline_formats::Format;
 use slackline_model::units::parse_duration;
 use slackline_react::Transfers;
+use slackline_react::gtp::Period;
 use slackline_simulate::Models;
 use std::path::PathBuf;
 
@@ -62,9 +63,12 @@ pub(crate) struct Simulate {
     /// When inputs travel: push, pull, or pull:N to fetch for the next N tasks of a queue
     #[arg(long, value_name = "WHEN", default_value = "push")]
     transfers: String,
-    /// Time between two looks of a periodic policy, as a part of the planned makespan
-    #[arg(long, value_name = "PART", default_value_t = 0.1, value_parser = part)]
-    period: f64,
+    /// Time between two looks of a periodic policy: a part of the planned makespan, or e.g. 30s
+    #[arg(long, value_name = "PART|TIME", default_value = "0.1", value_parser = period)]
+    period: Period,
+    /// The GTP family moves a placed task only if it ends this much earlier, in its mean times
+    #[arg(long, value_name = "TIMES", default_value_t = 0.0, value_parser = threshold)]
+    threshold: f64,
     /// What planners and policies know of run times: exactly, the workflow's estimates, the
     /// means of each kind of task, or nothing
     #[arg(long, value_enum, default_value_t = Knows::Estimates)]
@@ -118,10 +122,18 @@ fn duration(text: &str) -> Result<f64, String> {
     parse_duration(text).map_err(|e| e.to_string())
 }
 
-fn part(text: &str) -> Result<f64, String> {
+fn period(text: &str) -> Result<Period, String> {
+    match (text.parse::<f64>(), parse_duration(text)) {
+        (Ok(part), _) if part >= 0.001 && part.is_finite() => Ok(Period::OfMakespan(part)),
+        (Err(_), Ok(seconds)) if seconds > 0.0 => Ok(Period::Seconds(seconds)),
+        _ => Err("expected a number, 0.001 or more, or a time such as 30s".to_string()),
+    }
+}
+
+fn threshold(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(part) if part >= 0.001 && part.is_finite() => Ok(part),
-        _ => Err("expected a number, 0.001 or more".to_string()),
+        Ok(times) if times >= 0.0 && times.is_finite() => Ok(times),
+        _ => Err("expected a number, 0 or more".to_string()),
     }
 }
 

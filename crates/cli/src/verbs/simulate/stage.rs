@@ -14,6 +14,7 @@ use slackline_lab::metrics::Metrics;
 use slackline_model::scenario::{Knowledge, KnowledgeError, Scenario, ScenarioError, Truth, When};
 use slackline_model::workflow::CostTable;
 use slackline_model::{FileId, Problem, ProcId, Schedule, TaskId, Workflow};
+use slackline_react::gtp::Period;
 use slackline_react::{Policy, Situation, StaticPlan, Transfers};
 use slackline_schedule::Algorithm;
 use slackline_simulate::Models;
@@ -41,7 +42,7 @@ pub(super) struct Stage<'a> {
     models: Models,
     pub(super) transfers: Transfers,
     pub(super) planner: &'static Algorithm,
-    pub(super) period: f64,
+    pub(super) period: Period,
     settings: Settings,
     pub(super) quiet: bool,
 }

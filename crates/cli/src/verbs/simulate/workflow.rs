@@ -189,8 +189,13 @@ fn runs(args: &Simulate, stage: &mut Stage<'_>, output: &mut Output) -> Result<V
     let told = Problem::new(&stage.known, &stage.world.platform)?;
     let planned = (stage.planner.plan)(&told, &PlanSettings::default())?;
     stage.settle_moments(&planned)?;
-    let period = Period::Seconds(stage.period * planned.makespan());
-    let options = Options { planner: stage.planner, transfers: stage.transfers, period };
+    let period = Period::Seconds(match stage.period {
+        Period::OfMakespan(share) => share * planned.makespan(),
+        Period::Seconds(seconds) => seconds,
+    });
+    let transfers = stage.transfers;
+    let options =
+        Options { transfers, period, threshold: args.threshold, ..Options::new(stage.planner) };
     let run = |entry: &&Entry| {
         stage.run(entry.name, entry.looks, &|| (entry.make)(&options), planned.clone())
     };

@@ -162,8 +162,11 @@ impl Instance {
         let mut backend =
             Simulated::new(&self.platform, models, Box::new(truth)).map_err(StudyError::of)?;
         let period = Period::OfMakespan(0.1);
-        let mut policy =
-            (entry.make)(&PolicyOptions { planner, transfers: Transfers::Push, period });
+        let mut policy = (entry.make)(&PolicyOptions {
+            transfers: Transfers::Push,
+            period,
+            ..PolicyOptions::new(planner)
+        });
         let (workflow, platform) = (self.workflow.clone(), self.platform.clone());
         let settings = EngineSettings::default();
         let outcome = run(workflow, platform, policy.as_mut(), &mut backend, settings)
