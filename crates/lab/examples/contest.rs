@@ -1,49 +1,59 @@
-//! Mean NSL of policies over a few cells: `contest SEED GRAPHS [POLICY...]`.
+//! Policies over a part of the grid: `contest SEED GRAPHS TASKS PROCESSORS POLICY...`, where
+//! TASKS and PROCESSORS are lists such as `50,300`. The first policy is the one compared to.
 #![allow(clippy::print_stdout, clippy::unwrap_used)] // a tool for the developer's eye
 
-use rayon::prelude::*;
-use slackline_lab::worlds::{Cell, GtpWorld};
-use slackline_react::registry;
+use slackline_lab::papers::Watch;
+use slackline_lab::study::{Contender, Grid, compare};
+use slackline_lab::worlds::Cell;
 
 fn main() {
-    let mut args = std::env::args().skip(1);
-    let seed: u64 = args.next().map_or(1, |s| s.parse().unwrap());
-    let graphs: usize = args.next().map_or(4, |s| s.parse().unwrap());
-    let mut names: Vec<String> = args.collect();
-    if names.is_empty() {
-        names = ["static", "gtp", "gtp/c", "sr-slack", "aheft", "just-in-time", "slackline"]
-            .map(String::from)
-            .to_vec();
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let list = |text: &str| text.split(',').map(|x| x.parse().unwrap()).collect::<Vec<usize>>();
+    let (seed, graphs) = (args[0].parse().unwrap(), args[1].parse().unwrap());
+    let grid = Grid {
+        processors: list(&args[3]),
+        tasks: list(&args[2]),
+        ccr: vec![0.1, 0.5, 1.5],
+        variability: vec![0.0, 0.3, 0.6, 0.9],
+        persistence: vec![0.1, 3.0],
+        failure: vec![false, true],
+    };
+    let names = &args[4..];
+    let contenders: Vec<Contender> = names.iter().map(|n| Contender::named(n).unwrap()).collect();
+    let results = compare(&contenders, &grid.cells(), graphs, seed, &Watch::new(&|_| {})).unwrap();
+    let row = |label: &str, keep: &dyn Fn(&Cell) -> bool| {
+        let means = (0..names.len()).map(|p| format!("{:>9.3}", results.mean(p, keep).value));
+        let ratios = (0..names.len()).map(|p| format!("{:>7.3}", results.ratio(p, 0, keep).value));
+        println!("{label:<16}{} |{}", means.collect::<String>(), ratios.collect::<String>());
+    };
+    println!("{:<16}{}", "", names.iter().map(|n| format!("{n:>9}")).collect::<String>());
+    for &n in &grid.tasks {
+        row(&format!("n={n}"), &|c| c.tasks == n);
     }
-    println!("{:>3} {:>5} {:>4} {:>4} {:>4}  {}", "P", "n", "ccr", "z", "m", names.join("  "));
-    for processors in [5, 10, 20] {
-        for tasks in [100, 300] {
-            for ccr in [0.1, 0.5, 1.5] {
-                for (variability, persistence) in [(0.0, 3.0), (0.5, 3.0), (0.9, 3.0), (0.9, 0.1)] {
-                    let cell =
-                        Cell { processors, tasks, variability, ccr, persistence, failure: false };
-                    let sums: Vec<Vec<f64>> = (0..graphs)
-                        .into_par_iter()
-                        .map(|g| {
-                            let world = GtpWorld::new(&cell, g, seed).unwrap();
-                            names
-                                .iter()
-                                .map(|n| world.nsl(&world.run(registry::find(n).unwrap()).unwrap()))
-                                .collect()
-                        })
-                        .collect();
-                    let means: Vec<String> = (0..names.len())
-                        .map(|k| {
-                            let mean: f64 = sums.iter().map(|s| s[k]).sum::<f64>() / graphs as f64;
-                            format!("{mean:>8.3}")
-                        })
-                        .collect();
-                    println!(
-                        "{processors:>3} {tasks:>5} {ccr:>4} {variability:>4} {persistence:>4}  {}",
-                        means.join(" ")
-                    );
-                }
-            }
+    for &p in &grid.processors {
+        row(&format!("P={p}"), &|c| c.processors == p);
+    }
+    for ccr in grid.ccr {
+        row(&format!("ccr={ccr}"), &|c| c.ccr == ccr);
+    }
+    for z in grid.variability {
+        for m in if z == 0.0 { vec![0.1] } else { grid.persistence.clone() } {
+            row(&format!("z={z} m={m}"), &|c| c.variability == z && c.persistence == m);
+        }
+    }
+    for failure in grid.failure {
+        row(&format!("failure={failure}"), &|c| c.failure == failure);
+    }
+    row("all", &|_| true);
+    for p in 1..names.len() {
+        println!("worst of {}", names[p]);
+        for (cell, ratio) in results.worst_cells(p, 0).iter().take(6) {
+            let Cell { processors, tasks, variability, ccr, persistence, failure } = cell;
+            println!(
+                "  {:.3} ± {:.3}: P={processors} n={tasks} ccr={ccr} z={variability} m={persistence} failure={failure}",
+                ratio.value,
+                ratio.margin.unwrap_or(0.0)
+            );
         }
     }
 }

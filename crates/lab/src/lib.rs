@@ -3,4 +3,5 @@
 pub mod metrics;
 pub mod papers;
 pub mod stats;
+pub mod study;
 pub mod worlds;

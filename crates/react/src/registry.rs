@@ -178,7 +178,7 @@ pub const ALL: &[Entry] = &[
         name: "slackline",
         about: "forecasts with contention, moves only for clear gains, re-uses copies, rewinds",
         source: "our own",
-        looks: true,
+        looks: false,
         survives: true,
         make: |_| Box::new(Slackline::default()),
     },

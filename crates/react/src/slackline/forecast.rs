@@ -11,14 +11,24 @@ use crate::policy::{Plan, Transfers};
 use crate::site::Site;
 use crate::situation::{Situation, TaskState};
 use slackline_model::platform::{Network, RouteCache};
-use slackline_model::{FileId, HostId, Problem, ProcId, TaskId};
+use slackline_model::{EdgeId, FileId, HostId, Problem, ProcId, TaskId};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Routes found so far, and room for the next forecast.
+/// Makes forecasts; keeps the routes found so far.
 #[derive(Default)]
 pub struct Forecaster {
-    routes: RouteCache,
+    pub(super) routes: RouteCache,
+}
+
+/// What a plan would come to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Forecast {
+    /// When the last task would end; infinite when some task never would, or not before the
+    /// limit that was given.
+    pub makespan: f64,
+    /// Per task: begin and end; not before now for what is done or runs.
+    pub times: Vec<(f64, f64)>,
 }
 
 const NONE: u32 = u32::MAX;
@@ -72,19 +82,27 @@ struct Run<'a, 'p> {
     queue: Vec<VecDeque<TaskId>>,
     busy: Vec<bool>,
     done: Vec<bool>,
-    missing_parents: Vec<u32>,
+    /// Per task: parents not done and inputs not on its host.
+    lacks: Vec<u32>,
     asks: Vec<bool>,
     first_copy: Vec<u32>,
     copies: Vec<Copy>,
     /// When each link has served what it was given so far.
     link_free: Vec<f64>,
     left: usize,
+    times: Vec<(f64, f64)>,
 }
 
 impl Forecaster {
-    /// When the last task would end under `plan`; infinite when some task never would.
-    pub fn makespan(&mut self, problem: &Problem<'_>, now: &Situation, plan: &Plan) -> f64 {
-        Run::new(problem, now, &mut self.routes, plan).finish()
+    /// Follows `plan` from now on, at most to the date `limit`.
+    pub fn follow(
+        &mut self,
+        problem: &Problem<'_>,
+        now: &Situation,
+        plan: &Plan,
+        limit: f64,
+    ) -> Forecast {
+        Run::new(problem, now, &mut self.routes, plan).finish(limit)
     }
 }
 
@@ -116,12 +134,13 @@ impl<'a, 'p> Run<'a, 'p> {
             queue: vec![VecDeque::new(); problem.procs()],
             busy: vec![false; problem.procs()],
             done: vec![false; tasks],
-            missing_parents: vec![0; tasks],
+            lacks: vec![0; tasks],
             asks: vec![false; tasks],
             first_copy: vec![NONE; workflow.file_count()],
             copies: Vec::new(),
             link_free: vec![now.now; problem.platform().links().len()],
             left: 0,
+            times: vec![(now.now, now.now); tasks],
         };
         run.take_over(plan);
         run
@@ -155,9 +174,6 @@ impl<'a, 'p> Run<'a, 'p> {
             if let Some(&first) = self.procs[task.index()].first() {
                 self.host[task.index()] = self.problem.host_of(first).0;
             }
-            self.missing_parents[task.index()] =
-                workflow.predecessors(task).filter(|(p, _)| !self.now.task(*p).is_done()).count()
-                    as u32;
         }
         for file in workflow.files() {
             for copy in &self.now.copies[file.index()] {
@@ -175,6 +191,12 @@ impl<'a, 'p> Run<'a, 'p> {
                     self.send(entry, bytes, from, host);
                 }
             }
+        }
+        for task in workflow.tasks().filter(|t| !self.done[t.index()]) {
+            let host = HostId(self.host[task.index()]);
+            let parents = workflow.predecessors(task).filter(|(p, _)| !self.done[p.index()]);
+            let inputs = workflow.inputs(task).filter(|&f| !self.has(f, host));
+            self.lacks[task.index()] = (parents.count() + inputs.count()) as u32;
         }
         for assignment in &plan.assignments {
             let task = assignment.task;
@@ -199,6 +221,7 @@ impl<'a, 'p> Run<'a, 'p> {
         for proc in self.procs[task.index()] {
             self.busy[proc.index()] = true;
         }
+        self.times[task.index()].0 = self.clock;
         if seconds.is_finite() {
             self.at(self.clock + seconds, End::Task(task));
         }
@@ -258,57 +281,72 @@ impl<'a, 'p> Run<'a, 'p> {
         self.at(start + seconds, End::Copy(entry));
     }
 
-    fn finish(mut self) -> f64 {
+    fn finish(mut self, limit: f64) -> Forecast {
         for proc in 0..self.queue.len() {
             self.move_window(ProcId::new(proc));
         }
         if self.push {
-            let open: Vec<TaskId> =
+            let mut open: Vec<TaskId> =
                 self.problem.workflow().tasks().filter(|t| !self.done[t.index()]).collect();
-            self.request_in_order(open);
+            open.sort_by_key(|t| (self.rank[t.index()], *t));
+            open.into_iter().for_each(|task| self.request(task));
         }
         for proc in 0..self.queue.len() {
             self.start_next(ProcId::new(proc));
         }
-        let mut last = self.clock;
+        let mut makespan = self.clock;
         while self.left > 0 {
-            let Some(Reverse((Date(date), _, end))) = self.ends.pop() else {
-                return f64::INFINITY;
+            let next = self.ends.pop().filter(|Reverse((Date(date), ..))| *date <= limit);
+            let Some(Reverse((Date(date), _, end))) = next else {
+                makespan = f64::INFINITY;
+                break;
             };
             self.clock = date;
             match end {
                 End::Task(task) => {
-                    last = date;
+                    makespan = date;
                     self.task_ends(task);
                 }
-                End::Copy(entry) => self.copy_arrives(entry),
+                End::Copy(entry) => {
+                    self.copies[entry as usize].complete = true;
+                    let Copy { file, host, .. } = self.copies[entry as usize];
+                    self.now_there(file, host);
+                }
             }
         }
-        last
+        Forecast { makespan, times: self.times }
     }
 
     fn task_ends(&mut self, task: TaskId) {
         self.left -= 1;
         self.done[task.index()] = true;
+        self.times[task.index()].1 = self.clock;
         let workflow = self.problem.workflow();
         let host = HostId(self.host[task.index()]);
         for file in workflow.outputs(task) {
-            self.add_copy(file, host, true);
-        }
-        for (child, _) in workflow.successors(task) {
-            self.missing_parents[child.index()] =
-                self.missing_parents[child.index()].saturating_sub(1);
+            // A task done again finds its earlier results still there.
+            if !self.has(file, host) {
+                self.add_copy(file, host, true);
+                self.now_there(file, host);
+            }
         }
         let procs = self.procs[task.index()];
         for proc in procs {
             self.busy[proc.index()] = false;
         }
-        let asking: Vec<TaskId> = workflow
-            .successors(task)
-            .map(|(child, _)| child)
-            .filter(|c| self.push || self.asks[c.index()])
-            .collect();
-        self.request_in_order(asking);
+        let mut asking: Vec<(u32, TaskId, EdgeId)> = Vec::new();
+        for (child, edge) in workflow.successors(task) {
+            if !self.done[child.index()] {
+                self.lacks[child.index()] = self.lacks[child.index()].saturating_sub(1);
+                if self.push || self.asks[child.index()] {
+                    asking.push((self.rank[child.index()], child, edge));
+                }
+            }
+        }
+        asking.sort_unstable();
+        for (_, child, edge) in asking {
+            workflow.edge_files(edge).for_each(|file| self.request_file(child, file));
+        }
         for &proc in procs {
             self.start_next(proc);
         }
@@ -317,11 +355,11 @@ impl<'a, 'p> Run<'a, 'p> {
         }
     }
 
-    fn copy_arrives(&mut self, entry: u32) {
-        let Copy { file, host, .. } = self.copies[entry as usize];
-        self.copies[entry as usize].complete = true;
+    /// A file has come to be on a host.
+    fn now_there(&mut self, file: FileId, host: HostId) {
         for consumer in self.problem.workflow().consumers(file) {
-            if self.host[consumer.index()] == host.0 {
+            if self.host[consumer.index()] == host.0 && !self.done[consumer.index()] {
+                self.lacks[consumer.index()] = self.lacks[consumer.index()].saturating_sub(1);
                 self.start_of(consumer);
             }
         }
@@ -340,42 +378,27 @@ impl<'a, 'p> Run<'a, 'p> {
         }
     }
 
-    fn request_in_order(&mut self, mut tasks: Vec<TaskId>) {
-        tasks.sort_by_key(|t| (self.rank[t.index()], *t));
-        for task in tasks {
-            self.request(task);
-        }
+    fn request(&mut self, task: TaskId) {
+        let workflow = self.problem.workflow();
+        workflow.inputs(task).for_each(|file| self.request_file(task, file));
     }
 
-    fn request(&mut self, task: TaskId) {
-        let host = self.host[task.index()];
-        if host == NONE {
+    /// Brings an input to the host of its reader, unless it is there, on its way or not made yet.
+    fn request_file(&mut self, task: TaskId, file: FileId) {
+        let host = HostId(self.host[task.index()]);
+        if host.0 == NONE
+            || (self.now.inputs_everywhere && self.problem.workflow().producer(file).is_none())
+            || self.copies_of(file).any(|c| c.host == host)
+        {
             return;
         }
-        let host = HostId(host);
-        let workflow = self.problem.workflow();
-        for file in workflow.inputs(task) {
-            let inputs_everywhere = self.now.inputs_everywhere;
-            let producer = workflow.producer(file);
-            if (producer.is_none() && inputs_everywhere)
-                || self.copies_of(file).any(|c| c.host == host)
-            {
-                continue;
-            }
-            let made_at = producer.map(|p| HostId(self.host[p.index()]));
-            let Some(from) = self.source(file, made_at, host) else { continue };
+        let seconds = |from| self.now.view.network.transfer_time(1.0, from, host);
+        let sources = self.copies_of(file).filter(|c| c.complete).map(|c| c.host);
+        let nearest = sources.min_by(|&a, &b| seconds(a).total_cmp(&seconds(b)).then(a.cmp(&b)));
+        if let Some(from) = nearest {
             let entry = self.add_copy(file, host, false);
-            self.send(entry, workflow.file_bytes(file), from, host);
+            self.send(entry, self.problem.workflow().file_bytes(file), from, host);
         }
-    }
-
-    fn source(&self, file: FileId, made_at: Option<HostId>, to: HostId) -> Option<HostId> {
-        let complete = || self.copies_of(file).filter(|c| c.complete).map(|c| c.host);
-        if let Some(host) = made_at.filter(|&h| complete().any(|c| c == h)) {
-            return Some(host);
-        }
-        let seconds = |from| self.now.view.network.transfer_time(1.0, from, to);
-        complete().min_by(|&a, &b| seconds(a).total_cmp(&seconds(b)).then(a.cmp(&b)))
     }
 
     fn start_of(&mut self, task: TaskId) {
@@ -392,11 +415,7 @@ impl<'a, 'p> Run<'a, 'p> {
         let free = procs
             .iter()
             .all(|p| !self.busy[p.index()] && self.queue[p.index()].front() == Some(&task));
-        if !free
-            || self.missing_parents[task.index()] > 0
-            || !self.now.is_alive(host)
-            || !self.problem.workflow().inputs(task).all(|f| self.has(f, host))
-        {
+        if !free || self.lacks[task.index()] > 0 || !self.now.is_alive(host) {
             return;
         }
         for proc in procs {

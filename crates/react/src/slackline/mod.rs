@@ -2,29 +2,40 @@
 //!
 //! What the published ones miss, and what this one does about it:
 //!
-//! - *Predictions ignore contention.* Every candidate, the present plan included, is judged by a
-//!   forecast that lets transfers queue on links ([`forecast`]).
+//! - *Predictions ignore contention.* Every candidate plan, the present one included, is judged by
+//!   a forecast that lets transfers queue on links ([`forecast`]), and one way of making plans
+//!   counts with such queues while it places tasks (`contended`).
 //! - *Tasks migrate for tiny gains.* A new plan is taken only if it promises a clear gain over
 //!   keeping the present one; inside it a placed task moves only for a good part of its own time.
-//! - *Stale information is chased.* Between two looks some resources change. The share that did
-//!   tells how long a level lasts; levels are drawn towards their mean accordingly before
-//!   anything is planned with them.
-//! - *Copies are left unused.* Any complete copy is a source.
+//! - *Passing dips are chased.* From the changes seen so far it estimates how long a level lasts,
+//!   and plans with the levels to expect over the rest of the run instead of the present ones
+//!   (`outlook`).
+//! - *Copies are left unused.* Any complete copy is a source, the nearest first.
 //! - *The window is fixed.* How far ahead inputs travel is chosen with the plan.
+//! - *The period is fixed.* While nothing changes and nothing is late, looks become rarer. A task
+//!   that ends later than its forecast and its slack allow calls for a look at once.
+//! - *Finished work is sacred.* Where fetching a result takes longer than making it again nearer
+//!   to its readers, plans that rewind its task are tried too.
 //! - *Failures.* What is needed and gone is rewound and re-planned at once, from surviving copies.
 //!
 //! Deterministic. Ties: the candidate that comes first, and the present plan before all others.
+//! A look costs a few plans and about ten forecasts, each cut short where it cannot win.
 
+mod contended;
 pub mod forecast;
+mod outlook;
 
 use crate::gtp::estimate::{Costing, estimate};
 use crate::gtp::rewound_tasks;
 use crate::planning;
 use crate::policy::{Assignment, Decision, Event, Plan, Policy, Transfers};
+use crate::selective::Spare;
 use crate::situation::{Situation, TaskState};
-use forecast::Forecaster;
+use contended::Weights;
+use forecast::{Forecast, Forecaster};
+use outlook::Outlook;
 use slackline_model::problem::View;
-use slackline_model::{HostId, Problem, ProcId, TaskId, approx};
+use slackline_model::{Placement, Problem, ProcId, Schedule, TaskId, approx};
 use slackline_schedule::list::ranks;
 use slackline_schedule::{Settings, registry};
 
@@ -34,11 +45,26 @@ const WORTH_IT: f64 = 0.02;
 /// A placed task moves for at least this multiple of its mean time.
 const HYSTERESIS: f64 = 0.5;
 
-/// Looks per makespan while nothing has been seen to change.
+/// Looks per makespan while things change.
 const LOOKS: f64 = 10.0;
 
-/// Planners of the first plan; the first is the one to beat.
-const FIRST: [&str; 4] = ["heft", "peft", "dls", "cpop"];
+/// How much longer than that the time between looks may grow.
+const RARELY: f64 = 3.0;
+
+/// A task is late beyond its slack and this share of the remaining time.
+const LATE: f64 = 0.03;
+
+/// Share of the remaining time over which levels are averaged.
+const AHEAD: f64 = 0.5;
+
+/// Finished tasks that one look considers rewinding.
+const REWINDS: usize = 2;
+
+/// Planners of the first plan.
+const FIRST: [&str; 3] = ["heft", "peft", "dls"];
+
+/// How much of their time transfers keep links to themselves when a plan is made.
+const OCCUPATIONS: [f64; 2] = [1.0, 0.4];
 
 /// How far ahead inputs may travel.
 const WINDOWS: [Transfers; 4] = [
@@ -52,153 +78,185 @@ const WINDOWS: [Transfers; 4] = [
 #[derive(Default)]
 pub struct Slackline {
     forecaster: Forecaster,
+    outlook: Outlook,
     rank: Vec<f64>,
-    host_of: Vec<HostId>,
     plan: Plan,
     planned: Vec<Option<ProcId>>,
+    /// Per task: when it should have ended at the latest, by forecast and slack.
+    due: Vec<f64>,
+    /// The forecast end of the present plan.
+    end: f64,
+    /// Seconds between looks: while things change, and now.
+    least_period: f64,
     period: f64,
-    seen: Option<View>,
-    /// Share of resources seen to have changed from one look to the next, smoothed.
-    churn: f64,
-    /// Running means of availability per host and bandwidth per pair.
-    mean: Option<View>,
-    looks: f64,
+    last_look: f64,
+}
+
+/// The best plan so far, and what has to be rewound for it.
+struct Choice {
+    plan: Plan,
+    forecast: Forecast,
+    rewind: Vec<TaskId>,
+}
+
+/// A situation as it is expected to be, with its problem.
+struct Ground<'a, 'p> {
+    problem: &'a Problem<'p>,
+    now: &'a Situation,
 }
 
 impl Slackline {
     fn begin(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
-        let problem = now.nominal_problem().map_err(|e| e.to_string())?;
-        self.rank = ranks::upward(&problem);
-        self.host_of = problem.proc_ids().map(|p| problem.host_of(p)).collect();
-        let mut best: Option<(f64, Plan)> = None;
+        self.rank_tasks(now)?;
+        let problem = now.problem().map_err(|e| e.to_string())?;
+        let ground = Ground { problem: &problem, now };
+        let mut plans: Vec<Plan> = Vec::new();
         for name in FIRST {
-            let Some(planner) = registry::find(name) else { continue };
-            let Ok(schedule) = (planner.plan)(&problem, &Settings::default()) else { continue };
-            for transfers in WINDOWS {
-                let plan = Plan::of_schedule(&problem, &schedule, transfers);
-                let makespan = self.forecaster.makespan(&problem, now, &plan);
-                if best.as_ref().is_none_or(|(b, _)| approx::lt(makespan, *b)) {
-                    best = Some((makespan, plan));
-                }
+            if let Some(planner) = registry::find(name)
+                && let Ok(schedule) = (planner.plan)(&problem, &Settings::default())
+            {
+                plans.push(Plan::of_schedule(&problem, &schedule, WINDOWS[0]));
             }
         }
-        let (makespan, plan) = best.ok_or("no planner finds a plan")?;
-        self.period = (makespan / LOOKS).max(f64::MIN_POSITIVE);
-        self.seen = Some(now.view.clone());
-        self.mean = Some(now.view.clone());
-        self.looks = 1.0;
-        self.keep(now, plan.clone());
-        decisions.push(Decision::Adopt(plan));
+        plans.extend(OCCUPATIONS.map(|occupation| self.contended(&ground, occupation)));
+        let mut best = None;
+        for plan in plans {
+            self.try_windows(&ground, &plan, &WINDOWS, f64::INFINITY, &mut best);
+        }
+        let best: Choice = best.ok_or("no planner finds a plan")?;
+        let peak = View {
+            availability: vec![1.0; now.view.availability.len()],
+            network: now.platform.planning_network(),
+        };
+        self.outlook.begin(peak, &now.view, now.now);
+        let seconds = best.forecast.makespan - now.now;
+        self.least_period = (seconds / LOOKS).max(f64::MIN_POSITIVE);
+        self.period = self.least_period;
+        self.last_look = now.now;
+        self.adopt(&ground, best, decisions);
         Ok(())
     }
 
-    fn keep(&mut self, now: &Situation, plan: Plan) {
-        self.planned = vec![None; now.tasks.len()];
+    /// Upward ranks, at the start and when work has come in.
+    fn rank_tasks(&mut self, now: &Situation) -> Result<(), String> {
+        self.rank = ranks::upward(&now.nominal_problem().map_err(|e| e.to_string())?);
+        self.planned.resize(now.tasks.len(), None);
+        self.due.resize(now.tasks.len(), f64::INFINITY);
+        Ok(())
+    }
+
+    /// Forecasts a plan with each window and keeps the best choice; what does not end before
+    /// `limit` is no choice.
+    fn try_windows(
+        &mut self,
+        ground: &Ground<'_, '_>,
+        plan: &Plan,
+        windows: &[Transfers],
+        limit: f64,
+        best: &mut Option<Choice>,
+    ) {
+        for &transfers in windows {
+            let limit = best.as_ref().map_or(limit, |b| b.forecast.makespan);
+            let plan = Plan { transfers, ..plan.clone() };
+            let forecast = self.forecaster.follow(ground.problem, ground.now, &plan, limit);
+            if forecast.makespan.is_finite() && approx::lt(forecast.makespan, limit) {
+                *best = Some(Choice { plan, forecast, rewind: Vec::new() });
+            }
+        }
+    }
+
+    fn adopt(&mut self, ground: &Ground<'_, '_>, choice: Choice, decisions: &mut Vec<Decision>) {
+        let Choice { mut plan, forecast, rewind } = choice;
+        plan.sources = planning::quickest_sources(ground.now, &plan, &ground.now.host_of);
+        self.planned.fill(None);
         for assignment in &plan.assignments {
             self.planned[assignment.task.index()] = assignment.procs.first().copied();
         }
-        self.plan = plan;
+        self.expect(ground, &plan, &forecast);
+        self.plan = plan.clone();
+        if !rewind.is_empty() {
+            decisions.push(Decision::Rewind(rewind));
+        }
+        decisions.push(Decision::Adopt(plan));
     }
 
-    /// Work has come in: ranks are computed again.
-    fn learn_new_tasks(&mut self, now: &Situation) -> Result<(), String> {
-        self.rank = ranks::upward(&now.nominal_problem().map_err(|e| e.to_string())?);
-        self.planned.resize(now.tasks.len(), None);
-        Ok(())
+    /// Notes what the forecast of the plan to follow says of every task.
+    fn expect(&mut self, ground: &Ground<'_, '_>, plan: &Plan, forecast: &Forecast) {
+        let mut schedule = Schedule::start(ground.problem);
+        for assignment in &plan.assignments {
+            let (start, finish) = forecast.times[assignment.task.index()];
+            schedule.place(assignment.task, Placement::wide(&assignment.procs, start, finish));
+        }
+        let slack = Spare::of(ground.problem, &schedule).slack;
+        let ends = forecast.times.iter().map(|(_, finish)| finish);
+        self.due = ends.zip(slack).map(|(finish, slack)| finish + slack).collect();
+        self.end = forecast.makespan;
     }
 
-    /// Compares this look with the last one.
-    fn learn(&mut self, now: &Situation) {
-        let (Some(seen), Some(mean)) = (&self.seen, &mut self.mean) else { return };
-        let pairs = || {
-            let hosts = seen.availability.iter().zip(&now.view.availability);
-            hosts.chain(seen.network.bandwidth.iter().zip(&now.view.network.bandwidth))
-        };
-        let (mut changed, mut all) = (0.0, 0.0);
-        for (&before, &after) in pairs().filter(|(b, a)| b.is_finite() && a.is_finite()) {
-            all += 1.0;
-            changed += f64::from(u8::from(!approx::eq(before, after)));
-        }
-        if all > 0.0 {
-            self.churn += 0.4 * (changed / all - self.churn);
-        }
-        self.looks += 1.0;
-        let blend = |mean: &mut f64, value: f64| {
-            if mean.is_finite() && value.is_finite() {
-                *mean += (value - *mean) / self.looks;
-            }
-        };
-        for (m, &v) in mean.availability.iter_mut().zip(&now.view.availability) {
-            blend(m, v);
-        }
-        for (m, &v) in mean.network.bandwidth.iter_mut().zip(&now.view.network.bandwidth) {
-            blend(m, v);
-        }
-        self.seen = Some(now.view.clone());
-    }
-
-    /// The situation with levels drawn towards what they have been on average, the more the
-    /// sooner they are likely to change again. A host that is gone stays gone.
-    fn tempered(&self, now: &Situation) -> Situation {
-        let mut tempered = now.clone();
-        let Some(mean) = &self.mean else { return tempered };
-        let trust = (1.0 - self.churn).clamp(0.0, 1.0);
-        let draw = |value: &mut f64, mean: f64| {
-            if *value > 0.0 && value.is_finite() && mean.is_finite() {
-                *value = mean + (*value - mean) * trust;
-            }
-        };
-        for (v, &m) in tempered.view.availability.iter_mut().zip(&mean.availability) {
-            draw(v, m);
-        }
-        for (v, &m) in tempered.view.network.bandwidth.iter_mut().zip(&mean.network.bandwidth) {
-            draw(v, m);
-        }
-        tempered
+    /// Whether a task that is still not done, or only now, should have been long ago.
+    fn is_late(&self, task: TaskId, now: &Situation) -> bool {
+        let patience = LATE * (self.end - now.now).max(0.0);
+        self.due.get(task.index()).is_some_and(|due| now.now > due + patience)
     }
 
     /// The present plan without what is done meanwhile.
     fn present(&self, now: &Situation) -> Plan {
         let open = |a: &&Assignment| !now.task(a.task).is_done();
         let assignments = self.plan.assignments.iter().filter(open).cloned().collect();
-        Plan { assignments, ..self.plan.clone() }
+        Plan { assignments, sources: Vec::new(), transfers: self.plan.transfers }
     }
 
-    fn order(&self, problem: &Problem<'_>, now: &Situation) -> Vec<TaskId> {
-        let mut position = vec![0u32; problem.tasks()];
-        for (at, t) in problem.workflow().topological_order().iter().enumerate() {
-            position[t.index()] = at as u32;
-        }
-        let mut open: Vec<TaskId> =
-            problem.workflow().tasks().filter(|&t| !now.task(t).is_done()).collect();
-        let key = |t: TaskId| approx::sort_key(self.rank[t.index()]);
-        open.sort_by(|&a, &b| {
-            key(b).total_cmp(&key(a)).then(position[a.index()].cmp(&position[b.index()]))
-        });
+    /// Unfinished tasks by falling rank.
+    fn order(&self, now: &Situation) -> Vec<TaskId> {
+        // Tasks of no cost may share their parent's rank: topological order decides then.
+        let topological = now.workflow.topological_order().iter().copied();
+        let mut open: Vec<TaskId> = topological.filter(|&t| !now.task(t).is_done()).collect();
+        let key = |t: &TaskId| approx::sort_key(self.rank[t.index()]);
+        open.sort_by(|a, b| key(b).total_cmp(&key(a)));
         open
     }
 
-    /// Plans worth a forecast: careful and bold migration, and fresh plans of the rest.
-    fn candidates(&self, problem: &Problem<'_>, now: &Situation) -> Vec<Plan> {
-        let order = self.order(problem, now);
-        let mut plans = Vec::new();
-        for hysteresis in [HYSTERESIS, 2.0] {
-            let costing =
-                Costing { reuse_copies: true, running_blocks: true, hysteresis, startup: 0.0 };
-            let result = estimate(problem, now, &order, &self.planned, costing);
-            let assignments = order
-                .iter()
-                .filter(|t| !result.procs[t.index()].is_empty())
-                .map(|&task| Assignment { task, procs: result.procs[task.index()].clone() })
-                .collect();
-            plans.push(Plan { assignments, sources: Vec::new(), transfers: self.plan.transfers });
-        }
+    fn contended(&mut self, ground: &Ground<'_, '_>, occupation: f64) -> Plan {
+        let weights = Weights { hysteresis: HYSTERESIS, occupation };
+        let order = self.order(ground.now);
+        let routes = &mut self.forecaster.routes;
+        let assignments = contended::assign(ground.problem, ground.now, routes, &order, weights);
+        Plan { assignments, sources: Vec::new(), transfers: self.plan.transfers }
+    }
+
+    /// Plans worth a forecast: placed with contention in mind, placed by GTP's costs with copies
+    /// and hysteresis, and HEFT's plan of the rest.
+    fn candidates(&mut self, ground: &Ground<'_, '_>) -> Vec<Plan> {
+        let Ground { problem, now } = *ground;
+        let mut plans: Vec<Plan> =
+            OCCUPATIONS.map(|occupation| self.contended(ground, occupation)).into();
+        let order = self.order(now);
+        let costing = Costing {
+            reuse_copies: true,
+            running_blocks: true,
+            hysteresis: HYSTERESIS,
+            startup: 0.0,
+        };
+        let result = estimate(problem, now, &order, &self.planned, costing);
+        let placed = order.iter().filter(|t| !result.procs[t.index()].is_empty());
+        let assignments = placed
+            .map(|&task| Assignment { task, procs: result.procs[task.index()].clone() })
+            .collect();
+        let transfers = self.plan.transfers;
+        plans.push(Plan { assignments, sources: Vec::new(), transfers });
         if let Some(heft) = registry::find("heft")
             && let Ok(schedule) = (heft.plan)(problem, &Settings::default())
         {
-            plans.push(Plan::of_schedule(problem, &schedule, self.plan.transfers));
+            plans.push(Plan::of_schedule(problem, &schedule, transfers));
         }
         plans
+    }
+
+    /// The situation with the levels to expect and some tasks not done after all.
+    fn expected(&self, now: &Situation, rewound: &[TaskId]) -> Situation {
+        let mut after = planning::rewound(now, rewound);
+        after.view = self.outlook.expect(&now.view, AHEAD * (self.end - now.now));
+        after
     }
 
     fn reconsider(
@@ -214,54 +272,149 @@ impl Slackline {
             }
             false => Vec::new(),
         };
-        let after = planning::rewound(&self.tempered(now), &lost);
+        let after = self.expected(now, &lost);
         let problem = after.problem().map_err(|e| e.to_string())?;
+        let ground = Ground { problem: &problem, now: &after };
         let present = self.present(&after);
-        let kept = self.forecaster.makespan(&problem, &after, &present);
-        let mut best: Option<(f64, Plan)> = None;
-        for plan in self.candidates(&problem, &after) {
-            let mut windows = vec![plan.transfers];
-            windows.extend(WINDOWS.into_iter().filter(|w| *w != plan.transfers));
-            for transfers in windows {
-                let mut plan = Plan { transfers, ..plan.clone() };
-                plan.sources = planning::quickest_sources(&after, &plan, &self.host_of);
-                let makespan = self.forecaster.makespan(&problem, &after, &plan);
-                if best.as_ref().is_none_or(|(b, _)| approx::lt(makespan, *b)) {
-                    best = Some((makespan, plan));
+        let kept = self.forecaster.follow(&problem, &after, &present, f64::INFINITY);
+        let limit = now.now + (kept.makespan - now.now) * (1.0 - WORTH_IT);
+        let mut best = None;
+        let windows = WINDOWS.map(|w| w).into_iter().filter(|w| *w != self.plan.transfers);
+        let others: Vec<Transfers> = windows.collect();
+        self.try_windows(&ground, &present, &others, limit, &mut best);
+        let mut found: Option<Choice> = None;
+        for plan in self.candidates(&ground) {
+            let limit = best.as_ref().map_or(limit, |b| b.forecast.makespan);
+            self.try_windows(&ground, &plan, &[plan.transfers], limit, &mut found);
+        }
+        if let Some(found) = found {
+            let plan = found.plan.clone();
+            best = Some(found);
+            self.try_windows(&ground, &plan, &others, limit, &mut best);
+        }
+        if let Some(choice) = &mut best {
+            choice.rewind = lost.clone();
+        }
+        if lost.is_empty() {
+            self.try_rewinding(&ground, limit, &mut best)?;
+        }
+        match best {
+            Some(choice) if choice.rewind.len() > lost.len() => {
+                let after = self.expected(now, &choice.rewind);
+                let problem = after.problem().map_err(|e| e.to_string())?;
+                self.adopt(&Ground { problem: &problem, now: &after }, choice, decisions);
+            }
+            Some(choice) => self.adopt(&ground, choice, decisions),
+            None => {
+                if !lost.is_empty() {
+                    decisions.push(Decision::Rewind(lost));
                 }
+                self.expect(&ground, &present, &kept);
             }
         }
-        let Some((makespan, plan)) = best else { return Ok(()) };
-        let worth = kept - makespan > WORTH_IT * (kept - now.now);
-        if !lost.is_empty() {
-            decisions.push(Decision::Rewind(lost));
+        Ok(())
+    }
+
+    /// Plans in which a result is made again rather than fetched, one task at a time.
+    fn try_rewinding(
+        &mut self,
+        ground: &Ground<'_, '_>,
+        limit: f64,
+        best: &mut Option<Choice>,
+    ) -> Result<(), String> {
+        for task in worth_redoing(ground, WORTH_IT * (self.end - ground.now.now)) {
+            let after = planning::rewound(ground.now, &[task]);
+            let problem = after.problem().map_err(|e| e.to_string())?;
+            let again = Ground { problem: &problem, now: &after };
+            let plan = self.contended(&again, OCCUPATIONS[0]);
+            let limit = best.as_ref().map_or(limit, |b| b.forecast.makespan);
+            let mut found = None;
+            self.try_windows(&again, &plan, &[plan.transfers], limit, &mut found);
+            if let Some(found) = found {
+                *best = Some(Choice { rewind: vec![task], ..found });
+            }
         }
-        if worth || (kept.is_infinite() && makespan.is_finite()) {
-            self.keep(&after, plan.clone());
-            decisions.push(Decision::Adopt(plan));
+        Ok(())
+    }
+
+    /// Looks only if something has changed or is late; otherwise waits longer for the next time.
+    fn look(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
+        let changed = self.outlook.look(&now.view, now.now);
+        let open = now.workflow.tasks().filter(|&t| !now.task(t).is_done());
+        let late = open.into_iter().any(|t| self.is_late(t, now));
+        self.last_look = now.now;
+        if changed || late {
+            self.period = self.least_period;
+            return self.reconsider(now, false, decisions);
         }
+        self.period = (self.period * 1.5).min(RARELY * self.least_period);
         Ok(())
     }
 }
 
+/// Finished tasks whose results take longer to fetch than to make again somewhere else, by more
+/// than `gain`; the greatest gains first.
+fn worth_redoing(ground: &Ground<'_, '_>, gain: f64) -> Vec<TaskId> {
+    let Ground { problem, now } = *ground;
+    let mut found: Vec<(f64, TaskId)> = Vec::new();
+    for task in now.workflow.tasks() {
+        let TaskState::Done(placement) = now.task(task) else { continue };
+        let from = problem.host_of(placement.proc());
+        // Bytes that only the host of the task has and that somebody still waits for.
+        let pending = now.workflow.outputs(task).filter(|&file| {
+            let alone = now.holders(file).all(|h| h == from);
+            let mut readers = now.workflow.consumers(file);
+            alone
+                && readers
+                    .any(|t| matches!(now.task(t), TaskState::Waiting | TaskState::Placed { .. }))
+        });
+        let bytes = pending.map(|f| now.workflow.file_bytes(f)).fold(0.0, f64::max);
+        if bytes <= 0.0 || now.workflow.width(task).0 > 1 {
+            continue;
+        }
+        let saved = |host| {
+            let fetch = now.workflow.inputs(task).map(|file| {
+                let near = now.holders(file).map(|h| {
+                    now.view.network.transfer_time(now.workflow.file_bytes(file), h, host)
+                });
+                if now.has(file, host) { 0.0 } else { near.fold(f64::INFINITY, f64::min) }
+            });
+            let first = ProcId(problem.procs_of(host).start);
+            let again = fetch.fold(0.0, f64::max) + problem.exec_on(task, first);
+            now.view.network.transfer_time(bytes, from, host) - again
+        };
+        let hosts = problem.platform().host_ids().filter(|&h| h != from && now.is_alive(h));
+        let most = hosts.map(saved).fold(f64::NEG_INFINITY, f64::max);
+        if most > gain {
+            found.push((most, task));
+        }
+    }
+    found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    found.into_iter().take(REWINDS).map(|(_, task)| task).collect()
+}
+
 impl Policy for Slackline {
-    fn wants(&mut self, events: &[Event], _now: &Situation) -> bool {
-        events.iter().any(|e| {
-            matches!(e, Event::Start | Event::WakeUp | Event::HostLost(_)) || e.is_growth()
+    fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
+        let rested = now.now - self.last_look > 0.25 * self.least_period;
+        events.iter().any(|event| match event {
+            Event::Start | Event::WakeUp | Event::HostLost(_) | Event::HostBack(_) => true,
+            Event::TaskFinished(task) => rested && self.is_late(*task, now),
+            other => other.is_growth(),
         })
     }
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
-        let lost = events.iter().any(|e| matches!(e, Event::HostLost(_)));
+        let grown = events.iter().any(Event::is_growth);
+        let lost = events.iter().any(|e| matches!(e, Event::HostLost(_) | Event::HostBack(_)));
         let outcome = if events.contains(&Event::Start) {
             self.begin(now, decisions)
-        } else if events.iter().any(Event::is_growth) {
-            self.learn_new_tasks(now).and_then(|()| self.reconsider(now, true, decisions))
-        } else if lost || events.contains(&Event::WakeUp) {
-            self.learn(now);
-            self.reconsider(now, lost, decisions)
+        } else if lost || grown {
+            let known = if grown { self.rank_tasks(now) } else { Ok(()) };
+            self.outlook.look(&now.view, now.now);
+            self.last_look = now.now;
+            known.and_then(|()| self.reconsider(now, true, decisions))
         } else {
-            return;
+            self.look(now, decisions)
         };
         match outcome {
             Ok(()) if now.tasks.iter().all(TaskState::is_done) => {}
