@@ -45,8 +45,8 @@ fn main() {
         row(&format!("failure={failure}"), &|c| c.failure == failure);
     }
     row("all", &|_| true);
-    for p in 1..names.len() {
-        println!("worst of {}", names[p]);
+    for (p, name) in names.iter().enumerate().skip(1) {
+        println!("worst of {name}");
         for (cell, ratio) in results.worst_cells(p, 0).iter().take(6) {
             let Cell { processors, tasks, variability, ccr, persistence, failure } = cell;
             println!(

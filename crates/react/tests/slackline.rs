@@ -1,0 +1,89 @@
+//! The slackline policy on examples whose numbers can be followed by hand.
+#![allow(clippy::unwrap_used)] // a broken fixture is a broken test
+
+mod common;
+
+use common::{platform, workflow};
+use slackline_model::{Placement, ProcId, TaskId};
+use slackline_react::slackline::forecast::Forecaster;
+use slackline_react::{Assignment, Decision, Event, Plan, Policy};
+use slackline_react::{FileCopy, Situation, Slackline, TaskState, Transfers};
+use std::sync::Arc;
+
+const DIAMOND: [[f64; 3]; 4] = [[3.0, 2.0, 4.0], [1.0, 3.0, 3.0], [1.0, 4.0, 3.0], [2.0, 4.0, 3.0]];
+const DATA: [(u32, u32, f64); 4] = [(0, 1, 4.0), (0, 2, 4.0), (1, 3, 2.0), (2, 3, 1.0)];
+
+fn diamond() -> Situation {
+    let rows: Vec<&[f64]> = DIAMOND.iter().map(|r| &r[..]).collect();
+    Situation::new(Arc::new(workflow(&rows, &DATA)), Arc::new(platform(3, |_, _| 1.0)))
+}
+
+fn plan(procs: &[(u32, u32)]) -> Plan {
+    let assignments = procs
+        .iter()
+        .map(|&(task, proc)| Assignment { task: TaskId(task), procs: [ProcId(proc)].into() })
+        .collect();
+    Plan { assignments, sources: Vec::new(), transfers: Transfers::Push }
+}
+
+fn forecast(now: &Situation, plan: &Plan) -> f64 {
+    let problem = now.problem().unwrap();
+    Forecaster::default().follow(&problem, now, plan, f64::INFINITY).makespan
+}
+
+/// The last example of the GTP thesis: v0 is done on p2 at 2, when p2 falls to 0.4.
+fn after_the_fall() -> Situation {
+    let mut now = diamond();
+    now.now = 2.0;
+    now.view.availability[1] = 0.4;
+    now.tasks[0] = TaskState::Done(Placement::new(ProcId(1), 0.0, 2.0));
+    now.progress[0] = 1.0;
+    for file in now.workflow.clone().outputs(TaskId(0)) {
+        now.copies[file.index()].push(FileCopy::original(slackline_model::HostId(1)));
+    }
+    now
+}
+
+#[test]
+fn forecasts_follow_the_engine() {
+    // v0 on p2 0-2, v1 on p2 2-5, v2 on p1 6-7, v3 on p1 7-9: HEFT's plan at the start.
+    assert_eq!(forecast(&diamond(), &plan(&[(0, 1), (1, 1), (2, 0), (3, 0)])), 9.0);
+    let now = after_the_fall();
+    // Everything on p1: data of v0 there at 6, v1 6-7, v2 7-8, v3 8-10.
+    assert_eq!(forecast(&now, &plan(&[(1, 0), (2, 0), (3, 0)])), 10.0);
+    // A limit cuts a forecast short.
+    let (problem, late) = (now.problem().unwrap(), plan(&[(1, 0), (2, 0), (3, 0)]));
+    assert_eq!(Forecaster::default().follow(&problem, &now, &late, 9.5).makespan, f64::INFINITY);
+}
+
+#[test]
+fn finished_work_is_done_again_where_that_pays() {
+    let mut policy = Slackline::default();
+    let mut decisions = Vec::new();
+    policy.react(&[Event::Start], &diamond(), &mut decisions);
+    decisions.clear();
+    let now = after_the_fall();
+    policy.react(&[Event::WakeUp], &now, &mut decisions);
+    // v0 again on p1 2-5, v1 5-6, v2 6-7, v3 7-9, instead of 10.
+    assert_eq!(decisions[0], Decision::Rewind(vec![TaskId(0)]));
+    let Decision::Adopt(plan) = &decisions[1] else { panic!("{decisions:?}") };
+    assert!(plan.assignments.iter().all(|a| a.procs[..] == [ProcId(0)]), "{plan:?}");
+    let mut rewound = now.clone();
+    rewound.tasks[0] = TaskState::Waiting;
+    assert_eq!(forecast(&rewound, plan), 9.0);
+}
+
+#[test]
+fn nothing_new_calls_for_nothing() {
+    let mut policy = Slackline::default();
+    let mut decisions = Vec::new();
+    policy.react(&[Event::Start], &diamond(), &mut decisions);
+    decisions.clear();
+    let mut now = diamond();
+    now.now = 0.5;
+    policy.react(&[Event::WakeUp], &now, &mut decisions);
+    assert!(matches!(decisions[..], [Decision::WakeAt(_)]), "{decisions:?}");
+    assert!(!policy.wants(&[Event::TaskFinished(TaskId(0))], &now), "in time");
+    now.now = 50.0;
+    assert!(policy.wants(&[Event::TaskFinished(TaskId(0))], &now), "late");
+}
