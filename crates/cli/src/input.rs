@@ -3,8 +3,11 @@
 use crate::examples;
 use crate::failure::Failure;
 use crate::output::Output;
+use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use slackline_formats::{Document, Format, instance, platform_toml, source};
+use slackline_model::schedule::Limits;
+use slackline_model::units::parse_duration;
 use slackline_model::{Platform, Problem, Workflow};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -18,44 +21,80 @@ pub(crate) struct World {
     pub(crate) platform: Platform,
 }
 
-/// Where a world comes from.
-pub(crate) struct Sources<'a> {
-    pub(crate) workflow: Option<&'a Path>,
+/// Where the processors come from, and how to read the workflow.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct Sources {
+    /// The platform; a bundled cluster if left out
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) platform: Option<PathBuf>,
+    /// A file with both workflow and processors
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["workflow", "platform", "from"])]
+    pub(crate) instance: Option<PathBuf>,
+    /// Format of the workflow, where it is not recognised
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     pub(crate) from: Option<Format>,
-    pub(crate) platform: Option<&'a Path>,
-    pub(crate) instance: Option<&'a Path>,
 }
 
-impl World {
+impl Sources {
     /// Reads the files. Without a platform the bundled one is taken, unless the workflow's file
     /// brings its processors along.
-    pub(crate) fn read(sources: &Sources<'_>, output: &mut Output) -> Result<World, Failure> {
-        if let Some(path) = sources.instance {
+    pub(crate) fn read(
+        &self,
+        workflow: Option<&Path>,
+        output: &mut Output,
+    ) -> Result<World, Failure> {
+        if let Some(path) = &self.instance {
             return instance_file(path, output);
         }
-        let Some(path) = sources.workflow else {
+        let Some(path) = workflow else {
             return Err(Failure::input("no workflow is given")
                 .with_help("name a workflow file, or an instance with --instance FILE"));
         };
-        if let Some(platform) = sources.platform {
+        if let Some(platform) = &self.platform {
             let platform = read_platform(platform, output)?;
-            return Ok(World { workflow: read_workflow(path, sources.from, output)?, platform });
+            return Ok(World { workflow: read_workflow(path, self.from, output)?, platform });
         }
         let text = source::read_text(path)?;
-        let format = match sources.from {
+        let format = match self.from {
             Some(format) => format,
             None => Format::detect(Some(path), &text).map_err(|e| e.in_file(path))?,
         };
         if format == Format::Instance {
             return instance_file(path, output);
         }
-        let workflow = read_workflow(path, sources.from, output)?;
+        let workflow = read_workflow(path, self.from, output)?;
         Ok(World { workflow, platform: default_platform(output)? })
     }
+}
 
+impl World {
     /// The planning problem.
     pub(crate) fn problem(&self) -> Result<Problem<'_>, Failure> {
         Ok(Problem::new(&self.workflow, &self.platform)?)
+    }
+}
+
+/// What a plan must keep to.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct LimitOptions {
+    /// Latest end, such as 2h or 90s
+    #[arg(long, value_name = "TIME", value_parser = |text: &str| parse_duration(text).map_err(|e| e.to_string()))]
+    deadline: Option<f64>,
+    /// Most money
+    #[arg(long, value_name = "MONEY", value_parser = money)]
+    budget: Option<f64>,
+}
+
+fn money(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(money) if money >= 0.0 && money.is_finite() => Ok(money),
+        _ => Err("expected a number, 0 or more".to_string()),
+    }
+}
+
+impl LimitOptions {
+    pub(crate) fn limits(&self) -> Limits {
+        Limits { budget: self.budget, deadline: self.deadline }
     }
 }
 

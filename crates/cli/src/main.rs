@@ -4,6 +4,7 @@ mod detect;
 mod examples;
 mod failure;
 mod input;
+mod interrupt;
 mod output;
 mod progress;
 mod search;
@@ -42,6 +43,7 @@ All verbs: slackline --help    One verb: slackline VERB --help
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    interrupt::watch();
     let mut output = Output::new(&cli.common);
     let done = match cli.verb {
         Some(verb) => verb.run(&mut output),

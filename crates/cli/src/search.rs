@@ -1,12 +1,11 @@
 //! Options of planners that search: seed, limits, and Ctrl-C, which ends a search with the best
 //! plan it has.
 
-use crate::failure::Failure;
+use crate::interrupt;
 use clap::Args;
 use slackline_model::units::parse_duration;
 use slackline_schedule::Settings;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// What a search is told.
@@ -34,23 +33,14 @@ fn duration(text: &str) -> Result<Duration, String> {
 impl SearchOptions {
     /// The settings of planners; from now on Ctrl-C raises their flag. A second one ends the
     /// command at once.
-    pub(crate) fn settings(&self) -> Result<Settings, Failure> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let raised = Arc::clone(&stop);
-        let handler = move || {
-            if raised.swap(true, Ordering::Relaxed) {
-                // What a shell expects of a command that was interrupted.
-                std::process::exit(130);
-            }
-        };
-        ctrlc::set_handler(handler).map_err(Failure::work)?;
-        Ok(Settings {
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
             seed: self.seed,
             iterations: self.iterations,
             time_limit: self.time_limit,
             threads: self.threads.map(usize::from),
-            stop: Some(stop),
-        })
+            stop: Some(interrupt::listen()),
+        }
     }
 }
 

@@ -236,3 +236,25 @@ fn the_same_bytes_twice() {
     let first = (place.ok(line), place.read("a.svg"));
     assert_eq!(first, (place.ok(line), place.read("a.svg")));
 }
+
+#[test]
+fn a_plan_says_whether_it_keeps_to_its_limits() {
+    let place = Place::new();
+    let line = "plan examples/workflows/heft-2002.json";
+    // HEFT ends at 80, PEFT of the same problem later.
+    let shown = place.ok(&format!("{line} --deadline 90s"));
+    assert!(shown.contains("deadline     90 s   met, to spare: 10 s"), "{shown}");
+    let missed = place.run(&format!("{line} --deadline 79s"));
+    assert_eq!(missed.code, Some(1), "{}", missed.err);
+    assert!(missed.out.contains("missed by 1 s"), "the plan is shown all the same: {}", missed.out);
+    assert!(missed.err.contains("deadline"), "{}", missed.err);
+    let document = json(&place.ok(&format!("{line} --deadline 80s --json")));
+    assert_eq!(document["within_limits"], true);
+    assert!(json(&place.ok(&format!("{line} --json")))["within_limits"].is_null());
+    let priced =
+        "plan examples/workflows/gauss.dot --platform examples/platforms/priced-cloud.toml";
+    assert!(place.ok(&format!("{priced} --budget 1000000")).contains("kept, left over"));
+    assert!(place.fails(1, &format!("{priced} --budget 0")).contains("budget"));
+    place.fails(2, &format!("{priced} --budget much"));
+    place.fails(2, &format!("{priced} --budget -1"));
+}

@@ -3,7 +3,8 @@
 use crate::error::{FormatError, Place, Result};
 use std::fs::File;
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard};
 
 /// Largest document that is read as one text.
 pub const MAX_BYTES: u64 = 1 << 30;
@@ -55,19 +56,53 @@ pub fn write_whole<E: Into<FormatError>>(
         return Err(FormatError::new("is a folder, not a file").in_file(path));
     }
     let name = path.file_name().ok_or_else(|| FormatError::new("not a file name").in_file(path))?;
-    let temporary =
-        path.with_file_name(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
+    let temporary = Temporary::beside(path, &name.to_string_lossy());
     let attempt = || -> Result<()> {
-        let mut out = std::io::BufWriter::with_capacity(1 << 16, File::create(&temporary)?);
+        let file = File::create(&temporary.0)?;
+        let mut out = std::io::BufWriter::with_capacity(1 << 16, file);
         write(&mut out).map_err(Into::into)?;
         out.flush()?;
         out.get_ref().sync_all()?;
-        Ok(std::fs::rename(&temporary, path)?)
+        Ok(std::fs::rename(&temporary.0, path)?)
     };
-    attempt().map_err(|e| {
-        let _ = std::fs::remove_file(&temporary);
-        e.in_file(path)
-    })
+    attempt().map_err(|e| e.in_file(path))
+}
+
+/// Temporary files that are being written.
+static LIVE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn live() -> MutexGuard<'static, Vec<PathBuf>> {
+    // A list of paths is whole whatever happened to the thread that held it.
+    LIVE.lock().unwrap_or_else(|e| e.into_inner())
+}
+
+/// A temporary file, gone at the latest when this is dropped.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    fn beside(path: &Path, name: &str) -> Temporary {
+        let path = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+        live().push(path.clone());
+        Temporary(path)
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // After a successful write it has its final name, and there is nothing to remove.
+        let _ = std::fs::remove_file(&self.0);
+        live().retain(|path| *path != self.0);
+    }
+}
+
+/// Removes what is half written, then ends the process: for handlers of Ctrl-C. No other thread
+/// begins a file in between.
+pub fn abandon_writes_and_exit(code: i32) -> ! {
+    let unfinished = live();
+    for path in unfinished.iter() {
+        let _ = std::fs::remove_file(path);
+    }
+    std::process::exit(code)
 }
 
 #[cfg(test)]

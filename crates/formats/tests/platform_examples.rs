@@ -4,7 +4,10 @@
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use slackline_formats::{platform_toml, simgrid_xml};
-use slackline_model::platform::{Network, Platform, RouteCache};
+use slackline_model::LinkId;
+use slackline_model::platform::{
+    HostSpec, LinkSpec, Network, Platform, PlatformBuilder, RouteCache, RoutingKind, StarLeaf,
+};
 use std::path::Path;
 
 fn repository() -> &'static Path {
@@ -83,4 +86,46 @@ fn example_platforms_load_and_stay_short() {
         seen += 1;
     }
     assert_eq!(seen, 3);
+}
+
+#[test]
+fn single_machines_and_links_of_a_cluster_keep_their_profiles() {
+    let xml = r#"<?xml version='1.0'?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+        <platform version="4.1"><cluster id="c" prefix="c-" suffix="" radical="0-2" speed="1Gf"
+            bw="1Gbps" lat="1us" limiter_link="2Gbps" loopback_bw="5Gbps" loopback_lat="0"/>
+        <trace id="slow" periodicity="20">0 1
+        10 0.5</trace><trace id="narrow" periodicity="-1">5 1e6</trace>
+        <trace_connect kind="SPEED" trace="slow" element="c-1"/>
+        <trace_connect kind="BANDWIDTH" trace="narrow" element="c_link_2"/></platform>"#;
+    let platform = simgrid_xml::parse(xml).unwrap();
+    let text = platform_toml::to_string(&platform).unwrap();
+    let again = platform_toml::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let changes = |platform: &Platform| {
+        let hosts = platform.hosts().iter().map(|h| h.availability.is_some()).collect::<Vec<_>>();
+        let narrow = platform.links().iter().filter(|l| l.bandwidth_profile.is_some());
+        (hosts, narrow.map(|l| l.name.to_string()).collect::<Vec<_>>())
+    };
+    assert_eq!(changes(&again), changes(&platform), "{text}");
+    assert_eq!(changes(&again).0, [false, true, false]);
+    assert_eq!(changes(&again).1.len(), 2, "both directions: {text}");
+    assert!(text.contains("limiter = ") && text.contains("[cluster.c.loopback]"), "{text}");
+    assert_eq!(again.links().len(), platform.links().len());
+}
+
+#[test]
+fn private_links_of_a_host_are_written() {
+    let mut builder = PlatformBuilder::new("star");
+    let zone = builder.add_zone(None, "z", RoutingKind::Star).unwrap();
+    let host = builder.add_host(zone, HostSpec::new("h", 1e9)).unwrap();
+    builder.add_host(zone, HostSpec::new("other", 1e9)).unwrap();
+    let links = ["up", "limit", "self"]
+        .map(|name| builder.add_link(LinkSpec::new(name, 1e8, 0.0)).unwrap());
+    let [up, limiter, loopback] = links.map(Some);
+    builder.set_leaf(host, StarLeaf { up, down: up, limiter, loopback }).unwrap();
+    let text = platform_toml::to_string(&builder.build().unwrap()).unwrap();
+    let again = platform_toml::parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    let leaf = again.zone(again.host(host).zone).leaf(host, again.host(host).rank).unwrap();
+    let name = |link: Option<LinkId>| link.map(|l| again.link(l).name.to_string());
+    assert_eq!(name(leaf.limiter).as_deref(), Some("limit"), "{text}");
+    assert_eq!(name(leaf.loopback).as_deref(), Some("self"), "{text}");
 }

@@ -5,6 +5,7 @@ mod completions;
 mod convert;
 mod examples;
 mod generate;
+mod placed;
 mod plan;
 mod platform;
 mod reproduce;

@@ -1,13 +1,13 @@
 //! `slackline validate`: a schedule against its workflow and platform.
 
 use crate::failure::Failure;
-use crate::input::{Sources, World, format_parser};
+use crate::input::{LimitOptions, Sources};
 use crate::output::Output;
 use clap::Args;
 use serde::Serialize;
-use slackline_formats::{Format, schedule_file};
-use slackline_model::schedule::{Limits, Violation, validate};
-use slackline_model::units::{fmt_seconds, parse_duration};
+use slackline_formats::schedule_file;
+use slackline_model::schedule::{Violation, validate};
+use slackline_model::units::fmt_seconds;
 use std::path::PathBuf;
 
 /// Most violations listed unless all are asked for.
@@ -26,21 +26,10 @@ pub(crate) struct Validate {
     /// The workflow it is for
     #[arg(short, long, value_name = "FILE", required_unless_present = "instance")]
     workflow: Option<PathBuf>,
-    /// The platform it is for; the bundled cluster if left out
-    #[arg(short, long, value_name = "FILE")]
-    platform: Option<PathBuf>,
-    /// A file with both workflow and processors
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["workflow", "platform", "from"])]
-    instance: Option<PathBuf>,
-    /// Format of the workflow, where it is not recognised
-    #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
-    from: Option<Format>,
-    /// Latest end, such as 2h or 90s
-    #[arg(long, value_name = "TIME", value_parser = |text: &str| parse_duration(text).map_err(|e| e.to_string()))]
-    deadline: Option<f64>,
-    /// Most money
-    #[arg(long, value_name = "MONEY")]
-    budget: Option<f64>,
+    #[command(flatten)]
+    sources: Sources,
+    #[command(flatten)]
+    limits: LimitOptions,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -56,17 +45,10 @@ struct Document {
 
 impl Validate {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
-        let sources = Sources {
-            workflow: self.workflow.as_deref(),
-            from: self.from,
-            platform: self.platform.as_deref(),
-            instance: self.instance.as_deref(),
-        };
-        let world = World::read(&sources, output)?;
+        let world = self.sources.read(self.workflow.as_deref(), output)?;
         let problem = world.problem()?;
         let schedule = schedule_file::read_schedule(&self.schedule, &problem)?;
-        let limits = Limits { budget: self.budget, deadline: self.deadline };
-        let violations = validate(&problem, &schedule, &limits);
+        let violations = validate(&problem, &schedule, &self.limits.limits());
         if self.json {
             output.json(&Document {
                 schema: "slackline/validation/1",

@@ -1,15 +1,15 @@
 //! From the tables of a file to a platform.
 
 use super::schema::{
-    Bandwidth, BillingTable, ClusterTable, DiskTable, File, HostTable, InnerLink, LinkTable,
-    MatrixTable, Named, NetworkTable, OneOrRows, Ordered, ProfileTable, RouteTable, RoutingWord,
-    Seconds, SharingWord,
+    Bandwidth, BillingTable, ClusterTable, DiskTable, File, FollowTable, HostTable, InnerLink,
+    LinkTable, MatrixTable, Named, NetworkTable, OneOrRows, Ordered, ProfileTable, RouteTable,
+    RoutingWord, Seconds, SharingWord,
 };
 use crate::error::{FormatError, Result};
 use slackline_model::platform::{
-    Billing, ClusterSharing, ClusterSpec, DeclaredRoute, Disk, HostSpec, LinkShape, LinkSpec,
-    Matrix, Member, Platform, PlatformBuilder, PlatformError, Profile, ProfileEvent, Properties,
-    RoutingKind, Sharing, StarLeaf, Topology,
+    Billing, ClusterSharing, ClusterSpec, DeclaredRoute, Disk, HostSpec, LinkProfiles, LinkShape,
+    LinkSpec, Matrix, Member, Platform, PlatformBuilder, PlatformError, Profile, ProfileEvent,
+    Properties, RoutingKind, Sharing, StarLeaf, Topology,
 };
 use slackline_model::{HostId, LinkId, ZoneId};
 use std::collections::{HashMap, HashSet};
@@ -70,6 +70,25 @@ struct Machine<'a> {
     state: &'a Option<String>,
     billing: Option<BillingTable>,
     properties: &'a Ordered<String>,
+}
+
+/// The tables of hosts and of clusters name these members alike.
+macro_rules! machine_of {
+    ($table:ident) => {
+        Machine {
+            speed: $table.speed.map(|s| s.0),
+            cores: $table.cores,
+            memory: $table.memory.map(|m| m.0),
+            price: $table.price,
+            price_per_hour: $table.price_per_hour,
+            class: &$table.class,
+            leasable: $table.leasable,
+            availability: &$table.availability,
+            state: &$table.state,
+            billing: $table.billing,
+            properties: &$table.properties,
+        }
+    };
 }
 
 impl<'a> Lowering<'a> {
@@ -137,6 +156,9 @@ impl<'a> Lowering<'a> {
         }
         for host in file.host.0 {
             self.add_host(host, file.matrix.is_some(), file.zone.is_empty())?;
+        }
+        for follow in file.follow {
+            self.follow(follow.span().start, follow.into_inner())?;
         }
         for Named { name, offset, table } in &file.router.0 {
             let zone = self.zone(&table.zone, *offset)?;
@@ -329,33 +351,21 @@ impl<'a> Lowering<'a> {
         let Named { name, offset, table } = named;
         let fail = self.at(offset);
         let zone = self.place(&table.site, &table.zone, offset)?;
-        let spec = self.machine(
-            &name,
-            offset,
-            Machine {
-                speed: table.speed.map(|s| s.0),
-                cores: table.cores,
-                memory: table.memory.map(|m| m.0),
-                price: table.price,
-                price_per_hour: table.price_per_hour,
-                class: &table.class,
-                leasable: table.leasable,
-                availability: &table.availability,
-                state: &table.state,
-                billing: table.billing,
-                properties: &table.properties,
-            },
-        )?;
+        let spec = self.machine(&name, offset, machine_of!(table))?;
         let host = self.builder.add_host(zone, spec).map_err(&fail)?;
         if let Some(coordinates) = table.coordinates {
             self.builder.set_coordinates(Member::Host(host), coordinates).map_err(&fail)?;
         }
-        if table.up.is_some() || table.down.is_some() {
-            let find = |name: &Option<String>| {
-                name.as_deref().map(|name| self.builder.link(name)).transpose()
-            };
-            let (up, down) = (find(&table.up).map_err(&fail)?, find(&table.down).map_err(&fail)?);
-            let leaf = StarLeaf { up, down, ..StarLeaf::default() };
+        let find = |name: &Option<String>| {
+            name.as_deref().map(|name| self.builder.link(name)).transpose().map_err(&fail)
+        };
+        let leaf = StarLeaf {
+            up: find(&table.up)?,
+            down: find(&table.down)?,
+            limiter: find(&table.limiter)?,
+            loopback: find(&table.loopback)?,
+        };
+        if leaf != StarLeaf::default() {
             self.builder.set_leaf(host, leaf).map_err(&fail)?;
         }
         if short && !matrix && !self.joined.contains(&name) {
@@ -370,23 +380,7 @@ impl<'a> Lowering<'a> {
         let Named { name, offset, table } = named;
         let fail = self.at(offset);
         let zone = self.place(&table.site, &table.zone, offset)?;
-        let host = self.machine(
-            &name,
-            offset,
-            Machine {
-                speed: table.speed.map(|s| s.0),
-                cores: table.cores,
-                memory: table.memory.map(|m| m.0),
-                price: table.price,
-                price_per_hour: table.price_per_hour,
-                class: &table.class,
-                leasable: table.leasable,
-                availability: &table.availability,
-                state: &table.state,
-                billing: table.billing,
-                properties: &table.properties,
-            },
-        )?;
+        let host = self.machine(&name, offset, machine_of!(table))?;
         let numbers = match (&table.numbers, table.count) {
             (Some(text), None) => numbers(text).ok_or_else(|| {
                 self.fail(offset, format!("numbers = \"{text}\" is no list like 1-8,12"))
@@ -440,6 +434,38 @@ impl<'a> Lowering<'a> {
             self.hang(zone, &name, LinkSpec { split_duplex: true, ..link }, offset)?;
         }
         Ok(())
+    }
+
+    /// Lets one machine or one link follow profiles of its own.
+    fn follow(&mut self, offset: usize, table: FollowTable) -> Result<()> {
+        let fail = self.at(offset);
+        let [availability, bandwidth, latency, state] =
+            [&table.availability, &table.bandwidth, &table.latency, &table.state]
+                .map(|name| self.profile(name, offset));
+        let (availability, bandwidth, latency, state) =
+            (availability?, bandwidth?, latency?, state?);
+        match (&table.host, &table.link) {
+            (Some(host), None) if bandwidth.is_none() && latency.is_none() => {
+                let host = self.builder.host(host).map_err(&fail)?;
+                if let Some(profile) = availability {
+                    self.builder.set_availability(host, profile);
+                }
+                if let Some(profile) = state {
+                    self.builder.set_host_state(host, profile);
+                }
+                Ok(())
+            }
+            (None, Some(link)) if availability.is_none() => {
+                let link = self.builder.link(link).map_err(&fail)?;
+                let profiles = LinkProfiles { bandwidth, latency, state };
+                self.builder.set_link_profiles(link, profiles).map_err(&fail)
+            }
+            _ => {
+                let message =
+                    "a host follows availability and state, a link bandwidth, latency and state";
+                Err(self.fail(offset, message))
+            }
+        }
     }
 
     fn add_machines(&mut self, parent: ZoneId, spec: &ClusterSpec, offset: usize) -> Result<()> {

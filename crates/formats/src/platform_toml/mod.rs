@@ -50,6 +50,11 @@ fn parse_named(text: &str, default_name: Option<&str>) -> Result<Platform> {
 
 /// The platform as TOML: the short form where it can say the same, the long form otherwise.
 pub fn to_string(platform: &Platform) -> Result<String> {
+    if let Some(link) = raise::lopsided(platform) {
+        let message = format!("link '{}' changes in one direction only", link.name);
+        return Err(FormatError::new(message)
+            .with_help("a platform file cannot say that: let both follow the same profile"));
+    }
     let text = |file: &schema::File| toml::to_string(file).map_err(FormatError::new);
     if let Some(file) = raise::short(platform) {
         let short = text(&file)?;

@@ -3,9 +3,9 @@
 use super::lower::{BANDWIDTH, LATENCY, UPLINK, WORLD, link_of, router_of};
 use super::schema::{
     Bandwidth, BillingTable, Bytes, ClusterTable, DiskTable, DragonflyTable, FatTreeTable, File,
-    HostTable, InnerLink, LinkTable, MatrixTable, MaybeFree, NetworkTable, OneOrRows, Ordered,
-    ProfileTable, RouteTable, RouterTable, RoutingWord, Seconds, SharingWord, SiteTable, Speed,
-    ZoneTable,
+    FollowTable, HostTable, InnerLink, LinkTable, MatrixTable, MaybeFree, NetworkTable, OneOrRows,
+    Ordered, ProfileTable, RouteTable, RouterTable, RoutingWord, Seconds, SharingWord, SiteTable,
+    Speed, ZoneTable,
 };
 use slackline_model::platform::{
     Billing, Class, ClusterSharing, ClusterSpec, DeclaredRoute, Duplex, Host, Link, Matrix, Member,
@@ -74,6 +74,7 @@ pub(super) fn long(platform: &Platform) -> File {
         }
     }
     raising.disks();
+    raising.followers();
     raising.file
 }
 
@@ -140,6 +141,7 @@ pub(super) fn short(platform: &Platform) -> Option<File> {
         }
     }
     raising.disks();
+    raising.followers();
     Some(raising.file)
 }
 
@@ -319,6 +321,8 @@ impl<'a> Raising<'a> {
             state: self.profile(&host.state),
             up: leaf.and_then(|leaf| leaf.up).map(name),
             down: leaf.and_then(|leaf| leaf.down).map(name),
+            limiter: leaf.and_then(|leaf| leaf.limiter).map(name),
+            loopback: leaf.and_then(|leaf| leaf.loopback).map(name),
             coordinates: platform.zone(host.zone).coordinates(Member::Host(id)),
             billing: billing_table(class.billing, self.billing),
             properties: ordered(host.properties.as_ref()),
@@ -326,9 +330,62 @@ impl<'a> Raising<'a> {
         }
     }
 
+    /// The profile that all machines of a cluster share.
+    fn common_profile(
+        &mut self,
+        cluster: ZoneId,
+        of: impl Fn(&Host) -> &Option<Arc<Profile>>,
+    ) -> Option<String> {
+        let profile = shared(self.platform, cluster, of)?;
+        self.profile(&Some(profile))
+    }
+
+    /// What single machines and links of clusters follow, which no table of a cluster can say.
+    fn followers(&mut self) {
+        let platform = self.platform;
+        let is_said = |of: fn(&Host) -> &Option<Arc<Profile>>| -> Vec<bool> {
+            let zones = platform.zones().iter().enumerate();
+            zones
+                .map(|(z, zone)| {
+                    zone.cluster.is_none() || shared(platform, ZoneId::new(z), of).is_some()
+                })
+                .collect()
+        };
+        let (availability, state) = (is_said(|h| &h.availability), is_said(|h| &h.state));
+        for host in platform.hosts() {
+            let zone = host.zone.index();
+            let own =
+                |said: bool, profile: &Option<Arc<Profile>>| profile.clone().filter(|_| !said);
+            let table = FollowTable {
+                availability: self.profile(&own(availability[zone], &host.availability)),
+                state: self.profile(&own(state[zone], &host.state)),
+                host: Some(host.name.to_string()),
+                ..FollowTable::default()
+            };
+            if table.availability.is_some() || table.state.is_some() {
+                self.file.follow.push(Spanned::new(0..0, table));
+            }
+        }
+        for (index, link) in platform.links().iter().enumerate() {
+            if !self.in_cluster[index] {
+                continue;
+            }
+            let table = FollowTable {
+                bandwidth: self.profile(&link.bandwidth_profile),
+                latency: self.profile(&link.latency_profile),
+                state: self.profile(&link.state),
+                link: Some(link.name.to_string()),
+                ..FollowTable::default()
+            };
+            if table.bandwidth.is_some() || table.latency.is_some() || table.state.is_some() {
+                self.file.follow.push(Spanned::new(0..0, table));
+            }
+        }
+    }
+
     fn cluster(&mut self, id: ZoneId, spec: &ClusterSpec) -> ClusterTable {
         let platform = self.platform;
-        // A cluster has at least one host, and all are alike.
+        // A cluster has at least one host, and all are alike but for their profiles.
         let host: Option<&Host> = platform.hosts().iter().find(|host| host.zone == id);
         let class = host.map(|host| platform.class(host.class));
         let mut table = ClusterTable {
@@ -338,8 +395,8 @@ impl<'a> Raising<'a> {
             price: (spec.host.price > 0.0).then_some(spec.host.price),
             class: class.and_then(|class| self.class_name(class)),
             leasable: spec.host.leasable.then_some(true),
-            availability: host.and_then(|host| self.profile(&host.availability)),
-            state: host.and_then(|host| self.profile(&host.state)),
+            availability: self.common_profile(id, |host| &host.availability),
+            state: self.common_profile(id, |host| &host.state),
             billing: class.and_then(|class| billing_table(class.billing, self.billing)),
             bandwidth: unless(spec.link.bandwidth, BANDWIDTH).map(Bandwidth),
             latency: unless(spec.link.latency, self.latency).map(Seconds),
@@ -426,6 +483,34 @@ impl<'a> Raising<'a> {
             self.file.disk.push(Spanned::new(0..0, table));
         }
     }
+}
+
+/// A link whose directions change in ways that no file can say.
+pub(super) fn lopsided(platform: &Platform) -> Option<&Link> {
+    let same = |a: &Option<Arc<Profile>>, b: &Option<Arc<Profile>>| match (a, b) {
+        (Some(a), Some(b)) => a.events() == b.events() && a.period() == b.period(),
+        (None, None) => true,
+        _ => false,
+    };
+    let halves = platform.links().windows(2).filter(|w| w[0].duplex == Some(Duplex::Up));
+    let mut halves = halves.map(|w| (&w[0], &w[1]));
+    let odd = halves.find(|(up, down)| {
+        !same(&up.bandwidth_profile, &down.bandwidth_profile)
+            || !same(&up.latency_profile, &down.latency_profile)
+            || !same(&up.state, &down.state)
+    });
+    odd.map(|(up, _)| up)
+}
+
+/// The profile of all machines of a cluster, if it is one and the same.
+fn shared(
+    platform: &Platform,
+    cluster: ZoneId,
+    of: impl Fn(&Host) -> &Option<Arc<Profile>>,
+) -> Option<Arc<Profile>> {
+    let mut hosts = platform.hosts().iter().filter(|host| host.zone == cluster);
+    let first = of(hosts.next()?).clone()?;
+    hosts.all(|host| of(host).as_ref().is_some_and(|p| Arc::ptr_eq(p, &first))).then_some(first)
 }
 
 /// The name a link was declared with.

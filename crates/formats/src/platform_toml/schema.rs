@@ -40,6 +40,26 @@ pub(super) struct File {
     pub(super) route: Vec<Spanned<RouteTable>>,
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "unspanned")]
     pub(super) disk: Vec<Spanned<DiskTable>>,
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "unspanned")]
+    pub(super) follow: Vec<Spanned<FollowTable>>,
+}
+
+/// Profiles that one machine, or one link, of a cluster follows.
+#[derive(Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub(super) struct FollowTable {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) host: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) link: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) availability: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) bandwidth: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) latency: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) state: Option<String>,
 }
 
 fn unspanned<T: Serialize, S: Serializer>(
@@ -192,6 +212,10 @@ pub(super) struct HostTable {
     pub(super) up: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) down: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) limiter: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) loopback: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) coordinates: Option<[f64; 3]>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@ pub(crate) mod platform;
 mod workflow;
 
 use crate::failure::Failure;
-use crate::input::{Sources, World, check_output, format_parser, read_document, read_platform};
+use crate::input::{Sources, check_output, format_parser, read_document, read_platform};
 use crate::output::Output;
 use clap::Args;
 use slackline_formats::{Format, PlatformFormat, schedule_file, source};
@@ -106,13 +106,9 @@ impl Show {
                     "add what it is for: --workflow FILE --platform FILE, or --instance FILE",
                 ));
         }
-        let sources = Sources {
-            workflow: self.workflow.as_deref(),
-            from: None,
-            platform: self.platform.as_deref(),
-            instance: self.instance.as_deref(),
-        };
-        let world = World::read(&sources, output)?;
+        let (platform, instance) = (self.platform.clone(), self.instance.clone());
+        let sources = Sources { platform, instance, from: None };
+        let world = sources.read(self.workflow.as_deref(), output)?;
         let problem = world.problem()?;
         let schedule = schedule_file::read_schedule(&self.file, &problem)?;
         let summary = Summary::of(&problem, &schedule);

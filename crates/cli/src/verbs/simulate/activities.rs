@@ -15,7 +15,7 @@ use std::time::Instant;
 pub(super) fn simulate(path: &Path, args: &Simulate, output: &mut Output) -> Result<(), Failure> {
     let plan = activities::read(path)?;
     let beside = path.parent().unwrap_or(Path::new("."));
-    let platform = match (&args.platform, &plan.platform) {
+    let platform = match (&args.sources.platform, &plan.platform) {
         (Some(path), _) => path.clone(),
         (None, Some(path)) => beside.join(path),
         (None, None) => {

@@ -1,8 +1,9 @@
 //! What programs read of simulated runs; docs/formats.md describes it.
 
 use super::workflow::Ran;
+use crate::verbs::placed::{Placed, placed};
 use serde::Serialize;
-use slackline_model::{Problem, TaskId};
+use slackline_model::Problem;
 use slackline_react::Arrived;
 
 /// The JSON document of several runs.
@@ -44,7 +45,7 @@ pub(super) struct Document<'a> {
     copies_used: usize,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     workflows: Vec<Part<'a>>,
-    schedule: Vec<Row<'a>>,
+    schedule: Vec<Placed<'a>>,
     wall_seconds: f64,
 }
 
@@ -57,31 +58,9 @@ struct Part<'a> {
     finish: Option<f64>,
 }
 
-#[derive(Serialize)]
-struct Row<'a> {
-    task: &'a str,
-    processor: String,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    processors: Vec<String>,
-    start: f64,
-    finish: f64,
-}
-
 impl<'a> Document<'a> {
     pub(super) fn new(problem: &'a Problem<'_>, ran: &'a Ran, lower_bound: f64) -> Document<'a> {
         let (outcome, metrics) = (&ran.outcome, &ran.metrics);
-        let row = |task: TaskId| {
-            let placement = outcome.schedule.placement(task)?;
-            let all = placement.procs();
-            let processors = if all.len() > 1 { all } else { &[] };
-            Some(Row {
-                task: problem.workflow().task_name(task),
-                processor: problem.proc_name(placement.proc()),
-                processors: processors.iter().map(|&p| problem.proc_name(p)).collect(),
-                start: placement.start,
-                finish: placement.finish,
-            })
-        };
         let part = |(a, finish): (&'a Arrived, f64)| Part {
             name: &a.name,
             arrived: a.at,
@@ -92,7 +71,7 @@ impl<'a> Document<'a> {
         let workflows = parts.map(part).collect();
         let why = ran.unfinished();
         let c = &outcome.counters;
-        let schedule: Vec<Row<'a>> = problem.workflow().tasks().filter_map(row).collect();
+        let schedule = placed(problem, &outcome.schedule);
         Document {
             schema: "slackline/simulation/1",
             policy: &ran.name,

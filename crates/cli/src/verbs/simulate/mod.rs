@@ -7,10 +7,9 @@ mod stage;
 mod workflow;
 
 use crate::failure::Failure;
-use crate::input::{check_output, format_parser};
+use crate::input::{Sources, check_output};
 use crate::output::Output;
 use clap::{Args, ValueEnum};
-use slackline_formats::Format;
 use slackline_model::units::parse_duration;
 use slackline_react::Transfers;
 use slackline_react::gtp::Period;
@@ -35,15 +34,8 @@ pub(crate) struct Simulate {
     /// A graph of activities that are already placed, instead of a workflow
     #[arg(long, value_name = "PLAN.json", conflicts_with_all = ["workflow", "instance", "schedule", "policy"])]
     activities: Option<PathBuf>,
-    /// The platform; a bundled cluster if left out
-    #[arg(short, long, value_name = "FILE")]
-    platform: Option<PathBuf>,
-    /// A file with both workflow and processors
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["workflow", "platform", "from"])]
-    instance: Option<PathBuf>,
-    /// Format of the workflow, where it is not recognised
-    #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
-    from: Option<Format>,
+    #[command(flatten)]
+    sources: Sources,
     /// Follow this schedule (JSON, as written by plan -o)
     #[arg(long, value_name = "FILE.json", conflicts_with_all = ["policy", "compare", "algorithm"])]
     schedule: Option<PathBuf>,

@@ -4,7 +4,6 @@ use super::document::{Document, Documents};
 use super::stage::{self, Stage};
 use super::{Simulate, report};
 use crate::failure::Failure;
-use crate::input::{Sources, World};
 use crate::output::Output;
 use slackline_execute::{DecisionLog, Ending, Outcome};
 use slackline_formats::scenario::read_scenario;
@@ -45,13 +44,7 @@ impl Ran {
 }
 
 pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failure> {
-    let sources = Sources {
-        workflow: args.workflow.as_deref(),
-        from: args.from,
-        platform: args.platform.as_deref(),
-        instance: args.instance.as_deref(),
-    };
-    let mut world = World::read(&sources, output)?;
+    let mut world = args.sources.read(args.workflow.as_deref(), output)?;
     let scenario = match &args.scenario {
         Some(path) => read_scenario(path)?,
         None => Scenario::default(),

@@ -1,0 +1,83 @@
+//! What programs read of plans.
+
+use super::Planned;
+use crate::verbs::placed::{Placed, placed};
+use serde::Serialize;
+use slackline_model::Problem;
+use slackline_model::schedule::Limits;
+
+/// The JSON document of several plans.
+#[derive(Serialize)]
+pub(super) struct Documents<'a> {
+    pub(super) schema: &'static str,
+    pub(super) plans: Vec<Document<'a>>,
+}
+
+/// The JSON document of a plan.
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    schema: &'static str,
+    algorithm: &'static str,
+    workflow: &'a str,
+    platform: &'a str,
+    tasks: usize,
+    processors: usize,
+    makespan: f64,
+    lower_bound: f64,
+    speedup: f64,
+    utilisation: f64,
+    used_processors: usize,
+    cost: f64,
+    bytes_moved: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    within_limits: Option<bool>,
+    wall_seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    robustness: Option<Spread>,
+    schedule: Vec<Placed<'a>>,
+}
+
+/// The makespan when run times are off.
+#[derive(Serialize)]
+struct Spread {
+    mean: f64,
+    p95: f64,
+    worst: f64,
+    slack: f64,
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn new(
+        problem: &Problem<'a>,
+        plan: &Planned,
+        lower_bound: f64,
+        limits: &Limits,
+    ) -> Document<'a> {
+        let limited = limits.deadline.is_some() || limits.budget.is_some();
+        let workflow = problem.workflow();
+        Document {
+            schema: "slackline/plan/1",
+            algorithm: plan.algorithm.name,
+            workflow: workflow.name(),
+            platform: problem.platform().name(),
+            tasks: problem.tasks(),
+            processors: problem.procs(),
+            makespan: plan.summary.makespan,
+            lower_bound,
+            speedup: plan.summary.speedup,
+            utilisation: plan.summary.utilisation,
+            used_processors: plan.summary.used_procs,
+            cost: plan.summary.cost,
+            bytes_moved: plan.summary.bytes_moved,
+            within_limits: limited.then_some(plan.missed.is_empty()),
+            wall_seconds: plan.wall_seconds,
+            robustness: plan.robustness.map(|r| Spread {
+                mean: r.mean,
+                p95: r.p95,
+                worst: r.worst,
+                slack: r.slack,
+            }),
+            schedule: placed(problem, &plan.schedule),
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! `slackline plan`: a workflow and a platform in, a schedule out.
+
+mod document;
+mod report;
+
+use crate::failure::Failure;
+use crate::input::{LimitOptions, Sources, check_output};
+use crate::interrupt;
+use crate::output::Output;
+use crate::search::{SearchOptions, interrupted};
+use clap::Args;
+use document::{Document, Documents};
+use report::{chart, comparison, place, summary};
+use slackline_formats::{ScheduleFormat, schedule_file, source};
+use slackline_model::schedule::{Summary, Violation, validate};
+use slackline_model::{Problem, Schedule};
+use slackline_schedule::robust::{Robustness, RunTimeError, robustness};
+use slackline_schedule::{Algorithm, PlanError, Settings, bounds, exact, registry};
+use slackline_view::gantt::{self, SvgOptions, TerminalOptions};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Plan a workflow on a platform: when and where every task runs
+#[derive(Args)]
+#[command(after_help = "\
+With several algorithms the plans are compared and the shortest is shown and written. Ctrl-C ends a
+search with the best plan it has.
+
+Examples:
+  slackline plan montage.json --platform two-site-grid.toml --gantt plan.svg
+  slackline plan montage.json --platform two-site-grid.toml --algorithm best,heft,peft --robust
+  slackline plan --instance instance.json --algorithm heft --json")]
+pub(crate) struct Plan {
+    /// The workflow
+    #[arg(required_unless_present = "instance")]
+    workflow: Option<PathBuf>,
+    #[command(flatten)]
+    sources: Sources,
+    /// Planners, separated by commas, or `all`; see `slackline algorithms`
+    #[arg(
+        short,
+        long,
+        value_name = "NAME",
+        value_delimiter = ',',
+        default_value = "heft",
+        value_parser = planner_name,
+    )]
+    algorithm: Vec<String>,
+    /// Draw the plan into this SVG file
+    #[arg(short, long, value_name = "FILE.svg")]
+    gantt: Option<PathBuf>,
+    /// Write the schedule to this file: .json, .csv or .jed (Jedule)
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Draw transfers between hosts into the SVG too
+    #[arg(long, requires = "gantt")]
+    transfers: bool,
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Show how the plan spreads when run times are off by up to ERROR (20 % if left out): mean,
+    /// 95th percentile and slack of 1,000 samples
+    #[arg(
+        long,
+        value_name = "ERROR",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "20%",
+        value_parser = share,
+    )]
+    robust: Option<f64>,
+    #[command(flatten)]
+    limits: LimitOptions,
+    #[command(flatten)]
+    search: SearchOptions,
+}
+
+/// A share such as `20%` or `0.2`, at least 0 and below 1.
+fn share(text: &str) -> Result<f64, String> {
+    let (number, scale) = match text.trim().strip_suffix('%') {
+        Some(number) => (number, 0.01),
+        None => (text.trim(), 1.0),
+    };
+    let value: f64 = number.trim().parse().map_err(|_| format!("'{text}' is not a share"))?;
+    let value = value * scale;
+    let fits = (0.0..1.0).contains(&value);
+    fits.then_some(value).ok_or_else(|| format!("{text} is not between 0 % and 100 %"))
+}
+
+/// Stands for every planner of the registry.
+const ALL_PLANNERS: &str = "all";
+
+/// A planner by any spelling the registry knows, or `all`.
+fn planner_name(text: &str) -> Result<String, String> {
+    if text.eq_ignore_ascii_case(ALL_PLANNERS) {
+        return Ok(ALL_PLANNERS.to_string());
+    }
+    match registry::find(text) {
+        Some(algorithm) => Ok(algorithm.name.to_string()),
+        None => {
+            let names = registry::ALL.iter().map(|a| a.name);
+            let close = names.min_by_key(|name| edits(name, &text.to_ascii_lowercase()));
+            let hint = close.map_or(String::new(), |name| format!("; did you mean '{name}'?"));
+            Err(format!("there is no such planner{hint} `slackline algorithms` lists them all"))
+        }
+    }
+}
+
+/// Letters to insert, drop or change to get from one word to another (Levenshtein).
+fn edits(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, &b) in to.iter().enumerate() {
+            let changed = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}
+
+/// A plan and how it came about.
+struct Planned {
+    algorithm: &'static Algorithm,
+    schedule: Schedule,
+    summary: Summary,
+    robustness: Option<Robustness>,
+    /// Deadline and budget that it misses.
+    missed: Vec<Violation>,
+    wall_seconds: f64,
+}
+
+impl Plan {
+    pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        check_output(&self.gantt)?;
+        check_output(&self.output)?;
+        if let Some(path) = &self.output {
+            ScheduleFormat::for_output(path)?;
+        }
+        let world = self.sources.read(self.workflow.as_deref(), output)?;
+        let problem = world.problem()?;
+        let (plans, lower_bound) = self.plans(&problem, output)?;
+        let best = best(&plans);
+        if let Some(path) = &self.output {
+            schedule_file::write_schedule(path, &problem, &best.schedule)?;
+        }
+        if let Some(path) = &self.gantt {
+            let mut chart = chart(&problem, best, lower_bound);
+            if self.transfers {
+                chart = chart.with_transfers(&problem, &best.schedule);
+            }
+            let svg = gantt::svg(&chart.without_idle_hosts(), &SvgOptions::default());
+            source::write_whole(path, |out| out.write_all(svg.as_bytes()))?;
+        }
+        if self.json {
+            let limits = self.limits.limits();
+            let document = |plan| Document::new(&problem, plan, lower_bound, &limits);
+            match plans.as_slice() {
+                [one] => output.json(&document(one))?,
+                many => output.json(&Documents {
+                    schema: "slackline/plans/1",
+                    plans: many.iter().map(document).collect(),
+                })?,
+            }
+        } else {
+            self.tell(&problem, &plans, lower_bound, output)?;
+        }
+        match best.missed.as_slice() {
+            [] => Ok(()),
+            missed => {
+                let missed: Vec<String> = missed.iter().map(Violation::to_string).collect();
+                Err(Failure::work(missed.join("; "))
+                    .with_help("more algorithms, or more machines, may find a plan that fits"))
+            }
+        }
+    }
+
+    /// One plan per algorithm, and the best bound. With several, those that cannot plan this are
+    /// passed over.
+    fn plans(
+        &self,
+        problem: &Problem<'_>,
+        output: &mut Output,
+    ) -> Result<(Vec<Planned>, f64), Failure> {
+        let chosen = self.chosen();
+        let settings = self.search.settings();
+        let mut bound = bounds::lower_bound(problem);
+        let mut plans = Vec::new();
+        for &algorithm in &chosen {
+            if interrupted(&settings) && !plans.is_empty() {
+                break;
+            }
+            let begin = Instant::now();
+            let result = plan(algorithm, problem, &settings, &mut bound);
+            let wall_seconds = begin.elapsed().as_secs_f64();
+            let schedule = match result {
+                Ok(schedule) => schedule,
+                Err(error) if chosen.len() > 1 => {
+                    output.warning(&format!("{}: {error}", algorithm.name));
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            let (missed, broken): (Vec<Violation>, Vec<Violation>) =
+                validate(problem, &schedule, &self.limits.limits()).into_iter().partition(|v| {
+                    matches!(v, Violation::Deadline { .. } | Violation::Budget { .. })
+                });
+            if let Some(violation) = broken.first() {
+                let name = algorithm.name;
+                return Err(Failure::work(format!("{name} made an invalid schedule: {violation}"))
+                    .with_help("this is a bug of the planner: please report it with the input"));
+            }
+            let summary = Summary::of(problem, &schedule);
+            let robustness = self.robust.map(|largest| {
+                let error = RunTimeError { largest, ..RunTimeError::default() };
+                robustness(problem, &schedule, error, &settings)
+            });
+            output.detail(&format!("{} planned in {wall_seconds:.6} s", algorithm.name));
+            plans.push(Planned { algorithm, schedule, summary, robustness, missed, wall_seconds });
+        }
+        interrupt::ignore();
+        if interrupted(&settings) {
+            output.warning("interrupted: this is the best plan so far");
+        }
+        match plans.is_empty() {
+            true => Err(Failure::work("none of the chosen algorithms can plan this")),
+            false => Ok((plans, bound)),
+        }
+    }
+
+    fn chosen(&self) -> Vec<&'static Algorithm> {
+        let mut chosen: Vec<&'static Algorithm> = Vec::new();
+        for name in &self.algorithm {
+            let named: Vec<&'static Algorithm> = match name.as_str() {
+                ALL_PLANNERS => registry::ALL.iter().collect(),
+                name => registry::find(name).into_iter().collect(),
+            };
+            for algorithm in named {
+                if chosen.iter().all(|c| c.name != algorithm.name) {
+                    chosen.push(algorithm);
+                }
+            }
+        }
+        chosen
+    }
+
+    fn tell(
+        &self,
+        problem: &Problem<'_>,
+        plans: &[Planned],
+        lower_bound: f64,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let best = best(plans);
+        if plans.len() > 1 {
+            let headline = format!("{} plans of {}", plans.len(), place(problem));
+            output.say(&format!("{}\n\n", output.bold(&headline)))?;
+            output.say(&comparison(problem, plans, lower_bound, output.width))?;
+            output.say(&format!(
+                "\n{}\n\n",
+                output.bold(&format!("The plan of {}", best.algorithm.name))
+            ))?;
+        } else {
+            let headline = format!("{}, planned by {}", place(problem), best.algorithm.name);
+            output.say(&format!("{}\n\n", output.bold(&headline)))?;
+            let limits = self.limits.limits();
+            output.say(&summary(problem, best, lower_bound, &limits, output.width))?;
+            output.say("\n")?;
+        }
+        let options = TerminalOptions {
+            width: output.width,
+            colour: output.colour,
+            ..TerminalOptions::default()
+        };
+        let chart = chart(problem, best, lower_bound).without_idle_hosts();
+        output.say(&gantt::terminal(&chart, &options))?;
+        let written = [("Chart", &self.gantt), ("Schedule", &self.output)];
+        for (index, (what, path)) in
+            written.iter().filter_map(|(what, path)| Some((what, path.as_ref()?))).enumerate()
+        {
+            let gap = if index == 0 { "\n" } else { "" };
+            output.say(&format!("{gap}{what} written to {}\n", path.display()))?;
+        }
+        Ok(())
+    }
+}
+
+/// Plans; `exact` also raises the bound.
+fn plan(
+    algorithm: &Algorithm,
+    problem: &Problem<'_>,
+    settings: &Settings,
+    bound: &mut f64,
+) -> Result<Schedule, PlanError> {
+    if algorithm.name != exact::EXACT.name {
+        return (algorithm.plan)(problem, settings);
+    }
+    let solved = exact::solve(problem, settings)?;
+    *bound = bound.max(solved.bound);
+    Ok(solved.schedule)
+}
+
+/// The shortest plan that keeps to the limits, if any does; of equal ones the first.
+fn best(plans: &[Planned]) -> &Planned {
+    let shorter = |a: &Planned, b: &Planned| match (a.missed.len(), b.missed.len()) {
+        (now, other) if now != other => other < now,
+        _ => slackline_model::approx::lt(b.summary.makespan, a.summary.makespan),
+    };
+    plans.iter().skip(1).fold(&plans[0], |best, plan| if shorter(best, plan) { plan } else { best })
+}

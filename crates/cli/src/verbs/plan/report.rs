@@ -1,0 +1,164 @@
+//! What people read of plans.
+
+use super::Planned;
+use crate::table::{Table, count};
+use slackline_model::Problem;
+use slackline_model::schedule::Limits;
+use slackline_model::units::{fmt_bytes, fmt_seconds};
+use slackline_view::Chart;
+
+/// Which workflow on which platform.
+pub(super) fn place(problem: &Problem<'_>) -> String {
+    let (workflow, platform) = (problem.workflow(), problem.platform());
+    let name = |name: &str, what: &str| match name {
+        "" => format!("a {what}"),
+        name => name.to_string(),
+    };
+    let machines = match (platform.hosts().len(), problem.procs()) {
+        (hosts, procs) if hosts == procs => count(hosts, "processor"),
+        (hosts, procs) => format!("{}, {}", count(hosts, "host"), count(procs, "core")),
+    };
+    format!(
+        "{} ({}) on {} ({machines})",
+        name(workflow.name(), "workflow"),
+        count(workflow.len(), "task"),
+        name(platform.name(), "platform"),
+    )
+}
+
+pub(super) fn chart(problem: &Problem<'_>, plan: &Planned, lower_bound: f64) -> Chart {
+    let mut chart = Chart::of_schedule(problem, &plan.schedule).with_bound(lower_bound);
+    chart.title = place(problem);
+    chart.facts = vec![
+        format!("planned by {}", plan.algorithm.name),
+        gap(plan.summary.makespan, lower_bound),
+        format!("speed-up {}", three_digits(plan.summary.speedup)),
+        format!("utilisation {:.0} %", 100.0 * plan.summary.utilisation),
+        format!("{} moved", fmt_bytes(plan.summary.bytes_moved)),
+    ];
+    chart
+}
+
+/// How far a makespan is from the best possible.
+fn gap(makespan: f64, lower_bound: f64) -> String {
+    let above = above_bound(makespan, lower_bound);
+    match above {
+        a if a < 0.0005 => "the best possible".to_string(),
+        a if a < 0.1 => format!("at most {:.1} % above the best possible", 100.0 * a),
+        a if a.is_finite() => format!("at most {:.0} % above the best possible", 100.0 * a),
+        _ => "no lower bound".to_string(),
+    }
+}
+
+fn above_bound(makespan: f64, lower_bound: f64) -> f64 {
+    if slackline_model::approx::le(makespan, lower_bound) {
+        0.0
+    } else {
+        makespan / lower_bound - 1.0
+    }
+}
+
+pub(super) fn summary(
+    problem: &Problem<'_>,
+    plan: &Planned,
+    lower_bound: f64,
+    limits: &Limits,
+    width: usize,
+) -> String {
+    let summary = &plan.summary;
+    let mut table = Table::new(&["<", "<", "<"]);
+    let mut row = |name: &str, value: String, remark: String| {
+        table.row([name.to_string(), value, remark]);
+    };
+    row("makespan", fmt_seconds(summary.makespan), plain_seconds(summary.makespan));
+    row("lower bound", fmt_seconds(lower_bound), gap(summary.makespan, lower_bound));
+    if let Some(deadline) = limits.deadline {
+        let (early, gap) = (deadline - summary.makespan, (deadline - summary.makespan).abs());
+        let met = if early >= 0.0 { "met, to spare:" } else { "missed by" };
+        row("deadline", fmt_seconds(deadline), format!("{met} {}", fmt_seconds(gap)));
+    }
+    row("speed-up", three_digits(summary.speedup), "over the fastest single processor".into());
+    let used = format!("of the {} processors used", summary.used_procs);
+    row("utilisation", format!("{:.0} %", 100.0 * summary.utilisation), used);
+    if priced(problem) || limits.budget.is_some() {
+        row("cost", three_digits(summary.cost), String::new());
+    }
+    if let Some(budget) = limits.budget {
+        let (left, gap) = (budget - summary.cost, (budget - summary.cost).abs());
+        let met = if left >= 0.0 { "kept, left over:" } else { "exceeded by" };
+        row("budget", three_digits(budget), format!("{met} {}", three_digits(gap)));
+    }
+    row("data moved", fmt_bytes(summary.bytes_moved), "between hosts".into());
+    if let Some(spread) = &plan.robustness {
+        row("with errors", fmt_seconds(spread.mean), "mean makespan".into());
+        row("", fmt_seconds(spread.p95), "not exceeded in 95 % of the samples".into());
+        row("slack", fmt_seconds(spread.slack), "mean delay of a task that does no harm".into());
+    }
+    table.render(width)
+}
+
+/// Makespans above a minute or two also in plain seconds.
+fn plain_seconds(seconds: f64) -> String {
+    if seconds < 99.95 { String::new() } else { format!("{seconds:.1} s") }
+}
+
+pub(super) fn comparison(
+    problem: &Problem<'_>,
+    plans: &[Planned],
+    lower_bound: f64,
+    width: usize,
+) -> String {
+    let mut headings = vec!["<algorithm", ">makespan", ">to best", ">above bound", ">planned in"];
+    let (priced, spread) = (priced(problem), plans.iter().any(|p| p.robustness.is_some()));
+    if priced {
+        headings.push(">cost");
+    }
+    // Both together are more than a terminal holds.
+    match spread {
+        true => headings.extend([">mean", ">p95", ">slack"]),
+        false => headings.extend([">used", ">moved"]),
+    }
+    let mut table = Table::new(&headings);
+    let mut sorted: Vec<&Planned> = plans.iter().collect();
+    sorted.sort_by(|a, b| a.summary.makespan.total_cmp(&b.summary.makespan));
+    let shortest = sorted.first().map_or(0.0, |p| p.summary.makespan);
+    for plan in sorted {
+        let summary = &plan.summary;
+        let mut cells = vec![
+            plan.algorithm.name.to_string(),
+            fmt_seconds(summary.makespan),
+            format!("{:.3}", if shortest > 0.0 { summary.makespan / shortest } else { 1.0 }),
+            format!("{:.1} %", 100.0 * above_bound(summary.makespan, lower_bound)),
+            fmt_seconds(plan.wall_seconds),
+        ];
+        if priced {
+            cells.push(three_digits(summary.cost));
+        }
+        match &plan.robustness {
+            Some(spread) => {
+                cells.extend([spread.mean, spread.p95, spread.slack].map(fmt_seconds));
+            }
+            None => {
+                cells.push(format!("{:.0} %", 100.0 * summary.utilisation));
+                cells.push(fmt_bytes(summary.bytes_moved));
+            }
+        }
+        table.row(cells);
+    }
+    table.render(width)
+}
+
+fn priced(problem: &Problem<'_>) -> bool {
+    problem.platform().hosts().iter().any(|host| host.price > 0.0)
+}
+
+/// Three significant digits, without an exponent where people would not expect one.
+fn three_digits(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_string(),
+        size if size >= 99.95 => format!("{value:.0}"),
+        size if size >= 9.995 => format!("{value:.1}"),
+        size if size >= 0.01 => format!("{value:.2}"),
+        _ => format!("{value:.2e}"),
+    }
+}
