@@ -270,3 +270,24 @@ fn periods_and_thresholds_steer_the_gtp_family() {
     assert_eq!(number(&run("--period 1000s"), "replannings"), 0.0);
     place.fails(2, "simulate montage.json -p nodes.toml --period soon");
 }
+
+#[test]
+fn connections_of_a_matrix_change_too() {
+    let place = Place::new();
+    // Two tasks that had better not be together, 8 bytes apart: 1 + 8 + 1 seconds at best.
+    place.write(
+        "pair.json",
+        r#"{"name": "pair", "tasks": [{"id": "a", "cost": 1}, {"id": "b", "cost": 1}],
+            "edges": [{"from": "a", "to": "b", "data": 8}],
+            "processors": [{"id": "p1"}, {"id": "p2"}], "exec": [[1, 50], [50, 1]], "bandwidth": 1}"#,
+    );
+    place.write("slow.toml", "[[link]]\nbetween = [\"p1\", \"p2\"]\nbandwidth = [[5, 0.5]]\n");
+    let run = |extra: &str| {
+        let line = format!("simulate --instance pair.json --json {extra}");
+        number(&json(&place.ok(&line)), "makespan")
+    };
+    assert_eq!(run(""), 10.0);
+    // Four bytes by 5, the other four at half the rate by 13.
+    assert_eq!(run("--scenario slow.toml"), 14.0);
+    assert_eq!(run("--scenario slow.toml --config network/model:fifo"), 14.0);
+}

@@ -47,6 +47,8 @@ pub struct Simulated<'p, 't> {
     operations: BTreeMap<OpId, Operation>,
     /// Links between the first hosts of every pair of groups, for observing the network.
     group_routes: Vec<Vec<LinkId>>,
+    /// Groups of hosts whose connections change together.
+    network: PlanningNetwork,
     frozen: Vec<bool>,
     network_stale: bool,
 }
@@ -67,6 +69,7 @@ impl<'p, 't> Simulated<'p, 't> {
             kept: Vec::new(),
             operations: BTreeMap::new(),
             group_routes: Vec::new(),
+            network: platform.planning_network(),
             frozen: vec![false; platform.hosts().len()],
             network_stale: true,
         };
@@ -247,6 +250,11 @@ impl Backend for Simulated<'_, '_> {
             let share = self.simulation.host_speed(host) / platform.host(host).speed;
             let on = self.simulation.host_is_on(host);
             view.availability[host.index()] = if on { share } else { 0.0 };
+        }
+        if view.network.group_of != self.network.group_of {
+            // The description at its peak tells fewer hosts apart than the world does.
+            view.network = self.network.clone();
+            self.network_stale = true;
         }
         if !std::mem::take(&mut self.network_stale) {
             return;

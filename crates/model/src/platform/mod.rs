@@ -14,6 +14,7 @@ mod fat_tree;
 mod host;
 mod link;
 mod matrix;
+mod pairwise;
 mod planning;
 mod profile;
 mod route;
@@ -37,6 +38,7 @@ pub use spec::{HostSpec, LinkProfiles, LinkSpec};
 pub use star::StarLeaf;
 pub use zone::{DeclaredRoute, Member, NetworkRouter, RoutingKind, Zone};
 
+use crate::scenario::World;
 use crate::{ClassId, DiskId, HostId, LinkId, RouterId, ZoneId};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -171,19 +173,34 @@ impl Platform {
     }
 
     /// The same platform whose hosts and links follow the courses of a world. Connections of a
-    /// matrix network have no link to follow one.
-    pub fn in_world(&self, world: &crate::scenario::World) -> Platform {
-        let mut platform = self.clone();
-        for (host, course) in platform.hosts.iter_mut().zip(&world.hosts) {
-            host.availability = course.availability.clone();
-            host.state = course.state.clone();
-        }
+    /// matrix network have no link to follow one; see [`linked_pairwise`](Self::linked_pairwise).
+    pub fn in_world(&self, world: &World) -> Platform {
+        let mut platform = self.clone().with_host_courses(world);
         for (link, course) in platform.links.iter_mut().zip(&world.links) {
             let absolute = |share: &Arc<Profile>| Arc::new(share.scaled(link.bandwidth));
             link.bandwidth_profile = course.bandwidth.as_ref().map(absolute);
             link.state = course.state.clone();
         }
         platform
+    }
+
+    /// The same platform with a link for every connection of its matrix network, which can change
+    /// and be busy, in a world. Without a matrix the same as [`in_world`](Self::in_world).
+    pub fn linked_pairwise(&self, world: &World) -> Result<Platform, PlatformError> {
+        match &self.network {
+            Network::Matrix(matrix) => {
+                Ok(pairwise::linked(self, matrix, world)?.with_host_courses(world))
+            }
+            Network::Zones => Ok(self.in_world(world)),
+        }
+    }
+
+    fn with_host_courses(mut self, world: &World) -> Platform {
+        for (host, course) in self.hosts.iter_mut().zip(&world.hosts) {
+            host.availability = course.availability.clone();
+            host.state = course.state.clone();
+        }
+        self
     }
 
     /// How hosts are joined.

@@ -85,9 +85,13 @@ impl Platform {
                 let leaf = star.leaves.get(host.rank as usize).copied().unwrap_or_default();
                 let mut key = [0; 6];
                 for (pair, link) in key.chunks_mut(2).zip([leaf.up, leaf.down, leaf.limiter]) {
-                    if let Some(link) = link {
-                        pair[0] = self.link(link).bandwidth.to_bits();
-                        pair[1] = self.link(link).latency.to_bits();
+                    let Some(id) = link else { continue };
+                    let link = self.link(id);
+                    pair[0] = link.bandwidth.to_bits();
+                    pair[1] = link.latency.to_bits();
+                    // What changes by itself must be seen by itself.
+                    if link.bandwidth_profile.is_some() || link.state.is_some() {
+                        pair[1] = !u64::from(id.0);
                     }
                 }
                 (zone, key)

@@ -11,13 +11,14 @@ use slackline_execute::{
     Supply,
 };
 use slackline_lab::metrics::Metrics;
+use slackline_model::platform::Network;
 use slackline_model::scenario::{Knowledge, KnowledgeError, Scenario, ScenarioError, Truth, When};
 use slackline_model::workflow::CostTable;
 use slackline_model::{FileId, Problem, ProcId, Schedule, TaskId, Workflow};
 use slackline_react::gtp::Period;
 use slackline_react::{Policy, Situation, StaticPlan, Transfers};
 use slackline_schedule::Algorithm;
-use slackline_simulate::Models;
+use slackline_simulate::{Models, NetworkModel};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -180,15 +181,22 @@ impl<'a> Stage<'a> {
     ) -> Result<Outcome, Failure> {
         let nominal = &self.world.platform;
         let course = scenario.on(nominal).map_err(|e| self.bad_scenario(e))?;
-        if !course.pairs.is_empty() {
-            return Err(Failure::input("the scenario changes connections of a matrix network")
-                .with_help("describe the network by links, which can change"));
+        let mut models = self.models.clone();
+        let matrix = matches!(nominal.network(), Network::Matrix(_));
+        let one_at_a_time = models.network == NetworkModel::Fifo;
+        if matrix && !one_at_a_time {
+            // A matrix means what it says: no protocol takes its part of it.
+            models.network = NetworkModel::Matrix;
         }
-        let platform = nominal.in_world(&course);
+        let platform = if matrix && (one_at_a_time || !course.pairs.is_empty()) {
+            nominal.linked_pairwise(&course).map_err(Failure::input)?
+        } else {
+            nominal.in_world(&course)
+        };
         let truth =
             scenario.truth(&self.world.workflow, nominal).map_err(|e| self.bad_scenario(e))?;
         let reality = AsTheScenarioSays { problem: self.problem, truth };
-        let mut backend = Simulated::new(&platform, self.models.clone(), Box::new(reality))
+        let mut backend = Simulated::new(&platform, models, Box::new(reality))
             .map_err(Failure::work)?
             .in_world(&course);
         let mut supply = (!self.arrivals.is_empty()).then(|| supply(&self.arrivals));
