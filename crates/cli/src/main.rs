@@ -21,7 +21,7 @@ use std::process::ExitCode;
     name = "slackline",
     version,
     disable_help_subcommand = true,
-    after_help = "Exit codes: 0 fine, 1 the work failed (infeasible, invalid), 2 bad usage or input."
+    after_help = "Exit codes: 0 fine, 1 the work failed (infeasible, invalid, cannot finish), 2 bad usage or\ninput, 130 interrupted by Ctrl-C."
 )]
 struct Cli {
     #[command(flatten)]

@@ -79,7 +79,7 @@ impl Look {
             Look::Work => "computed",
             Look::Stopped => "stopped and begun elsewhere",
             Look::Failed => "broken off",
-            Look::Rewound => "done, lost, done again",
+            Look::Rewound => "done, result lost",
             Look::Down => "host down",
         }
     }

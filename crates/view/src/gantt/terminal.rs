@@ -417,7 +417,7 @@ alpha │[long┄┄┄┄>[tiny┄┄┄┄┄┄┄┄┄┄┄┄┄┄</////
  beta │          [long─────────────] [tiny─────────]       68%
       └────────────────────────┴────────────────────────┴
       0                      50 s                     100 s
- [┄> stopped and begun elsewhere  [┄< done, lost, done again
+ [┄> stopped and begun elsewhere  [┄< done, result lost
  /// host down  ▾ new plan, with the tasks moved
 ";
         assert_eq!(terminal(&chart, &options), expected);

@@ -110,7 +110,9 @@ fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
         row("planned", format!("{} if all came at once", fmt_seconds(promised)));
     } else {
         row("planned", fmt_seconds(promised) + &more);
-        row("tasks late", lateness(problem, &ran.planned, &outcome.schedule));
+        if ran.unfinished().is_none() {
+            row("tasks late", lateness(problem, &ran.planned, &outcome.schedule));
+        }
     }
     let transfers = count(c.transfers, "transfer");
     row("data moved", format!("{} in {transfers}", fmt_bytes(c.bytes_moved)));
@@ -132,9 +134,12 @@ fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
     }
     let waste = &metrics.waste;
     if waste.overhead() > 0.0 {
-        let computed = fmt_seconds(waste.computed_seconds);
-        let (bytes, moved) = (fmt_bytes(waste.moved_bytes), fmt_seconds(waste.moved_seconds));
-        row("in vain", format!("{computed} of computing, {bytes} in {moved} of transfers"));
+        let mut parts = vec![format!("{} of computing", fmt_seconds(waste.computed_seconds))];
+        if waste.moved_seconds > 0.0 {
+            let (bytes, moved) = (fmt_bytes(waste.moved_bytes), fmt_seconds(waste.moved_seconds));
+            parts.push(format!("{bytes} in {moved} of transfers"));
+        }
+        row("in vain", parts.join(", "));
     }
     row("simulated in", fmt_seconds(ran.wall_seconds));
     table.render(width)
