@@ -639,3 +639,51 @@ fn repeated_runs_are_identical() {
     let second = ends(&platform, Models::default(), &activities);
     assert_eq!(format!("{first:?}"), format!("{second:?}"));
 }
+
+/// Two hosts and a link of 1 byte/s whose bandwidth and state follow the given courses.
+fn changing_pair(bandwidth: &[(f64, f64)], state: &[(f64, f64)]) -> Platform {
+    let profile = |course: &[(f64, f64)]| {
+        let events = course.iter().map(|&(date, value)| ProfileEvent { date, value }).collect();
+        (!course.is_empty()).then(|| Arc::new(Profile::once(events).unwrap()))
+    };
+    let mut b = PlatformBuilder::new("pair");
+    let zone = b.add_zone(None, "z", RoutingKind::Full).unwrap();
+    let hosts = ["p1", "p2"].map(|name| b.add_host(zone, HostSpec::new(name, 1.0)).unwrap());
+    let (bandwidth_profile, state) = (profile(bandwidth), profile(state));
+    let link = LinkSpec { bandwidth_profile, state, ..LinkSpec::new("l", 1.0, 0.0) };
+    let link = b.add_link(link).unwrap();
+    b.add_route(
+        zone,
+        DeclaredRoute {
+            src: Member::Host(hosts[0]),
+            dst: Member::Host(hosts[1]),
+            gw_src: None,
+            gw_dst: None,
+            links: [link].into(),
+            symmetrical: true,
+        },
+    )
+    .unwrap();
+    b.build().unwrap()
+}
+
+#[test]
+fn lone_transfers_feel_their_link_change() {
+    let transfer: Activity = Transfer::new(HostId(0), HostId(1), 8.0).into();
+    let both = [transfer.clone(), transfer.clone()];
+    let slower = changing_pair(&[(5.0, 0.5)], &[]);
+    let broken = changing_pair(&[], &[(5.0, 0.0)]);
+    // Five bytes by 5, the other three at half the rate by 11; the next in the queue all of its
+    // own at half the rate by 27.
+    for (model, expected) in [("matrix", [11.0, 11.0]), ("fifo", [11.0, 27.0])] {
+        let models = Models::preset(model).unwrap();
+        assert_eq!(ends(&slower, models.clone(), &both), expected, "{model}");
+        let mut simulation = Simulation::new(&broken, models).unwrap();
+        for tag in 0..2 {
+            simulation.start(transfer.clone(), tag).unwrap();
+        }
+        simulation.step(f64::INFINITY).unwrap();
+        let failed = simulation.events().iter().filter(|e| matches!(e, Event::Failed { .. }));
+        assert_eq!((simulation.clock(), failed.count()), (5.0, 2), "{model}");
+    }
+}

@@ -474,6 +474,8 @@ impl<'p> Simulation<'p> {
                     }
                     self.refresh_users(constraint)?;
                 }
+                let lone = self.lone_transfers_over(link)?;
+                self.refresh(lone)?;
             }
             Subject::LinkLatency(link) => {
                 self.resources.links[link.index()].latency = value;
@@ -489,9 +491,13 @@ impl<'p> Simulation<'p> {
                     self.network.invalidate();
                     self.events.push(Event::LinkState { link, on });
                     let constraint = self.resources.links[link.index()].constraint;
-                    if let Some(constraint) = constraint.filter(|_| !on) {
+                    if !on {
+                        let lone = self.lone_transfers_over(link)?;
                         self.fail_if(Cause::LinkOff(link), |s, id| {
-                            s.kernel.uses(id).any(|used| used.constraint == constraint.0)
+                            let uses = |c: kernel::ConstraintId| {
+                                s.kernel.uses(id).any(|used| used.constraint == c.0)
+                            };
+                            lone.contains(&id) || constraint.is_some_and(uses)
                         })?;
                     }
                 }

@@ -257,18 +257,43 @@ impl Simulation<'_> {
         &mut self,
         constraint: ConstraintId,
     ) -> Result<(), SimulationError> {
-        let users: Vec<ActivityId> = self
-            .kernel
-            .users(constraint)
-            .chain(self.kernel.dormant())
-            .filter(|&id| self.running[id.slot()].doomed.is_none())
-            .collect();
-        for id in users {
+        let users: Vec<ActivityId> =
+            self.kernel.users(constraint).chain(self.kernel.dormant()).collect();
+        self.refresh(users)
+    }
+
+    /// The same for given activities.
+    pub(super) fn refresh(&mut self, activities: Vec<ActivityId>) -> Result<(), SimulationError> {
+        for id in activities {
+            if self.running[id.slot()].doomed.is_some() {
+                continue;
+            }
             let activity = self.running[id.slot()].activity.clone();
             let shape = self.shape(&activity)?;
             self.kernel.reweigh(id, shape.weight, shape.bound)?;
         }
         Ok(())
+    }
+
+    /// Transfers whose route has a link that they use without sharing it: those of the matrix
+    /// and fifo models, which no constraint of the link knows.
+    pub(super) fn lone_transfers_over(
+        &mut self,
+        link: LinkId,
+    ) -> Result<Vec<ActivityId>, SimulationError> {
+        if self.models.network == NetworkModel::Flows {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::new();
+        for (id, _) in self.kernel.activities() {
+            let Activity::Comm(Transfer { src, dst, .. }) = self.running[id.slot()].activity else {
+                continue;
+            };
+            if self.network.links(self.platform, src, dst)?.contains(&link) {
+                found.push(id);
+            }
+        }
+        Ok(found)
     }
 }
 
