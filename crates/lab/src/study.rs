@@ -4,6 +4,7 @@ use crate::papers::{StudyError, Watch};
 use crate::stats::Estimate;
 use crate::worlds::{Cell, GtpWorld};
 use slackline_execute::Ending;
+use slackline_react::Transfers;
 use slackline_react::registry::{self, Entry};
 
 /// Kinds of worlds: every combination is a cell.
@@ -60,11 +61,13 @@ impl Grid {
 pub struct Contender {
     /// The policy.
     pub entry: &'static Entry,
+    /// When inputs travel, for policies that leave this to the user.
+    pub transfers: Transfers,
     survivor: &'static Entry,
 }
 
 impl Contender {
-    /// The policy of that name.
+    /// The policy of that name, which fetches for the next task of each processor.
     pub fn named(name: &str) -> Result<Contender, StudyError> {
         let find = |name: &str| {
             registry::find(name)
@@ -72,7 +75,12 @@ impl Contender {
         };
         let entry = find(name)?;
         let survivor = if entry.survives { entry } else { find(&format!("{name}/r"))? };
-        Ok(Contender { entry, survivor })
+        Ok(Contender { entry, transfers: Transfers::default(), survivor })
+    }
+
+    /// The same with inputs that travel otherwise.
+    pub fn with(self, transfers: Transfers) -> Contender {
+        Contender { transfers, ..self }
     }
 }
 
@@ -108,6 +116,9 @@ pub fn compare(
     Ok(Results { cells: cells.to_vec(), nsl })
 }
 
+/// Time between looks of the policies that look at fixed times, in makespans of the still world.
+const PERIOD: f64 = 0.1;
+
 /// Shapes of graphs in the GTP study: four methods, three densities.
 const SHAPES: usize = 12;
 
@@ -120,7 +131,8 @@ fn run_world(
     let world = GtpWorld::new(cell, graph, seed).map_err(StudyError::of)?;
     let run = |contender: &Contender| {
         let entry = if cell.failure { contender.survivor } else { contender.entry };
-        let outcome = world.run(entry).map_err(StudyError::of)?;
+        let run = world.run_with(entry, contender.transfers, PERIOD);
+        let outcome = run.map_err(StudyError::of)?;
         match &outcome.ending {
             Ending::Finished => Ok(world.nsl(&outcome)),
             Ending::CannotFinish(why) => Err(StudyError(format!("{}: {why}", entry.name))),
@@ -130,13 +142,19 @@ fn run_world(
 }
 
 impl Results {
-    /// All lengths of one policy in the cells that `keep` chooses, always in the same order.
-    pub fn lengths(&self, policy: usize, keep: impl Fn(&Cell) -> bool) -> Vec<f64> {
-        let cells = self.cells.iter().zip(&self.nsl).filter(|(cell, _)| keep(cell));
-        cells.flat_map(|(_, nsl)| nsl[policy].iter().copied()).collect()
+    /// The results of further cells.
+    pub fn append(&mut self, mut other: Results) {
+        self.cells.append(&mut other.cells);
+        self.nsl.append(&mut other.nsl);
     }
 
-    /// Mean length of one policy in the chosen cells.
+    /// The mean lengths of one policy in the cells that `keep` chooses, one per cell.
+    pub fn lengths(&self, policy: usize, keep: impl Fn(&Cell) -> bool) -> Vec<f64> {
+        let cells = self.cells.iter().zip(&self.nsl).filter(|(cell, _)| keep(cell));
+        cells.map(|(_, nsl)| Estimate::mean(&nsl[policy]).value).collect()
+    }
+
+    /// Mean length of one policy over the chosen cells.
     pub fn mean(&self, policy: usize, keep: impl Fn(&Cell) -> bool) -> Estimate {
         Estimate::mean(&self.lengths(policy, keep))
     }

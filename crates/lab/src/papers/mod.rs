@@ -2,6 +2,7 @@
 //! follows from the numbers by a rule written at the claim.
 
 mod markdown;
+mod policies;
 mod report;
 mod selective;
 
@@ -115,7 +116,7 @@ pub struct Paper {
 }
 
 /// All reproductions, in the order they are shown.
-pub const ALL: &[Paper] = &[selective::PAPER];
+pub const ALL: &[Paper] = &[selective::PAPER, policies::PAPER];
 
 /// The reproduction of that name.
 pub fn find(name: &str) -> Option<&'static Paper> {

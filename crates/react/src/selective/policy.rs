@@ -72,15 +72,14 @@ impl Selective {
     }
 
     fn replan(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
-        let lost = {
-            let problem = now.problem().map_err(|e| e.to_string())?;
-            rewound_tasks(&problem, now, true)
-        };
-        let after = planning::rewound(now, &lost);
+        let mut problem = now.problem().map_err(|e| e.to_string())?;
+        let lost = rewound_tasks(&problem, now, true);
+        let after;
         if !lost.is_empty() {
+            after = planning::rewound(now, &lost);
+            problem = after.problem().map_err(|e| e.to_string())?;
             decisions.push(Decision::Rewind(lost));
         }
-        let problem = after.problem().map_err(|e| e.to_string())?;
         let schedule =
             (self.planner.plan)(&problem, &Settings::default()).map_err(|e| e.to_string())?;
         let plan = Plan::of_schedule(&problem, &schedule, self.transfers);

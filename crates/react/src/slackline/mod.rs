@@ -40,7 +40,7 @@ use slackline_schedule::list::ranks;
 use slackline_schedule::{Settings, registry};
 
 /// Gain, as a share of the remaining time, below which the present plan is kept.
-const WORTH_IT: f64 = 0.02;
+const WORTH_IT: f64 = 0.03;
 
 /// A placed task moves for at least this multiple of its mean time.
 const HYSTERESIS: f64 = 0.5;
@@ -206,6 +206,13 @@ impl Slackline {
         Plan { assignments, sources: Vec::new(), transfers: self.plan.transfers }
     }
 
+    /// The windows next to the present one.
+    fn other_windows(&self) -> Vec<Transfers> {
+        let at = WINDOWS.iter().position(|w| *w == self.plan.transfers).unwrap_or(0);
+        let near = at.saturating_sub(1)..WINDOWS.len().min(at + 2);
+        near.filter(|&index| index != at).map(|index| WINDOWS[index]).collect()
+    }
+
     /// Unfinished tasks by falling rank.
     fn order(&self, now: &Situation) -> Vec<TaskId> {
         // Tasks of no cost may share their parent's rank: topological order decides then.
@@ -279,8 +286,7 @@ impl Slackline {
         let kept = self.forecaster.follow(&problem, &after, &present, f64::INFINITY);
         let limit = now.now + (kept.makespan - now.now) * (1.0 - WORTH_IT);
         let mut best = None;
-        let windows = WINDOWS.map(|w| w).into_iter().filter(|w| *w != self.plan.transfers);
-        let others: Vec<Transfers> = windows.collect();
+        let others = self.other_windows();
         self.try_windows(&ground, &present, &others, limit, &mut best);
         let mut found: Option<Choice> = None;
         for plan in self.candidates(&ground) {

@@ -1,13 +1,14 @@
 //! What levels to plan with. A policy that believes what it sees chases every passing dip; one
 //! that ignores it works on slow machines. From look to look some resources change: that tells
 //! how long a level lasts, and so how much of the present one is left over the time the plan is
-//! for. What will come after it is the mean of what was seen, of the resource and of all of its
-//! kind.
+//! for. What comes after it is what resources were seen to change to: this one, and all of its
+//! kind. (Levels from before the first change tell nothing of that: everything may have begun at
+//! its peak.)
 
 use slackline_model::approx;
 use slackline_model::problem::View;
 
-/// Looks that the mean over all resources of a kind counts for against a resource's own.
+/// Changes that the mean over all resources of a kind counts for against a resource's own.
 const PRIOR: f64 = 4.0;
 
 /// Weight of the latest look in the rate of change, once there have been a few.
@@ -20,46 +21,72 @@ pub(super) struct Outlook {
     seen: Option<View>,
     at: f64,
     looks: f64,
-    /// Sums of levels, as shares of the peak, over the looks.
-    hosts: Vec<f64>,
-    pairs: Vec<f64>,
+    hosts: Levels,
+    pairs: Levels,
     /// Changes of one resource per second, on average over all.
     rate: f64,
+}
+
+/// The levels that resources of one kind have changed to, as shares of their peaks.
+#[derive(Debug, Default)]
+struct Levels {
+    /// Per resource: their sum and number.
+    own: Vec<(f64, f64)>,
+    all: (f64, f64),
+}
+
+impl Levels {
+    fn add(&mut self, index: usize, level: f64) {
+        for (sum, count) in [&mut self.own[index], &mut self.all] {
+            *sum += level;
+            *count += 1.0;
+        }
+    }
+
+    /// What a resource is expected to change to.
+    fn next(&self, index: usize) -> Option<f64> {
+        let ((own, times), (sum, count)) = (self.own[index], self.all);
+        (count > 0.0).then(|| (own + PRIOR * (sum / count)) / (times + PRIOR))
+    }
 }
 
 impl Outlook {
     /// The first look, on a platform with this peak.
     pub(super) fn begin(&mut self, peak: View, view: &View, now: f64) {
-        self.hosts = vec![0.0; view.availability.len()];
-        self.pairs = vec![0.0; view.network.bandwidth.len()];
+        self.hosts.own = vec![(0.0, 0.0); view.availability.len()];
+        self.pairs.own = vec![(0.0, 0.0); view.network.bandwidth.len()];
         self.peak = Some(peak);
-        self.add(view, now);
-    }
-
-    fn add(&mut self, view: &View, now: f64) {
-        let Some(peak) = &self.peak else { return };
-        self.looks += 1.0;
-        self.at = now;
-        for (sum, &level) in self.hosts.iter_mut().zip(&view.availability) {
-            *sum += level;
-        }
-        let bandwidths = view.network.bandwidth.iter().zip(&peak.network.bandwidth);
-        for (sum, (&level, &peak)) in self.pairs.iter_mut().zip(bandwidths) {
-            *sum += if level.is_finite() && peak > 0.0 { level / peak } else { 1.0 };
-        }
         self.seen = Some(view.clone());
+        self.at = now;
+        self.looks = 1.0;
     }
 
     /// A further look; true when something has changed since the last.
     pub(super) fn look(&mut self, view: &View, now: f64) -> bool {
-        let Some(seen) = &self.seen else { return false };
-        let hosts = seen.availability.iter().zip(&view.availability);
-        let pairs = seen.network.bandwidth.iter().zip(&view.network.bandwidth);
-        let finite = hosts.chain(pairs).filter(|(b, a)| b.is_finite() && a.is_finite());
+        let (Some(seen), Some(peak)) = (&self.seen, &self.peak) else { return false };
         let (mut changed, mut all) = (0.0, 0.0);
-        for (&before, &after) in finite {
-            all += 1.0;
-            changed += f64::from(u8::from(!approx::eq(before, after)));
+        let mut compare = |before: f64, after: f64| {
+            let known = before.is_finite() && after.is_finite();
+            let differs = known && !approx::eq(before, after);
+            all += f64::from(u8::from(known));
+            changed += f64::from(u8::from(differs));
+            differs
+        };
+        for (index, (&before, &after)) in
+            seen.availability.iter().zip(&view.availability).enumerate()
+        {
+            // A host that is lost tells nothing of the levels of others.
+            if compare(before, after) && after > 0.0 {
+                self.hosts.add(index, after);
+            }
+        }
+        let bandwidths = seen.network.bandwidth.iter().zip(&view.network.bandwidth);
+        for (index, ((&before, &after), &peak)) in
+            bandwidths.zip(&peak.network.bandwidth).enumerate()
+        {
+            if compare(before, after) && peak > 0.0 {
+                self.pairs.add(index, after / peak);
+            }
         }
         let span = now - self.at;
         if all > 0.0 && span > 0.0 {
@@ -68,7 +95,9 @@ impl Outlook {
             let rate = -(1.0 - share).ln() / span;
             let weight = (1.0 / self.looks).max(RECENT);
             self.rate += weight * (rate - self.rate);
-            self.add(view, now);
+            self.looks += 1.0;
+            self.at = now;
+            self.seen = Some(view.clone());
         }
         changed > 0.0
     }
@@ -80,23 +109,19 @@ impl Outlook {
         let changes = self.rate * span.max(0.0);
         // Mean over the span of the chance that the present level still holds.
         let trust = if changes > 1e-6 { -(-changes).exp_m1() / changes } else { 1.0 };
-        let draw = |sums: &[f64], all: f64, index: usize, level: f64| {
-            let mean = (sums[index] + PRIOR * all) / (self.looks + PRIOR);
-            mean + (level - mean) * trust
+        let draw = |level: f64, next: Option<f64>| {
+            next.map_or(level, |next| next + (level - next) * trust)
         };
-        let of_all = |sums: &[f64]| sums.iter().sum::<f64>() / self.looks / sums.len() as f64;
-        let all = of_all(&self.hosts);
         for (index, level) in expected.availability.iter_mut().enumerate() {
             // A host that is gone stays gone.
             if *level > 0.0 {
-                *level = draw(&self.hosts, all, index, *level);
+                *level = draw(*level, self.hosts.next(index));
             }
         }
-        let all = of_all(&self.pairs);
         let bandwidths = expected.network.bandwidth.iter_mut().zip(&peak.network.bandwidth);
         for (index, (level, &peak)) in bandwidths.enumerate() {
             if *level > 0.0 && level.is_finite() && peak > 0.0 {
-                *level = peak * draw(&self.pairs, all, index, *level / peak);
+                *level = peak * draw(*level / peak, self.pairs.next(index));
             }
         }
         expected
@@ -132,12 +157,15 @@ mod tests {
         outlook.begin(view([1.0, 1.0]), &view([1.0, 1.0]), 0.0);
         assert!(outlook.look(&view([0.2, 1.0]), 1.0));
         // One of three levels changed in a second: rate ln(3/2), all of it at the first look.
-        // Over 10 s the trust is (1 - (2/3)^10) / (10 ln(3/2)) = 0.24235. Means: all hosts
-        // (1 + 1 + 0.2 + 1) / 4 = 0.8; the first (1.2 + 4 * 0.8) / 6 = 0.73333.
-        let level = outlook.expect(&view([0.2, 1.0]), 10.0).availability[0];
-        let mean = 4.4 / 6.0;
+        // Over 10 s the trust is (1 - (2/3)^10) / (10 ln(3/2)) = 0.242. Hosts change to 0.2.
         let trust = (1.0 - (2.0f64 / 3.0).powi(10)) / (10.0 * 1.5f64.ln());
-        assert!((level - (mean + (0.2 - mean) * trust)).abs() < 1e-12);
+        let levels = outlook.expect(&view([0.2, 1.0]), 10.0).availability;
+        assert!((levels[0] - 0.2).abs() < 1e-12);
+        assert!((levels[1] - (0.2 + 0.8 * trust)).abs() < 1e-12);
+        // Back at 1 after another second: changes to 0.2 and 1, so 0.6 on average.
+        outlook.look(&view([1.0, 1.0]), 2.0);
+        let levels = outlook.expect(&view([1.0, 1.0]), 10.0).availability;
+        assert!((levels[1] - (0.6 + 0.4 * trust)).abs() < 1e-12);
         // A host that is gone stays gone.
         assert_eq!(outlook.expect(&view([0.0, 1.0]), 10.0).availability[0], 0.0);
     }
