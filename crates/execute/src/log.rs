@@ -133,7 +133,7 @@ impl Policy for Repeat {
     /// What the log skips is skipped; what comes later than it should is a departure.
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
         let next = self.log.calls.get(self.next);
-        next.is_none_or(|c| now.now > c.at || (now.now == c.at && c.events == events))
+        next.is_some_and(|c| now.now > c.at || (now.now == c.at && c.events == events))
     }
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {

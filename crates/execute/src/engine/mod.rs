@@ -9,7 +9,7 @@ mod transfers;
 mod waiting;
 
 use crate::backend::{Abilities, Backend, BackendError, OpId, Reached, Signal};
-use crate::execution::{Execution, Inputs, Monitoring, Settings};
+use crate::execution::{Execution, Inputs, Settings};
 use crate::outcome::{Counters, Ending, Outcome};
 use crate::supply::Supply;
 use dispatch::Queues;
@@ -200,11 +200,8 @@ impl<'b, 'r> Engine<'b, 'r> {
     fn wake_up(&mut self) -> Result<(), BackendError> {
         self.wake_at = f64::INFINITY;
         self.events.push(Event::WakeUp);
-        let more_to_come = self.supply.as_ref().is_some_and(|s| s.next_date() < f64::INFINITY);
-        // Where each change is told, what is on its way will be news; looks only repeat themselves.
-        let told = self.settings.monitoring == Monitoring::Continuous;
-        let news = self.thinking.is_some() || (told && self.monitor.next_date() < f64::INFINITY);
-        let moves = more_to_come || news || self.backend.moves();
+        // The date of the wake-up itself does not count any more.
+        let moves = self.next_date() < f64::INFINITY || self.backend.moves();
         self.idle_wakes = if moves { 0 } else { self.idle_wakes + 1 };
         self.look_around()
     }
@@ -280,7 +277,7 @@ impl<'b, 'r> Engine<'b, 'r> {
         }
         match signal {
             Signal::Done(id) => match self.ops.remove(&id) {
-                Some(Op::Task(task)) => self.task_done(task),
+                Some(Op::Task(task)) => self.task_done(task)?,
                 Some(Op::Block { transfer, from, to }) => self.block_arrived(transfer, from, to),
                 None => {}
             },

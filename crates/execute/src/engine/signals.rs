@@ -7,8 +7,10 @@ use slackline_model::{FileId, HostId, Placement, ProcId, TaskId};
 use slackline_react::{Event, FileCopy, TaskState, Transfers};
 
 impl Engine<'_, '_> {
-    pub(super) fn task_done(&mut self, task: TaskId) {
-        let TaskState::Running { procs, since } = self.situation.task(task).clone() else { return };
+    pub(super) fn task_done(&mut self, task: TaskId) -> Result<(), BackendError> {
+        let TaskState::Running { procs, since } = self.situation.task(task).clone() else {
+            return Ok(());
+        };
         let now = self.situation.now;
         let site = self.situation.site(&procs);
         self.open -= 1;
@@ -19,6 +21,10 @@ impl Engine<'_, '_> {
         self.free(&procs);
         let workflow = self.situation.workflow.clone();
         for file in workflow.outputs(task) {
+            // An earlier result may still be on its way to where there is a new one now.
+            if let Some(&stale) = self.arriving.get(&(file, site.clone())) {
+                self.break_off(stale, "made anew where it was going")?;
+            }
             let copies = &mut self.situation.copies[file.index()];
             copies.retain(|c| c.site != site);
             copies.push(FileCopy::original(site.clone()));
@@ -34,6 +40,7 @@ impl Engine<'_, '_> {
         }
         self.events.push(Event::TaskFinished(task));
         self.log(Happening::TaskFinished { task });
+        Ok(())
     }
 
     /// Copies that no task will read again are dropped; the producer keeps its own.
