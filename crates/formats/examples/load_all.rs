@@ -6,8 +6,11 @@
 //! ```
 #![allow(clippy::print_stdout)]
 
+#[path = "../tests/common/facts.rs"]
+mod facts;
+
+use facts::facts;
 use slackline_formats::{Document, Format, parse_workflow, source};
-use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -58,22 +61,4 @@ fn through(document: &Document, format: Format) -> Result<Document, String> {
     format.write(document, &mut bytes).map_err(|e| e.to_string())?;
     let text = String::from_utf8(bytes).map_err(|e| e.to_string())?;
     format.read(&text).map_err(|e| format!("{format}: {e}"))
-}
-
-/// Tasks with their work, memory, kind and command; files with their sizes, producers and
-/// consumers; dependencies with their bytes.
-fn facts(document: &Document) -> BTreeSet<String> {
-    let w = &document.workflow;
-    let name = |t| w.task_name(t).to_string();
-    let tasks = w.tasks().map(|t| format!("{:?}", w.task(t)));
-    let files = w.files().map(|f| {
-        let consumers: BTreeSet<_> = w.consumers(f).map(name).collect();
-        let producer = w.producer(f).map(name);
-        format!("{} {} {producer:?} {consumers:?}", w.file_label(f), w.file_bytes(f))
-    });
-    let edges = w.edges().map(|e| {
-        let (from, to) = w.edge_ends(e);
-        format!("{} -> {}: {}", name(from), name(to), w.edge_bytes(e))
-    });
-    tasks.chain(files).chain(edges).collect()
 }

@@ -120,33 +120,56 @@ fn point_to_point_times() {
     }
 }
 
+/// Computations c1 and c2 on p1 (1 Gf), c3 and c4 on p2 (2 Gf), and the transfers t1..t4 between
+/// them; t2 waits for c1 or for c2.
+struct FourTasks {
+    c: [u32; 4],
+    t: [u32; 4],
+}
+
+impl FourTasks {
+    fn of(run: &mut GraphRun<'_>, t2_after_c2: bool) -> FourTasks {
+        let mut four = || [(); 4].map(|()| run.add());
+        let (c, t) = (four(), four());
+        let source = if t2_after_c2 { c[1] } else { c[0] };
+        for (earlier, later) in [
+            (c[0], t[0]),
+            (t[0], c[1]),
+            (source, t[1]),
+            (t[1], c[2]),
+            (c[1], t[2]),
+            (t[2], c[3]),
+            (c[2], t[3]),
+            (t[3], c[3]),
+        ] {
+            run.order(earlier, later).unwrap();
+        }
+        FourTasks { c, t }
+    }
+
+    /// t1 and t4 stay local.
+    fn place(&self, run: &mut GraphRun<'_>, bytes: [f64; 4]) {
+        let work = [exec(0, 50e9), exec(0, 100e9), exec(1, 200e9), exec(1, 80e9)];
+        for (job, activity) in self.c.into_iter().zip(work) {
+            run.place(job, activity).unwrap();
+        }
+        let ends = [(0, 0), (0, 1), (0, 1), (1, 1)];
+        for ((job, (from, to)), bytes) in self.t.into_iter().zip(ends).zip(bytes) {
+            run.place(job, comm(from, to, bytes)).unwrap();
+        }
+    }
+}
+
 #[test]
 fn four_tasks_on_two_hosts() {
-    // c1 50e9 and c2 100e9 on p1 (1 Gf), c3 200e9 and c4 80e9 on p2 (2 Gf); t1, t4 stay local:
-    // loopback 15 us + 1000/498e6.
+    // Loopback 15 us + 1000/498e6.
     let platform = pair(r#"bandwidth="125MBps" latency="100us""#);
     let mut run = GraphRun::new(Simulation::new(&platform, l07()).unwrap());
-    let jobs: Vec<u32> = (0..8).map(|_| run.add()).collect();
-    let [c1, c2, c3, c4, t1, t2, t3, t4] = jobs[..] else { unreachable!() };
-    for (earlier, later) in
-        [(c1, t1), (t1, c2), (c1, t2), (t2, c3), (c2, t3), (t3, c4), (c3, t4), (t4, c4)]
-    {
-        run.order(earlier, later).unwrap();
-    }
+    let tasks = FourTasks::of(&mut run, false);
+    let ([c1, c2, c3, c4], [t1, t2, t3, t4]) = (tasks.c, tasks.t);
     assert_eq!(run.state(c1), JobState::Schedulable);
     assert_eq!(run.state(c2), JobState::NotScheduled);
-    for (job, activity) in [
-        (c1, exec(0, 50e9)),
-        (c2, exec(0, 100e9)),
-        (c3, exec(1, 200e9)),
-        (c4, exec(1, 80e9)),
-        (t1, comm(0, 0, 1000.0)),
-        (t2, comm(0, 1, 10_000.0)),
-        (t3, comm(0, 1, 200_000.0)),
-        (t4, comm(1, 1, 200_000.0)),
-    ] {
-        run.place(job, activity).unwrap();
-    }
+    tasks.place(&mut run, [1e3, 1e4, 2e5, 2e5]);
     run.simulate(100.0).unwrap();
     assert_eq!([c1, t1, t2].map(|j| run.state(j)), [JobState::Done; 3]);
     assert_eq!([c2, c3].map(|j| run.state(j)), [JobState::Running; 2]);
@@ -164,32 +187,14 @@ fn four_tasks_on_two_hosts() {
     }
 }
 
-/// End of the last task for given amounts of t1..t4; t2 waits for c1 or for c2.
+/// End of the last task for given amounts of t1..t4.
 fn end_of_four_tasks(bytes: [f64; 4], t2_after_c2: bool) -> f64 {
     let platform = pair(r#"bandwidth="125MBps" latency="100us""#);
     let mut run = GraphRun::new(Simulation::new(&platform, l07()).unwrap());
-    let jobs: Vec<u32> = (0..8).map(|_| run.add()).collect();
-    let [c1, c2, c3, c4, t1, t2, t3, t4] = jobs[..] else { unreachable!() };
-    let source = if t2_after_c2 { c2 } else { c1 };
-    for (earlier, later) in
-        [(c1, t1), (t1, c2), (source, t2), (t2, c3), (c2, t3), (t3, c4), (c3, t4), (t4, c4)]
-    {
-        run.order(earlier, later).unwrap();
-    }
-    for (job, activity) in [
-        (c1, exec(0, 50e9)),
-        (c2, exec(0, 100e9)),
-        (c3, exec(1, 200e9)),
-        (c4, exec(1, 80e9)),
-        (t1, comm(0, 0, bytes[0])),
-        (t2, comm(0, 1, bytes[1])),
-        (t3, comm(0, 1, bytes[2])),
-        (t4, comm(1, 1, bytes[3])),
-    ] {
-        run.place(job, activity).unwrap();
-    }
+    let tasks = FourTasks::of(&mut run, t2_after_c2);
+    tasks.place(&mut run, bytes);
     run.simulate(f64::INFINITY).unwrap();
-    run.finish(c4).unwrap()
+    run.finish(tasks.c[3]).unwrap()
 }
 
 #[test]

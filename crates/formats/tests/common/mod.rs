@@ -1,10 +1,13 @@
 //! Documents to try formats on, and what must not get lost between them.
 #![allow(dead_code, clippy::unwrap_used)] // each test file uses a part
 
+mod facts;
+
+#[allow(unused_imports)] // as above
+pub(crate) use facts::facts;
 use slackline_formats::{Document, Format};
 use slackline_model::workflow::Command;
 use slackline_model::{Task, TaskId, WorkflowBuilder};
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 /// All workflow fixtures, by file name.
@@ -94,23 +97,6 @@ fn single() -> slackline_model::Workflow {
     let mut b = WorkflowBuilder::new("");
     b.add_task(Task::new("only", 0.0)).unwrap();
     b.build().unwrap()
-}
-
-/// Tasks, files and dependencies with all their numbers, one line each.
-pub(crate) fn facts(document: &Document) -> BTreeSet<String> {
-    let w = &document.workflow;
-    let name = |t| w.task_name(t).to_string();
-    let tasks = w.tasks().map(|t| format!("{:?}", w.task(t)));
-    let files = w.files().map(|f| {
-        let consumers: BTreeSet<_> = w.consumers(f).map(name).collect();
-        let producer = w.producer(f).map(name);
-        format!("{} {producer:?} {consumers:?} {}", w.file_bytes(f), w.file_name(f))
-    });
-    let edges = w.edges().map(|e| {
-        let (from, to) = w.edge_ends(e);
-        format!("{} -> {}: {}", name(from), name(to), w.edge_bytes(e))
-    });
-    tasks.chain(files).chain(edges).collect()
 }
 
 /// Writes in a format and reads it again.

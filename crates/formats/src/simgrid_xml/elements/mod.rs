@@ -1,20 +1,22 @@
 //! The meaning of the elements: a stack of those that are open, filled by their children and
 //! turned into parts of the platform when they close.
 
+mod machines;
+mod network;
+
 use super::attributes::Attributes;
 use super::own;
 use super::traces::parse_trace;
-use super::values::{
-    SHARING, cluster_sharing, contents, initial_state, radical, shared, speed, take_own, topology,
-};
+use super::values::{contents, shared, take_own};
 use crate::error::{FormatError, Place, Result};
 use crate::source;
+use machines::open_storage_type;
 use slackline_model::platform::{
-    ClusterSharing, ClusterSpec, Disk, HostSpec, LinkShape, LinkSpec, Member, Platform,
-    PlatformBuilder, PlatformError, Profile, Properties, RoutingKind, Sharing, StarLeaf,
+    ClusterSpec, HostSpec, LinkSpec, Platform, PlatformBuilder, PlatformError, Profile, Properties,
+    RoutingKind,
 };
 use slackline_model::units::Quantity;
-use slackline_model::{HostId, LinkId, ZoneId};
+use slackline_model::{HostId, ZoneId};
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -376,233 +378,6 @@ impl<'a> Elements<'a> {
         Ok(Frame::Leaf)
     }
 
-    fn open_host(&mut self, a: &Attributes<'_>) -> Result<Frame> {
-        let name = a.required(&["id"])?;
-        let mut spec = HostSpec::new(name, speed(a)?);
-        spec.cores = a.count("core", 1)?;
-        if let Some(scale) = a.number("availability")?
-            && scale != 1.0
-        {
-            let profile = Profile::constant(scale).map_err(|e| a.error(e))?;
-            spec.availability = Some(Arc::new(profile));
-        }
-        spec.state = initial_state(a)?;
-        if let Some(profile) = self.trace_file(a, &["speed_file", "availability_file"])? {
-            spec.availability = Some(profile);
-        }
-        if let Some(profile) = self.trace_file(a, &["state_file"])? {
-            spec.state = Some(profile);
-        }
-        Ok(Frame::Host(Box::new(OpenHost {
-            spec,
-            properties: Vec::new(),
-            coordinates: a.coordinates()?,
-            disks: Vec::new(),
-            mounts: Vec::new(),
-        })))
-    }
-
-    fn close_host(&mut self, open: OpenHost) -> Result<()> {
-        let OpenHost { mut spec, properties, coordinates, disks, mounts } = open;
-        let properties = take_own(&mut spec, properties)?;
-        spec.properties = shared(properties);
-        let zone = self.zone_or_root()?;
-        let host = self.builder.add_host(zone, spec).map_err(FormatError::new)?;
-        if let Some(coordinates) = coordinates {
-            let member = Member::Host(host);
-            self.builder.set_coordinates(member, coordinates).map_err(FormatError::new)?;
-        }
-        for disk in disks {
-            let find = |key: &str| disk.properties.iter().find(|(name, _)| name == key);
-            let capacity = find("size")
-                .map(|(_, size)| Quantity::Size.parse_or_bare(size))
-                .transpose()
-                .map_err(|e| FormatError::new(format!("disk \"{}\": size: {e}", disk.name)))?;
-            let connection = find("connection_bw")
-                .map(|(_, bandwidth)| Quantity::Bandwidth.parse_or_bare(bandwidth))
-                .transpose()
-                .map_err(|e| FormatError::new(format!("disk \"{}\": {e}", disk.name)))?;
-            let mounts = find("mount").map(|(_, path)| (host, path.clone())).into_iter().collect();
-            let disk = Disk {
-                name: disk.name.into(),
-                host,
-                read_bandwidth: disk.read,
-                write_bandwidth: disk.write,
-                connection_bandwidth: connection,
-                capacity,
-                mounts,
-                properties: shared(disk.properties),
-            };
-            self.builder.add_disk(disk).map_err(FormatError::new)?;
-        }
-        for (disk, path, offset) in mounts {
-            let (disk, attached_to) = match disk.split_once(':') {
-                Some((disk, server)) => (disk.to_string(), Some(server.to_string())),
-                None => (disk, None),
-            };
-            self.mounts.push(Mount { host, disk, attached_to, path, offset });
-        }
-        Ok(())
-    }
-
-    fn add_peer(&mut self, a: &Attributes<'_>) -> Result<Frame> {
-        let name = a.required(&["id"])?;
-        let mut spec = HostSpec::new(name, speed(a)?);
-        spec.availability = self.trace_file(a, &["speed_file", "availability_file"])?;
-        spec.state = self.trace_file(a, &["state_file"])?;
-        let latency = a.quantity(&["lat"], Quantity::Duration)?.unwrap_or(0.0);
-        let bandwidth_in = a.required_quantity(&["bw_in"], Quantity::Bandwidth)?;
-        let bandwidth_out = a.required_quantity(&["bw_out"], Quantity::Bandwidth)?;
-        let fail = self.at(a.offset());
-        let zone = self.zone_or_root()?;
-        let b = &mut self.builder;
-        let host = b.add_host(zone, spec).map_err(&fail)?;
-        let up = LinkSpec::new(format!("link_{name}_UP"), bandwidth_out, latency);
-        let up = Some(b.add_link(up).map_err(&fail)?);
-        let down = LinkSpec::new(format!("link_{name}_DOWN"), bandwidth_in, latency);
-        let down = Some(b.add_link(down).map_err(&fail)?);
-        b.set_leaf(host, StarLeaf { up, down, ..StarLeaf::default() }).map_err(&fail)?;
-        if let Some(coordinates) = a.coordinates()? {
-            b.set_coordinates(Member::Host(host), coordinates).map_err(&fail)?;
-        }
-        Ok(Frame::Leaf)
-    }
-
-    fn add_router(&mut self, a: &Attributes<'_>) -> Result<Frame> {
-        let fail = self.at(a.offset());
-        let zone = self.zone_or_root()?;
-        let router = self.builder.add_router(zone, a.required(&["id"])?).map_err(&fail)?;
-        if let Some(coordinates) = a.coordinates()? {
-            self.builder.set_coordinates(Member::Router(router), coordinates).map_err(&fail)?;
-        }
-        Ok(Frame::Leaf)
-    }
-
-    fn open_link(&mut self, a: &Attributes<'_>) -> Result<Frame> {
-        let bandwidth = a.required_quantity(&["bandwidth"], Quantity::Bandwidth)?;
-        let latency = a.quantity(&["latency"], Quantity::Duration)?.unwrap_or(0.0);
-        let mut spec = LinkSpec::new(a.required(&["id"])?, bandwidth, latency);
-        let sharing = cluster_sharing(a, "sharing_policy", ClusterSharing::Shared)?;
-        spec.split_duplex = sharing == ClusterSharing::SplitDuplex;
-        if sharing == ClusterSharing::Fatpipe {
-            spec.sharing = Sharing::Fatpipe;
-        }
-        spec.bandwidth_profile = self.trace_file(a, &["bandwidth_file"])?;
-        spec.latency_profile = self.trace_file(a, &["latency_file"])?;
-        spec.state = match self.trace_file(a, &["state_file"])? {
-            Some(profile) => Some(profile),
-            None => initial_state(a)?,
-        };
-        Ok(Frame::Link(Box::new(spec), Vec::new()))
-    }
-
-    fn add_backbone(&mut self, a: &Attributes<'_>) -> Result<Frame> {
-        let bandwidth = a.required_quantity(&["bandwidth"], Quantity::Bandwidth)?;
-        let latency = a.quantity(&["latency"], Quantity::Duration)?.unwrap_or(0.0);
-        let mut spec = LinkSpec::new(a.required(&["id"])?, bandwidth, latency);
-        spec.sharing = a.choice("sharing_policy", &SHARING, Sharing::Shared)?;
-        let fail = self.at(a.offset());
-        let zone = self.zone_or_root()?;
-        let link = self.builder.add_link(spec).map_err(&fail)?;
-        self.builder.set_backbone(zone, link).map_err(&fail)?;
-        Ok(Frame::Leaf)
-    }
-
-    fn open_cluster(&mut self, a: &Attributes<'_>) -> Result<Frame> {
-        let mut host = HostSpec::new("", speed(a)?);
-        host.cores = a.count("core", 1)?;
-        host.availability = self.trace_file(a, &["availability_file", "speed_file"])?;
-        host.state = self.trace_file(a, &["state_file"])?;
-        let shape = |bandwidth: &str, latency: &str| -> Result<Option<LinkShape>> {
-            let Some(bandwidth) = a.quantity(&[bandwidth], Quantity::Bandwidth)? else {
-                return Ok(None);
-            };
-            let latency = a.quantity(&[latency], Quantity::Duration)?.unwrap_or(0.0);
-            Ok(Some(LinkShape { bandwidth, latency }))
-        };
-        let link = shape("bw", "lat")?.ok_or_else(|| a.error("the attribute \"bw\" is missing"))?;
-        // SimGrid writes "no backbone" and "no loopback" as a bandwidth of 0.
-        let given = |shape: Option<LinkShape>| shape.filter(|shape| shape.bandwidth > 0.0);
-        let backbone_sharing = a.choice("bb_sharing_policy", &SHARING, Sharing::Shared)?;
-        let limiter = a.quantity(&["limiter_link"], Quantity::Bandwidth)?;
-        let spec = ClusterSpec {
-            id: a.required(&["id"])?.to_string(),
-            prefix: a.get(&["prefix"]).unwrap_or_default().to_string(),
-            suffix: a.get(&["suffix"]).unwrap_or_default().to_string(),
-            radical: radical(a)?,
-            host,
-            link,
-            sharing: cluster_sharing(a, "sharing_policy", ClusterSharing::SplitDuplex)?,
-            backbone: given(shape("bb_bw", "bb_lat")?).map(|shape| (shape, backbone_sharing)),
-            limiter: limiter.filter(|&bandwidth| bandwidth > 0.0),
-            loopback: given(shape("loopback_bw", "loopback_lat")?),
-            router: a.get(&["router_id"]).filter(|id| !id.is_empty()).map(str::to_string),
-            topology: topology(a)?,
-        };
-        Ok(Frame::Cluster(Box::new(spec), Vec::new()))
-    }
-
-    fn add_cabinet(&mut self, a: &Attributes<'_>) -> Result<Frame> {
-        let speed = speed(a)?;
-        let bandwidth = a.required_quantity(&["bw"], Quantity::Bandwidth)?;
-        let latency = a.quantity(&["lat"], Quantity::Duration)?.unwrap_or(0.0);
-        let (prefix, suffix) = (a.required(&["prefix"])?, a.required(&["suffix"])?);
-        let numbers = radical(a)?;
-        let count: u64 = numbers.iter().map(|(a, b)| u64::from(b - a) + 1).sum();
-        if count > slackline_model::platform::CLUSTER_LIMIT {
-            return Err(a.error(format!("{count} hosts are too many for one cabinet")));
-        }
-        let fail = self.at(a.offset());
-        let zone = self.zone_or_root()?;
-        for number in numbers.into_iter().flat_map(|(a, b)| a..=b) {
-            let name = format!("{prefix}{number}{suffix}");
-            let link = LinkSpec::new(format!("link_{name}"), bandwidth, latency);
-            let b = &mut self.builder;
-            let host = b.add_host(zone, HostSpec::new(name, speed)).map_err(&fail)?;
-            let up = b.add_link(LinkSpec { split_duplex: true, ..link }).map_err(&fail)?;
-            let leaf =
-                StarLeaf { up: Some(up), down: Some(LinkId(up.0 + 1)), ..StarLeaf::default() };
-            b.set_leaf(host, leaf).map_err(&fail)?;
-        }
-        Ok(Frame::Leaf)
-    }
-
-    fn open_route(&mut self, element: &str, a: &Attributes<'_>) -> Result<Frame> {
-        let own = |name: &str| a.get(&[name]).map(str::to_string);
-        let both = [("YES", true), ("yes", true), ("NO", false), ("no", false)];
-        Ok(Frame::Route(OpenRoute {
-            src: a.required(&["src"])?.to_string(),
-            dst: a.required(&["dst"])?.to_string(),
-            gateways: (own("gw_src"), own("gw_dst")),
-            symmetrical: a.choice("symmetrical", &both, true)?,
-            bypass: element.starts_with("bypass"),
-            links: Vec::new(),
-            zone: Some(self.zone_or_root()?),
-            offset: a.offset(),
-        }))
-    }
-
-    fn route_link(&mut self, a: &Attributes<'_>) -> Result<Frame> {
-        let directions = [("NONE", None), ("UP", Some(true)), ("DOWN", Some(false))];
-        let direction = a.choice("direction", &directions, None)?;
-        let name = a.required(&["id"])?.to_string();
-        match self.stack.last_mut().map(|(frame, _)| frame) {
-            Some(Frame::Route(route)) => route.links.push((name, direction)),
-            _ => return Err(a.error("it must stand in a route")),
-        }
-        Ok(Frame::Leaf)
-    }
-
-    fn mount(&mut self, a: &Attributes<'_>) -> Result<Frame> {
-        let disk = a.required(&["storageId", "id"])?.to_string();
-        let path = a.required(&["name"])?.to_string();
-        match self.stack.last_mut().map(|(frame, _)| frame) {
-            Some(Frame::Host(host)) => host.mounts.push((disk, path, a.offset())),
-            _ => return Err(a.error("it must stand in a <host>")),
-        }
-        Ok(Frame::Leaf)
-    }
-
     fn connect(&mut self, a: &Attributes<'_>) -> Result<Frame> {
         use ConnectionKind::*;
         let kinds = [
@@ -637,12 +412,6 @@ impl<'a> Elements<'a> {
         self.trace_files.insert(file.to_string(), profile.clone());
         Ok(profile)
     }
-}
-
-fn open_storage_type(a: &Attributes<'_>) -> Result<Frame> {
-    let capacity = a.quantity(&["size"], Quantity::Size)?;
-    let storage = Storage { capacity, properties: contents(a), ..Storage::default() };
-    Ok(Frame::StorageType(a.required(&["id"])?.to_string(), storage))
 }
 
 fn open_trace(elements: &mut Elements<'_>, a: &Attributes<'_>) -> Result<Frame> {
