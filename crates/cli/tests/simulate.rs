@@ -290,4 +290,7 @@ fn connections_of_a_matrix_change_too() {
     // Four bytes by 5, the other four at half the rate by 13.
     assert_eq!(run("--scenario slow.toml"), 14.0);
     assert_eq!(run("--scenario slow.toml --config network/model:fifo"), 14.0);
+    for policy in ["gtp/c", "sr-spare", "aheft", "slackline"] {
+        assert_eq!(run(&format!("--scenario slow.toml --policy {policy}")), 14.0, "{policy}");
+    }
 }

@@ -38,6 +38,26 @@ impl PlanningNetwork {
             self.group_of[src.index()] as usize * self.groups + self.group_of[dst.index()] as usize;
         self.latency[at] + bytes / self.bandwidth[at]
     }
+
+    /// The same network told group by group of another, which may tell more hosts apart.
+    pub fn regrouped(&self, like: &PlanningNetwork) -> PlanningNetwork {
+        let mut members: Vec<Vec<usize>> = vec![Vec::new(); like.groups];
+        for (host, &group) in like.group_of.iter().enumerate() {
+            members[group as usize].push(host);
+        }
+        let mut network = like.clone();
+        for from in 0..like.groups {
+            for to in 0..like.groups {
+                // Two different hosts stand for their groups; a host alone never sends to itself.
+                let Some(&src) = members[from].first() else { continue };
+                let Some(&dst) = members[to].iter().find(|&&h| h != src) else { continue };
+                let at = self.group_of[src] as usize * self.groups + self.group_of[dst] as usize;
+                network.latency[from * like.groups + to] = self.latency[at];
+                network.bandwidth[from * like.groups + to] = self.bandwidth[at];
+            }
+        }
+        network
+    }
 }
 
 impl Platform {
@@ -164,4 +184,31 @@ fn sample_pairs<'a>(
         let dst = if src == dst { *to.iter().find(|&&host| host != src)? } else { dst };
         Some((src, dst))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_coarse_network_can_be_told_more_finely() {
+        let coarse = PlanningNetwork {
+            group_of: vec![0, 0, 1],
+            groups: 2,
+            latency: vec![1.0, 2.0, 3.0, f64::INFINITY],
+            bandwidth: vec![10.0, 20.0, 30.0, f64::INFINITY],
+        };
+        let fine = PlanningNetwork {
+            group_of: vec![0, 1, 2],
+            groups: 3,
+            latency: vec![0.0; 9],
+            bandwidth: vec![5.0; 9],
+        };
+        let told = coarse.regrouped(&fine);
+        for (src, dst) in [(0, 1), (1, 0), (0, 2), (2, 1)] {
+            let (src, dst) = (HostId(src), HostId(dst));
+            assert_eq!(told.transfer_time(60.0, src, dst), coarse.transfer_time(60.0, src, dst));
+        }
+        assert_eq!(coarse.regrouped(&coarse), coarse);
+    }
 }
