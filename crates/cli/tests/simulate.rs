@@ -99,7 +99,8 @@ fn cannot_finish(place: &Place, policy: &str, world: &str) -> String {
     assert!(error.contains(&format!("{policy} cannot finish: ")), "{error}");
     let trace: Vec<Value> = place.read("run.jsonl").lines().map(json).collect();
     assert!(trace.iter().any(|r| r["event"] == "task-finished"), "{policy}: an empty trace");
-    assert!(place.read("run.svg").contains("stuck at"), "{policy}");
+    let chart = place.read("run.svg");
+    assert!(chart.contains("stuck at") && chart.contains("nothing moves any more"), "{policy}");
     for file in ["run.jsonl", "run.svg"] {
         std::fs::remove_file(place.path().join(file)).unwrap();
     }

@@ -17,8 +17,8 @@ use slackline_react::gtp::Period;
 use slackline_react::registry::{self as policies, Entry, Options};
 use slackline_react::{Policy, StaticPlan};
 use slackline_schedule::{Algorithm, Settings as PlanSettings, bounds, registry};
-use slackline_view::Chart;
 use slackline_view::gantt::{self, SvgOptions};
+use slackline_view::{Chart, MarkKind};
 use std::path::{Path, PathBuf};
 
 /// One run and what drove it.
@@ -215,6 +215,10 @@ fn write_files(
             .without_idle_hosts();
         chart.title = report::title(problem, &ran.name);
         chart.facts = report::facts(problem, ran);
+        if ran.unfinished().is_some() {
+            let ends = chart.marks.iter_mut().filter(|m| m.kind == MarkKind::End);
+            ends.for_each(|mark| mark.label = "nothing moves any more".to_string());
+        }
         let svg = gantt::svg(&chart, &SvgOptions::default());
         source::write_whole(path, |out| out.write_all(svg.as_bytes()))?;
     }
