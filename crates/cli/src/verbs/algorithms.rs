@@ -1,13 +1,14 @@
-//! `slackline algorithms`: the registry, for people and machines.
+//! `slackline algorithms`: the registries of planners and policies, for people and machines.
 
 use crate::failure::Failure;
 use crate::output::Output;
 use clap::Args;
 use serde::Serialize;
+use slackline_react::registry as policies;
 use slackline_schedule::registry::{self, Basis};
 use std::fmt::Write;
 
-/// List the planners
+/// List the planners and the policies
 #[derive(Args)]
 #[command(after_help = "Example:\n  slackline algorithms --json")]
 pub(crate) struct Algorithms {
@@ -20,6 +21,17 @@ pub(crate) struct Algorithms {
 struct List {
     schema: &'static str,
     algorithms: Vec<Entry>,
+    policies: Vec<Policy>,
+}
+
+#[derive(Serialize)]
+struct Policy {
+    name: &'static str,
+    about: &'static str,
+    source: &'static str,
+    /// It looks at the platform when it wakes up instead of being told of each change.
+    periodic: bool,
+    survives_lost_hosts: bool,
 }
 
 #[derive(Serialize)]
@@ -44,7 +56,15 @@ impl Algorithms {
                 complexity: a.complexity,
             };
             let algorithms = registry::ALL.iter().map(entry).collect();
-            return output.json(&List { schema: "slackline/algorithms/1", algorithms });
+            let policy = |p: &policies::Entry| Policy {
+                name: p.name,
+                about: p.about,
+                source: p.source,
+                periodic: p.looks,
+                survives_lost_hosts: p.survives,
+            };
+            let policies = policies::ALL.iter().map(policy).collect();
+            return output.json(&List { schema: "slackline/algorithms/1", algorithms, policies });
         }
         let mut text = String::new();
         let mut family = None;
@@ -64,6 +84,13 @@ impl Algorithms {
             let _ = writeln!(text, "  {:<23}{}", algorithm.name, algorithm.about);
             let _ = writeln!(text, "  {:23}{}{recalled}", "", algorithm.source);
             let _ = writeln!(text, "  {:23}{}", "", algorithm.complexity);
+        }
+        let title = "policies that steer a run (simulate --policy NAME)";
+        let _ = writeln!(text, "{}", output.bold(title));
+        for policy in policies::ALL {
+            let mortal = if policy.survives { "" } else { "; cannot go on after a host is lost" };
+            let _ = writeln!(text, "  {:<23}{}", policy.name, policy.about);
+            let _ = writeln!(text, "  {:23}{}{mortal}", "", policy.source);
         }
         output.text(&text)
     }
