@@ -58,7 +58,7 @@ fn selective(options: &Options, threshold: Threshold) -> Box<dyn Policy> {
 }
 
 const THESIS: &str = "Hernandez, thesis, 2008";
-const WORKSHOP: &str = "Sakellariou, Zhao, Scientific Programming 12, 2004";
+const ACROSS_GRIDS: &str = "Zhao, Sakellariou, AcrossGrids, 2004";
 
 /// All policies, in the order they are shown.
 pub const ALL: &[Entry] = &[
@@ -113,7 +113,7 @@ pub const ALL: &[Entry] = &[
     Entry {
         name: "sr-slack",
         about: "re-plan when a start is later than its slack",
-        source: WORKSHOP,
+        source: ACROSS_GRIDS,
         looks: false,
         survives: true,
         make: |o| selective(o, Threshold::Slack),
@@ -121,7 +121,7 @@ pub const ALL: &[Entry] = &[
     Entry {
         name: "sr-spare",
         about: "re-plan when a start is later than its spare time",
-        source: WORKSHOP,
+        source: ACROSS_GRIDS,
         looks: false,
         survives: true,
         make: |o| selective(o, Threshold::Spare),
@@ -129,7 +129,7 @@ pub const ALL: &[Entry] = &[
     Entry {
         name: "always",
         about: "re-plan whenever a task ends",
-        source: WORKSHOP,
+        source: ACROSS_GRIDS,
         looks: false,
         survives: true,
         make: |o| selective(o, Threshold::Always),

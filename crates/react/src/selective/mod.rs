@@ -1,4 +1,4 @@
-//! Selective rescheduling (Zhao, Sakellariou, IPDPS workshops 2004): re-plan only when a task is
+//! Selective rescheduling (Zhao, Sakellariou, AcrossGrids 2004): re-plan only when a task is
 //! later than its spare time or slack allows.
 
 mod offline;
