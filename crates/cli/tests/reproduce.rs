@@ -11,10 +11,10 @@ use serde_json::Value;
 fn lists_what_can_be_reproduced() {
     let place = Place::new();
     let shown = place.ok("reproduce");
-    assert!(shown.starts_with("selective-rescheduling\n"), "{shown}");
+    assert!(shown.starts_with("gtp\n"), "{shown}");
     let list: Value = serde_json::from_str(&place.ok("reproduce --json")).unwrap();
     assert_eq!(list["schema"], "slackline/reproductions/1");
-    assert_eq!(list["reproductions"][0]["name"], "selective-rescheduling");
+    assert_eq!(list["reproductions"][0]["name"], "gtp");
 }
 
 #[test]

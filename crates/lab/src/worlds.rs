@@ -10,11 +10,12 @@ use slackline_model::platform::{
     DeclaredRoute, HostSpec, LinkSpec, Member, PlatformBuilder, PlatformError, Profile,
     ProfileEvent, RoutingKind,
 };
-use slackline_model::{Platform, Problem, ProcId, TaskId, Workflow};
+use slackline_model::workflow::CostTable;
+use slackline_model::{Platform, Problem, ProcId, Task, TaskId, Workflow, WorkflowBuilder};
 use slackline_react::Transfers;
 use slackline_react::gtp::Period;
 use slackline_react::registry::{Entry, Options};
-use slackline_schedule::registry;
+use slackline_schedule::{Algorithm, registry};
 use slackline_simulate::Models;
 use std::sync::Arc;
 
@@ -47,6 +48,43 @@ pub struct GtpWorld {
     /// What a makespan is divided by.
     pub critical_path: f64,
     models: Models,
+    host_courses: Vec<Course>,
+    link_courses: Vec<Course>,
+}
+
+/// How transfers share the links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Links {
+    /// One at a time, in order of arrival.
+    #[default]
+    Fifo,
+    /// All at once, in equal shares.
+    Shared,
+    /// They never disturb each other, and bandwidths do not change.
+    Free,
+}
+
+impl Links {
+    fn models(self) -> Option<Models> {
+        Models::preset(match self {
+            Links::Fifo => "fifo",
+            Links::Shared => "CM02",
+            Links::Free => "matrix",
+        })
+    }
+}
+
+/// How a world is run through.
+#[derive(Clone, Copy, Debug)]
+pub struct Way<'e> {
+    /// Who decides.
+    pub policy: &'e Entry,
+    /// Who plans.
+    pub planner: &'static Algorithm,
+    /// When inputs travel.
+    pub transfers: Transfers,
+    /// Time between looks, in still makespans.
+    pub period: f64,
 }
 
 /// Why a world cannot be made.
@@ -99,12 +137,22 @@ type Course = Vec<(f64, f64)>;
 impl GtpWorld {
     /// Graph number `graph` (0 to 11: four methods, three densities each) of a cell.
     pub fn new(cell: &Cell, graph: usize, seed: u64) -> Result<GtpWorld, WorldError> {
+        GtpWorld::with_links(cell, graph, seed, Links::Fifo)
+    }
+
+    /// The same on links that are shared in another way.
+    pub fn with_links(
+        cell: &Cell,
+        graph: usize,
+        seed: u64,
+        shared: Links,
+    ) -> Result<GtpWorld, WorldError> {
         let workflow = Arc::new(draw_workflow(cell, graph, seed)?);
         let hosts = cell.processors;
         let links = hosts * (hosts - 1) / 2;
         let still = clique(hosts, &vec![Vec::new(); hosts], &vec![Vec::new(); links])?;
-        let Some(models) = Models::preset("fifo") else {
-            return Err(WorldError::Other("the fifo model is missing".into()));
+        let Some(models) = shared.models() else {
+            return Err(WorldError::Other("the model of the links is missing".into()));
         };
         let problem =
             Problem::new(&workflow, &still).map_err(|e| WorldError::Other(e.to_string()))?;
@@ -115,21 +163,34 @@ impl GtpWorld {
             still_makespan: 0.0,
             critical_path,
             models,
+            host_courses: Vec::new(),
+            link_courses: Vec::new(),
         };
         let Some(plain) = slackline_react::registry::find("static") else {
             return Err(WorldError::Other("the static policy is missing".into()));
         };
         world.still_makespan = 1.0;
         world.still_makespan = world.run(plain)?.makespan;
-        let (mut host_courses, link_courses) = world.draw_courses(cell, graph, seed);
-        if cell.failure {
-            let mut draws = Seed::new(seed).draws(&format!("failure/{graph}"));
-            let dies = draws.below(hosts);
-            let at = world.still_makespan / 2.0;
-            host_courses[dies].retain(|&(date, _)| date < at);
-            host_courses[dies].push((at, 0.0));
+        (world.host_courses, world.link_courses) = world.draw_courses(cell, graph, seed);
+        if shared == Links::Free {
+            world.link_courses.iter_mut().for_each(Vec::clear);
         }
-        world.platform = Arc::new(clique(hosts, &host_courses, &link_courses)?);
+        if cell.failure {
+            return world.with_failure(doomed(hosts, graph, seed), world.still_makespan / 2.0);
+        }
+        world.platform = Arc::new(clique(hosts, &world.host_courses, &world.link_courses)?);
+        Ok(world)
+    }
+
+    /// The same world, but a processor dies at a date.
+    pub fn with_failure(&self, host: usize, at: f64) -> Result<GtpWorld, WorldError> {
+        let mut world = self.clone();
+        if let Some(course) = world.host_courses.get_mut(host) {
+            course.retain(|&(date, _)| date < at);
+            course.push((at, 0.0));
+        }
+        let hosts = world.host_courses.len();
+        world.platform = Arc::new(clique(hosts, &world.host_courses, &world.link_courses)?);
         Ok(world)
     }
 
@@ -171,6 +232,12 @@ impl GtpWorld {
         let Some(planner) = registry::find("heft") else {
             return Err(WorldError::Other("HEFT is missing".into()));
         };
+        self.run_as(&Way { policy: entry, planner, transfers, period })
+    }
+
+    /// Lets a policy run through this world in a given way.
+    pub fn run_as(&self, way: &Way<'_>) -> Result<Outcome, WorldError> {
+        let Way { policy: entry, planner, transfers, period } = *way;
         let period = Period::Seconds(period * self.still_makespan);
         let mut policy = (entry.make)(&Options { transfers, period, ..Options::new(planner) });
         let problem = Problem::new(&self.workflow, &self.platform)
@@ -183,10 +250,24 @@ impl GtpWorld {
         Ok(run(workflow, platform, policy.as_mut(), &mut backend, settings)?)
     }
 
+    /// Makespan that a planner promises at the start.
+    pub fn promised(&self, planner: &Algorithm) -> Result<f64, WorldError> {
+        let problem = Problem::new(&self.workflow, &self.platform)
+            .map_err(|e| WorldError::Other(e.to_string()))?;
+        let plan = (planner.plan)(&problem, &slackline_schedule::Settings::default())
+            .map_err(|e| WorldError::Other(e.to_string()))?;
+        Ok(plan.makespan())
+    }
+
     /// Normalised schedule length of an outcome.
     pub fn nsl(&self, outcome: &Outcome) -> f64 {
         outcome.makespan / self.critical_path
     }
+}
+
+/// The processor that dies, of a graph's world.
+pub fn doomed(hosts: usize, graph: usize, seed: u64) -> usize {
+    Seed::new(seed).draws(&format!("failure/{graph}")).below(hosts)
 }
 
 fn draw_workflow(cell: &Cell, graph: usize, seed: u64) -> Result<Workflow, WorldError> {
@@ -206,6 +287,46 @@ fn draw_workflow(cell: &Cell, graph: usize, seed: u64) -> Result<Workflow, World
         ..Costs::default()
     };
     Ok(shape.graph(seed)?.workflow(&costs, seed)?)
+}
+
+/// Edges with data of a graph of the study.
+pub fn edges_of(tasks: usize, graph: usize, seed: u64) -> Result<usize, WorldError> {
+    let cell =
+        Cell { processors: 1, tasks, variability: 0.0, ccr: 0.5, persistence: 1.0, failure: false };
+    let workflow = draw_workflow(&cell, graph, seed)?;
+    Ok(workflow.edges().filter(|&e| workflow.edge_bytes(e) > 0.0).count())
+}
+
+/// Four tasks on two processors that HEFT promises to end at 10: when they end on such links,
+/// with results sent at once.
+pub fn contention_example(links: Links) -> Result<f64, WorldError> {
+    let other = |e: &dyn std::fmt::Display| WorldError::Other(e.to_string());
+    let mut builder = WorkflowBuilder::new("contention");
+    for task in 0..4 {
+        builder.add_task(Task::new(format!("v{task}"), 1.0)).map_err(|e| other(&e))?;
+    }
+    for (from, to, data) in [(0, 1, 2.0), (0, 2, 4.0), (1, 3, 4.0), (2, 3, 2.0)] {
+        builder.add_edge(TaskId(from), TaskId(to), data).map_err(|e| other(&e))?;
+    }
+    builder.set_cost_table(CostTable {
+        columns: vec!["p1".into(), "p2".into()],
+        seconds: vec![1.0, 2.0, 2.0, 4.0, 6.0, 2.0, 3.0, 3.0],
+    });
+    let missing = || WorldError::Other("HEFT or its links are missing".into());
+    let still = vec![Vec::new(); 2];
+    let world = GtpWorld {
+        workflow: Arc::new(builder.build().map_err(|e| other(&e))?),
+        platform: Arc::new(clique(2, &still, &still[..1])?),
+        still_makespan: 1.0,
+        critical_path: 1.0,
+        models: links.models().ok_or_else(missing)?,
+        host_courses: still,
+        link_courses: vec![Vec::new()],
+    };
+    let policy = slackline_react::registry::find("static").ok_or_else(missing)?;
+    let planner = registry::find("heft").ok_or_else(missing)?;
+    let way = Way { policy, planner, transfers: Transfers::Push, period: 0.1 };
+    Ok(world.run_as(&way)?.makespan)
 }
 
 /// Processors `p1` ... of speed 1, each pair joined by a link of bandwidth 1.

@@ -135,8 +135,7 @@ impl Reproduce {
 
     fn tell(&self, report: &Report, output: &mut Output) -> Result<(), Failure> {
         let width = output.width;
-        let mut text = format!("{}\n", output.bold(report.title));
-        text += &wrap(report.source, 0, width);
+        let mut text = wrap(report.title, 0, width) + &wrap(report.source, 0, width);
         let _ = writeln!(
             text,
             "seed {}, size {}, {} graphs per setting\n",

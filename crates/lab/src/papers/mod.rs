@@ -1,6 +1,7 @@
 //! Published results, run again: what a source states, what comes out here, and a verdict that
 //! follows from the numbers by a rule written at the claim.
 
+mod gtp;
 mod markdown;
 mod policies;
 mod report;
@@ -116,7 +117,7 @@ pub struct Paper {
 }
 
 /// All reproductions, in the order they are shown.
-pub const ALL: &[Paper] = &[selective::PAPER, policies::PAPER];
+pub const ALL: &[Paper] = &[gtp::PAPER, selective::PAPER, policies::PAPER];
 
 /// The reproduction of that name.
 pub fn find(name: &str) -> Option<&'static Paper> {

@@ -53,6 +53,10 @@ pub enum Rule {
     AtMost(f64),
     /// Not below.
     AtLeast(f64),
+    /// Less than.
+    Below(f64),
+    /// More than.
+    Above(f64),
     /// Between, ends included.
     Between(f64, f64),
 }
@@ -63,6 +67,8 @@ impl Rule {
         match self {
             Rule::AtMost(most) => format!("≤ {}", unit.show(most)),
             Rule::AtLeast(least) => format!("≥ {}", unit.show(least)),
+            Rule::Below(bound) => format!("< {}", unit.show(bound)),
+            Rule::Above(bound) => format!("> {}", unit.show(bound)),
             Rule::Between(low, high) => format!("{} to {}", unit.show(low), unit.show(high)),
         }
     }
@@ -71,6 +77,8 @@ impl Rule {
         match self {
             Rule::AtMost(most) => value <= most,
             Rule::AtLeast(least) => value >= least,
+            Rule::Below(bound) => value < bound,
+            Rule::Above(bound) => value > bound,
             Rule::Between(low, high) => (low..=high).contains(&value),
         }
     }

@@ -1,0 +1,341 @@
+//! The runs of the study. Claims and tables just ask for what they need; they are gone through
+//! twice: the first time to collect what is asked for, the second time, with everything run, to
+//! be judged.
+
+use crate::papers::{StudyError, Watch};
+use crate::worlds::{Cell, GtpWorld, Links, Way, doomed};
+use slackline_execute::{Ending, Outcome};
+use slackline_model::trace::Happening;
+use slackline_model::workflow::Shape;
+use slackline_model::{TaskId, Workflow};
+use slackline_react::{Transfers, registry as policies};
+use slackline_schedule::registry as planners;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A scenario family: how much is communicated, and over what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Family {
+    /// CCR 0.1, no contention.
+    F1,
+    /// CCR 0.5.
+    F2,
+    /// CCR 1.5.
+    F3,
+}
+
+impl Family {
+    /// SCE(x, y, z): processors, tasks, variability in per cent.
+    pub(super) fn at(self, processors: usize, tasks: usize, variability: u32) -> Setting {
+        let links = if self == Family::F1 { Links::Free } else { Links::Fifo };
+        Setting { family: self, processors, tasks, variability, persistence: 30, links }
+    }
+}
+
+/// Worlds of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Setting {
+    pub(super) family: Family,
+    pub(super) processors: usize,
+    pub(super) tasks: usize,
+    /// z, in per cent.
+    pub(super) variability: u32,
+    /// m, in tenths of a still makespan.
+    pub(super) persistence: u32,
+    pub(super) links: Links,
+}
+
+/// What drives a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Method {
+    Heft,
+    Dls,
+    DlsSr,
+    Gtp,
+    GtpC,
+    /// With a failure half-way of its own run without one.
+    GtpR,
+    /// The same.
+    GtpCR,
+}
+
+impl Method {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Method::Heft => "HEFT",
+            Method::Dls => "DLS",
+            Method::DlsSr => "DLS/sr",
+            Method::Gtp => "GTP",
+            Method::GtpC => "GTP/c",
+            Method::GtpR => "GTP/r",
+            Method::GtpCR => "GTP/c/r",
+        }
+    }
+
+    fn policy(self) -> &'static str {
+        match self {
+            Method::Heft | Method::Dls => "static",
+            Method::DlsSr => "dls/sr",
+            Method::Gtp => "gtp",
+            Method::GtpC => "gtp/c",
+            Method::GtpR => "gtp/r",
+            Method::GtpCR => "gtp/c/r",
+        }
+    }
+
+    fn planner(self) -> &'static str {
+        match self {
+            Method::Dls | Method::DlsSr => "dls-median",
+            _ => "heft",
+        }
+    }
+
+    fn fails(self) -> bool {
+        matches!(self, Method::GtpR | Method::GtpCR)
+    }
+}
+
+/// A method and how it is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Run {
+    pub(super) method: Method,
+    /// Tasks of a queue that fetch their inputs; none: PUSH.
+    pub(super) window: Option<u32>,
+    /// Rescheduling cycle, in per cent of the still makespan.
+    pub(super) cycle: u32,
+}
+
+impl Run {
+    /// As in most of the thesis: PULL of the first task, cycles of 10 %.
+    pub(super) fn of(method: Method) -> Run {
+        Run { method, window: Some(1), cycle: 10 }
+    }
+
+    pub(super) fn push(method: Method) -> Run {
+        Run { window: None, ..Run::of(method) }
+    }
+
+    pub(super) fn cycle(method: Method, cycle: u32) -> Run {
+        Run { cycle, ..Run::of(method) }
+    }
+
+    pub(super) fn window(method: Method, window: u32) -> Run {
+        Run { window: Some(window), ..Run::of(method) }
+    }
+}
+
+/// Figures of one run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Measured {
+    pub(super) nsl: f64,
+    /// NSL that the first plan promises.
+    pub(super) promised: f64,
+    pub(super) remappings: f64,
+    /// Plans adopted after the first.
+    pub(super) points: f64,
+    pub(super) migrations: f64,
+    /// Work computed again and data sent again, seconds at peak.
+    pub(super) overhead: f64,
+    /// Edges with data.
+    pub(super) edges: f64,
+    /// Edges whose data crossed a link in the end.
+    pub(super) crossed: f64,
+    pub(super) copies: f64,
+    pub(super) copies_used: f64,
+    pub(super) rewound_tasks: f64,
+    pub(super) rewound_levels: f64,
+    /// Work lost by the failure: of tasks rewound and tasks that ran there.
+    pub(super) rewound_work: f64,
+    /// NSL that the failure added.
+    pub(super) extra: f64,
+}
+
+/// All runs that were asked for.
+pub(super) struct Runs {
+    seed: u64,
+    graphs: usize,
+    /// Tasks are divided by this, for a quick look.
+    shrink: usize,
+    asked: RefCell<BTreeMap<Setting, BTreeSet<Run>>>,
+    done: BTreeMap<(Setting, Run), Vec<Measured>>,
+}
+
+impl Runs {
+    pub(super) fn new(seed: u64, graphs: usize, shrink: usize) -> Runs {
+        Runs { seed, graphs, shrink, asked: RefCell::new(BTreeMap::new()), done: BTreeMap::new() }
+    }
+
+    /// The setting as it is run.
+    fn actual(&self, setting: Setting) -> Setting {
+        Setting { tasks: (setting.tasks / self.shrink).max(setting.tasks.min(30)), ..setting }
+    }
+
+    /// Its name, with the number of tasks really run.
+    pub(super) fn name(&self, setting: Setting) -> String {
+        let Setting { processors, tasks, variability, .. } = self.actual(setting);
+        format!("SCE({processors},{tasks},{variability})")
+    }
+
+    /// A figure of every graph; nothing while runs are only collected.
+    pub(super) fn get(
+        &self,
+        setting: Setting,
+        run: Run,
+        of: impl Fn(&Measured) -> f64,
+    ) -> Vec<f64> {
+        let setting = self.actual(setting);
+        self.asked.borrow_mut().entry(setting).or_default().insert(run);
+        self.done.get(&(setting, run)).map(|all| all.iter().map(of).collect()).unwrap_or_default()
+    }
+
+    /// NSL of every graph.
+    pub(super) fn nsl(&self, setting: Setting, run: Run) -> Vec<f64> {
+        self.get(setting, run, |m| m.nsl)
+    }
+
+    /// Runs what was asked for.
+    pub(super) fn run_all(&mut self, watch: &Watch<'_>) -> Result<(), StudyError> {
+        let asked = self.asked.take();
+        // The longest first, so that no thread waits long for the last.
+        let mut jobs: Vec<(Setting, usize)> =
+            asked.keys().flat_map(|&s| (0..self.graphs).map(move |g| (s, g))).collect();
+        jobs.sort_by_key(|(s, g)| (std::cmp::Reverse(s.tasks), *s, *g));
+        let seed = self.seed;
+        let results = watch.over("simulated runs", &jobs, |&(setting, graph)| {
+            let runs = asked.get(&setting).into_iter().flatten().copied();
+            measure(setting, graph, seed, runs)
+        })?;
+        for ((setting, _), measured) in jobs.into_iter().zip(results) {
+            for (run, figures) in measured {
+                self.done.entry((setting, run)).or_default().push(figures);
+            }
+        }
+        Ok(())
+    }
+
+    /// Settings of the second pass that the first did not ask for: there must be none.
+    pub(super) fn forgotten(&self) -> usize {
+        let asked = self.asked.borrow();
+        let all = asked.iter().flat_map(|(s, runs)| runs.iter().map(move |r| (*s, *r)));
+        all.filter(|key| !self.done.contains_key(key)).count()
+    }
+}
+
+fn cell(setting: &Setting) -> Cell {
+    Cell {
+        processors: setting.processors,
+        tasks: setting.tasks,
+        variability: f64::from(setting.variability) / 100.0,
+        ccr: match setting.family {
+            Family::F1 => 0.1,
+            Family::F2 => 0.5,
+            Family::F3 => 1.5,
+        },
+        persistence: f64::from(setting.persistence) / 10.0,
+        failure: false,
+    }
+}
+
+/// All runs in the world of one graph.
+fn measure(
+    setting: Setting,
+    graph: usize,
+    seed: u64,
+    runs: impl Iterator<Item = Run>,
+) -> Result<Vec<(Run, Measured)>, StudyError> {
+    let world = GtpWorld::with_links(&cell(&setting), graph, seed, setting.links)
+        .map_err(StudyError::of)?;
+    let mut all = Vec::new();
+    for run in runs {
+        let missing = |name: &str| StudyError(format!("{name} is missing"));
+        let method = run.method;
+        let way = Way {
+            policy: policies::find(method.policy()).ok_or_else(|| missing(method.policy()))?,
+            planner: planners::find(method.planner()).ok_or_else(|| missing(method.planner()))?,
+            transfers: run.window.map_or(Transfers::Push, |window| Transfers::Pull { window }),
+            period: f64::from(run.cycle) / 100.0,
+        };
+        let calm = world.run_as(&way).map_err(StudyError::of)?;
+        let mut outcome = calm;
+        let mut extra = 0.0;
+        if method.fails() {
+            let before = outcome.makespan;
+            let host = doomed(setting.processors, graph, seed);
+            let struck = world.with_failure(host, before / 2.0).map_err(StudyError::of)?;
+            outcome = struck.run_as(&way).map_err(StudyError::of)?;
+            extra = (outcome.makespan - before) / world.critical_path;
+        }
+        if let Ending::CannotFinish(why) = &outcome.ending {
+            let name = method.name();
+            return Err(StudyError(format!("{name} on graph {graph} of {setting:?}: {why}")));
+        }
+        let promised = world.promised(way.planner).map_err(StudyError::of)?;
+        let figures = Measured {
+            promised: promised / world.critical_path,
+            extra,
+            ..figures(&world, &outcome)
+        };
+        all.push((run, figures));
+    }
+    Ok(all)
+}
+
+fn figures(world: &GtpWorld, outcome: &Outcome) -> Measured {
+    let workflow = &world.workflow;
+    let carries = |e: &slackline_model::EdgeId| workflow.edge_bytes(*e) > 0.0;
+    let crosses = |e: &slackline_model::EdgeId| {
+        let (from, to) = workflow.edge_ends(*e);
+        let place = |t: TaskId| outcome.schedule.placement(t).map(|p| p.proc());
+        place(from) != place(to)
+    };
+    let crossed: Vec<_> = workflow.edges().filter(carries).filter(crosses).collect();
+    let needed: f64 = crossed.iter().map(|&e| workflow.edge_bytes(e)).sum();
+    let counters = &outcome.counters;
+    let (rewound_tasks, rewound_levels, rewound_work) = rewound(workflow, outcome);
+    Measured {
+        nsl: world.nsl(outcome),
+        promised: 0.0,
+        remappings: counters.remappings as f64,
+        points: counters.replannings as f64,
+        migrations: counters.migrations as f64,
+        overhead: counters.lost_seconds + (counters.bytes_moved - needed).max(0.0),
+        edges: workflow.edges().filter(carries).count() as f64,
+        crossed: crossed.len() as f64,
+        copies: counters.copies_left as f64,
+        copies_used: counters.copies_used as f64,
+        rewound_tasks,
+        rewound_levels,
+        rewound_work,
+        extra: 0.0,
+    }
+}
+
+/// Tasks that a failure made begin again, the levels they span, and the work that was lost.
+fn rewound(workflow: &Workflow, outcome: &Outcome) -> (f64, f64, f64) {
+    let level = Shape::of(workflow).level;
+    let mut started = vec![0.0; workflow.len()];
+    let mut took = vec![0.0; workflow.len()];
+    let (mut tasks, mut work) = (0usize, 0.0);
+    let mut levels: Option<(u32, u32)> = None;
+    for record in outcome.trace.records() {
+        let (task, lost) = match &record.what {
+            Happening::TaskStarted { task, .. } => {
+                started[task.index()] = record.at;
+                continue;
+            }
+            Happening::TaskFinished { task } => {
+                took[task.index()] = record.at - started[task.index()];
+                continue;
+            }
+            Happening::TaskRewound { task } => (*task, took[task.index()]),
+            Happening::TaskFailed { task, .. } => (*task, record.at - started[task.index()]),
+            _ => continue,
+        };
+        tasks += 1;
+        work += lost;
+        let own = level[task.index()];
+        levels = Some(levels.map_or((own, own), |(low, high)| (low.min(own), high.max(own))));
+    }
+    let deep = levels.map_or(0.0, |(low, high)| f64::from(high - low + 1));
+    (tasks as f64, deep, work)
+}
