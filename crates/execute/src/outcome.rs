@@ -34,7 +34,7 @@ pub struct Counters {
     pub bytes_moved: f64,
     /// Complete inputs left behind by migrating consumers.
     pub copies_left: usize,
-    /// Inputs that were found where an earlier transfer had left them, or fetched from there.
+    /// Of these, those that a task read after all, there or fetched from there.
     pub copies_used: usize,
     /// Hosts that were lost.
     pub hosts_lost: usize,

@@ -158,11 +158,15 @@ impl Engine<'_, '_> {
             self.free(&procs);
         }
         let workflow = self.situation.workflow.clone();
-        let left_behind = |f: &FileId| {
-            let mut copies = self.situation.copies[f.index()].iter();
-            copies.any(|c| c.site == site && c.from.is_some() && c.is_complete())
-        };
-        self.counters.copies_left += workflow.inputs(task).filter(left_behind).count();
+        for file in workflow.inputs(task) {
+            let mut copies = self.situation.copies[file.index()].iter();
+            if copies.any(|c| c.site == site && c.from.is_some() && c.is_complete())
+                && !self.left_behind.contains_key(&(file, site.clone()))
+            {
+                self.left_behind.insert((file, site.clone()), false);
+                self.counters.copies_left += 1;
+            }
+        }
         self.situation.tasks[task.index()] = TaskState::Waiting;
         self.situation.progress[task.index()] = 0.0;
         Ok(())

@@ -219,6 +219,10 @@ impl Engine<'_, '_> {
             self.queues.busy[proc.index()] = Some(task);
             self.queues.queue[proc.index()].retain(|&t| t != task);
         }
+        if !self.left_behind.is_empty() {
+            let (workflow, site) = (self.situation.workflow.clone(), self.situation.site(&procs));
+            workflow.inputs(task).for_each(|file| self.count_if_left_behind(file, &site));
+        }
         let id = self.new_op(Op::Task(task));
         self.backend.compute(id, Computation { task, procs: &procs })?;
         self.task_op[task.index()] = Some(id);

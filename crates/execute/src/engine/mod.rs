@@ -55,6 +55,8 @@ pub(crate) struct Engine<'b, 'r> {
     /// The transfer that brings a file to a site.
     arriving: BTreeMap<(FileId, Site), u64>,
     next_transfer: u64,
+    /// Complete inputs that migrating tasks left behind, and whether they have served since.
+    left_behind: BTreeMap<(FileId, Site), bool>,
     /// Transfers the policy has asked for; the run waits for those of final results.
     asked: BTreeSet<u64>,
     /// Files that lie on hosts that are off, to be there again when these are back.
@@ -103,6 +105,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             transfers: BTreeMap::new(),
             arriving: BTreeMap::new(),
             next_transfer: 0,
+            left_behind: BTreeMap::new(),
             asked: BTreeSet::new(),
             shelved: Vec::new(),
             wake_at: f64::INFINITY,
@@ -264,7 +267,9 @@ impl<'b, 'r> Engine<'b, 'r> {
         }
         for transfer in self.transfers.values() {
             let copies = &mut self.situation.copies[transfer.file.index()];
-            if let Some(copy) = copies.iter_mut().find(|c| c.site == transfer.to) {
+            // What was made there meanwhile is complete whatever is still on its way.
+            let arriving = |c: &&mut FileCopy| c.site == transfer.to && !c.is_complete();
+            if let Some(copy) = copies.iter_mut().find(arriving) {
                 // Only completion makes it complete.
                 copy.fraction = transfer.fraction(&*self.backend).min(1.0 - 1e-12);
             }

@@ -47,13 +47,7 @@ impl Engine<'_, '_> {
         let Some(from) = from.map(Site::Host).or_else(|| self.source_of(file, to)) else {
             return Ok(None);
         };
-        let producer = self.situation.workflow.producer(file);
-        let made_there = producer
-            .and_then(|p| self.situation.task(p).procs().map(|procs| self.situation.site(procs)))
-            .is_none_or(|site| site == from);
-        if !made_there {
-            self.counters.copies_used += 1;
-        }
+        self.count_if_left_behind(file, &from);
         let id = self.next_transfer;
         self.next_transfer += 1;
         let bytes = self.situation.workflow.file_bytes(file);
@@ -71,6 +65,15 @@ impl Engine<'_, '_> {
         copies.push(FileCopy { site: to.clone(), from: Some(from.clone()), fraction: 0.0 });
         self.transfers.insert(id, Transfer { file, from, to: to.clone(), blocks });
         Ok(Some(id))
+    }
+
+    /// A copy that a migration left behind serves after all.
+    pub(super) fn count_if_left_behind(&mut self, file: FileId, site: &Site) {
+        if let Some(used) = self.left_behind.get_mut(&(file, site.clone()))
+            && !std::mem::replace(used, true)
+        {
+            self.counters.copies_used += 1;
+        }
     }
 
     /// The plan's choice, else where the producer ran, else the nearest living copy.

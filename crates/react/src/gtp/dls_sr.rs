@@ -217,14 +217,20 @@ fn highest(ready: &[Offer], level: &[f64]) -> Option<usize> {
 }
 
 impl Policy for DlsSr {
+    fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
+        events.iter().any(|e| {
+            matches!(e, Event::Start | Event::HostLost(_) | Event::HostBack(_))
+                || e.is_growth()
+                || self.is_late(e, now.now)
+        })
+    }
+
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         let outcome = if events.contains(&Event::Start) {
             self.begin(now, decisions)
         } else if events.iter().any(Event::is_growth) {
             self.learn(now).and_then(|()| self.reschedule(now, decisions))
-        } else if events.iter().any(|e| {
-            matches!(e, Event::HostLost(_) | Event::HostBack(_)) || self.is_late(e, now.now)
-        }) {
+        } else if self.wants(events, now) {
             self.reschedule(now, decisions)
         } else {
             Ok(())
