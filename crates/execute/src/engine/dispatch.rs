@@ -152,9 +152,7 @@ impl Engine<'_, '_> {
             let done = self.situation.tasks.iter().enumerate().filter(|(_, s)| s.is_done());
             pushes = done.map(|(t, _)| TaskId::new(t)).collect();
         }
-        for task in pushes {
-            self.push_results(task)?;
-        }
+        self.push_results(&pushes)?;
         while let Some(proc) = self.queues.touched.pop_first() {
             self.look_at(ProcId(proc))?;
         }
@@ -264,17 +262,24 @@ impl Engine<'_, '_> {
         Ok(())
     }
 
-    /// Sends the results of a finished task to the hosts of its consumers.
-    fn push_results(&mut self, task: TaskId) -> Result<(), BackendError> {
+    /// Sends the results of finished tasks to the hosts of their consumers, task by task, to the
+    /// consumers in the order of the plan.
+    fn push_results(&mut self, tasks: &[TaskId]) -> Result<(), BackendError> {
         let workflow = self.situation.workflow.clone();
-        let mut consumers: Vec<TaskId> = workflow
-            .successors(task)
-            .map(|(child, _)| child)
-            .filter(|&c| !self.situation.task(c).is_done())
-            .collect();
-        consumers.sort_by_key(|c| (self.queues.rank[c.index()], *c));
-        for consumer in consumers {
-            self.request_inputs(consumer)?;
+        // A consumer asks for all that exists; nothing more exists when its next parent's turn
+        // comes.
+        let mut has_asked = vec![false; if tasks.is_empty() { 0 } else { workflow.len() }];
+        let mut consumers: Vec<TaskId> = Vec::new();
+        for &task in tasks {
+            consumers.clear();
+            consumers.extend(workflow.successors(task).map(|(child, _)| child).filter(|&c| {
+                !self.situation.task(c).is_done()
+                    && !std::mem::replace(&mut has_asked[c.index()], true)
+            }));
+            consumers.sort_by_key(|c| (self.queues.rank[c.index()], *c));
+            for &consumer in &consumers {
+                self.request_inputs(consumer)?;
+            }
         }
         Ok(())
     }
