@@ -61,10 +61,10 @@ impl DlsSr {
     }
 
     fn reschedule(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
-        let lost = {
-            let problem = now.problem().map_err(|e| e.to_string())?;
-            rewound_tasks(&problem, now, false)
-        };
+        let mut lost = Vec::new();
+        if now.platform.host_ids().any(|h| !now.is_alive(h)) {
+            lost = rewound_tasks(&costs(now)?, now, false);
+        }
         if lost.is_empty() {
             return self.remap(now, decisions);
         }
@@ -73,7 +73,7 @@ impl DlsSr {
     }
 
     fn remap(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
-        let problem = now.problem().map_err(|e| e.to_string())?;
+        let problem = costs(now)?;
         let (order, result) = map(&problem, now, &self.level, &self.planned, self.costing);
         forget_gathered_inputs(now, &result, &order, decisions);
         self.adopt(&problem, &order, result, decisions);
@@ -122,6 +122,12 @@ impl DlsSr {
     fn is_late(&self, event: &Event, now: f64) -> bool {
         matches!(event, Event::TaskFinished(task) if approx::lt(self.latest[task.index()], now))
     }
+}
+
+/// Costs as last observed; what is done and where its data lies the costing takes from the
+/// situation itself.
+fn costs(now: &Situation) -> Result<Problem<'_>, String> {
+    Problem::as_seen(&now.workflow, &now.platform, now.view.clone()).map_err(|e| e.to_string())
 }
 
 /// Static level plus median time of every task.
