@@ -279,6 +279,7 @@ impl<'b, 'r> Engine<'b, 'r> {
     fn take_signal(&mut self, signal: Signal) -> Result<(), BackendError> {
         if matches!(signal, Signal::Done(_)) {
             self.quiet = (0, 0.0);
+            self.idle_wakes = 0; // at this very instant nothing may be under way
         }
         match signal {
             Signal::Done(id) => match self.ops.remove(&id) {
