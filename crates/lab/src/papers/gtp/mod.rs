@@ -42,7 +42,7 @@ fn reproduce(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError>
             format!("A quick look: numbers of tasks are divided by {shrink}, but at least 30.");
         report.choices.insert(0, less);
     }
-    let mut runs = Runs::new(options.seed, graphs, shrink);
+    let mut runs = Runs::new(options, graphs, shrink);
     judge(&runs);
     runs.run_all(watch)?;
     let own = foundations::study(options.seed, graphs, shrink, watch)?;

@@ -2,7 +2,7 @@
 //! twice: the first time to collect what is asked for, the second time, with everything run, to
 //! be judged.
 
-use crate::papers::{StudyError, Watch};
+use crate::papers::{Options, Size, StudyError, Watch};
 use crate::worlds::{Cell, GtpWorld, Links, Way, doomed};
 use slackline_execute::{Ending, Outcome};
 use slackline_model::trace::Happening;
@@ -156,13 +156,23 @@ pub(super) struct Runs {
     graphs: usize,
     /// Tasks are divided by this, for a quick look.
     shrink: usize,
+    /// Tasks of the setting in which reactive methods push: DLS/sr maps again so often then that
+    /// it takes minutes at the published 1000.
+    pub(super) most_pushed: usize,
     asked: RefCell<BTreeMap<Setting, BTreeSet<Run>>>,
     done: BTreeMap<(Setting, Run), Vec<Measured>>,
 }
 
 impl Runs {
-    pub(super) fn new(seed: u64, graphs: usize, shrink: usize) -> Runs {
-        Runs { seed, graphs, shrink, asked: RefCell::new(BTreeMap::new()), done: BTreeMap::new() }
+    pub(super) fn new(options: &Options, graphs: usize, shrink: usize) -> Runs {
+        Runs {
+            seed: options.seed,
+            graphs,
+            shrink,
+            most_pushed: if options.size == Size::Full { 1000 } else { 500 },
+            asked: RefCell::new(BTreeMap::new()),
+            done: BTreeMap::new(),
+        }
     }
 
     /// The setting as it is run.
