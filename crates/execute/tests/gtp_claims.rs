@@ -7,7 +7,7 @@ mod common;
 use common::{Change, grid, simulate, workflow};
 use proptest::prelude::*;
 use slackline_execute::{Ending, Monitoring, Settings};
-use slackline_model::{FileId, HostId, Problem, Schedule, TaskId, Workflow};
+use slackline_model::{FileId, HostId, Problem, Schedule, TaskId, Workflow, approx};
 use slackline_react::gtp::{Costing, Gtp, Period, Variant, rewound_tasks};
 use slackline_react::{Decision, Event, Policy, Situation, StaticPlan, TaskState, Transfers};
 use slackline_schedule::list::{Partial, heft, ranks};
@@ -41,8 +41,10 @@ const APPENDING: Algorithm =
 
 fn append(problem: &Problem<'_>) -> Result<Schedule, PlanError> {
     let rank = ranks::upward(problem);
-    let mut order: Vec<TaskId> = problem.workflow().tasks().collect();
-    order.sort_by(|a, b| rank[b.index()].total_cmp(&rank[a.index()]).then(a.cmp(b)));
+    // Equal ranks in topological order, as GTP has them.
+    let mut order: Vec<TaskId> = problem.workflow().topological_order().to_vec();
+    let key = |t: &TaskId| approx::sort_key(rank[t.index()]);
+    order.sort_by(|a, b| key(b).total_cmp(&key(a)));
     let mut partial = Partial::appending(problem);
     for task in order {
         let slot = partial.earliest_finish(task)?;
