@@ -285,19 +285,7 @@ impl Slackline {
         let present = self.present(&after);
         let kept = self.forecaster.follow(&problem, &after, &present, f64::INFINITY);
         let limit = now.now + (kept.makespan - now.now) * (1.0 - WORTH_IT);
-        let mut best = None;
-        let others = self.other_windows();
-        self.try_windows(&ground, &present, &others, limit, &mut best);
-        let mut found: Option<Choice> = None;
-        for plan in self.candidates(&ground) {
-            let limit = best.as_ref().map_or(limit, |b| b.forecast.makespan);
-            self.try_windows(&ground, &plan, &[plan.transfers], limit, &mut found);
-        }
-        if let Some(found) = found {
-            let plan = found.plan.clone();
-            best = Some(found);
-            self.try_windows(&ground, &plan, &others, limit, &mut best);
-        }
+        let mut best = self.search(&ground, &present, limit);
         if let Some(choice) = &mut best {
             choice.rewind = lost.clone();
         }
@@ -319,6 +307,24 @@ impl Slackline {
             }
         }
         Ok(())
+    }
+
+    /// The best plan that ends before `limit`: the present placement with other windows, then the
+    /// candidates with the present one, then the best of these with others.
+    fn search(&mut self, ground: &Ground<'_, '_>, present: &Plan, limit: f64) -> Option<Choice> {
+        let others = self.other_windows();
+        let mut best = None;
+        self.try_windows(ground, present, &others, limit, &mut best);
+        let mut found: Option<Choice> = None;
+        for plan in self.candidates(ground) {
+            let limit = best.as_ref().map_or(limit, |b| b.forecast.makespan);
+            self.try_windows(ground, &plan, &[plan.transfers], limit, &mut found);
+        }
+        let Some(found) = found else { return best };
+        let plan = found.plan.clone();
+        best = Some(found);
+        self.try_windows(ground, &plan, &others, limit, &mut best);
+        best
     }
 
     /// Plans in which a result is made again rather than fetched, one task at a time.
