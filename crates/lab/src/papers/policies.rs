@@ -97,7 +97,7 @@ fn second_look(
     let worst = results.worst_cells(OURS, STATIC).into_iter();
     let doubtful: Vec<Kind> =
         worst.take_while(|(_, ratio)| ratio.value > DOUBTFUL).map(|(kind, _)| kind).collect();
-    let two = [contenders[STATIC].clone(), contenders[OURS].clone()];
+    let two = [contenders[STATIC], contenders[OURS]];
     compare(&two, &doubtful, MORE, options.seed + APART, watch)
 }
 
