@@ -40,6 +40,6 @@ fn the_instance_loads() {
 fn the_scenario_loads() {
     let text = blocks("toml").into_iter().find(|block| block.contains("[[host]]")).unwrap();
     let scenario = slackline_formats::scenario::parse_scenario(&text).unwrap();
-    assert_eq!((scenario.hosts.len(), scenario.links.len(), scenario.arrivals.len()), (3, 1, 1));
+    assert_eq!((scenario.hosts.len(), scenario.links.len(), scenario.arrivals.len()), (3, 1, 2));
     assert!(scenario.needs_makespan());
 }
