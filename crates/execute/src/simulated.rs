@@ -61,11 +61,10 @@ impl<'p, 't> Simulated<'p, 't> {
         reality: Box<dyn Reality + 't>,
     ) -> Result<Self, BackendError> {
         let simulation = Simulation::new(platform, models).map_err(failed)?;
-        let cores = |h: HostId| std::iter::repeat_n(h, platform.host(h).cores as usize);
         let mut backend = Simulated {
             simulation,
             reality,
-            host_of: platform.host_ids().flat_map(cores).collect(),
+            host_of: platform.host_of_procs().collect(),
             kept: Vec::new(),
             operations: BTreeMap::new(),
             group_routes: Vec::new(),

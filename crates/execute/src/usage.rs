@@ -26,10 +26,7 @@ impl Usage {
             hosts: vec![vec![0.0; steps]; platform.hosts().len()],
             links: vec![vec![0.0; steps]; platform.links().len()],
         };
-        let host_of: Vec<HostId> = platform
-            .host_ids()
-            .flat_map(|h| std::iter::repeat_n(h, platform.host(h).cores as usize))
-            .collect();
+        let host_of: Vec<HostId> = platform.host_of_procs().collect();
         let mut tasks: HashMap<TaskId, (&[ProcId], f64)> = HashMap::new();
         let mut files: HashMap<(FileId, HostId, HostId), (f64, f64)> = HashMap::new();
         let mut routes = RouteCache::new();

@@ -6,7 +6,7 @@ use slackline_execute::{
     Arrivals, Coming, Ending, Execution, Inputs, Outcome, Simulated, Unfolding,
 };
 use slackline_model::platform::{
-    DeclaredRoute, HostSpec, LinkSpec, Matrix, Member, PlatformBuilder, RoutingKind,
+    DeclaredRoute, HostSpec, LinkSpec, Matrix, PlatformBuilder, RoutingKind,
 };
 use slackline_model::scenario::When;
 use slackline_model::trace::Happening;
@@ -134,18 +134,7 @@ fn sweep_platform() -> Platform {
     for (name, cores) in [("c1", 2), ("c2", 1)] {
         let host = b.add_host(zone, HostSpec { cores, ..HostSpec::new(name, 1.0) }).unwrap();
         let link = b.add_link(LinkSpec::new(format!("to-{name}"), 1.0, 0.0)).unwrap();
-        b.add_route(
-            zone,
-            DeclaredRoute {
-                src: Member::Host(user),
-                dst: Member::Host(host),
-                gw_src: None,
-                gw_dst: None,
-                links: [link].into(),
-                symmetrical: true,
-            },
-        )
-        .unwrap();
+        b.add_route(zone, DeclaredRoute::between(user, host, [link])).unwrap();
     }
     b.build().unwrap()
 }

@@ -7,8 +7,8 @@ use slackline_generate::costs::{Ccr, CcrBy, Costs, TaskCosts};
 use slackline_generate::workflow::stg::{Stg, StgEdges};
 use slackline_generate::{GenerateError, Seed};
 use slackline_model::platform::{
-    DeclaredRoute, HostSpec, LinkSpec, Member, PlatformBuilder, PlatformError, Profile,
-    ProfileEvent, RoutingKind,
+    DeclaredRoute, HostSpec, LinkSpec, PlatformBuilder, PlatformError, Profile, ProfileEvent,
+    RoutingKind,
 };
 use slackline_model::workflow::CostTable;
 use slackline_model::{Platform, Problem, ProcId, Task, TaskId, Workflow, WorkflowBuilder};
@@ -353,17 +353,7 @@ fn clique(hosts: usize, of_hosts: &[Course], of_links: &[Course]) -> Result<Plat
         let spec =
             LinkSpec { bandwidth_profile: profile(course)?, ..LinkSpec::new(name, 1.0, 0.0) };
         let link = builder.add_link(spec)?;
-        builder.add_route(
-            zone,
-            DeclaredRoute {
-                src: Member::Host(ids[i]),
-                dst: Member::Host(ids[j]),
-                gw_src: None,
-                gw_dst: None,
-                links: [link].into(),
-                symmetrical: true,
-            },
-        )?;
+        builder.add_route(zone, DeclaredRoute::between(ids[i], ids[j], [link]))?;
     }
     Ok(builder.build()?)
 }

@@ -2,7 +2,7 @@
 
 use crate::policy::{Decision, Plan, Source, Transfers};
 use crate::situation::{Situation, TaskState};
-use slackline_model::{Schedule, TaskId};
+use slackline_model::{Schedule, TaskId, approx};
 use slackline_schedule::{Algorithm, Settings};
 
 /// A schedule of the unfinished rest as the situation is now.
@@ -27,6 +27,16 @@ pub(crate) fn adopt(
     }
 }
 
+/// Unfinished tasks by falling rank. Tasks of no cost may share their parent's rank: topological
+/// order decides then.
+pub(crate) fn by_falling_rank(now: &Situation, rank: &[f64]) -> Vec<TaskId> {
+    let topological = now.workflow.topological_order().iter().copied();
+    let mut open: Vec<TaskId> = topological.filter(|&t| !now.task(t).is_done()).collect();
+    let key = |t: &TaskId| approx::sort_key(rank[t.index()]);
+    open.sort_by(|a, b| key(b).total_cmp(&key(a)));
+    open
+}
+
 /// The situation after the given finished tasks have been rewound.
 pub(crate) fn rewound(now: &Situation, tasks: &[TaskId]) -> Situation {
     let mut after = now.clone();
@@ -38,14 +48,10 @@ pub(crate) fn rewound(now: &Situation, tasks: &[TaskId]) -> Situation {
 }
 
 /// For every input of the assigned tasks that lies on several hosts: the quickest source.
-pub(crate) fn quickest_sources(
-    now: &Situation,
-    plan: &Plan,
-    host_of: &[slackline_model::HostId],
-) -> Vec<Source> {
+pub(crate) fn quickest_sources(now: &Situation, plan: &Plan) -> Vec<Source> {
     let mut sources = Vec::new();
     for assignment in &plan.assignments {
-        let Some(to) = assignment.procs.first().map(|p| host_of[p.index()]) else { continue };
+        let Some(to) = assignment.procs.first().map(|p| now.host_of[p.index()]) else { continue };
         for file in now.workflow.inputs(assignment.task) {
             if now.has(file, to) || now.holders(file).nth(1).is_none() {
                 continue;

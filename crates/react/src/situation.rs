@@ -116,12 +116,11 @@ impl Situation {
             availability: vec![1.0; platform.hosts().len()],
             network: platform.planning_network(),
         };
-        let cores = |h: HostId| std::iter::repeat_n(h, platform.host(h).cores as usize);
         Situation {
             now: 0.0,
             arrived: vec![Arrived { name: workflow.name().to_string(), at: 0.0 }],
             part_of: vec![0; workflow.len()],
-            host_of: platform.host_ids().flat_map(cores).collect(),
+            host_of: platform.host_of_procs().collect(),
             view,
             tasks: vec![TaskState::Waiting; workflow.len()],
             progress: vec![0.0; workflow.len()],

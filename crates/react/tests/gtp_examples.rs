@@ -4,50 +4,13 @@
 
 mod common;
 
-use common::{by_rank, platform, workflow};
+use common::{by_rank, platform, test_a, workflow};
 use slackline_model::{FileId, HostId, Placement, Platform, ProcId, TaskId, Workflow};
 use slackline_react::gtp::estimate::{Candidate, Costing, Pass, estimate};
 use slackline_react::gtp::rewound_tasks;
 use slackline_react::{FileCopy, Situation, TaskState};
 use slackline_schedule::list::ranks;
 use std::sync::Arc;
-
-/// The ten-task instance that meets every fact the thesis states of its main example.
-fn test_a() -> (Workflow, Platform) {
-    let times: [&[f64]; 10] = [
-        &[11.0, 12.0, 10.0],
-        &[4.0, 22.0, 19.0],
-        &[13.0, 10.0, 8.0],
-        &[11.0, 18.0, 5.0],
-        &[15.0, 15.0, 11.0],
-        &[12.0, 10.0, 23.0],
-        &[19.0, 7.0, 17.0],
-        &[10.0, 4.0, 12.0],
-        &[12.0, 7.0, 4.0],
-        &[8.0, 14.0, 19.0],
-    ];
-    let edges = [
-        (0, 1, 4.0),
-        (0, 2, 4.0),
-        (0, 3, 19.0),
-        (0, 4, 19.0),
-        (0, 5, 4.0),
-        (1, 7, 14.0),
-        (1, 8, 16.0),
-        (2, 6, 7.0),
-        (2, 7, 11.0),
-        (3, 7, 4.0),
-        (3, 8, 3.0),
-        (4, 6, 15.0),
-        (4, 8, 3.0),
-        (5, 6, 19.0),
-        (5, 8, 12.0),
-        (6, 9, 10.0),
-        (7, 9, 6.0),
-        (8, 9, 10.0),
-    ];
-    (workflow(&times, &edges), platform(3, |_, _| 1.0))
-}
 
 /// The anonymous file between two tasks.
 fn file_between(w: &Workflow, from: u32, to: u32) -> FileId {

@@ -505,14 +505,7 @@ fn disk_platform(bandwidth: f64) -> Platform {
     let zone = builder.add_zone(None, "z", RoutingKind::Full).unwrap();
     let [a, b] = ["a", "b"].map(|name| builder.add_host(zone, HostSpec::new(name, 1e9)).unwrap());
     let link = builder.add_link(LinkSpec::new("l", bandwidth, 0.01)).unwrap();
-    let route = DeclaredRoute {
-        src: Member::Host(a),
-        dst: Member::Host(b),
-        gw_src: None,
-        gw_dst: None,
-        links: [link].into(),
-        symmetrical: true,
-    };
+    let route = DeclaredRoute::between(a, b, [link]);
     builder.add_route(zone, route).unwrap();
     let disk = Disk {
         name: "d".into(),
@@ -657,18 +650,7 @@ fn changing_pair(bandwidth: &[(f64, f64)], state: &[(f64, f64)]) -> Platform {
     let (bandwidth_profile, state) = (profile(bandwidth), profile(state));
     let link = LinkSpec { bandwidth_profile, state, ..LinkSpec::new("l", 1.0, 0.0) };
     let link = b.add_link(link).unwrap();
-    b.add_route(
-        zone,
-        DeclaredRoute {
-            src: Member::Host(hosts[0]),
-            dst: Member::Host(hosts[1]),
-            gw_src: None,
-            gw_dst: None,
-            links: [link].into(),
-            symmetrical: true,
-        },
-    )
-    .unwrap();
+    b.add_route(zone, DeclaredRoute::between(hosts[0], hosts[1], [link])).unwrap();
     b.build().unwrap()
 }
 

@@ -40,11 +40,12 @@ impl Engine<'_, '_> {
     /// What is left of a decision that was made some time ago: what others have done meanwhile
     /// needs no deciding.
     pub(super) fn what_still_makes_sense(&mut self, decision: Decision) -> Option<Decision> {
-        let is_done = |task: TaskId| self.situation.task(task).is_done();
         match decision {
             Decision::Adopt(mut plan) => {
-                plan.assignments
-                    .retain(|a| a.task.index() >= self.queues.len() || !is_done(a.task));
+                let done = |task: TaskId| {
+                    self.situation.tasks.get(task.index()).is_some_and(TaskState::is_done)
+                };
+                plan.assignments.retain(|a| !done(a.task));
                 Some(Decision::Adopt(plan))
             }
             Decision::Start { task, .. } => {

@@ -45,11 +45,6 @@ impl Queues {
         }
     }
 
-    /// Number of tasks.
-    pub(super) fn len(&self) -> usize {
-        self.assigned.len()
-    }
-
     /// Makes room for tasks that were not known before.
     pub(super) fn resize(&mut self, tasks: usize) {
         self.assigned.resize(tasks, None);

@@ -127,7 +127,7 @@ impl Engine<'_, '_> {
         self.situation.progress[task.index()] = self.backend.progress(id);
     }
 
-    /// Counts what a task had computed as lost, in seconds at the peak of its processors.
+    /// Counts the time a task has computed as lost.
     pub(super) fn lose_computation(&mut self, task: TaskId) {
         if let TaskState::Running { since, .. } = self.situation.task(task) {
             self.counters.lost_seconds += self.situation.now - since;

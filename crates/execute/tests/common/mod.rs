@@ -5,7 +5,7 @@
 
 use slackline_execute::{Backend, Execution, Outcome, Settings, Simulated};
 use slackline_model::platform::{
-    DeclaredRoute, HostSpec, LinkSpec, Member, PlatformBuilder, Profile, ProfileEvent, RoutingKind,
+    DeclaredRoute, HostSpec, LinkSpec, PlatformBuilder, Profile, ProfileEvent, RoutingKind,
 };
 use slackline_model::workflow::CostTable;
 use slackline_model::{Platform, Problem, ProcId, Task, TaskId, Workflow, WorkflowBuilder};
@@ -73,18 +73,7 @@ pub fn grid(hosts: usize, changes: &[Change]) -> Platform {
             let link = b
                 .add_link(LinkSpec { bandwidth_profile, ..LinkSpec::new(name, 1.0, 0.0) })
                 .unwrap();
-            b.add_route(
-                zone,
-                DeclaredRoute {
-                    src: Member::Host(ids[i]),
-                    dst: Member::Host(ids[j]),
-                    gw_src: None,
-                    gw_dst: None,
-                    links: [link].into(),
-                    symmetrical: true,
-                },
-            )
-            .unwrap();
+            b.add_route(zone, DeclaredRoute::between(ids[i], ids[j], [link])).unwrap();
         }
     }
     b.build().unwrap()

@@ -213,6 +213,12 @@ impl Platform {
         self.origin
     }
 
+    /// The host of every processor, that is of every core, in the order planners number them.
+    pub fn host_of_procs(&self) -> impl Iterator<Item = HostId> + '_ {
+        let hosts = (0..self.hosts.len()).map(HostId::new);
+        hosts.flat_map(|h| std::iter::repeat_n(h, self.host(h).cores as usize))
+    }
+
     /// Number of cores of all hosts together.
     pub fn total_cores(&self) -> u64 {
         self.hosts.iter().map(|host| u64::from(host.cores)).sum()

@@ -1,7 +1,7 @@
 //! A matrix network as links: connections that change over time need something that changes.
 
 use super::{
-    DeclaredRoute, HostSpec, LinkSpec, Matrix, Member, Platform, PlatformBuilder, PlatformError,
+    DeclaredRoute, HostSpec, LinkSpec, Matrix, Platform, PlatformBuilder, PlatformError,
     RoutingKind, Sharing,
 };
 use crate::HostId;
@@ -52,17 +52,8 @@ pub(super) fn linked(
                     state: course.and_then(|c| c.state.clone()),
                     ..LinkSpec::new(name, bandwidth, matrix.latency(src, dst))
                 })?;
-                builder.add_route(
-                    zone,
-                    DeclaredRoute {
-                        src: Member::Host(src),
-                        dst: Member::Host(dst),
-                        gw_src: None,
-                        gw_dst: None,
-                        links: [link].into(),
-                        symmetrical: same,
-                    },
-                )?;
+                let route = DeclaredRoute::between(src, dst, [link]);
+                builder.add_route(zone, DeclaredRoute { symmetrical: same, ..route })?;
             }
         }
     }

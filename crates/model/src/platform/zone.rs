@@ -77,6 +77,20 @@ pub struct DeclaredRoute {
     pub symmetrical: bool,
 }
 
+impl DeclaredRoute {
+    /// Between two hosts, the same way there and back.
+    pub fn between(src: HostId, dst: HostId, links: impl Into<Box<[LinkId]>>) -> DeclaredRoute {
+        DeclaredRoute {
+            src: Member::Host(src),
+            dst: Member::Host(dst),
+            gw_src: None,
+            gw_dst: None,
+            links: links.into(),
+            symmetrical: true,
+        }
+    }
+}
+
 /// A declared route used in one of its directions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RouteRef {

@@ -248,34 +248,21 @@ impl Policy for DlsSr {
 }
 
 #[cfg(test)]
+#[path = "../../tests/common/mod.rs"]
+mod common;
+
+#[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
     use super::*;
     use crate::TaskState;
-    use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
-    use slackline_model::workflow::CostTable;
-    use slackline_model::{Task, WorkflowBuilder};
     use std::sync::Arc;
 
     /// Unrelated machines joined pairwise by links of bandwidth 1.
     fn situation(times: &[&[f64]], edges: &[(u32, u32, f64)]) -> Situation {
-        let mut b = WorkflowBuilder::new("example");
-        for i in 0..times.len() {
-            b.add_task(Task::new(format!("v{i}"), 1.0)).unwrap();
-        }
-        for &(from, to, data) in edges {
-            b.add_edge(TaskId(from), TaskId(to), data).unwrap();
-        }
-        let columns = (1..=times[0].len()).map(|p| format!("p{p}")).collect();
-        b.set_cost_table(CostTable { columns, seconds: times.concat() });
-        let mut p = PlatformBuilder::new("example");
-        p.set_matrix(Matrix::Uniform { bandwidth: 1.0, latency: 0.0 });
-        let root = p.root().unwrap();
-        for m in 1..=times[0].len() {
-            p.add_host(root, HostSpec::new(format!("p{m}"), 1.0)).unwrap();
-        }
-        Situation::new(Arc::new(b.build().unwrap()), Arc::new(p.build().unwrap()))
+        let platform = common::platform(times[0].len(), |_, _| 1.0);
+        Situation::new(Arc::new(common::workflow(times, edges)), Arc::new(platform))
     }
 
     fn mapped(now: &Situation) -> Estimate {
@@ -292,39 +279,8 @@ mod tests {
 
     #[test]
     fn test_a_of_the_thesis_ends_at_61() {
-        let times: [&[f64]; 10] = [
-            &[11.0, 12.0, 10.0],
-            &[4.0, 22.0, 19.0],
-            &[13.0, 10.0, 8.0],
-            &[11.0, 18.0, 5.0],
-            &[15.0, 15.0, 11.0],
-            &[12.0, 10.0, 23.0],
-            &[19.0, 7.0, 17.0],
-            &[10.0, 4.0, 12.0],
-            &[12.0, 7.0, 4.0],
-            &[8.0, 14.0, 19.0],
-        ];
-        let edges = [
-            (0, 1, 4.0),
-            (0, 2, 4.0),
-            (0, 3, 19.0),
-            (0, 4, 19.0),
-            (0, 5, 4.0),
-            (1, 7, 14.0),
-            (1, 8, 16.0),
-            (2, 6, 7.0),
-            (2, 7, 11.0),
-            (3, 7, 4.0),
-            (3, 8, 3.0),
-            (4, 6, 15.0),
-            (4, 8, 3.0),
-            (5, 6, 19.0),
-            (5, 8, 12.0),
-            (6, 9, 10.0),
-            (7, 9, 6.0),
-            (8, 9, 10.0),
-        ];
-        let e = mapped(&situation(&times, &edges));
+        let (workflow, platform) = common::test_a();
+        let e = mapped(&Situation::new(Arc::new(workflow), Arc::new(platform)));
         assert_eq!(e.makespan, 61.0);
         assert_eq!(row(&e, 7), (3, 34.0, 46.0));
         assert_eq!(row(&e, 8), (1, 37.0, 49.0));

@@ -6,7 +6,7 @@ use super::rewind::rewound_tasks;
 use crate::planning;
 use crate::policy::{Assignment, Decision, Event, Plan, Policy, Transfers};
 use crate::situation::{Situation, TaskState};
-use slackline_model::{HostId, Problem, ProcId, TaskId, approx};
+use slackline_model::{ProcId, TaskId};
 use slackline_schedule::list::ranks;
 use slackline_schedule::{Algorithm, Settings};
 
@@ -55,7 +55,6 @@ pub struct Gtp {
     rank: Vec<f64>,
     /// Where each task was last planned.
     planned: Vec<Option<ProcId>>,
-    host_of: Vec<HostId>,
 }
 
 impl Gtp {
@@ -63,20 +62,12 @@ impl Gtp {
     pub fn new(variant: Variant, planner: &'static Algorithm) -> Gtp {
         let mut variant = variant;
         variant.costing.reuse_copies = variant.copies;
-        Gtp {
-            variant,
-            planner,
-            period: f64::INFINITY,
-            rank: Vec::new(),
-            planned: Vec::new(),
-            host_of: Vec::new(),
-        }
+        Gtp { variant, planner, period: f64::INFINITY, rank: Vec::new(), planned: Vec::new() }
     }
 
     fn begin(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
         let problem = now.nominal_problem().map_err(|e| e.to_string())?;
         self.rank = ranks::upward(&problem);
-        self.host_of = problem.proc_ids().map(|p| problem.host_of(p)).collect();
         let schedule =
             (self.planner.plan)(&problem, &Settings::default()).map_err(|e| e.to_string())?;
         self.period = match self.variant.period {
@@ -100,22 +91,6 @@ impl Gtp {
         Ok(())
     }
 
-    /// Unfinished tasks by falling rank.
-    fn order(&self, problem: &Problem<'_>, now: &Situation) -> Vec<TaskId> {
-        let mut open: Vec<TaskId> =
-            problem.workflow().tasks().filter(|&t| !now.task(t).is_done()).collect();
-        let key = |t: TaskId| approx::sort_key(self.rank[t.index()]);
-        let mut position = vec![0u32; problem.tasks()];
-        for (at, t) in problem.workflow().topological_order().iter().enumerate() {
-            position[t.index()] = at as u32;
-        }
-        // Tasks of no cost may share their parent's rank: topological order decides then.
-        open.sort_by(|&a, &b| {
-            key(b).total_cmp(&key(a)).then(position[a.index()].cmp(&position[b.index()]))
-        });
-        open
-    }
-
     fn reschedule(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
         let lost = match self.variant.rewind {
             true => {
@@ -133,7 +108,7 @@ impl Gtp {
 
     fn remap(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
         let problem = now.problem().map_err(|e| e.to_string())?;
-        let order = self.order(&problem, now);
+        let order = planning::by_falling_rank(now, &self.rank);
         let result = estimate(&problem, now, &order, &self.planned, self.variant.costing);
         if !self.variant.copies {
             forget_gathered_inputs(now, &result, &order, decisions);
@@ -148,7 +123,7 @@ impl Gtp {
             .collect();
         let mut plan = Plan { assignments, sources: Vec::new(), transfers: self.variant.transfers };
         if self.variant.copies {
-            plan.sources = planning::quickest_sources(now, &plan, &self.host_of);
+            plan.sources = planning::quickest_sources(now, &plan);
         }
         decisions.push(Decision::Adopt(plan));
         Ok(())

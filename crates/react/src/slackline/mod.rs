@@ -167,7 +167,7 @@ impl Slackline {
 
     fn adopt(&mut self, ground: &Ground<'_, '_>, choice: Choice, decisions: &mut Vec<Decision>) {
         let Choice { mut plan, forecast, rewind } = choice;
-        plan.sources = planning::quickest_sources(ground.now, &plan, &ground.now.host_of);
+        plan.sources = planning::quickest_sources(ground.now, &plan);
         self.planned.fill(None);
         for assignment in &plan.assignments {
             self.planned[assignment.task.index()] = assignment.procs.first().copied();
@@ -214,18 +214,9 @@ impl Slackline {
     }
 
     /// Unfinished tasks by falling rank.
-    fn order(&self, now: &Situation) -> Vec<TaskId> {
-        // Tasks of no cost may share their parent's rank: topological order decides then.
-        let topological = now.workflow.topological_order().iter().copied();
-        let mut open: Vec<TaskId> = topological.filter(|&t| !now.task(t).is_done()).collect();
-        let key = |t: &TaskId| approx::sort_key(self.rank[t.index()]);
-        open.sort_by(|a, b| key(b).total_cmp(&key(a)));
-        open
-    }
-
     fn contended(&mut self, ground: &Ground<'_, '_>, occupation: f64) -> Plan {
         let weights = Weights { hysteresis: HYSTERESIS, occupation };
-        let order = self.order(ground.now);
+        let order = planning::by_falling_rank(ground.now, &self.rank);
         let routes = &mut self.forecaster.routes;
         let assignments = contended::assign(ground.problem, ground.now, routes, &order, weights);
         Plan { assignments, sources: Vec::new(), transfers: self.plan.transfers }
@@ -237,7 +228,7 @@ impl Slackline {
         let Ground { problem, now } = *ground;
         let mut plans: Vec<Plan> =
             OCCUPATIONS.map(|occupation| self.contended(ground, occupation)).into();
-        let order = self.order(now);
+        let order = planning::by_falling_rank(now, &self.rank);
         let costing = Costing {
             reuse_copies: true,
             running_blocks: true,
