@@ -40,6 +40,7 @@ impl SearchOptions {
             time_limit: self.time_limit,
             threads: self.threads.map(usize::from),
             stop: Some(interrupt::listen()),
+            ..Settings::default()
         }
     }
 }

@@ -95,7 +95,7 @@ pub fn read(text: &str, problem: &Problem<'_>) -> Result<Schedule> {
         let class = problem.platform().host(host).class;
         leases.push(Lease { class, host, from: entry.from, to: entry.to });
     }
-    Ok(Schedule { placements, transfers, leases })
+    Ok(Schedule { placements, transfers, leases, ..Schedule::default() })
 }
 
 /// What names mean in a problem.
@@ -273,6 +273,7 @@ mod tests {
                 from: 0.0,
                 to: 9.5,
             }],
+            ..Schedule::default()
         };
         let mut out = Vec::new();
         write(&problem, &schedule, &mut out).unwrap();

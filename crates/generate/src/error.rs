@@ -1,6 +1,7 @@
 //! What a generator refuses.
 
 use slackline_model::WorkflowError;
+use slackline_model::parameter::{self, ParameterError};
 use slackline_model::platform::PlatformError;
 use slackline_model::platform::ProfileError;
 use thiserror::Error;
@@ -11,10 +12,8 @@ use thiserror::Error;
 pub enum GenerateError {
     #[error("there is no {family} generator '{name}'; known are: {known}")]
     UnknownGenerator { family: &'static str, name: String, known: String },
-    #[error("'{generator}' has no parameter '{name}'; it has: {known}")]
-    UnknownParameter { generator: String, name: String, known: String },
-    #[error("{name} = {value}: {why}")]
-    BadValue { name: String, value: String, why: String },
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
     #[error("{0}")]
     Impossible(String),
     #[error(transparent)]
@@ -34,5 +33,5 @@ pub(crate) fn bad(
     value: impl std::fmt::Display,
     why: impl Into<String>,
 ) -> GenerateError {
-    GenerateError::BadValue { name: name.into(), value: value.to_string(), why: why.into() }
+    parameter::bad(name, value, why).into()
 }

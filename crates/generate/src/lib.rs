@@ -8,7 +8,6 @@ pub mod costs;
 pub mod draw;
 pub mod error;
 pub mod graph;
-pub mod parameter;
 pub mod platform;
 pub mod population;
 pub mod registry;

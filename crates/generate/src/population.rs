@@ -2,8 +2,8 @@
 
 use crate::draw::Seed;
 use crate::error::{Result, bad};
-use crate::parameter::{Kind, Settings};
 use crate::registry::{self, Family, Generator};
+use slackline_model::parameter::{Kind, Values};
 
 /// Combinations of parameter values of one generator, `count` members each.
 pub struct Population {
@@ -18,7 +18,7 @@ pub struct Population {
 #[derive(Clone, Debug)]
 pub struct Member {
     /// Its parameters.
-    pub settings: Settings,
+    pub settings: Values,
     /// Its seed: the member number makes it differ from all others.
     pub seed: Seed,
 }

@@ -4,7 +4,6 @@ use crate::costs::{self, Costs};
 use crate::draw::Seed;
 use crate::error::{GenerateError, Result};
 use crate::graph::Graph;
-use crate::parameter::{Parameter, Settings};
 use crate::platform::simulacrum::{self, Recipe};
 use crate::platform::{grid5000, simple};
 use crate::scenario::{self, Surroundings};
@@ -14,6 +13,7 @@ use crate::workflow::layered::{self, Layered, SelectiveRescheduling};
 use crate::workflow::stg::{self, Stg};
 use crate::workflow::sweep::{self, Sweep};
 use crate::workflow::{like, numerical, regular};
+use slackline_model::parameter::{Parameter, Values};
 use slackline_model::{Platform, Scenario, Workflow};
 
 /// What a generator makes.
@@ -42,15 +42,15 @@ impl Family {
 #[derive(Clone, Copy)]
 enum Make {
     /// A shape, which then gets costs.
-    Shape(fn(&Settings, Seed) -> Result<Graph>),
+    Shape(fn(&Values, Seed) -> Result<Graph>),
     /// A workflow with its own costs.
-    Application(fn(&Settings, Seed) -> Result<Workflow>),
+    Application(fn(&Values, Seed) -> Result<Workflow>),
     /// A workflow like those given.
     Like,
     /// A platform.
-    Platform(fn(&Settings, Seed) -> Result<Platform>),
+    Platform(fn(&Values, Seed) -> Result<Platform>),
     /// A world.
-    Scenario(fn(&Settings, Seed, &Surroundings<'_>) -> Result<Scenario>),
+    Scenario(fn(&Values, Seed, &Surroundings<'_>) -> Result<Scenario>),
 }
 
 /// An entry of the registry.
@@ -87,12 +87,12 @@ impl Generator {
     }
 
     /// Checks parameters as given by name and text.
-    pub fn settings(&self, given: &[(String, String)]) -> Result<Settings> {
-        Settings::read(self.name, self.parameters(), self.defaults, given)
+    pub fn settings(&self, given: &[(String, String)]) -> Result<Values> {
+        Ok(Values::read(self.name, self.parameters(), self.defaults, given)?)
     }
 
     /// The command that makes this thing (member of a population) again.
-    pub fn command(&self, settings: &Settings, seed: Seed) -> String {
+    pub fn command(&self, settings: &Values, seed: Seed) -> String {
         let mut command = format!("slackline generate {} {}", self.family.name(), self.name);
         for (name, value) in settings.iter() {
             let default = self.parameters().find(|p| p.name == name);
@@ -113,14 +113,14 @@ impl Generator {
     }
 
     /// Makes a workflow.
-    pub fn workflow(&self, settings: &Settings, seed: Seed) -> Result<Workflow> {
+    pub fn workflow(&self, settings: &Values, seed: Seed) -> Result<Workflow> {
         self.workflow_like(settings, seed, &[])
     }
 
     /// Makes a workflow, like the given ones where the generator is of that sort.
     pub fn workflow_like(
         &self,
-        settings: &Settings,
+        settings: &Values,
         seed: Seed,
         instances: &[Workflow],
     ) -> Result<Workflow> {
@@ -136,7 +136,7 @@ impl Generator {
     }
 
     /// Makes a platform.
-    pub fn platform(&self, settings: &Settings, seed: Seed) -> Result<Platform> {
+    pub fn platform(&self, settings: &Values, seed: Seed) -> Result<Platform> {
         match self.make {
             Make::Platform(make) => make(settings, seed),
             _ => Err(self.makes_another("platform")),
@@ -146,7 +146,7 @@ impl Generator {
     /// Makes a world.
     pub fn scenario(
         &self,
-        settings: &Settings,
+        settings: &Values,
         seed: Seed,
         around: &Surroundings<'_>,
     ) -> Result<Scenario> {
@@ -181,7 +181,7 @@ const fn shape(
     about: &'static str,
     source: &'static str,
     parameters: &'static [&'static [Parameter]],
-    make: fn(&Settings, Seed) -> Result<Graph>,
+    make: fn(&Values, Seed) -> Result<Graph>,
 ) -> Generator {
     let make = Make::Shape(make);
     Generator { family: Family::Workflow, name, about, source, parameters, defaults: &[], make }
@@ -192,7 +192,7 @@ const fn application(
     about: &'static str,
     source: &'static str,
     parameters: &'static [&'static [Parameter]],
-    make: fn(&Settings, Seed) -> Result<Workflow>,
+    make: fn(&Values, Seed) -> Result<Workflow>,
 ) -> Generator {
     let make = Make::Application(make);
     Generator { family: Family::Workflow, name, about, source, parameters, defaults: &[], make }
@@ -203,7 +203,7 @@ const fn platform(
     about: &'static str,
     source: &'static str,
     parameters: &'static [&'static [Parameter]],
-    make: fn(&Settings, Seed) -> Result<Platform>,
+    make: fn(&Values, Seed) -> Result<Platform>,
 ) -> Generator {
     let make = Make::Platform(make);
     Generator { family: Family::Platform, name, about, source, parameters, defaults: &[], make }
@@ -214,7 +214,7 @@ const fn scenario(
     about: &'static str,
     source: &'static str,
     parameters: &'static [&'static [Parameter]],
-    make: fn(&Settings, Seed, &Surroundings<'_>) -> Result<Scenario>,
+    make: fn(&Values, Seed, &Surroundings<'_>) -> Result<Scenario>,
 ) -> Generator {
     let make = Make::Scenario(make);
     Generator { family: Family::Scenario, name, about, source, parameters, defaults: &[], make }

@@ -13,4 +13,4 @@ pub mod meta;
 pub mod registry;
 pub mod robust;
 
-pub use registry::{Algorithm, Family, Outcome, PlanError, Settings};
+pub use registry::{Algorithm, Family, Need, Outcome, PlanError, Settings};

@@ -1,6 +1,8 @@
 //! Every planner with its name, family and source.
 
 use crate::{best, bounds, exact, list, meta};
+use slackline_model::parameter::{Given, Parameter, ParameterError, Values};
+use slackline_model::schedule::Limits;
 use slackline_model::{Problem, Schedule};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -21,6 +23,10 @@ pub struct Settings {
     pub threads: Option<usize>,
     /// Set from outside to end a search early with the best plan it has.
     pub stop: Option<Arc<AtomicBool>>,
+    /// What the plan may cost and when it has to end, for methods that heed it.
+    pub limits: Limits,
+    /// Parameters by name and text; a method takes those it has ([`Algorithm::values`]).
+    pub given: Given,
 }
 
 impl Settings {
@@ -40,6 +46,8 @@ pub enum PlanError {
     Infeasible { why: String },
     #[error("{algorithm} cannot plan this: {why}")]
     Unsupported { algorithm: &'static str, why: String },
+    #[error(transparent)]
+    Parameter(#[from] ParameterError),
 }
 
 /// Groups of planners.
@@ -49,6 +57,14 @@ pub enum Family {
     List,
     /// Search among many schedules of one workflow for the shortest makespan.
     Search,
+    /// One workflow under a budget, a deadline or both, on priced machines.
+    Qos,
+    /// Tasks that may use several processors.
+    Moldable,
+    /// Independent tasks that share files, over hosts and links.
+    Sweep,
+    /// Several workflows known together.
+    Several,
 }
 
 impl Family {
@@ -57,6 +73,10 @@ impl Family {
         match self {
             Family::List => "list",
             Family::Search => "search",
+            Family::Qos => "qos",
+            Family::Moldable => "moldable",
+            Family::Sweep => "sweep",
+            Family::Several => "several",
         }
     }
 }
@@ -84,6 +104,34 @@ impl Basis {
     }
 }
 
+/// What a method needs besides a workflow and processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// A budget ([`Settings::limits`]).
+    Budget,
+    /// A deadline.
+    Deadline,
+    /// Machines with prices.
+    Prices,
+    /// Moldable tasks.
+    Moldable,
+    /// Several workflows.
+    Several,
+}
+
+impl Need {
+    /// Name to show.
+    pub fn name(self) -> &'static str {
+        match self {
+            Need::Budget => "budget",
+            Need::Deadline => "deadline",
+            Need::Prices => "prices",
+            Need::Moldable => "moldable tasks",
+            Need::Several => "several workflows",
+        }
+    }
+}
+
 /// A planner as the registry knows it.
 #[derive(Clone, Copy, Debug)]
 pub struct Algorithm {
@@ -99,8 +147,21 @@ pub struct Algorithm {
     pub source: &'static str,
     /// Growth with tasks v, dependencies e and processors p.
     pub complexity: &'static str,
+    /// What may be set.
+    pub parameters: &'static [Parameter],
+    /// What it cannot do without.
+    pub needs: &'static [Need],
     /// Plans the unfinished part of a problem.
     pub plan: fn(&Problem<'_>, &Settings) -> Result<Schedule, PlanError>,
+}
+
+impl Algorithm {
+    /// The values of its parameters: those given that it has, else the defaults.
+    pub fn values(&self, settings: &Settings) -> Result<Values, PlanError> {
+        let has = |name: &str| self.parameters.iter().any(|p| p.name == name);
+        let own: Given = settings.given.iter().filter(|(name, _)| has(name)).cloned().collect();
+        Ok(Values::read(self.name, self.parameters.iter(), &[], &own)?)
+    }
 }
 
 /// All planners, in the order they are shown.

@@ -2,7 +2,7 @@
 
 use super::{Ccr, CcrBy, Complexity, Consistency, Costs, EtcSpread, TaskCosts};
 use crate::error::{Result, bad};
-use crate::parameter::{Kind, Parameter, Settings};
+use slackline_model::parameter::{Kind, Parameter, Values};
 use slackline_model::units::Quantity;
 
 /// The parameters of every shape's costs.
@@ -103,7 +103,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
 
 impl Costs {
     /// From the parameters of a generator.
-    pub(crate) fn read(s: &Settings) -> Result<Costs> {
+    pub(crate) fn read(s: &Values) -> Result<Costs> {
         let ordered = |low: &str, high: &str| -> Result<(f64, f64)> {
             let (from, to) = (s.number(low)?, s.number(high)?);
             if from > to {

@@ -6,7 +6,7 @@ use super::clusters::{CORE, Figures, GRID5000, GRID5000_2007, MACHINES};
 use super::selection::{Selector, select};
 use crate::draw::Seed;
 use crate::error::{Result, bad};
-use crate::parameter::{Kind, Parameter, Settings};
+use slackline_model::parameter::{Kind, Parameter, Values};
 use slackline_model::platform::{
     ClusterSpec, DeclaredRoute, LinkShape, LinkSpec, Member, PlatformBuilder, RoutingKind, Sharing,
 };
@@ -58,7 +58,7 @@ pub(crate) const MULTI: &[Parameter] = &[
     PRICED,
 ];
 
-fn table(s: &Settings) -> &'static [Figures] {
+fn table(s: &Values) -> &'static [Figures] {
     if s.word("year") == "2007" { GRID5000_2007 } else { GRID5000 }
 }
 
@@ -71,7 +71,7 @@ fn named(all: &[Figures], name: &str) -> Result<Figures> {
 }
 
 /// The whole testbed, a site, a machine of the studies, or chosen nodes.
-pub(crate) fn grid5000(s: &Settings, _: Seed) -> Result<Platform> {
+pub(crate) fn grid5000(s: &Values, _: Seed) -> Result<Platform> {
     let all = table(s);
     let mut chosen: Vec<(Figures, u32)> = all.iter().map(|c| (*c, c.nodes)).collect();
     let mut name = "grid5000".to_string();
@@ -112,7 +112,7 @@ pub(crate) fn grid5000(s: &Settings, _: Seed) -> Result<Platform> {
 }
 
 /// Clusters drawn among those whose heterogeneity lies between the bounds.
-pub(crate) fn multi_cluster(s: &Settings, seed: Seed) -> Result<Platform> {
+pub(crate) fn multi_cluster(s: &Values, seed: Seed) -> Result<Platform> {
     let selector = Selector {
         size: s.count("clusters")?,
         heterogeneity: (s.number("min-heterogeneity")?, s.number("max-heterogeneity")?),

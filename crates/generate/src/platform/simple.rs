@@ -3,7 +3,7 @@
 use super::grid5000::connect;
 use crate::draw::Seed;
 use crate::error::{Result, bad};
-use crate::parameter::{Kind, Parameter, Settings};
+use slackline_model::parameter::{Kind, Parameter, Values};
 use slackline_model::platform::{
     Billing, ClusterSpec, HostSpec, LinkShape, LinkSpec, Matrix, Member, PlatformBuilder, Profile,
     RoutingKind, Sharing, StarLeaf,
@@ -41,7 +41,7 @@ pub(crate) const CLUSTER: &[Parameter] = &[
 ];
 
 /// One cluster around a switch.
-pub(crate) fn cluster(s: &Settings, seed: Seed) -> Result<Platform> {
+pub(crate) fn cluster(s: &Values, seed: Seed) -> Result<Platform> {
     let link = LinkShape { bandwidth: s.number("bandwidth")?, latency: s.number("latency")? };
     let (count, speed) = (s.count("hosts")?, s.number("speed")?);
     let spread = s.number("heterogeneity")? / 100.0;
@@ -99,7 +99,7 @@ pub(crate) const PROCESSORS: &[Parameter] = &[
 ];
 
 /// Fully connected processors without contention.
-pub(crate) fn processors(s: &Settings, seed: Seed) -> Result<Platform> {
+pub(crate) fn processors(s: &Values, seed: Seed) -> Result<Platform> {
     let count = s.count("processors")?;
     let (bandwidth, latency) = (s.number("bandwidth")?, s.number("latency")?);
     let spread = s.number("link-spread")?;
@@ -183,7 +183,7 @@ const EC2_2020: &[Instance] = &[
 ];
 
 /// Machines that exist while leased, by type, with prices and a billing quantum.
-pub(crate) fn cloud(s: &Settings, _: Seed) -> Result<Platform> {
+pub(crate) fn cloud(s: &Values, _: Seed) -> Result<Platform> {
     let setup = s.number("boot")?;
     let (catalogue, billing) = match s.word("catalogue") {
         "ec2-2020" => (EC2_2020, Billing { quantum: 1.0, minimum: 60.0, setup }),
@@ -236,7 +236,7 @@ pub(crate) const SWEEP_GRID: &[Parameter] = &[
 ];
 
 /// Clusters reached from one origin by a link each; inside a cluster files are at once there.
-pub(crate) fn sweep_grid(s: &Settings, seed: Seed) -> Result<Platform> {
+pub(crate) fn sweep_grid(s: &Values, seed: Seed) -> Result<Platform> {
     let mut draws = seed.draws("sweep-grid");
     let clusters: Vec<(usize, f64)> = match s.count("random")? {
         0 => {

@@ -6,8 +6,8 @@ use super::grid5000::connect;
 use super::topology::{Model, Network};
 use crate::draw::{Draws, Seed};
 use crate::error::{GenerateError, Result};
-use crate::parameter::{Kind, Parameter, Settings};
 use slackline_model::Platform;
+use slackline_model::parameter::{Kind, Parameter, Values};
 use slackline_model::platform::{
     ClusterSpec, HostSpec, LinkShape, LinkSpec, Member, PlatformBuilder, RoutingKind, Sharing,
 };
@@ -122,7 +122,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
 ];
 
 impl Recipe {
-    pub(crate) fn read(s: &Settings) -> Result<Recipe> {
+    pub(crate) fn read(s: &Values) -> Result<Recipe> {
         let (alpha, beta) = (s.number("alpha")?, s.number("beta")?);
         let links = s.count("links")?;
         let community = s.word("community");

@@ -3,8 +3,8 @@
 use super::{SECONDS, Surroundings};
 use crate::draw::Seed;
 use crate::error::{Result, bad};
-use crate::parameter::{Kind, Parameter, Settings};
 use slackline_model::Scenario;
+use slackline_model::parameter::{Kind, Parameter, Values};
 use slackline_model::platform::{Profile, ProfileEvent};
 use slackline_model::scenario::HostStory;
 
@@ -21,7 +21,7 @@ pub(crate) const LOAD: &[Parameter] = &[
 
 /// Jobs arrive at random (Poisson) and last exponentially long; a host of c cores with k of them
 /// gives us c / (c + k) of its speed.
-pub(crate) fn load(s: &Settings, seed: Seed, around: &Surroundings<'_>) -> Result<Scenario> {
+pub(crate) fn load(s: &Values, seed: Seed, around: &Surroundings<'_>) -> Result<Scenario> {
     let platform = around.platform()?;
     let (jobs, length, until) = (s.number("jobs")?, s.number("length")?, s.number("horizon")?);
     if length <= 0.0 {

@@ -5,8 +5,8 @@ mod load;
 
 use crate::draw::{Draws, Seed};
 use crate::error::{GenerateError, Result, bad};
-use crate::parameter::{Kind, Parameter, Settings};
 use slackline_model::Scenario;
+use slackline_model::parameter::{Kind, Parameter, Values};
 use slackline_model::platform::{Network, Platform, Profile, ProfileEvent};
 use slackline_model::scenario::{
     Arrival, ErrorLaw, EstimateErrors, Grain, HostStory, LinkName, LinkStory, Moment, Outage, When,
@@ -96,7 +96,7 @@ pub(crate) const SCE: &[Parameter] = &[
 ];
 
 /// SCE(x, y, z) of Hernandez 2008: levels of hosts and links change at random, bounded by z %.
-pub(crate) fn sce(s: &Settings, seed: Seed, around: &Surroundings<'_>) -> Result<Scenario> {
+pub(crate) fn sce(s: &Values, seed: Seed, around: &Surroundings<'_>) -> Result<Scenario> {
     let platform = around.platform()?;
     let depth = s.number("variability")? / 100.0;
     let makespan = s.number("makespan")?;
@@ -160,7 +160,7 @@ pub(crate) const FAILURE: &[Parameter] = &[
 ];
 
 /// Hosts that fail at one point in time.
-pub(crate) fn failure(s: &Settings, seed: Seed, around: &Surroundings<'_>) -> Result<Scenario> {
+pub(crate) fn failure(s: &Values, seed: Seed, around: &Surroundings<'_>) -> Result<Scenario> {
     let platform = around.platform()?;
     let text = s.word("at");
     let from = match text.strip_suffix('%') {
@@ -213,7 +213,7 @@ pub(crate) const FAILURES: &[Parameter] = &[
 ];
 
 /// Hosts that fail by a rate.
-pub(crate) fn failures(s: &Settings, seed: Seed, around: &Surroundings<'_>) -> Result<Scenario> {
+pub(crate) fn failures(s: &Values, seed: Seed, around: &Surroundings<'_>) -> Result<Scenario> {
     let platform = around.platform()?;
     let (mean, until) = (s.number("mtbf")?, s.number("horizon")?);
     if mean <= 0.0 {
@@ -308,7 +308,7 @@ pub(crate) const ERRORS: &[Parameter] = &[
 ];
 
 /// Wrong estimates on a still platform (quality of information).
-pub(crate) fn errors(s: &Settings, seed: Seed, _: &Surroundings<'_>) -> Result<Scenario> {
+pub(crate) fn errors(s: &Values, seed: Seed, _: &Surroundings<'_>) -> Result<Scenario> {
     let law = |size: f64| match s.word("law") {
         "uniform" => ErrorLaw::Uniform { bound: size },
         "normal" => ErrorLaw::Normal { deviation: size },
@@ -346,7 +346,7 @@ pub(crate) const ARRIVALS: &[Parameter] = &[
 ];
 
 /// Workflows that arrive one after another.
-pub(crate) fn arrivals(s: &Settings, seed: Seed, around: &Surroundings<'_>) -> Result<Scenario> {
+pub(crate) fn arrivals(s: &Values, seed: Seed, around: &Surroundings<'_>) -> Result<Scenario> {
     if around.workflows.is_empty() {
         let why = "name the workflows that arrive";
         return Err(GenerateError::Impossible(why.into()));

@@ -8,7 +8,7 @@
 use crate::draw::{Draws, Seed};
 use crate::error::{Result, bad};
 use crate::graph::Graph;
-use crate::parameter::{Kind, Parameter, Settings};
+use slackline_model::parameter::{Kind, Parameter, Values};
 
 /// What `fat` means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
 ];
 
 impl Daggen {
-    pub(crate) fn read(s: &Settings) -> Result<Daggen> {
+    pub(crate) fn read(s: &Values) -> Result<Daggen> {
         Ok(Daggen {
             tasks: s.count("tasks")?,
             fat: s.number("fat")?,

@@ -4,7 +4,7 @@
 use crate::draw::Seed;
 use crate::error::{Result, bad};
 use crate::graph::Graph;
-use crate::parameter::{Kind, Parameter, Settings};
+use slackline_model::parameter::{Kind, Parameter, Values};
 
 /// Equal levels, a fixed number of parents per task from the level before.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,7 +35,7 @@ pub(crate) const LAYERED: &[Parameter] = &[
 ];
 
 impl Layered {
-    pub(crate) fn read(s: &Settings) -> Result<Layered> {
+    pub(crate) fn read(s: &Values) -> Result<Layered> {
         Ok(Layered {
             tasks: s.count("tasks")?,
             width: s.maybe_count("width"),
@@ -97,7 +97,7 @@ pub(crate) const SR: &[Parameter] = &[
 ];
 
 impl SelectiveRescheduling {
-    pub(crate) fn read(s: &Settings) -> Result<SelectiveRescheduling> {
+    pub(crate) fn read(s: &Values) -> Result<SelectiveRescheduling> {
         Ok(SelectiveRescheduling { tasks: s.count("tasks")?, children: s.count("children")? })
     }
 

@@ -3,7 +3,7 @@
 
 use crate::error::{Result, bad};
 use crate::graph::Graph;
-use crate::parameter::{Kind, Parameter};
+use slackline_model::parameter::{Kind, Parameter};
 
 pub(crate) const GAUSS: &[Parameter] = &[Parameter::new(
     "size",

@@ -3,7 +3,7 @@
 use crate::draw::Seed;
 use crate::error::{Result, bad};
 use crate::graph::Graph;
-use crate::parameter::{Kind, Parameter};
+use slackline_model::parameter::{Kind, Parameter};
 
 pub(crate) const CHAIN: &[Parameter] = &[
     Parameter::new("tasks", Kind::Count(1, 1 << 30), "10", "tasks of each chain"),

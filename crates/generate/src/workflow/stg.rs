@@ -9,7 +9,7 @@
 use crate::draw::{Draws, Seed};
 use crate::error::{Result, bad};
 use crate::graph::Graph;
-use crate::parameter::{Kind, Parameter, Settings};
+use slackline_model::parameter::{Kind, Parameter, Values};
 
 /// How edges are drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,7 +58,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
 ];
 
 impl Stg {
-    pub(crate) fn read(s: &Settings) -> Result<Stg> {
+    pub(crate) fn read(s: &Values) -> Result<Stg> {
         let method = s.word("method");
         let edges = if method.ends_with("prob") {
             StgEdges::Probability(s.number("probability")?)

@@ -3,7 +3,7 @@
 
 use crate::draw::Seed;
 use crate::error::{Result, bad};
-use crate::parameter::{Kind, Parameter, Settings};
+use slackline_model::parameter::{Kind, Parameter, Values};
 use slackline_model::units::Quantity;
 use slackline_model::workflow::REFERENCE_SPEED;
 use slackline_model::{Task, Workflow, WorkflowBuilder};
@@ -90,7 +90,7 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
 ];
 
 impl Sweep {
-    pub(crate) fn read(s: &Settings) -> Result<Sweep> {
+    pub(crate) fn read(s: &Values) -> Result<Sweep> {
         let ordered = |low: &str, high: &str| -> Result<(f64, f64)> {
             let (from, to) = (s.number(low)?, s.number(high)?);
             if from > to {

@@ -1,8 +1,10 @@
 //! Schedules: which processors run each task and when; and the check that a schedule is right.
 
+mod detail;
 mod metrics;
 mod validate;
 
+pub use detail::Detail;
 pub use metrics::Summary;
 pub use validate::{Limits, Violation, validate};
 
@@ -108,6 +110,9 @@ pub struct Schedule {
     pub transfers: Vec<PlannedTransfer>,
     /// Planned leases.
     pub leases: Vec<Lease>,
+    /// What the method tells of its plan besides: how often it went round, what it chose, what it
+    /// guarantees.
+    pub details: Vec<(&'static str, Detail)>,
 }
 
 impl Schedule {

@@ -28,6 +28,8 @@ pub const BEST: Algorithm = Algorithm {
     about: "portfolio of list planners, then annealing of order and place on several islands",
     source: "Slackline",
     complexity: "O(v + e) per iteration",
+    parameters: &[],
+    needs: &[],
     plan,
 };
 

@@ -38,6 +38,8 @@ pub const EXACT: Algorithm = Algorithm {
     about: "branch and bound: the shortest plan of small problems, with proof",
     source: "Slackline",
     complexity: "exponential",
+    parameters: &[],
+    needs: &[],
     plan,
 };
 

@@ -20,6 +20,8 @@ pub const BIL: Algorithm = Algorithm {
     about: "ready task of largest k-th best imaginary makespan",
     source: "Oh, Ha, Euro-Par 1996",
     complexity: "O(v^2 p)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, _| plan(problem, Weights::MEAN),
 };
 

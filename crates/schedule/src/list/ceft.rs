@@ -23,6 +23,8 @@ pub const CEFT: Algorithm = Algorithm {
     about: "constrained critical paths, each on one processor",
     source: "Khan, Parallel Computing 38(4-5), 2012",
     complexity: "O(e p)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, _| plan(problem),
 };
 

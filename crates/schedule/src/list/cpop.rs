@@ -19,6 +19,8 @@ pub const CPOP: Algorithm = Algorithm {
     about: "the critical path on one processor, the rest by least finish time",
     source: "Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002",
     complexity: "O(e p)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, _| plan(problem, Weights::MEAN),
 };
 

@@ -21,6 +21,8 @@ pub const DAGMAP: Algorithm = Algorithm {
     about: "independent groups; critical tasks, then max-min or min-min",
     source: "Cao, Jin, Wu, Qi, J. Supercomputing 2010",
     complexity: "O(v^2 p)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, _| plan(problem),
 };
 

@@ -21,6 +21,8 @@ pub const DLS: Algorithm = Algorithm {
     about: "ready task and processor of largest dynamic level",
     source: "Sih, Lee, IEEE TPDS 4(2), 1993",
     complexity: "O(v^2 p)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, _| plan(problem, Weights::MEAN),
 };
 

@@ -19,6 +19,8 @@ pub const ETF: Algorithm = Algorithm {
     about: "ready task and processor of earliest start",
     source: "Hwang, Chow, Anger, Lee, SIAM J. Computing 18(2), 1989",
     complexity: "O(v^2 p)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, _| plan(problem),
 };
 

@@ -24,6 +24,8 @@ pub const FCP: Algorithm = Algorithm {
     about: "upward rank; only the first idle and the enabling processor are looked at",
     source: "Radulescu, van Gemund, ICS 1999 and HCW 2000",
     complexity: "O(v log p + e)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, _| plan(problem, Weights::MEAN),
 };
 

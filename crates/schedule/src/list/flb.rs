@@ -28,6 +28,8 @@ pub const FLB: Algorithm = Algorithm {
     about: "earliest finish on the enabling or the first idle processor",
     source: "Radulescu, van Gemund, HCW 2000",
     complexity: "O(v (log v + log p) + e)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, _| plan(problem),
 };
 

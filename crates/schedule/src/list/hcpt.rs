@@ -18,6 +18,8 @@ pub const HCPT: Algorithm = Algorithm {
     about: "critical tasks after their ancestors, least finish time, insertion",
     source: "Hagras, Janecek, ICPP workshops 2003",
     complexity: "O(e p)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, _| plan(problem, Weights::MEAN),
 };
 

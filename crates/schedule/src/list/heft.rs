@@ -22,6 +22,8 @@ pub const HEFT: Algorithm = Algorithm {
     about: "falling upward rank, least finish time, insertion",
     source: "Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002",
     complexity: "O(e p)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, _| by_rank(problem, &ranks::upward(problem)),
 };
 

@@ -17,6 +17,8 @@ pub const HPS: Algorithm = Algorithm {
     about: "level by level by link cost, least finish time, insertion",
     source: "Ilavarasan, Thambidurai, Mahilmannan, ISPDC 2005",
     complexity: "O(e p)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, _| plan(problem, Weights::MEAN),
 };
 

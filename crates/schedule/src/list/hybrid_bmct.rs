@@ -23,6 +23,8 @@ pub const HYBRID_BMCT: Algorithm = Algorithm {
     about: "independent groups, tasks moved off the processor that ends last",
     source: "Sakellariou, Zhao, IPDPS 2004",
     complexity: "O(v^2 p)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, _| plan(problem),
 };
 

@@ -24,6 +24,8 @@ pub const MCT: Algorithm = Algorithm {
     about: "tasks as they come, each where it finishes first",
     source: "Maheswaran et al., JPDC 59(2), 1999",
     complexity: "O(e p)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, _| place_each(problem, |partial, task| partial.earliest_finish(task)),
 };
 
@@ -67,6 +69,8 @@ pub const ROUND_ROBIN: Algorithm = Algorithm {
     about: "tasks as they come, on one processor after the other",
     source: "folklore",
     complexity: "O(e)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, _| {
         let procs: Vec<ProcId> = problem.proc_ids().collect();
         let mut next = 0;
@@ -87,6 +91,8 @@ pub const RANDOM: Algorithm = Algorithm {
     about: "tasks as they come, on random processors",
     source: "folklore",
     complexity: "O(e)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, settings| {
         let mut rng = stream(settings.seed, "random planner", 0);
         let mut procs: Vec<ProcId> = problem.proc_ids().collect();

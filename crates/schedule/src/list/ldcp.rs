@@ -27,6 +27,8 @@ pub const LDCP: Algorithm = Algorithm {
     about: "next task of the longest dynamic critical path, least finish time, insertion",
     source: "Daoud, Kharma, JPDC 68(4), 2008",
     complexity: "O(e p + v^2)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, _| plan(problem),
 };
 

@@ -26,6 +26,8 @@ pub const LMT: Algorithm = Algorithm {
     about: "level by level, long tasks first, least finish time",
     source: "Iverson, Ozguner, Follen, HCW 1995",
     complexity: "O(e p)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, _| simple(problem),
 };
 
@@ -34,6 +36,8 @@ pub const MERGE: Algorithm = Algorithm {
     name: "lmt-merge",
     about: "level by level, merged into one group per processor",
     complexity: "O(e p + v p^2)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, _| merging(problem),
     ..LMT
 };

@@ -28,6 +28,8 @@ pub const LOOKAHEAD: Algorithm = Algorithm {
     about: "HEFT order; the processor after which the children finish first",
     source: "Bittencourt, Sakellariou, Madeira, PDP 2010",
     complexity: "O(e p^2)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, _| plan(problem, Weights::MEAN, Judge::Latest),
 };
 

@@ -15,6 +15,8 @@ pub const MH: Algorithm = Algorithm {
     about: "falling upward rank, least finish time, no insertion",
     source: "El-Rewini, Lewis, JPDC 9(2), 1990",
     complexity: "O(e p)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, _| plan(problem),
 };
 

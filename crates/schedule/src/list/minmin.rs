@@ -21,6 +21,8 @@ pub const MIN_MIN: Algorithm = Algorithm {
     about: "ready task of smallest least completion time first",
     source: "Maheswaran et al., JPDC 59(2), 1999",
     complexity: "O(v^2 p)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, _| min_min(problem, false),
 };
 

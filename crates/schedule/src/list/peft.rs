@@ -18,6 +18,8 @@ pub const PEFT: Algorithm = Algorithm {
     about: "least finish time plus optimistic cost of what follows",
     source: "Arabnejad, Barbosa, IEEE TPDS 25(3), 2014",
     complexity: "O(e p)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, _| plan(problem, Weights::MEAN),
 };
 

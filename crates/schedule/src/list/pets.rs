@@ -18,6 +18,8 @@ pub const PETS: Algorithm = Algorithm {
     about: "level by level by rounded rank, least finish time, insertion",
     source: "Ilavarasan, Thambidurai, J. Computer Science 3(2), 2007",
     complexity: "O(e p)",
+    parameters: &[],
+    needs: &[],
     plan: |problem, _| plan(problem, Weights::MEAN),
 };
 

@@ -23,6 +23,8 @@ pub const ACO: Algorithm = Algorithm {
     about: "ant colony system: pheromone on task-processor pairs",
     source: "Dorigo, Gambardella, IEEE TEVC 1(1), 1997; Arabnejad, Barbosa, Euro-Par 2011",
     complexity: "O(e p) per ant, 20 ants per iteration",
+    parameters: &[],
+    needs: &[],
     plan,
 };
 

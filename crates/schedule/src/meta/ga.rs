@@ -21,6 +21,8 @@ pub const GA: Algorithm = Algorithm {
     about: "genetic algorithm over lists and processor maps",
     source: "Wang et al., JPDC 47(1), 1997",
     complexity: "O(v + e) per chromosome, 50 per iteration",
+    parameters: &[],
+    needs: &[],
     plan,
 };
 

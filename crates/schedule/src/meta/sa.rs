@@ -21,6 +21,8 @@ pub const SA: Algorithm = Algorithm {
     about: "simulated annealing of list and processor map",
     source: "Kirkpatrick et al., Science 220, 1983; Arabnejad, Barbosa, Euro-Par 2011",
     complexity: "O(v + e) per iteration (move)",
+    parameters: &[],
+    needs: &[],
     plan,
 };
 

@@ -22,6 +22,8 @@ pub const TABU: Algorithm = Algorithm {
     about: "tabu search over the processors of the tasks",
     source: "Glover, ORSA J. Computing 1(3), 1989; Arabnejad, Barbosa, Euro-Par 2011",
     complexity: "O((v + e) v p) per iteration, sampled where large",
+    parameters: &[],
+    needs: &[],
     plan,
 };
 

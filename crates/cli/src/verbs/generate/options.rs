@@ -2,9 +2,9 @@
 
 use crate::input::format_parser;
 use clap::{Arg, ArgAction, Command, value_parser};
-use slackline_generate::parameter::{Kind, Parameter};
 use slackline_generate::population::STUDIES;
 use slackline_generate::registry::{self, Family, Generator};
+use slackline_model::parameter::{Kind, Parameter};
 use std::path::PathBuf;
 
 pub(super) fn family_command(family: Family, about: &'static str) -> Command {

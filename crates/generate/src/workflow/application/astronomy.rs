@@ -4,8 +4,8 @@
 use super::app::{App, fixed, kind, law};
 use crate::draw::Seed;
 use crate::error::{Result, bad};
-use crate::parameter::{Kind, Parameter, Settings};
 use slackline_model::Workflow;
+use slackline_model::parameter::{Kind, Parameter, Values};
 
 pub(crate) const MONTAGE: &[Parameter] = &[
     Parameter::new("tasks", Kind::Count(11, 1 << 28), "100", "number of tasks")
@@ -29,7 +29,7 @@ pub(crate) const MONTAGE: &[Parameter] = &[
 
 /// Images and overlaps for a number of tasks: about four overlaps per image, never more than
 /// there are pairs.
-fn sizes(s: &Settings) -> Result<(usize, usize)> {
+fn sizes(s: &Values) -> Result<(usize, usize)> {
     let pairs = |p: usize| p.saturating_mul(p.saturating_sub(1)) / 2;
     let tasks = s.count("tasks")?;
     let left = |p: usize| tasks.saturating_sub(6 + 2 * p);
@@ -81,7 +81,7 @@ fn overlaps(images: usize, count: usize) -> Vec<(usize, usize)> {
 }
 
 /// A Montage workflow.
-pub(crate) fn montage(s: &Settings, seed: Seed) -> Result<Workflow> {
+pub(crate) fn montage(s: &Values, seed: Seed) -> Result<Workflow> {
     let (images, count) = sizes(s)?;
     let lone = s.count("lone")?;
     let (p, d) = (images as f64, count as f64);

@@ -4,8 +4,8 @@
 use super::app::{App, fixed, kind, law, split};
 use crate::draw::Seed;
 use crate::error::Result;
-use crate::parameter::{Kind, Parameter, Settings};
 use slackline_model::Workflow;
+use slackline_model::parameter::{Kind, Parameter, Values};
 
 pub(crate) const CYBERSHAKE: &[Parameter] = &[
     Parameter::new(
@@ -25,7 +25,7 @@ pub(crate) const CYBERSHAKE: &[Parameter] = &[
 ];
 
 /// CyberShake: extractions, each for several seismograms with their peak values; two archives.
-pub(crate) fn cybershake(s: &Settings, seed: Seed) -> Result<Workflow> {
+pub(crate) fn cybershake(s: &Values, seed: Seed) -> Result<Workflow> {
     let tasks = s.count("tasks")?;
     let mut extractions =
         s.maybe_count("extractions").unwrap_or(((tasks as f64 * 0.08).round() as usize).max(1));
@@ -70,7 +70,7 @@ pub(crate) const SEISMOLOGY: &[Parameter] = &[Parameter::new(
 .published("101 to 1101")];
 
 /// Seismology: deconvolutions, all gathered by one task.
-pub(crate) fn seismology(s: &Settings, seed: Seed) -> Result<Workflow> {
+pub(crate) fn seismology(s: &Values, seed: Seed) -> Result<Workflow> {
     let pairs = s.count("tasks")? - 1;
     let mut app = App::new(&format!("seismology-{}", pairs + 1), seed);
     let mut results = Vec::with_capacity(pairs);
@@ -107,7 +107,7 @@ pub(crate) const CYCLES: &[Parameter] = &[
 ];
 
 /// Cycles: crop simulations, two variants of each setting, summaries and plots per crop.
-pub(crate) fn cycles(s: &Settings, seed: Seed) -> Result<Workflow> {
+pub(crate) fn cycles(s: &Values, seed: Seed) -> Result<Workflow> {
     let tasks = s.count("tasks")?;
     let crops = s.maybe_count("crops").unwrap_or_else(|| {
         // n = 4 K + 3 C needs n + C to be a multiple of four.

@@ -4,7 +4,7 @@
 use super::app::{App, TaskKind, fixed, kind, law, split};
 use crate::draw::Seed;
 use crate::error::{Result, bad};
-use crate::parameter::{Kind, Parameter, Settings};
+use slackline_model::parameter::{Kind, Parameter, Values};
 use slackline_model::{FileId, Workflow};
 
 pub(crate) const EPIGENOMICS: &[Parameter] = &[
@@ -27,7 +27,7 @@ pub(crate) const EPIGENOMICS: &[Parameter] = &[
 ];
 
 /// Lanes and chains for a number of tasks.
-fn lanes_and_chains(s: &Settings) -> Result<(usize, usize)> {
+fn lanes_and_chains(s: &Values) -> Result<(usize, usize)> {
     let tasks = s.count("tasks")?;
     let lanes = s.maybe_count("lanes").unwrap_or_else(|| {
         let near = ((tasks as f64 / 140.0).round() as usize).max(1);
@@ -59,7 +59,7 @@ fn lanes_and_chains(s: &Settings) -> Result<(usize, usize)> {
 }
 
 /// Epigenomics: lanes of parallel chains, merged per lane and once more.
-pub(crate) fn epigenomics(s: &Settings, seed: Seed) -> Result<Workflow> {
+pub(crate) fn epigenomics(s: &Values, seed: Seed) -> Result<Workflow> {
     let (lanes, chains) = lanes_and_chains(s)?;
     let tasks = if lanes == 1 { 4 * chains + 4 } else { 4 * chains + 2 * lanes + 3 };
     let mut app = App::new(&format!("epigenomics-{tasks}"), seed);
@@ -121,7 +121,7 @@ pub(crate) const SIPHT: &[Parameter] = &[
 ];
 
 /// SIPHT: searches for small RNAs, twelve steps and several Patser runs per replicon.
-pub(crate) fn sipht(s: &Settings, seed: Seed) -> Result<Workflow> {
+pub(crate) fn sipht(s: &Values, seed: Seed) -> Result<Workflow> {
     let tasks = s.count("tasks")?;
     let near = ((tasks as f64 / 30.0).round() as usize).max(1);
     let groups = s.maybe_count("groups").unwrap_or(near).min(tasks / 13).max(1);
@@ -193,7 +193,7 @@ const POPULATIONS: [(&str, f64, f64, f64); 7] = [
 ];
 
 /// 1000Genome: individuals of a chromosome, merged; overlaps and frequencies per population.
-pub(crate) fn genome(s: &Settings, seed: Seed) -> Result<Workflow> {
+pub(crate) fn genome(s: &Values, seed: Seed) -> Result<Workflow> {
     let tasks = s.count("tasks")?;
     let near = ((tasks as f64 / 41.0).round() as usize).max(1);
     let chromosomes = s.maybe_count("chromosomes").unwrap_or(near).min(tasks / 17).max(1);
@@ -240,7 +240,7 @@ pub(crate) const BLAST: &[Parameter] = &[Parameter::new(
 .published("43 to 303")];
 
 /// BLAST: a split, searches in one data base, two gatherers.
-pub(crate) fn blast(s: &Settings, seed: Seed) -> Result<Workflow> {
+pub(crate) fn blast(s: &Values, seed: Seed) -> Result<Workflow> {
     let searches = s.count("tasks")? - 3;
     let mut app = App::new(&format!("blast-{}", searches + 3), seed);
     let base = app.input("nt", fixed(5.113e9))?;
@@ -270,7 +270,7 @@ pub(crate) const BWA: &[Parameter] = &[Parameter::new(
 .published("104 to 1004")];
 
 /// BWA: an index and a split, alignments that need both, two gatherers.
-pub(crate) fn bwa(s: &Settings, seed: Seed) -> Result<Workflow> {
+pub(crate) fn bwa(s: &Values, seed: Seed) -> Result<Workflow> {
     let count = s.count("tasks")? - 4;
     let mut app = App::new(&format!("bwa-{}", count + 4), seed);
     let reference = app.input("ref.fastq", fixed(2.048e6))?;
@@ -315,7 +315,7 @@ pub(crate) const SOYKB: &[Parameter] = &[
 ];
 
 /// Samples and chromosomes whose number of tasks is nearest; the more chromosomes the better.
-fn samples_and_chromosomes(s: &Settings) -> Result<(usize, usize)> {
+fn samples_and_chromosomes(s: &Values) -> Result<(usize, usize)> {
     let tasks = s.count("tasks")?;
     let size = |samples: usize, c: usize| samples * (6 + c) + c + 6;
     let samples_for = |c: usize| {
@@ -332,7 +332,7 @@ fn samples_and_chromosomes(s: &Settings) -> Result<(usize, usize)> {
 }
 
 /// SoyKB: six steps per sample, variants per sample and chromosome, then per chromosome.
-pub(crate) fn soykb(s: &Settings, seed: Seed) -> Result<Workflow> {
+pub(crate) fn soykb(s: &Values, seed: Seed) -> Result<Workflow> {
     let (samples, chromosomes) = samples_and_chromosomes(s)?;
     let tasks = samples * (6 + chromosomes) + chromosomes + 6;
     let mut app = App::new(&format!("soykb-{tasks}"), seed);
@@ -411,7 +411,7 @@ pub(crate) const SRASEARCH: &[Parameter] = &[Parameter::new(
 .published("22 to 104")];
 
 /// SRASearch: downloads, searches against one index, merges of 25.
-pub(crate) fn srasearch(s: &Settings, seed: Seed) -> Result<Workflow> {
+pub(crate) fn srasearch(s: &Values, seed: Seed) -> Result<Workflow> {
     let tasks = s.count("tasks")?;
     let merges = |a: usize| match a.div_ceil(25) {
         1 => 1,

@@ -5,8 +5,8 @@
 use super::app::{App, fixed, kind, law, split};
 use crate::draw::Seed;
 use crate::error::Result;
-use crate::parameter::{Kind, Parameter, Settings};
 use slackline_model::Workflow;
+use slackline_model::parameter::{Kind, Parameter, Values};
 
 pub(crate) const INSPIRAL: &[Parameter] = &[
     Parameter::new(
@@ -26,7 +26,7 @@ pub(crate) const INSPIRAL: &[Parameter] = &[
 ];
 
 /// LIGO Inspiral: banks and matched filters, coincidence, and both once more.
-pub(crate) fn inspiral(s: &Settings, seed: Seed) -> Result<Workflow> {
+pub(crate) fn inspiral(s: &Values, seed: Seed) -> Result<Workflow> {
     let tasks = s.count("tasks")? / 2 * 2;
     let groups = s.maybe_count("groups").unwrap_or_else(|| {
         let near = (tasks as f64 / 26.0).floor().max(1.0) as usize;
@@ -79,7 +79,7 @@ pub(crate) const WIEN2K: &[Parameter] = &[Parameter::new(
 .published("30")];
 
 /// WIEN2k: lapw0, k-points, Fermi energy, k-points again, sum, mixer.
-pub(crate) fn wien2k(s: &Settings, seed: Seed) -> Result<Workflow> {
+pub(crate) fn wien2k(s: &Values, seed: Seed) -> Result<Workflow> {
     let tasks = s.count("tasks")?;
     let mut app = App::new(&format!("wien2k-{tasks}"), seed);
     let first = (tasks - 4) / 2;

@@ -13,9 +13,9 @@ pub use likeness::{KindLikeness, Likeness};
 
 use crate::draw::{Draws, Seed};
 use crate::error::{GenerateError, Result};
-use crate::parameter::{Kind, Parameter};
 use fit::Law;
 use pattern::Pattern;
+use slackline_model::parameter::{Kind, Parameter};
 use slackline_model::{FileId, Task, TaskId, Workflow, WorkflowBuilder};
 use std::collections::HashMap;
 

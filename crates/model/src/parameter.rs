@@ -1,8 +1,29 @@
-//! Parameters of generators: what they are called, what they may be, which values the published
-//! studies used. The command's help, the manifest of a population and the tests read these.
+//! Parameters of generators, planners and policies: what they are called, what they may be, which
+//! values the published studies used. The command's help, the registries, the manifest of a
+//! population and the tests read these.
 
-use crate::error::{GenerateError, Result, bad};
-use slackline_model::units::Quantity;
+use crate::units::Quantity;
+use thiserror::Error;
+
+/// Why a value was not taken.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[allow(missing_docs)] // the messages say it
+pub enum ParameterError {
+    #[error("'{owner}' has no parameter '{name}'; it has: {known}")]
+    Unknown { owner: String, name: String, known: String },
+    #[error("{name} = {value}: {why}")]
+    BadValue { name: String, value: String, why: String },
+}
+
+type Result<T> = std::result::Result<T, ParameterError>;
+
+/// A value that one parameter cannot take.
+pub fn bad(name: &str, value: impl std::fmt::Display, why: impl Into<String>) -> ParameterError {
+    ParameterError::BadValue { name: name.into(), value: value.to_string(), why: why.into() }
+}
+
+/// Names and values as somebody gave them, in order; the last of a name counts.
+pub type Given = Vec<(String, String)>;
 
 /// What a parameter may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,7 +42,7 @@ pub enum Kind {
     Text,
 }
 
-/// One parameter of a generator.
+/// One parameter of a generator, planner or policy.
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     /// As on the command line, without dashes.
@@ -30,7 +51,7 @@ pub struct Parameter {
     pub about: &'static str,
     /// What it may be.
     pub kind: Kind,
-    /// The value when none is given; `auto` lets the generator choose.
+    /// The value when none is given; `auto` lets the method choose.
     pub default: &'static str,
     /// The values the published studies used, empty when there are none.
     pub published: &'static str,
@@ -38,7 +59,7 @@ pub struct Parameter {
 
 impl Parameter {
     /// A parameter without published values.
-    pub(crate) const fn new(
+    pub const fn new(
         name: &'static str,
         kind: Kind,
         default: &'static str,
@@ -48,7 +69,7 @@ impl Parameter {
     }
 
     /// The same parameter with the values of published studies.
-    pub(crate) const fn published(mut self, published: &'static str) -> Parameter {
+    pub const fn published(mut self, published: &'static str) -> Parameter {
         self.published = published;
         self
     }
@@ -119,22 +140,22 @@ enum Value {
     Switch(bool),
 }
 
-/// The parameters of a generator with their values: what was given, else the defaults.
+/// The parameters of a method with their values: what was given, else the defaults.
 #[derive(Clone, Debug)]
-pub struct Settings {
-    generator: &'static str,
+pub struct Values {
+    owner: &'static str,
     values: Vec<(&'static Parameter, String, Option<Value>)>,
 }
 
-impl Settings {
-    /// Checks what was given against the parameters of a generator. `defaults` replace those of
-    /// the parameters, as a generator may differ from its neighbours.
-    pub(crate) fn read(
-        generator: &'static str,
+impl Values {
+    /// Checks what was given against the parameters of a method. `defaults` replace those of
+    /// the parameters, as a method may differ from its neighbours.
+    pub fn read(
+        owner: &'static str,
         parameters: impl Iterator<Item = &'static Parameter>,
         defaults: &[(&'static str, &'static str)],
         given: &[(String, String)],
-    ) -> Result<Settings> {
+    ) -> Result<Values> {
         let mut values = Vec::new();
         for parameter in parameters {
             let own = defaults.iter().find(|(name, _)| *name == parameter.name);
@@ -150,13 +171,13 @@ impl Settings {
         let known = |name: &str| values.iter().any(|(parameter, ..)| parameter.name == name);
         if let Some((name, _)) = given.iter().find(|(name, _)| !known(name)) {
             let names: Vec<&str> = values.iter().map(|(p, ..)| p.name).collect();
-            return Err(GenerateError::UnknownParameter {
-                generator: generator.into(),
+            return Err(ParameterError::Unknown {
+                owner: owner.into(),
                 name: name.clone(),
                 known: names.join(", "),
             });
         }
-        Ok(Settings { generator, values })
+        Ok(Values { owner, values })
     }
 
     /// Name and value of every parameter, in the order of the registry.
@@ -168,17 +189,17 @@ impl Settings {
         self.values.iter().find(|(p, ..)| p.name == name).and_then(|(_, _, value)| value.as_ref())
     }
 
-    fn missing(&self, name: &str) -> GenerateError {
-        bad(name, "nothing", format!("'{}' needs it", self.generator))
+    fn missing(&self, name: &str) -> ParameterError {
+        bad(name, "nothing", format!("'{}' needs it", self.owner))
     }
 
     /// A whole number.
-    pub(crate) fn count(&self, name: &str) -> Result<usize> {
+    pub fn count(&self, name: &str) -> Result<usize> {
         self.maybe_count(name).ok_or_else(|| self.missing(name))
     }
 
     /// A whole number, `None` for `auto`.
-    pub(crate) fn maybe_count(&self, name: &str) -> Option<usize> {
+    pub fn maybe_count(&self, name: &str) -> Option<usize> {
         match self.value(name) {
             Some(&Value::Count(count)) => usize::try_from(count).ok(),
             _ => None,
@@ -186,12 +207,12 @@ impl Settings {
     }
 
     /// A number, in base units where it has any.
-    pub(crate) fn number(&self, name: &str) -> Result<f64> {
+    pub fn number(&self, name: &str) -> Result<f64> {
         self.maybe_number(name).ok_or_else(|| self.missing(name))
     }
 
     /// A number, `None` for `auto`.
-    pub(crate) fn maybe_number(&self, name: &str) -> Option<f64> {
+    pub fn maybe_number(&self, name: &str) -> Option<f64> {
         match self.value(name) {
             Some(&Value::Number(number)) => Some(number),
             _ => None,
@@ -199,7 +220,7 @@ impl Settings {
     }
 
     /// A word; empty for `auto`.
-    pub(crate) fn word(&self, name: &str) -> &str {
+    pub fn word(&self, name: &str) -> &str {
         match self.value(name) {
             Some(Value::Word(word)) => word,
             _ => "",
@@ -207,7 +228,7 @@ impl Settings {
     }
 
     /// Yes or no.
-    pub(crate) fn switch(&self, name: &str) -> bool {
+    pub fn switch(&self, name: &str) -> bool {
         self.value(name) == Some(&Value::Switch(true))
     }
 }
@@ -223,9 +244,9 @@ mod tests {
         Parameter::new("shape", Kind::Choice(&["a", "b"]), "a", "which"),
     ];
 
-    fn read(given: &[(&str, &str)]) -> Result<Settings> {
+    fn read(given: &[(&str, &str)]) -> Result<Values> {
         let given: Vec<_> = given.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-        Settings::read("test", ALL.iter(), &[("shape", "b")], &given)
+        Values::read("test", ALL.iter(), &[("shape", "b")], &given)
     }
 
     #[test]
