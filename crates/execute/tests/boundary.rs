@@ -171,7 +171,7 @@ fn a_work_queue_sends_a_shared_file_once_per_cluster() {
 
 fn moldable(name: &str, work: f64) -> Task {
     let speedup = SpeedUp::Amdahl { serial: 0.0 };
-    Task { speedup, min_width: 1, max_width: 4, ..Task::new(name, work) }
+    Task { speedup, min_width: 1, max_width: 4, spread: true, ..Task::new(name, work) }
 }
 
 #[test]

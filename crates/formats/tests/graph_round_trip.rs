@@ -50,10 +50,12 @@ fn build(draws: Vec<TaskDraw>, pairs: Vec<(u32, u32, u8)>, flip: bool) -> Workfl
         if let Some(serial) = alpha {
             task.speedup = SpeedUp::Amdahl { serial };
             task.max_width = u32::MAX;
+            task.spread = true;
         }
         if width > 2 {
             (task.min_width, task.max_width) = (width - 2, width);
         }
+        task.spread ^= seed % 5 == 0;
         task.memory = f64::from(memory) * 1.5;
         b.add_task(task).unwrap();
     }

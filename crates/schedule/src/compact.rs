@@ -122,7 +122,10 @@ impl Compact {
         let mut row = Vec::new();
         for &task in &compact.tasks {
             let times = problem.exec_row(task, &mut row);
-            let fits = |s: usize| times[compact.site_class[s] as usize].is_finite();
+            let width = workflow.width(task).0 as usize;
+            let fits = |s: usize| {
+                times[compact.site_class[s] as usize].is_finite() && compact.cores(s).len() >= width
+            };
             if !(0..compact.sites()).any(fits) {
                 let task = workflow.task_name(task).to_string();
                 return Err(PlanError::Nowhere { task });

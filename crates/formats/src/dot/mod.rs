@@ -1,9 +1,9 @@
 //! DOT graphs as daggen writes them and SimGrid reads them; read and written.
 //!
 //! Nodes are tasks: `size` is work in flop, `alpha` the serial fraction of Amdahl's law (the task
-//! is then moldable from one processor up). Edges are dependencies: `size` is bytes, and an edge
+//! is then moldable from one processor up, and may spread over the hosts of a cluster). Edges are dependencies: `size` is bytes, and an edge
 //! without a size, or with one of at most 0, only orders its two tasks. Beyond these, `kind`,
-//! `memory` (bytes) and `cores` (`4` or `1-8`) are ours. The rest of the DOT language is read as
+//! `memory` (bytes), `cores` (`4` or `1-8`) and `spread` (`true` or `false`) are ours. The rest of the DOT language is read as
 //! far as it means something: chains `a -> b -> c`, groups `a -> {b c}`, subgraphs, defaults
 //! (`node [size=1e9]`), ports, comments; drawing attributes are passed over.
 //!
@@ -69,6 +69,9 @@ fn write_task(workflow: &Workflow, task: TaskId, out: &mut dyn Write) -> std::io
         width if width == usual_width => {}
         (min, max) if min == max => write!(out, ", cores=\"{min}\"")?,
         (min, max) => write!(out, ", cores=\"{min}-{max}\"")?,
+    }
+    if workflow.spreads(task) != (usual_width == MOLDABLE) {
+        write!(out, ", spread=\"{}\"", workflow.spreads(task))?;
     }
     if workflow.memory(task) > 0.0 {
         write!(out, ", memory=\"{}\"", workflow.memory(task))?;

@@ -36,6 +36,7 @@ struct Attributes {
     alpha: Option<f64>,
     memory: Option<f64>,
     cores: Option<(u32, u32)>,
+    spread: Option<bool>,
     /// Index in the list of kinds.
     kind: Option<u32>,
 }
@@ -47,6 +48,7 @@ impl Attributes {
         self.alpha = other.alpha.or(self.alpha);
         self.memory = other.memory.or(self.memory);
         self.cores = other.cores.or(self.cores);
+        self.spread = other.spread.or(self.spread);
         self.kind = other.kind.or(self.kind);
     }
 }
@@ -132,7 +134,9 @@ impl Found {
         if let Some(serial) = attributes.alpha {
             task.speedup = SpeedUp::Amdahl { serial };
             (task.min_width, task.max_width) = MOLDABLE;
+            task.spread = true;
         }
+        task.spread = attributes.spread.unwrap_or(task.spread);
         if let Some(width) = attributes.cores {
             (task.min_width, task.max_width) = width;
         }
@@ -420,6 +424,14 @@ impl<R: Read> Parser<R> {
                 Ok(())
             }
             "cores" => cores(value, spot).map(|x| attributes.cores = Some(x)),
+            "spread" => {
+                attributes.spread = match value {
+                    "true" => Some(true),
+                    "false" => Some(false),
+                    _ => return Err(spot.error(format!("spread is true or false, not '{value}'"))),
+                };
+                Ok(())
+            }
             "kind" => {
                 let kind = found.kinds.insert(value).unwrap_or_else(|known| known);
                 attributes.kind = Some(kind as u32);

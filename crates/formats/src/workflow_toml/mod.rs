@@ -23,6 +23,7 @@
 //! seconds = 30
 //! cores = "1-8"                      # or 4, or "2+"
 //! alpha = 0.1                        # serial fraction (Amdahl)
+//! spread = true                      # over the hosts of one cluster (message passing); else on one host
 //!
 //! [task.report]
 //! after = ["unpack", { task = "shrink", data = "3MB" }]

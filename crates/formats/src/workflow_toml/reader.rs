@@ -48,6 +48,7 @@ struct Defaults {
     seconds: Option<f64>,
     cores: Option<Cores>,
     alpha: Option<f64>,
+    spread: Option<bool>,
     memory: Option<Size>,
     kind: Option<String>,
     /// Of files that `[files]` does not list.
@@ -72,6 +73,7 @@ struct Entry {
     alpha: Option<f64>,
     speedup: Option<Vec<f64>>,
     downey: Option<Downey>,
+    spread: Option<bool>,
     memory: Option<Size>,
 }
 
@@ -426,6 +428,7 @@ impl Reading<'_> {
                 .with_help("add alpha, the fraction of its work that cannot be shared"));
         }
         task.speedup = model.unwrap_or_default();
+        task.spread = entry.spread.or(defaults.spread).unwrap_or(false);
         Ok(task)
     }
 

@@ -99,6 +99,9 @@ fn write_width(workflow: &Workflow, task: TaskId, out: &mut dyn Write) -> Result
         (min, u32::MAX) => writeln!(out, "cores = \"{min}+\"")?,
         (min, max) => writeln!(out, "cores = \"{min}-{max}\"")?,
     }
+    if workflow.spreads(task) {
+        writeln!(out, "spread = true")?;
+    }
     match workflow.speedup(task) {
         SpeedUp::Serial if min == max => Ok(()),
         SpeedUp::Serial => writeln!(out, "alpha = 1.0"),

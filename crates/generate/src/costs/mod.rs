@@ -165,6 +165,7 @@ impl Costs {
             {
                 task.speedup = SpeedUp::Amdahl { serial };
                 task.max_width = u32::MAX;
+                task.spread = true;
             }
             builder.add_task(task)?;
         }

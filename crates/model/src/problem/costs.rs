@@ -1,7 +1,7 @@
 //! Execution times per cost class: work over speed, or a table for unrelated machines.
 
 use super::ProblemError;
-use crate::ids::TaskId;
+use crate::ids::{ClassId, TaskId};
 use crate::platform::{Host, Platform};
 use crate::workflow::{CostTable, Workflow};
 use std::collections::HashMap;
@@ -13,8 +13,10 @@ struct Class {
     speed: f64,
     /// Share of the peak that is available now.
     share: f64,
-    /// Cores of one machine: wider tasks do not fit.
+    /// Cores of one machine: wider tasks do not fit unless they spread.
     cores: u32,
+    /// Cores of the largest cluster of such machines: wider tasks do not fit.
+    cluster: u32,
     /// Memory of one machine.
     memory: f64,
     /// Column of the workflow's table.
@@ -62,6 +64,7 @@ impl Costs {
             None => None,
         };
         let mut known: HashMap<(u64, u32, u64, usize, u64), u32> = HashMap::new();
+        let mut clusters: HashMap<(u32, ClassId), u32> = HashMap::new();
         let (mut classes, mut sizes, mut class_of) = (Vec::new(), Vec::new(), Vec::new());
         for (index, host) in platform.hosts().iter().enumerate() {
             let column = columns.as_ref().map_or(0, |c| c[index]);
@@ -70,11 +73,15 @@ impl Costs {
             let key = (host.speed.to_bits(), host.cores, memory.to_bits(), column, share.to_bits());
             let class = *known.entry(key).or_insert_with(|| {
                 let (speed, cores) = (host.speed * share, host.cores);
-                classes.push(Class { speed, share, cores, memory, column });
+                classes.push(Class { speed, share, cores, cluster: 0, memory, column });
                 sizes.push(0);
                 classes.len() as u32 - 1
             });
             sizes[class as usize] += host.cores;
+            let cluster = clusters.entry((class, host.class)).or_insert(0);
+            *cluster += host.cores;
+            let largest: &mut u32 = &mut classes[class as usize].cluster;
+            *largest = (*largest).max(*cluster);
             class_of.push(class);
         }
         let least_cores = classes.iter().map(|c| c.cores).min().unwrap_or(1);
@@ -98,12 +105,16 @@ impl Costs {
                 continue;
             }
             let (width, memory) = (workflow.width(task).0, workflow.memory(task));
-            let cores = hosts.iter().map(|h| h.cores).max().unwrap_or(0);
+            let (what, cores) = match workflow.spreads(task) {
+                true => ("cluster", self.classes.iter().map(|c| c.cluster).max()),
+                false => ("host", hosts.iter().map(|h| h.cores).max()),
+            };
+            let cores = cores.unwrap_or(0);
             let why = if width > cores {
-                format!("it needs {width} cores, the largest host has {cores}")
+                format!("it needs {width} cores, the largest {what} has {cores}")
             } else {
                 let needs = crate::units::fmt_bytes(memory);
-                format!("no host has both {width} cores and {needs} of memory")
+                format!("no {what} has both {width} cores and {needs} of memory")
             };
             let task = workflow.task_name(task).to_string();
             return Err(ProblemError::FitsNowhere { task, why });
@@ -121,7 +132,8 @@ impl Costs {
 
     fn fits(&self, workflow: &Workflow, task: TaskId, class: usize) -> bool {
         let class = &self.classes[class];
-        workflow.width(task).0 <= class.cores && workflow.memory(task) <= class.memory
+        let cores = if workflow.spreads(task) { class.cluster } else { class.cores };
+        workflow.width(task).0 <= cores && workflow.memory(task) <= class.memory
     }
 
     #[inline]

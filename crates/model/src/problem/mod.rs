@@ -13,7 +13,7 @@ pub use means::MeanNetwork;
 pub use state::{DataCopy, State};
 
 use crate::ids::{HostId, ProcId, TaskId};
-use crate::platform::{PlanningNetwork, Platform};
+use crate::platform::{Narrows, PlanningNetwork, Platform};
 use crate::workflow::Workflow;
 use costs::Costs;
 use std::ops::Range;
@@ -65,6 +65,8 @@ pub struct Problem<'a> {
     platform: &'a Platform,
     network: PlanningNetwork,
     mean_network: MeanNetwork,
+    /// Where tasks spread over hosts.
+    narrows: Option<Narrows>,
     costs: Costs,
     host_of: Vec<HostId>,
     group_of: Vec<u32>,
@@ -104,12 +106,15 @@ impl<'a> Problem<'a> {
         }
         first_proc.push(host_of.len() as u32);
         let mean_network = MeanNetwork::of(platform, &network);
+        let spread = workflow.tasks().any(|t| workflow.spreads(t));
+        let narrows = spread.then(|| platform.narrows(&network));
         let state = State::default();
         Ok(Problem {
             workflow,
             platform,
             network,
             mean_network,
+            narrows,
             costs,
             host_of,
             group_of,
@@ -260,8 +265,8 @@ impl<'a> Problem<'a> {
     }
 
     /// Seconds to move `bytes` from the processors of one task to those of another. Between
-    /// single hosts the plain transfer; nothing when both use the same hosts; otherwise every
-    /// host moves its share at once over its own link.
+    /// single hosts the plain transfer; nothing when both use the same hosts; otherwise all hosts
+    /// send and receive their shares at once, over their own links and those that they share.
     pub fn transfer_between(&self, bytes: f64, from: &[ProcId], to: &[ProcId]) -> f64 {
         if let (&[a], &[b]) = (from, to) {
             return self.transfer(bytes, self.host_of(a), self.host_of(b));
@@ -270,15 +275,37 @@ impl<'a> Problem<'a> {
         match (from.as_slice(), to.as_slice()) {
             (&[a], &[b]) => self.transfer(bytes, a, b),
             (a, b) if a == b => 0.0,
-            (a, b) => {
-                let streams = a.len().min(b.len()) as f64;
-                let mut worst = 0.0f64;
-                for (&x, &y) in a.iter().zip(b.iter().rev()) {
-                    worst = worst.max(self.transfer(bytes / streams, x, y));
+            (a, b) => self.redistribution(bytes, a, b),
+        }
+    }
+
+    /// Seconds to move `bytes` from some hosts to others, in equal blocks.
+    fn redistribution(&self, bytes: f64, from: &[HostId], to: &[HostId]) -> f64 {
+        let group = |host: HostId| self.network.group_of[host.index()] as usize;
+        let mut worst = 0.0f64;
+        for (i, &a) in from.iter().enumerate() {
+            // One host stands for all of its group.
+            if from[..i].iter().any(|&x| group(x) == group(a)) {
+                continue;
+            }
+            for (j, &b) in to.iter().enumerate() {
+                if to[..j].iter().any(|&y| group(y) == group(b)) {
+                    continue;
                 }
-                worst
+                let (senders, receivers) = (from.len(), to.len());
+                let share = match &self.narrows {
+                    Some(narrows) => narrows.share(group(a), group(b), senders, receivers),
+                    None => 1.0 / senders.min(receivers) as f64,
+                };
+                let other = |c: &&HostId| **c != a && group(**c) == group(b);
+                if let Some(&b) = to.iter().find(other) {
+                    worst = worst.max(self.transfer(bytes * share, a, b));
+                } else if let Some(&a) = from.iter().find(|&&c| c != b && group(c) == group(a)) {
+                    worst = worst.max(self.transfer(bytes * share, a, b));
+                }
             }
         }
+        worst
     }
 
     /// The distinct hosts of some processors, sorted.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::platform::{HostSpec, Matrix, PlatformBuilder};
+use crate::platform::{ClusterSpec, HostSpec, LinkShape, Matrix, PlatformBuilder, Sharing};
 use crate::schedule::{Lease, Limits, Placement, Schedule, Summary, Violation, validate};
 use crate::workflow::{CostTable, Task, WorkflowBuilder};
 use crate::{EdgeId, SpeedUp};
@@ -178,7 +178,7 @@ fn limits_are_checked() {
 #[test]
 fn spans_memory_and_leases_are_checked() {
     let mut b = WorkflowBuilder::new("w");
-    b.add_task(Task { max_width: 3, ..Task::new("wide", 8.0) }).unwrap();
+    b.add_task(Task { max_width: 3, spread: true, ..Task::new("wide", 8.0) }).unwrap();
     b.add_task(Task { memory: 200.0, ..Task::new("big", 8.0) }).unwrap();
     let (w, p) = (b.build().unwrap(), platform());
     let problem = Problem::new(&w, &p).unwrap();
@@ -237,4 +237,58 @@ fn a_half_executed_workflow_keeps_its_past() {
     let far = State { fixed: vec![Some(Placement::new(ProcId(9), 0.0, 1.0)), None, None], ..state };
     let error = Problem::new(&w, &p).unwrap().with_state(far).unwrap_err().to_string();
     assert!(error.contains("'a' is fixed on an unknown processor"), "{error}");
+}
+
+/// Four hosts behind links of 100 bytes/s and 1 s, a backbone of 150 bytes/s and 2 s.
+fn cluster() -> Platform {
+    let mut b = PlatformBuilder::new("cluster");
+    let link = LinkShape { bandwidth: 100.0, latency: 1.0 };
+    let backbone = LinkShape { bandwidth: 150.0, latency: 2.0 };
+    let spec = ClusterSpec::flat("c", 4, 1.0, link);
+    b.add_cluster(None, ClusterSpec { backbone: Some((backbone, Sharing::Shared)), ..spec })
+        .unwrap();
+    b.build().unwrap()
+}
+
+#[test]
+fn data_of_many_hosts_share_the_backbone() {
+    let mut b = WorkflowBuilder::new("w");
+    b.add_task(Task { max_width: 4, spread: true, ..Task::new("wide", 8.0) }).unwrap();
+    let (w, p) = (b.build().unwrap(), cluster());
+    let problem = Problem::new(&w, &p).unwrap();
+    let seconds = |from: &[u32], to: &[u32]| {
+        let procs = |ids: &[u32]| ids.iter().map(|&p| ProcId(p)).collect::<Vec<_>>();
+        problem.transfer_between(1200.0, &procs(from), &procs(to))
+    };
+    // Three links out, two in, one backbone: max(4, 6, 8), and 4 s of latency.
+    assert_eq!(seconds(&[0, 1, 2], &[1, 3]), 12.0);
+    assert_eq!(seconds(&[0, 1], &[3]), 16.0);
+    assert_eq!(seconds(&[0], &[3]), 16.0);
+    assert_eq!((seconds(&[0, 1], &[0, 1]), seconds(&[2], &[2])), (0.0, 0.0));
+}
+
+#[test]
+fn only_tasks_that_spread_leave_a_host() {
+    let task = |spread| Task { min_width: 3, max_width: 3, spread, ..Task::new("wide", 8.0) };
+    let workflow = |task| {
+        let mut b = WorkflowBuilder::new("w");
+        b.add_task(task).unwrap();
+        b.build().unwrap()
+    };
+    let p = cluster();
+    let error = Problem::new(&workflow(task(false)), &p).unwrap_err().to_string();
+    assert!(error.contains("it needs 3 cores, the largest host has 1"), "{error}");
+    let w = workflow(Task { min_width: 5, max_width: 5, ..task(true) });
+    let error = Problem::new(&w, &p).unwrap_err().to_string();
+    assert!(error.contains("it needs 5 cores, the largest cluster has 4"), "{error}");
+
+    let plan = |w: &Workflow| {
+        let problem = Problem::new(w, &p).unwrap();
+        let mut s = Schedule::start(&problem);
+        s.place(TaskId(0), Placement::wide(&[ProcId(0), ProcId(1), ProcId(3)], 0.0, 8.0));
+        validate(&problem, &s, &Limits::default())
+    };
+    assert_eq!(plan(&workflow(task(true))), []);
+    let stays = workflow(Task { min_width: 1, ..task(false) });
+    assert!(matches!(plan(&stays)[..], [Violation::LeavesHost { .. }]));
 }

@@ -2,7 +2,7 @@
 
 use super::Schedule;
 use crate::approx;
-use crate::ids::TaskId;
+use crate::ids::{ProcId, TaskId};
 use crate::problem::Problem;
 use thiserror::Error;
 
@@ -32,9 +32,11 @@ pub enum Violation {
     #[error("width: task '{task}' has processor '{proc}' twice")]
     RepeatedProcessor { task: String, proc: String },
     #[error(
-        "span: task '{task}' is spread over '{first}' and '{second}', which are not of one kind"
+        "span: task '{task}' is spread over '{first}' and '{second}', which are not of one cluster"
     )]
     Span { task: String, first: String, second: String },
+    #[error("span: task '{task}' runs on '{first}' and '{second}', but cannot leave its host")]
+    LeavesHost { task: String, first: String, second: String },
     #[error("memory: task '{task}' does not fit on host '{host}'")]
     DoesNotFit { task: String, host: String },
     #[error(
@@ -137,10 +139,18 @@ impl Check<'_, '_> {
         }
         let host = |proc| problem.platform().host(problem.host_of(proc));
         let first = placement.proc();
-        let kind = |proc| (problem.class_of(proc), host(proc).zone);
+        let kind = |proc| (problem.class_of(proc), host(proc).class);
         if let Some(&other) = procs.iter().find(|&&p| kind(p) != kind(first)) {
             let (first, second) = (problem.proc_name(first), problem.proc_name(other));
             return self.found.push(Violation::Span { task: name, first, second });
+        }
+        let home = problem.host_of(first);
+        let away = |&&p: &&ProcId| problem.host_of(p) != home;
+        if !problem.workflow().spreads(task)
+            && let Some(&other) = procs.iter().find(away)
+        {
+            let (first, second) = (problem.proc_name(first), problem.proc_name(other));
+            return self.found.push(Violation::LeavesHost { task: name, first, second });
         }
         let needed = problem.exec_wide(task, problem.class_of(first), procs.len() as u32);
         if needed.is_infinite() {

@@ -62,6 +62,7 @@ pub struct WorkflowBuilder {
     work: Vec<f64>,
     speedup: Vec<SpeedUp>,
     width: Vec<(u32, u32)>,
+    spread: Vec<bool>,
     memory: Vec<f64>,
     commands: Vec<Option<Arc<Command>>>,
     file_names: UniqueNames,
@@ -142,6 +143,7 @@ impl WorkflowBuilder {
         self.work.push(task.work);
         self.speedup.push(task.speedup);
         self.width.push((task.min_width, task.max_width));
+        self.spread.push(task.spread);
         self.memory.push(task.memory);
         self.commands.push(task.command.map(Arc::new));
         Ok(TaskId::new(index))
@@ -277,6 +279,7 @@ impl WorkflowBuilder {
             work: self.work,
             speedup: self.speedup,
             width: self.width,
+            spread: self.spread,
             memory: self.memory,
             commands: self.commands,
             file_names: self.file_names.into_names(),

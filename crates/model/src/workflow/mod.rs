@@ -34,6 +34,9 @@ pub struct Task {
     pub min_width: u32,
     /// Most processors it can use.
     pub max_width: u32,
+    /// Its processors may lie on several hosts of one cluster (it passes messages); else all of
+    /// them on one host.
+    pub spread: bool,
     /// Bytes of memory it needs; 0 when unknown.
     pub memory: f64,
     /// What to execute.
@@ -50,6 +53,7 @@ impl Task {
             speedup: SpeedUp::Serial,
             min_width: 1,
             max_width: 1,
+            spread: false,
             memory: 0.0,
             command: None,
         }
@@ -150,6 +154,7 @@ pub struct Workflow {
     work: Vec<f64>,
     speedup: Vec<SpeedUp>,
     width: Vec<(u32, u32)>,
+    spread: Vec<bool>,
     memory: Vec<f64>,
     commands: Vec<Option<Arc<Command>>>,
     file_names: Names,
@@ -210,6 +215,7 @@ impl Workflow {
             speedup: self.speedup(task).clone(),
             min_width,
             max_width,
+            spread: self.spreads(task),
             memory: self.memory(task),
             command: self.command(task).cloned(),
         }
@@ -245,6 +251,17 @@ impl Workflow {
     #[inline]
     pub fn width(&self, task: TaskId) -> (u32, u32) {
         self.width[task.index()]
+    }
+
+    /// Whether the processors of a task may lie on several hosts of one cluster.
+    #[inline]
+    pub fn spreads(&self, task: TaskId) -> bool {
+        self.spread[task.index()]
+    }
+
+    /// Whether some task has a choice of widths.
+    pub fn is_moldable(&self) -> bool {
+        self.width.iter().any(|(least, most)| least < most)
     }
 
     /// Bytes of memory, 0 when unknown.

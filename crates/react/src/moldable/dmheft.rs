@@ -6,14 +6,15 @@
 //! transfer from a parent wins, and there processors that a parent used are preferred. A task is postponed if
 //! starting a little later on the processors that will be free by then ends it clearly sooner.
 //!
-//! A cluster is a class of machines of the platform; tasks may span its hosts.
+//! A cluster is a class of machines of the platform; tasks that spread may span its hosts, others
+//! see each host as a cluster of its own.
 //! O(ready x processors) per call. Ties: lower task, lower cluster, lower processor.
 
 use crate::idle;
 use crate::policy::{Decision, Event, Policy};
 use crate::situation::{Situation, TaskState};
 use slackline_model::workflow::Shape;
-use slackline_model::{ClassId, Problem, ProcId, TaskId, approx};
+use slackline_model::{ClassId, HostId, Problem, ProcId, TaskId, approx};
 use std::collections::BTreeMap;
 
 /// When a task had better wait.
@@ -102,7 +103,7 @@ impl Dmheft {
     ) -> Option<Vec<ProcId>> {
         let (least, most) = now.workflow.width(task);
         let mut best: Option<(f64, Vec<ProcId>)> = None;
-        for (_, mut free) in idle_clusters(now, idle) {
+        for (_, mut free) in idle_clusters(now, task, idle) {
             let fair = (free.len() as f64 * share).round() as usize;
             let width = fair.clamp(least as usize, most as usize).max(1);
             if free.len() < width {
@@ -135,9 +136,9 @@ impl Dmheft {
         if !now.tasks.iter().any(|t| matches!(t, TaskState::Running { .. })) {
             return false;
         }
-        let cluster = class(now, chosen[0]);
+        let home = cluster(now, task, chosen[0]);
         let of_cluster =
-            || (0..idle.len()).map(ProcId::new).filter(move |p| class(now, *p) == cluster);
+            || (0..idle.len()).map(ProcId::new).filter(move |p| cluster(now, task, *p) == home);
         let free = of_cluster().filter(|p| idle[p.index()]).count();
         let most = now.workflow.width(task).1 as usize;
         let seconds = |width: usize| {
@@ -151,15 +152,20 @@ impl Dmheft {
     }
 }
 
-fn class(now: &Situation, proc: ProcId) -> ClassId {
-    now.platform.host(now.host_of[proc.index()]).class
+/// The processors that a task may use together: a class of machines, and of it one host if the
+/// task does not spread.
+type Cluster = (ClassId, Option<HostId>);
+
+fn cluster(now: &Situation, task: TaskId, proc: ProcId) -> Cluster {
+    let host = now.host_of[proc.index()];
+    (now.platform.host(host).class, (!now.workflow.spreads(task)).then_some(host))
 }
 
 /// The idle processors of every cluster that has some.
-fn idle_clusters(now: &Situation, idle: &[bool]) -> BTreeMap<ClassId, Vec<ProcId>> {
-    let mut clusters: BTreeMap<ClassId, Vec<ProcId>> = BTreeMap::new();
+fn idle_clusters(now: &Situation, task: TaskId, idle: &[bool]) -> BTreeMap<Cluster, Vec<ProcId>> {
+    let mut clusters: BTreeMap<Cluster, Vec<ProcId>> = BTreeMap::new();
     for proc in (0..idle.len()).filter(|&p| idle[p]).map(ProcId::new) {
-        clusters.entry(class(now, proc)).or_default().push(proc);
+        clusters.entry(cluster(now, task, proc)).or_default().push(proc);
     }
     clusters
 }
