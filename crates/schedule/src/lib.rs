@@ -10,6 +10,7 @@ mod compact;
 pub mod exact;
 pub mod list;
 pub mod meta;
+pub mod qos;
 pub mod registry;
 pub mod robust;
 

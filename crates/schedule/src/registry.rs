@@ -1,6 +1,6 @@
 //! Every planner with its name, family and source.
 
-use crate::{best, bounds, exact, list, meta};
+use crate::{best, bounds, exact, list, meta, qos};
 use slackline_model::parameter::{Given, Parameter, ParameterError, Values};
 use slackline_model::schedule::Limits;
 use slackline_model::{Problem, Schedule};
@@ -210,6 +210,18 @@ pub const ALL: &[Algorithm] = &[
     meta::sa::SA,
     meta::tabu::TABU,
     meta::ga::GA,
+    qos::cheapest::CHEAPEST,
+    qos::hbcs::HBCS,
+    qos::dbcs::DBCS,
+    qos::bheft::BHEFT,
+    qos::loss::LOSS1,
+    qos::loss::LOSS2,
+    qos::loss::LOSS3,
+    qos::gain::GAIN1,
+    qos::gain::GAIN2,
+    qos::gain::GAIN3,
+    qos::greedytime_cd::GREEDYTIME_CD,
+    qos::dca::DCA,
 ];
 
 /// The same methods with another convention: found by name, not part of a comparison of all.

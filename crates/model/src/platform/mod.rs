@@ -81,6 +81,11 @@ impl Platform {
         &self.hosts
     }
 
+    /// Whether any machine costs money.
+    pub fn is_priced(&self) -> bool {
+        self.hosts.iter().any(|host| host.price > 0.0)
+    }
+
     /// One host.
     #[inline]
     pub fn host(&self, id: HostId) -> &Host {

@@ -56,7 +56,7 @@ fn sequential_seconds(problem: &Problem<'_>) -> f64 {
 }
 
 /// Money: per task where time is billed exactly, per leased machine where it is billed in quanta.
-pub(super) fn cost(problem: &Problem<'_>, schedule: &Schedule) -> f64 {
+pub fn cost(problem: &Problem<'_>, schedule: &Schedule) -> f64 {
     let platform = problem.platform();
     let mut total = 0.0;
     // (first start, last finish) of the machines that are billed as a whole.

@@ -5,8 +5,8 @@ mod metrics;
 mod validate;
 
 pub use detail::Detail;
-pub use metrics::Summary;
-pub use validate::{Limits, Violation, validate};
+pub use metrics::{Summary, cost};
+pub use validate::{Limits, Violation, affordable, validate};
 
 use crate::ids::{ClassId, EdgeId, HostId, LinkId, ProcId, TaskId};
 use crate::problem::Problem;

@@ -15,6 +15,13 @@ pub struct Limits {
     pub deadline: Option<f64>,
 }
 
+/// Whether a cost is within a limit. Where a budget is just enough the money left is zero but for
+/// rounding, so the tolerance is absolute too.
+#[inline]
+pub fn affordable(cost: f64, limit: f64) -> bool {
+    cost <= limit + approx::EPSILON * (limit.abs() + 1.0)
+}
+
 /// A broken rule, with the tasks and times that break it.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[allow(missing_docs)] // the messages say it
@@ -279,7 +286,7 @@ impl Check<'_, '_> {
         }
         if let Some(budget) = limits.budget {
             let cost = super::metrics::cost(self.problem, self.schedule);
-            if approx::gt(cost, budget) {
+            if !affordable(cost, budget) {
                 self.found.push(Violation::Budget { cost, budget });
             }
         }

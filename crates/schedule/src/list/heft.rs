@@ -1,7 +1,8 @@
 //! HEFT: Heterogeneous Earliest Finish Time (Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002).
 //!
 //! Tasks by falling upward rank; each goes to the processor on which it finishes first, into the
-//! earliest gap that holds it. O(e p) for the placement. Ties: lower task index, lower processor.
+//! earliest gap that holds it. O(e p) for the placement. Ties: lower task index; of processors the one
+//! on which the task costs less, where machines have prices, then the lower one.
 //! Fails only where a task can run on no processor.
 //!
 //! The rank needs one number per task and per transfer where processors and links give many.
@@ -10,7 +11,7 @@
 //! the plain worst and best of tasks and of links, each on its own ("simple").
 
 use super::ranks::{self, Weights};
-use super::{Partial, ReadyList};
+use super::{Partial, ReadyList, Slot};
 use crate::registry::{Algorithm, Basis, Family, PlanError};
 use slackline_model::{HostId, Problem, Schedule, TaskId};
 
@@ -91,8 +92,16 @@ pub const SIMPLE_BEST: Algorithm = Algorithm {
 pub fn by_rank(problem: &Problem<'_>, rank: &[f64]) -> Result<Schedule, PlanError> {
     let mut ready = ReadyList::new(problem, rank);
     let mut partial = Partial::new(problem);
+    let priced = problem.platform().is_priced();
     while let Some(task) = ready.pop() {
-        let slot = partial.earliest_finish(task)?;
+        let slot = match priced {
+            false => partial.earliest_finish(task)?,
+            true => {
+                let cost =
+                    |slot: &Slot| problem.exec_on(task, slot.proc) * problem.price(slot.proc);
+                partial.best_slot(task, |slot| (slot.finish, cost(slot)))?
+            }
+        };
         partial.place(task, slot);
     }
     Ok(partial.into_schedule())

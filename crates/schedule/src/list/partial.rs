@@ -305,8 +305,45 @@ impl<'a, 'p> Partial<'a, 'p> {
             .ok_or_else(|| self.nowhere(task))
     }
 
+    /// Every slot that a task could take, by rising processor (a wide task: by host), with the
+    /// seconds it runs there.
+    pub(crate) fn slots(&mut self, task: TaskId, mut each: impl FnMut(Slot, f64)) {
+        self.data_ready(task);
+        let problem = self.problem;
+        let mut row = std::mem::take(&mut self.row);
+        let times = problem.exec_row(task, &mut row);
+        let width = problem.workflow().width(task).0;
+        let mut offer = |proc, start: f64, seconds: f64| {
+            let slot = Slot { proc, start, finish: start + seconds };
+            if slot.possible() {
+                each(slot, seconds);
+            }
+        };
+        if width == 1 {
+            for (line, proc) in self.timelines.iter().zip(problem.proc_ids()) {
+                let seconds = times[problem.class_of(proc)];
+                let ready = self.ready[problem.host_of(proc).index()];
+                if ready.is_finite() && seconds.is_finite() {
+                    offer(proc, line.earliest(ready, seconds), seconds);
+                }
+            }
+        } else {
+            let earliest =
+                |line: &Timeline, _: ProcId, ready, seconds| line.earliest(ready, seconds);
+            for host in problem.platform().host_ids() {
+                let proc = ProcId(problem.procs_of(host).start);
+                let (ready, seconds) = (self.ready[host.index()], times[problem.class_of(proc)]);
+                if ready.is_finite() && seconds.is_finite() {
+                    let start = self.earliest_wide(host, width, (ready, seconds), &earliest);
+                    offer(proc, start, seconds);
+                }
+            }
+        }
+        self.row = row;
+    }
+
     /// What to say of a task that no processor can take.
-    pub(super) fn nowhere(&self, task: TaskId) -> PlanError {
+    pub(crate) fn nowhere(&self, task: TaskId) -> PlanError {
         PlanError::Nowhere { task: self.problem.workflow().task_name(task).to_string() }
     }
 

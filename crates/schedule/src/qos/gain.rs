@@ -1,0 +1,69 @@
+//! GAIN1, GAIN2, GAIN3 (Sakellariou, Zhao, Tsiakkouri, Dikaiakos, Integrated Research in Grid
+//! Computing, 2007).
+//!
+//! The mirror image of LOSS: from the cheapest plan tasks move to dearer kinds of machines, the move
+//! that gains most time per money first, as long as the budget holds; then the schedule is built anew,
+//! each task where it finishes first on its kind. Time is the task's own (1), the makespan (2), or the
+//! task's own weighed anew after every move (3). Ties: lower task, kind in the order of the platform.
+//! Complexity as for LOSS. A budget below the least cost gives the cheapest plan.
+
+use super::moves::{Aim, Moves, Version};
+use super::{Course, cheapest};
+use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Settings};
+use slackline_model::schedule::affordable;
+use slackline_model::{Problem, Schedule, approx};
+use std::cmp::Reverse;
+
+/// Registry entry: weights by the task's own time.
+pub const GAIN1: Algorithm = Algorithm {
+    name: "gain1",
+    family: Family::Qos,
+    basis: Basis::Published,
+    about: "cheapest plan, then moves to faster machines while the budget holds",
+    source: "Sakellariou, Zhao, Tsiakkouri, Dikaiakos, 2007",
+    complexity: "O(v k log(v k) + e p)",
+    parameters: &[],
+    needs: &[Need::Budget],
+    plan: |problem, settings| plan(problem, settings, Version::Task),
+};
+
+/// Registry entry: weights by the makespan.
+pub const GAIN2: Algorithm = Algorithm {
+    name: "gain2",
+    about: "GAIN1 with moves weighed by the makespan",
+    complexity: "O(v k e p)",
+    plan: |problem, settings| plan(problem, settings, Version::Makespan),
+    ..GAIN1
+};
+
+/// Registry entry: weights computed anew.
+pub const GAIN3: Algorithm = Algorithm {
+    name: "gain3",
+    about: "GAIN1 with moves weighed anew after each",
+    plan: |problem, settings| plan(problem, settings, Version::Renewed),
+    ..GAIN1
+};
+
+fn plan(
+    problem: &Problem<'_>,
+    settings: &Settings,
+    version: Version,
+) -> Result<Schedule, PlanError> {
+    let course = Course::new(problem, settings);
+    let cheapest = cheapest::plan(problem)?;
+    let mut moves = Moves::new(&course, Aim::Spend, cheapest);
+    let mut candidates = moves.candidates(version)?;
+    while let Some(Reverse(step)) = candidates.pop() {
+        let fits = affordable(moves.total + moves.surcharge(&step), course.money);
+        if version == Version::Renewed {
+            // What does not fit now never will: the money left only shrinks.
+            if fits && moves.is_current(&step) {
+                moves.make(step);
+                moves.renew(step.task, &mut candidates);
+            }
+        } else if fits && approx::lt(moves.at(step.task, step.to).0, moves.now(step.task).0) {
+            moves.make(step);
+        }
+    }
+    moves.finish()
+}

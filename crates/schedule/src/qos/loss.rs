@@ -1,0 +1,89 @@
+//! LOSS1, LOSS2, LOSS3 (Sakellariou, Zhao, Tsiakkouri, Dikaiakos, Integrated Research in Grid
+//! Computing, 2007).
+//!
+//! HEFT's plan where it can be paid. Else tasks move to cheaper kinds of machines, the move that loses
+//! least time per money saved first, until the budget holds; then the schedule is built anew, each task
+//! where it finishes first on its kind. Time is the task's own (1), the makespan (2), or the task's own
+//! weighed anew after every move (3). A kind is a cluster of equal machines, as in Arabnejad's
+//! comparison: pinning tasks to single processors gives far longer plans. Ties: lower task, kind in the
+//! order of the platform. A budget that no moves can meet gives the cheapest plan.
+//! O(v k log v k + e p) for v tasks and k kinds; version 2 builds a schedule per move, O(v k e p).
+
+use super::moves::{Aim, Move, Moves, Version};
+use super::{Course, cheapest};
+use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Settings};
+use slackline_model::schedule::affordable;
+use slackline_model::{Problem, Schedule, approx};
+use std::cmp::Reverse;
+
+/// Registry entry: weights by the task's own time.
+pub const LOSS1: Algorithm = Algorithm {
+    name: "loss1",
+    family: Family::Qos,
+    basis: Basis::Published,
+    about: "HEFT, then moves to cheaper machines until the budget holds",
+    source: "Sakellariou, Zhao, Tsiakkouri, Dikaiakos, 2007",
+    complexity: "O(v k log(v k) + e p)",
+    parameters: &[],
+    needs: &[Need::Budget],
+    plan: |problem, settings| plan(problem, settings, Version::Task),
+};
+
+/// Registry entry: weights by the makespan.
+pub const LOSS2: Algorithm = Algorithm {
+    name: "loss2",
+    about: "LOSS1 with moves weighed by the makespan",
+    complexity: "O(v k e p)",
+    plan: |problem, settings| plan(problem, settings, Version::Makespan),
+    ..LOSS1
+};
+
+/// Registry entry: weights computed anew.
+pub const LOSS3: Algorithm = Algorithm {
+    name: "loss3",
+    about: "LOSS1 with moves weighed anew after each",
+    plan: |problem, settings| plan(problem, settings, Version::Renewed),
+    ..LOSS1
+};
+
+fn plan(
+    problem: &Problem<'_>,
+    settings: &Settings,
+    version: Version,
+) -> Result<Schedule, PlanError> {
+    let course = Course::new(problem, settings);
+    let (heft, paid) = course.heft()?;
+    if paid {
+        return Ok(heft);
+    }
+    match moves(&course, heft, version)? {
+        moves if affordable(moves.total, course.money) => moves.finish(),
+        _ => cheapest::plan(problem),
+    }
+}
+
+/// Moves tasks until the budget holds or nothing can be saved.
+pub(super) fn moves<'c, 'a, 'p>(
+    course: &'c Course<'a, 'p>,
+    heft: Schedule,
+    version: Version,
+) -> Result<Moves<'c, 'a, 'p>, PlanError> {
+    let mut moves = Moves::new(course, Aim::Save, heft);
+    let mut candidates = moves.candidates(version)?;
+    while let Some(Reverse(step)) = candidates.pop() {
+        if affordable(moves.total, course.money) {
+            break;
+        }
+        let saves =
+            |step: &Move| approx::lt(moves.at(step.task, step.to).1, moves.now(step.task).1);
+        if version == Version::Renewed {
+            if moves.is_current(&step) {
+                moves.make(step);
+                moves.renew(step.task, &mut candidates);
+            }
+        } else if saves(&step) {
+            moves.make(step);
+        }
+    }
+    Ok(moves)
+}

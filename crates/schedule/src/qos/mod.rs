@@ -1,0 +1,112 @@
+//! One workflow on priced machines, under a budget, a deadline or both.
+//!
+//! All methods here price a task at the exact seconds it computes; what a plan costs in the end is
+//! the word of [`slackline_model::schedule::cost`], which knows quanta and leases. A budget is for
+//! the whole plan, with what was already done in it. Without a budget money is no object, without a
+//! deadline time is none. Every method always gives a plan; whether it keeps the limits is the
+//! validator's word.
+//!
+//! The shared steps: [`Prices`] says what a task costs on each kind of machine, [`Course`] the order
+//! of the tasks, and `Course::place` lets a method choose among the [`Offer`]s of all processors.
+
+mod choice;
+mod moves;
+mod prices;
+
+pub mod bheft;
+pub mod cheapest;
+pub mod dbcs;
+pub mod dca;
+pub mod gain;
+pub mod greedytime_cd;
+pub mod hbcs;
+pub mod loss;
+
+#[cfg(test)]
+mod tests;
+
+pub use prices::{Prices, least_cost};
+
+use crate::list::{Partial, ReadyList, Slot, heft, ranks};
+use crate::registry::{PlanError, Settings};
+use slackline_model::{Problem, Schedule, TaskId};
+
+/// A slot and what the task costs there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Offer {
+    slot: Slot,
+    cost: f64,
+}
+
+/// What all methods start from: prices, the order of the tasks, the money that is left.
+pub(crate) struct Course<'a, 'p> {
+    problem: &'a Problem<'p>,
+    prices: Prices<'a, 'p>,
+    /// Unfinished tasks by falling upward rank, parents first.
+    order: Vec<TaskId>,
+    /// The budget without what finished and running tasks cost.
+    money: f64,
+    deadline: f64,
+    /// Least cost of the tasks from each position of the order on; one longer than the order.
+    least_from: Vec<f64>,
+}
+
+impl<'a, 'p> Course<'a, 'p> {
+    pub(crate) fn new(problem: &'a Problem<'p>, settings: &Settings) -> Self {
+        let prices = Prices::new(problem);
+        let rank = ranks::upward(problem);
+        let mut ready = ReadyList::new(problem, &rank);
+        let order: Vec<TaskId> = std::iter::from_fn(|| ready.pop()).collect();
+        let least_from = sums_from(&order, |task| prices.least(task));
+        let most = || order.iter().map(|&t| prices.most(t)).sum();
+        let money = settings.limits.budget.map_or_else(most, |budget| budget - prices.spent());
+        let deadline = settings.limits.deadline.unwrap_or(f64::INFINITY);
+        Course { problem, prices, order, money, deadline, least_from }
+    }
+
+    /// Not even the cheapest plan can be paid.
+    pub(crate) fn too_poor(&self) -> bool {
+        !slackline_model::schedule::affordable(self.least_from[0], self.money)
+    }
+
+    /// What the unfinished tasks of a schedule cost, at exact seconds.
+    pub(crate) fn price_of(&self, schedule: &Schedule) -> f64 {
+        let cost = |&task: &TaskId| {
+            let placement = schedule.placement(task)?;
+            Some(self.prices.cost_on(task, placement.proc()))
+        };
+        self.order.iter().filter_map(cost).sum()
+    }
+
+    /// HEFT's plan, and whether it can be paid.
+    pub(crate) fn heft(&self) -> Result<(Schedule, bool), PlanError> {
+        let schedule = heft::by_rank(self.problem, &ranks::upward(self.problem))?;
+        let paid = slackline_model::schedule::affordable(self.price_of(&schedule), self.money);
+        Ok((schedule, paid))
+    }
+
+    /// Places the tasks in order. `choose` gets the position of a task, the task and its offers,
+    /// at least one, by rising processor; it gives the position of the offer to take.
+    pub(crate) fn place(
+        &self,
+        mut choose: impl FnMut(usize, TaskId, &[Offer]) -> usize,
+    ) -> Result<Schedule, PlanError> {
+        let mut partial = Partial::new(self.problem);
+        let mut offers = Vec::new();
+        for (at, &task) in self.order.iter().enumerate() {
+            self.prices.offers(&mut partial, task, &mut offers)?;
+            let slot = offers[choose(at, task, &offers)].slot;
+            partial.place(task, slot);
+        }
+        Ok(partial.into_schedule())
+    }
+}
+
+/// Per position of an order the sum of a figure over the tasks from there on, and 0 at the end.
+pub(crate) fn sums_from(order: &[TaskId], figure: impl Fn(TaskId) -> f64) -> Vec<f64> {
+    let mut sums = vec![0.0; order.len() + 1];
+    for (at, &task) in order.iter().enumerate().rev() {
+        sums[at] = sums[at + 1] + figure(task);
+    }
+    sums
+}

@@ -1,0 +1,155 @@
+//! What tasks cost on each kind of machine, at the exact seconds they compute.
+
+use super::Offer;
+use crate::list::Partial;
+use crate::registry::PlanError;
+use slackline_model::schedule::{self, Schedule};
+use slackline_model::{ClassId, Problem, ProcId, TaskId};
+use std::collections::HashMap;
+
+/// Processors that differ neither in time nor in price: the papers' clusters.
+#[derive(Clone, Copy, Debug)]
+struct Kind {
+    /// Cost class of the problem.
+    class: usize,
+    price: f64,
+    /// Processors that are not gone.
+    usable: u32,
+    /// Most of them on one host: wider tasks cannot go there.
+    widest: u32,
+}
+
+/// Costs of tasks by kind of machine; kinds are numbered by their first processor.
+pub struct Prices<'a, 'p> {
+    problem: &'a Problem<'p>,
+    kinds: Vec<Kind>,
+    /// Per processor.
+    kind_of: Vec<u32>,
+}
+
+impl<'a, 'p> Prices<'a, 'p> {
+    /// The prices of a problem's machines.
+    pub fn new(problem: &'a Problem<'p>) -> Self {
+        let platform = problem.platform();
+        let mut known: HashMap<(ClassId, usize), u32> = HashMap::new();
+        let (mut kinds, mut kind_of) = (Vec::<Kind>::new(), Vec::new());
+        for host in platform.host_ids() {
+            let procs = problem.procs_of(host).map(ProcId);
+            let usable = procs.clone().filter(|&p| problem.available_from(p).is_finite()).count();
+            for proc in procs {
+                let class = problem.class_of(proc);
+                let kind = *known.entry((platform.host(host).class, class)).or_insert_with(|| {
+                    let price = problem.price(proc);
+                    kinds.push(Kind { class, price, usable: 0, widest: 0 });
+                    kinds.len() as u32 - 1
+                });
+                kind_of.push(kind);
+            }
+            if let Some(kind) = kind_of.last().map(|&k| &mut kinds[k as usize]) {
+                kind.usable += usable as u32;
+                kind.widest = kind.widest.max(usable as u32);
+            }
+        }
+        Prices { problem, kinds, kind_of }
+    }
+
+    /// Number of kinds.
+    pub fn kinds(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// Kind of a processor.
+    #[inline]
+    pub fn kind_of(&self, proc: ProcId) -> usize {
+        self.kind_of[proc.index()] as usize
+    }
+
+    /// Seconds of a task on a kind; infinite where it cannot go.
+    #[inline]
+    pub fn seconds(&self, task: TaskId, kind: usize) -> f64 {
+        let kind = &self.kinds[kind];
+        match self.problem.workflow().width(task).0 > kind.widest {
+            true => f64::INFINITY,
+            false => self.problem.exec(task, kind.class),
+        }
+    }
+
+    /// Cost of a task on a kind; infinite where it cannot go.
+    #[inline]
+    pub fn cost(&self, task: TaskId, kind: usize) -> f64 {
+        let seconds = self.seconds(task, kind);
+        match seconds.is_finite() {
+            true => seconds * self.kinds[kind].price * self.width(task),
+            false => f64::INFINITY,
+        }
+    }
+
+    /// Cost of a task on a processor.
+    pub fn cost_on(&self, task: TaskId, proc: ProcId) -> f64 {
+        self.cost(task, self.kind_of(proc))
+    }
+
+    fn width(&self, task: TaskId) -> f64 {
+        f64::from(self.problem.workflow().width(task).0)
+    }
+
+    fn costs(&self, task: TaskId) -> impl Iterator<Item = (f64, u32)> + '_ {
+        let cost = move |kind: usize| (self.cost(task, kind), self.kinds[kind].usable);
+        (0..self.kinds.len()).map(cost).filter(|(cost, _)| cost.is_finite())
+    }
+
+    /// Least cost of a task over all processors; infinite where none can run it.
+    pub fn least(&self, task: TaskId) -> f64 {
+        self.costs(task).map(|(cost, _)| cost).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Largest cost of a task over the processors that can run it.
+    pub fn most(&self, task: TaskId) -> f64 {
+        self.costs(task).map(|(cost, _)| cost).fold(0.0, f64::max)
+    }
+
+    /// Mean cost of a task over the processors that can run it.
+    pub fn mean(&self, task: TaskId) -> f64 {
+        let (mut sum, mut count) = (0.0, 0.0);
+        for (cost, usable) in self.costs(task) {
+            sum += cost * f64::from(usable);
+            count += f64::from(usable);
+        }
+        if count > 0.0 { sum / count } else { f64::INFINITY }
+    }
+
+    /// What the tasks that are done or running cost at exact seconds.
+    pub fn spent(&self) -> f64 {
+        let price = |&p: &ProcId| self.problem.price(p);
+        let fixed = self.problem.state().fixed.iter().flatten();
+        fixed.map(|p| p.seconds() * p.procs().iter().map(price).sum::<f64>()).sum()
+    }
+
+    /// Where a task could go now, by rising processor.
+    pub(super) fn offers(
+        &self,
+        partial: &mut Partial<'_, '_>,
+        task: TaskId,
+        offers: &mut Vec<Offer>,
+    ) -> Result<(), PlanError> {
+        let width = self.width(task);
+        offers.clear();
+        partial.slots(task, |slot, seconds| {
+            let price = self.kinds[self.kind_of[slot.proc.index()] as usize].price;
+            offers.push(Offer { slot, cost: seconds * price * width });
+        });
+        match offers.is_empty() {
+            true => Err(partial.nowhere(task)),
+            false => Ok(()),
+        }
+    }
+}
+
+/// No plan costs less, however its machines are billed: nobody bills less than the seconds that
+/// are computed, and what was begun is paid.
+pub fn least_cost(problem: &Problem<'_>) -> f64 {
+    let prices = Prices::new(problem);
+    let open = crate::list::unfinished(problem).map(|t| prices.least(t)).sum::<f64>();
+    let begun = schedule::cost(problem, &Schedule::start(problem));
+    begun.max(prices.spent() + open)
+}
