@@ -1,6 +1,6 @@
 //! Why a verb could not do its work, and the exit code that says so.
 
-use slackline_formats::FormatError;
+use slackline_formats::{Fault, FormatError};
 use slackline_model::{ProblemError, WorkflowError};
 use slackline_schedule::PlanError;
 use std::process::ExitCode;
@@ -43,7 +43,12 @@ impl Failure {
 
 impl From<FormatError> for Failure {
     fn from(error: FormatError) -> Failure {
-        Failure::Input { message: error.to_string(), help: error.help }
+        let message = error.to_string();
+        match error.fault {
+            Fault::Input => Failure::Input { message, help: error.help },
+            Fault::Machine => Failure::Work { message, help: error.help },
+            Fault::ReaderGone => Failure::BrokenPipe,
+        }
     }
 }
 

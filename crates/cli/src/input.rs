@@ -2,6 +2,7 @@
 
 use crate::examples;
 use crate::failure::Failure;
+use crate::files::Files;
 use crate::output::Output;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -36,6 +37,11 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
+    /// The files that are read.
+    pub(crate) fn files(&self) -> Files<'_> {
+        Files::default().reads(self.platform.as_ref()).reads(self.instance.as_ref())
+    }
+
     /// Reads the files. Without a platform the bundled one is taken, unless the workflow's file
     /// brings its processors along.
     pub(crate) fn read(
@@ -128,12 +134,18 @@ pub(crate) fn read_document(
         document.workflow = document.workflow.renamed(stem);
     }
     output.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
-    warn_of(&document, path, output);
+    warn_of(&document, path, output)?;
     Ok(document)
 }
 
 /// Passes on what a reader had to decide.
-fn warn_of(document: &Document, path: &Path, output: &mut Output) {
+fn warn_of(document: &Document, path: &Path, output: &mut Output) -> Result<(), Failure> {
+    if output.strict
+        && let Some(warning) = document.warnings.first()
+    {
+        return Err(Failure::input(format!("{}: {warning}", path.display()))
+            .with_help("without --strict this is a warning"));
+    }
     for warning in document.warnings.iter().take(SHOWN_WARNINGS) {
         output.warning(&format!("{}: {warning}", path.display()));
     }
@@ -142,28 +154,13 @@ fn warn_of(document: &Document, path: &Path, output: &mut Output) {
     {
         output.warning(&format!("{}: {more} more warnings", path.display()));
     }
+    Ok(())
 }
 
 /// The values of `--from` and `--to`.
 pub(crate) fn format_parser() -> impl TypedValueParser<Value = Format> {
     let names = Format::ALL.iter().map(|format| format.name());
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Format>())
-}
-
-/// Fails where an option that names a file was given a folder that does not exist, before the
-/// work is done.
-pub(crate) fn check_output(path: &Option<PathBuf>) -> Result<(), Failure> {
-    let Some(path) = path else { return Ok(()) };
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
-            Err(Failure::input(format!("{}: there is no such folder", folder.display()))
-                .with_help(format!("make it first: mkdir -p {}", folder.display())))
-        }
-        _ if path.is_dir() => {
-            Err(Failure::input(format!("{}: is a folder, not a file", path.display())))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Reads a platform file.

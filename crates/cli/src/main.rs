@@ -3,6 +3,7 @@
 mod detect;
 mod examples;
 mod failure;
+mod files;
 mod input;
 mod interrupt;
 mod output;
@@ -44,6 +45,9 @@ All verbs: slackline --help    One verb: slackline VERB --help
 fn main() -> ExitCode {
     let cli = Cli::parse();
     interrupt::watch();
+    if cli.common.allow_outside {
+        slackline_formats::source::permit_outside();
+    }
     let mut output = Output::new(&cli.common);
     let done = match cli.verb {
         Some(verb) => verb.run(&mut output),

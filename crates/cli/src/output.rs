@@ -3,6 +3,8 @@
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+use slackline_model::names::printable_lines;
+use std::borrow::Cow;
 use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 
 /// Options that every verb takes.
@@ -14,6 +16,12 @@ pub(crate) struct Common {
     /// Say more about what is read and done
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
+    /// Refuse files in which something had to be guessed or left out, instead of a warning
+    #[arg(long, global = true)]
+    pub(crate) strict: bool,
+    /// Read files that a platform names even where they lie outside its folder
+    #[arg(long, global = true)]
+    pub(crate) allow_outside: bool,
     /// When to use colours
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
     pub(crate) color: When,
@@ -35,9 +43,12 @@ pub(crate) struct Output {
     out: BufWriter<StdoutLock<'static>>,
     pub(crate) quiet: bool,
     pub(crate) verbose: bool,
+    pub(crate) strict: bool,
     pub(crate) colour: bool,
     colour_errors: bool,
     pub(crate) width: usize,
+    /// Standard output belongs to a file that was asked for.
+    stdout_taken: bool,
 }
 
 impl Output {
@@ -55,14 +66,26 @@ impl Output {
             out: BufWriter::new(std::io::stdout().lock()),
             quiet: common.quiet,
             verbose: common.verbose,
+            strict: common.strict,
             colour: wanted(std::io::stdout().is_terminal()),
             colour_errors: wanted(std::io::stderr().is_terminal()),
             width: width(),
+            stdout_taken: false,
         }
+    }
+
+    /// A file that was asked for goes to standard output: what is said to people does not.
+    pub(crate) fn leave_stdout(&mut self) {
+        self.stdout_taken = true;
+        self.colour = self.colour_errors;
     }
 
     /// Writes a result.
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
+        let text = shown(text, self.colour);
+        if self.stdout_taken {
+            return Ok(std::io::stderr().write_all(text.as_bytes())?);
+        }
         Ok(self.out.write_all(text.as_bytes())?)
     }
 
@@ -116,6 +139,7 @@ impl Output {
     fn aside(&mut self, what: &str, style: &str, text: &str) {
         // What was printed so far comes first; a reader that is gone misses nothing here.
         let _ = self.out.flush();
+        let text = printable_lines(text);
         let _ = if self.colour_errors {
             writeln!(std::io::stderr(), "\x1b[{style}m{what}:\x1b[0m {text}")
         } else {
@@ -134,10 +158,51 @@ impl Output {
     }
 }
 
+/// A text as a terminal may get it: names that came from files are only names. Our own colours
+/// pass where there are any.
+fn shown(text: &str, colour: bool) -> Cow<'_, str> {
+    if !colour {
+        return printable_lines(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut parts = text.split('\x1b');
+    out.push_str(&printable_lines(parts.next().unwrap_or_default()));
+    for part in parts {
+        let style = part.strip_prefix('[').and_then(|rest| {
+            let end = rest.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+            rest[end..].starts_with('m').then_some(end + 2)
+        });
+        match style {
+            Some(end) => {
+                out.push('\x1b');
+                out.push_str(&part[..end]);
+                out.push_str(&printable_lines(&part[end..]));
+            }
+            None => {
+                out.push_str("\\u{1b}");
+                out.push_str(&printable_lines(part));
+            }
+        }
+    }
+    Cow::Owned(out)
+}
+
 /// Columns to fill: the terminal's, `COLUMNS`, or 80.
 fn width() -> usize {
     let terminal = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
     let stated = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
     let width = if std::io::stdout().is_terminal() { terminal.or(stated) } else { stated };
     width.unwrap_or(80).clamp(40, 400)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+
+    #[test]
+    fn only_colours_pass() {
+        assert_eq!(shown("\x1b[1mbold\x1b[0m\n", true), "\x1b[1mbold\x1b[0m\n");
+        assert_eq!(shown("\x1b[1mbold", false), "\\u{1b}[1mbold");
+        assert_eq!(shown("a\x1b[2Jb\x1b]0;t\x07", true), "a\\u{1b}[2Jb\\u{1b}]0;t\\u{7}");
+    }
 }

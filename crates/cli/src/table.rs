@@ -1,5 +1,7 @@
 //! Tables for people: columns aligned, as narrow as their content.
 
+use slackline_model::names::printable;
+
 /// How a column is aligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Align {
@@ -25,7 +27,7 @@ impl Table {
     }
 
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
+        self.rows.push(cells.into_iter().map(|cell| printable(&cell).into_owned()).collect());
     }
 
     /// The text, every line indented by two and free of trailing blanks.

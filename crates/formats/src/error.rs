@@ -47,12 +47,32 @@ pub struct FormatError {
     pub message: String,
     /// What to try.
     pub help: Option<String>,
+    /// Whose fault it is.
+    pub fault: Fault,
+}
+
+/// Whose fault an error is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fault {
+    /// The file's, or of who named it.
+    #[default]
+    Input,
+    /// The machine's: what was to be written could not be (disk full, quota, hardware).
+    Machine,
+    /// Nobody's: who read what was written has gone.
+    ReaderGone,
 }
 
 impl FormatError {
     /// An error about the whole document.
     pub fn new(message: impl fmt::Display) -> FormatError {
-        FormatError { file: None, place: Place::Whole, message: message.to_string(), help: None }
+        FormatError {
+            file: None,
+            place: Place::Whole,
+            message: message.to_string(),
+            help: None,
+            fault: Fault::Input,
+        }
     }
 
     /// An error at a line and column.

@@ -33,7 +33,7 @@ mod xml;
 
 pub use detect::Format;
 pub use document::{Document, Recorded};
-pub use error::{FormatError, Place, Result};
+pub use error::{Fault, FormatError, Place, Result};
 pub use platform::{PlatformFormat, read_platform, write_platform};
 pub use schedule_file::{ScheduleFormat, read_schedule, write_schedule};
 

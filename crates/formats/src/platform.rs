@@ -77,7 +77,8 @@ pub fn read_platform(path: &Path, from: Option<PlatformFormat>) -> Result<Platfo
 /// Writes a platform file whole or not at all; its format follows from the extension unless `to`
 /// says it.
 pub fn write_platform(path: &Path, platform: &Platform, to: Option<PlatformFormat>) -> Result<()> {
-    match to.or_else(|| PlatformFormat::of_path(path)) {
+    let standard = source::is_standard(path).then_some(PlatformFormat::Toml);
+    match to.or_else(|| PlatformFormat::of_path(path)).or(standard) {
         Some(PlatformFormat::Toml) => platform_toml::write(platform, path),
         Some(PlatformFormat::SimgridXml) => simgrid_xml::write(platform, path),
         None => Err(FormatError::new("the extension tells no platform format")

@@ -1,8 +1,10 @@
 //! Schedules as CSV for spreadsheets and statistics; written.
 //!
 //! One line per task and processor, tasks in index order: `task,kind,host,processor,start,finish`.
-//! Names with commas, quotes or line breaks are quoted as RFC 4180 says.
+//! Names with commas or quotes are quoted as RFC 4180 says, control characters are written out, and
+//! a name that a spreadsheet would take for a formula gets a quote mark in front.
 
+use slackline_model::names::printable;
 use slackline_model::{Problem, Schedule};
 use std::borrow::Cow;
 use std::io::Write;
@@ -30,10 +32,13 @@ pub fn write(
 }
 
 fn field(text: &str) -> Cow<'_, str> {
-    if text.contains([',', '"', '\n', '\r']) {
-        return Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")));
+    let text = printable(text);
+    let formula = text.starts_with(['=', '+', '-', '@']);
+    if formula || text.contains([',', '"']) {
+        let mark = if formula { "'" } else { "" };
+        return Cow::Owned(format!("\"{mark}{}\"", text.replace('"', "\"\"")));
     }
-    Cow::Borrowed(text)
+    text
 }
 
 #[cfg(test)]
@@ -63,6 +68,13 @@ pub(crate) mod tests {
         b.add_host(root, HostSpec::new("small", 1.0)).unwrap();
         b.set_matrix(Matrix::uniform(Some(4.0), 0.0));
         b.build().unwrap()
+    }
+
+    #[test]
+    fn names_are_no_formulas_and_no_escapes() {
+        assert_eq!(field("=1+2"), "\"'=1+2\"");
+        assert_eq!(field("a\x1b[2J\nb"), "a\\u{1b}[2J\\nb");
+        assert_eq!(field("plain-name"), "plain-name");
     }
 
     #[test]

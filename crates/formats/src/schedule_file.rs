@@ -24,6 +24,7 @@ impl ScheduleFormat {
             Some("json") => Ok(ScheduleFormat::Json),
             Some("csv") => Ok(ScheduleFormat::Csv),
             Some("jed") => Ok(ScheduleFormat::Jedule),
+            _ if source::is_standard(path) => Ok(ScheduleFormat::Json),
             _ => Err(FormatError::new(
                 "the extension of the file does not say which format to write",
             )

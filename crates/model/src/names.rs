@@ -1,5 +1,7 @@
 //! Many short strings in one allocation: a million task names cost their bytes and four more each.
+//! And names as text: what somebody wrote into a file must not steer a terminal.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{BuildHasher, RandomState};
@@ -126,9 +128,47 @@ impl std::hash::Hasher for PassThroughHasher {
     }
 }
 
+/// Whether a character steers whoever shows it instead of being shown: control characters, and
+/// those that turn the direction of writing.
+fn steers(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A name on one line, with everything that steers written out: `a\u{1b}[2Jb`.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    escape(text, steers)
+}
+
+/// The same for texts of several lines: line breaks and tabs stay.
+pub fn printable_lines(text: &str) -> Cow<'_, str> {
+    escape(text, |c| steers(c) && !matches!(c, '\n' | '\t'))
+}
+
+fn escape(text: &str, bad: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&bad) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if bad(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_do_not_steer_terminals() {
+        assert_eq!(printable("é → b"), "é → b");
+        assert_eq!(printable("a\x1b[2J\nb\u{202e}c"), "a\\u{1b}[2J\\nb\\u{202e}c");
+        assert_eq!(printable_lines("a\n\tb\rc"), "a\n\tb\\rc");
+    }
 
     #[test]
     fn finds_what_was_inserted_and_refuses_twins() {

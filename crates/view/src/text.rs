@@ -1,5 +1,6 @@
 //! How much room text takes, how to shorten it, and how to put it into XML.
 
+use slackline_model::names::printable;
 use std::fmt::Write;
 
 /// Rough width of a text in a sans-serif font, in units of the font size. Errs to the wide side,
@@ -42,6 +43,7 @@ pub(crate) fn fit(text: &str, room: f64) -> Option<String> {
 
 /// The text cut to a number of terminal columns.
 pub(crate) fn fit_columns(text: &str, columns: usize) -> String {
+    let text = &*printable(text);
     let chars: Vec<char> = text.chars().collect();
     if chars.len() <= columns {
         return text.to_string();

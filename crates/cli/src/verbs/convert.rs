@@ -1,7 +1,8 @@
 //! `slackline convert`: a file from one format to another.
 
 use crate::failure::Failure;
-use crate::input::{check_output, format_parser, read_document, read_platform};
+use crate::files::Files;
+use crate::input::{format_parser, read_document, read_platform};
 use crate::output::Output;
 use clap::Args;
 use slackline_formats::{Format, PlatformFormat, instance, source};
@@ -34,9 +35,11 @@ pub(crate) struct Convert {
 
 impl Convert {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
-        if !self.to_stdout() {
-            check_output(&Some(self.output.clone()))?;
-        }
+        Files::default()
+            .reads(Some(&self.input))
+            .reads(self.platform.as_ref())
+            .writes("the output", Some(&self.output))
+            .check(output)?;
         if self.from.is_none() && self.to.is_none() {
             let text = source::read_text(&self.input)?;
             if PlatformFormat::recognise(Some(&self.input), &text).is_some() {
@@ -47,7 +50,7 @@ impl Convert {
     }
 
     fn to_stdout(&self) -> bool {
-        self.output.as_os_str() == "-"
+        source::is_standard(&self.output)
     }
 
     fn platform(&self, output: &mut Output) -> Result<(), Failure> {
@@ -80,9 +83,6 @@ impl Convert {
                     .with_help("say which: --platform FILE"));
             }
             _ => format.write(&document, &mut bytes)?,
-        }
-        if self.to_stdout() {
-            return Ok(output.stream().write_all(&bytes)?);
         }
         source::write_whole(&self.output, |out| out.write_all(&bytes))?;
         let tasks = document.workflow.len();

@@ -2,7 +2,7 @@
 
 use crate::detect::{Found, local, slurm};
 use crate::failure::Failure;
-use crate::input::check_output;
+use crate::files::Files;
 use crate::output::Output;
 use clap::{Args, Subcommand};
 use slackline_formats::{platform_toml, source};
@@ -60,7 +60,7 @@ impl Platform {
 
 impl Detect {
     fn run(self, output: &mut Output) -> Result<(), Failure> {
-        check_output(&self.output)?;
+        Files::default().writes("--output", self.output.as_ref()).json(self.json).check(output)?;
         let text = self.found(output)?.to_toml();
         let platform = platform_toml::parse(&text)
             .map_err(|e| Failure::work(format!("what was found makes no platform: {e}")))?;

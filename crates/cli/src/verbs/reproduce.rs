@@ -1,7 +1,7 @@
 //! `slackline reproduce`: published results, run again, with a verdict per claim.
 
 use crate::failure::Failure;
-use crate::input::check_output;
+use crate::files::Files;
 use crate::output::Output;
 use crate::progress::Bar;
 use crate::table::{Table, wrap};
@@ -80,7 +80,7 @@ impl Reproduce {
             return Err(Failure::input(format!("there is no reproduction '{name}'"))
                 .with_help(format!("one of: {}", names.join(", "))));
         };
-        check_output(&self.output)?;
+        Files::default().writes("--output", self.output.as_ref()).json(self.json).check(output)?;
         let report = self.study(paper, output)?;
         if let Some(path) = &self.output {
             let page = report.markdown();

@@ -8,6 +8,7 @@ use crate::text::{join_arguments, kind_of_name, set_cores, split_arguments};
 use crate::xml::{Element, Node, Xml};
 use slackline_model::workflow::{Command, REFERENCE_SPEED};
 use slackline_model::{Task, TaskId, WorkflowBuilder};
+use std::collections::HashSet;
 
 /// Reads a DAX document.
 pub fn read(text: &str) -> Result<Document> {
@@ -43,6 +44,8 @@ struct Reader {
     /// Dependencies on jobs that had not been read yet: offset, parent, child.
     pending: Vec<(usize, String, String)>,
     untimed: usize,
+    /// Files of negative size.
+    negative: HashSet<u32>,
 }
 
 /// A job while its element is open.
@@ -158,7 +161,7 @@ impl Reader {
         element.attributes(|key, value| {
             match key {
                 "file" | "name" => file.name = Some(value.into_owned()),
-                "size" => file.bytes = Some(number(element, "the size of a file", &value)?),
+                "size" => file.bytes = Some(size(element, &value)?),
                 "link" => file.how = link(element, &value)?,
                 _ => {}
             }
@@ -174,7 +177,7 @@ impl Reader {
                     })?;
                     let content = xml.content(|_| Ok(String::new()))?;
                     if is_size {
-                        file.bytes = Some(number(&inner, "the size of a file", content.trim())?);
+                        file.bytes = Some(size(&inner, content.trim())?);
                     }
                 }
                 Node::Open(_) => xml.skip()?,
@@ -186,6 +189,12 @@ impl Reader {
             Some(name) if !name.is_empty() => self.flow.name(name)?,
             _ => return Err(element.error(format!("<{}> without a file name", element.name()))),
         };
+        if let Some(bytes) = &mut file.bytes
+            && *bytes < 0.0
+        {
+            self.negative.insert(name);
+            *bytes = 0.0;
+        }
         if let (None, Some(bytes)) = (file.how, file.bytes) {
             self.flow.size(name, bytes);
         }
@@ -232,6 +241,11 @@ impl Reader {
         }
         self.builder.set_reference_speed(REFERENCE_SPEED);
         let mut warnings = self.flow.finish(&mut self.builder)?;
+        if !self.negative.is_empty() {
+            let count = self.negative.len();
+            let files = if count == 1 { "file has" } else { "files have" };
+            warnings.push(format!("{count} {files} a negative size, which is taken as 0"));
+        }
         if self.untimed > 0 {
             let (untimed, all) = (self.untimed, self.builder.len());
             warnings.push(format!("{untimed} of {all} jobs have no runtime: their work is 0"));
@@ -291,6 +305,17 @@ fn link(element: &Element<'_>, value: &str) -> Result<Option<Use>> {
         _ => {
             let known = "input, output, inout, checkpoint or none";
             Err(element.error(format!("the link of a file is {known}, not '{value}'")))
+        }
+    }
+}
+
+/// The size of a file. The generator of the classic workflows let some overflow: what to make of a
+/// negative size is for who knows the file.
+fn size(element: &Element<'_>, text: &str) -> Result<f64> {
+    match text.trim().parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(value),
+        _ => {
+            Err(element.error(format!("the size of a file must be a finite number, not '{text}'")))
         }
     }
 }

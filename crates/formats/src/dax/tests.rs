@@ -98,7 +98,7 @@ fn bad_documents_are_placed_and_explained() {
         ("<adag><job id='a' runtime='1e999'/></adag>".into(), "finite"),
         ("<adag><job id='a'/><job id='a'/></adag>".into(), "two tasks are named 'a'"),
         (job("<uses file='x' link='sideways'/>"), "not 'sideways'"),
-        (job("<uses file='x' link='input' size='-3'/>"), "size of a file"),
+        (job("<uses file='x' link='input' size='x'/>"), "size of a file"),
         (job("<uses link='input'/>"), "without a file name"),
         (job("<profile namespace='pegasus' key='cores'>0</profile>"), "cores"),
         (
@@ -114,4 +114,17 @@ fn bad_documents_are_placed_and_explained() {
     let circle = "<adag><job id='a'/><job id='b'/><child ref='a'><parent ref='b'/></child>\
                   <child ref='b'><parent ref='a'/></child></adag>";
     assert!(fails(circle).contains("circle: "), "{}", fails(circle));
+}
+
+#[test]
+fn negative_sizes_are_counted_and_taken_as_nothing() {
+    let document = read(
+        "<adag><job id='a' runtime='1'><uses file='x' link='output' size='-7'/>\
+         <uses file='y' link='output' size='-1'/></job>\
+         <job id='b' runtime='1'><uses file='x' link='input' size='-7'/></job></adag>",
+    )
+    .unwrap();
+    assert_eq!(document.warnings, ["2 files have a negative size, which is taken as 0"]);
+    let workflow = &document.workflow;
+    assert!(workflow.files().all(|f| workflow.file_bytes(f) == 0.0));
 }

@@ -24,6 +24,7 @@ pub use reader::read;
 
 use crate::detect::Codec;
 use crate::document::Document;
+use slackline_model::names::printable_lines;
 use slackline_model::{SpeedUp, TaskId, Workflow};
 use std::borrow::Cow;
 use std::io::Write;
@@ -92,6 +93,7 @@ fn quote(name: &str) -> Cow<'_, str> {
     if word || number {
         return Cow::Borrowed(name);
     }
+    let name = printable_lines(name);
     Cow::Owned(format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\"")))
 }
 

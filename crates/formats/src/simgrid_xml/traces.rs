@@ -11,7 +11,8 @@ enum Repeat {
     After(f64),
 }
 
-/// Reads a trace; `None` if it has no event. `period` is the attribute of an inline trace: a
+/// Reads a trace; `None` if it has no event. Errors name the line and never quote it: a platform
+/// may name a file that its author is not meant to see. `period` is the attribute of an inline trace: a
 /// positive number repeats the events.
 pub fn parse_trace(text: &str, period: Option<f64>) -> Result<Option<Profile>> {
     let mut repeat = match period {
@@ -28,11 +29,11 @@ pub fn parse_trace(text: &str, period: Option<f64>) -> Result<Option<Profile>> {
         let Some(first) = first.filter(|word| !word.starts_with(['#', '%'])) else { continue };
         let number = |word: &str| word.parse::<f64>().ok().filter(|number| number.is_finite());
         let (Some(second), None) = (second, words.next()) else {
-            return Err(fail(format!("\"{}\" is no line of a trace", shorten(line)))
+            return Err(fail("this is no line of a trace".to_string())
                 .with_help("write a date and a value, PERIODICITY seconds or LOOPAFTER seconds"));
         };
         let Some(value) = number(second) else {
-            return Err(fail(format!("\"{}\" is no finite number", shorten(second))));
+            return Err(fail("the value is no finite number".to_string()));
         };
         match first {
             "PERIODICITY" if value > 0.0 => repeat = Repeat::Period(value),
@@ -41,7 +42,7 @@ pub fn parse_trace(text: &str, period: Option<f64>) -> Result<Option<Profile>> {
             "LOOPAFTER" => repeat = Repeat::Never,
             date => {
                 let Some(date) = number(date) else {
-                    return Err(fail(format!("\"{}\" is no finite number", shorten(date))));
+                    return Err(fail("the date is no finite number".to_string()));
                 };
                 events.push(ProfileEvent { date, value });
                 lines.push(line_number);
@@ -62,10 +63,6 @@ pub fn parse_trace(text: &str, period: Option<f64>) -> Result<Option<Profile>> {
         | ProfileError::Backwards { index, .. } => FormatError::at(lines[index], 1, error),
         _ => FormatError::new(error),
     })
-}
-
-fn shorten(text: &str) -> String {
-    text.chars().take(40).collect()
 }
 
 #[cfg(test)]

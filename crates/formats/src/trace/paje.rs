@@ -2,6 +2,7 @@
 //! availability as a variable.
 
 use super::{Interval, TracedRun, intervals};
+use slackline_model::names::printable;
 use slackline_model::trace::Happening;
 use std::io::Write;
 
@@ -82,5 +83,5 @@ pub(super) fn write(run: &TracedRun<'_>, out: &mut dyn Write) -> std::io::Result
 
 /// In quotation marks, without any inside: Pajé knows no escapes.
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace(['"', '\n'], "'"))
+    format!("\"{}\"", printable(text).replace('"', "'"))
 }

@@ -2,7 +2,8 @@
 
 use super::made::{Entry, Form, Made, Thing};
 use crate::failure::Failure;
-use crate::input::{check_output, read_platform, read_workflow};
+use crate::files::Files;
+use crate::input::{read_platform, read_workflow};
 use crate::output::Output;
 use crate::table::Table;
 use clap::ArgMatches;
@@ -98,7 +99,7 @@ impl Job {
         let Some(path) = &self.output else {
             return self.make(&member)?.write(self.form(None), &mut *output.stream());
         };
-        check_output(&self.output)?;
+        Files::default().writes("--output", self.output.as_ref()).json(self.json).check(output)?;
         let mut made = self.make(&member)?;
         let form = self.form(Some(path));
         made.write_file(path, form)?;

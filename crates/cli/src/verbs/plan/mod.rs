@@ -4,7 +4,7 @@ mod document;
 mod report;
 
 use crate::failure::Failure;
-use crate::input::{LimitOptions, Sources, check_output};
+use crate::input::{LimitOptions, Sources};
 use crate::interrupt;
 use crate::output::Output;
 use crate::search::{SearchOptions, interrupted};
@@ -134,8 +134,13 @@ struct Planned {
 
 impl Plan {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
-        check_output(&self.gantt)?;
-        check_output(&self.output)?;
+        self.sources
+            .files()
+            .reads(self.workflow.as_ref())
+            .writes("--gantt", self.gantt.as_ref())
+            .writes("--output", self.output.as_ref())
+            .json(self.json)
+            .check(output)?;
         if let Some(path) = &self.output {
             ScheduleFormat::for_output(path)?;
         }

@@ -4,7 +4,8 @@ pub(crate) mod platform;
 mod workflow;
 
 use crate::failure::Failure;
-use crate::input::{Sources, check_output, format_parser, read_document, read_platform};
+use crate::files::Files;
+use crate::input::{Sources, format_parser, read_document, read_platform};
 use crate::output::Output;
 use clap::Args;
 use slackline_formats::{Format, PlatformFormat, schedule_file, source};
@@ -48,7 +49,14 @@ pub(crate) struct Show {
 
 impl Show {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
-        check_output(&self.svg)?;
+        Files::default()
+            .reads(Some(&self.file))
+            .reads(self.workflow.as_ref())
+            .reads(self.platform.as_ref())
+            .reads(self.instance.as_ref())
+            .writes("--svg", self.svg.as_ref())
+            .json(self.json)
+            .check(output)?;
         if self.from.is_some() {
             return self.workflow(output);
         }

@@ -7,7 +7,7 @@ mod stage;
 mod workflow;
 
 use crate::failure::Failure;
-use crate::input::{Sources, check_output};
+use crate::input::Sources;
 use crate::output::Output;
 use clap::{Args, ValueEnum};
 use slackline_model::units::parse_duration;
@@ -131,9 +131,18 @@ fn threshold(text: &str) -> Result<f64, String> {
 
 impl Simulate {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
-        check_output(&self.gantt)?;
-        check_output(&self.trace)?;
-        check_output(&self.decisions)?;
+        self.sources
+            .files()
+            .reads(self.workflow.as_ref())
+            .reads(self.activities.as_ref())
+            .reads(self.schedule.as_ref())
+            .reads(self.scenario.as_ref())
+            .reads(self.same_decisions.as_ref())
+            .writes("--gantt", self.gantt.as_ref())
+            .writes("--trace", self.trace.as_ref())
+            .writes("--decisions", self.decisions.as_ref())
+            .json(self.json)
+            .check(output)?;
         match &self.activities {
             Some(plan) => activities::simulate(plan, &self, output),
             None => workflow::simulate(&self, output),

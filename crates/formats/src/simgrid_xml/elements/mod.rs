@@ -406,8 +406,7 @@ impl<'a> Elements<'a> {
         let Some(folder) = self.folder else {
             return Err(a.error(format!("the trace file \"{file}\" cannot be found from a text")));
         };
-        let path = folder.join(file);
-        let text = source::read_text(&path)?;
+        let (path, text) = source::read_beside(folder, file)?;
         let profile = parse_trace(&text, None).map_err(|e| e.in_file(&path))?.map(Arc::new);
         self.trace_files.insert(file.to_string(), profile.clone());
         Ok(profile)

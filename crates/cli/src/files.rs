@@ -1,0 +1,110 @@
+//! The files a verb reads and writes, checked before it begins: nobody wants to learn after an
+//! hour that the result has no place, or took that of an input.
+
+use crate::failure::Failure;
+use crate::output::Output;
+use slackline_formats::source::is_standard;
+use std::path::{Path, PathBuf};
+
+/// What a verb is about to read and write.
+#[derive(Default)]
+pub(crate) struct Files<'a> {
+    reads: Vec<&'a Path>,
+    writes: Vec<(&'static str, &'a Path)>,
+}
+
+impl<'a> Files<'a> {
+    /// A file that is read, where it is named.
+    pub(crate) fn reads<P: AsRef<Path>>(mut self, path: Option<&'a P>) -> Self {
+        self.reads.extend(path.map(AsRef::as_ref));
+        self
+    }
+
+    /// A file that an option names to be written, where it does.
+    pub(crate) fn writes(mut self, option: &'static str, path: Option<&'a PathBuf>) -> Self {
+        self.writes.extend(path.map(|path| (option, path.as_path())));
+        self
+    }
+
+    /// The document of `--json`, which takes standard output.
+    pub(crate) fn json(mut self, wanted: bool) -> Self {
+        if wanted {
+            self.writes.push(("--json", Path::new(slackline_formats::source::STANDARD)));
+        }
+        self
+    }
+
+    /// Refuses folders that are not there, an output that is also an input, and two outputs of
+    /// one name. Where an output takes standard output, what is said to people goes to standard
+    /// error.
+    pub(crate) fn check(self, output: &mut Output) -> Result<(), Failure> {
+        let inputs: Vec<Identity> = self.reads.iter().filter_map(|p| Identity::of(p)).collect();
+        if inputs.iter().filter(|i| **i == Identity::Standard).count() > 1 {
+            return Err(Failure::input("two files are to be read from standard input")
+                .with_help("only one of them can be -"));
+        }
+        let mut outputs: Vec<(&str, Identity)> = Vec::new();
+        for (option, path) in self.writes {
+            if is_standard(path) {
+                if option != "--json" {
+                    output.leave_stdout();
+                }
+            } else {
+                check_place(path)?;
+            }
+            let Some(identity) = Identity::of(path) else { continue };
+            if identity != Identity::Standard && inputs.contains(&identity) {
+                return Err(Failure::input(format!("{option} {}: is read too", path.display()))
+                    .with_help("write to another file: this one would be lost"));
+            }
+            if let Some((other, _)) = outputs.iter().find(|(_, o)| *o == identity) {
+                let name = path.display();
+                return Err(Failure::input(format!("{other} and {option} both write to {name}"))
+                    .with_help("give one of them another name"));
+            }
+            outputs.push((option, identity));
+        }
+        Ok(())
+    }
+}
+
+/// Fails where there is no such folder, or the file is one.
+fn check_place(path: &Path) -> Result<(), Failure> {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            Err(Failure::input(format!("{}: there is no such folder", folder.display()))
+                .with_help(format!("make it first: mkdir -p {}", folder.display())))
+        }
+        _ if path.is_dir() => {
+            Err(Failure::input(format!("{}: is a folder, not a file", path.display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What a path stands for, whatever it is called.
+#[derive(Debug, PartialEq)]
+enum Identity {
+    /// Standard input or output.
+    Standard,
+    /// A file, existing or to come.
+    File(PathBuf),
+}
+
+impl Identity {
+    /// None for devices and pipes: any number may read and write those.
+    fn of(path: &Path) -> Option<Identity> {
+        if is_standard(path) {
+            return Some(Identity::Standard);
+        }
+        match std::fs::canonicalize(path) {
+            Ok(real) if real.is_file() => Some(Identity::File(real)),
+            Ok(_) => None,
+            Err(_) => {
+                let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
+                let folder = std::fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
+                Some(Identity::File(folder.join(path.file_name()?)))
+            }
+        }
+    }
+}
