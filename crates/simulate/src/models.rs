@@ -74,8 +74,11 @@ pub struct Models {
     pub network: NetworkModel,
     /// The latency phase lasts this many route latencies.
     pub latency_factor: Factor,
-    /// Usable part of a bandwidth. A constant scales the links, steps bound each message.
+    /// Usable part of a bandwidth. A constant scales the links; for steps see `factor_on_share`.
     pub bandwidth_factor: Factor,
+    /// Steps of the bandwidth factor multiply what a message gets in the sharing (3.32; above 1
+    /// it is faster than its links) instead of bounding its rate (3.11).
+    pub factor_on_share: bool,
     /// Weight of 1/bandwidth against latency in the share of a flow, bytes (S in LV08).
     pub weight_s: f64,
     /// Acknowledgements take 5 % on the way back.
@@ -124,6 +127,7 @@ impl Models {
             network: NetworkModel::Flows,
             latency_factor: Factor::Constant(13.01),
             bandwidth_factor: Factor::Constant(0.97),
+            factor_on_share: true,
             weight_s: 20537.0,
             cross_traffic: true,
             tcp_gamma: 4_194_304.0,
@@ -185,9 +189,10 @@ impl Models {
     }
 
     /// The same rules as SimGrid 3.11 (2014) had them: no cross-traffic, another loopback, a
-    /// window's bound that no factor scales.
+    /// window's bound that no factor scales, factors of messages that bound them.
     pub fn as_of_3_11(self) -> Self {
         Models {
+            factor_on_share: false,
             cross_traffic: false,
             window_scaled: false,
             loopback_bandwidth: 498e6,

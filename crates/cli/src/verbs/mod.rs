@@ -8,6 +8,7 @@ mod generate;
 mod placed;
 mod plan;
 mod platform;
+mod replay;
 mod reproduce;
 mod show;
 mod simulate;
@@ -22,6 +23,7 @@ use clap::Subcommand;
 pub(crate) enum Verb {
     Plan(plan::Plan),
     Simulate(simulate::Simulate),
+    Replay(replay::Replay),
     Reproduce(reproduce::Reproduce),
     Show(show::Show),
     Validate(validate::Validate),
@@ -38,6 +40,7 @@ impl Verb {
         match self {
             Verb::Plan(verb) => verb.run(output),
             Verb::Simulate(verb) => verb.run(output),
+            Verb::Replay(verb) => verb.run(output),
             Verb::Reproduce(verb) => verb.run(output),
             Verb::Show(verb) => verb.run(output),
             Verb::Validate(verb) => verb.run(output),

@@ -266,8 +266,19 @@ impl<'p> Simulation<'p> {
         activity: impl Into<Activity>,
         tag: u64,
     ) -> Result<ActivityId, SimulationError> {
+        self.start_after(0.0, activity, tag)
+    }
+
+    /// Announces an activity that starts `delay` seconds from now. What it needs must be on now.
+    pub fn start_after(
+        &mut self,
+        delay: f64,
+        activity: impl Into<Activity>,
+        tag: u64,
+    ) -> Result<ActivityId, SimulationError> {
         let activity = activity.into();
-        let shape = self.shape(&activity)?;
+        let mut shape = self.shape(&activity)?;
+        shape.latency += delay;
         let bad = |cause: WorkError, platform: &Platform| SimulationError::BadActivity {
             activity: shape::describe(platform, &activity),
             cause: cause.to_string(),
@@ -309,6 +320,23 @@ impl<'p> Simulation<'p> {
             return Ok(false);
         }
         self.after_end(activity)?;
+        Ok(true)
+    }
+
+    /// Upper limit of the rate of a transfer that nothing contends, bytes/s.
+    pub fn fastest(&mut self, transfer: Transfer) -> Result<f64, SimulationError> {
+        Ok(self.shape(&Activity::Comm(transfer))?.bound)
+    }
+
+    /// Gives a transfer another upper limit (bytes/s) from now on; false when it had ended.
+    pub fn limit_rate(&mut self, id: ActivityId, limit: f64) -> Result<bool, SimulationError> {
+        if !self.kernel.is_alive(id) {
+            return Ok(false);
+        }
+        if let Activity::Comm(transfer) = &mut self.running[id.slot()].activity {
+            transfer.rate = limit;
+            self.refresh(vec![id])?;
+        }
         Ok(true)
     }
 

@@ -167,7 +167,7 @@ impl Network {
         for &link in &self.links {
             consume(&mut self.scratch, resources, link, 1.0);
         }
-        if models.cross_traffic && src != dst {
+        if models.cross_traffic && (src != dst || !self.links.is_empty()) {
             for &link in self.routes.route_once(platform, dst, src)?.links {
                 consume(&mut self.scratch, resources, link, ACKNOWLEDGEMENTS);
             }

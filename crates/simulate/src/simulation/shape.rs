@@ -3,7 +3,7 @@
 use super::network::{add_use, consume};
 use super::{Cause, Simulation, SimulationError};
 use crate::kernel::{ActivityId, ConstraintId};
-use crate::models::{HostModel, Models, NetworkModel};
+use crate::models::{Factor, HostModel, Models, NetworkModel};
 use crate::solver::Use;
 use slackline_model::activity::{
     Activity, DiskAccess, DiskOperation, Exec, ParallelTask, Transfer,
@@ -83,7 +83,16 @@ impl Simulation<'_> {
         self.uses.extend_from_slice(uses);
         let (latency, bound) = flow.timing(&self.models, bytes, rate);
         let doomed = self.off(&[src, dst]).or(flow.broken.map(Cause::LinkOff));
-        Ok(Shape { amount: bytes, latency, weight: flow.weight, bound, doomed })
+        let mut weight = flow.weight;
+        if let Factor::Steps(_) = self.models.bandwidth_factor
+            && self.models.factor_on_share
+        {
+            // A rate of r takes a share of r / factor, and that is what is weighed.
+            let share = 1.0 / self.models.bandwidth_factor.of(bytes);
+            weight *= share;
+            self.uses.iter_mut().for_each(|used| used.coefficient *= share);
+        }
+        Ok(Shape { amount: bytes, latency, weight, bound, doomed })
     }
 
     fn io_shape(&mut self, operation: &DiskOperation) -> Result<Shape, SimulationError> {

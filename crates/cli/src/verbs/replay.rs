@@ -1,0 +1,255 @@
+//! `slackline replay`: how long an MPI code would run, from its traces.
+
+use crate::failure::Failure;
+use crate::input::read_platform;
+use crate::output::Output;
+use crate::table::Table;
+use clap::Args;
+use serde::Serialize;
+use slackline_formats::FormatError;
+use slackline_model::{HostId, Platform};
+use slackline_mpi::action::Activity;
+use slackline_mpi::settings::{Settings, read_toml, split_pair};
+use slackline_mpi::{Outcome, ReplayError, Traces};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// Replay the traces of an MPI code on a platform
+#[derive(Args)]
+#[command(after_help = "\
+Traces are time-independent traces of SimGrid (any version), one file for all ranks or one per
+rank; a file that lists them, or a folder, will do. Settings have SimGrid's names.
+
+Examples:
+  slackline replay lu.tit --platform cluster.xml --hosts hosts.txt
+  slackline replay traces/ --platform cluster.toml --config smpi/coll-selector=ompi --profile
+  slackline replay list.txt --platform cluster.xml --config network/model=IB --json")]
+pub(crate) struct Replay {
+    /// Trace files, a file that lists them, or a folder
+    #[arg(required = true)]
+    traces: Vec<PathBuf>,
+    /// The platform
+    #[arg(short, long, value_name = "FILE")]
+    platform: PathBuf,
+    /// Hosts of the ranks, one `host` or `host:count` per line; rank r on host r if left out
+    #[arg(long, value_name = "FILE")]
+    hosts: Option<PathBuf>,
+    /// Change a setting, e.g. smpi/coll-selector=ompi; or a TOML file with settings
+    #[arg(long = "config", value_name = "KEY=VALUE|FILE")]
+    settings: Vec<String>,
+    /// Add the end of every action
+    #[arg(long)]
+    dates: bool,
+    /// Say how much time every rank spends on what
+    #[arg(long)]
+    profile: bool,
+    /// Say which algorithm each collective took, and why
+    #[arg(long)]
+    explain_collectives: bool,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    makespan: f64,
+    ends: &'a [f64],
+    actions: u64,
+    wall_seconds: f64,
+    cpu_seconds: f64,
+    rss_mib: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dates: Option<&'a [Vec<f64>]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<Vec<BTreeMap<&'static str, f64>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    collectives: Option<Vec<Choice>>,
+}
+
+/// A choice among the algorithms of a collective.
+#[derive(Serialize)]
+struct Choice {
+    collective: &'static str,
+    ranks: usize,
+    bytes: u64,
+    algorithm: &'static str,
+    by: &'static str,
+    calls: u64,
+}
+
+impl Replay {
+    pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        let begin = Instant::now();
+        let settings = self.settings()?;
+        let platform = read_platform(&self.platform, output)?;
+        let traces = Traces::open(&self.traces)?;
+        let hosts = self.places(&platform, traces.ranks())?;
+        let mut replay =
+            slackline_mpi::Replay::new(&platform, &hosts, traces, settings).map_err(failure)?;
+        if self.dates {
+            replay.keep_dates();
+        }
+        if self.explain_collectives {
+            replay.explain_collectives();
+        }
+        let outcome = replay.run(&mut ()).map_err(failure)?;
+        let wall = begin.elapsed().as_secs_f64();
+        if self.json {
+            self.document(&outcome, wall, output)
+        } else {
+            self.text(&outcome, wall, output)
+        }
+    }
+
+    fn settings(&self) -> Result<Settings, Failure> {
+        let mut pairs = Vec::new();
+        for text in &self.settings {
+            if text.ends_with(".toml") {
+                pairs.extend(read_toml(Path::new(text))?);
+                continue;
+            }
+            match split_pair(text) {
+                Some(pair) => pairs.push(pair),
+                None => {
+                    return Err(Failure::input(format!("`{text}` is no setting"))
+                        .with_help("write --config KEY=VALUE, or name a TOML file"));
+                }
+            }
+        }
+        Settings::from_pairs(&pairs).map_err(Failure::input)
+    }
+
+    fn places(&self, platform: &Platform, ranks: usize) -> Result<Vec<HostId>, Failure> {
+        if let Some(file) = &self.hosts {
+            return Ok(read_hosts(file, platform)?);
+        }
+        let hosts = platform.hosts().len();
+        if hosts < ranks {
+            return Err(Failure::input(format!(
+                "{ranks} ranks, but the platform has {hosts} hosts"
+            ))
+            .with_help("say where they run: --hosts FILE with lines `host:count`"));
+        }
+        Ok((0..hosts).map(HostId::new).collect())
+    }
+
+    fn document(&self, outcome: &Outcome, wall: f64, output: &mut Output) -> Result<(), Failure> {
+        let profile = |times: &[f64; Activity::COUNT]| {
+            let spent = Activity::all().map(|a| (a.name(), times[a.index()]));
+            spent.filter(|(_, seconds)| *seconds > 0.0).collect::<BTreeMap<_, _>>()
+        };
+        let usage = usage();
+        output.json(&Document {
+            makespan: outcome.makespan,
+            ends: &outcome.ends,
+            actions: outcome.actions,
+            wall_seconds: wall,
+            cpu_seconds: usage.0,
+            rss_mib: usage.1,
+            dates: outcome.dates.as_deref(),
+            profile: self.profile.then(|| outcome.times.iter().map(profile).collect()),
+            collectives: choices(outcome),
+        })
+    }
+
+    fn text(&self, outcome: &Outcome, wall: f64, output: &mut Output) -> Result<(), Failure> {
+        output.text(&format!("makespan {} s\n", outcome.makespan))?;
+        let (ranks, actions) = (outcome.ends.len(), outcome.actions);
+        let rate = actions as f64 / wall.max(1e-9);
+        output.say(&format!("{ranks} ranks, {actions} actions, {rate:.0} per second\n"))?;
+        if self.profile {
+            let used: Vec<Activity> = Activity::all()
+                .filter(|a| outcome.times.iter().any(|times| times[a.index()] > 0.0))
+                .collect();
+            let names: Vec<String> = used.iter().map(|a| format!(">{}", a.name())).collect();
+            let heads: Vec<&str> =
+                std::iter::once(">rank").chain(names.iter().map(String::as_str)).collect();
+            let mut table = Table::new(&heads);
+            for (rank, times) in outcome.times.iter().enumerate() {
+                let spent = used.iter().map(|a| format!("{:.6}", times[a.index()]));
+                table.row(std::iter::once(rank.to_string()).chain(spent));
+            }
+            output.text(&format!("\n{}", table.render(output.width)))?;
+        }
+        if let Some(choices) = choices(outcome) {
+            let heads = ["collective", ">ranks", ">bytes", "algorithm", "by", ">calls"];
+            let mut table = Table::new(&heads);
+            for c in choices {
+                table.row([
+                    c.collective.to_owned(),
+                    c.ranks.to_string(),
+                    c.bytes.to_string(),
+                    c.algorithm.to_owned(),
+                    c.by.to_owned(),
+                    c.calls.to_string(),
+                ]);
+            }
+            output.text(&format!("\n{}", table.render(output.width)))?;
+        }
+        Ok(())
+    }
+}
+
+fn choices(outcome: &Outcome) -> Option<Vec<Choice>> {
+    let explained = outcome.explained.as_ref()?;
+    let choice = |(e, calls): &(slackline_mpi::Explained, u64)| Choice {
+        collective: e.kind.name(),
+        ranks: e.ranks,
+        bytes: e.bytes,
+        algorithm: e.algorithm,
+        by: e.by,
+        calls: *calls,
+    };
+    Some(explained.iter().map(choice).collect())
+}
+
+/// Places for ranks, in order: `host` or `host:count` per line.
+fn read_hosts(path: &Path, platform: &Platform) -> Result<Vec<HostId>, FormatError> {
+    let text = slackline_formats::source::read_text(path)?;
+    let mut places = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let fail = |message: String| FormatError::at(number + 1, 1, message).in_file(path);
+        let (name, count) = match line.rsplit_once(':') {
+            Some((name, count)) if platform.host_named(line).is_none() => {
+                let count =
+                    count.trim().parse::<usize>().ok().filter(|c| (1..=1 << 20).contains(c));
+                (name.trim(), count.ok_or_else(|| fail("expected host:count".to_owned()))?)
+            }
+            _ => (line, 1),
+        };
+        let host = platform
+            .host_named(name)
+            .ok_or_else(|| fail(format!("the platform has no host `{name}`")))?;
+        places.extend(std::iter::repeat_n(host, count));
+    }
+    if places.is_empty() {
+        return Err(FormatError::new("names no host").in_file(path));
+    }
+    Ok(places)
+}
+
+fn failure(error: ReplayError) -> Failure {
+    match error {
+        ReplayError::Input(error) => Failure::from(error),
+        ReplayError::TooFewHosts { .. } => Failure::input(error)
+            .with_help("give more hosts, or `host:count` for several ranks each"),
+        ReplayError::Simulation(_) | ReplayError::Broken { .. } => Failure::work(error),
+        _ => Failure::input(error),
+    }
+}
+
+/// CPU seconds and the largest memory of this process so far, MiB; 0 where the system does not say.
+fn usage() -> (f64, f64) {
+    let scheduled = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    let nanoseconds = scheduled.split_whitespace().next().and_then(|t| t.parse::<f64>().ok());
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = peak.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
+    (nanoseconds.unwrap_or(0.0) * 1e-9, kib.unwrap_or(0.0) / 1024.0)
+}

@@ -1,0 +1,121 @@
+//! Which algorithm a call of a collective takes.
+
+use super::{Algorithm, algorithms, basic, rules};
+use crate::action::{Call, Kind};
+
+/// Whose rules choose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Selector {
+    /// SimGrid's simple ones.
+    #[default]
+    Default,
+    /// Open MPI's.
+    Ompi,
+    /// MPICH's.
+    Mpich,
+    /// MVAPICH2's.
+    Mvapich2,
+    /// Intel MPI's.
+    Impi,
+    /// The simple ones of SimGrid 3.11.
+    Simgrid311,
+}
+
+impl Selector {
+    /// By name.
+    pub fn parse(name: &str) -> Option<Selector> {
+        Some(match name {
+            "default" => Selector::Default,
+            "ompi" => Selector::Ompi,
+            "mpich" => Selector::Mpich,
+            "mvapich2" => Selector::Mvapich2,
+            "impi" => Selector::Impi,
+            "simgrid-3.11" => Selector::Simgrid311,
+            _ => return None,
+        })
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Selector::Default => "default",
+            Selector::Ompi => "ompi",
+            Selector::Mpich => "mpich",
+            Selector::Mvapich2 => "mvapich2",
+            Selector::Impi => "impi",
+            Selector::Simgrid311 => "simgrid-3.11",
+        }
+    }
+}
+
+/// An algorithm, and why it was taken.
+#[derive(Clone, Copy)]
+pub struct Selected {
+    /// What writes the scripts.
+    pub algorithm: Algorithm,
+    /// Its name.
+    pub name: &'static str,
+    /// Who chose it.
+    pub by: &'static str,
+}
+
+/// A selector, and collectives for which something else is said.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// For all the others.
+    pub selector: Selector,
+    fixed: [Fixed; Kind::ALL.len()],
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Fixed {
+    #[default]
+    No,
+    Selector(Selector),
+    Algorithm(u16),
+}
+
+impl Choice {
+    /// What a selector chooses, always.
+    pub fn of(selector: Selector) -> Choice {
+        Choice { selector, ..Choice::default() }
+    }
+
+    /// Fixes the algorithm of a collective by name; false when there is none of this name.
+    pub fn choose(&mut self, kind: Kind, name: &str) -> bool {
+        let fixed = match Selector::parse(name) {
+            Some(selector) => Fixed::Selector(selector),
+            None => match algorithms(kind).iter().position(|(known, _)| *known == name) {
+                Some(at) => Fixed::Algorithm(at as u16),
+                None => return false,
+            },
+        };
+        self.fixed[kind as usize] = fixed;
+        true
+    }
+
+    /// The algorithm for a call among `size` ranks; `uniform` says whether all hosts have
+    /// equally many of them.
+    pub fn select(&self, call: &Call, size: usize, uniform: &dyn Fn() -> bool) -> Selected {
+        let selector = match self.fixed[call.kind as usize] {
+            Fixed::Algorithm(at) => {
+                let (name, algorithm) = algorithms(call.kind)[at as usize];
+                return Selected { algorithm, name, by: "setting" };
+            }
+            Fixed::Selector(selector) => selector,
+            Fixed::No => self.selector,
+        };
+        let name = match selector {
+            Selector::Simgrid311 => return basic::of_3_11(call.kind),
+            Selector::Default if call.kind == Kind::Alltoall => rules::ompi(call, size),
+            Selector::Default => "default",
+            Selector::Ompi => rules::ompi(call, size),
+            Selector::Mpich => rules::mpich(call, size, uniform),
+            Selector::Mvapich2 => rules::mvapich2(call, size, uniform),
+            Selector::Impi => rules::impi(call, size, uniform),
+        };
+        let known = algorithms(call.kind).iter().find(|(known, _)| *known == name);
+        let &(name, algorithm) = known.unwrap_or(&algorithms(call.kind)[0]);
+        Selected { algorithm, name, by: selector.name() }
+    }
+}

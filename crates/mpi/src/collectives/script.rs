@@ -1,0 +1,253 @@
+//! Scripts, and who writes them: a rank in a team that knows where its members live.
+
+use super::choice::Choice;
+use crate::action::{Call, Kind};
+
+/// One step of a rank inside a collective.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Op {
+    /// Begins to send.
+    Isend {
+        /// Destination.
+        to: u32,
+        /// Size.
+        bytes: u64,
+    },
+    /// Begins to receive.
+    Irecv {
+        /// Source.
+        from: u32,
+    },
+    /// Sends.
+    Send {
+        /// Destination.
+        to: u32,
+        /// Size.
+        bytes: u64,
+    },
+    /// Sends and waits for the receiver.
+    Ssend {
+        /// Destination.
+        to: u32,
+        /// Size.
+        bytes: u64,
+    },
+    /// Receives.
+    Recv {
+        /// Source.
+        from: u32,
+    },
+    /// Waits for requests of this script, counted from its first.
+    Wait {
+        /// The first.
+        first: u32,
+        /// How many.
+        count: u32,
+    },
+    /// Computes, flop.
+    Compute(f64),
+}
+
+/// What one rank does, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Script {
+    /// The steps.
+    pub ops: Vec<Op>,
+    posted: u32,
+    waited: u32,
+    computed: bool,
+}
+
+impl Script {
+    /// Empties it.
+    pub fn clear(&mut self) {
+        *self = Script { ops: std::mem::take(&mut self.ops), ..Script::default() };
+        self.ops.clear();
+    }
+
+    /// What is computed comes last, unless the algorithm had it earlier.
+    pub fn finish(&mut self, flops: f64) {
+        if flops > 0.0 && !self.computed {
+            self.ops.push(Op::Compute(flops));
+        }
+    }
+}
+
+/// Which members of a communicator share a host.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Layout {
+    /// Host of every rank, numbered from 0 in order of first appearance.
+    pub node: Vec<u32>,
+    /// Ranks of every host, rising.
+    pub members: Vec<Vec<u32>>,
+}
+
+impl Layout {
+    /// From any numbers of hosts.
+    pub fn new(hosts: impl Iterator<Item = u32>) -> Layout {
+        let mut known = std::collections::HashMap::new();
+        let mut layout = Layout::default();
+        for (rank, host) in hosts.enumerate() {
+            let next = known.len() as u32;
+            let node = *known.entry(host).or_insert(next);
+            layout.node.push(node);
+            if node == next {
+                layout.members.push(Vec::new());
+            }
+            layout.members[node as usize].push(rank as u32);
+        }
+        layout
+    }
+
+    /// Whether all hosts have equally many ranks.
+    pub fn is_uniform(&self) -> bool {
+        self.members.windows(2).all(|pair| pair[0].len() == pair[1].len())
+    }
+}
+
+/// One rank of a group that runs a collective, writing its script.
+pub struct Team<'a> {
+    /// My rank.
+    pub me: usize,
+    /// How many we are.
+    pub size: usize,
+    /// Ranks of the communicator behind the team's; `None` when they are the same.
+    members: Option<Vec<u32>>,
+    layout: &'a Layout,
+    choice: &'a Choice,
+    script: &'a mut Script,
+}
+
+impl<'a> Team<'a> {
+    /// All of a communicator, seen by `me`.
+    pub fn new(
+        me: u32,
+        layout: &'a Layout,
+        choice: &'a Choice,
+        script: &'a mut Script,
+    ) -> Team<'a> {
+        let size = layout.node.len();
+        Team { me: me as usize, size, members: None, layout, choice, script }
+    }
+
+    fn real(&self, rank: usize) -> u32 {
+        self.members.as_ref().map_or(rank as u32, |members| members[rank])
+    }
+
+    /// Everybody but me, by rank.
+    pub fn others(&self) -> impl Iterator<Item = usize> + use<> {
+        let me = self.me;
+        (0..self.size).filter(move |&rank| rank != me)
+    }
+
+    /// Where everybody lives, by ranks of the communicator.
+    pub fn layout(&self) -> &'a Layout {
+        self.layout
+    }
+
+    /// My rank in the communicator.
+    pub fn my_real_rank(&self) -> u32 {
+        self.real(self.me)
+    }
+
+    /// Ranks of this team per host, in order of first appearance.
+    pub fn nodes(&self) -> Vec<Vec<usize>> {
+        let hosts = (0..self.size).map(|rank| self.layout.node[self.real(rank) as usize]);
+        let layout = Layout::new(hosts);
+        layout.members.iter().map(|m| m.iter().map(|&r| r as usize).collect()).collect()
+    }
+
+    /// Lets some members of this team do something as a team of their own; does nothing for
+    /// those who are not among them.
+    pub fn within(&mut self, ranks: &[usize], work: impl FnOnce(&mut Team<'_>)) {
+        let Some(me) = ranks.iter().position(|&rank| rank == self.me) else { return };
+        let members = Some(ranks.iter().map(|&rank| self.real(rank)).collect());
+        let mut team = Team {
+            me,
+            size: ranks.len(),
+            members,
+            layout: self.layout,
+            choice: self.choice,
+            script: &mut *self.script,
+        };
+        work(&mut team);
+    }
+
+    /// Runs another collective inside this one, by the algorithm that is selected for it.
+    pub fn run(&mut self, call: &Call) {
+        let algorithm = self.choice.select(call, self.size, &|| self.is_uniform()).algorithm;
+        algorithm(call, self);
+    }
+
+    /// Whether all hosts have equally many of us.
+    pub fn is_uniform(&self) -> bool {
+        let nodes = self.nodes();
+        nodes.windows(2).all(|pair| pair[0].len() == pair[1].len())
+    }
+
+    /// A barrier inside a collective.
+    pub fn barrier(&mut self) {
+        self.run(&Call::new(Kind::Barrier, 0));
+    }
+
+    /// Computes now rather than after the communication.
+    pub fn compute(&mut self, flops: f64) {
+        self.script.computed = true;
+        self.script.ops.push(Op::Compute(flops));
+    }
+
+    /// Posts a send; gives the number of its request.
+    pub fn isend(&mut self, to: usize, bytes: u64) -> u32 {
+        let to = self.real(to);
+        self.script.ops.push(Op::Isend { to, bytes });
+        self.script.posted += 1;
+        self.script.posted - 1
+    }
+
+    /// Posts a receive; gives the number of its request.
+    pub fn irecv(&mut self, from: usize) -> u32 {
+        let from = self.real(from);
+        self.script.ops.push(Op::Irecv { from });
+        self.script.posted += 1;
+        self.script.posted - 1
+    }
+
+    /// Sends.
+    pub fn send(&mut self, to: usize, bytes: u64) {
+        let to = self.real(to);
+        self.script.ops.push(Op::Send { to, bytes });
+    }
+
+    /// Sends and waits for the receiver.
+    pub fn ssend(&mut self, to: usize, bytes: u64) {
+        let to = self.real(to);
+        self.script.ops.push(Op::Ssend { to, bytes });
+    }
+
+    /// Receives.
+    pub fn recv(&mut self, from: usize) {
+        let from = self.real(from);
+        self.script.ops.push(Op::Recv { from });
+    }
+
+    /// Sends and receives at once.
+    pub fn sendrecv(&mut self, to: usize, bytes: u64, from: usize) {
+        let first = self.isend(to, bytes);
+        self.irecv(from);
+        self.script.ops.push(Op::Wait { first, count: 2 });
+    }
+
+    /// Waits for one request.
+    pub fn wait(&mut self, request: u32) {
+        self.script.ops.push(Op::Wait { first: request, count: 1 });
+    }
+
+    /// Waits for everything posted since the last time.
+    pub fn waitall(&mut self) {
+        let (first, posted) = (self.script.waited, self.script.posted);
+        if posted > first {
+            self.script.ops.push(Op::Wait { first, count: posted - first });
+        }
+        self.script.waited = posted;
+    }
+}

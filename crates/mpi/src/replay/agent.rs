@@ -1,0 +1,142 @@
+//! One rank, or one collective that a rank does in the background.
+
+use super::mail::{Handle, NONE};
+use super::{CHORUS, Lines, idle};
+use crate::action::{Activity, Envelope, Line, Mode};
+use crate::collectives::Script;
+use slackline_model::HostId;
+
+/// What a request of a rank stands for.
+#[derive(Clone, Debug)]
+pub(super) enum Pending {
+    /// One side of a message.
+    Side(Handle),
+    /// A test has found it done; a later wait has nothing to wait for.
+    Tested,
+    /// A collective done by another agent.
+    Background(u32),
+    /// A prepared send or receive, and the message it stands for while it is started.
+    Prepared(Envelope, Option<Mode>, Option<Handle>),
+}
+
+/// A request of a rank.
+#[derive(Clone, Debug)]
+pub(super) struct Request {
+    pub(super) src: i32,
+    pub(super) dst: i32,
+    pub(super) tag: i32,
+    pub(super) number: Option<u32>,
+    pub(super) comm: u32,
+    pub(super) pending: Pending,
+}
+
+/// A rank and where it stands.
+pub(super) struct Agent {
+    pub(super) rank: u32,
+    pub(super) host: HostId,
+    /// Its own date, at or ahead of the simulation's.
+    pub(super) clock: f64,
+    /// Flop/s of a core nobody else uses; `None` where computations share.
+    pub(super) speed: Option<f64>,
+    /// No computation begins before this date.
+    pub(super) idle_until: f64,
+    pub(super) cursor: Lines,
+    /// What it does: the line, and how far it is with it.
+    pub(super) line: Line,
+    pub(super) active: Option<Activity>,
+    pub(super) began: f64,
+    pub(super) step: u32,
+    /// The line goes on after what it waits for.
+    pub(super) again: bool,
+    pub(super) script: Script,
+    /// Next step of the script.
+    pub(super) at: usize,
+    pub(super) script_requests: Vec<Handle>,
+    pub(super) chorus_comm: u32,
+    pub(super) chorus_context: u32,
+    /// How many things it waits for; with `any`, the first of them is enough.
+    pub(super) waiting: u32,
+    pub(super) any: bool,
+    /// What came, then.
+    pub(super) came: u32,
+    pub(super) requests: Vec<Request>,
+    /// Communicators by the numbers of the trace.
+    pub(super) comms: Vec<(u32, u32)>,
+    /// Sends that found no receive yet.
+    pub(super) unmatched: u32,
+    /// The date it was last woken for.
+    pub(super) woken: f64,
+    pub(super) computing: bool,
+    /// Whether actions have dates: `init` and `finalize` do not.
+    pub(super) counts: bool,
+    pub(super) finalized: bool,
+    pub(super) over: bool,
+    pub(super) end: f64,
+    pub(super) times: [f64; Activity::COUNT],
+    /// Who waits for this agent, if it is in the background, and when it was done.
+    pub(super) waiter: Option<u32>,
+    pub(super) done: Option<f64>,
+}
+
+impl Agent {
+    pub(super) fn new(rank: u32, host: HostId, speed: Option<f64>, cursor: Lines) -> Agent {
+        Agent {
+            rank,
+            host,
+            clock: 0.0,
+            speed,
+            idle_until: 0.0,
+            cursor,
+            line: idle(),
+            active: None,
+            began: 0.0,
+            step: 0,
+            again: false,
+            script: Script::default(),
+            at: 0,
+            script_requests: Vec::new(),
+            chorus_comm: 0,
+            chorus_context: CHORUS,
+            waiting: 0,
+            any: false,
+            came: NONE,
+            requests: Vec::new(),
+            comms: vec![(0, 0)],
+            unmatched: 0,
+            woken: -1.0,
+            computing: false,
+            counts: true,
+            finalized: false,
+            over: false,
+            end: 0.0,
+            times: [0.0; Activity::COUNT],
+            waiter: None,
+            done: None,
+        }
+    }
+
+    /// The last action is over.
+    pub(super) fn finish(&mut self) {
+        self.end = self.clock;
+        self.finalized = true;
+    }
+
+    /// A receive from anybody found a message that has another handle.
+    pub(super) fn redirect(&mut self, from: Handle, to: Handle) {
+        for handle in &mut self.script_requests {
+            if *handle == from {
+                *handle = to;
+            }
+        }
+        for request in &mut self.requests {
+            match &mut request.pending {
+                Pending::Side(handle) | Pending::Prepared(_, _, Some(handle))
+                    if *handle == from =>
+                {
+                    *handle = to;
+                }
+                _ => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,442 @@
+//! Messages under way and who waits for them.
+//!
+//! Matching is by receiver, source, context and tag, in the order in which each side posts. With
+//! a named source that order does not depend on time, so that ranks may post ahead of the clock;
+//! a receive from anybody takes the message that was sent first, and needs the clock.
+
+use crate::action::ANY;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// No message.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// Room of a receive that takes any size.
+pub(super) const ANY_SIZE: u64 = u64::MAX;
+
+/// What is known of a message, as bits.
+pub(super) mod flag {
+    pub(crate) const SENT: u16 = 1;
+    pub(crate) const POSTED: u16 = 2;
+    /// The transfer starts at the send.
+    pub(crate) const EAGER: u16 = 4;
+    /// The sender went on.
+    pub(crate) const DETACHED: u16 = 8;
+    pub(crate) const DONE: u16 = 16;
+    pub(crate) const SENDER_WAITS: u16 = 32;
+    pub(crate) const RECEIVER_WAITS: u16 = 64;
+    /// The sender has no use for it any more.
+    pub(crate) const SENDER_GONE: u16 = 128;
+    pub(crate) const RECEIVER_GONE: u16 = 256;
+    pub(crate) const STARTED: u16 = 512;
+    /// A receive from anybody.
+    pub(crate) const WILD: u16 = 1024;
+}
+
+/// A message, or a receive that waits for one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Message {
+    pub(super) flags: u16,
+    pub(super) src: u32,
+    pub(super) dst: u32,
+    pub(super) context: u32,
+    pub(super) tag: i32,
+    pub(super) bytes: u64,
+    pub(super) room: u64,
+    /// Dates of both sides.
+    pub(super) sent: f64,
+    pub(super) posted: f64,
+    pub(super) end: f64,
+    /// The agents on both sides.
+    pub(super) sender: u32,
+    pub(super) receiver: u32,
+    next: u32,
+    order: u64,
+}
+
+/// One side of a message: what a request stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Handle(u32);
+
+impl Handle {
+    pub(super) fn sender(message: u32) -> Handle {
+        Handle(message << 1)
+    }
+    pub(super) fn receiver(message: u32) -> Handle {
+        Handle(message << 1 | 1)
+    }
+    /// A send that is over for its sender.
+    pub(super) const COMPLETE: Handle = Handle(u32::MAX);
+
+    #[inline]
+    pub(super) fn message(self) -> u32 {
+        self.0 >> 1
+    }
+    #[inline]
+    pub(super) fn is_receive(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
+/// Ends of a queue of messages.
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    head: u32,
+    tail: u32,
+}
+
+/// What a post gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Posted {
+    pub(super) message: u32,
+    pub(super) matched: bool,
+}
+
+/// All messages that are not over.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Mail {
+    messages: Vec<Message>,
+    free: Vec<u32>,
+    /// Messages without receive and receives without message, by source and destination.
+    queues: HashMap<u64, Queue, BuildHasherDefault<PairHasher>>,
+    /// Receives from anybody, by destination; only ranks that have some are listed.
+    wild: HashMap<u32, Vec<u32>>,
+    order: u64,
+    /// Sends without receive.
+    pub(super) unexpected: usize,
+}
+
+impl Mail {
+    #[inline]
+    pub(super) fn get(&self, message: u32) -> &Message {
+        &self.messages[message as usize]
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, message: u32) -> &mut Message {
+        &mut self.messages[message as usize]
+    }
+
+    pub(super) fn release(&mut self, message: u32) {
+        self.messages[message as usize].flags = 0;
+        self.free.push(message);
+    }
+
+    fn add(&mut self, mut message: Message) -> u32 {
+        message.order = self.order;
+        self.order += 1;
+        match self.free.pop() {
+            Some(slot) => {
+                self.messages[slot as usize] = message;
+                slot
+            }
+            None => {
+                self.messages.push(message);
+                self.messages.len() as u32 - 1
+            }
+        }
+    }
+
+    /// A send; joins the receive that waits for it longest.
+    pub(super) fn send(&mut self, send: Message) -> Posted {
+        let key = pair(send.src, send.dst);
+        let specific = self.find(key, |m| {
+            m.flags & flag::SENT == 0
+                && m.context == send.context
+                && (m.tag == send.tag || m.tag == ANY)
+        });
+        if !self.wild.is_empty()
+            && let Some(list) = self.wild.get(&send.dst)
+        {
+            let fits = |&&m: &&u32| {
+                let m = &self.messages[m as usize];
+                m.context == send.context && (m.tag == send.tag || m.tag == ANY)
+            };
+            if let Some(&wild) = list.iter().find(fits) {
+                let older = |s: (u32, Option<u32>)| self.get(s.0).order < self.get(wild).order;
+                if !specific.is_some_and(older) {
+                    self.take_wild(send.dst, wild);
+                    return self.join_send(wild, send);
+                }
+            }
+        }
+        match specific {
+            Some((message, before)) => {
+                self.unlink(key, message, before);
+                self.join_send(message, send)
+            }
+            None => {
+                self.unexpected += 1;
+                let message = self.add(send);
+                self.append(key, message);
+                Posted { message, matched: false }
+            }
+        }
+    }
+
+    fn join_send(&mut self, message: u32, send: Message) -> Posted {
+        let m = &mut self.messages[message as usize];
+        m.src = send.src;
+        m.tag = send.tag;
+        m.bytes = send.bytes;
+        m.sent = send.sent;
+        m.sender = send.sender;
+        m.flags |= send.flags;
+        Posted { message, matched: true }
+    }
+
+    /// A receive from a named source; joins the oldest message that fits.
+    pub(super) fn receive(&mut self, receive: Message) -> Posted {
+        let key = pair(receive.src, receive.dst);
+        let found = self.find(key, |m| {
+            m.flags & flag::SENT != 0
+                && m.context == receive.context
+                && (m.tag == receive.tag || receive.tag == ANY)
+        });
+        match found {
+            Some((message, before)) => {
+                self.unlink(key, message, before);
+                self.unexpected -= 1;
+                self.join_receive(message, receive);
+                Posted { message, matched: true }
+            }
+            None => {
+                let message = self.add(receive);
+                self.append(key, message);
+                Posted { message, matched: false }
+            }
+        }
+    }
+
+    fn join_receive(&mut self, message: u32, receive: Message) {
+        let m = &mut self.messages[message as usize];
+        m.posted = receive.posted;
+        m.room = receive.room;
+        m.receiver = receive.receiver;
+        m.flags |= receive.flags;
+    }
+
+    /// A receive from anybody, at the date `now`: joins what was sent first, if it was sent.
+    /// Otherwise gives the date of the first send that is already known.
+    pub(super) fn receive_any(&mut self, receive: Message, ranks: u32, now: f64) -> (Posted, f64) {
+        let (found, later) = self.first_sent(&receive, ranks, now);
+        if let Some((key, message, before)) = found {
+            self.unlink(key, message, before);
+            self.unexpected -= 1;
+            self.join_receive(message, receive);
+            return (Posted { message, matched: true }, f64::INFINITY);
+        }
+        let dst = receive.dst;
+        let message = self.add(Message { flags: receive.flags | flag::WILD, ..receive });
+        self.wild.entry(dst).or_default().push(message);
+        (Posted { message, matched: false }, later)
+    }
+
+    /// Looks again at the receives from anybody of a rank: gives one that found its message
+    /// (which takes its place), and the date to look again.
+    pub(super) fn rematch(&mut self, dst: u32, ranks: u32, now: f64) -> (Option<(u32, u32)>, f64) {
+        let mut next = f64::INFINITY;
+        for wild in self.wild.get(&dst).cloned().unwrap_or_default() {
+            let receive = *self.get(wild);
+            let (found, later) = self.first_sent(&receive, ranks, now);
+            next = next.min(later);
+            if let Some((key, message, before)) = found {
+                self.unlink(key, message, before);
+                self.unexpected -= 1;
+                self.take_wild(dst, wild);
+                self.join_receive(message, receive);
+                return (Some((wild, message)), now);
+            }
+        }
+        (None, next)
+    }
+
+    /// The message that fits a receive and was sent first up to `now`; and the date of the first
+    /// one after that.
+    #[allow(clippy::type_complexity)]
+    fn first_sent(
+        &self,
+        receive: &Message,
+        ranks: u32,
+        now: f64,
+    ) -> (Option<(u64, u32, Option<u32>)>, f64) {
+        let mut best: Option<(f64, u64, u64, u32, Option<u32>)> = None;
+        let mut later = f64::INFINITY;
+        for src in 0..ranks {
+            let key = pair(src, receive.dst);
+            let fits = |m: &Message| {
+                m.flags & flag::SENT != 0
+                    && m.context == receive.context
+                    && (m.tag == receive.tag || receive.tag == ANY)
+            };
+            let Some((message, before)) = self.find(key, fits) else { continue };
+            let m = self.get(message);
+            if m.sent > now {
+                later = later.min(m.sent);
+            } else if best.is_none_or(|b| (m.sent, m.order) < (b.0, b.1)) {
+                best = Some((m.sent, m.order, key, message, before));
+            }
+        }
+        (best.map(|(_, _, key, message, before)| (key, message, before)), later)
+    }
+
+    /// Whether a message that fits was sent up to `now`; else the date of the first known one.
+    pub(super) fn peek(&self, receive: &Message, ranks: u32, now: f64) -> (Option<u32>, f64) {
+        let (found, later) = if receive.src == NONE {
+            self.first_sent(receive, ranks, now)
+        } else {
+            let key = pair(receive.src, receive.dst);
+            let fits = |m: &Message| {
+                m.flags & flag::SENT != 0
+                    && m.context == receive.context
+                    && (m.tag == receive.tag || receive.tag == ANY)
+            };
+            match self.find(key, fits) {
+                Some((message, before)) if self.get(message).sent <= now => {
+                    (Some((key, message, before)), f64::INFINITY)
+                }
+                Some((message, _)) => (None, self.get(message).sent),
+                None => (None, f64::INFINITY),
+            }
+        };
+        (found.map(|(_, message, _)| message), later)
+    }
+
+    fn take_wild(&mut self, dst: u32, message: u32) {
+        if let Some(list) = self.wild.get_mut(&dst) {
+            list.retain(|&m| m != message);
+            if list.is_empty() {
+                self.wild.remove(&dst);
+            }
+        }
+    }
+
+    /// The first of a queue that fits, with the one before it.
+    #[inline]
+    fn find(&self, key: u64, fits: impl Fn(&Message) -> bool) -> Option<(u32, Option<u32>)> {
+        let queue = self.queues.get(&key)?;
+        let (mut at, mut before) = (queue.head, None);
+        while at != NONE {
+            let message = &self.messages[at as usize];
+            if fits(message) {
+                return Some((at, before));
+            }
+            before = Some(at);
+            at = message.next;
+        }
+        None
+    }
+
+    fn unlink(&mut self, key: u64, message: u32, before: Option<u32>) {
+        let next = self.messages[message as usize].next;
+        self.messages[message as usize].next = NONE;
+        if let Some(before) = before {
+            self.messages[before as usize].next = next;
+        }
+        if let Some(queue) = self.queues.get_mut(&key) {
+            if before.is_none() {
+                queue.head = next;
+            }
+            if next == NONE {
+                match before {
+                    Some(before) => queue.tail = before,
+                    None => {
+                        self.queues.remove(&key);
+                    }
+                }
+            }
+        }
+    }
+
+    fn append(&mut self, key: u64, message: u32) {
+        self.messages[message as usize].next = NONE;
+        match self.queues.entry(key) {
+            std::collections::hash_map::Entry::Occupied(mut entry) => {
+                let tail = entry.get().tail;
+                entry.get_mut().tail = message;
+                self.messages[tail as usize].next = message;
+            }
+            std::collections::hash_map::Entry::Vacant(entry) => {
+                entry.insert(Queue { head: message, tail: message });
+            }
+        }
+    }
+
+    /// Messages an agent waits for.
+    pub(super) fn waited_for(&self, agent: u32) -> Vec<Message> {
+        let waits = |m: &&Message| {
+            (m.receiver == agent && m.flags & flag::RECEIVER_WAITS != 0)
+                || (m.sender == agent && m.flags & flag::SENDER_WAITS != 0)
+        };
+        self.messages.iter().filter(|m| m.flags & flag::DONE == 0).filter(waits).copied().collect()
+    }
+
+    /// Everything that found no other side, in order of posting.
+    pub(super) fn unmatched(&self) -> Vec<Message> {
+        let mut found = Vec::new();
+        for queue in self.queues.values() {
+            let mut at = queue.head;
+            while at != NONE {
+                found.push(self.messages[at as usize]);
+                at = self.messages[at as usize].next;
+            }
+        }
+        for &wild in self.wild.values().flatten() {
+            found.push(self.messages[wild as usize]);
+        }
+        found.sort_by_key(|message| message.order);
+        found
+    }
+}
+
+impl Message {
+    /// A send.
+    pub(super) fn send(src: u32, dst: u32, context: u32, tag: i32, bytes: u64) -> Message {
+        Message {
+            flags: flag::SENT,
+            src,
+            dst,
+            context,
+            tag,
+            bytes,
+            room: ANY_SIZE,
+            sent: 0.0,
+            posted: 0.0,
+            end: f64::NAN,
+            sender: NONE,
+            receiver: NONE,
+            next: NONE,
+            order: 0,
+        }
+    }
+
+    /// A receive.
+    pub(super) fn receive(src: u32, dst: u32, context: u32, tag: i32, room: u64) -> Message {
+        Message { flags: flag::POSTED, room, bytes: 0, ..Message::send(src, dst, context, tag, 0) }
+    }
+}
+
+#[inline]
+fn pair(src: u32, dst: u32) -> u64 {
+    u64::from(src) << 32 | u64::from(dst)
+}
+
+/// Mixes a pair of ranks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PairHasher(u64);
+
+impl Hasher for PairHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(u64::from(byte));
+        }
+    }
+    #[inline]
+    fn write_u64(&mut self, value: u64) {
+        let mixed = (self.0 ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ (mixed >> 29);
+    }
+}

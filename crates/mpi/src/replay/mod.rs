@@ -1,0 +1,567 @@
+//! The replay: ranks that work through their traces on a simulated platform.
+//!
+//! Every rank has a cursor into its trace and a clock of its own, and goes on until it has to
+//! wait for somebody. Computations that nothing contends for only move its clock. A message enters the
+//! simulation once both sides are known, as a flow that begins when its protocol says. So a rank
+//! is woken for a wait that ends, and for nothing else.
+//!
+//! A rank must not act ahead of the simulation where time decides (receives from anybody, tests,
+//! InfiniBand's penalties), nor run far ahead with sends that nobody takes: it then sleeps until
+//! the simulation has caught up.
+
+mod agent;
+mod comm;
+mod ib;
+mod mail;
+mod perform;
+mod report;
+
+pub use report::{Explained, Observer, Outcome, ReplayError};
+
+use crate::action::{Activity, Line};
+use crate::collectives::Op;
+use crate::settings::Settings;
+use crate::trace::{Cursor, Traces};
+use agent::{Agent, Pending};
+use comm::Comm;
+use ib::Penalised;
+use mail::{ANY_SIZE, Handle, Mail, Message, flag};
+use slackline_model::activity::{Activity as Simulated, Exec, Transfer};
+use slackline_model::{HostId, Platform};
+use slackline_simulate::{Event, Simulation, Step};
+use std::collections::BTreeMap;
+
+/// Sends that a rank may be ahead with.
+const AHEAD: u32 = 64;
+
+/// What the tag of a simulated activity stands for.
+const WAKE: u64 = 1 << 32;
+const LOOK: u64 = 2 << 32;
+
+/// Context of point-to-point messages and of collectives in a communicator.
+const TALK: u32 = 0;
+const CHORUS: u32 = 1;
+
+/// A replay that has not yet run.
+pub struct Replay<'p> {
+    simulation: Simulation<'p>,
+    settings: Settings,
+    agents: Vec<Agent>,
+    /// The first this many agents are the ranks; others do collectives in the background.
+    ranks: usize,
+    comms: Vec<Comm>,
+    mail: Mail,
+    ready: Vec<u32>,
+    penalised: Option<Penalised>,
+    /// Ranks act at the simulation's date only.
+    strict: bool,
+    /// Flows under way per host they leave, where that matters.
+    leaving: Vec<u32>,
+    /// Failed tests since a successful one, of all ranks.
+    failures: f64,
+    actions: u64,
+    dates: Option<Vec<Vec<f64>>>,
+    explained: Option<BTreeMap<Explained, u64>>,
+    /// Files the traces are read from; gone with the replay.
+    _spools: Vec<tempfile::NamedTempFile>,
+}
+
+impl<'p> Replay<'p> {
+    /// Puts rank r of the traces on `hosts[r]`.
+    pub fn new(
+        platform: &'p Platform,
+        hosts: &[HostId],
+        traces: Traces,
+        settings: Settings,
+    ) -> Result<Replay<'p>, ReplayError> {
+        let ranks = traces.ranks();
+        if hosts.len() < ranks {
+            return Err(ReplayError::TooFewHosts { ranks, places: hosts.len() });
+        }
+        let simulation = Simulation::new(platform, settings.models.clone())?;
+        let mut load = vec![0u32; platform.hosts().len()];
+        hosts[..ranks].iter().for_each(|host| load[host.index()] += 1);
+        let (cursors, spools) = traces.into_cursors();
+        let mut agents = Vec::with_capacity(ranks);
+        for (rank, cursor) in cursors.into_iter().enumerate() {
+            let host = platform.host(hosts[rank]);
+            let alone = load[hosts[rank].index()] <= host.cores
+                && host.availability.is_none()
+                && host.state.is_none()
+                && !settings.models.receiving_occupies_core;
+            let speed = alone.then_some(host.speed);
+            let mut agent = Agent::new(rank as u32, hosts[rank], speed, Some(cursor));
+            if let Some(profile) =
+                host.availability.as_ref().filter(|_| settings.idle_before_profile)
+            {
+                agent.idle_until = profile.events().first().map_or(0.0, |event| event.date);
+            }
+            agents.push(agent);
+        }
+        let penalised = settings.penalties.map(|p| Penalised::new(p, platform.hosts().len()));
+        Ok(Replay {
+            simulation,
+            strict: penalised.is_some() || settings.gap > 0.0,
+            leaving: vec![0; if settings.gap > 0.0 { platform.hosts().len() } else { 0 }],
+            settings,
+            ranks,
+            comms: vec![Comm::world(&hosts[..ranks])],
+            mail: Mail::default(),
+            ready: (0..ranks as u32).rev().collect(),
+            agents,
+            penalised,
+            failures: 0.0,
+            actions: 0,
+            dates: None,
+            explained: None,
+            _spools: spools,
+        })
+    }
+
+    /// Keeps the end of every action.
+    pub fn keep_dates(&mut self) {
+        self.dates = Some(vec![Vec::new(); self.ranks]);
+    }
+
+    /// Keeps which algorithm each collective took.
+    pub fn explain_collectives(&mut self) {
+        self.explained = Some(BTreeMap::new());
+    }
+
+    /// Runs to the end; `observer` is told of every action.
+    pub fn run(mut self, observer: &mut dyn Observer) -> Result<Outcome, ReplayError> {
+        loop {
+            while let Some(agent) = self.ready.pop() {
+                self.advance(agent as usize, observer)?;
+            }
+            match self.simulation.step(f64::INFINITY)? {
+                Step::Instant => {
+                    for k in 0..self.simulation.events().len() {
+                        let event = self.simulation.events()[k];
+                        self.handle(event)?;
+                    }
+                    // In order of their numbers, whatever woke them.
+                    self.ready.sort_unstable_by(|a, b| b.cmp(a));
+                    self.ready.dedup();
+                }
+                Step::Limit | Step::Idle => break,
+            }
+        }
+        self.conclude()
+    }
+
+    fn handle(&mut self, event: Event) -> Result<(), ReplayError> {
+        match event {
+            Event::Done { tag, .. } if tag < WAKE => self.arrived(tag as u32),
+            Event::Done { tag, .. } if tag < LOOK => {
+                let agent = (tag - WAKE) as u32;
+                let state = &mut self.agents[agent as usize];
+                match std::mem::take(&mut state.computing) {
+                    true => state.clock = self.simulation.clock(),
+                    false => state.woken = state.clock,
+                }
+                self.ready.push(agent);
+                Ok(())
+            }
+            Event::Done { tag, .. } => self.rematch((tag - LOOK) as u32),
+            Event::Failed { tag, .. } => {
+                let platform = self.simulation.platform();
+                let (what, host) = if tag < WAKE {
+                    let message = self.mail.get(tag as u32);
+                    let what =
+                        format!("a message from rank {} to rank {}", message.src, message.dst);
+                    (what, self.agents[message.src as usize].host)
+                } else {
+                    let rank = self.agents[((tag - WAKE) as u32) as usize].rank;
+                    (format!("rank {rank}"), self.agents[rank as usize].host)
+                };
+                let host = platform.host(host).name.to_string();
+                Err(ReplayError::Broken { date: self.simulation.clock(), what, host })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets an agent go on until it waits or has done everything.
+    fn advance(&mut self, agent: usize, observer: &mut dyn Observer) -> Result<(), ReplayError> {
+        loop {
+            if self.agents[agent].waiting > 0 {
+                return Ok(());
+            }
+            if self.agents[agent].at < self.agents[agent].script.ops.len() {
+                if !self.play(agent)? {
+                    return Ok(());
+                }
+                continue;
+            }
+            if self.agents[agent].again {
+                self.agents[agent].again = false;
+                if !self.perform(agent)? {
+                    return Ok(());
+                }
+                continue;
+            }
+            if let Some(activity) = self.agents[agent].active.take() {
+                self.note(agent, activity, observer);
+            }
+            let state = &mut self.agents[agent];
+            let Some(cursor) = &mut state.cursor else {
+                return self.background_over(agent);
+            };
+            if state.over {
+                return Ok(());
+            }
+            if state.unmatched > AHEAD && state.clock > self.simulation.clock() {
+                self.synchronise(agent)?;
+                return Ok(());
+            }
+            let (comms, names) = (&self.comms, &state.comms);
+            let sizes = |id: u32| {
+                let known = names.iter().find(|(name, _)| *name == id);
+                known.map(|&(_, comm)| comms[comm as usize].size() as u32)
+            };
+            match cursor.next(&sizes)? {
+                Some(line) => {
+                    self.actions += 1;
+                    state.began = state.clock;
+                    state.active = Some(line.action.activity());
+                    state.line = line;
+                    state.step = 0;
+                    if !self.perform(agent)? {
+                        return Ok(());
+                    }
+                }
+                None => self.end_of_trace(agent)?,
+            }
+        }
+    }
+
+    /// Books an action that is over.
+    #[inline]
+    fn note(&mut self, agent: usize, activity: Activity, observer: &mut dyn Observer) {
+        let state = &mut self.agents[agent];
+        state.times[activity.index()] += state.clock - state.began;
+        if let Some(dates) = &mut self.dates
+            && state.counts
+        {
+            dates[agent].push(state.clock);
+        }
+        observer.action(state.rank, activity, state.began, state.clock);
+    }
+
+    /// Sleeps until the simulation is where the agent is; true when it is there already.
+    fn synchronise(&mut self, agent: usize) -> Result<bool, ReplayError> {
+        let now = self.simulation.clock();
+        let state = &self.agents[agent];
+        if state.clock <= now || state.woken == state.clock {
+            return Ok(true);
+        }
+        self.simulation.start(Simulated::Sleep(state.clock - now), WAKE + agent as u64)?;
+        Ok(false)
+    }
+
+    /// One step of a script; false when the agent has to wait.
+    fn play(&mut self, agent: usize) -> Result<bool, ReplayError> {
+        let state = &mut self.agents[agent];
+        let op = state.script.ops[state.at];
+        let (comm, context) = (state.chorus_comm, state.chorus_context);
+        if self.strict && !matches!(op, Op::Wait { .. }) && !self.synchronise(agent)? {
+            return Ok(false);
+        }
+        self.agents[agent].at += 1;
+        let member = |replay: &Self, rank: u32| replay.comms[comm as usize].global(rank);
+        match op {
+            Op::Isend { to, bytes } => {
+                let to = member(self, to);
+                self.agents[agent].clock += self.settings.ois.of(bytes);
+                let handle = self.post_send(agent, to, context, 0, bytes, false)?;
+                self.agents[agent].script_requests.push(handle);
+            }
+            Op::Irecv { from } => {
+                let from = member(self, from);
+                let handle = self.post_receive(agent, from, context, 0, ANY_SIZE)?;
+                self.agents[agent].script_requests.push(handle);
+            }
+            Op::Send { to, bytes } | Op::Ssend { to, bytes } => {
+                let synchronous = matches!(op, Op::Ssend { .. });
+                let to = member(self, to);
+                self.pay_send(agent, bytes, synchronous);
+                let handle = self.post_send(agent, to, context, 0, bytes, synchronous)?;
+                self.wait_for(agent, handle);
+            }
+            Op::Recv { from } => {
+                let from = member(self, from);
+                let handle = self.post_receive(agent, from, context, 0, ANY_SIZE)?;
+                self.wait_for(agent, handle);
+            }
+            Op::Wait { first, count } => {
+                for k in first..first + count {
+                    let slot = &mut self.agents[agent].script_requests[k as usize];
+                    let handle = std::mem::replace(slot, Handle::COMPLETE);
+                    self.wait_for(agent, handle);
+                }
+            }
+            Op::Compute(flops) => return self.compute(agent, flops),
+        }
+        Ok(self.agents[agent].waiting == 0)
+    }
+
+    /// Computes on the rank's host; false when that goes through the simulation.
+    fn compute(&mut self, agent: usize, flops: f64) -> Result<bool, ReplayError> {
+        let state = &mut self.agents[agent];
+        match state.speed {
+            Some(speed) => {
+                state.clock += self.settings.burst(flops, speed) / speed;
+                Ok(true)
+            }
+            None => {
+                let speed = self.simulation.platform().host(state.host).speed;
+                let exec = Exec::new(state.host, self.settings.burst(flops, speed));
+                let begin = state.clock.max(state.idle_until);
+                let delay = (begin - self.simulation.clock()).max(0.0);
+                self.simulation.start_after(delay, exec, WAKE + agent as u64)?;
+                self.agents[agent].computing = true;
+                Ok(false)
+            }
+        }
+    }
+
+    /// What a blocking send costs before it is posted.
+    #[inline]
+    fn pay_send(&mut self, agent: usize, bytes: u64, synchronous: bool) {
+        if bytes < self.settings.detached_below && !synchronous {
+            self.agents[agent].clock += self.settings.os.of(bytes);
+        }
+    }
+
+    /// Posts a send at the agent's date.
+    fn post_send(
+        &mut self,
+        agent: usize,
+        to: u32,
+        context: u32,
+        tag: i32,
+        bytes: u64,
+        synchronous: bool,
+    ) -> Result<Handle, ReplayError> {
+        let state = &mut self.agents[agent];
+        let mut send = Message::send(state.rank, to, context, tag, bytes);
+        send.sent = state.clock;
+        send.sender = agent as u32;
+        let detached = bytes < self.settings.detached_below && !synchronous;
+        if detached {
+            send.flags |= flag::DETACHED | flag::SENDER_GONE;
+        }
+        if bytes < self.settings.eager_below && !synchronous {
+            send.flags |= flag::EAGER;
+        }
+        let posted = self.mail.send(send);
+        if posted.matched {
+            self.check_room(posted.message)?;
+        } else {
+            self.agents[agent].unmatched += 1;
+        }
+        if posted.matched || send.flags & flag::EAGER != 0 {
+            self.start(posted.message)?;
+        }
+        Ok(if detached { Handle::COMPLETE } else { Handle::sender(posted.message) })
+    }
+
+    /// Posts a receive from a named rank at the agent's date.
+    fn post_receive(
+        &mut self,
+        agent: usize,
+        from: u32,
+        context: u32,
+        tag: i32,
+        room: u64,
+    ) -> Result<Handle, ReplayError> {
+        let state = &self.agents[agent];
+        let mut receive = Message::receive(from, state.rank, context, tag, room);
+        receive.posted = state.clock;
+        receive.receiver = agent as u32;
+        let posted = self.mail.receive(receive);
+        if posted.matched {
+            self.received(posted.message)?;
+        }
+        Ok(Handle::receiver(posted.message))
+    }
+
+    /// A message that was sent before has found its receive.
+    fn received(&mut self, message: u32) -> Result<(), ReplayError> {
+        self.check_room(message)?;
+        let sender = self.mail.get(message).sender;
+        self.agents[sender as usize].unmatched -= 1;
+        if self.mail.get(message).flags & flag::STARTED == 0 {
+            self.start(message)?;
+        }
+        Ok(())
+    }
+
+    fn check_room(&self, message: u32) -> Result<(), ReplayError> {
+        let Message { bytes, room, src, dst, tag, .. } = *self.mail.get(message);
+        if bytes <= room {
+            return Ok(());
+        }
+        Err(ReplayError::Truncated { src, dst, tag, bytes, room })
+    }
+
+    /// Lets a message travel.
+    fn start(&mut self, message: u32) -> Result<(), ReplayError> {
+        let m = self.mail.get_mut(message);
+        m.flags |= flag::STARTED;
+        let begin = if m.flags & flag::EAGER != 0 { m.sent } else { m.sent.max(m.posted) };
+        let (src, dst) = (m.src, m.dst);
+        let bytes = (m.bytes + self.settings.envelope) as f64;
+        let (src, dst) = (self.agents[src as usize].host, self.agents[dst as usize].host);
+        let mut delay = (begin - self.simulation.clock()).max(0.0);
+        if !self.leaving.is_empty() {
+            delay += self.settings.gap * f64::from(self.leaving[src.index()]);
+            self.leaving[src.index()] += 1;
+        }
+        let transfer = Transfer::new(src, dst, bytes);
+        let id = self.simulation.start_after(delay, transfer, u64::from(message))?;
+        if let Some(penalised) = &mut self.penalised {
+            penalised.begin(&mut self.simulation, message, id, transfer)?;
+        }
+        Ok(())
+    }
+
+    /// A message is there.
+    fn arrived(&mut self, message: u32) -> Result<(), ReplayError> {
+        let now = self.simulation.clock();
+        let m = self.mail.get_mut(message);
+        m.flags |= flag::DONE;
+        m.end = now;
+        let Message { flags, sender, receiver, src, bytes, .. } = *m;
+        if let Some(penalised) = &mut self.penalised {
+            penalised.end(&mut self.simulation, message)?;
+        }
+        if !self.leaving.is_empty() {
+            self.leaving[self.agents[src as usize].host.index()] -= 1;
+        }
+        if flags & flag::RECEIVER_WAITS != 0 {
+            let overhead = self.receive_overhead(flags, bytes);
+            self.mail.get_mut(message).flags |= flag::RECEIVER_GONE;
+            self.fulfil(receiver, message, overhead);
+        }
+        if flags & flag::SENDER_WAITS != 0 {
+            self.mail.get_mut(message).flags |= flag::SENDER_GONE;
+            self.fulfil(sender, message, 0.0);
+        }
+        self.release_if_over(message);
+        Ok(())
+    }
+
+    /// Something an agent waits for has come.
+    fn fulfil(&mut self, agent: u32, message: u32, overhead: f64) {
+        let now = self.simulation.clock();
+        let state = &mut self.agents[agent as usize];
+        state.clock = state.clock.max(now) + overhead;
+        state.waiting -= 1;
+        if state.any {
+            state.any = false;
+            state.waiting = 0;
+            state.came = message;
+        }
+        if state.waiting == 0 {
+            self.ready.push(agent);
+        }
+    }
+
+    #[inline]
+    fn receive_overhead(&self, flags: u16, bytes: u64) -> f64 {
+        if flags & flag::DETACHED != 0 { self.settings.or.of(bytes) } else { 0.0 }
+    }
+
+    #[inline]
+    fn release_if_over(&mut self, message: u32) {
+        const OVER: u16 = flag::DONE | flag::SENDER_GONE | flag::RECEIVER_GONE;
+        if self.mail.get(message).flags & OVER == OVER {
+            self.mail.release(message);
+        }
+    }
+
+    /// Waits for one side of a message, now or when it comes.
+    fn wait_for(&mut self, agent: usize, handle: Handle) {
+        if handle == Handle::COMPLETE {
+            return;
+        }
+        let id = handle.message();
+        let (waits, gone) = match handle.is_receive() {
+            true => (flag::RECEIVER_WAITS, flag::RECEIVER_GONE),
+            false => (flag::SENDER_WAITS, flag::SENDER_GONE),
+        };
+        let Message { flags, end, bytes, .. } = *self.mail.get(id);
+        if flags & flag::DONE == 0 {
+            self.mail.get_mut(id).flags |= waits;
+            self.agents[agent].waiting += 1;
+            return;
+        }
+        let overhead = if handle.is_receive() { self.receive_overhead(flags, bytes) } else { 0.0 };
+        let state = &mut self.agents[agent];
+        state.clock = state.clock.max(end) + overhead;
+        self.mail.get_mut(id).flags |= gone;
+        self.release_if_over(id);
+    }
+
+    /// Receives from anybody look again at what was sent ahead of time.
+    fn rematch(&mut self, rank: u32) -> Result<(), ReplayError> {
+        let now = self.simulation.clock() * (1.0 + 1e-12);
+        loop {
+            let (found, next) = self.mail.rematch(rank, self.ranks as u32, now);
+            let Some((wild, message)) = found else {
+                if next < f64::INFINITY {
+                    let delay = (next - self.simulation.clock()).max(0.0);
+                    self.simulation.start(Simulated::Sleep(delay), LOOK + u64::from(rank))?;
+                }
+                return Ok(());
+            };
+            let agent = self.mail.get(message).receiver;
+            self.agents[agent as usize].redirect(Handle::receiver(wild), Handle::receiver(message));
+            self.mail.release(wild);
+            let m = self.mail.get_mut(message);
+            m.flags &= !flag::WILD;
+            let already = m.flags & flag::DONE != 0;
+            let waits = m.flags & flag::RECEIVER_WAITS != 0;
+            self.received(message)?;
+            if already && waits {
+                self.mail.get_mut(message).flags |= flag::RECEIVER_GONE;
+                let Message { flags, bytes, .. } = *self.mail.get(message);
+                let overhead = self.receive_overhead(flags, bytes);
+                self.fulfil(agent, message, overhead);
+                self.release_if_over(message);
+            }
+        }
+    }
+
+    fn end_of_trace(&mut self, agent: usize) -> Result<(), ReplayError> {
+        if !self.agents[agent].finalized {
+            self.agents[agent].finish();
+            self.final_steps(agent)?;
+            return Ok(());
+        }
+        let state = &mut self.agents[agent];
+        // Requests nobody waited for are waited for now; that is not part of the run.
+        let left: Vec<Pending> = state.requests.drain(..).map(|request| request.pending).collect();
+        for pending in left {
+            if let Pending::Side(handle) = pending {
+                self.wait_for(agent, handle);
+            }
+        }
+        self.agents[agent].over = true;
+        Ok(())
+    }
+
+    fn conclude(self) -> Result<Outcome, ReplayError> {
+        report::conclude(self)
+    }
+}
+
+/// What a rank reads from.
+type Lines = Option<Cursor>;
+
+/// An action that does nothing.
+fn idle() -> Line {
+    Line::plain(crate::action::Action::Nothing)
+}

@@ -1,0 +1,769 @@
+//! What each action of a trace does.
+
+use super::agent::{Agent, Pending, Request};
+use super::comm::{Comm, Together};
+use super::mail::{ANY_SIZE, Handle, Message, NONE, flag};
+use super::report::Explained;
+use super::{CHORUS, LOOK, Replay, ReplayError, TALK};
+use crate::action::{ANY, Action, Call, Envelope, Kind, Mode, Which};
+use crate::collectives::{Script, Team};
+use crate::trace::Version;
+use slackline_model::activity::Activity as Simulated;
+
+/// Bytes in the messages that make a communicator.
+const COLOUR: u64 = 8;
+const NAME: u64 = 4;
+
+impl Replay<'_> {
+    /// Does the agent's line, or goes on with it; false when it has to wait.
+    pub(super) fn perform(&mut self, agent: usize) -> Result<bool, ReplayError> {
+        let line = std::mem::replace(&mut self.agents[agent].line, super::idle());
+        let done = self.act(agent, &line.action, line.comm, line.request);
+        self.agents[agent].line = line;
+        done
+    }
+
+    fn act(
+        &mut self,
+        agent: usize,
+        action: &Action,
+        comm: u32,
+        number: Option<u32>,
+    ) -> Result<bool, ReplayError> {
+        let posts = matches!(
+            action,
+            Action::Send(..)
+                | Action::Isend(..)
+                | Action::Recv(_)
+                | Action::Irecv(_)
+                | Action::Sendrecv(..)
+                | Action::Start(_)
+        );
+        // From the first receive from anybody on, time decides who gets what.
+        self.strict |= match action {
+            Action::Recv(wanted) | Action::Irecv(wanted) | Action::Sendrecv(_, wanted) => {
+                wanted.peer == ANY
+            }
+            Action::RecvInit(wanted) => wanted.peer == ANY,
+            Action::Probe(_) => true,
+            _ => false,
+        };
+        if self.strict && posts && !self.synchronise(agent)? {
+            self.agents[agent].again = true;
+            return Ok(false);
+        }
+        match action {
+            Action::Compute(flops) => return self.compute(agent, *flops),
+            Action::Sleep(seconds) => self.agents[agent].clock += seconds,
+            Action::Isend(envelope, mode) => {
+                let handle = self.isend(agent, comm, envelope, *mode)?;
+                self.remember(agent, comm, envelope, true, number, Pending::Side(handle));
+            }
+            Action::Irecv(envelope) => {
+                let handle = self.irecv(agent, comm, envelope)?;
+                self.remember(agent, comm, envelope, false, number, Pending::Side(handle));
+            }
+            Action::Send(envelope, mode) => {
+                let synchronous = *mode == Mode::Synchronous;
+                let bytes = envelope.bytes.unwrap_or(0);
+                let (to, context) = self.partner(agent, comm, envelope.peer)?;
+                self.pay_send(agent, bytes, synchronous);
+                let tag = envelope.tag;
+                let handle = self.post_send(agent, to, context, tag, bytes, synchronous)?;
+                self.wait_for(agent, handle);
+            }
+            Action::Recv(envelope) => return self.recv(agent, comm, envelope),
+            Action::Sendrecv(send, receive) => {
+                let sent = self.isend(agent, comm, send, Mode::Standard)?;
+                let received = self.irecv(agent, comm, receive)?;
+                self.wait_for(agent, sent);
+                self.wait_for(agent, received);
+            }
+            Action::Wait(which) => return self.wait(agent, comm, which),
+            Action::Waitall => {
+                let requests = std::mem::take(&mut self.agents[agent].requests);
+                for request in &requests {
+                    self.await_request(agent, &request.pending);
+                }
+                // The list is used again; prepared requests stay in it.
+                let mut kept = requests;
+                kept.retain_mut(|request| match &mut request.pending {
+                    Pending::Prepared(_, _, active) => {
+                        *active = None;
+                        true
+                    }
+                    _ => false,
+                });
+                self.agents[agent].requests = kept;
+            }
+            Action::Test(which) => return self.test(agent, comm, which),
+            Action::Waitany(which) => return self.wait_any(agent, which, false),
+            Action::Waitsome(which) => return self.wait_any(agent, which, true),
+            Action::Probe(envelope) => return self.probe(agent, comm, envelope),
+            Action::SendInit(envelope, mode) => {
+                let pending = Pending::Prepared(*envelope, Some(*mode), None);
+                self.remember(agent, comm, envelope, true, number, pending);
+            }
+            Action::RecvInit(envelope) => {
+                let pending = Pending::Prepared(*envelope, None, None);
+                self.remember(agent, comm, envelope, false, number, pending);
+            }
+            Action::Start(which) => self.start_prepared(agent, which)?,
+            Action::Collective(call) => self.collective(agent, comm, call)?,
+            Action::Icollective(call) => self.background(agent, comm, call, number)?,
+            Action::CommSplit { id, colour, key } => {
+                let colour = colour.map(|colour| (colour, *key));
+                return self.split(agent, comm, *id, colour);
+            }
+            Action::CommDup(id) => return self.duplicate(agent, comm, *id, None),
+            Action::CommCreate(id, members) => {
+                return self.duplicate(agent, comm, *id, Some(members));
+            }
+            Action::Init => {
+                let state = &mut self.agents[agent];
+                state.active = None;
+                state.clock += self.settings.init;
+            }
+            Action::Finalize => {
+                let state = &mut self.agents[agent];
+                state.active = None;
+                if !state.finalized {
+                    state.finish();
+                    self.final_steps(agent)?;
+                }
+            }
+            Action::Nothing => {}
+        }
+        Ok(self.agents[agent].waiting == 0)
+    }
+
+    /// What comes after the last action.
+    pub(super) fn final_steps(&mut self, agent: usize) -> Result<(), ReplayError> {
+        if self.settings.final_barrier {
+            self.agents[agent].counts = false;
+            self.collective(agent, 0, &Call::new(Kind::Barrier, 0))?;
+        }
+        Ok(())
+    }
+
+    /// The communicator with a number of the trace.
+    fn comm(&self, agent: usize, id: u32) -> Result<u32, ReplayError> {
+        let known = self.agents[agent].comms.iter().find(|(name, _)| *name == id);
+        match known {
+            Some(&(_, comm)) => Ok(comm),
+            None => Err(self.complain(agent, format!("this rank is in no communicator {id}"))),
+        }
+    }
+
+    pub(super) fn complain(&self, agent: usize, message: impl std::fmt::Display) -> ReplayError {
+        match &self.agents[self.agents[agent].rank as usize].cursor {
+            Some(cursor) => ReplayError::Input(cursor.complain(message)),
+            None => ReplayError::Input(slackline_formats::FormatError::new(message)),
+        }
+    }
+
+    /// The rank of the world behind a partner, and the context of the message.
+    #[inline]
+    fn partner(&self, agent: usize, comm: u32, peer: i32) -> Result<(u32, u32), ReplayError> {
+        let comm = if comm == 0 { 0 } else { self.comm(agent, comm)? };
+        let size = self.comms[comm as usize].size();
+        if peer < 0 || peer as usize >= size {
+            let message = format!("there is no rank {peer}: ranks go from 0 to {}", size - 1);
+            return Err(self.complain(agent, message));
+        }
+        Ok((self.comms[comm as usize].global(peer as u32), 2 * comm + TALK))
+    }
+
+    fn isend(
+        &mut self,
+        agent: usize,
+        comm: u32,
+        envelope: &Envelope,
+        mode: Mode,
+    ) -> Result<Handle, ReplayError> {
+        let bytes = envelope.bytes.unwrap_or(0);
+        let (to, context) = self.partner(agent, comm, envelope.peer)?;
+        self.agents[agent].clock += self.settings.ois.of(bytes);
+        self.post_send(agent, to, context, envelope.tag, bytes, mode == Mode::Synchronous)
+    }
+
+    fn irecv(&mut self, agent: usize, comm: u32, wanted: &Envelope) -> Result<Handle, ReplayError> {
+        let room = wanted.bytes.unwrap_or(ANY_SIZE);
+        if wanted.peer == ANY {
+            return self.receive_any(agent, comm, wanted.tag, room);
+        }
+        let (from, context) = self.partner(agent, comm, wanted.peer)?;
+        self.post_receive(agent, from, context, wanted.tag, room)
+    }
+
+    /// A receive from anybody, at the simulation's date.
+    fn receive_any(
+        &mut self,
+        agent: usize,
+        comm: u32,
+        tag: i32,
+        room: u64,
+    ) -> Result<Handle, ReplayError> {
+        let comm = self.comm(agent, comm)?;
+        let now = self.agents[agent].clock;
+        let rank = self.agents[agent].rank;
+        let mut receive = Message::receive(NONE, rank, 2 * comm + TALK, tag, room);
+        receive.posted = now;
+        receive.receiver = agent as u32;
+        let (posted, later) = self.mail.receive_any(receive, self.ranks as u32, now);
+        if posted.matched {
+            self.received(posted.message)?;
+        } else if later < f64::INFINITY {
+            let delay = (later - self.simulation.clock()).max(0.0);
+            self.simulation.start(Simulated::Sleep(delay), LOOK + u64::from(rank))?;
+        }
+        Ok(Handle::receiver(posted.message))
+    }
+
+    fn recv(&mut self, agent: usize, comm: u32, wanted: &Envelope) -> Result<bool, ReplayError> {
+        let version_one = self.version(agent) == Version::One;
+        if wanted.bytes.is_none() && !version_one && !self.poll(agent, comm, wanted)? {
+            return Ok(false);
+        }
+        let handle = self.irecv(agent, comm, wanted)?;
+        self.wait_for(agent, handle);
+        Ok(self.agents[agent].waiting == 0)
+    }
+
+    fn version(&self, agent: usize) -> Version {
+        self.agents[agent].cursor.as_ref().map_or(Version::Three, |cursor| cursor.version())
+    }
+
+    /// A receive of unknown size looks again and again until the message is there: true when it
+    /// is.
+    fn poll(&mut self, agent: usize, comm: u32, wanted: &Envelope) -> Result<bool, ReplayError> {
+        if !self.synchronise(agent)? {
+            self.agents[agent].again = true;
+            return Ok(false);
+        }
+        let (found, _) = self.look(agent, comm, wanted)?;
+        let state = &mut self.agents[agent];
+        if state.step > 0 && found.is_some() {
+            state.step = 0;
+            return Ok(true);
+        }
+        state.step += 1;
+        let turns = if self.settings.grow { f64::from(state.step) } else { 1.0 };
+        state.clock += self.settings.iprobe * turns;
+        if self.settings.iprobe == 0.0 && found.is_none() {
+            return Err(
+                self.complain(agent, "a receive of unknown size never ends: smpi/iprobe is 0")
+            );
+        }
+        state.again = true;
+        self.synchronise(agent)
+    }
+
+    /// Whether a message that fits was sent; else when the first known one will be.
+    fn look(
+        &self,
+        agent: usize,
+        comm: u32,
+        wanted: &Envelope,
+    ) -> Result<(Option<u32>, f64), ReplayError> {
+        let state = &self.agents[agent];
+        let (from, context) = match wanted.peer {
+            ANY => (NONE, 2 * self.comm(agent, comm)? + TALK),
+            peer => self.partner(agent, comm, peer)?,
+        };
+        let receive = Message::receive(from, state.rank, context, wanted.tag, ANY_SIZE);
+        Ok(self.mail.peek(&receive, self.ranks as u32, state.clock))
+    }
+
+    /// Waits until a message that fits is there.
+    fn probe(&mut self, agent: usize, comm: u32, wanted: &Envelope) -> Result<bool, ReplayError> {
+        if !self.synchronise(agent)? {
+            self.agents[agent].again = true;
+            return Ok(false);
+        }
+        let (found, _) = self.look(agent, comm, wanted)?;
+        if found.is_some() {
+            return Ok(true);
+        }
+        // Looked at again whenever anything happens: every instant of the simulation.
+        let next = self.simulation.next_date();
+        if next == f64::INFINITY {
+            self.agents[agent].again = true;
+            self.agents[agent].waiting = 1;
+            return Ok(false);
+        }
+        self.agents[agent].clock = next.max(self.agents[agent].clock);
+        self.agents[agent].again = true;
+        self.synchronise(agent)
+    }
+
+    fn remember(
+        &mut self,
+        agent: usize,
+        comm: u32,
+        envelope: &Envelope,
+        sends: bool,
+        number: Option<u32>,
+        pending: Pending,
+    ) {
+        let state = &mut self.agents[agent];
+        let (mut src, mut dst) = (envelope.peer, state.rank as i32);
+        if sends {
+            std::mem::swap(&mut src, &mut dst);
+        }
+        let tag = envelope.tag;
+        state.requests.push(Request { src, dst, tag, number, comm, pending });
+    }
+
+    /// Position of the request that is meant.
+    fn request(&self, agent: usize, comm: u32, which: &Which, k: usize) -> Option<usize> {
+        let requests = &self.agents[agent].requests;
+        match which {
+            Which::Key(src, dst, tag) => requests.iter().position(|r| {
+                (r.src, r.dst, r.tag, r.comm) == (*src, *dst, *tag, comm)
+                    && !matches!(r.pending, Pending::Prepared(..))
+            }),
+            Which::Last => requests.len().checked_sub(1),
+            Which::Numbers(numbers) => {
+                let wanted = Some(*numbers.get(k)?);
+                requests.iter().position(|r| r.number == wanted)
+            }
+        }
+    }
+
+    fn count(which: &Which) -> usize {
+        if let Which::Numbers(numbers) = which { numbers.len() } else { 1 }
+    }
+
+    fn wait(&mut self, agent: usize, comm: u32, which: &Which) -> Result<bool, ReplayError> {
+        for k in 0..Self::count(which) {
+            let Some(at) = self.request(agent, comm, which, k) else {
+                // What a test completed is gone in version 1: there is nothing to wait for.
+                if self.version(agent) == Version::One {
+                    return Ok(true);
+                }
+                return Err(self.complain(agent, "there is no such request to wait for"));
+            };
+            let pending = self.agents[agent].requests[at].pending.clone();
+            self.await_request(agent, &pending);
+            match &mut self.agents[agent].requests[at].pending {
+                Pending::Prepared(_, _, active) => *active = None,
+                _ => {
+                    self.agents[agent].requests.remove(at);
+                }
+            }
+        }
+        Ok(self.agents[agent].waiting == 0)
+    }
+
+    fn await_request(&mut self, agent: usize, pending: &Pending) {
+        match *pending {
+            Pending::Side(handle) | Pending::Prepared(_, _, Some(handle)) => {
+                self.wait_for(agent, handle);
+            }
+            Pending::Background(other) => match self.agents[other as usize].done {
+                Some(date) => {
+                    let state = &mut self.agents[agent];
+                    state.clock = state.clock.max(date);
+                }
+                None => {
+                    self.agents[other as usize].waiter = Some(agent as u32);
+                    self.agents[agent].waiting += 1;
+                }
+            },
+            Pending::Tested | Pending::Prepared(_, _, None) => {}
+        }
+    }
+
+    fn is_done(&self, pending: &Pending) -> bool {
+        match *pending {
+            Pending::Side(handle) | Pending::Prepared(_, _, Some(handle)) => {
+                handle == Handle::COMPLETE
+                    || self.mail.get(handle.message()).flags & flag::DONE != 0
+            }
+            Pending::Background(other) => self.agents[other as usize].done.is_some(),
+            Pending::Tested | Pending::Prepared(_, _, None) => true,
+        }
+    }
+
+    /// Sleeps, then looks. Failed tests of all ranks make the next ones longer.
+    fn test(&mut self, agent: usize, comm: u32, which: &Which) -> Result<bool, ReplayError> {
+        if !self.synchronise(agent)? {
+            self.agents[agent].again = true;
+            return Ok(false);
+        }
+        if self.agents[agent].step == 0 {
+            let turns = if self.settings.grow { self.failures + 1.0 } else { 1.0 };
+            let state = &mut self.agents[agent];
+            state.clock += self.settings.test * turns;
+            state.step = 1;
+            state.again = true;
+            return if self.synchronise(agent)? { Ok(true) } else { Ok(false) };
+        }
+        let found: Option<Vec<usize>> =
+            (0..Self::count(which)).map(|k| self.request(agent, comm, which, k)).collect();
+        let Some(found) = found else {
+            if self.version(agent) == Version::One {
+                return Ok(true);
+            }
+            return Err(self.complain(agent, "there is no such request to test"));
+        };
+        let all = found.iter().all(|&at| self.is_done(&self.agents[agent].requests[at].pending));
+        if !all {
+            self.failures += 1.0;
+            return Ok(true);
+        }
+        self.failures = 0.0;
+        for at in found {
+            let pending = self.agents[agent].requests[at].pending.clone();
+            self.await_request(agent, &pending);
+            match &mut self.agents[agent].requests[at].pending {
+                Pending::Prepared(_, _, active) => *active = None,
+                other => *other = Pending::Tested,
+            }
+        }
+        Ok(true)
+    }
+
+    /// Waits until one of some requests is done; with `some`, takes all that are then.
+    fn wait_any(&mut self, agent: usize, which: &Which, some: bool) -> Result<bool, ReplayError> {
+        if !self.synchronise(agent)? {
+            self.agents[agent].again = true;
+            return Ok(false);
+        }
+        let mut open = Vec::new();
+        for k in 0..Self::count(which) {
+            let Some(at) = self.request(agent, 0, which, k) else { continue };
+            open.push(at);
+        }
+        if open.is_empty() {
+            return Err(self.complain(agent, "there is no such request to wait for"));
+        }
+        let done: Vec<usize> = open
+            .iter()
+            .copied()
+            .filter(|&at| self.is_done(&self.agents[agent].requests[at].pending))
+            .collect();
+        if done.is_empty() {
+            let pendings: Vec<Pending> =
+                open.iter().map(|&at| self.agents[agent].requests[at].pending.clone()).collect();
+            for pending in &pendings {
+                match *pending {
+                    Pending::Background(other) => {
+                        self.agents[other as usize].waiter = Some(agent as u32);
+                    }
+                    Pending::Side(handle) | Pending::Prepared(_, _, Some(handle)) => {
+                        let waits = match handle.is_receive() {
+                            true => flag::RECEIVER_WAITS,
+                            false => flag::SENDER_WAITS,
+                        };
+                        self.mail.get_mut(handle.message()).flags |= waits;
+                    }
+                    _ => {}
+                }
+            }
+            let state = &mut self.agents[agent];
+            (state.waiting, state.any, state.again) = (1, true, true);
+            return Ok(false);
+        }
+        let mut taken = if some { done } else { done[..1].to_vec() };
+        taken.sort_unstable_by(|a, b| b.cmp(a));
+        let came = std::mem::replace(&mut self.agents[agent].came, NONE);
+        for at in taken {
+            let pending = self.agents[agent].requests[at].pending.clone();
+            let paid = match pending {
+                Pending::Side(handle) | Pending::Prepared(_, _, Some(handle)) => {
+                    handle != Handle::COMPLETE && handle.message() == came
+                }
+                _ => false,
+            };
+            if !paid {
+                self.await_request(agent, &pending);
+            }
+            match &mut self.agents[agent].requests[at].pending {
+                Pending::Prepared(_, _, active) => *active = None,
+                _ => {
+                    self.agents[agent].requests.remove(at);
+                }
+            }
+        }
+        // The others are waited for by nobody now.
+        for k in 0..self.agents[agent].requests.len() {
+            if let Pending::Side(handle) = self.agents[agent].requests[k].pending
+                && handle != Handle::COMPLETE
+            {
+                let waits = match handle.is_receive() {
+                    true => flag::RECEIVER_WAITS,
+                    false => flag::SENDER_WAITS,
+                };
+                self.mail.get_mut(handle.message()).flags &= !waits;
+            }
+        }
+        Ok(true)
+    }
+
+    fn start_prepared(&mut self, agent: usize, which: &Which) -> Result<(), ReplayError> {
+        for k in 0..Self::count(which) {
+            let at = self.request(agent, 0, which, k);
+            let prepared = at.map(|at| (at, self.agents[agent].requests[at].clone()));
+            let Some((at, Request { pending: Pending::Prepared(envelope, mode, None), comm, .. })) =
+                prepared
+            else {
+                return Err(self.complain(agent, "there is no such prepared request to start"));
+            };
+            let handle = match mode {
+                Some(mode) => self.isend(agent, comm, &envelope, mode)?,
+                None => self.irecv(agent, comm, &envelope)?,
+            };
+            self.agents[agent].requests[at].pending =
+                Pending::Prepared(envelope, mode, Some(handle));
+        }
+        Ok(())
+    }
+
+    /// Checks that the members agree, and gives the communicator, my rank in it and the number of
+    /// what they do.
+    fn together(
+        &mut self,
+        agent: usize,
+        comm: u32,
+        what: Together,
+    ) -> Result<(u32, u32, u64), ReplayError> {
+        let comm = if comm == 0 { 0 } else { self.comm(agent, comm)? };
+        let rank = self.agents[agent].rank;
+        let me = self.comms[comm as usize].local(rank);
+        match self.comms[comm as usize].join(me, what) {
+            Ok(number) => Ok((comm, me, number)),
+            Err((other, theirs)) => {
+                let other = self.comms[comm as usize].global(other);
+                let message = format!("rank {rank} does {what} where rank {other} does {theirs}");
+                Err(self.complain(agent, message))
+            }
+        }
+    }
+
+    /// Writes the script of a collective.
+    fn compose(
+        &mut self,
+        agent: usize,
+        (comm, me): (u32, u32),
+        call: &Call,
+        script: &mut Script,
+    ) -> Result<(), ReplayError> {
+        let state = &self.comms[comm as usize];
+        let size = state.size();
+        if call.kind.has_root() && call.root as usize >= size {
+            let message =
+                format!("there is no rank {}: ranks go from 0 to {}", call.root, size - 1);
+            return Err(self.complain(agent, message));
+        }
+        let uniform = || state.layout.is_uniform();
+        let selected = self.settings.choice.select(call, size, &uniform);
+        if me == 0
+            && let Some(explained) = &mut self.explained
+        {
+            let bytes = call.bytes;
+            let (algorithm, by) = (selected.name, selected.by);
+            let entry = Explained { kind: call.kind, ranks: size, bytes, algorithm, by };
+            *explained.entry(entry).or_default() += 1;
+        }
+        let mut team = Team::new(me, &state.layout, &self.settings.choice, script);
+        if size > 1 {
+            (selected.algorithm)(call, &mut team);
+        }
+        script.finish(call.flops);
+        Ok(())
+    }
+
+    fn collective(&mut self, agent: usize, comm: u32, call: &Call) -> Result<(), ReplayError> {
+        let (comm, me, _) = self.together(agent, comm, Together::of(call))?;
+        let mut script = std::mem::take(&mut self.agents[agent].script);
+        script.clear();
+        let composed = self.compose(agent, (comm, me), call, &mut script);
+        self.agents[agent].script = script;
+        self.begin_script(agent, comm, 2 * comm + CHORUS);
+        composed
+    }
+
+    fn begin_script(&mut self, agent: usize, comm: u32, context: u32) {
+        let state = &mut self.agents[agent];
+        state.at = 0;
+        state.script_requests.clear();
+        (state.chorus_comm, state.chorus_context) = (comm, context);
+    }
+
+    /// A collective that another agent does while the rank goes on.
+    fn background(
+        &mut self,
+        agent: usize,
+        comm: u32,
+        call: &Call,
+        number: Option<u32>,
+    ) -> Result<(), ReplayError> {
+        let (comm, me, sequence) = self.together(agent, comm, Together::of(call))?;
+        let Agent { rank, host, speed, clock, .. } = self.agents[agent];
+        let mut helper = Agent::new(rank, host, speed, None);
+        helper.clock = clock;
+        let mut script = Script::default();
+        self.compose(agent, (comm, me), call, &mut script)?;
+        helper.script = script;
+        let id = self.agents.len() as u32;
+        self.agents.push(helper);
+        // Each has a context of its own: collectives in the background may overtake each other.
+        let context = 1 << 31 | (comm << 20) | (sequence as u32 & 0xf_ffff);
+        self.begin_script(id as usize, comm, context);
+        self.ready.push(id);
+        let envelope = Envelope { peer: ANY, tag: ANY, bytes: None };
+        self.remember(agent, comm, &envelope, true, number, Pending::Background(id));
+        Ok(())
+    }
+
+    /// A collective in the background is over.
+    pub(super) fn background_over(&mut self, agent: usize) -> Result<(), ReplayError> {
+        let date = self.agents[agent].clock;
+        self.agents[agent].done = Some(date);
+        self.agents[agent].over = true;
+        if let Some(waiter) = self.agents[agent].waiter.take() {
+            let state = &mut self.agents[waiter as usize];
+            state.clock = state.clock.max(date);
+            state.waiting = state.waiting.saturating_sub(1);
+            if std::mem::take(&mut state.any) {
+                state.waiting = 0;
+            }
+            if state.waiting == 0 {
+                self.ready.push(waiter);
+            }
+        }
+        Ok(())
+    }
+
+    /// Colours to rank 0 and back, then a broadcast in every new communicator.
+    fn split(
+        &mut self,
+        agent: usize,
+        comm: u32,
+        id: u32,
+        colour: Option<(i32, i32)>,
+    ) -> Result<bool, ReplayError> {
+        if self.agents[agent].step == 0 {
+            let (comm, me, number) = self.together(agent, comm, Together::Split)?;
+            self.comms[comm as usize].colour(number, me, colour);
+            let mut script = std::mem::take(&mut self.agents[agent].script);
+            script.clear();
+            let state = &self.comms[comm as usize];
+            let mut team = Team::new(me, &state.layout, &self.settings.choice, &mut script);
+            if me == 0 {
+                (1..team.size).for_each(|rank| {
+                    team.irecv(rank);
+                });
+                team.waitall();
+            } else {
+                team.send(0, COLOUR);
+                team.recv(0);
+            }
+            self.agents[agent].script = script;
+            self.begin_script(agent, comm, 2 * comm + CHORUS);
+            self.agents[agent].step = 1 + number as u32;
+            self.agents[agent].again = true;
+            return Ok(true);
+        }
+        let number = u64::from(self.agents[agent].step - 1);
+        let parent = self.comm(agent, comm)?;
+        let groups = self.comms[parent as usize].groups(number);
+        let me = self.comms[parent as usize].local(self.agents[agent].rank);
+        let mut script = std::mem::take(&mut self.agents[agent].script);
+        script.clear();
+        if me == 0 {
+            let state = &self.comms[parent as usize];
+            let mut team = Team::new(me, &state.layout, &self.settings.choice, &mut script);
+            let mut told = vec![false; team.size];
+            for rank in groups.iter().flat_map(|(_, members)| members) {
+                let rank = state.local(*rank) as usize;
+                told[rank] = true;
+                if rank != 0 {
+                    team.isend(rank, COLOUR);
+                }
+            }
+            for rank in (1..team.size).filter(|&rank| !told[rank]) {
+                team.isend(rank, COLOUR);
+            }
+            team.waitall();
+        }
+        let mine = colour.and_then(|(c, _)| groups.into_iter().find(|group| group.0 == c));
+        self.agents[agent].script = script;
+        match mine {
+            Some((colour, members)) => {
+                self.found_comm(agent, parent, id, (number, colour), members)
+            }
+            None => {
+                self.begin_script(agent, parent, 2 * parent + CHORUS);
+                Ok(true)
+            }
+        }
+    }
+
+    /// The same ranks, or some of them, under another number.
+    fn duplicate(
+        &mut self,
+        agent: usize,
+        comm: u32,
+        id: u32,
+        chosen: Option<&[u32]>,
+    ) -> Result<bool, ReplayError> {
+        let what = if chosen.is_some() { Together::Create } else { Together::Dup };
+        let (parent, me, number) = self.together(agent, comm, what)?;
+        let state = &self.comms[parent as usize];
+        let members: Vec<u32> = match chosen {
+            None => (0..state.size() as u32).map(|rank| state.global(rank)).collect(),
+            Some(chosen) => {
+                let size = state.size() as u32;
+                let mut seen = chosen.to_vec();
+                seen.sort_unstable();
+                if seen.windows(2).any(|w| w[0] == w[1]) || seen.last().is_none_or(|&r| r >= size) {
+                    let message =
+                        "the new communicator's ranks are not different ranks of this one";
+                    return Err(self.complain(agent, message));
+                }
+                if !chosen.contains(&me) {
+                    return Ok(true);
+                }
+                chosen.iter().map(|&rank| state.global(rank)).collect()
+            }
+        };
+        self.agents[agent].script.clear();
+        self.found_comm(agent, parent, id, (number, 0), members)
+    }
+
+    /// Makes the communicator, or takes the one another member made, and broadcasts its name.
+    fn found_comm(
+        &mut self,
+        agent: usize,
+        parent: u32,
+        id: u32,
+        (number, colour): (u64, i32),
+        members: Vec<u32>,
+    ) -> Result<bool, ReplayError> {
+        let next = self.comms.len() as u32;
+        let comm = self.comms[parent as usize].made(number, colour, || next);
+        if comm == next {
+            let agents = &self.agents;
+            let made = Comm::of(members.clone(), |rank| agents[rank as usize].host);
+            self.comms.push(made);
+        }
+        let state = &mut self.agents[agent];
+        state.comms.retain(|(name, _)| *name != id);
+        state.comms.push((id, comm));
+        let ranks: Vec<usize> =
+            members.iter().map(|&rank| self.comms[parent as usize].local(rank) as usize).collect();
+        let me = self.comms[parent as usize].local(self.agents[agent].rank);
+        let mut script = std::mem::take(&mut self.agents[agent].script);
+        let layout = &self.comms[parent as usize].layout;
+        let mut team = Team::new(me, layout, &self.settings.choice, &mut script);
+        team.within(&ranks, |team| {
+            crate::collectives::binomial_bcast(&Call::new(Kind::Bcast, NAME), team);
+        });
+        self.agents[agent].script = script;
+        self.begin_script(agent, parent, 2 * parent + CHORUS);
+        Ok(true)
+    }
+}

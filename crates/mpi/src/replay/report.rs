@@ -1,0 +1,168 @@
+//! What a replay gives, and why it cannot.
+
+use super::mail::{Message, NONE, flag};
+use super::{Replay, TALK};
+use crate::action::{Activity, Kind};
+use slackline_formats::FormatError;
+use slackline_simulate::SimulationError;
+use thiserror::Error;
+
+/// Is told what every rank did.
+pub trait Observer {
+    /// An action of a rank, from `start` to `end`.
+    fn action(&mut self, rank: u32, activity: Activity, start: f64, end: f64);
+}
+
+impl Observer for () {
+    fn action(&mut self, _: u32, _: Activity, _: f64, _: f64) {}
+}
+
+/// A choice of algorithm.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Explained {
+    /// Which collective.
+    pub kind: Kind,
+    /// Among how many ranks.
+    pub ranks: usize,
+    /// The size that was looked at.
+    pub bytes: u64,
+    /// What was taken.
+    pub algorithm: &'static str,
+    /// Why.
+    pub by: &'static str,
+}
+
+/// How a replay went.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// When the last rank ended its last action.
+    pub makespan: f64,
+    /// When every rank did.
+    pub ends: Vec<f64>,
+    /// Actions replayed.
+    pub actions: u64,
+    /// The end of every action of every rank, `init` and `finalize` left out.
+    pub dates: Option<Vec<Vec<f64>>>,
+    /// Seconds of every rank by [`Activity::index`].
+    pub times: Vec<[f64; Activity::COUNT]>,
+    /// Choices of algorithms and how often they were made.
+    pub explained: Option<Vec<(Explained, u64)>>,
+}
+
+/// Why a replay cannot go on.
+#[derive(Clone, Debug, Error)]
+pub enum ReplayError {
+    /// The trace is wrong.
+    #[error(transparent)]
+    Input(#[from] FormatError),
+    /// More ranks than places for them.
+    #[error("{ranks} ranks, but the hosts given have room for {places}")]
+    TooFewHosts {
+        /// Ranks of the trace.
+        ranks: usize,
+        /// Places.
+        places: usize,
+    },
+    /// A message does not fit.
+    #[error(
+        "truncation: rank {src} sends {bytes} bytes (tag {tag}) to rank {dst}, which has room for {room}"
+    )]
+    Truncated {
+        /// Sender.
+        src: u32,
+        /// Receiver.
+        dst: u32,
+        /// Its tag.
+        tag: i32,
+        /// Its size.
+        bytes: u64,
+        /// Room of the receive.
+        room: u64,
+    },
+    /// Nobody can go on.
+    #[error("deadlock at {date} s: {} ranks wait for ever\n{}", .blocked.len(), .blocked.join("\n"))]
+    Deadlock {
+        /// When.
+        date: f64,
+        /// Every rank that waits: where, what it does and what it waits for.
+        blocked: Vec<String>,
+    },
+    /// Messages or receives are left over.
+    #[error("{} messages are left over at the end\n{}", .0.len(), .0.join("\n"))]
+    Unmatched(Vec<String>),
+    /// A host or a link went off.
+    #[error("at {date} s {what} broke off: something it needs is off (host `{host}`)")]
+    Broken {
+        /// When.
+        date: f64,
+        /// What.
+        what: String,
+        /// Where.
+        host: String,
+    },
+    /// The simulation failed.
+    #[error(transparent)]
+    Simulation(#[from] SimulationError),
+}
+
+pub(super) fn conclude(replay: Replay<'_>) -> Result<Outcome, ReplayError> {
+    let ranks = replay.ranks;
+    if replay.agents[..ranks].iter().any(|agent| !agent.over) {
+        return Err(deadlock(&replay));
+    }
+    let left = replay.mail.unmatched();
+    if !left.is_empty() {
+        let say = |m: &Message| {
+            if m.flags & flag::SENT != 0 {
+                format!(
+                    "rank {} sent {} bytes to rank {} (tag {}), which never receives them",
+                    m.src, m.bytes, m.dst, m.tag
+                )
+            } else {
+                format!("rank {} waits for {}, which never comes", m.dst, expected(m))
+            }
+        };
+        return Err(ReplayError::Unmatched(left.iter().map(say).collect()));
+    }
+    let ends: Vec<f64> = replay.agents[..ranks].iter().map(|agent| agent.end).collect();
+    Ok(Outcome {
+        makespan: ends.iter().copied().fold(0.0, f64::max),
+        ends,
+        actions: replay.actions,
+        dates: replay.dates,
+        times: replay.agents[..ranks].iter().map(|agent| agent.times).collect(),
+        explained: replay.explained.map(|map| map.into_iter().collect()),
+    })
+}
+
+fn expected(m: &Message) -> String {
+    let tag = if m.tag < 0 { "any tag".to_owned() } else { format!("tag {}", m.tag) };
+    let what = if m.context % 2 == TALK { "a message" } else { "a part of a collective" };
+    match m.src {
+        NONE => format!("{what} from anybody ({tag})"),
+        src => format!("{what} from rank {src} ({tag})"),
+    }
+}
+
+fn deadlock(replay: &Replay<'_>) -> ReplayError {
+    let mut blocked = Vec::new();
+    for (rank, agent) in replay.agents[..replay.ranks].iter().enumerate() {
+        if agent.over {
+            continue;
+        }
+        let mut waits: Vec<String> = Vec::new();
+        for m in replay.mail.waited_for(rank as u32) {
+            waits.push(if m.receiver == rank as u32 && m.flags & flag::RECEIVER_WAITS != 0 {
+                expected(&m)
+            } else {
+                format!("rank {} to receive {} bytes (tag {})", m.dst, m.bytes, m.tag)
+            });
+        }
+        waits.truncate(8);
+        let waits = if waits.is_empty() { "others".to_owned() } else { waits.join(", ") };
+        let doing = agent.line.action.activity().name();
+        let message = format!("rank {rank} waits in {doing} for {waits}");
+        blocked.push(replay.complain(rank, message).to_string());
+    }
+    ReplayError::Deadlock { date: replay.simulation.clock(), blocked }
+}

@@ -1,0 +1,199 @@
+//! Where a rank is in its trace: a small buffer over its part of a file, refilled as it is read.
+//!
+//! No file stays open: with one file per rank there may be more ranks than a process may have
+//! open files, and opening one anew for every few thousand lines costs nothing that shows.
+
+use super::parse::{self, Complaint, Reading, Sizes};
+use crate::action::Line;
+use slackline_formats::FormatError;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Bytes read at a time.
+const CHUNK: usize = 16 << 10;
+
+/// Longest line that is read: the counts of a hundred thousand ranks.
+const LONGEST: usize = 4 << 20;
+
+/// Lines that follow each other in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Extent {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    /// Number of the first line.
+    pub(super) line: u64,
+}
+
+/// Where the bytes come from.
+pub(super) enum Source {
+    /// Parts of a file.
+    Extents { extents: Box<[Extent]>, next: usize },
+    /// A decoder, read to its end.
+    Stream(Box<dyn Read + Send>),
+}
+
+/// The lines of one rank.
+pub struct Cursor {
+    /// Where the bytes are, and what to call it in messages.
+    file: Arc<PathBuf>,
+    name: Arc<PathBuf>,
+    /// Lines are counted per rank, as they were sorted by rank.
+    own_lines: bool,
+    source: Source,
+    rank: u32,
+    buffer: Vec<u8>,
+    at: usize,
+    end: usize,
+    /// Where in the file the buffer ends, and where the present extent does.
+    offset: u64,
+    limit: u64,
+    line: u64,
+    drained: bool,
+    reading: Reading,
+}
+
+impl Cursor {
+    pub(super) fn new(file: Arc<PathBuf>, source: Source, rank: u32, reading: Reading) -> Cursor {
+        Cursor {
+            name: Arc::clone(&file),
+            own_lines: false,
+            file,
+            source,
+            rank,
+            buffer: Vec::new(),
+            at: 0,
+            end: 0,
+            offset: 0,
+            limit: 0,
+            line: 0,
+            drained: false,
+            reading,
+        }
+    }
+
+    /// The same lines under the name of the file they came from.
+    pub(super) fn named(mut self, name: Arc<PathBuf>, own_lines: bool) -> Cursor {
+        (self.name, self.own_lines) = (name, own_lines);
+        self
+    }
+
+    /// An error about the action read last.
+    pub fn complain(&self, message: impl std::fmt::Display) -> FormatError {
+        self.complain_at(1, message)
+    }
+
+    fn complain_at(&self, column: usize, message: impl std::fmt::Display) -> FormatError {
+        let line = self.line as usize;
+        let error = match self.own_lines {
+            true => FormatError::new(format!("line {line} of rank {}: {message}", self.rank)),
+            false => FormatError::at(line, column, message),
+        };
+        error.in_file(&self.name)
+    }
+
+    /// The format.
+    pub fn version(&self) -> parse::Version {
+        self.reading.version
+    }
+
+    /// The next action.
+    #[inline]
+    pub fn next(&mut self, sizes: Sizes<'_>) -> Result<Option<Line>, FormatError> {
+        loop {
+            let Some(length) = self.find_line()? else { return Ok(None) };
+            let text = &self.buffer[self.at..self.at + length];
+            self.line += 1;
+            let read = parse::rank(text).and_then(|head| match head {
+                None => Ok(None),
+                Some((rank, _)) if rank != self.rank => Err(Complaint {
+                    offset: 0,
+                    message: format!("a line of rank {rank} among those of rank {}", self.rank),
+                }),
+                Some((_, from)) => {
+                    if is_init_with_argument(&text[from..]) {
+                        self.reading.unit = crate::datatype::DOUBLE;
+                    }
+                    parse::action(text, from, &self.reading, sizes).map(Some)
+                }
+            });
+            self.at += length + 1;
+            match read {
+                Ok(None) => {}
+                Ok(Some(line)) => return Ok(Some(line)),
+                Err(Complaint { offset, message }) => {
+                    return Err(self.complain_at(offset + 1, message));
+                }
+            }
+        }
+    }
+
+    /// Length of the next line, whole in the buffer.
+    #[inline]
+    fn find_line(&mut self) -> Result<Option<usize>, FormatError> {
+        let mut seen = 0;
+        loop {
+            let rest = &self.buffer[self.at..self.end];
+            if let Some(k) = rest[seen..].iter().position(|&b| b == b'\n') {
+                return Ok(Some(seen + k));
+            }
+            seen = rest.len();
+            if self.drained {
+                return Ok((seen > 0).then_some(seen));
+            }
+            if seen > LONGEST {
+                return Err(self.complain("the next line never ends"));
+            }
+            self.refill()?;
+        }
+    }
+
+    /// Reads more behind what is left; sets `drained` at the end.
+    #[cold]
+    fn refill(&mut self) -> Result<(), FormatError> {
+        self.buffer.copy_within(self.at..self.end, 0);
+        self.end -= self.at;
+        self.at = 0;
+        let fail = |e: std::io::Error, file: &Path| FormatError::from(e).in_file(file);
+        if self.buffer.len() < self.end + CHUNK {
+            self.buffer.resize(self.end + CHUNK, 0);
+        }
+        let room = &mut self.buffer[self.end..];
+        let got = match &mut self.source {
+            Source::Stream(stream) => stream.read(room).map_err(|e| fail(e, &self.name))?,
+            Source::Extents { extents, next } => {
+                if self.offset == self.limit {
+                    // Whole lines were read, but for a last line without its end.
+                    let Some(extent) = extents.get(*next).filter(|_| self.end == 0) else {
+                        self.drained = true;
+                        return Ok(());
+                    };
+                    *next += 1;
+                    (self.offset, self.limit) = (extent.start, extent.end);
+                    self.line = extent.line - 1;
+                }
+                let mut file = File::open(&**self.file).map_err(|e| fail(e, &self.name))?;
+                file.seek(SeekFrom::Start(self.offset)).map_err(|e| fail(e, &self.name))?;
+                let room_len = room.len().min((self.limit - self.offset) as usize);
+                let got = file.read(&mut room[..room_len]).map_err(|e| fail(e, &self.name))?;
+                self.offset += got as u64;
+                if got == 0 {
+                    self.limit = self.offset;
+                    return Ok(());
+                }
+                got
+            }
+        };
+        self.end += got;
+        self.drained |= got == 0;
+        Ok(())
+    }
+}
+
+/// `init 1` makes double the type of counts.
+#[inline]
+fn is_init_with_argument(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    text.len() > 5 && text[..4].eq_ignore_ascii_case(b"init") && !text[4..].trim_ascii().is_empty()
+}
