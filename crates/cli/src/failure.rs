@@ -1,6 +1,7 @@
 //! Why a verb could not do its work, and the exit code that says so.
 
 use slackline_formats::{Fault, FormatError};
+use slackline_model::parameter::ParameterError;
 use slackline_model::{ProblemError, WorkflowError};
 use slackline_schedule::PlanError;
 use std::process::ExitCode;
@@ -74,7 +75,16 @@ impl From<ProblemError> for Failure {
 
 impl From<PlanError> for Failure {
     fn from(error: PlanError) -> Failure {
-        Failure::work(error)
+        match error {
+            PlanError::Parameter(error) => error.into(),
+            _ => Failure::work(error),
+        }
+    }
+}
+
+impl From<ParameterError> for Failure {
+    fn from(error: ParameterError) -> Failure {
+        Failure::input(error).with_help("slackline algorithms lists the parameters of every method")
     }
 }
 

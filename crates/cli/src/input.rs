@@ -8,7 +8,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use slackline_formats::{Document, Format, instance, platform_toml, source};
 use slackline_model::schedule::Limits;
-use slackline_model::units::parse_duration;
+use slackline_model::units::Quantity;
 use slackline_model::{Platform, Problem, Workflow};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -83,12 +83,17 @@ impl World {
 /// What a plan must keep to.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct LimitOptions {
-    /// Latest end, such as 2h or 90s
-    #[arg(long, value_name = "TIME", value_parser = |text: &str| parse_duration(text).map_err(|e| e.to_string()))]
+    /// Latest end, in seconds or such as 2h
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
     deadline: Option<f64>,
     /// Most money
     #[arg(long, value_name = "MONEY", value_parser = money)]
     budget: Option<f64>,
+}
+
+/// A time in seconds, or with a unit.
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    Quantity::Duration.parse_or_bare(text).map_err(|e| e.to_string())
 }
 
 fn money(text: &str) -> Result<f64, String> {

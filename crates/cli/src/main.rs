@@ -10,6 +10,7 @@ mod output;
 mod progress;
 mod search;
 mod table;
+mod told;
 mod verbs;
 
 use clap::Parser;

@@ -1,9 +1,11 @@
 //! Options of planners that search: seed, limits, and Ctrl-C, which ends a search with the best
 //! plan it has.
 
+use crate::input::seconds;
 use crate::interrupt;
 use clap::Args;
-use slackline_model::units::parse_duration;
+use slackline_model::parameter::Given;
+use slackline_model::schedule::Limits;
 use slackline_schedule::Settings;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -26,21 +28,22 @@ pub(crate) struct SearchOptions {
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
-    let seconds = parse_duration(text).map_err(|e| e.to_string())?;
+    let seconds = seconds(text)?;
     Duration::try_from_secs_f64(seconds).map_err(|e| e.to_string())
 }
 
 impl SearchOptions {
     /// The settings of planners; from now on Ctrl-C raises their flag. A second one ends the
     /// command at once.
-    pub(crate) fn settings(&self) -> Settings {
+    pub(crate) fn settings(&self, limits: Limits, given: &Given) -> Settings {
         Settings {
             seed: self.seed,
             iterations: self.iterations,
             time_limit: self.time_limit,
             threads: self.threads.map(usize::from),
             stop: Some(interrupt::listen()),
-            ..Settings::default()
+            limits,
+            given: given.clone(),
         }
     }
 }

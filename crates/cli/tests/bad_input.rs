@@ -102,3 +102,23 @@ fn a_reader_that_goes_away_is_no_error() {
     let err = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!((output.status.code(), err.as_str()), (Some(0), ""));
 }
+
+#[test]
+fn parameters_that_no_chosen_method_has_are_refused() {
+    let place = Place::new();
+    let gauss = "examples/workflows/gauss.dot";
+    let error = place.fails(2, &format!("plan {gauss} --set beta=0.5"));
+    assert!(error.contains("'heft' has no parameter 'beta'"), "{error}");
+    place.fails(2, &format!("plan {gauss} --set beta"));
+    let error = place.fails(2, &format!("simulate {gauss} --policy slackline --period 3s"));
+    assert!(error.contains("slackline") && error.contains("'period'"), "{error}");
+    let error = place.fails(2, &format!("simulate {gauss} --policy gtp --set treshold=1"));
+    assert!(error.contains("did you mean 'threshold'?"), "{error}");
+    for wrong in ["--set threshold=-1", "--period 0", "--period soon", "--transfers pull:0"] {
+        place.fails(2, &format!("simulate {gauss} --policy gtp {wrong}"));
+    }
+    // One of several methods suffices.
+    place.ok(&format!("simulate {gauss} --compare gtp,slackline --period 3s"));
+    let error = place.fails(2, &format!("simulate {gauss} --policy slackdine"));
+    assert!(error.contains("did you mean 'slackline'?"), "{error}");
+}

@@ -8,16 +8,6 @@ use slackline_model::{HostId, Platform, Workflow};
 use slackline_react::{Policy, Situation};
 use std::sync::Arc;
 
-/// When the policy learns of changes of the platform.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub enum Monitoring {
-    /// When they happen; each change is an event.
-    #[default]
-    Continuous,
-    /// Only when the policy wakes up, as it is then.
-    OnWakeUp,
-}
-
 /// Which task of a processor's queue may start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dispatch {
@@ -31,8 +21,6 @@ pub enum Dispatch {
 /// How a run is carried out.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Settings {
-    /// When the policy learns of changes.
-    pub monitoring: Monitoring,
     /// Seconds by which what is seen of the platform lies behind. Operations that break and
     /// hosts that go off are noticed at once all the same.
     pub monitoring_delay: f64,

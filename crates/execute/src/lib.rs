@@ -16,7 +16,7 @@ mod supply;
 mod usage;
 
 pub use backend::{Abilities, Backend, BackendError, Computation, Movement, OpId, Reached, Signal};
-pub use execution::{Dispatch, Execution, Inputs, Monitoring, Settings, run};
+pub use execution::{Dispatch, Execution, Inputs, Settings, run};
 pub use log::{Call, DecisionLog, Logged, Repeat};
 pub use outcome::{Counters, Ending, Outcome};
 pub use playback::{Playback, Recorder, Tape};

@@ -5,7 +5,7 @@
 //! [`Repeat`] follows a log instead of thinking.
 
 use serde::{Deserialize, Serialize};
-use slackline_react::{Decision, Event, Policy, Situation};
+use slackline_react::{Decision, Event, Monitoring, Policy, Situation};
 use std::io::{BufRead, Write};
 
 const SCHEMA: &str = "slackline/decisions/1";
@@ -24,6 +24,8 @@ pub struct Call {
 /// All calls of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DecisionLog {
+    /// When the policy was told of the platform.
+    pub monitoring: Monitoring,
     /// In order of time.
     pub calls: Vec<Call>,
 }
@@ -31,6 +33,12 @@ pub struct DecisionLog {
 #[derive(Serialize, Deserialize)]
 struct Header {
     schema: String,
+    #[serde(default, skip_serializing_if = "told_at_once")]
+    monitoring: Monitoring,
+}
+
+fn told_at_once(monitoring: &Monitoring) -> bool {
+    *monitoring == Monitoring::Continuous
 }
 
 impl DecisionLog {
@@ -61,7 +69,7 @@ impl DecisionLog {
 
     /// Writes one JSON object a line: a header, then the calls.
     pub fn write(&self, out: &mut dyn Write) -> std::io::Result<()> {
-        let header = Header { schema: SCHEMA.to_string() };
+        let header = Header { schema: SCHEMA.to_string(), monitoring: self.monitoring };
         writeln!(out, "{}", serde_json::to_string(&header)?)?;
         for call in &self.calls {
             writeln!(out, "{}", serde_json::to_string(call)?)?;
@@ -79,7 +87,7 @@ impl DecisionLog {
         if header.schema != SCHEMA {
             return Err(at(0, &format!("schema '{}', not '{SCHEMA}'", header.schema)));
         }
-        let mut log = DecisionLog::default();
+        let mut log = DecisionLog { monitoring: header.monitoring, calls: Vec::new() };
         for (number, line) in lines {
             let line = line.map_err(|e| at(number, &e))?;
             log.calls.push(serde_json::from_str(&line).map_err(|e| at(number, &e))?);
@@ -98,11 +106,16 @@ pub struct Logged<'p> {
 impl<'p> Logged<'p> {
     /// Listens to a policy.
     pub fn new(policy: &'p mut dyn Policy) -> Logged<'p> {
-        Logged { policy, log: DecisionLog::default() }
+        let log = DecisionLog { monitoring: policy.monitoring(), calls: Vec::new() };
+        Logged { policy, log }
     }
 }
 
 impl Policy for Logged<'_> {
+    fn monitoring(&self) -> Monitoring {
+        self.policy.monitoring()
+    }
+
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
         self.policy.wants(events, now)
     }
@@ -130,6 +143,10 @@ impl Repeat {
 }
 
 impl Policy for Repeat {
+    fn monitoring(&self) -> Monitoring {
+        self.log.monitoring
+    }
+
     /// What the log skips is skipped; what comes later than it should is a departure.
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
         let next = self.log.calls.get(self.next);

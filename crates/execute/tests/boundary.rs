@@ -108,7 +108,7 @@ fn a_workflow_arrives_when_half_of_the_one_before_is_done() {
         let planner = slackline_schedule::registry::find("heft").unwrap();
         let period = slackline_react::gtp::Period::Seconds(1.0);
         let options = Options { period, ..Options::new(planner) };
-        let mut policy = (entry.make)(&options);
+        let mut policy = entry.policy(&options).unwrap();
         let mut supply = arrivals();
         let first = supply.first().unwrap();
         let execution =

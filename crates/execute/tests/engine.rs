@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Change, grid, simulate, workflow};
-use slackline_execute::{Ending, Monitoring, Settings, Simulated, run};
+use slackline_execute::{Ending, Settings, Simulated, run};
 use slackline_model::platform::{Profile, ProfileEvent};
 use slackline_model::scenario::{HostStory, HostWorld, LinkWorld, Moment, Outage, Scenario, World};
 use slackline_model::trace::{Happening, Record};
@@ -99,7 +99,7 @@ fn a_lost_host_is_survived_by_rewinding() {
     let rows = times(&[&[3.0, 2.0], &[4.0, 40.0], &[4.0, 40.0]]);
     let w = workflow(&rows, &[(0, 1, 4.0), (0, 2, 4.0), (1, 2, 1.0)]);
     let world = grid(2, &[Change::Host(1, 3.0, 0.0)]);
-    let settings = Settings { monitoring: Monitoring::OnWakeUp, ..Settings::default() };
+    let settings = Settings::default();
     let variant = |rewind| Variant { rewind, period: Period::Seconds(5.0), ..Variant::default() };
     let mut plain = Gtp::new(variant(false), heft());
     let outcome = simulate(&w, &world, &mut plain, "fifo", settings);
@@ -120,7 +120,7 @@ fn when_every_host_is_gone_the_run_says_so() {
     let mut policy = StaticPlan::new(heft(), Transfers::default());
     let outcome = simulate(&w, &world, &mut policy, "fifo", Settings::default());
     assert!(matches!(outcome.ending, Ending::CannotFinish(_)), "{:?}", outcome.ending);
-    let settings = Settings { monitoring: Monitoring::OnWakeUp, ..Settings::default() };
+    let settings = Settings::default();
     let variant = Variant { rewind: true, period: Period::Seconds(1.0), ..Variant::default() };
     let outcome = simulate(&w, &world, &mut Gtp::new(variant, heft()), "fifo", settings);
     assert!(matches!(outcome.ending, Ending::CannotFinish(_)), "{:?}", outcome.ending);
@@ -195,11 +195,21 @@ fn a_platform_that_changes_for_ever_does_not_keep_a_stuck_run_alive() {
     let platform = nominal.in_world(&world);
     for (looks, copies) in [(true, false), (true, true), (false, false)] {
         let variant = Variant { copies, period: Period::Seconds(1.0), ..Variant::default() };
-        let monitoring = if looks { Monitoring::OnWakeUp } else { Monitoring::Continuous };
-        let settings = Settings { monitoring, ..Settings::default() };
-        let outcome = simulate(&w, &platform, &mut Gtp::new(variant, heft()), "fifo", settings);
+        let (gtp, settings) = (Gtp::new(variant, heft()), Settings::default());
+        let mut policy: Box<dyn Policy> =
+            if looks { Box::new(gtp) } else { Box::new(ToldOfAll(gtp)) };
+        let outcome = simulate(&w, &platform, policy.as_mut(), "fifo", settings);
         let Ending::CannotFinish(why) = outcome.ending else { panic!("it cannot finish") };
         assert!(why.contains("no copy is left"), "{why}");
+    }
+}
+
+/// GTP that is told of every change although it did not ask.
+struct ToldOfAll(Gtp);
+
+impl Policy for ToldOfAll {
+    fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
+        self.0.react(events, now, decisions);
     }
 }
 

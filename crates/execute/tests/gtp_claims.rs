@@ -6,7 +6,7 @@ mod common;
 
 use common::{Change, grid, simulate, workflow};
 use proptest::prelude::*;
-use slackline_execute::{Ending, Monitoring, Settings};
+use slackline_execute::{Ending, Settings};
 use slackline_model::{FileId, HostId, Problem, Schedule, TaskId, Workflow, approx};
 use slackline_react::gtp::{Costing, Gtp, Period, Variant, rewound_tasks};
 use slackline_react::{Decision, Event, Policy, Situation, StaticPlan, TaskState, Transfers};
@@ -58,10 +58,6 @@ fn promised(w: &Workflow, p: &slackline_model::Platform) -> f64 {
     (find("heft").unwrap().plan)(&problem, &Default::default()).unwrap().makespan()
 }
 
-fn looking() -> Settings {
-    Settings { monitoring: Monitoring::OnWakeUp, ..Settings::default() }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
 
@@ -96,7 +92,7 @@ proptest! {
             costing,
             ..Variant::default()
         };
-        let outcome = simulate(&w, &p, &mut Gtp::new(variant, &APPENDING), "matrix", looking());
+        let outcome = simulate(&w, &p, &mut Gtp::new(variant, &APPENDING), "matrix", Settings::default());
         let plan = append(&Problem::new(&w, &p).unwrap()).unwrap();
         for task in w.tasks() {
             let (real, planned) = (outcome.schedule.placement(task), plan.placement(task));
@@ -128,7 +124,7 @@ proptest! {
         let variant =
             Variant { transfers, period: Period::Seconds(period), ..Variant::default() };
         let mut policy = Gtp::new(variant, find("heft").unwrap());
-        let outcome = simulate(&w, &p, &mut policy, "fifo", looking());
+        let outcome = simulate(&w, &p, &mut policy, "fifo", Settings::default());
         prop_assert_eq!(&outcome.ending, &Ending::Finished);
         let cycles = (outcome.makespan / period * (1.0 + 1e-12)).floor() as usize;
         prop_assert!(outcome.counters.replannings <= cycles);
@@ -219,7 +215,7 @@ proptest! {
                 ..Variant::default()
             };
             let mut policy = Checked { inner: Gtp::new(variant, find("heft").unwrap()), copies };
-            simulate(&w, &grid(hosts, changes), &mut policy, "fifo", looking())
+            simulate(&w, &grid(hosts, changes), &mut policy, "fifo", Settings::default())
         };
         for copies in [false, true] {
             let looks = (run(copies, &[]).makespan / period) as usize;

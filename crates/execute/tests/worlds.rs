@@ -7,8 +7,8 @@ mod common;
 use common::{Change, grid, simulate, with_backend, workflow};
 use proptest::prelude::*;
 use slackline_execute::{
-    Backend, DecisionLog, Dispatch, Ending, Execution, Logged, Monitoring, Outcome, Playback,
-    Recorder, Repeat, Settings, run,
+    Backend, DecisionLog, Dispatch, Ending, Execution, Logged, Outcome, Playback, Recorder, Repeat,
+    Settings, run,
 };
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId, Platform, ProcId, TaskId, Workflow};
@@ -89,15 +89,15 @@ fn worlds() -> impl Strategy<Value = World> {
     })
 }
 
-/// Every policy that can survive a lost host, with how it learns of changes.
-fn policies(world: &World) -> impl Iterator<Item = (&'static str, Monitoring, Box<dyn Policy>)> {
+/// Every policy that can survive a lost host.
+fn policies(world: &World) -> impl Iterator<Item = (&'static str, Box<dyn Policy>)> {
     let planner = find("heft").unwrap();
     let period = Period::Seconds(7.0);
     let options = Options { transfers: world.transfers, period, ..Options::new(planner) };
-    registry::ALL.iter().filter(|e| e.survives).map(move |entry| {
-        let looks = if entry.looks { Monitoring::OnWakeUp } else { Monitoring::Continuous };
-        (entry.name, looks, (entry.make)(&options))
-    })
+    registry::ALL
+        .iter()
+        .filter(|e| e.survives)
+        .map(move |entry| (entry.name, entry.policy(&options).unwrap()))
 }
 
 /// What the engine's situation says at the end of an instant.
@@ -263,9 +263,8 @@ proptest! {
     fn every_run_is_whole(world in worlds()) {
         let w = workflow(&world.times, &world.edges);
         let p = grid(world.times[0].len(), &world.changes);
-        for (name, monitoring, mut policy) in policies(&world) {
+        for (name, mut policy) in policies(&world) {
             let settings = Settings {
-                monitoring,
                 monitoring_delay: world.delays.0,
                 decision_seconds: world.delays.1,
                 dispatch: world.dispatch,
@@ -277,7 +276,7 @@ proptest! {
             prop_assert!(verdict.is_ok(), "{name}: {}", verdict.unwrap_err());
             prop_assert_eq!(outcome.counters.rejected, 0, "{}", name);
             // Again, watched: the same to the byte.
-            let fresh = || policies(&world).find(|p| p.0 == name).unwrap().2;
+            let fresh = || policies(&world).find(|p| p.0 == name).unwrap().1;
             let (wa, pa) = (Arc::new(w.clone()), Arc::new(p.clone()));
             let again = |policy: &mut dyn Policy, backend: &mut dyn Backend| {
                 run(wa.clone(), pa.clone(), policy, backend, settings).unwrap()

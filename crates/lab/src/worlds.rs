@@ -2,7 +2,7 @@
 //! levels change now and then and of which one may die half-way.
 
 use crate::metrics::mean_critical_path;
-use slackline_execute::{BackendError, Monitoring, Outcome, Settings, Simulated, run};
+use slackline_execute::{BackendError, Outcome, Settings, Simulated, run};
 use slackline_generate::costs::{Ccr, CcrBy, Costs, TaskCosts};
 use slackline_generate::workflow::stg::{Stg, StgEdges};
 use slackline_generate::{GenerateError, Seed};
@@ -239,13 +239,13 @@ impl GtpWorld {
     pub fn run_as(&self, way: &Way<'_>) -> Result<Outcome, WorldError> {
         let Way { policy: entry, planner, transfers, period } = *way;
         let period = Period::Seconds(period * self.still_makespan);
-        let mut policy = (entry.make)(&Options { transfers, period, ..Options::new(planner) });
+        let options = Options { transfers, period, ..Options::new(planner) };
+        let mut policy = entry.policy(&options).map_err(|e| WorldError::Other(e.to_string()))?;
         let problem = Problem::new(&self.workflow, &self.platform)
             .map_err(|e| WorldError::Other(e.to_string()))?;
         let truth = |task: TaskId, procs: &[ProcId]| problem.exec_on(task, procs[0]);
         let mut backend = Simulated::new(&self.platform, self.models.clone(), Box::new(truth))?;
-        let monitoring = if entry.looks { Monitoring::OnWakeUp } else { Monitoring::Continuous };
-        let settings = Settings { monitoring, ..Settings::default() };
+        let settings = Settings::default();
         let (workflow, platform) = (self.workflow.clone(), self.platform.clone());
         Ok(run(workflow, platform, policy.as_mut(), &mut backend, settings)?)
     }

@@ -5,6 +5,7 @@ pub mod activity;
 pub mod approx;
 pub mod ids;
 pub mod names;
+pub mod nearest;
 pub mod parameter;
 pub mod platform;
 pub mod problem;

@@ -2,6 +2,7 @@
 //! values the published studies used. The command's help, the registries, the manifest of a
 //! population and the tests read these.
 
+use crate::nearest::nearest;
 use crate::units::Quantity;
 use thiserror::Error;
 
@@ -9,7 +10,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, Error, PartialEq)]
 #[allow(missing_docs)] // the messages say it
 pub enum ParameterError {
-    #[error("'{owner}' has no parameter '{name}'; it has: {known}")]
+    #[error("{owner} parameter '{name}'; {known}")]
     Unknown { owner: String, name: String, known: String },
     #[error("{name} = {value}: {why}")]
     BadValue { name: String, value: String, why: String },
@@ -25,6 +26,46 @@ pub fn bad(name: &str, value: impl std::fmt::Display, why: impl Into<String>) ->
 /// Names and values as somebody gave them, in order; the last of a name counts.
 pub type Given = Vec<(String, String)>;
 
+fn unknown(owner: &str, name: &str, names: &[&str]) -> ParameterError {
+    let known = match (nearest(name, names.iter().copied()), names) {
+        (_, []) => "there is none to set".to_string(),
+        (Some(near), _) if names.len() > 1 => {
+            format!("did you mean '{near}'? there are: {}", names.join(", "))
+        }
+        _ => format!("there is: {}", names.join(", ")),
+    };
+    ParameterError::Unknown { owner: owner.into(), name: name.into(), known }
+}
+
+/// Fails where something given is a parameter of none of these methods: what one of several has
+/// is not foreign to the others.
+pub fn check_known<'a>(
+    given: &[(String, String)],
+    methods: impl Iterator<Item = (&'a str, &'a [Parameter])> + Clone,
+) -> Result<()> {
+    let mut names: Vec<&str> = methods.clone().flat_map(|(_, p)| p).map(|p| p.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    let Some((name, _)) = given.iter().find(|(name, _)| !names.contains(&name.as_str())) else {
+        return Ok(());
+    };
+    let methods: Vec<&str> = methods.map(|(method, _)| method).collect();
+    let owner = match methods.as_slice() {
+        [one] => format!("'{one}' has no"),
+        many if many.len() <= 5 => format!("none of {} has a", many.join(", ")),
+        many => format!("none of these {} methods has a", many.len()),
+    };
+    Err(unknown(&owner, name, &names))
+}
+
+/// What was given of the parameters that a method has, in the order given.
+pub fn own<'g>(
+    given: &'g [(String, String)],
+    parameters: &'g [Parameter],
+) -> impl Iterator<Item = &'g (String, String)> {
+    given.iter().filter(|(name, _)| parameters.iter().any(|p| p.name == name))
+}
+
 /// What a parameter may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
@@ -34,6 +75,8 @@ pub enum Kind {
     Number(f64, f64),
     /// A number with a unit, e.g. `125MBps`; a bare number counts in base units.
     Quantity(Quantity),
+    /// A time between two bounds, in seconds; a unit may follow.
+    Seconds(f64, f64),
     /// One of these words.
     Choice(&'static [&'static str]),
     /// `yes` or `no`.
@@ -83,6 +126,8 @@ impl Parameter {
             Kind::Number(low, f64::INFINITY) => format!("number >= {low}"),
             Kind::Number(low, high) => format!("number {low} to {high}"),
             Kind::Quantity(quantity) => format!("{quantity} with unit"),
+            Kind::Seconds(low, f64::INFINITY) => format!("time >= {low} s"),
+            Kind::Seconds(low, high) => format!("time {low} to {high} s"),
             Kind::Choice(words) => words.join(" | "),
             Kind::Switch => "yes | no".into(),
             Kind::Text => "text".into(),
@@ -109,6 +154,14 @@ impl Parameter {
                 Ok(value) => Value::Number(value),
                 Err(error) => return Err(bad(self.name, text, error.to_string())),
             },
+            Kind::Seconds(low, high) => {
+                let seconds = Quantity::Duration.parse_or_bare(text);
+                let seconds = seconds.map_err(|e| bad(self.name, text, e.to_string()))?;
+                if !(low..=high).contains(&seconds) {
+                    return Err(wrong());
+                }
+                Value::Number(seconds)
+            }
             Kind::Choice(words) => {
                 let word = words.iter().find(|w| **w == text).ok_or_else(|| {
                     bad(self.name, text, format!("choose one of {}", self.range()))
@@ -171,11 +224,7 @@ impl Values {
         let known = |name: &str| values.iter().any(|(parameter, ..)| parameter.name == name);
         if let Some((name, _)) = given.iter().find(|(name, _)| !known(name)) {
             let names: Vec<&str> = values.iter().map(|(p, ..)| p.name).collect();
-            return Err(ParameterError::Unknown {
-                owner: owner.into(),
-                name: name.clone(),
-                known: names.join(", "),
-            });
+            return Err(unknown(&format!("'{owner}' has no"), name, &names));
         }
         Ok(Values { owner, values })
     }
@@ -237,7 +286,8 @@ impl Values {
 mod tests {
     use super::*;
 
-    const ALL: [Parameter; 4] = [
+    const ALL: [Parameter; 5] = [
+        Parameter::new("wait", Kind::Seconds(0.0, 60.0), "30", "how long"),
         Parameter::new("tasks", Kind::Count(1, 10), "5", "how many"),
         Parameter::new("fat", Kind::Number(0.0, 1.0), "auto", "how fat"),
         Parameter::new("bandwidth", Kind::Quantity(Quantity::Bandwidth), "1GBps", "how fast"),
@@ -256,6 +306,21 @@ mod tests {
         assert_eq!(s.number("bandwidth").unwrap(), 1.25e6);
         assert_eq!((s.word("shape"), s.maybe_number("fat")), ("b", None));
         assert!(s.number("fat").is_err() && s.count("typo").is_err());
+        assert_eq!(s.number("wait").unwrap(), 30.0);
+        assert_eq!(read(&[("wait", "0.5min")]).unwrap().number("wait").unwrap(), 30.0);
+    }
+
+    #[test]
+    fn one_of_several_methods_suffices() {
+        let methods = || [("a", &ALL[..1]), ("b", &ALL[1..])].into_iter();
+        let given = |name: &str| vec![(name.to_string(), "1".to_string())];
+        assert_eq!(check_known(&given("wait"), methods()), Ok(()));
+        assert_eq!(check_known(&given("tasks"), methods()), Ok(()));
+        let error = check_known(&given("task"), methods()).unwrap_err().to_string();
+        assert!(error.starts_with("none of a, b has a parameter 'task'; did you mean 'tasks'?"));
+        let error = check_known(&given("tasks"), methods().take(1)).unwrap_err().to_string();
+        assert_eq!(error, "'a' has no parameter 'tasks'; there is: wait");
+        assert_eq!(own(&given("tasks"), &ALL[..1]).count(), 0);
     }
 
     #[test]
@@ -264,7 +329,14 @@ mod tests {
         assert_eq!(text(("tasks", "11")), "tasks = 11: give a whole number 1 to 10");
         assert_eq!(text(("fat", "nan")), "fat = nan: give a number 0 to 1");
         assert_eq!(text(("shape", "c")), "shape = c: choose one of a | b");
-        assert!(text(("fatt", "1")).contains("has no parameter 'fatt'"));
+        assert!(
+            text(("fatt", "1")).contains("'test' has no parameter 'fatt'; did you mean 'fat'?")
+        );
+        assert_eq!(
+            text(("wait", "-1")),
+            "wait = -1: \"-1\" is no duration: it must be a finite number of at least 0"
+        );
+        assert_eq!(text(("wait", "2min")), "wait = 2min: give a time 0 to 60 s");
         assert!(text(("bandwidth", "10MB")).contains("MBps"));
     }
 }

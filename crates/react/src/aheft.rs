@@ -10,25 +10,24 @@ use crate::policy::{Decision, Event, Plan, Policy, Transfers};
 use crate::retime::retimed_makespan;
 use crate::situation::Situation;
 use slackline_model::{Schedule, approx};
-use slackline_schedule::{Algorithm, Settings};
+use slackline_schedule::Planner;
 
 /// Event-driven re-planning.
 pub struct Aheft {
-    planner: &'static Algorithm,
+    planner: Planner,
     transfers: Transfers,
     schedule: Schedule,
 }
 
 impl Aheft {
     /// Re-plans with `planner` (HEFT in the paper).
-    pub fn new(planner: &'static Algorithm, transfers: Transfers) -> Aheft {
-        Aheft { planner, transfers, schedule: Schedule::default() }
+    pub fn new(planner: impl Into<Planner>, transfers: Transfers) -> Aheft {
+        Aheft { planner: planner.into(), transfers, schedule: Schedule::default() }
     }
 
     fn begin(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
         let problem = now.nominal_problem().map_err(|e| e.to_string())?;
-        self.schedule =
-            (self.planner.plan)(&problem, &Settings::default()).map_err(|e| e.to_string())?;
+        self.schedule = self.planner.plan(&problem).map_err(|e| e.to_string())?;
         let plan = Plan::of_schedule(&problem, &self.schedule, self.transfers);
         decisions.push(Decision::Adopt(plan));
         Ok(())
@@ -41,8 +40,7 @@ impl Aheft {
         };
         let after = planning::rewound(now, &lost);
         let problem = after.problem().map_err(|e| e.to_string())?;
-        let fresh =
-            (self.planner.plan)(&problem, &Settings::default()).map_err(|e| e.to_string())?;
+        let fresh = self.planner.plan(&problem).map_err(|e| e.to_string())?;
         let kept = retimed_makespan(&problem, &self.schedule);
         if lost.is_empty() && !approx::lt(fresh.makespan(), kept) {
             return Ok(());

@@ -23,7 +23,7 @@ mod work_queue;
 
 pub use aheft::Aheft;
 pub use just_in_time::JustInTime;
-pub use policy::{Assignment, Decision, Event, Plan, Policy, Source, Transfers};
+pub use policy::{Assignment, Decision, Event, Monitoring, Plan, Policy, Source, Transfers};
 pub use site::{Block, Site};
 pub use situation::{Arrived, Fetch, FileCopy, Situation, TaskState};
 pub use slackline::Slackline;

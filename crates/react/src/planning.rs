@@ -3,12 +3,12 @@
 use crate::policy::{Decision, Plan, Source, Transfers};
 use crate::situation::{Situation, TaskState};
 use slackline_model::{Schedule, TaskId, approx};
-use slackline_schedule::{Algorithm, Settings};
+use slackline_schedule::Planner;
 
 /// A schedule of the unfinished rest as the situation is now.
-pub(crate) fn plan_rest(now: &Situation, planner: &Algorithm) -> Result<Schedule, String> {
+pub(crate) fn plan_rest(now: &Situation, planner: &Planner) -> Result<Schedule, String> {
     let problem = now.problem().map_err(|e| e.to_string())?;
-    (planner.plan)(&problem, &Settings::default()).map_err(|e| e.to_string())
+    planner.plan(&problem).map_err(|e| e.to_string())
 }
 
 /// Adopts a schedule for the unfinished rest.

@@ -196,8 +196,24 @@ impl Plan {
     }
 }
 
+/// When a policy learns of changes of the platform.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Monitoring {
+    /// When they happen; each change is an event.
+    #[default]
+    Continuous,
+    /// Only when the policy wakes up, as it is then.
+    OnWakeUp,
+}
+
 /// A method that steers an execution.
 pub trait Policy {
+    /// What it wants to be told of the platform, the same throughout a run.
+    fn monitoring(&self) -> Monitoring {
+        Monitoring::Continuous
+    }
+
     /// Whether these events call for a decision. Asked first, with a situation that is up to date
     /// but for progress, because to measure that costs more than most events are worth; a policy
     /// that says no is not called.

@@ -1,33 +1,48 @@
-//! Every policy with its name and source; the command, the lab and the tests read this list.
+//! Every policy with its name, parameters and source; the command, the lab and the tests read this
+//! list.
 
 use crate::concurrent::Fdws;
 use crate::gtp::{Costing, DlsSr, Gtp, Period, Variant};
 use crate::moldable::Dmheft;
 use crate::selective::{Selective, Threshold};
-use crate::{Aheft, JustInTime, Policy, Slackline, StaticPlan, Transfers, WorkQueue};
-use slackline_schedule::Algorithm;
+use crate::{Aheft, JustInTime, Monitoring, Policy, Slackline, StaticPlan, Transfers, WorkQueue};
+use slackline_model::parameter::{self, Given, Kind, Parameter, ParameterError, Values};
+use slackline_model::units::parse_duration;
+use slackline_schedule::{Need, Planner};
 
 /// What a policy may be told.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
-    /// The static planner it plans with.
-    pub planner: &'static Algorithm,
-    /// When inputs travel.
+    /// The static planner it plans with, and what that is told.
+    pub planner: Planner,
+    /// When inputs travel, unless given as `transfers`.
     pub transfers: Transfers,
-    /// Time between looks, for policies that look periodically.
+    /// Time between looks, for policies that look periodically, unless given as `period`.
     pub period: Period,
-    /// By how much earlier a placed task must end elsewhere to move there, as a multiple of its
-    /// mean time; 0 in the thesis. For the GTP family.
-    pub threshold: f64,
+    /// Parameters by name and text; a policy takes those it has.
+    pub given: Given,
+    /// Seed of policies that draw.
+    pub seed: u64,
 }
 
 impl Options {
     /// The published choices over a planner.
-    pub fn new(planner: &'static Algorithm) -> Options {
+    pub fn new(planner: impl Into<Planner>) -> Options {
         let (transfers, period) = (Transfers::default(), Period::OfMakespan(0.1));
-        Options { planner, transfers, period, threshold: 0.0 }
+        Options { planner: planner.into(), transfers, period, given: Given::new(), seed: 0 }
     }
 }
+
+/// What the maker of a policy works with.
+pub struct Made<'o> {
+    /// What the policy is told; transfers and period as they are to be.
+    pub options: &'o Options,
+    /// The values of its parameters.
+    pub values: Values,
+}
+
+/// A policy, or why its parameters do not allow one.
+pub type Making = Result<Box<dyn Policy>, ParameterError>;
 
 /// A policy as the registry knows it.
 #[derive(Clone, Copy, Debug)]
@@ -38,24 +53,102 @@ pub struct Entry {
     pub about: &'static str,
     /// Where it was published.
     pub source: &'static str,
-    /// It looks at the platform when it wakes up; others are told of each change.
-    pub looks: bool,
     /// It can go on after a host is lost.
     pub survives: bool,
-    /// Makes one.
-    pub make: fn(&Options) -> Box<dyn Policy>,
+    /// What may be set.
+    pub parameters: &'static [Parameter],
+    /// What it cannot do without.
+    pub needs: &'static [Need],
+    /// Makes one; [`Entry::policy`] reads the parameters first.
+    pub make: fn(&Made<'_>) -> Making,
 }
 
-fn gtp(options: &Options, copies: bool, rewind: bool) -> Box<dyn Policy> {
-    let Options { planner, transfers, period, threshold } = *options;
-    let costing = Costing { hysteresis: threshold, ..Costing::default() };
+impl Entry {
+    /// The policy as it is told to be.
+    pub fn policy(&self, options: &Options) -> Making {
+        let own: Given = parameter::own(&options.given, self.parameters).cloned().collect();
+        let values = Values::read(self.name, self.parameters.iter(), &[], &own)?;
+        let mut options = options.clone();
+        for (name, text) in &own {
+            match name.as_str() {
+                "transfers" => options.transfers = transfers(text)?,
+                "period" => options.period = period(text)?,
+                _ => {}
+            }
+        }
+        (self.make)(&Made { options: &options, values })
+    }
+
+    /// It looks at the platform when it wakes up; others are told of each change.
+    pub fn looks(&self, options: &Options) -> bool {
+        self.policy(options).is_ok_and(|p| p.monitoring() == Monitoring::OnWakeUp)
+    }
+}
+
+/// When inputs travel, of policies that follow plans.
+const TRANSFERS: Parameter = Parameter::new(
+    "transfers",
+    Kind::Text,
+    "push",
+    "when inputs travel: push, pull, or pull:N to fetch for the next N tasks of a queue",
+);
+
+const PERIOD: Parameter = Parameter::new(
+    "period",
+    Kind::Text,
+    "0.1",
+    "time between two looks: a part of the planned makespan, or with a unit, e.g. 30s",
+);
+
+const THRESHOLD: Parameter = Parameter::new(
+    "threshold",
+    Kind::Number(0.0, f64::INFINITY),
+    "0",
+    "a placed task moves only if it ends this much earlier, in its mean times",
+);
+
+/// Reads `push`, `pull` or `pull:N`.
+pub fn transfers(text: &str) -> Result<Transfers, ParameterError> {
+    let bad = || parameter::bad("transfers", text, "give push, pull, or pull:N with a number N");
+    match text.split_once(':') {
+        None if text == "push" => Ok(Transfers::Push),
+        None if text == "pull" => Ok(Transfers::Pull { window: 1 }),
+        Some(("pull", window)) => {
+            let window = window.parse().ok().filter(|&w| w > 0).ok_or_else(bad)?;
+            Ok(Transfers::Pull { window })
+        }
+        _ => Err(bad()),
+    }
+}
+
+/// Reads a part of a makespan, or a time with its unit.
+pub fn period(text: &str) -> Result<Period, ParameterError> {
+    match (text.parse::<f64>(), parse_duration(text)) {
+        (Ok(part), _) if part >= 0.001 && part.is_finite() => Ok(Period::OfMakespan(part)),
+        (Err(_), Ok(seconds)) if seconds > 0.0 => Ok(Period::Seconds(seconds)),
+        _ => Err(parameter::bad(
+            "period",
+            text,
+            "give a part of the makespan, 0.001 or more, or a time such as 30s",
+        )),
+    }
+}
+
+fn gtp(made: &Made<'_>, copies: bool, rewind: bool) -> Making {
+    let Options { planner, transfers, period, .. } = made.options;
+    let hysteresis = made.values.number("threshold")?;
+    let costing = Costing { hysteresis, ..Costing::default() };
+    let (period, transfers) = (*period, *transfers);
     let variant = Variant { copies, rewind, period, transfers, costing };
-    Box::new(Gtp::new(variant, planner))
+    Ok(Box::new(Gtp::new(variant, planner.clone())))
 }
 
-fn selective(options: &Options, threshold: Threshold) -> Box<dyn Policy> {
-    Box::new(Selective::new(options.planner, threshold, options.transfers))
+fn selective(made: &Made<'_>, threshold: Threshold) -> Making {
+    let Options { planner, transfers, .. } = made.options;
+    Ok(Box::new(Selective::new(planner.clone(), threshold, *transfers)))
 }
+
+const GTP: &[Parameter] = &[PERIOD, THRESHOLD, TRANSFERS];
 
 const THESIS: &str = "Hernandez, thesis, 2008";
 const ACROSS_GRIDS: &str = "Zhao, Sakellariou, AcrossGrids, 2004";
@@ -66,121 +159,142 @@ pub const ALL: &[Entry] = &[
         name: "static",
         about: "plan once; plan the rest anew only when a host is lost",
         source: "baseline",
-        looks: false,
         survives: true,
-        make: |o| Box::new(StaticPlan::new(o.planner, o.transfers)),
+        parameters: &[TRANSFERS],
+        needs: &[],
+        make: |made| {
+            let Options { planner, transfers, .. } = made.options;
+            Ok(Box::new(StaticPlan::new(planner.clone(), *transfers)))
+        },
     },
     Entry {
         name: "gtp",
         about: "re-plan periodically, migrate pessimistically",
         source: THESIS,
-        looks: true,
         survives: false,
-        make: |o| gtp(o, false, false),
+        parameters: GTP,
+        needs: &[],
+        make: |made| gtp(made, false, false),
     },
     Entry {
         name: "gtp/c",
         about: "GTP that re-uses copies left behind by migrations",
         source: THESIS,
-        looks: true,
         survives: false,
-        make: |o| gtp(o, true, false),
+        parameters: GTP,
+        needs: &[],
+        make: |made| gtp(made, true, false),
     },
     Entry {
         name: "gtp/r",
         about: "GTP that rewinds tasks whose results died with a host",
         source: THESIS,
-        looks: true,
         survives: true,
-        make: |o| gtp(o, false, true),
+        parameters: GTP,
+        needs: &[],
+        make: |made| gtp(made, false, true),
     },
     Entry {
         name: "gtp/c/r",
         about: "GTP with copies and rewinding",
         source: THESIS,
-        looks: true,
         survives: true,
-        make: |o| gtp(o, true, true),
+        parameters: GTP,
+        needs: &[],
+        make: |made| gtp(made, true, true),
     },
     Entry {
         name: "dls/sr",
         about: "DLS again when a task ends later than its spare time, migrate pessimistically",
         source: THESIS,
-        looks: false,
         survives: true,
-        make: |o| Box::new(DlsSr::new(Threshold::Spare, o.transfers)),
+        parameters: &[TRANSFERS],
+        needs: &[],
+        make: |made| Ok(Box::new(DlsSr::new(Threshold::Spare, made.options.transfers))),
     },
     Entry {
         name: "sr-slack",
         about: "re-plan when a start is later than its slack",
         source: ACROSS_GRIDS,
-        looks: false,
         survives: true,
-        make: |o| selective(o, Threshold::Slack),
+        parameters: &[TRANSFERS],
+        needs: &[],
+        make: |made| selective(made, Threshold::Slack),
     },
     Entry {
         name: "sr-spare",
         about: "re-plan when a start is later than its spare time",
         source: ACROSS_GRIDS,
-        looks: false,
         survives: true,
-        make: |o| selective(o, Threshold::Spare),
+        parameters: &[TRANSFERS],
+        needs: &[],
+        make: |made| selective(made, Threshold::Spare),
     },
     Entry {
         name: "always",
         about: "re-plan whenever a task ends",
         source: ACROSS_GRIDS,
-        looks: false,
         survives: true,
-        make: |o| selective(o, Threshold::Always),
+        parameters: &[TRANSFERS],
+        needs: &[],
+        make: |made| selective(made, Threshold::Always),
     },
     Entry {
         name: "aheft",
         about: "re-plan when the platform changes, if that promises an earlier end",
         source: "Yu, Shi, IPDPS, 2007",
-        looks: false,
         survives: true,
-        make: |o| Box::new(Aheft::new(o.planner, o.transfers)),
+        parameters: &[TRANSFERS],
+        needs: &[],
+        make: |made| {
+            let Options { planner, transfers, .. } = made.options;
+            Ok(Box::new(Aheft::new(planner.clone(), *transfers)))
+        },
     },
     Entry {
         name: "just-in-time",
         about: "no plan: ready tasks by rank to the idle processor that ends them first",
         source: "baseline",
-        looks: false,
         survives: true,
-        make: |_| Box::new(JustInTime::default()),
+        parameters: &[],
+        needs: &[],
+        make: |_| Ok(Box::new(JustInTime::default())),
     },
     Entry {
         name: "fdws",
         about: "several workflows, fairly: nearly finished and short ones first",
         source: "Arabnejad, Barbosa, ISPA, 2012",
-        looks: false,
         survives: true,
-        make: |_| Box::new(Fdws::default()),
+        parameters: &[],
+        needs: &[],
+        make: |_| Ok(Box::new(Fdws::default())),
     },
     Entry {
         name: "work-queue",
         about: "no estimates: an idle processor takes the next ready task",
         source: "baseline",
-        looks: false,
         survives: true,
-        make: |_| Box::new(WorkQueue::default()),
+        parameters: &[],
+        needs: &[],
+        make: |_| Ok(Box::new(WorkQueue::default())),
     },
     Entry {
         name: "dmheft",
         about: "moldable tasks: fair shares of the idle processors of the best cluster",
         source: "Hunold, Rauber, Suter, CCGrid, 2008",
-        looks: false,
         survives: true,
-        make: |_| Box::new(Dmheft::new()),
+        parameters: &[],
+        needs: &[],
+        make: |_| Ok(Box::new(Dmheft::new())),
     },
     Entry {
         name: "slackline",
         about: "forecasts with contention, moves only for clear gains, re-uses copies, rewinds",
         source: "our own",
-        looks: false,
         survives: true,
-        make: |_| Box::new(Slackline::default()),
+        parameters: &[],
+        needs: &[],
+        make: |_| Ok(Box::new(Slackline::default())),
     },
 ];
 

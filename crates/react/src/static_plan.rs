@@ -6,11 +6,11 @@ use crate::planning;
 use crate::policy::{Decision, Event, Plan, Policy, Transfers};
 use crate::situation::Situation;
 use slackline_model::Schedule;
-use slackline_schedule::{Algorithm, Settings};
+use slackline_schedule::Planner;
 
 /// Follows one plan.
 pub struct StaticPlan {
-    planner: &'static Algorithm,
+    planner: Planner,
     given: Option<Schedule>,
     transfers: Transfers,
     restart: bool,
@@ -18,17 +18,17 @@ pub struct StaticPlan {
 
 impl StaticPlan {
     /// Plans with the given method at the start.
-    pub fn new(planner: &'static Algorithm, transfers: Transfers) -> StaticPlan {
-        StaticPlan { planner, given: None, transfers, restart: true }
+    pub fn new(planner: impl Into<Planner>, transfers: Transfers) -> StaticPlan {
+        StaticPlan { planner: planner.into(), given: None, transfers, restart: true }
     }
 
     /// Follows a schedule made before.
     pub fn of_schedule(
         schedule: Schedule,
-        planner: &'static Algorithm,
+        planner: impl Into<Planner>,
         transfers: Transfers,
     ) -> StaticPlan {
-        StaticPlan { planner, given: Some(schedule), transfers, restart: true }
+        StaticPlan { planner: planner.into(), given: Some(schedule), transfers, restart: true }
     }
 
     /// Does nothing when a host is lost.
@@ -41,9 +41,7 @@ impl StaticPlan {
         let problem = now.nominal_problem().map_err(|e| e.to_string())?;
         let schedule = match self.given.take() {
             Some(schedule) => schedule,
-            None => {
-                (self.planner.plan)(&problem, &Settings::default()).map_err(|e| e.to_string())?
-            }
+            None => self.planner.plan(&problem).map_err(|e| e.to_string())?,
         };
         Ok(Decision::Adopt(Plan::of_schedule(&problem, &schedule, self.transfers)))
     }
@@ -55,7 +53,7 @@ impl StaticPlan {
             rewound_tasks(&problem, now, true)
         };
         let after = planning::rewound(now, &lost);
-        let schedule = planning::plan_rest(&after, self.planner)?;
+        let schedule = planning::plan_rest(&after, &self.planner)?;
         if !lost.is_empty() {
             decisions.push(Decision::Rewind(lost));
         }

@@ -14,4 +14,4 @@ pub mod qos;
 pub mod registry;
 pub mod robust;
 
-pub use registry::{Algorithm, Family, Need, Outcome, PlanError, Settings};
+pub use registry::{Algorithm, Certified, Family, Need, PlanError, Planner, Settings};

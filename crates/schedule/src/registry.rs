@@ -1,7 +1,7 @@
 //! Every planner with its name, family and source.
 
-use crate::{best, bounds, exact, list, meta, qos};
-use slackline_model::parameter::{Given, Parameter, ParameterError, Values};
+use crate::{best, exact, list, meta, qos};
+use slackline_model::parameter::{self, Given, Parameter, ParameterError, Values};
 use slackline_model::schedule::Limits;
 use slackline_model::{Problem, Schedule};
 use std::sync::Arc;
@@ -130,6 +130,29 @@ impl Need {
             Need::Several => "several workflows",
         }
     }
+
+    /// The same with its article.
+    pub fn phrase(self) -> &'static str {
+        match self {
+            Need::Budget => "a budget",
+            Need::Deadline => "a deadline",
+            Need::Prices => "machines with prices",
+            Need::Moldable => "moldable tasks",
+            Need::Several => "several workflows",
+        }
+    }
+
+    /// Whether a problem and the limits of its plan have it.
+    pub fn is_met(self, problem: &Problem<'_>, limits: &Limits) -> bool {
+        let workflow = problem.workflow();
+        match self {
+            Need::Budget => limits.budget.is_some(),
+            Need::Deadline => limits.deadline.is_some(),
+            Need::Prices => problem.platform().hosts().iter().any(|host| host.price > 0.0),
+            Need::Moldable => workflow.tasks().any(|t| workflow.width(t).0 < workflow.width(t).1),
+            Need::Several => workflow.members().len() > 1,
+        }
+    }
 }
 
 /// A planner as the registry knows it.
@@ -157,10 +180,36 @@ pub struct Algorithm {
 
 impl Algorithm {
     /// The values of its parameters: those given that it has, else the defaults.
-    pub fn values(&self, settings: &Settings) -> Result<Values, PlanError> {
-        let has = |name: &str| self.parameters.iter().any(|p| p.name == name);
-        let own: Given = settings.given.iter().filter(|(name, _)| has(name)).cloned().collect();
-        Ok(Values::read(self.name, self.parameters.iter(), &[], &own)?)
+    pub fn values(&self, settings: &Settings) -> Result<Values, ParameterError> {
+        let own: Given = parameter::own(&settings.given, self.parameters).cloned().collect();
+        Values::read(self.name, self.parameters.iter(), &[], &own)
+    }
+
+    /// The first thing it needs that problem and limits do not have.
+    pub fn lacks(&self, problem: &Problem<'_>, limits: &Limits) -> Option<Need> {
+        self.needs.iter().copied().find(|need| !need.is_met(problem, limits))
+    }
+}
+
+/// A planner and what it is told.
+#[derive(Clone, Debug)]
+pub struct Planner {
+    /// Which.
+    pub algorithm: &'static Algorithm,
+    /// What it is told.
+    pub settings: Settings,
+}
+
+impl Planner {
+    /// Plans the unfinished part of a problem.
+    pub fn plan(&self, problem: &Problem<'_>) -> Result<Schedule, PlanError> {
+        (self.algorithm.plan)(problem, &self.settings)
+    }
+}
+
+impl From<&'static Algorithm> for Planner {
+    fn from(algorithm: &'static Algorithm) -> Planner {
+        Planner { algorithm, settings: Settings::default() }
     }
 }
 
@@ -237,6 +286,11 @@ pub const VARIANTS: &[Algorithm] = &[
     list::fcp::MEAN_TIME,
 ];
 
+/// All names that [`find`] knows.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    ALL.iter().chain(VARIANTS).map(|a| a.name)
+}
+
 /// The planner of that name. Case, `-`, `.` and `_` do not matter: `Min-Min` is `minmin`,
 /// `heft.meantime` is `heft-meantime`.
 pub fn find(name: &str) -> Option<&'static Algorithm> {
@@ -249,14 +303,14 @@ fn letters(name: &str) -> impl Iterator<Item = char> + '_ {
 
 /// A plan with what is known of its distance from the best possible.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct Certified {
     /// The plan.
     pub schedule: Schedule,
     /// No schedule ends before this date.
     pub lower_bound: f64,
 }
 
-impl Outcome {
+impl Certified {
     /// By how much the plan may be longer than the best possible (0.05 means 5 %).
     pub fn gap(&self) -> f64 {
         let makespan = self.schedule.makespan();
@@ -264,16 +318,19 @@ impl Outcome {
     }
 }
 
-/// Plans and certifies: [`exact::solve`] proves its own bound, all others get the general one.
+/// Plans and certifies: [`exact::solve`] may prove a better bound than `lower_bound`
+/// ([`bounds::lower_bound`](crate::bounds::lower_bound), computed once for any number of planners).
 pub fn run(
     algorithm: &Algorithm,
     problem: &Problem<'_>,
     settings: &Settings,
-) -> Result<Outcome, PlanError> {
+    lower_bound: f64,
+) -> Result<Certified, PlanError> {
     if algorithm.name == exact::EXACT.name {
         let solved = exact::solve(problem, settings)?;
-        return Ok(Outcome { schedule: solved.schedule, lower_bound: solved.bound });
+        let lower_bound = lower_bound.max(solved.bound);
+        return Ok(Certified { schedule: solved.schedule, lower_bound });
     }
     let schedule = (algorithm.plan)(problem, settings)?;
-    Ok(Outcome { schedule, lower_bound: bounds::lower_bound(problem) })
+    Ok(Certified { schedule, lower_bound })
 }

@@ -4,8 +4,10 @@ use crate::failure::Failure;
 use crate::output::Output;
 use clap::Args;
 use serde::Serialize;
+use slackline_model::parameter::Parameter;
 use slackline_react::registry as policies;
-use slackline_schedule::registry::{self, Basis};
+use slackline_schedule::list::heft;
+use slackline_schedule::registry::{self, Basis, Need};
 use std::fmt::Write;
 
 /// List the planners and the policies
@@ -32,6 +34,8 @@ struct Policy {
     /// It looks at the platform when it wakes up instead of being told of each change.
     periodic: bool,
     survives_lost_hosts: bool,
+    parameters: Vec<Described>,
+    needs: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -42,6 +46,44 @@ struct Entry {
     source: &'static str,
     basis: &'static str,
     complexity: &'static str,
+    parameters: Vec<Described>,
+    /// What it cannot do without: limits, prices, moldable tasks, several workflows.
+    needs: Vec<&'static str>,
+}
+
+/// A parameter, to be set with `--set NAME=VALUE`.
+#[derive(Serialize)]
+struct Described {
+    name: &'static str,
+    default: &'static str,
+    range: String,
+    about: &'static str,
+}
+
+fn described(parameters: &[Parameter]) -> Vec<Described> {
+    let one = |p: &Parameter| Described {
+        name: p.name,
+        default: p.default,
+        range: p.range(),
+        about: p.about,
+    };
+    parameters.iter().map(one).collect()
+}
+
+fn names(needs: &[Need]) -> Vec<&'static str> {
+    needs.iter().map(|need| need.name()).collect()
+}
+
+/// Parameters and needs of a method, a line each.
+fn tell(text: &mut String, parameters: &[Parameter], needs: &[Need]) {
+    if !needs.is_empty() {
+        let _ = writeln!(text, "  {:23}needs {}", "", names(needs).join(", "));
+    }
+    for p in parameters {
+        let Parameter { name, default, about, .. } = p;
+        let range = p.range();
+        let _ = writeln!(text, "  {:23}{name}={default}: {about} ({range})", "");
+    }
 }
 
 impl Algorithms {
@@ -54,14 +96,19 @@ impl Algorithms {
                 source: a.source,
                 basis: a.basis.name(),
                 complexity: a.complexity,
+                parameters: described(a.parameters),
+                needs: names(a.needs),
             };
             let algorithms = registry::ALL.iter().map(entry).collect();
+            let options = policies::Options::new(&heft::HEFT);
             let policy = |p: &policies::Entry| Policy {
                 name: p.name,
                 about: p.about,
                 source: p.source,
-                periodic: p.looks,
+                periodic: p.looks(&options),
                 survives_lost_hosts: p.survives,
+                parameters: described(p.parameters),
+                needs: names(p.needs),
             };
             let policies = policies::ALL.iter().map(policy).collect();
             return output.json(&List { schema: "slackline/algorithms/1", algorithms, policies });
@@ -84,6 +131,7 @@ impl Algorithms {
             let _ = writeln!(text, "  {:<23}{}", algorithm.name, algorithm.about);
             let _ = writeln!(text, "  {:23}{}{recalled}", "", algorithm.source);
             let _ = writeln!(text, "  {:23}{}", "", algorithm.complexity);
+            tell(&mut text, algorithm.parameters, algorithm.needs);
         }
         let title = "policies that steer a run (simulate --policy NAME)";
         let _ = writeln!(text, "{}", output.bold(title));
@@ -91,6 +139,7 @@ impl Algorithms {
             let mortal = if policy.survives { "" } else { "; cannot go on after a host is lost" };
             let _ = writeln!(text, "  {:<23}{}", policy.name, policy.about);
             let _ = writeln!(text, "  {:23}{}{mortal}", "", policy.source);
+            tell(&mut text, policy.parameters, policy.needs);
         }
         output.text(&text)
     }

@@ -16,7 +16,7 @@ use dispatch::Queues;
 use monitor::Monitor;
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId, Schedule, TaskId, Trace};
-use slackline_react::{Decision, Event, FileCopy, Policy, Site, Situation, TaskState};
+use slackline_react::{Decision, Event, FileCopy, Monitoring, Policy, Site, Situation, TaskState};
 use std::collections::{BTreeMap, BTreeSet};
 use transfers::Transfer;
 
@@ -41,6 +41,8 @@ pub(crate) struct Engine<'b, 'r> {
     backend: &'b mut dyn Backend,
     abilities: Abilities,
     settings: Settings,
+    /// What the policy wants to be told of the platform.
+    monitoring: Monitoring,
     inputs: Inputs,
     supply: Option<&'r mut dyn Supply>,
     watch: Option<&'r mut dyn FnMut(&Situation)>,
@@ -92,6 +94,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             abilities: backend.abilities(),
             backend,
             settings,
+            monitoring: Monitoring::default(),
             inputs,
             supply,
             watch,
@@ -126,6 +129,7 @@ impl<'b, 'r> Engine<'b, 'r> {
     }
 
     pub(crate) fn drive(&mut self, policy: &mut dyn Policy) -> Result<Ending, BackendError> {
+        self.monitoring = policy.monitoring();
         self.observe();
         let mut signals = Vec::new();
         loop {

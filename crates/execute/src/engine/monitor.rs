@@ -2,11 +2,10 @@
 
 use super::Engine;
 use crate::backend::BackendError;
-use crate::execution::Monitoring;
 use slackline_model::HostId;
 use slackline_model::problem::View;
 use slackline_model::trace::Happening;
-use slackline_react::Event;
+use slackline_react::{Event, Monitoring};
 use std::collections::VecDeque;
 
 /// The platform as it was, on its way to the policy's eyes.
@@ -52,7 +51,7 @@ impl Engine<'_, '_> {
             self.delay(Some(host));
             return Ok(());
         }
-        if self.settings.monitoring != Monitoring::Continuous {
+        if self.monitoring != Monitoring::Continuous {
             return Ok(());
         }
         self.observe();
@@ -62,7 +61,7 @@ impl Engine<'_, '_> {
     pub(super) fn network_changed(&mut self) {
         if self.settings.monitoring_delay > 0.0 {
             self.delay(None);
-        } else if self.settings.monitoring == Monitoring::Continuous {
+        } else if self.monitoring == Monitoring::Continuous {
             self.observe();
             self.events.push(Event::NetworkChanged);
         }
@@ -80,7 +79,7 @@ impl Engine<'_, '_> {
         while self.monitor.next_date() <= self.situation.now {
             let Some(sighting) = self.monitor.under_way.pop_front() else { break };
             self.monitor.arrived = Some(sighting.view);
-            if self.settings.monitoring != Monitoring::Continuous {
+            if self.monitoring != Monitoring::Continuous {
                 continue;
             }
             self.observe();
@@ -121,7 +120,7 @@ impl Engine<'_, '_> {
 
     /// A policy that looks only now and then looks now.
     pub(super) fn look_around(&mut self) -> Result<(), BackendError> {
-        if self.settings.monitoring != Monitoring::OnWakeUp {
+        if self.monitoring != Monitoring::OnWakeUp {
             return Ok(());
         }
         let delayed = self.settings.monitoring_delay > 0.0;

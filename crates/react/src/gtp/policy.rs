@@ -4,11 +4,11 @@
 use super::estimate::{Costing, Estimate, estimate};
 use super::rewind::rewound_tasks;
 use crate::planning;
-use crate::policy::{Assignment, Decision, Event, Plan, Policy, Transfers};
+use crate::policy::{Assignment, Decision, Event, Monitoring, Plan, Policy, Transfers};
 use crate::situation::{Situation, TaskState};
 use slackline_model::{ProcId, TaskId};
+use slackline_schedule::Planner;
 use slackline_schedule::list::ranks;
-use slackline_schedule::{Algorithm, Settings};
 
 /// Time between rescheduling points.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,7 +49,7 @@ impl Default for Variant {
 /// GTP, GTP/c, GTP/r or GTP/c/r.
 pub struct Gtp {
     variant: Variant,
-    planner: &'static Algorithm,
+    planner: Planner,
     period: f64,
     /// Upward rank of every task, computed once.
     rank: Vec<f64>,
@@ -59,17 +59,17 @@ pub struct Gtp {
 
 impl Gtp {
     /// A member of the family whose first plan comes from `planner` (HEFT in the thesis).
-    pub fn new(variant: Variant, planner: &'static Algorithm) -> Gtp {
+    pub fn new(variant: Variant, planner: impl Into<Planner>) -> Gtp {
         let mut variant = variant;
         variant.costing.reuse_copies = variant.copies;
-        Gtp { variant, planner, period: f64::INFINITY, rank: Vec::new(), planned: Vec::new() }
+        let (period, rank, planned) = (f64::INFINITY, Vec::new(), Vec::new());
+        Gtp { variant, planner: planner.into(), period, rank, planned }
     }
 
     fn begin(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
         let problem = now.nominal_problem().map_err(|e| e.to_string())?;
         self.rank = ranks::upward(&problem);
-        let schedule =
-            (self.planner.plan)(&problem, &Settings::default()).map_err(|e| e.to_string())?;
+        let schedule = self.planner.plan(&problem).map_err(|e| e.to_string())?;
         self.period = match self.variant.period {
             Period::Seconds(seconds) => seconds,
             Period::OfMakespan(share) => share * schedule.makespan(),
@@ -159,6 +159,10 @@ pub(super) fn forget_gathered_inputs(
 }
 
 impl Policy for Gtp {
+    fn monitoring(&self) -> Monitoring {
+        Monitoring::OnWakeUp
+    }
+
     fn wants(&mut self, events: &[Event], _now: &Situation) -> bool {
         events.iter().any(|e| matches!(e, Event::Start | Event::WakeUp) || e.is_growth())
     }

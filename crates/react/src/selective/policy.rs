@@ -11,7 +11,7 @@ use crate::planning;
 use crate::policy::{Decision, Event, Plan, Policy, Transfers};
 use crate::situation::{Situation, TaskState};
 use slackline_model::{Problem, Schedule, TaskId};
-use slackline_schedule::{Algorithm, Settings};
+use slackline_schedule::Planner;
 
 /// What a start may be late by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum Threshold {
 
 /// Selective rescheduling over any planner.
 pub struct Selective {
-    planner: &'static Algorithm,
+    planner: Planner,
     threshold: Threshold,
     transfers: Transfers,
     schedule: Schedule,
@@ -38,9 +38,9 @@ pub struct Selective {
 
 impl Selective {
     /// Re-plans with `planner` when a start is later than the threshold.
-    pub fn new(planner: &'static Algorithm, threshold: Threshold, transfers: Transfers) -> Self {
+    pub fn new(planner: impl Into<Planner>, threshold: Threshold, transfers: Transfers) -> Self {
         Selective {
-            planner,
+            planner: planner.into(),
             threshold,
             transfers,
             schedule: Schedule::default(),
@@ -52,8 +52,7 @@ impl Selective {
 
     fn begin(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
         let problem = now.nominal_problem().map_err(|e| e.to_string())?;
-        let schedule =
-            (self.planner.plan)(&problem, &Settings::default()).map_err(|e| e.to_string())?;
+        let schedule = self.planner.plan(&problem).map_err(|e| e.to_string())?;
         self.keep(&problem, schedule);
         let plan = Plan::of_schedule(&problem, &self.schedule, self.transfers);
         decisions.push(Decision::Adopt(plan));
@@ -80,8 +79,7 @@ impl Selective {
             problem = after.problem().map_err(|e| e.to_string())?;
             decisions.push(Decision::Rewind(lost));
         }
-        let schedule =
-            (self.planner.plan)(&problem, &Settings::default()).map_err(|e| e.to_string())?;
+        let schedule = self.planner.plan(&problem).map_err(|e| e.to_string())?;
         let plan = Plan::of_schedule(&problem, &schedule, self.transfers);
         self.keep(&problem, schedule);
         decisions.push(Decision::Adopt(plan));

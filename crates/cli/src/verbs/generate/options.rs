@@ -122,7 +122,7 @@ fn parameter_arg(generator: &Generator, parameter: &'static Parameter) -> Arg {
     let value = match parameter.kind {
         Kind::Count(..) => "N",
         Kind::Number(..) => "X",
-        Kind::Quantity(_) => "QUANTITY",
+        Kind::Quantity(_) | Kind::Seconds(..) => "QUANTITY",
         Kind::Choice(_) => "WORD",
         Kind::Switch => "YES|NO",
         Kind::Text => "TEXT",

@@ -1,9 +1,11 @@
 //! What programs read of plans.
 
 use super::Planned;
+use crate::told::{Details, Set};
 use crate::verbs::placed::{Placed, placed};
 use serde::Serialize;
 use slackline_model::Problem;
+use slackline_model::parameter::{self, Given};
 use slackline_model::schedule::Limits;
 
 /// The JSON document of several plans.
@@ -18,6 +20,8 @@ pub(super) struct Documents<'a> {
 pub(super) struct Document<'a> {
     schema: &'static str,
     algorithm: &'static str,
+    #[serde(skip_serializing_if = "Set::is_empty")]
+    set: Set<'a>,
     workflow: &'a str,
     platform: &'a str,
     tasks: usize,
@@ -34,6 +38,8 @@ pub(super) struct Document<'a> {
     wall_seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     robustness: Option<Spread>,
+    #[serde(flatten)]
+    details: Details<'a>,
     schedule: Vec<Placed<'a>>,
 }
 
@@ -49,15 +55,17 @@ struct Spread {
 impl<'a> Document<'a> {
     pub(super) fn new(
         problem: &Problem<'a>,
-        plan: &Planned,
+        plan: &'a Planned,
         lower_bound: f64,
         limits: &Limits,
+        given: &'a Given,
     ) -> Document<'a> {
         let limited = limits.deadline.is_some() || limits.budget.is_some();
         let workflow = problem.workflow();
         Document {
             schema: "slackline/plan/1",
             algorithm: plan.algorithm.name,
+            set: Set::of(parameter::own(given, plan.algorithm.parameters)),
             workflow: workflow.name(),
             platform: problem.platform().name(),
             tasks: problem.tasks(),
@@ -77,6 +85,7 @@ impl<'a> Document<'a> {
                 worst: r.worst,
                 slack: r.slack,
             }),
+            details: Details(&plan.schedule.details),
             schedule: placed(problem, &plan.schedule),
         }
     }

@@ -8,14 +8,17 @@ use crate::input::{LimitOptions, Sources};
 use crate::interrupt;
 use crate::output::Output;
 use crate::search::{SearchOptions, interrupted};
+use crate::told::{SetOptions, check_needs};
 use clap::Args;
 use document::{Document, Documents};
 use report::{chart, comparison, place, summary};
 use slackline_formats::{ScheduleFormat, schedule_file, source};
+use slackline_model::nearest::did_you_mean;
+use slackline_model::parameter;
 use slackline_model::schedule::{Summary, Violation, validate};
 use slackline_model::{Problem, Schedule};
 use slackline_schedule::robust::{Robustness, RunTimeError, robustness};
-use slackline_schedule::{Algorithm, PlanError, Settings, bounds, exact, registry};
+use slackline_schedule::{Algorithm, bounds, registry};
 use slackline_view::gantt::{self, SvgOptions, TerminalOptions};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -72,6 +75,8 @@ pub(crate) struct Plan {
     #[command(flatten)]
     limits: LimitOptions,
     #[command(flatten)]
+    parameters: SetOptions,
+    #[command(flatten)]
     search: SearchOptions,
 }
 
@@ -98,27 +103,10 @@ fn planner_name(text: &str) -> Result<String, String> {
     match registry::find(text) {
         Some(algorithm) => Ok(algorithm.name.to_string()),
         None => {
-            let names = registry::ALL.iter().map(|a| a.name);
-            let close = names.min_by_key(|name| edits(name, &text.to_ascii_lowercase()));
-            let hint = close.map_or(String::new(), |name| format!("; did you mean '{name}'?"));
+            let hint = did_you_mean(text, registry::names());
             Err(format!("there is no such planner{hint} `slackline algorithms` lists them all"))
         }
     }
-}
-
-/// Letters to insert, drop or change to get from one word to another (Levenshtein).
-fn edits(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, &b) in to.iter().enumerate() {
-            let changed = diagonal + usize::from(a != b);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[to.len()]
 }
 
 /// A plan and how it came about.
@@ -161,7 +149,8 @@ impl Plan {
         }
         if self.json {
             let limits = self.limits.limits();
-            let document = |plan| Document::new(&problem, plan, lower_bound, &limits);
+            let set = &self.parameters.set;
+            let document = |plan| Document::new(&problem, plan, lower_bound, &limits, set);
             match plans.as_slice() {
                 [one] => output.json(&document(one))?,
                 many => output.json(&Documents {
@@ -189,8 +178,13 @@ impl Plan {
         problem: &Problem<'_>,
         output: &mut Output,
     ) -> Result<(Vec<Planned>, f64), Failure> {
-        let chosen = self.chosen();
-        let settings = self.search.settings();
+        let chosen = self.chosen(problem)?;
+        let settings = self.search.settings(self.limits.limits(), &self.parameters.set);
+        let parameters = chosen.iter().map(|a| (a.name, a.parameters));
+        parameter::check_known(&settings.given, parameters)?;
+        for algorithm in &chosen {
+            algorithm.values(&settings)?;
+        }
         let mut bound = bounds::lower_bound(problem);
         let mut plans = Vec::new();
         for &algorithm in &chosen {
@@ -198,10 +192,13 @@ impl Plan {
                 break;
             }
             let begin = Instant::now();
-            let result = plan(algorithm, problem, &settings, &mut bound);
+            let result = registry::run(algorithm, problem, &settings, bound);
             let wall_seconds = begin.elapsed().as_secs_f64();
             let schedule = match result {
-                Ok(schedule) => schedule,
+                Ok(certified) => {
+                    bound = certified.lower_bound;
+                    certified.schedule
+                }
                 Err(error) if chosen.len() > 1 => {
                     output.warning(&format!("{}: {error}", algorithm.name));
                     continue;
@@ -209,7 +206,7 @@ impl Plan {
                 Err(error) => return Err(error.into()),
             };
             let (missed, broken): (Vec<Violation>, Vec<Violation>) =
-                validate(problem, &schedule, &self.limits.limits()).into_iter().partition(|v| {
+                validate(problem, &schedule, &settings.limits).into_iter().partition(|v| {
                     matches!(v, Violation::Deadline { .. } | Violation::Budget { .. })
                 });
             if let Some(violation) = broken.first() {
@@ -235,20 +232,29 @@ impl Plan {
         }
     }
 
-    fn chosen(&self) -> Vec<&'static Algorithm> {
+    /// The planners asked for; those that `all` stands for have all they need.
+    fn chosen(&self, problem: &Problem<'_>) -> Result<Vec<&'static Algorithm>, Failure> {
+        let limits = self.limits.limits();
         let mut chosen: Vec<&'static Algorithm> = Vec::new();
         for name in &self.algorithm {
             let named: Vec<&'static Algorithm> = match name.as_str() {
-                ALL_PLANNERS => registry::ALL.iter().collect(),
+                ALL_PLANNERS => {
+                    registry::ALL.iter().filter(|a| a.lacks(problem, &limits).is_none()).collect()
+                }
                 name => registry::find(name).into_iter().collect(),
             };
+            if name != ALL_PLANNERS {
+                for algorithm in &named {
+                    check_needs(algorithm.name, algorithm.needs, problem, &limits)?;
+                }
+            }
             for algorithm in named {
                 if chosen.iter().all(|c| c.name != algorithm.name) {
                     chosen.push(algorithm);
                 }
             }
         }
-        chosen
+        Ok(chosen)
     }
 
     fn tell(
@@ -290,21 +296,6 @@ impl Plan {
         }
         Ok(())
     }
-}
-
-/// Plans; `exact` also raises the bound.
-fn plan(
-    algorithm: &Algorithm,
-    problem: &Problem<'_>,
-    settings: &Settings,
-    bound: &mut f64,
-) -> Result<Schedule, PlanError> {
-    if algorithm.name != exact::EXACT.name {
-        return (algorithm.plan)(problem, settings);
-    }
-    let solved = exact::solve(problem, settings)?;
-    *bound = bound.max(solved.bound);
-    Ok(solved.schedule)
 }
 
 /// The shortest plan that keeps to the limits, if any does; of equal ones the first.

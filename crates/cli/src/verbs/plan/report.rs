@@ -3,7 +3,7 @@
 use super::Planned;
 use crate::table::{Table, count};
 use slackline_model::Problem;
-use slackline_model::schedule::Limits;
+use slackline_model::schedule::{Detail, Limits};
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_view::Chart;
 
@@ -87,6 +87,16 @@ pub(super) fn summary(
         let (left, gap) = (budget - summary.cost, (budget - summary.cost).abs());
         let met = if left >= 0.0 { "kept, left over:" } else { "exceeded by" };
         row("budget", three_digits(budget), format!("{met} {}", three_digits(gap)));
+    }
+    for (name, detail) in &plan.schedule.details {
+        let value = match detail {
+            Detail::Count(count) => count.to_string(),
+            Detail::Number(number) => three_digits(*number),
+            Detail::Text(text) => text.clone(),
+            // Lists and records are for programs.
+            Detail::List(_) | Detail::Record(_) => continue,
+        };
+        row(&name.replace('_', " "), value, String::new());
     }
     row("data moved", fmt_bytes(summary.bytes_moved), "between hosts".into());
     if let Some(spread) = &plan.robustness {

@@ -1,6 +1,7 @@
 //! What programs read of simulated runs; docs/formats.md describes it.
 
 use super::workflow::Ran;
+use crate::told::Set;
 use crate::verbs::placed::{Placed, placed};
 use serde::Serialize;
 use slackline_model::Problem;
@@ -18,6 +19,8 @@ pub(super) struct Documents<'a> {
 pub(super) struct Document<'a> {
     schema: &'static str,
     policy: &'a str,
+    #[serde(skip_serializing_if = "Set::is_empty")]
+    set: Set<'a>,
     workflow: &'a str,
     platform: &'a str,
     finished: bool,
@@ -75,6 +78,7 @@ impl<'a> Document<'a> {
         Document {
             schema: "slackline/simulation/1",
             policy: &ran.name,
+            set: Set::of(&ran.set),
             workflow: problem.workflow().name(),
             platform: problem.platform().name(),
             finished: why.is_none(),

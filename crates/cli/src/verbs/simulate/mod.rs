@@ -7,12 +7,11 @@ mod stage;
 mod workflow;
 
 use crate::failure::Failure;
-use crate::input::Sources;
+use crate::input::{Sources, seconds};
 use crate::output::Output;
+use crate::told::SetOptions;
 use clap::{Args, ValueEnum};
-use slackline_model::units::parse_duration;
-use slackline_react::Transfers;
-use slackline_react::gtp::Period;
+use slackline_model::parameter::Given;
 use slackline_simulate::Models;
 use std::path::PathBuf;
 
@@ -53,14 +52,22 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
     /// When inputs travel: push, pull, or pull:N to fetch for the next N tasks of a queue
-    #[arg(long, value_name = "WHEN", default_value = "push")]
-    transfers: String,
+    /// [default: push]
+    #[arg(long, value_name = "WHEN")]
+    transfers: Option<String>,
     /// Time between two looks of a periodic policy: a part of the planned makespan, or e.g. 30s
-    #[arg(long, value_name = "PART|TIME", default_value = "0.1", value_parser = period)]
-    period: Period,
+    /// [default: 0.1]
+    #[arg(long, value_name = "PART|TIME")]
+    period: Option<String>,
     /// The GTP family moves a placed task only if it ends this much earlier, in its mean times
-    #[arg(long, value_name = "TIMES", default_value_t = 0.0, value_parser = threshold)]
-    threshold: f64,
+    /// [default: 0]
+    #[arg(long, value_name = "TIMES")]
+    threshold: Option<String>,
+    #[command(flatten)]
+    parameters: SetOptions,
+    /// Seed of planners and policies that draw random numbers
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    seed: u64,
     /// What planners and policies know of run times: exactly, the workflow's estimates, the
     /// means of each kind of task, or nothing
     #[arg(long, value_enum, default_value_t = Knows::Estimates)]
@@ -69,10 +76,10 @@ pub(crate) struct Simulate {
     #[arg(long, value_enum, default_value_t = WhereInputs::Origin)]
     inputs: WhereInputs,
     /// How far what a policy sees of the platform lies behind, e.g. 30s
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = seconds)]
     monitoring_delay: f64,
     /// Time between a call of the policy and its decisions taking effect
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = seconds)]
     decision_time: f64,
     /// Change a setting of the simulation, e.g. network/model:CM02 or preset:simgrid-3.11
     #[arg(long = "config", value_name = "KEY:VALUE")]
@@ -110,25 +117,6 @@ enum WhereInputs {
     Everywhere,
 }
 
-fn duration(text: &str) -> Result<f64, String> {
-    parse_duration(text).map_err(|e| e.to_string())
-}
-
-fn period(text: &str) -> Result<Period, String> {
-    match (text.parse::<f64>(), parse_duration(text)) {
-        (Ok(part), _) if part >= 0.001 && part.is_finite() => Ok(Period::OfMakespan(part)),
-        (Err(_), Ok(seconds)) if seconds > 0.0 => Ok(Period::Seconds(seconds)),
-        _ => Err("expected a number, 0.001 or more, or a time such as 30s".to_string()),
-    }
-}
-
-fn threshold(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(times) if times >= 0.0 && times.is_finite() => Ok(times),
-        _ => Err("expected a number, 0 or more".to_string()),
-    }
-}
-
 impl Simulate {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         self.sources
@@ -149,20 +137,17 @@ impl Simulate {
         }
     }
 
-    fn transfers(&self) -> Result<Transfers, Failure> {
-        let bad = || {
-            Failure::input(format!("--transfers {}: not known", self.transfers))
-                .with_help("push, pull, or pull:N with a number N")
-        };
-        match self.transfers.split_once(':') {
-            None if self.transfers == "push" => Ok(Transfers::Push),
-            None if self.transfers == "pull" => Ok(Transfers::Pull { window: 1 }),
-            Some(("pull", window)) => {
-                let window = window.parse().ok().filter(|&w| w > 0).ok_or_else(bad)?;
-                Ok(Transfers::Pull { window })
-            }
-            _ => Err(bad()),
-        }
+    /// The parameters of policy and planner; some have an option of their own.
+    fn given(&self) -> Given {
+        let options = [
+            ("transfers", &self.transfers),
+            ("period", &self.period),
+            ("threshold", &self.threshold),
+        ];
+        let named = options.into_iter().filter_map(|(name, value)| {
+            value.as_ref().map(|value| (name.to_string(), value.clone()))
+        });
+        named.chain(self.parameters.set.iter().cloned()).collect()
     }
 }
 

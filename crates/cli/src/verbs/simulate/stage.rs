@@ -7,17 +7,17 @@ use crate::input::{World, read_workflow};
 use crate::output::Output;
 use crate::progress::Bar;
 use slackline_execute::{
-    Arrivals, Coming, Execution, Inputs, Logged, Monitoring, Outcome, Reality, Settings, Simulated,
-    Supply,
+    Arrivals, Coming, Execution, Inputs, Logged, Outcome, Reality, Settings, Simulated, Supply,
 };
 use slackline_lab::metrics::Metrics;
+use slackline_model::parameter::Given;
 use slackline_model::platform::Network;
 use slackline_model::scenario::{Knowledge, KnowledgeError, Scenario, ScenarioError, Truth, When};
 use slackline_model::workflow::CostTable;
 use slackline_model::{FileId, Problem, ProcId, Schedule, TaskId, Workflow};
-use slackline_react::gtp::Period;
+use slackline_react::registry::transfers;
 use slackline_react::{Policy, Situation, StaticPlan, Transfers};
-use slackline_schedule::Algorithm;
+use slackline_schedule::{Planner, Settings as PlanSettings};
 use slackline_simulate::{Models, NetworkModel};
 use std::path::Path;
 use std::sync::Arc;
@@ -42,8 +42,7 @@ pub(super) struct Stage<'a> {
     inputs: Inputs,
     models: Models,
     pub(super) transfers: Transfers,
-    pub(super) planner: &'static Algorithm,
-    pub(super) period: Period,
+    pub(super) planner: Planner,
     settings: Settings,
     pub(super) quiet: bool,
 }
@@ -96,6 +95,8 @@ impl<'a> Stage<'a> {
             (WhereInputs::Origin, Some(host)) => Inputs::At(host),
             _ => Inputs::Everywhere,
         };
+        let given = args.given();
+        let when = given.iter().rfind(|(name, _)| name == "transfers");
         let mut stage = Stage {
             problem,
             world,
@@ -105,9 +106,15 @@ impl<'a> Stage<'a> {
             arrivals,
             inputs,
             models: models(&args.settings)?,
-            transfers: args.transfers()?,
-            planner: planner(args.algorithm.as_deref().unwrap_or("heft"))?,
-            period: args.period,
+            transfers: when.map_or(Ok(Transfers::Push), |(_, text)| transfers(text))?,
+            planner: Planner {
+                algorithm: planner(args.algorithm.as_deref().unwrap_or("heft"))?,
+                settings: PlanSettings {
+                    seed: args.seed,
+                    given: given.clone(),
+                    ..PlanSettings::default()
+                },
+            },
             settings: Settings {
                 monitoring_delay: args.monitoring_delay,
                 decision_seconds: args.decision_time,
@@ -147,9 +154,10 @@ impl<'a> Stage<'a> {
     /// every policy: they all meet the same world.
     pub(super) fn settle_moments(&mut self, plan: &Schedule) -> Result<(), Failure> {
         if self.scenario.needs_makespan() {
-            let mut follow = StaticPlan::of_schedule(plan.clone(), self.planner, self.transfers);
+            let mut follow =
+                StaticPlan::of_schedule(plan.clone(), self.planner.clone(), self.transfers);
             let calm = self.scenario.without_relative_moments();
-            let undisturbed = self.once("plan, undisturbed", &calm, false, &mut follow)?;
+            let undisturbed = self.once("plan, undisturbed", &calm, &mut follow)?;
             self.scenario = self.scenario.at_makespan(undisturbed.makespan);
         }
         Ok(())
@@ -158,25 +166,23 @@ impl<'a> Stage<'a> {
     pub(super) fn run(
         &self,
         name: &str,
-        looks: bool,
-        make: &dyn Fn() -> Box<dyn Policy>,
+        mut policy: Box<dyn Policy>,
         planned: Schedule,
     ) -> Result<Ran, Failure> {
         let clock = Instant::now();
-        let mut policy = make();
         let mut logged = Logged::new(policy.as_mut());
-        let outcome = self.once(name, &self.scenario, looks, &mut logged)?;
+        let outcome = self.once(name, &self.scenario, &mut logged)?;
         let wall_seconds = clock.elapsed().as_secs_f64();
         let metrics = Metrics::of(self.problem, &outcome);
         let log = logged.log;
-        Ok(Ran { name: name.to_string(), outcome, metrics, planned, log, wall_seconds })
+        let (name, set) = (name.to_string(), Given::new());
+        Ok(Ran { name, set, outcome, metrics, planned, log, wall_seconds })
     }
 
     fn once(
         &self,
         what: &str,
         scenario: &Scenario,
-        looks: bool,
         policy: &mut dyn Policy,
     ) -> Result<Outcome, Failure> {
         let nominal = &self.world.platform;
@@ -204,11 +210,10 @@ impl<'a> Stage<'a> {
             Some(supply) => supply.first().map_err(Failure::input)?,
             None => Arc::new(self.known.clone()),
         };
-        let monitoring = if looks { Monitoring::OnWakeUp } else { Monitoring::Continuous };
         let mut watcher = Watcher::new(what, self.quiet);
         let mut see = |now: &Situation| watcher.see(now);
         let execution = Execution {
-            settings: Settings { monitoring, ..self.settings },
+            settings: self.settings,
             inputs: self.inputs,
             supply: supply.as_mut().map(|s| s as &mut dyn Supply),
             watch: Some(&mut see),

@@ -5,18 +5,21 @@ use super::stage::{self, Stage};
 use super::{Simulate, report};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::told::check_needs;
 use slackline_execute::{DecisionLog, Ending, Outcome};
 use slackline_formats::scenario::read_scenario;
 use slackline_formats::trace::{TraceFormat, TracedRun};
 use slackline_formats::{schedule_json, source};
 use slackline_lab::metrics::Metrics;
+use slackline_model::nearest::did_you_mean;
+use slackline_model::parameter::{self, Given};
 use slackline_model::scenario::Scenario;
 use slackline_model::schedule::{Limits, validate};
 use slackline_model::{Problem, Schedule};
+use slackline_react::StaticPlan;
 use slackline_react::gtp::Period;
 use slackline_react::registry::{self as policies, Entry, Options};
-use slackline_react::{Policy, StaticPlan};
-use slackline_schedule::{Algorithm, Settings as PlanSettings, bounds, registry};
+use slackline_schedule::{Algorithm, bounds, registry};
 use slackline_view::gantt::{self, SvgOptions};
 use slackline_view::{Chart, MarkKind};
 use std::path::{Path, PathBuf};
@@ -24,6 +27,8 @@ use std::path::{Path, PathBuf};
 /// One run and what drove it.
 pub(super) struct Ran {
     pub(super) name: String,
+    /// What was given of the parameters of policy and planner.
+    pub(super) set: Given,
     pub(super) outcome: Outcome,
     pub(super) metrics: Metrics,
     /// What the first plan promised.
@@ -131,24 +136,34 @@ fn own_name(path: &Path, ran: &Ran, only: bool) -> PathBuf {
 
 pub(super) fn planner(name: &str) -> Result<&'static Algorithm, Failure> {
     registry::find(name).ok_or_else(|| {
-        Failure::input(format!("there is no planner '{name}'"))
+        let hint = did_you_mean(name, registry::names());
+        Failure::input(format!("there is no planner '{name}'{hint}"))
             .with_help("slackline algorithms lists them")
     })
 }
 
-/// The policies of a list of names; `all` stands for every one.
-fn policies_of(names: &[&str]) -> Result<Vec<&'static Entry>, Failure> {
+/// Stands for every policy that has what it needs.
+const ALL_POLICIES: &str = "all";
+
+/// The policies of a list of names.
+fn policies_of(names: &[&str], problem: &Problem<'_>) -> Result<Vec<&'static Entry>, Failure> {
+    let limits = Limits::default();
+    let fits = |e: &&Entry| e.needs.iter().all(|need| need.is_met(problem, &limits));
     let mut entries: Vec<&'static Entry> = Vec::new();
     for &name in names {
-        let found: Vec<&'static Entry> = match name {
-            "all" => policies::ALL.iter().collect(),
-            _ => policies::find(name).into_iter().collect(),
+        let found: Vec<&'static Entry> = match policies::find(name) {
+            _ if name == ALL_POLICIES => policies::ALL.iter().filter(fits).collect(),
+            Some(entry) => {
+                check_needs(entry.name, entry.needs, problem, &limits)?;
+                vec![entry]
+            }
+            None => {
+                let names: Vec<&str> = policies::ALL.iter().map(|e| e.name).collect();
+                let hint = did_you_mean(name, names.iter().copied());
+                return Err(Failure::input(format!("there is no policy '{name}'{hint}"))
+                    .with_help(format!("one of: {}", names.join(", "))));
+            }
         };
-        if found.is_empty() {
-            let names: Vec<&str> = policies::ALL.iter().map(|e| e.name).collect();
-            return Err(Failure::input(format!("there is no policy '{name}'"))
-                .with_help(format!("one of: {}", names.join(", "))));
-        }
         for entry in found {
             if entries.iter().all(|e| e.name != entry.name) {
                 entries.push(entry);
@@ -158,8 +173,35 @@ fn policies_of(names: &[&str]) -> Result<Vec<&'static Entry>, Failure> {
     Ok(entries)
 }
 
+/// Fails where something is given that neither the planner nor one of the policies has, or that
+/// they cannot take.
+fn check_parameters(entries: &[&'static Entry], options: &Options) -> Result<(), Failure> {
+    let planner = options.planner.algorithm;
+    let of_policies = entries.iter().map(|e| (e.name, e.parameters));
+    let methods: Vec<_> = of_policies.chain([(planner.name, planner.parameters)]).collect();
+    parameter::check_known(&options.given, methods.into_iter())?;
+    planner.values(&options.planner.settings)?;
+    for entry in entries {
+        entry.policy(options)?;
+    }
+    Ok(())
+}
+
 /// The runs that were asked for: a given schedule, one policy, or several.
 fn runs(args: &Simulate, stage: &mut Stage<'_>, output: &mut Output) -> Result<Vec<Ran>, Failure> {
+    let (transfers, given) = (stage.transfers, args.given());
+    let mut options = Options {
+        transfers,
+        given: given.clone(),
+        seed: args.seed,
+        ..Options::new(stage.planner.clone())
+    };
+    let mut names: Vec<&str> = args.compare.iter().map(String::as_str).collect();
+    if names.is_empty() {
+        names.push(args.policy.as_deref().unwrap_or("static"));
+    }
+    let entries = policies_of(&names, stage.problem)?;
+    check_parameters(&entries, &options)?;
     if let Some(path) = &args.schedule {
         let text = source::read_text(path)?;
         let schedule = schedule_json::read(&text, stage.problem).map_err(|e| e.in_file(path))?;
@@ -167,30 +209,31 @@ fn runs(args: &Simulate, stage: &mut Stage<'_>, output: &mut Output) -> Result<V
             output.warning(&format!("{}: {violation}", path.display()));
         }
         stage.settle_moments(&schedule)?;
-        let make = || -> Box<dyn Policy> {
-            let given = schedule.clone();
-            Box::new(StaticPlan::of_schedule(given, stage.planner, stage.transfers))
-        };
-        let ran = stage.run("schedule", false, &make, schedule.clone())?;
-        return Ok(vec![ran]);
+        let planner = stage.planner.clone();
+        let policy = StaticPlan::of_schedule(schedule.clone(), planner, stage.transfers);
+        return Ok(vec![stage.run("schedule", Box::new(policy), schedule)?]);
     }
-    let mut names: Vec<&str> = args.compare.iter().map(String::as_str).collect();
-    if names.is_empty() {
-        names.push(args.policy.as_deref().unwrap_or("static"));
-    }
-    let entries = policies_of(&names)?;
     let told = Problem::new(&stage.known, &stage.world.platform)?;
-    let planned = (stage.planner.plan)(&told, &PlanSettings::default())?;
+    let planned = stage.planner.plan(&told)?;
     stage.settle_moments(&planned)?;
-    let period = Period::Seconds(match stage.period {
-        Period::OfMakespan(share) => share * planned.makespan(),
-        Period::Seconds(seconds) => seconds,
-    });
-    let transfers = stage.transfers;
-    let options =
-        Options { transfers, period, threshold: args.threshold, ..Options::new(stage.planner) };
-    let run = |entry: &&Entry| {
-        stage.run(entry.name, entry.looks, &|| (entry.make)(&options), planned.clone())
+    let given_period = options.given.iter_mut().rev().find(|(name, _)| name == "period");
+    let period = match &given_period {
+        Some((_, text)) => policies::period(text)?,
+        None => options.period,
+    };
+    // A part of the makespan of what everybody is told, not of each policy's first plan.
+    if let Period::OfMakespan(share) = period {
+        let seconds = share * planned.makespan();
+        options.period = Period::Seconds(seconds);
+        if let Some((_, text)) = given_period {
+            *text = format!("{seconds}s");
+        }
+    }
+    let run = |entry: &&'static Entry| {
+        let ran = stage.run(entry.name, entry.policy(&options)?, planned.clone())?;
+        let parameters = [entry.parameters, stage.planner.algorithm.parameters].concat();
+        let set = parameter::own(&given, &parameters).cloned().collect();
+        Ok(Ran { set, ..ran })
     };
     entries.iter().map(run).collect()
 }

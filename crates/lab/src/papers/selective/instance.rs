@@ -162,11 +162,9 @@ impl Instance {
         let mut backend =
             Simulated::new(&self.platform, models, Box::new(truth)).map_err(StudyError::of)?;
         let period = Period::OfMakespan(0.1);
-        let mut policy = (entry.make)(&PolicyOptions {
-            transfers: Transfers::Push,
-            period,
-            ..PolicyOptions::new(planner)
-        });
+        let options =
+            PolicyOptions { transfers: Transfers::Push, period, ..PolicyOptions::new(planner) };
+        let mut policy = entry.policy(&options).map_err(StudyError::of)?;
         let (workflow, platform) = (self.workflow.clone(), self.platform.clone());
         let settings = EngineSettings::default();
         let outcome = run(workflow, platform, policy.as_mut(), &mut backend, settings)

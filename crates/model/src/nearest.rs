@@ -1,0 +1,50 @@
+//! The known word that somebody probably meant.
+
+/// The known word nearest to a misspelt one, unless it is another word altogether. Case does not
+/// matter; of equally near ones the first.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let word = word.to_lowercase();
+    let distance = |other: &&str| edits(&other.to_lowercase(), &word);
+    let found = known.into_iter().min_by_key(distance)?;
+    // A third of the letters may be wrong, or one word may be the beginning of the other.
+    let near = 3 * distance(&found) <= word.chars().count().max(found.chars().count()).max(3);
+    let begins = word.len() >= 3 && found.to_lowercase().starts_with(&word);
+    (near || begins).then_some(found)
+}
+
+/// The same as a question to append to a message; empty where nothing is near.
+pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(word, known).map_or(String::new(), |name| format!("; did you mean '{name}'?"))
+}
+
+/// Letters to insert, drop or change to get from one word to another (Levenshtein).
+fn edits(from: &str, to: &str) -> usize {
+    let to: Vec<char> = to.chars().collect();
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, &b) in to.iter().enumerate() {
+            let changed = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[to.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_words_are_found_and_far_ones_are_not() {
+        let known = ["heft", "peft", "work-queue", "just-in-time"];
+        assert_eq!(nearest("hefft", known), Some("heft"));
+        assert_eq!(nearest("HEFT2", known), Some("heft"));
+        assert_eq!(nearest("workqueue", known), Some("work-queue"));
+        assert_eq!(nearest("just", known), Some("just-in-time"));
+        assert_eq!(nearest("simulated-annealing", known), None);
+        assert_eq!(nearest("x", []), None);
+        assert_eq!(did_you_mean("pefd", known), "; did you mean 'peft'?");
+    }
+}
