@@ -22,7 +22,7 @@
 //! name of a disk, or `host/disk` where several hosts have one of that name; `host` says who
 //! reads or writes (the disk's own host if missing). Units are seconds, bytes, flop.
 
-use crate::error::{FormatError, Result};
+use crate::error::{FormatError, Result, json_error};
 use crate::source;
 use serde::Deserialize;
 use slackline_model::activity::{
@@ -118,8 +118,7 @@ pub fn read(path: &Path) -> Result<ActivityPlan> {
 
 /// Reads a plan from a text.
 pub fn parse(text: &str) -> Result<ActivityPlan> {
-    let document: Document = serde_json::from_str(text)
-        .map_err(|e| FormatError::at(e.line().max(1), e.column().max(1), reason(&e)))?;
+    let document: Document = serde_json::from_str(text).map_err(json_error)?;
     let settings = document.config.into_iter().map(|(key, value)| match value {
         serde_json::Value::String(text) => (key, text),
         other => (key, other.to_string()),
@@ -132,15 +131,6 @@ pub fn parse(text: &str) -> Result<ActivityPlan> {
         settings: settings.collect(),
         activities: document.activities,
     })
-}
-
-/// The message without the place, which is told separately.
-fn reason(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    match text.rfind(" at line ") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
-    }
 }
 
 impl ActivityPlan {

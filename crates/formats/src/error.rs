@@ -1,5 +1,6 @@
 //! What is wrong with a file, where, and in which file.
 
+use slackline_model::nearest::nearest;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -107,6 +108,21 @@ impl FormatError {
         self
     }
 
+    /// The same error; a key that nobody knows comes with the nearest one that the reader names.
+    pub(crate) fn with_nearest_key(self) -> FormatError {
+        let Some((_, rest)) = self.message.split_once("unknown field `") else { return self };
+        let words: Vec<&str> = rest.split('`').collect();
+        // The words between back ticks: the unknown key, then those expected.
+        let known = words.iter().skip(2).step_by(2).copied();
+        match nearest(words[0], known) {
+            Some(key) => {
+                let help = format!("did you mean '{key}'?");
+                self.with_help(help)
+            }
+            None => self,
+        }
+    }
+
     /// The same error with advice.
     pub fn with_help(mut self, help: impl Into<String>) -> FormatError {
         self.help = Some(help.into());
@@ -156,6 +172,26 @@ impl From<std::io::Error> for FormatError {
     }
 }
 
+/// The error of the JSON reader as ours: its place apart from its text.
+pub(crate) fn json_error(error: serde_json::Error) -> FormatError {
+    let message = error.to_string();
+    let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(text, _)| text);
+    match error.line() {
+        0 => FormatError::new(message),
+        line => FormatError::at(line, error.column().max(1), message),
+    }
+    .with_nearest_key()
+}
+
+/// The error of the TOML reader as ours.
+pub(crate) fn toml_error(text: &str, error: &toml::de::Error) -> FormatError {
+    match error.span() {
+        Some(span) => FormatError::at_offset(text, span.start, error.message()),
+        None => FormatError::new(error.message()),
+    }
+    .with_nearest_key()
+}
+
 /// What every reader and writer of this crate gives.
 pub type Result<T> = std::result::Result<T, FormatError>;
 
@@ -170,5 +206,8 @@ mod tests {
         assert_eq!(error.to_string(), "w.dot:2:4: no such task");
         let error = FormatError::in_path("tasks[3].work", "negative").in_file(Path::new("w.toml"));
         assert_eq!(error.to_string(), "w.toml: at tasks[3].work: negative");
+        let message = "unknown field `prize`, expected one of `id`, `speed`, `price`";
+        let error = FormatError::new(message).with_nearest_key();
+        assert_eq!(error.help.as_deref(), Some("did you mean 'price'?"));
     }
 }

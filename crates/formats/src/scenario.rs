@@ -34,7 +34,7 @@
 //! without the outage, has.
 //! JSON has the same members.
 
-use crate::error::{FormatError, Result};
+use crate::error::{FormatError, Result, json_error, toml_error};
 use crate::source;
 use serde::{Deserialize, Serialize};
 use slackline_model::Scenario;
@@ -55,22 +55,13 @@ pub fn read_scenario(path: &Path) -> Result<Scenario> {
 /// Reads a scenario from a text: JSON if it begins with a brace, else TOML.
 pub fn parse_scenario(text: &str) -> Result<Scenario> {
     let raw: Raw = if text.trim_start().starts_with('{') {
-        serde_json::from_str(text).map_err(|e| FormatError::at(e.line(), e.column(), plain(&e)))?
+        serde_json::from_str(text).map_err(json_error)?
     } else {
-        toml::from_str(text).map_err(|e| match e.span() {
-            Some(span) => FormatError::at_offset(text, span.start, e.message()),
-            None => FormatError::new(e.message()),
-        })?
+        toml::from_str(text).map_err(|e| toml_error(text, &e))?
     };
     let scenario = raw.scenario()?;
     scenario.check().map_err(FormatError::new)?;
     Ok(scenario)
-}
-
-/// The message of a JSON error without the place, which is told apart.
-fn plain(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    text.split(" at line ").next().unwrap_or(&text).to_string()
 }
 
 /// Writes a scenario file whole or not at all: JSON if its name ends in `.json`, else TOML.

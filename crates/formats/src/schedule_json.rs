@@ -18,8 +18,7 @@
 //! --json` adds, are passed over: its output reads as a schedule. What a reader cannot decide,
 //! such as whether every task is placed, is left to the validator.
 
-use crate::error::{FormatError, Result};
-use crate::instance::json_error;
+use crate::error::{FormatError, Result, json_error};
 use serde::Deserialize;
 use slackline_model::schedule::{Lease, PlannedTransfer};
 use slackline_model::{HostId, Placement, Problem, ProcId, Schedule, TaskId};

@@ -1,18 +1,13 @@
 //! Writing an instance: a planning problem as plain numbers.
 
 use crate::error::{FormatError, Result};
-use slackline_model::{HostId, Platform, Problem, ProcId, TaskId, Workflow};
+use slackline_model::platform::{Billing, Class};
+use slackline_model::{HostId, Platform, Problem, ProcId, SpeedUp, TaskId, Workflow};
 use std::io::Write;
 
 /// Writes an instance; the format's module says what is lost.
 pub fn write(workflow: &Workflow, platform: &Platform, out: &mut dyn Write) -> Result<()> {
     let problem = Problem::new(workflow, platform).map_err(FormatError::new)?;
-    if let Some(wide) = workflow.tasks().find(|&t| workflow.width(t).0 > 1) {
-        let (name, width) = (workflow.task_name(wide), workflow.width(wide).0);
-        return Err(FormatError::new(format!(
-            "task '{name}' needs {width} processors; an instance knows tasks of one"
-        )));
-    }
     if let Some((task, proc)) = no_fit(&problem) {
         let (task, proc) = (workflow.task_name(task), problem.proc_name(proc));
         return Err(FormatError::new(format!(
@@ -108,18 +103,97 @@ impl<'a, 'p> Pairs<'a, 'p> {
     }
 }
 
+/// How a task shrinks with width, and which widths it takes.
+fn write_width(workflow: &Workflow, task: TaskId, out: &mut dyn Write) -> std::io::Result<()> {
+    let (least, most) = workflow.width(task);
+    let usual = match workflow.speedup(task) {
+        SpeedUp::Serial => (1, 1),
+        _ => (1, u32::MAX),
+    };
+    match workflow.speedup(task) {
+        SpeedUp::Serial if least == most => {}
+        SpeedUp::Serial => write!(out, ", \"alpha\": 1")?,
+        SpeedUp::Amdahl { serial } => write!(out, ", \"alpha\": {serial}")?,
+        SpeedUp::Downey { parallelism, sigma } => {
+            write!(out, ", \"downey\": {{\"parallelism\": {parallelism}, \"sigma\": {sigma}}}")?
+        }
+        SpeedUp::Table(ratios) => {
+            let ratios: Vec<String> = ratios.iter().map(f64::to_string).collect();
+            write!(out, ", \"speedup\": [{}]", ratios.join(", "))?;
+        }
+    }
+    match (least, most) {
+        width if width == usual => Ok(()),
+        (least, u32::MAX) => write!(out, ", \"width\": [{least}, null]"),
+        (least, most) => write!(out, ", \"width\": [{least}, {most}]"),
+    }
+}
+
+/// The processors, then how they are billed where they agree.
+fn write_processors(problem: &Problem<'_>, out: &mut dyn Write) -> std::io::Result<()> {
+    let (platform, workflow) = (problem.platform(), problem.workflow());
+    let billings = || platform.classes().iter().map(|class| class.billing);
+    let common = billings().next().filter(|first| billings().all(|billing| billing == *first));
+    write!(out, "\n  ],\n  \"processors\": [")?;
+    for proc in problem.proc_ids() {
+        let comma = if proc.0 > 0 { "," } else { "" };
+        let name = problem.proc_name(proc);
+        write!(out, "{comma}\n    {{\"id\": {}", json(&name))?;
+        let host = platform.host(problem.host_of(proc));
+        let class = platform.class(host.class);
+        if workflow.cost_table().is_none() || host.speed != 1.0 {
+            write!(out, ", \"speed\": {}", host.speed)?;
+        }
+        if host.price > 0.0 {
+            write!(out, ", \"price\": {}", host.price)?;
+        }
+        if *class.name != *name && is_cluster(problem, class) {
+            write!(out, ", \"cluster\": {}", json(&class.name))?;
+        }
+        if class.leasable {
+            write!(out, ", \"leasable\": true")?;
+        }
+        if common.is_none() && class.billing != Billing::default() {
+            write!(out, ", \"billing\": {}", billing(class.billing))?;
+        }
+        write!(out, "}}")?;
+    }
+    write!(out, "\n  ],\n")?;
+    match common.filter(|billing| *billing != Billing::default()) {
+        Some(common) => writeln!(out, "  \"billing\": {},", billing(common)),
+        None => Ok(()),
+    }
+}
+
+fn billing(billing: Billing) -> String {
+    let Billing { quantum, minimum, setup } = billing;
+    format!("{{\"quantum\": {quantum}, \"minimum\": {minimum}, \"setup\": {setup}}}")
+}
+
+/// Whether no task tells the machines of a class apart.
+fn is_cluster(problem: &Problem<'_>, class: &Class) -> bool {
+    let mut procs = problem.proc_ids().filter(|&p| class.hosts.contains(&problem.host_of(p)));
+    let first = procs.next().map(|p| problem.class_of(p));
+    procs.all(|p| Some(problem.class_of(p)) == first)
+}
+
+fn json(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
 fn write_parts(
     problem: &Problem<'_>,
     network: &Pairs<'_, '_>,
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
     let workflow = problem.workflow();
-    let json = |text: &str| serde_json::Value::from(text).to_string();
     write!(out, "{{\n  \"name\": {},\n  \"tasks\": [", json(workflow.name()))?;
     for task in workflow.tasks() {
         let comma = if task.0 > 0 { "," } else { "" };
         let (id, cost) = (json(workflow.task_name(task)), workflow.work(task));
-        write!(out, "{comma}\n    {{\"id\": {id}, \"cost\": {cost}}}")?;
+        write!(out, "{comma}\n    {{\"id\": {id}, \"cost\": {cost}")?;
+        write_width(workflow, task, out)?;
+        write!(out, "}}")?;
     }
     write!(out, "\n  ],\n  \"edges\": [")?;
     for edge in workflow.edges() {
@@ -129,18 +203,8 @@ fn write_parts(
         let data = workflow.edge_bytes(edge);
         write!(out, "{comma}\n    {{\"from\": {from}, \"to\": {to}, \"data\": {data}}}")?;
     }
+    write_processors(problem, out)?;
     let table = workflow.cost_table().is_some();
-    write!(out, "\n  ],\n  \"processors\": [")?;
-    for proc in problem.proc_ids() {
-        let comma = if proc.0 > 0 { "," } else { "" };
-        write!(out, "{comma}\n    {{\"id\": {}", json(&problem.proc_name(proc)))?;
-        let speed = problem.platform().host(problem.host_of(proc)).speed;
-        if !table || speed != 1.0 {
-            write!(out, ", \"speed\": {speed}")?;
-        }
-        write!(out, "}}")?;
-    }
-    write!(out, "\n  ],\n")?;
     if table {
         write!(out, "  \"exec\": [")?;
         for task in workflow.tasks() {

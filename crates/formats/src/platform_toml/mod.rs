@@ -23,7 +23,7 @@ mod lower;
 mod raise;
 mod schema;
 
-use crate::error::{FormatError, Result};
+use crate::error::{FormatError, Result, toml_error};
 use crate::source;
 use slackline_model::platform::Platform;
 use std::path::Path;
@@ -41,10 +41,7 @@ pub fn parse(text: &str) -> Result<Platform> {
 }
 
 fn parse_named(text: &str, default_name: Option<&str>) -> Result<Platform> {
-    let file: schema::File = toml::from_str(text).map_err(|error| match error.span() {
-        Some(span) => FormatError::at_offset(text, span.start, error.message()),
-        None => FormatError::new(error.message()),
-    })?;
+    let file: schema::File = toml::from_str(text).map_err(|e| toml_error(text, &e))?;
     lower::platform(text, file, default_name)
 }
 

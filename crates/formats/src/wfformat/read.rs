@@ -3,7 +3,7 @@
 use super::schema::*;
 use super::{NO_RUN, VERSIONS};
 use crate::document::{self, Document, Recorded, RecordedMachine, RecordedTask, Run};
-use crate::error::{FormatError, Place, Result};
+use crate::error::{FormatError, Result, json_error};
 use crate::flow::{Flow, Use};
 use crate::text::{kind_of_name, set_cores};
 use slackline_model::workflow::{self as model, REFERENCE_SPEED};
@@ -482,15 +482,4 @@ fn missing(path: &str, property: &str) -> FormatError {
 
 fn owned(text: Option<Text<'_>>) -> Option<String> {
     text.map(|t| t.0.into_owned())
-}
-
-/// The parser's message without its own words about the place.
-fn json_error(error: serde_json::Error) -> FormatError {
-    let (line, column) = (error.line(), error.column());
-    let message = error.to_string();
-    let message = message.split(" at line ").next().unwrap_or_default().to_string();
-    if line == 0 {
-        return FormatError { place: Place::Whole, ..FormatError::new(message) };
-    }
-    FormatError::at(line, column.max(1), message)
 }

@@ -1,7 +1,7 @@
 //! From TOML to a workflow.
 
 use crate::document::Document;
-use crate::error::{FormatError, Result};
+use crate::error::{FormatError, Result, toml_error};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use slackline_model::units::{parse_duration, parse_size, parse_speed};
@@ -16,14 +16,6 @@ use toml::Spanned;
 pub fn read(text: &str) -> Result<Document> {
     let file: File = toml::from_str(text).map_err(|e| toml_error(text, &e))?;
     Reading { text, warnings: Vec::new() }.document(file)
-}
-
-/// The error of the TOML reader as ours.
-fn toml_error(text: &str, error: &toml::de::Error) -> FormatError {
-    match error.span() {
-        Some(span) => FormatError::at_offset(text, span.start, error.message()),
-        None => FormatError::new(error.message()),
-    }
 }
 
 #[derive(Deserialize)]
