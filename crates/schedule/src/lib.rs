@@ -3,6 +3,7 @@
 //! [`registry`] lists every planner; the command, the lab, the documentation and the tests all
 //! read that one list. Adding a method is one file and one line there.
 
+pub mod aliases;
 pub mod best;
 pub mod bounds;
 mod budget;

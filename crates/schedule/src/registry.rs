@@ -1,5 +1,6 @@
 //! Every planner with its name, family and source.
 
+use crate::aliases::ALIASES;
 use crate::{best, exact, list, meta, qos};
 use slackline_model::parameter::{self, Given, Parameter, ParameterError, Values};
 use slackline_model::schedule::Limits;
@@ -30,6 +31,18 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The same with some parameters set, unless they are given.
+    pub fn preset(&self, set: &[(&str, &str)]) -> Settings {
+        let preset = set.iter().map(|(name, value)| (name.to_string(), value.to_string()));
+        let given = preset.chain(self.given.iter().cloned()).collect();
+        Settings { given, ..self.clone() }
+    }
+
+    /// The same for a method inside another: what was given is not meant for it.
+    pub fn without_parameters(&self) -> Settings {
+        Settings { given: Given::new(), ..self.clone() }
+    }
+
     /// Defaults but for the seed.
     pub fn seeded(seed: u64) -> Settings {
         Settings { seed, ..Settings::default() }
@@ -216,18 +229,10 @@ impl From<&'static Algorithm> for Planner {
 /// All planners, in the order they are shown.
 pub const ALL: &[Algorithm] = &[
     list::heft::HEFT,
-    list::heft::MEDIAN,
-    list::heft::WORST,
-    list::heft::BEST,
-    list::heft::SIMPLE_WORST,
-    list::heft::SIMPLE_BEST,
     list::cpop::CPOP,
     list::peft::PEFT,
     list::lookahead::LOOKAHEAD,
-    list::lookahead::INDEPENDENT,
-    list::lookahead::WEIGHTED,
     list::dls::DLS,
-    list::dls::MEDIAN,
     list::hcpt::HCPT,
     list::hps::HPS,
     list::pets::PETS,
@@ -235,7 +240,6 @@ pub const ALL: &[Algorithm] = &[
     list::fcp::FCP,
     list::flb::FLB,
     list::lmt::LMT,
-    list::lmt::MERGE,
     list::mh::MH,
     list::etf::ETF,
     list::ldcp::LDCP,
@@ -243,11 +247,6 @@ pub const ALL: &[Algorithm] = &[
     list::ceft::CEFT,
     list::dagmap::DAGMAP,
     list::minmin::MIN_MIN,
-    list::minmin::MAX_MIN,
-    list::minmin::SUFFERAGE,
-    list::minmin::MIN_MIN_BATCH,
-    list::minmin::MAX_MIN_BATCH,
-    list::minmin::SUFFERAGE_BATCH,
     list::immediate::MCT,
     list::immediate::MET,
     list::immediate::OLB,
@@ -273,28 +272,23 @@ pub const ALL: &[Algorithm] = &[
     qos::dca::DCA,
 ];
 
-/// The same methods with another convention: found by name, not part of a comparison of all.
-pub const VARIANTS: &[Algorithm] = &[
-    list::heft::MEAN_TIME,
-    list::cpop::MEAN_TIME,
-    list::peft::MEAN_TIME,
-    list::lookahead::MEAN_TIME,
-    list::hcpt::MEAN_TIME,
-    list::hps::MEAN_TIME,
-    list::pets::MEAN_TIME,
-    list::bil::MEAN_TIME,
-    list::fcp::MEAN_TIME,
-];
+/// Every method, each followed by its further names.
+pub fn every() -> impl Iterator<Item = &'static Algorithm> {
+    ALL.iter().flat_map(|method| {
+        let names = ALIASES.iter().filter(|alias| alias.of == method.name);
+        std::iter::once(method).chain(names.map(|alias| &alias.algorithm))
+    })
+}
 
 /// All names that [`find`] knows.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    ALL.iter().chain(VARIANTS).map(|a| a.name)
+    every().map(|a| a.name)
 }
 
 /// The planner of that name. Case, `-`, `.` and `_` do not matter: `Min-Min` is `minmin`,
 /// `heft.meantime` is `heft-meantime`.
 pub fn find(name: &str) -> Option<&'static Algorithm> {
-    ALL.iter().chain(VARIANTS).find(|a| letters(a.name).eq(letters(name)))
+    every().find(|a| letters(a.name).eq(letters(name)))
 }
 
 fn letters(name: &str) -> impl Iterator<Item = char> + '_ {

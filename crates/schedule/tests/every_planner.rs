@@ -12,8 +12,9 @@ use slackline_model::workflow::CostTable;
 use slackline_model::{
     EdgeId, HostId, Platform, Problem, ProcId, Task, TaskId, Workflow, WorkflowBuilder,
 };
+use slackline_schedule::aliases::ALIASES;
 use slackline_schedule::list::{OptimisticCosts, ranks::Weights};
-use slackline_schedule::{PlanError, Settings, registry};
+use slackline_schedule::{Algorithm, PlanError, Settings, registry};
 
 /// What a random problem looks like; the rest follows from the seed.
 #[derive(Clone, Debug)]
@@ -173,7 +174,7 @@ fn brief(seed: u64) -> Settings {
 
 fn check_all(problem: &Problem<'_>) -> Result<(), TestCaseError> {
     let settings = brief(7);
-    for algorithm in registry::ALL.iter().chain(registry::VARIANTS) {
+    for algorithm in registry::every().filter(|a| a.lacks(problem, &settings.limits).is_none()) {
         let name = algorithm.name;
         match (algorithm.plan)(problem, &settings) {
             Ok(schedule) => {
@@ -213,7 +214,8 @@ proptest! {
         let (workflow, platform) = (kind.workflow(), kind.platform());
         let problem = Problem::new(&workflow, &platform).unwrap();
         let sum: f64 = workflow.tasks().map(|t| problem.best_exec(t)).sum();
-        for algorithm in registry::ALL {
+        let fits = |a: &&Algorithm| a.lacks(&problem, &Limits::default()).is_none();
+        for algorithm in registry::every().filter(fits) {
             let makespan = (algorithm.plan)(&problem, &brief(0)).unwrap().makespan();
             prop_assert!((makespan - sum).abs() <= 1e-9 * sum, "{}: {makespan}", algorithm.name);
         }
@@ -294,12 +296,32 @@ proptest! {
 
 #[test]
 fn names_are_found_and_unique() {
-    let all = || registry::ALL.iter().chain(registry::VARIANTS);
-    for algorithm in all() {
+    for algorithm in registry::every() {
         assert_eq!(registry::find(algorithm.name).unwrap().name, algorithm.name);
     }
     assert_eq!(registry::find("HEFT.meantime").unwrap().name, "heft-meantime");
     assert_eq!(registry::find("Min-Min").unwrap().name, "minmin");
     assert_eq!(registry::find("Hybrid.BMCT").unwrap().name, "hybrid-bmct");
     assert!(registry::find("no such").is_none());
+}
+
+#[test]
+fn aliases_are_methods_with_parameters_set() {
+    for alias in ALIASES {
+        let method = registry::find(alias.of).unwrap();
+        let settings = Settings::default().preset(alias.set);
+        method.values(&settings).unwrap();
+        for (name, value) in alias.set {
+            assert!(method.parameters.iter().any(|p| p.name == *name), "{name}={value}");
+        }
+        let (unrelated, uneven_network) = (true, true);
+        let (equal, zeros, wide) = (false, false, false);
+        let (seed, tasks, hosts, density) = (5, 14, 4, 30);
+        let kind =
+            Kind { seed, tasks, hosts, density, unrelated, equal, zeros, wide, uneven_network };
+        let (workflow, platform) = (kind.workflow(), kind.platform());
+        let problem = Problem::new(&workflow, &platform).unwrap();
+        let plan = (alias.algorithm.plan)(&problem, &Settings::default()).unwrap();
+        assert_eq!(plan, (method.plan)(&problem, &settings).unwrap(), "{}", alias.algorithm.name);
+    }
 }

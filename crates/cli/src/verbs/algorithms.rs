@@ -6,8 +6,10 @@ use clap::Args;
 use serde::Serialize;
 use slackline_model::parameter::Parameter;
 use slackline_react::registry as policies;
+use slackline_schedule::aliases::{ALIASES, Alias};
 use slackline_schedule::list::heft;
 use slackline_schedule::registry::{self, Basis, Need};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// List the planners and the policies
@@ -47,8 +49,23 @@ struct Entry {
     basis: &'static str,
     complexity: &'static str,
     parameters: Vec<Described>,
+    /// Names of it with some parameters set.
+    aliases: Vec<AliasEntry>,
     /// What it cannot do without: limits, prices, moldable tasks, several workflows.
     needs: Vec<&'static str>,
+}
+
+#[derive(Serialize)]
+struct AliasEntry {
+    name: &'static str,
+    about: &'static str,
+    source: &'static str,
+    basis: &'static str,
+    set: BTreeMap<&'static str, &'static str>,
+}
+
+fn aliases(method: &str) -> impl Iterator<Item = &'static Alias> {
+    ALIASES.iter().filter(move |alias| alias.of == method)
 }
 
 /// A parameter, to be set with `--set NAME=VALUE`.
@@ -89,6 +106,13 @@ fn tell(text: &mut String, parameters: &[Parameter], needs: &[Need]) {
 impl Algorithms {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         if self.json {
+            let alias = |a: &Alias| AliasEntry {
+                name: a.algorithm.name,
+                about: a.algorithm.about,
+                source: a.algorithm.source,
+                basis: a.algorithm.basis.name(),
+                set: a.set.iter().copied().collect(),
+            };
             let entry = |a: &registry::Algorithm| Entry {
                 name: a.name,
                 family: a.family.name(),
@@ -97,6 +121,7 @@ impl Algorithms {
                 basis: a.basis.name(),
                 complexity: a.complexity,
                 parameters: described(a.parameters),
+                aliases: aliases(a.name).map(alias).collect(),
                 needs: names(a.needs),
             };
             let algorithms = registry::ALL.iter().map(entry).collect();
@@ -132,6 +157,11 @@ impl Algorithms {
             let _ = writeln!(text, "  {:23}{}{recalled}", "", algorithm.source);
             let _ = writeln!(text, "  {:23}{}", "", algorithm.complexity);
             tell(&mut text, algorithm.parameters, algorithm.needs);
+            for alias in aliases(algorithm.name) {
+                let set: Vec<String> = alias.set.iter().map(|(n, v)| format!("{n}={v}")).collect();
+                let name = alias.algorithm.name;
+                let _ = writeln!(text, "  {:23}{name} is {} {}", "", alias.of, set.join(" "));
+            }
         }
         let title = "policies that steer a run (simulate --policy NAME)";
         let _ = writeln!(text, "{}", output.bold(title));

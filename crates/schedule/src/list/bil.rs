@@ -7,7 +7,7 @@
 //! least, without insertion. Each ready task keeps its BIMs sorted; placing a task moves one of
 //! them. O(v w p) for graphs of width w. Optimal on chains. Ties: lower task, lower processor.
 
-use super::ranks::Weights;
+use super::ranks::{TRANSFER, Weights};
 use super::{OptimisticCosts, Partial, Readiness, Slot};
 use crate::registry::{Algorithm, Basis, Family, PlanError};
 use slackline_model::{HostId, Problem, ProcId, Schedule, TaskId, approx};
@@ -20,17 +20,9 @@ pub const BIL: Algorithm = Algorithm {
     about: "ready task of largest k-th best imaginary makespan",
     source: "Oh, Ha, Euro-Par 1996",
     complexity: "O(v^2 p)",
-    parameters: &[],
+    parameters: &[TRANSFER],
     needs: &[],
-    plan: |problem, _| plan(problem, Weights::MEAN),
-};
-
-/// Registry entry: levels from mean transfer times.
-pub const MEAN_TIME: Algorithm = Algorithm {
-    name: "bil-meantime",
-    about: "BIL, levels from mean transfer times instead of mean bandwidth",
-    plan: |problem, _| plan(problem, Weights::MEAN_TIME),
-    ..BIL
+    plan: |problem, settings| plan(problem, Weights::of(&BIL.values(settings)?)),
 };
 
 fn plan(problem: &Problem<'_>, weights: Weights) -> Result<Schedule, PlanError> {

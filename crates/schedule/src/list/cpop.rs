@@ -6,7 +6,7 @@
 //! unfinished tasks of the path count; a critical task that does not fit on the path's
 //! processor goes where it finishes first.
 
-use super::ranks::{self, Weights};
+use super::ranks::{self, TRANSFER, Weights};
 use super::{Partial, ReadyList};
 use crate::registry::{Algorithm, Basis, Family, PlanError};
 use slackline_model::{Problem, ProcId, Schedule, TaskId, approx};
@@ -19,17 +19,9 @@ pub const CPOP: Algorithm = Algorithm {
     about: "the critical path on one processor, the rest by least finish time",
     source: "Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002",
     complexity: "O(e p)",
-    parameters: &[],
+    parameters: &[TRANSFER],
     needs: &[],
-    plan: |problem, _| plan(problem, Weights::MEAN),
-};
-
-/// Registry entry: ranks from mean transfer times.
-pub const MEAN_TIME: Algorithm = Algorithm {
-    name: "cpop-meantime",
-    about: "CPOP, ranks from mean transfer times instead of mean bandwidth",
-    plan: |problem, _| plan(problem, Weights::MEAN_TIME),
-    ..CPOP
+    plan: |problem, settings| plan(problem, Weights::of(&CPOP.values(settings)?)),
 };
 
 fn plan(problem: &Problem<'_>, weights: Weights) -> Result<Schedule, PlanError> {

@@ -3,7 +3,7 @@
 //! At each step the ready task and processor of largest dynamic level
 //! `DL(i, j) = SL(i) - max(data ready, processor free) + (E(i) - exec(i, j))` are joined, without
 //! insertion; `SL` is the longest path of `E` to an exit without transfers. `E` is the mean
-//! execution time (`dls`) or the median (`dls-median`). For one task `DL` is a constant minus its
+//! execution time or the median (`exec`). For one task `DL` is a constant minus its
 //! finish time, so its best processor is the one of least finish time and stays so until that
 //! processor is used. O(v w p) for graphs of width w. Ties: lower task, lower processor.
 
@@ -11,9 +11,10 @@ use super::Slot;
 use super::offers::FirstOffer;
 use super::ranks::{self, Weights};
 use crate::registry::{Algorithm, Basis, Family, PlanError};
+use slackline_model::parameter::{Kind, Parameter};
 use slackline_model::{Problem, Schedule, TaskId};
 
-/// Registry entry: mean execution times.
+/// Registry entry.
 pub const DLS: Algorithm = Algorithm {
     name: "dls",
     family: Family::List,
@@ -21,18 +22,20 @@ pub const DLS: Algorithm = Algorithm {
     about: "ready task and processor of largest dynamic level",
     source: "Sih, Lee, IEEE TPDS 4(2), 1993",
     complexity: "O(v^2 p)",
-    parameters: &[],
+    parameters: &[EXEC],
     needs: &[],
-    plan: |problem, _| plan(problem, Weights::MEAN),
+    plan: |problem, settings| match DLS.values(settings)?.word(EXEC.name) {
+        "median" => plan(problem, Weights::MEDIAN),
+        _ => plan(problem, Weights::MEAN),
+    },
 };
 
-/// Registry entry: median execution times.
-pub const MEDIAN: Algorithm = Algorithm {
-    name: "dls-median",
-    about: "DLS with median instead of mean execution times",
-    plan: |problem, _| plan(problem, Weights::MEDIAN),
-    ..DLS
-};
+const EXEC: Parameter = Parameter::new(
+    "exec",
+    Kind::Choice(&["mean", "median"]),
+    "mean",
+    "what stands for the time of a task on all processors",
+);
 
 fn plan(problem: &Problem<'_>, weights: Weights) -> Result<Schedule, PlanError> {
     let level = ranks::static_level(problem, weights);

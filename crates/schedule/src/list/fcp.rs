@@ -8,7 +8,7 @@
 //! goes where it finishes first.
 
 use super::idle::{IdleQueue, last_message};
-use super::ranks::{self, Weights};
+use super::ranks::{self, TRANSFER, Weights};
 use super::{Partial, Readiness, Slot};
 use crate::registry::{Algorithm, Basis, Family, PlanError};
 use slackline_model::approx::{self, sort_key};
@@ -24,17 +24,9 @@ pub const FCP: Algorithm = Algorithm {
     about: "upward rank; only the first idle and the enabling processor are looked at",
     source: "Radulescu, van Gemund, ICS 1999 and HCW 2000",
     complexity: "O(v log p + e)",
-    parameters: &[],
+    parameters: &[TRANSFER],
     needs: &[],
-    plan: |problem, _| plan(problem, Weights::MEAN),
-};
-
-/// Registry entry: ranks and messages from mean transfer times.
-pub const MEAN_TIME: Algorithm = Algorithm {
-    name: "fcp-meantime",
-    about: "FCP, ranks and messages from mean transfer times instead of mean bandwidth",
-    plan: |problem, _| plan(problem, Weights::MEAN_TIME),
-    ..FCP
+    plan: |problem, settings| plan(problem, Weights::of(&FCP.values(settings)?)),
 };
 
 fn plan(problem: &Problem<'_>, weights: Weights) -> Result<Schedule, PlanError> {

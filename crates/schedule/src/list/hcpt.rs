@@ -5,7 +5,7 @@
 //! by least finish time with insertion. Several exits hang under one that costs nothing.
 //! O(e p). Ties: lower task index, lower processor.
 
-use super::ranks::{self, Weights};
+use super::ranks::{self, TRANSFER, Weights};
 use super::{place_in_order, unfinished};
 use crate::registry::{Algorithm, Basis, Family, PlanError};
 use slackline_model::{Problem, Schedule, TaskId, approx};
@@ -18,17 +18,9 @@ pub const HCPT: Algorithm = Algorithm {
     about: "critical tasks after their ancestors, least finish time, insertion",
     source: "Hagras, Janecek, ICPP workshops 2003",
     complexity: "O(e p)",
-    parameters: &[],
+    parameters: &[TRANSFER],
     needs: &[],
-    plan: |problem, _| plan(problem, Weights::MEAN),
-};
-
-/// Registry entry: mean transfer times.
-pub const MEAN_TIME: Algorithm = Algorithm {
-    name: "hcpt-meantime",
-    about: "HCPT, start times from mean transfer times instead of mean bandwidth",
-    plan: |problem, _| plan(problem, Weights::MEAN_TIME),
-    ..HCPT
+    plan: |problem, settings| plan(problem, Weights::of(&HCPT.values(settings)?)),
 };
 
 fn plan(problem: &Problem<'_>, weights: Weights) -> Result<Schedule, PlanError> {

@@ -10,12 +10,13 @@
 //! the worst and the best processor of each task with the link between those two processors, and
 //! the plain worst and best of tasks and of links, each on its own ("simple").
 
-use super::ranks::{self, Weights};
+use super::ranks::{self, ExecWeight, TRANSFER, Weights};
 use super::{Partial, ReadyList, Slot};
 use crate::registry::{Algorithm, Basis, Family, PlanError};
+use slackline_model::parameter::{self, Kind, Parameter, Values};
 use slackline_model::{HostId, Problem, Schedule, TaskId};
 
-/// Registry entry: ranks of mean times.
+/// Registry entry.
 pub const HEFT: Algorithm = Algorithm {
     name: "heft",
     family: Family::List,
@@ -23,70 +24,44 @@ pub const HEFT: Algorithm = Algorithm {
     about: "falling upward rank, least finish time, insertion",
     source: "Topcuoglu, Hariri, Wu, IEEE TPDS 13(3), 2002",
     complexity: "O(e p)",
-    parameters: &[],
+    parameters: &[RANK, TRANSFER],
     needs: &[],
-    plan: |problem, _| by_rank(problem, &ranks::upward(problem)),
+    plan: |problem, settings| by_rank(problem, &rank(problem, &HEFT.values(settings)?)?),
 };
 
-/// Registry entry: the mean of transfer times instead of the time at mean bandwidth.
-pub const MEAN_TIME: Algorithm = Algorithm {
-    name: "heft-meantime",
-    about: "HEFT, ranks from mean transfer times instead of mean bandwidth",
-    plan: |problem, _| by_rank(problem, &ranks::upward_by(problem, Weights::MEAN_TIME)),
-    ..HEFT
-};
-
-const RANK_VARIANT: Algorithm = Algorithm {
+/// The choices of Zhao and Sakellariou, as their names stand for them.
+pub(crate) const RANK_VARIANT: Algorithm = Algorithm {
     basis: Basis::Recalled,
     source: "Zhao, Sakellariou, Euro-Par 2003 (LNCS 2790)",
     ..HEFT
 };
 
-/// Registry entry: median execution times.
-pub const MEDIAN: Algorithm = Algorithm {
-    name: "heft-median",
-    about: "HEFT, ranks from median execution times",
-    plan: |problem, _| by_rank(problem, &ranks::upward_by(problem, Weights::MEDIAN)),
-    ..RANK_VARIANT
-};
+const RANK: Parameter = Parameter::new(
+    "rank",
+    Kind::Choice(&["mean", "median", "worst", "best", "simple-worst", "simple-best"]),
+    "mean",
+    "what stands for times in ranks: means, medians, each task's slowest or fastest processor and \
+     the link between those, or slowest or fastest processors and links each on their own",
+);
 
-/// Registry entry: every task on its slowest processor.
-pub const WORST: Algorithm = Algorithm {
-    name: "heft-worst",
-    about: "HEFT, ranks as if every task ran on its slowest processor",
-    plan: |problem, _| by_rank(problem, &extreme_rank(problem, |a, b| a > b)),
-    ..RANK_VARIANT
-};
-
-/// Registry entry: every task on its fastest processor.
-pub const BEST: Algorithm = Algorithm {
-    name: "heft-best",
-    about: "HEFT, ranks as if every task ran on its fastest processor",
-    plan: |problem, _| by_rank(problem, &extreme_rank(problem, |a, b| a < b)),
-    ..RANK_VARIANT
-};
-
-/// Registry entry: slowest processors and slowest links.
-pub const SIMPLE_WORST: Algorithm = Algorithm {
-    name: "heft-simple-worst",
-    about: "HEFT, ranks from slowest processors and slowest links",
-    plan: |problem, _| {
-        let rank = simple_rank(problem, |t| problem.worst_exec(t), (0.0, f64::max));
-        by_rank(problem, &rank)
-    },
-    ..RANK_VARIANT
-};
-
-/// Registry entry: fastest processors and fastest links.
-pub const SIMPLE_BEST: Algorithm = Algorithm {
-    name: "heft-simple-best",
-    about: "HEFT, ranks from fastest processors and fastest links",
-    plan: |problem, _| {
-        let rank = simple_rank(problem, |t| problem.best_exec(t), (f64::INFINITY, f64::min));
-        by_rank(problem, &rank)
-    },
-    ..RANK_VARIANT
-};
+/// Ranks as the parameters have them.
+fn rank(problem: &Problem<'_>, values: &Values) -> Result<Vec<f64>, PlanError> {
+    let weights = Weights::of(values);
+    let word = values.word(RANK.name);
+    if weights == Weights::MEAN_TIME && !matches!(word, "mean" | "median") {
+        let why = format!("ranks of {word} processors take no mean of transfers");
+        return Err(parameter::bad(TRANSFER.name, "time", why).into());
+    }
+    let (least, most): (Links, Links) = ((f64::INFINITY, f64::min), (0.0, f64::max));
+    Ok(match word {
+        "median" => ranks::upward_by(problem, Weights { exec: ExecWeight::Median, ..weights }),
+        "worst" => extreme_rank(problem, |a, b| a > b),
+        "best" => extreme_rank(problem, |a, b| a < b),
+        "simple-worst" => simple_rank(problem, |t| problem.worst_exec(t), most),
+        "simple-best" => simple_rank(problem, |t| problem.best_exec(t), least),
+        _ => ranks::upward_by(problem, weights),
+    })
+}
 
 /// The placement of HEFT for any rank.
 pub fn by_rank(problem: &Problem<'_>, rank: &[f64]) -> Result<Schedule, PlanError> {
@@ -139,11 +114,14 @@ fn extreme_rank(problem: &Problem<'_>, before: fn(f64, f64) -> bool) -> Vec<f64>
     )
 }
 
+/// Where a choice among links begins, and the choice.
+type Links = (f64, fn(f64, f64) -> f64);
+
 /// Upward rank from one extreme of execution times and `pick`ed links between different hosts.
 fn simple_rank(
     problem: &Problem<'_>,
     exec: impl Fn(TaskId) -> f64,
-    (neutral, pick): (f64, fn(f64, f64) -> f64),
+    (neutral, pick): Links,
 ) -> Vec<f64> {
     let network = problem.network();
     let mut members = vec![0u32; network.groups];

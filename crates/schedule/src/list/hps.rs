@@ -4,7 +4,7 @@
 //! outgoing transfers and the largest link cost of a parent. Placement by least finish time
 //! with insertion. O(e p). Ties: lower task index, lower processor.
 
-use super::ranks::Weights;
+use super::ranks::{TRANSFER, Weights};
 use super::{by_level, place_in_order};
 use crate::registry::{Algorithm, Basis, Family, PlanError};
 use slackline_model::{Problem, Schedule};
@@ -17,17 +17,9 @@ pub const HPS: Algorithm = Algorithm {
     about: "level by level by link cost, least finish time, insertion",
     source: "Ilavarasan, Thambidurai, Mahilmannan, ISPDC 2005",
     complexity: "O(e p)",
-    parameters: &[],
+    parameters: &[TRANSFER],
     needs: &[],
-    plan: |problem, _| plan(problem, Weights::MEAN),
-};
-
-/// Registry entry: mean transfer times.
-pub const MEAN_TIME: Algorithm = Algorithm {
-    name: "hps-meantime",
-    about: "HPS, link costs from mean transfer times instead of mean bandwidth",
-    plan: |problem, _| plan(problem, Weights::MEAN_TIME),
-    ..HPS
+    plan: |problem, settings| plan(problem, Weights::of(&HPS.values(settings)?)),
 };
 
 fn plan(problem: &Problem<'_>, weights: Weights) -> Result<Schedule, PlanError> {

@@ -1,8 +1,8 @@
 //! LMT: Levelized Min-Time (Iverson, Ozguner, Follen, HCW 1995).
 //!
 //! Level by level, the tasks of a level by falling mean time, without insertion.
-//! - `lmt` (simple form): each task goes where it finishes first. O(e p).
-//! - `lmt-merge` (published form): a level of more tasks than processors is merged into p groups,
+//! - simple form: each task goes where it finishes first. O(e p).
+//! - `merge` (published form): a level of more tasks than processors is merged into p groups,
 //!   the two lightest first; heavy groups choose first, each a processor of its own, the one of
 //!   least execution plus incoming transfer time. O(v^2 p^2) as published, O(e p + v p^2) here.
 //!
@@ -13,12 +13,13 @@ use super::ranks::Weights;
 use super::{Partial, Slot, by_level};
 use crate::registry::{Algorithm, Basis, Family, PlanError};
 use slackline_model::approx::{self, sort_key};
+use slackline_model::parameter::{Kind, Parameter};
 use slackline_model::workflow::Shape;
 use slackline_model::{HostId, Problem, ProcId, Schedule, TaskId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Registry entry: simple form.
+/// Registry entry.
 pub const LMT: Algorithm = Algorithm {
     name: "lmt",
     family: Family::List,
@@ -26,21 +27,20 @@ pub const LMT: Algorithm = Algorithm {
     about: "level by level, long tasks first, least finish time",
     source: "Iverson, Ozguner, Follen, HCW 1995",
     complexity: "O(e p)",
-    parameters: &[],
+    parameters: &[MERGE],
     needs: &[],
-    plan: |problem, _| simple(problem),
+    plan: |problem, settings| match LMT.values(settings)?.switch(MERGE.name) {
+        true => merging(problem),
+        false => simple(problem),
+    },
 };
 
-/// Registry entry: published form.
-pub const MERGE: Algorithm = Algorithm {
-    name: "lmt-merge",
-    about: "level by level, merged into one group per processor",
-    complexity: "O(e p + v p^2)",
-    parameters: &[],
-    needs: &[],
-    plan: |problem, _| merging(problem),
-    ..LMT
-};
+const MERGE: Parameter = Parameter::new(
+    "merge",
+    Kind::Switch,
+    "no",
+    "a level is merged into one group per processor first, as published: O(e p + v p^2)",
+);
 
 fn simple(problem: &Problem<'_>) -> Result<Schedule, PlanError> {
     let mean = Weights::MEAN.exec_of_all(problem);

@@ -6,18 +6,19 @@
 //! where it finishes itself first. Parents of a child that are not placed yet are left out.
 //! About p e searches over p processors: O(e p^2). Ties: lower task index, lower processor.
 //!
-//! How the children are judged:
-//! - `lookahead`: placed one after another by falling rank, beside each other; the latest end
+//! How the children are judged (`children`):
+//! - `together`: placed one after another by falling rank, beside each other; the latest end
 //!   counts (the method of the paper);
-//! - `lookahead-independent`: each as if it were the only child; the latest end counts;
-//! - `lookahead-weighted`: as the first, but the mean of their ends weighted by their ranks
+//! - `alone`: each as if it were the only child; the latest end counts;
+//! - `weighted`: as the first, but the mean of their ends weighted by their ranks
 //!   counts, so that children which do not matter for the makespan weigh little.
 
-use super::ranks::{self, Weights};
+use super::ranks::{self, TRANSFER, Weights};
 use super::trial::Trial;
 use super::{Partial, ReadyList, Slot};
 use crate::registry::{Algorithm, Basis, Family, PlanError};
 use slackline_model::approx::sort_key;
+use slackline_model::parameter::{Kind, Parameter};
 use slackline_model::{Problem, Schedule, TaskId, approx};
 
 /// Registry entry.
@@ -28,36 +29,29 @@ pub const LOOKAHEAD: Algorithm = Algorithm {
     about: "HEFT order; the processor after which the children finish first",
     source: "Bittencourt, Sakellariou, Madeira, PDP 2010",
     complexity: "O(e p^2)",
-    parameters: &[],
+    parameters: &[CHILDREN, TRANSFER],
     needs: &[],
-    plan: |problem, _| plan(problem, Weights::MEAN, Judge::Latest),
+    plan: |problem, settings| {
+        let values = LOOKAHEAD.values(settings)?;
+        let judge = match values.word(CHILDREN.name) {
+            "alone" => Judge::LatestAlone,
+            "weighted" => Judge::WeightedMean,
+            _ => Judge::Latest,
+        };
+        plan(problem, Weights::of(&values), judge)
+    },
 };
 
-/// Registry entry: ranks from mean transfer times.
-pub const MEAN_TIME: Algorithm = Algorithm {
-    name: "lookahead-meantime",
-    about: "Lookahead, ranks from mean transfer times instead of mean bandwidth",
-    plan: |problem, _| plan(problem, Weights::MEAN_TIME, Judge::Latest),
-    ..LOOKAHEAD
-};
+/// The other ways to judge children are recalled.
+pub(crate) const RECALLED: Algorithm = Algorithm { basis: Basis::Recalled, ..LOOKAHEAD };
 
-/// Registry entry: every child on its own.
-pub const INDEPENDENT: Algorithm = Algorithm {
-    name: "lookahead-independent",
-    basis: Basis::Recalled,
-    about: "Lookahead, every child judged as if it were alone",
-    plan: |problem, _| plan(problem, Weights::MEAN, Judge::LatestAlone),
-    ..LOOKAHEAD
-};
-
-/// Registry entry: children count by their rank.
-pub const WEIGHTED: Algorithm = Algorithm {
-    name: "lookahead-weighted",
-    basis: Basis::Recalled,
-    about: "Lookahead, mean finish of the children weighted by their ranks",
-    plan: |problem, _| plan(problem, Weights::MEAN, Judge::WeightedMean),
-    ..LOOKAHEAD
-};
+const CHILDREN: Parameter = Parameter::new(
+    "children",
+    Kind::Choice(&["together", "alone", "weighted"]),
+    "together",
+    "how the children are judged: the latest placed beside each other, the latest as if each \
+     were alone, or the mean of their ends weighted by rank",
+);
 
 /// What the children's finish times make of a trial.
 #[derive(Clone, Copy, PartialEq)]

@@ -3,7 +3,7 @@
 //! Every ready task has its least completion time over the processors, without insertion. Next
 //! goes the task whose least completion time is smallest (min-min), largest (max-min), or whose
 //! second least is furthest above its least (sufferage: it would suffer most elsewhere). The
-//! ready set is renewed after every placement; the `-batch` forms empty it first, as the methods
+//! ready set is renewed after every placement; with `batch` it is emptied first, as the methods
 //! do for independent tasks. Where a task fits on one processor only it suffers beyond measure.
 //! O(v w p) for graphs of width w. Ties: lower task, lower processor.
 
@@ -11,60 +11,44 @@ use super::offers::FirstOffer;
 use super::pool::{Pool, TwoBest};
 use super::{Readiness, Slot};
 use crate::registry::{Algorithm, Basis, Family, PlanError};
+use slackline_model::parameter::{Kind, Parameter};
 use slackline_model::{Problem, Schedule, approx};
 
-/// Registry entry: smallest first.
+/// Registry entry.
 pub const MIN_MIN: Algorithm = Algorithm {
     name: "minmin",
     family: Family::List,
     basis: Basis::Published,
-    about: "ready task of smallest least completion time first",
+    about: "ready task of smallest (or largest) least completion time first, or sufferage",
     source: "Maheswaran et al., JPDC 59(2), 1999",
     complexity: "O(v^2 p)",
-    parameters: &[],
+    parameters: &[CHOOSE, BATCH],
     needs: &[],
-    plan: |problem, _| min_min(problem, false),
+    plan: |problem, settings| {
+        let values = MIN_MIN.values(settings)?;
+        let batch = values.switch(BATCH.name);
+        match values.word(CHOOSE.name) {
+            "max" => plan(problem, largest, batch),
+            "sufferage" => plan(problem, sufferage, batch),
+            _ => min_min(problem, batch),
+        }
+    },
 };
 
-/// Registry entry: largest first.
-pub const MAX_MIN: Algorithm = Algorithm {
-    name: "maxmin",
-    about: "ready task of largest least completion time first",
-    plan: |problem, _| plan(problem, largest, false),
-    ..MIN_MIN
-};
+const CHOOSE: Parameter = Parameter::new(
+    "choose",
+    Kind::Choice(&["min", "max", "sufferage"]),
+    "min",
+    "which ready task goes first: of smallest or largest least completion time, or the one that \
+     would lose most on its second best processor",
+);
 
-/// Registry entry: largest loss first.
-pub const SUFFERAGE: Algorithm = Algorithm {
-    name: "sufferage",
-    about: "ready task first that would lose most on its second best processor",
-    plan: |problem, _| plan(problem, sufferage, false),
-    ..MIN_MIN
-};
-
-/// Registry entry: min-min on whole ready sets.
-pub const MIN_MIN_BATCH: Algorithm = Algorithm {
-    name: "minmin-batch",
-    about: "min-min, each ready set emptied before the next is let in",
-    plan: |problem, _| min_min(problem, true),
-    ..MIN_MIN
-};
-
-/// Registry entry: max-min on whole ready sets.
-pub const MAX_MIN_BATCH: Algorithm = Algorithm {
-    name: "maxmin-batch",
-    about: "max-min, each ready set emptied before the next is let in",
-    plan: |problem, _| plan(problem, largest, true),
-    ..MIN_MIN
-};
-
-/// Registry entry: sufferage on whole ready sets.
-pub const SUFFERAGE_BATCH: Algorithm = Algorithm {
-    name: "sufferage-batch",
-    about: "sufferage, each ready set emptied before the next is let in",
-    plan: |problem, _| plan(problem, sufferage, true),
-    ..MIN_MIN
-};
+const BATCH: Parameter = Parameter::new(
+    "batch",
+    Kind::Switch,
+    "no",
+    "each ready set is emptied before the next is let in",
+);
 
 fn min_min(problem: &Problem<'_>, batch: bool) -> Result<Schedule, PlanError> {
     let best = |slot: &Slot| slot.finish;

@@ -5,7 +5,7 @@
 //! placement. The rank is not monotone along edges, hence the ready list. Optimal on chains.
 //! Ties: lower task index, lower processor.
 
-use super::ranks::Weights;
+use super::ranks::{TRANSFER, Weights};
 use super::{OptimisticCosts, Partial, ReadyList};
 use crate::registry::{Algorithm, Basis, Family, PlanError};
 use slackline_model::{Problem, Schedule};
@@ -18,17 +18,9 @@ pub const PEFT: Algorithm = Algorithm {
     about: "least finish time plus optimistic cost of what follows",
     source: "Arabnejad, Barbosa, IEEE TPDS 25(3), 2014",
     complexity: "O(e p)",
-    parameters: &[],
+    parameters: &[TRANSFER],
     needs: &[],
-    plan: |problem, _| plan(problem, Weights::MEAN),
-};
-
-/// Registry entry: the table from mean transfer times.
-pub const MEAN_TIME: Algorithm = Algorithm {
-    name: "peft-meantime",
-    about: "PEFT, costs from mean transfer times instead of mean bandwidth",
-    plan: |problem, _| plan(problem, Weights::MEAN_TIME),
-    ..PEFT
+    plan: |problem, settings| plan(problem, Weights::of(&PEFT.values(settings)?)),
 };
 
 fn plan(problem: &Problem<'_>, weights: Weights) -> Result<Schedule, PlanError> {

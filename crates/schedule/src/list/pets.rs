@@ -5,7 +5,7 @@
 //! all outgoing transfers and the largest rank of a parent. Placement by least finish time with
 //! insertion. O(e p). Ties: smaller mean execution time, lower task index, lower processor.
 
-use super::ranks::Weights;
+use super::ranks::{TRANSFER, Weights};
 use super::{by_level, place_in_order};
 use crate::registry::{Algorithm, Basis, Family, PlanError};
 use slackline_model::{Problem, Schedule, approx};
@@ -18,17 +18,9 @@ pub const PETS: Algorithm = Algorithm {
     about: "level by level by rounded rank, least finish time, insertion",
     source: "Ilavarasan, Thambidurai, J. Computer Science 3(2), 2007",
     complexity: "O(e p)",
-    parameters: &[],
+    parameters: &[TRANSFER],
     needs: &[],
-    plan: |problem, _| plan(problem, Weights::MEAN),
-};
-
-/// Registry entry: mean transfer times.
-pub const MEAN_TIME: Algorithm = Algorithm {
-    name: "pets-meantime",
-    about: "PETS, ranks from mean transfer times instead of mean bandwidth",
-    plan: |problem, _| plan(problem, Weights::MEAN_TIME),
-    ..PETS
+    plan: |problem, settings| plan(problem, Weights::of(&PETS.values(settings)?)),
 };
 
 fn plan(problem: &Problem<'_>, weights: Weights) -> Result<Schedule, PlanError> {

@@ -1,7 +1,16 @@
 //! Ranks: how far a task is from the ends of the workflow, in times that stand for all
 //! processors and all links.
 
+use slackline_model::parameter::{Kind, Parameter, Values};
 use slackline_model::{EdgeId, Problem, TaskId};
+
+/// What a transfer takes in ranks, where links differ.
+pub(crate) const TRANSFER: Parameter = Parameter::new(
+    "transfer",
+    Kind::Choice(&["bandwidth", "time"]),
+    "bandwidth",
+    "a transfer counts by the mean bandwidth of the links, or by the mean of its times on them",
+);
 
 /// What stands for the time of a task where processors differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +49,14 @@ impl Weights {
     /// Median execution times, mean bandwidth.
     pub const MEDIAN: Weights =
         Weights { exec: ExecWeight::Median, transfer: TransferWeight::MeanBandwidth };
+
+    /// The mean with transfers as the parameter [`TRANSFER`] has them.
+    pub(crate) fn of(values: &Values) -> Weights {
+        match values.word(TRANSFER.name) {
+            "time" => Weights::MEAN_TIME,
+            _ => Weights::MEAN,
+        }
+    }
 
     /// Seconds that stand for a task.
     #[inline]

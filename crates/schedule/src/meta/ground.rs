@@ -34,7 +34,8 @@ impl<'s> Ground<'s> {
     ) -> Result<Result<Ground<'s>, Schedule>, PlanError> {
         let budget = Budget::start(settings);
         let unsupported = PlanError::Unsupported { algorithm: "heft", why: "no planner".into() };
-        let heft = (find("heft").ok_or(unsupported)?.plan)(problem, settings)?;
+        let heft =
+            (find("heft").ok_or(unsupported)?.plan)(problem, &settings.without_parameters())?;
         let compact = Compact::new(problem)?;
         if compact.len() == 0 {
             return Ok(Err(heft));

@@ -1,0 +1,61 @@
+//! Names of methods with some of their parameters set: published variants, and names that were
+//! there before the parameters.
+
+use crate::list::{bil, cpop, dls, fcp, hcpt, heft, hps, lmt, lookahead, minmin, peft, pets};
+use crate::registry::Algorithm;
+
+/// A further name.
+#[derive(Clone, Copy, Debug)]
+pub struct Alias {
+    /// The method's name.
+    pub of: &'static str,
+    /// What the name sets; what is given besides goes before it.
+    pub set: &'static [(&'static str, &'static str)],
+    /// The method under this name.
+    pub algorithm: Algorithm,
+}
+
+macro_rules! alias {
+    ($name:literal, $method:expr, $($parameter:literal = $value:literal),+; $about:literal) => {
+        Alias {
+            of: $method.name,
+            set: &[$(($parameter, $value)),+],
+            algorithm: Algorithm {
+                name: $name,
+                about: $about,
+                plan: |problem, settings| {
+                    ($method.plan)(problem, &settings.preset(&[$(($parameter, $value)),+]))
+                },
+                ..$method
+            },
+        }
+    };
+}
+
+/// All further names, in the order of their methods.
+#[rustfmt::skip] // a line each
+pub const ALIASES: &[Alias] = &[
+    alias!("heft-median", heft::RANK_VARIANT, "rank" = "median"; "HEFT, ranks from median execution times"),
+    alias!("heft-worst", heft::RANK_VARIANT, "rank" = "worst"; "HEFT, ranks as if every task ran on its slowest processor"),
+    alias!("heft-best", heft::RANK_VARIANT, "rank" = "best"; "HEFT, ranks as if every task ran on its fastest processor"),
+    alias!("heft-simple-worst", heft::RANK_VARIANT, "rank" = "simple-worst"; "HEFT, ranks from slowest processors and slowest links"),
+    alias!("heft-simple-best", heft::RANK_VARIANT, "rank" = "simple-best"; "HEFT, ranks from fastest processors and fastest links"),
+    alias!("heft-meantime", heft::HEFT, "transfer" = "time"; "HEFT, ranks from mean transfer times"),
+    alias!("cpop-meantime", cpop::CPOP, "transfer" = "time"; "CPOP, ranks from mean transfer times"),
+    alias!("peft-meantime", peft::PEFT, "transfer" = "time"; "PEFT, costs from mean transfer times"),
+    alias!("lookahead-independent", lookahead::RECALLED, "children" = "alone"; "Lookahead, every child judged as if it were alone"),
+    alias!("lookahead-weighted", lookahead::RECALLED, "children" = "weighted"; "Lookahead, mean finish of the children weighted by their ranks"),
+    alias!("lookahead-meantime", lookahead::LOOKAHEAD, "transfer" = "time"; "Lookahead, ranks from mean transfer times"),
+    alias!("dls-median", dls::DLS, "exec" = "median"; "DLS with median instead of mean execution times"),
+    alias!("hcpt-meantime", hcpt::HCPT, "transfer" = "time"; "HCPT, start times from mean transfer times"),
+    alias!("hps-meantime", hps::HPS, "transfer" = "time"; "HPS, link costs from mean transfer times"),
+    alias!("pets-meantime", pets::PETS, "transfer" = "time"; "PETS, ranks from mean transfer times"),
+    alias!("bil-meantime", bil::BIL, "transfer" = "time"; "BIL, levels from mean transfer times"),
+    alias!("fcp-meantime", fcp::FCP, "transfer" = "time"; "FCP, ranks and messages from mean transfer times"),
+    alias!("lmt-merge", lmt::LMT, "merge" = "yes"; "level by level, merged into one group per processor"),
+    alias!("maxmin", minmin::MIN_MIN, "choose" = "max"; "ready task of largest least completion time first"),
+    alias!("sufferage", minmin::MIN_MIN, "choose" = "sufferage"; "ready task first that would lose most on its second best processor"),
+    alias!("minmin-batch", minmin::MIN_MIN, "batch" = "yes"; "min-min, each ready set emptied before the next is let in"),
+    alias!("maxmin-batch", minmin::MIN_MIN, "choose" = "max", "batch" = "yes"; "max-min, each ready set emptied before the next is let in"),
+    alias!("sufferage-batch", minmin::MIN_MIN, "choose" = "sufferage", "batch" = "yes"; "sufferage, each ready set emptied before the next is let in"),
+];
