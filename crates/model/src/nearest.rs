@@ -1,15 +1,20 @@
 //! The known word that somebody probably meant.
 
-/// The known word nearest to a misspelt one, unless it is another word altogether. Case does not
-/// matter; of equally near ones the first.
+/// The known word nearest to a misspelt one, or one that begins with it, unless it is another word
+/// altogether. Case does not matter; of equally near ones the first.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
-    let distance = |other: &&str| edits(&other.to_lowercase(), &word);
+    let distance = |other: &&str| {
+        let other = other.to_lowercase();
+        match word.len() >= 3 && other.starts_with(&word) {
+            true => 1,
+            false => edits(&other, &word),
+        }
+    };
     let found = known.into_iter().min_by_key(distance)?;
-    // A third of the letters may be wrong, or one word may be the beginning of the other.
-    let near = 3 * distance(&found) <= word.chars().count().max(found.chars().count()).max(3);
-    let begins = word.len() >= 3 && found.to_lowercase().starts_with(&word);
-    (near || begins).then_some(found)
+    // A third of the letters may be wrong.
+    let letters = word.chars().count().max(found.chars().count()).max(3);
+    (3 * distance(&found) <= letters).then_some(found)
 }
 
 /// The same as a question to append to a message; empty where nothing is near.
