@@ -46,8 +46,6 @@ pub enum Format {
     Dot,
     /// Standard Task Graph.
     Stg,
-    /// WorkDescription of parameter sweeps.
-    Work,
 }
 
 impl Format {
@@ -60,7 +58,6 @@ impl Format {
         Format::Instance,
         Format::Dot,
         Format::Stg,
-        Format::Work,
     ];
 
     fn codec(self) -> &'static Codec {
@@ -72,7 +69,6 @@ impl Format {
             Format::Instance => &crate::instance::CODEC,
             Format::Dot => &crate::dot::CODEC,
             Format::Stg => &crate::stg::CODEC,
-            Format::Work => &crate::sweep::CODEC,
         }
     }
 

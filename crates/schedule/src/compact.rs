@@ -365,7 +365,7 @@ fn network_is_free(problem: &Problem<'_>) -> bool {
 }
 
 /// Per processor: from when planners use it, and from when anyone could.
-fn availability(problem: &Problem<'_>) -> (Vec<f64>, Vec<f64>) {
+pub(crate) fn availability(problem: &Problem<'_>) -> (Vec<f64>, Vec<f64>) {
     let mut avail: Vec<f64> = problem.proc_ids().map(|p| problem.available_from(p)).collect();
     let mut certain = avail.clone();
     for placement in problem.state().fixed.iter().flatten() {

@@ -11,6 +11,7 @@ mod compact;
 pub mod exact;
 pub mod list;
 pub mod meta;
+pub mod moldable;
 pub mod qos;
 pub mod registry;
 pub mod robust;

@@ -1,7 +1,7 @@
 //! Every planner with its name, family and source.
 
 use crate::aliases::ALIASES;
-use crate::{best, exact, list, meta, qos};
+use crate::{best, exact, list, meta, moldable, qos};
 use slackline_model::parameter::{self, Given, Parameter, ParameterError, Values};
 use slackline_model::schedule::Limits;
 use slackline_model::{Problem, Schedule};
@@ -270,6 +270,24 @@ pub const ALL: &[Algorithm] = &[
     qos::gain::GAIN3,
     qos::greedytime_cd::GREEDYTIME_CD,
     qos::dca::DCA,
+    moldable::cpa::CPA,
+    moldable::cpa::GEO,
+    moldable::mcpa::MCPA,
+    moldable::mcpa::MCPA2,
+    moldable::cpr::CPR,
+    moldable::scrap::SCRAP,
+    moldable::scrap::MAX,
+    moldable::bicpa::M,
+    moldable::bicpa::W,
+    moldable::bicpa::E,
+    moldable::bicpa::S,
+    moldable::hcpa::HCPA,
+    moldable::hcpa::FIRST,
+    moldable::mheft::MHEFT,
+    moldable::mheft::IMP,
+    moldable::mheft::EFF,
+    moldable::mheft::MAX,
+    moldable::delta_cts::DELTA_CTS,
 ];
 
 /// Every method, each followed by its further names.
@@ -283,6 +301,16 @@ pub fn every() -> impl Iterator<Item = &'static Algorithm> {
 /// All names that [`find`] knows.
 pub fn names() -> impl Iterator<Item = &'static str> {
     every().map(|a| a.name)
+}
+
+/// The planner to use where nobody asks for one: HEFT, and for moldable tasks a method that
+/// chooses their widths, on one cluster or on several.
+pub fn usual(problem: &Problem<'_>) -> &'static Algorithm {
+    match moldable::clusters(problem) {
+        _ if !Need::Moldable.is_met(problem, &Limits::default()) => &list::heft::HEFT,
+        0 | 1 => &moldable::bicpa::M,
+        _ => &moldable::hcpa::HCPA,
+    }
 }
 
 /// The planner of that name. Case, `-`, `.` and `_` do not matter: `Min-Min` is `minmin`,

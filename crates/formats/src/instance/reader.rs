@@ -35,6 +35,7 @@ impl TaskEntry {
             return Err(FormatError::in_path("width", message)
                 .with_help("add alpha, the fraction of its work that cannot be shared"));
         }
+        task.spread = model.is_some();
         task.speedup = model.unwrap_or_default();
         Ok(task)
     }

@@ -332,11 +332,7 @@ impl Reader {
     fn finish(mut self) -> Result<Document> {
         self.warnings.extend(self.flow.finish(&mut self.builder)?);
         let workflow = self.builder.build()?;
-        Ok(Document {
-            recorded: Some(self.recorded),
-            warnings: self.warnings,
-            ..Document::new(workflow)
-        })
+        Ok(Document { workflow, recorded: Some(self.recorded), warnings: self.warnings })
     }
 }
 

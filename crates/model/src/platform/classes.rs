@@ -5,7 +5,6 @@ use super::host::{Billing, Class, Host};
 use super::zone::Zone;
 use crate::{ClassId, HostId, ZoneId};
 use std::collections::HashMap;
-use std::sync::Arc;
 
 /// What a host says about its class: a name, whether it is leased, how it is billed.
 pub(super) type ClassWish = (Option<String>, bool, Option<Billing>);
@@ -19,7 +18,6 @@ struct ClassKey {
     speed: u64,
     price: u64,
     memory: Option<u64>,
-    arch: Option<Arc<str>>,
     leasable: bool,
     billing: [u64; 3],
 }
@@ -45,7 +43,6 @@ pub(super) fn classify(
             speed: host.speed.to_bits(),
             price: host.price.to_bits(),
             memory: host.memory.map(f64::to_bits),
-            arch: host.arch.clone(),
             leasable,
             billing: [billing.quantum, billing.minimum, billing.setup].map(f64::to_bits),
         };
@@ -79,7 +76,7 @@ pub(super) fn classify(
         };
         if taken.insert(class.name.clone(), index).is_some() {
             let message = "machines of one class must have the same zone, cores, speed, price, \
-                           memory, architecture and billing";
+                           memory and billing";
             return Err(PlatformError::invalid(format!("class \"{}\"", class.name), message));
         }
     }

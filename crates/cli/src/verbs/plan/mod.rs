@@ -39,16 +39,13 @@ pub(crate) struct Plan {
     workflow: Option<PathBuf>,
     #[command(flatten)]
     sources: Sources,
-    /// Planners, separated by commas, or `all`; see `slackline algorithms`
-    #[arg(
-        short,
-        long,
-        value_name = "NAME",
-        value_delimiter = ',',
-        default_value = "heft",
-        value_parser = planner_name,
-    )]
+    /// Planners, separated by commas, or `all`; see `slackline algorithms`. Without it heft, or
+    /// for moldable tasks bicpa-m on one cluster and hcpa on several
+    #[arg(short, long, value_name = "NAME", value_delimiter = ',', value_parser = planner_name)]
     algorithm: Vec<String>,
+    /// Most processors of a moldable task
+    #[arg(long, value_name = "N")]
+    max_width: Option<u32>,
     /// Draw the plan into this SVG file
     #[arg(short, long, value_name = "FILE.svg")]
     gantt: Option<PathBuf>,
@@ -132,6 +129,14 @@ impl Plan {
         if let Some(path) = &self.output {
             ScheduleFormat::for_output(path)?;
         }
+        let mut this = self;
+        if let Some(width) = this.max_width {
+            this.parameters.set.push(("max-width".to_string(), width.to_string()));
+        }
+        this.planned(output)
+    }
+
+    fn planned(self, output: &mut Output) -> Result<(), Failure> {
         let world = self.sources.read(self.workflow.as_deref(), output)?;
         let problem = world.problem()?;
         let (plans, lower_bound) = self.plans(&problem, output)?;
@@ -236,6 +241,9 @@ impl Plan {
     fn chosen(&self, problem: &Problem<'_>) -> Result<Vec<&'static Algorithm>, Failure> {
         let limits = self.limits.limits();
         let mut chosen: Vec<&'static Algorithm> = Vec::new();
+        if self.algorithm.is_empty() {
+            chosen.push(registry::usual(problem));
+        }
         for name in &self.algorithm {
             let named: Vec<&'static Algorithm> = match name.as_str() {
                 ALL_PLANNERS => {

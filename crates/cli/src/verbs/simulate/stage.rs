@@ -105,10 +105,13 @@ impl<'a> Stage<'a> {
             known: world.workflow.clone(),
             arrivals,
             inputs,
-            models: models(&args.settings, &world.platform)?,
+            models: models(&args.settings)?,
             transfers: when.map_or(Ok(Transfers::Push), |(_, text)| transfers(text))?,
             planner: Planner {
-                algorithm: planner(args.algorithm.as_deref().unwrap_or("heft"))?,
+                algorithm: match &args.algorithm {
+                    Some(name) => planner(name)?,
+                    None => slackline_schedule::registry::usual(problem),
+                },
                 settings: PlanSettings {
                     seed: args.seed,
                     given: given.clone(),
@@ -201,7 +204,7 @@ impl<'a> Stage<'a> {
         };
         let truth =
             scenario.truth(&self.world.workflow, nominal).map_err(|e| self.bad_scenario(e))?;
-        let reality = AsTheScenarioSays { problem: self.problem, known: &self.known, truth };
+        let reality = AsTheScenarioSays { problem: self.problem, truth };
         let mut backend = Simulated::new(&platform, models, Box::new(reality))
             .map_err(Failure::work)?
             .in_world(&course);
@@ -254,8 +257,6 @@ impl<'a> Stage<'a> {
 /// Times and sizes as a scenario has them.
 struct AsTheScenarioSays<'a> {
     problem: &'a Problem<'a>,
-    /// As the engine knows it: how much of a file a block is.
-    known: &'a Workflow,
     truth: Truth,
 }
 
@@ -268,9 +269,7 @@ impl Reality for AsTheScenarioSays<'_> {
     }
 
     fn bytes(&self, file: FileId, stated: f64) -> f64 {
-        let whole = self.known.file_bytes(file);
-        let actual = self.truth.actual_file_bytes(self.problem.workflow(), file, whole);
-        if whole > 0.0 { actual * (stated / whole) } else { actual }
+        self.truth.actual_file_bytes(self.problem.workflow(), file, stated)
     }
 }
 

@@ -50,13 +50,10 @@ impl Ran {
 
 pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failure> {
     let mut world = args.sources.read(args.workflow.as_deref(), output)?;
-    let mut scenario = match &args.scenario {
+    let scenario = match &args.scenario {
         Some(path) => read_scenario(path)?,
         None => Scenario::default(),
     };
-    if scenario.arrivals.is_empty() {
-        scenario.measured = world.measured.take();
-    }
     let arrivals = stage::arrivals(&mut world, &scenario, args, output)?;
     let problem = world.problem()?;
     let mut stage = Stage::new(args, &world, &problem, scenario, arrivals)?;

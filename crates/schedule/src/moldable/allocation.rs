@@ -1,0 +1,243 @@
+//! How many processors each task gets: the loop that CPA and all its descendants share.
+//!
+//! Everybody begins with the least width. As long as the longest path is longer than the work
+//! spread evenly, the task of that path that gains most gets one processor more. Transfers count
+//! for nothing here.
+
+use crate::list::unfinished;
+use slackline_model::{Problem, TaskId, Workflow, approx};
+
+/// Widths in the making. `time(task, width)` are seconds.
+pub(crate) struct Allocation<'a, F> {
+    workflow: &'a Workflow,
+    time: F,
+    /// The unfinished tasks in topological order, and where each of them stands there.
+    order: Vec<TaskId>,
+    position: Vec<u32>,
+    /// Those of them that wait for nobody, by index.
+    entries: Vec<TaskId>,
+    /// Processors per task.
+    pub(crate) width: Vec<u32>,
+    seconds: Vec<f64>,
+    gain: Vec<f64>,
+    /// Longest way to the end of the workflow, own time included.
+    level: Vec<f64>,
+    work: f64,
+    iterations: u64,
+    stale: Vec<bool>,
+    path: Vec<TaskId>,
+}
+
+const FINISHED: u32 = u32::MAX;
+
+impl<'a, F: Fn(TaskId, u32) -> f64> Allocation<'a, F> {
+    /// Every unfinished task at its least width.
+    pub(crate) fn new(problem: &Problem<'a>, time: F) -> Self {
+        let workflow = problem.workflow();
+        let open: Vec<bool> =
+            workflow.tasks().map(|t| problem.state().fixed(t).is_none()).collect();
+        let topological = workflow.topological_order().iter().copied();
+        let order: Vec<TaskId> = topological.filter(|t| open[t.index()]).collect();
+        let mut position = vec![FINISHED; workflow.len()];
+        for (at, task) in order.iter().enumerate() {
+            position[task.index()] = at as u32;
+        }
+        let count = workflow.len();
+        let waits = |t: TaskId| workflow.predecessors(t).any(|(parent, _)| open[parent.index()]);
+        let entries = unfinished(problem).filter(|&t| !waits(t)).collect();
+        let mut allocation = Allocation {
+            workflow,
+            time,
+            entries,
+            stale: vec![false; order.len()],
+            position,
+            width: workflow.tasks().map(|t| workflow.width(t).0).collect(),
+            seconds: vec![0.0; count],
+            gain: vec![0.0; count],
+            level: vec![0.0; count],
+            work: 0.0,
+            iterations: 0,
+            path: Vec::new(),
+            order,
+        };
+        for at in (0..allocation.order.len()).rev() {
+            let task = allocation.order[at];
+            allocation.work += allocation.set(task, allocation.width[task.index()]);
+            allocation.level[task.index()] = allocation.fresh_level(task);
+        }
+        allocation
+    }
+
+    /// Sets a width and all that depends on it alone; gives the work.
+    fn set(&mut self, task: TaskId, width: u32) -> f64 {
+        let t = task.index();
+        let seconds = (self.time)(task, width);
+        let (now, then) = (f64::from(width), f64::from(width + 1));
+        self.width[t] = width;
+        self.seconds[t] = seconds;
+        self.gain[t] = seconds / now - (self.time)(task, width + 1) / then;
+        seconds * now
+    }
+
+    fn fresh_level(&self, task: TaskId) -> f64 {
+        let below = self.workflow.successors(task).map(|(child, _)| self.level[child.index()]);
+        self.seconds[task.index()] + below.fold(0.0, f64::max)
+    }
+
+    /// Length of the longest path.
+    pub(crate) fn critical_path(&self) -> f64 {
+        self.entries.iter().map(|t| self.level[t.index()]).fold(0.0, f64::max)
+    }
+
+    /// Processor-seconds of all tasks.
+    pub(crate) fn work(&self) -> f64 {
+        self.work
+    }
+
+    /// Processors added so far.
+    pub(crate) fn iterations(&self) -> u64 {
+        self.iterations
+    }
+
+    /// Number of unfinished tasks.
+    pub(crate) fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Longest way to the end from every task.
+    pub(crate) fn levels(&self) -> &[f64] {
+        &self.level
+    }
+
+    /// The task that gets the next processor: on one longest path the first of those that may
+    /// grow with the largest gain. None where no task of it gains.
+    pub(crate) fn candidate(&mut self, may_grow: impl Fn(&Self, TaskId) -> bool) -> Option<TaskId> {
+        self.walk();
+        let mut best: Option<TaskId> = None;
+        for &task in &self.path {
+            let gain = self.gain[task.index()];
+            if gain > 0.0
+                && best.is_none_or(|b| approx::gt(gain, self.gain[b.index()]))
+                && may_grow(self, task)
+            {
+                best = Some(task);
+            }
+        }
+        best
+    }
+
+    /// The longest path: from the first entry that begins one always to the first child that
+    /// continues it.
+    fn walk(&mut self) {
+        self.path.clear();
+        let mut next = longest(self.entries.iter().copied(), &self.level);
+        while let Some(task) = next {
+            self.path.push(task);
+            next = longest(self.workflow.successors(task).map(|(child, _)| child), &self.level);
+        }
+    }
+
+    /// The path looked at last.
+    pub(crate) fn path(&self) -> &[TaskId] {
+        &self.path
+    }
+
+    /// One processor more.
+    pub(crate) fn widen(&mut self, task: TaskId) {
+        self.change(task, self.width[task.index()] + 1);
+        self.iterations += 1;
+    }
+
+    /// Takes the last processor of a task back.
+    pub(crate) fn narrow(&mut self, task: TaskId) {
+        self.change(task, self.width[task.index()] - 1);
+        self.iterations -= 1;
+    }
+
+    fn change(&mut self, task: TaskId, width: u32) {
+        let t = task.index();
+        let before = self.seconds[t] * f64::from(self.width[t]);
+        self.work += self.set(task, width) - before;
+        // Only the levels of its ancestors change.
+        let mut at = self.position[t] as usize;
+        let mut pending = 1usize;
+        self.stale[at] = true;
+        while pending > 0 {
+            if std::mem::take(&mut self.stale[at]) {
+                pending -= 1;
+                let task = self.order[at];
+                let level = self.fresh_level(task);
+                if level != self.level[task.index()] {
+                    self.level[task.index()] = level;
+                    for (parent, _) in self.workflow.predecessors(task) {
+                        let above = self.position[parent.index()];
+                        if above != FINISHED && !self.stale[above as usize] {
+                            self.stale[above as usize] = true;
+                            pending += 1;
+                        }
+                    }
+                }
+            }
+            at = at.wrapping_sub(1);
+        }
+    }
+
+    /// Gives out processors until the longest path is no longer than the work spread over
+    /// `divisor` processors, or nothing more can grow.
+    pub(crate) fn balance(&mut self, divisor: f64, may_grow: impl Fn(&Self, TaskId) -> bool) {
+        while self.critical_path() > self.work / divisor {
+            let Some(task) = self.candidate(&may_grow) else { break };
+            self.widen(task);
+        }
+    }
+}
+
+/// The first task of clearly largest level.
+fn longest(tasks: impl Iterator<Item = TaskId>, level: &[f64]) -> Option<TaskId> {
+    let mut best: Option<TaskId> = None;
+    for task in tasks {
+        if best.is_none_or(|b| approx::gt(level[task.index()], level[b.index()])) {
+            best = Some(task);
+        }
+    }
+    best
+}
+
+/// The divisor of the geometric area (N'takpé, Suter, Casanova, 2007) for so many tasks and
+/// processors: where there are more processors than tasks, they count for less.
+pub(crate) fn geometric(tasks: usize, processors: f64) -> f64 {
+    processors.min((tasks as f64 * processors).sqrt())
+}
+
+/// Processors given out on every precedence level, fed with the tasks that count.
+pub(crate) struct Levels {
+    level: Vec<u32>,
+    used: Vec<u64>,
+}
+
+impl Levels {
+    /// The unfinished tasks at their widths.
+    pub(crate) fn new(problem: &Problem<'_>, width: &[u32]) -> Levels {
+        let mut levels = Levels::empty(problem);
+        for task in unfinished(problem) {
+            levels.add(task, width[task.index()]);
+        }
+        levels
+    }
+
+    /// No task counts yet.
+    pub(crate) fn empty(problem: &Problem<'_>) -> Levels {
+        let shape = slackline_model::workflow::Shape::of(problem.workflow());
+        Levels { used: vec![0; shape.depth()], level: shape.level }
+    }
+
+    /// Processors on the level of a task.
+    pub(crate) fn beside(&self, task: TaskId) -> u64 {
+        self.used[self.level[task.index()] as usize]
+    }
+
+    /// The level of a task has so many processors more.
+    pub(crate) fn add(&mut self, task: TaskId, processors: u32) {
+        self.used[self.level[task.index()] as usize] += u64::from(processors);
+    }
+}

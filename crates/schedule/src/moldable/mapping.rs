@@ -1,0 +1,269 @@
+//! Which processors a task gets, and when: list mapping that gives out whole sets of processors.
+//!
+//! A processor is free after everything it was given before; holes are not filled (see
+//! `backfill`). Of the processors that are free when the parents of a task end those freed last
+//! come first, so that long idle ones stay in one piece for wide tasks; then those that are busy,
+//! the soonest free first. Ties: lower processor.
+
+use super::machines::Machines;
+use crate::compact::availability;
+use crate::list::ReadyList;
+use crate::registry::PlanError;
+use slackline_model::approx::{self, sort_key};
+use slackline_model::{EdgeId, HostId, Placement, ProcId, Schedule, TaskId};
+
+/// Where, how wide and when a task could run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Slot {
+    pub(crate) cluster: usize,
+    /// For tasks that stay on one host: which.
+    host: Option<HostId>,
+    pub(crate) width: u32,
+    pub(crate) start: f64,
+    pub(crate) finish: f64,
+    /// Some of its processors are busy when the parents have ended.
+    waits: bool,
+}
+
+/// A schedule in the making.
+#[derive(Clone)]
+pub(crate) struct Mapper<'m, 'a, 'p> {
+    machines: &'m Machines<'a, 'p>,
+    pub(crate) schedule: Schedule,
+    /// The tasks in the order they were placed.
+    pub(crate) placed: Vec<TaskId>,
+    available: Vec<f64>,
+    /// Per cluster its processors by availability.
+    by_availability: Vec<Vec<ProcId>>,
+    /// Data move at no cost.
+    free_network: bool,
+}
+
+impl<'m, 'a, 'p> Mapper<'m, 'a, 'p> {
+    /// Nothing placed but what is done or running.
+    pub(crate) fn new(machines: &'m Machines<'a, 'p>) -> Self {
+        let problem = machines.problem;
+        let network = problem.network();
+        let mut mapper = Mapper {
+            machines,
+            schedule: Schedule::start(problem),
+            placed: Vec::new(),
+            available: availability(problem).0,
+            by_availability: machines.clusters.iter().map(|c| c.procs.clone()).collect(),
+            free_network: network.latency.iter().all(|&l| l == 0.0)
+                && network.bandwidth.iter().all(|b| b.is_infinite()),
+        };
+        for cluster in 0..machines.clusters.len() {
+            mapper.sort(cluster);
+        }
+        mapper
+    }
+
+    /// Number of clusters.
+    pub(crate) fn clusters(&self) -> usize {
+        self.by_availability.len()
+    }
+
+    fn sort(&mut self, cluster: usize) {
+        let available = &self.available;
+        // Two sorted runs at most: linear.
+        self.by_availability[cluster].sort_by(|a, b| {
+            let key = |p: &ProcId| sort_key(available[p.index()]);
+            key(a).total_cmp(&key(b)).then(a.cmp(b))
+        });
+    }
+
+    /// When all parents of a task have ended.
+    pub(crate) fn ready(&self, task: TaskId) -> f64 {
+        let parents = self.machines.problem.workflow().predecessors(task);
+        let ends = parents.filter_map(|(parent, _)| Some(self.schedule.placement(parent)?.finish));
+        ends.fold(self.machines.problem.release(task), f64::max)
+    }
+
+    /// When the data of all parents is on some processors.
+    fn arrival(&self, task: TaskId, ready: f64, procs: &[ProcId]) -> f64 {
+        if self.free_network {
+            return ready;
+        }
+        let parents = self.machines.problem.workflow().predecessors(task);
+        let arrivals = parents.filter_map(|(parent, edge)| {
+            let source = self.schedule.placement(parent)?;
+            Some(edge_arrival(self.machines, edge, source, procs))
+        });
+        arrivals.fold(ready, f64::max)
+    }
+
+    /// The first `most` processors of a cluster in the order in which a task takes them whose
+    /// parents end at `ready`.
+    fn sequence(&self, cluster: usize, ready: f64, most: usize) -> Vec<ProcId> {
+        in_order(&self.by_availability[cluster], &self.available, ready, most)
+    }
+
+    /// The same of one host.
+    fn sequence_on(&self, host: HostId, ready: f64, most: usize) -> Vec<ProcId> {
+        let problem = self.machines.problem;
+        let mut procs: Vec<ProcId> = problem.procs_of(host).map(ProcId).collect();
+        procs.retain(|p| self.available[p.index()].is_finite());
+        procs.sort_by(|a, b| {
+            let key = |p: &ProcId| sort_key(self.available[p.index()]);
+            key(a).total_cmp(&key(b)).then(a.cmp(b))
+        });
+        in_order(&procs, &self.available, ready, most)
+    }
+
+    /// Tells the slots of a task in a cluster from its least width to `most`, narrower ones first.
+    pub(crate) fn slots(
+        &self,
+        task: TaskId,
+        cluster: usize,
+        (least, most): (u32, u32),
+        mut tell: impl FnMut(Slot),
+    ) {
+        let ready = self.ready(task);
+        let spreads = self.machines.problem.workflow().spreads(task);
+        let mut pools: Vec<(Option<HostId>, Vec<ProcId>)> = Vec::new();
+        if spreads || least == 1 {
+            // A task of one processor takes it anywhere.
+            let most = if spreads { most } else { 1 };
+            pools.push((None, self.sequence(cluster, ready, most as usize)));
+        }
+        if !spreads && most > 1 {
+            for &(host, cores) in &self.machines.clusters[cluster].hosts {
+                if cores > 1 && cores >= least {
+                    pools.push((Some(host), self.sequence_on(host, ready, most as usize)));
+                }
+            }
+        }
+        for width in least..=most {
+            let seconds = self.machines.seconds(task, cluster, width);
+            let mut best: Option<Slot> = None;
+            for (host, procs) in &pools {
+                let Some(procs) = procs.get(..width as usize) else { continue };
+                let free = procs.iter().map(|p| self.available[p.index()]).fold(0.0, f64::max);
+                if best.is_some_and(|b| b.start <= free) {
+                    continue;
+                }
+                let start = self.arrival(task, ready, procs).max(free);
+                let (finish, waits) = (start + seconds, approx::gt(free, ready));
+                if best.is_none_or(|b| approx::lt(finish, b.finish)) {
+                    best = Some(Slot { cluster, host: *host, width, start, finish, waits });
+                }
+            }
+            best.into_iter().for_each(&mut tell);
+        }
+    }
+
+    /// The slot of a task of one width in a cluster.
+    pub(crate) fn slot(&self, task: TaskId, cluster: usize, width: u32) -> Option<Slot> {
+        let mut found = None;
+        self.slots(task, cluster, (width, width), |slot| found = Some(slot));
+        found
+    }
+
+    /// The same; with `packing` narrower where the task would have to wait for processors and a
+    /// narrower one starts sooner and ends no later (N'takpé, Suter, Casanova, 2007).
+    pub(crate) fn packed(
+        &self,
+        task: TaskId,
+        cluster: usize,
+        width: u32,
+        packing: bool,
+    ) -> Option<Slot> {
+        let whole = self.slot(task, cluster, width)?;
+        if !packing || !whole.waits {
+            return Some(whole);
+        }
+        let (least, _) = self.machines.widths(task, cluster)?;
+        let fits = |slot: &Slot| {
+            approx::lt(slot.start, whole.start) && approx::le(slot.finish, whole.finish)
+        };
+        let narrower = (least..width).filter_map(|k| self.slot(task, cluster, k)).find(fits);
+        Some(narrower.unwrap_or(whole))
+    }
+
+    /// The processors of a slot.
+    pub(crate) fn procs(&self, task: TaskId, slot: &Slot) -> Vec<ProcId> {
+        let (ready, width) = (self.ready(task), slot.width as usize);
+        match slot.host {
+            Some(host) => self.sequence_on(host, ready, width),
+            None => self.sequence(slot.cluster, ready, width),
+        }
+    }
+
+    /// Puts a task into a slot.
+    pub(crate) fn place(&mut self, task: TaskId, slot: Slot) {
+        let procs = self.procs(task, &slot);
+        self.place_on(task, slot.cluster, &procs, (slot.start, slot.finish));
+    }
+
+    /// Puts a task on certain processors of a cluster.
+    pub(crate) fn place_on(
+        &mut self,
+        task: TaskId,
+        cluster: usize,
+        procs: &[ProcId],
+        (start, finish): (f64, f64),
+    ) {
+        for proc in procs {
+            self.available[proc.index()] = finish;
+        }
+        self.sort(cluster);
+        self.schedule.place(task, Placement::wide(procs, start, finish));
+        self.placed.push(task);
+    }
+}
+
+/// When the data of an edge is at some processors, if its producer runs as `source` says.
+pub(super) fn edge_arrival(
+    machines: &Machines<'_, '_>,
+    edge: EdgeId,
+    source: &Placement,
+    procs: &[ProcId],
+) -> f64 {
+    let problem = machines.problem;
+    let bytes = problem.workflow().edge_bytes(edge);
+    // Transfers that have not begun cannot begin in the past.
+    let now = problem.state().now;
+    let direct = source.finish.max(now) + problem.transfer_between(bytes, source.procs(), procs);
+    let &[one] = procs else { return direct };
+    let copies = problem.state().copies_of(edge).iter();
+    copies
+        .map(|c| c.at.max(now) + problem.transfer(bytes, c.host, problem.host_of(one)))
+        .fold(direct, f64::min)
+}
+
+/// See [`Mapper::sequence`]; `procs` are sorted by availability.
+fn in_order(procs: &[ProcId], available: &[f64], ready: f64, most: usize) -> Vec<ProcId> {
+    let at = |p: &ProcId| available[p.index()];
+    let free = procs.partition_point(|p| approx::le(at(p), ready));
+    let mut chosen = Vec::with_capacity(most.min(procs.len()));
+    let mut end = free;
+    while end > 0 && chosen.len() < most {
+        let key = sort_key(at(&procs[end - 1]));
+        let begin = procs[..end].partition_point(|p| sort_key(at(p)) < key);
+        chosen.extend_from_slice(&procs[begin..end]);
+        end = begin;
+    }
+    chosen.extend_from_slice(&procs[free..]);
+    chosen.truncate(most);
+    chosen
+}
+
+/// Maps all unfinished tasks by falling priority, parents first: `choose` finds the slot.
+pub(crate) fn map_by<'m, 'a, 'p>(
+    machines: &'m Machines<'a, 'p>,
+    priority: &[f64],
+    mut choose: impl FnMut(&Mapper<'m, 'a, 'p>, TaskId) -> Option<Slot>,
+) -> Result<Mapper<'m, 'a, 'p>, PlanError> {
+    let mut mapper = Mapper::new(machines);
+    let mut ready = ReadyList::new(machines.problem, priority);
+    while let Some(task) = ready.pop() {
+        let slot = choose(&mapper, task).filter(|slot| slot.finish.is_finite());
+        let Some(slot) = slot else {
+            let task = machines.problem.workflow().task_name(task).to_string();
+            return Err(PlanError::Nowhere { task });
+        };
+        mapper.place(task, slot);
+    }
+    Ok(mapper)
+}
