@@ -15,6 +15,11 @@ pub struct Computation<'a> {
     pub task: TaskId,
     /// On which processors.
     pub procs: &'a [ProcId],
+    /// What it reads from the store before it computes, one after the other, with the bytes as
+    /// estimated; empty where files travel between hosts.
+    pub reads: &'a [(FileId, f64)],
+    /// What it writes there when it has computed, while its processors go on.
+    pub writes: &'a [(FileId, f64)],
 }
 
 /// A file, or a block of it, to move.
@@ -28,6 +33,8 @@ pub struct Movement {
     pub from: HostId,
     /// To where.
     pub to: HostId,
+    /// Since when it counts as under way: now, or earlier where transfers are anticipated.
+    pub since: f64,
 }
 
 /// Something a backend noticed.
@@ -62,6 +69,10 @@ pub enum Signal {
 pub struct Abilities {
     /// A parallel task may use processors of several hosts.
     pub spans_hosts: bool,
+    /// A transfer may count as begun before it was asked for: none disturbs another.
+    pub anticipates: bool,
+    /// Files may live on a store that all hosts read from and write to.
+    pub has_store: bool,
 }
 
 /// How far [`Backend::next`] came.

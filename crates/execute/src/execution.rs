@@ -4,7 +4,7 @@ use crate::backend::{Backend, BackendError};
 use crate::engine::Engine;
 use crate::outcome::Outcome;
 use crate::supply::Supply;
-use slackline_model::{HostId, Platform, Workflow};
+use slackline_model::{HostId, Platform, Terms, Workflow};
 use slackline_react::{Policy, Situation};
 use std::sync::Arc;
 
@@ -29,6 +29,12 @@ pub struct Settings {
     pub decision_seconds: f64,
     /// Which task of a queue may start.
     pub dispatch: Dispatch,
+    /// A transfer counts as begun when its file was made, wherever it is wanted later: what the
+    /// start-time formula of most papers assumes. Only where transfers do not disturb each other.
+    pub anticipated: bool,
+    /// Files live on a store: a task takes its processor, reads its inputs one after the other,
+    /// computes, and writes while its processor goes on.
+    pub central: bool,
 }
 
 /// Where the inputs of workflows lie at the start.
@@ -45,6 +51,10 @@ pub enum Inputs {
 pub struct Execution<'r> {
     /// What is known of the work, with estimated costs; more may come from `supply`.
     pub workflow: Arc<Workflow>,
+    /// When that arrives; nothing is decided before.
+    pub begins: f64,
+    /// What it was submitted under.
+    pub terms: Terms,
     /// The platform at its peak.
     pub platform: Arc<Platform>,
     /// The rules.
@@ -62,6 +72,8 @@ impl<'r> Execution<'r> {
     pub fn new(workflow: Arc<Workflow>, platform: Arc<Platform>) -> Execution<'r> {
         Execution {
             workflow,
+            begins: 0.0,
+            terms: Terms::default(),
             platform,
             settings: Settings::default(),
             inputs: Inputs::default(),
@@ -76,7 +88,16 @@ impl<'r> Execution<'r> {
         policy: &mut dyn Policy,
         backend: &mut dyn Backend,
     ) -> Result<Outcome, BackendError> {
+        if self.settings.anticipated && !backend.abilities().anticipates {
+            let why = "transfers that disturb each other cannot be anticipated";
+            return Err(BackendError(why.to_string()));
+        }
+        if self.settings.central && !backend.abilities().has_store {
+            return Err(BackendError("there is no store for files here".to_string()));
+        }
+        let begins = self.begins;
         let mut engine = Engine::new(self, backend);
+        engine.wait_until(begins)?;
         let ending = engine.drive(policy)?;
         Ok(engine.outcome(ending))
     }

@@ -12,6 +12,7 @@ mod log;
 mod outcome;
 mod playback;
 mod simulated;
+mod store;
 mod supply;
 mod usage;
 

@@ -3,9 +3,10 @@
 use crate::backend::{
     Abilities, Backend, BackendError, Computation, Movement, OpId, Reached, Signal,
 };
-use slackline_model::activity::{Exec, Transfer};
+use crate::store::{Location, Reader, Writes};
+use slackline_model::activity::{Activity, Exec, Transfer};
 use slackline_model::platform::{Network, PlanningNetwork, Platform, RouteCache};
-use slackline_model::problem::View;
+use slackline_model::problem::{MeanNetwork, View};
 use slackline_model::scenario::{HostWorld, World};
 use slackline_model::{FileId, HostId, LinkId, ProcId, TaskId, approx};
 use slackline_simulate::{ActivityId, Event, Models, Simulation, Step};
@@ -35,6 +36,12 @@ struct Operation {
     left: usize,
     /// The ends of a transfer, which stands still while one of them does.
     ends: Option<(HostId, HostId)>,
+    /// The task, while it still reads from the store.
+    reader: Option<Reader>,
+    /// What it writes there in the end.
+    writes: Vec<(FileId, f64)>,
+    /// From where.
+    host: HostId,
 }
 
 /// Tasks and transfers on a simulated platform.
@@ -51,6 +58,9 @@ pub struct Simulated<'p, 't> {
     network: PlanningNetwork,
     frozen: Vec<bool>,
     network_stale: bool,
+    /// Where files live, if not on the hosts.
+    store: Location,
+    writing: Writes,
 }
 
 impl<'p, 't> Simulated<'p, 't> {
@@ -71,6 +81,8 @@ impl<'p, 't> Simulated<'p, 't> {
             network: platform.planning_network(),
             frozen: vec![false; platform.hosts().len()],
             network_stale: true,
+            store: store_of(platform),
+            writing: Writes::default(),
         };
         for host in platform.host_ids() {
             backend.frozen[host.index()] = backend.simulation.host_speed(host) == 0.0;
@@ -120,15 +132,27 @@ impl<'p, 't> Simulated<'p, 't> {
     fn signal(&mut self, event: Event, signals: &mut Vec<Signal>) {
         match event {
             Event::Done { tag, .. } => {
+                if let Some(file) = Writes::file(tag) {
+                    return self.written(file, signals);
+                }
                 let op = OpId(tag);
                 let Some(operation) = self.operations.get_mut(&op) else { return };
                 operation.left -= 1;
-                if operation.left == 0 {
-                    self.operations.remove(&op);
+                if operation.left > 0 {
+                    return;
+                }
+                if operation.reader.is_some() {
+                    return self.read_on(op, signals);
+                }
+                if let Some(done) = self.operations.remove(&op) {
                     signals.push(Signal::Done(op));
+                    self.write_results(&done);
                 }
             }
             Event::Failed { tag, cause, .. } => {
+                if let Some(file) = Writes::file(tag) {
+                    return self.written(file, signals);
+                }
                 let op = OpId(tag);
                 if self.operations.contains_key(&op) {
                     // The other activities of a wide task end with it.
@@ -150,6 +174,89 @@ impl<'p, 't> Simulated<'p, 't> {
                 signals.push(Signal::NetworkChanged);
             }
         }
+    }
+
+    /// The host of the first of some processors.
+    fn host(&self, procs: &[ProcId]) -> HostId {
+        procs.first().map_or(HostId(0), |p| self.host_of[p.index()])
+    }
+
+    /// A task reads its next input from the store, or computes when it has them all.
+    fn read_on(&mut self, op: OpId, signals: &mut Vec<Signal>) {
+        if let Err(error) = self.try_read_on(op) {
+            self.operations.remove(&op);
+            signals.push(Signal::Failed { op, why: error.to_string() });
+        }
+    }
+
+    fn try_read_on(&mut self, op: OpId) -> Result<(), BackendError> {
+        let Some(operation) = self.operations.get_mut(&op) else { return Ok(()) };
+        let Some(reader) = &mut operation.reader else { return Ok(()) };
+        operation.activities.clear();
+        let Some(&(file, stated)) = reader.reads.front() else {
+            let Some(Reader { task, procs, writes, .. }) = operation.reader.take() else {
+                return Ok(());
+            };
+            let activities = self.start_computing(op, task, &procs)?;
+            let left = activities.len();
+            let host = self.host(&procs);
+            let computing = Operation { activities, left, ends: None, reader: None, writes, host };
+            self.operations.insert(op, computing);
+            return Ok(());
+        };
+        if self.writing.wait(file, op) {
+            return Ok(());
+        }
+        reader.reads.pop_front();
+        let bytes = self.reality.bytes(file, stated);
+        let to = operation.host;
+        let activity = match self.store {
+            Location::Host(store) if store != to => Transfer::new(store, to, bytes).into(),
+            Location::Host(_) => Activity::Sleep(0.0),
+            Location::Means(network) => Activity::Sleep(network.seconds(bytes)),
+        };
+        let started = self.simulation.start(activity, op.0).map_err(failed)?;
+        operation.activities.push((started, bytes));
+        operation.left = 1;
+        Ok(())
+    }
+
+    /// Results travel to the store, where that is a host.
+    fn write_results(&mut self, done: &Operation) {
+        let Location::Host(store) = self.store else { return };
+        for &(file, stated) in &done.writes {
+            if done.host == store {
+                continue;
+            }
+            let bytes = self.reality.bytes(file, stated);
+            let write = Transfer::new(done.host, store, bytes);
+            if self.simulation.start(write, Writes::tag(file)).is_ok() {
+                self.writing.begin(file);
+            }
+        }
+    }
+
+    fn written(&mut self, file: FileId, signals: &mut Vec<Signal>) {
+        for op in self.writing.end(file) {
+            self.read_on(op, signals);
+        }
+    }
+
+    fn start_computing(
+        &mut self,
+        op: OpId,
+        task: TaskId,
+        procs: &[ProcId],
+    ) -> Result<Vec<(ActivityId, f64)>, BackendError> {
+        let seconds = self.reality.seconds(task, procs);
+        let mut activities = Vec::with_capacity(procs.len());
+        for proc in procs {
+            let host = self.host_of[proc.index()];
+            let amount = seconds * self.simulation.platform().host(host).speed;
+            let started = self.simulation.start(Exec::new(host, amount), op.0);
+            activities.push((started.map_err(failed)?, amount));
+        }
+        Ok(activities)
     }
 
     /// The links between groups, found once: the first two different hosts stand for the rest.
@@ -183,13 +290,22 @@ impl<'p, 't> Simulated<'p, 't> {
     }
 }
 
+/// The platform's origin, behind its links; where nobody has links, at mean times.
+fn store_of(platform: &Platform) -> Location {
+    match (platform.network(), platform.origin()) {
+        (Network::Zones, Some(origin)) => Location::Host(origin),
+        _ => Location::Means(MeanNetwork::of(platform, &platform.planning_network())),
+    }
+}
+
 fn failed(error: impl std::fmt::Display) -> BackendError {
     BackendError(error.to_string())
 }
 
 impl Backend for Simulated<'_, '_> {
     fn abilities(&self) -> Abilities {
-        Abilities { spans_hosts: true }
+        let anticipates = matches!(self.simulation.platform().network(), Network::Matrix(_));
+        Abilities { spans_hosts: true, anticipates, has_store: true }
     }
 
     fn now(&self) -> f64 {
@@ -197,30 +313,56 @@ impl Backend for Simulated<'_, '_> {
     }
 
     fn compute(&mut self, op: OpId, work: Computation<'_>) -> Result<(), BackendError> {
-        let seconds = self.reality.seconds(work.task, work.procs);
-        let mut activities = Vec::with_capacity(work.procs.len());
-        for proc in work.procs {
-            let host = self.host_of[proc.index()];
-            let amount = seconds * self.simulation.platform().host(host).speed;
-            let started = self.simulation.start(Exec::new(host, amount), op.0);
-            activities.push((started.map_err(failed)?, amount));
+        let Computation { task, procs, reads, writes } = work;
+        let (writes, host) = (writes.to_vec(), self.host(procs));
+        if reads.is_empty() {
+            let activities = self.start_computing(op, task, procs)?;
+            let left = activities.len();
+            let computing = Operation { activities, left, ends: None, reader: None, writes, host };
+            self.operations.insert(op, computing);
+            return Ok(());
         }
-        let left = activities.len();
-        self.operations.insert(op, Operation { activities, left, ends: None });
-        Ok(())
+        let reads = reads.iter().copied().collect();
+        let reader = Some(Reader { task, procs: procs.into(), reads, writes });
+        let reading = Operation {
+            activities: Vec::new(),
+            left: 0,
+            ends: None,
+            reader,
+            writes: Vec::new(),
+            host,
+        };
+        self.operations.insert(op, reading);
+        self.try_read_on(op)
     }
 
     fn transfer(&mut self, op: OpId, movement: Movement) -> Result<(), BackendError> {
-        let Movement { file, bytes, from, to } = movement;
+        let Movement { file, bytes, from, to, since } = movement;
         let bytes = self.reality.bytes(file, bytes);
-        let activity =
-            self.simulation.start(Transfer::new(from, to, bytes), op.0).map_err(failed)?;
+        let now = self.simulation.clock();
+        let activity = if since < now {
+            // What nobody disturbs ends at a date that is known.
+            let arrives = since + self.network.transfer_time(bytes, from, to);
+            Activity::Sleep((arrives - now).max(0.0))
+        } else {
+            Transfer::new(from, to, bytes).into()
+        };
+        let activity = self.simulation.start(activity, op.0).map_err(failed)?;
         if self.stands_still((from, to)) {
             self.simulation.suspend(activity);
         }
         let ends = Some((from, to));
-        self.operations
-            .insert(op, Operation { activities: vec![(activity, bytes)], left: 1, ends });
+        self.operations.insert(
+            op,
+            Operation {
+                activities: vec![(activity, bytes)],
+                left: 1,
+                ends,
+                reader: None,
+                writes: Vec::new(),
+                host: from,
+            },
+        );
         Ok(())
     }
 
@@ -234,6 +376,9 @@ impl Backend for Simulated<'_, '_> {
 
     fn progress(&self, op: OpId) -> f64 {
         let Some(operation) = self.operations.get(&op) else { return 0.0 };
+        if operation.reader.is_some() {
+            return 0.0; // it does not compute yet
+        }
         // A wide task is as far as its slowest part.
         let remaining = |&(activity, amount): &(ActivityId, f64)| {
             let left = self.simulation.remaining(activity)?;
@@ -276,7 +421,9 @@ impl Backend for Simulated<'_, '_> {
     fn next(&mut self, until: f64, signals: &mut Vec<Signal>) -> Result<Reached, BackendError> {
         // With nothing under way a simulation is over; a run may wait for a host to come back.
         let idle = until == f64::INFINITY && self.simulation.alive() == 0;
-        let until = if idle { self.simulation.next_date() } else { until };
+        let due = self.simulation.next_date();
+        // What ends at the date that is asked for, but for rounding, belongs to its instant.
+        let until = if idle || approx::eq(due, until) { due.max(until) } else { until };
         let step = self.simulation.step(until).map_err(failed)?;
         for index in 0..self.simulation.events().len() {
             let event = self.simulation.events()[index];

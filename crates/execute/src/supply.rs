@@ -1,7 +1,7 @@
 //! Work that becomes known while a run goes on.
 
 use slackline_model::scenario::When;
-use slackline_model::{TaskId, Workflow};
+use slackline_model::{TaskId, Terms, Workflow, approx};
 use slackline_react::Situation;
 use std::sync::Arc;
 
@@ -15,10 +15,15 @@ pub struct Growth {
 }
 
 /// What new tasks are.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum New {
-    /// A further workflow of this name.
-    Workflow(String),
+    /// A further workflow.
+    Workflow {
+        /// Its name.
+        name: String,
+        /// What it was submitted under.
+        terms: Terms,
+    },
     /// More tasks of the workflow that arrived as number so-and-so.
     Tasks {
         /// Which, an index of [`Situation::arrived`].
@@ -43,8 +48,8 @@ pub struct Coming {
     pub workflow: Arc<Workflow>,
     /// When.
     pub when: When,
-    /// Seconds after its arrival by which it should be done.
-    pub deadline: Option<f64>,
+    /// What it was submitted under.
+    pub terms: Terms,
 }
 
 /// Workflows that arrive one after the other.
@@ -52,16 +57,31 @@ pub struct Arrivals {
     parts: Vec<Arc<Workflow>>,
     known: usize,
     coming: Vec<Coming>,
-    /// When each workflow arrived, and its deadline.
-    arrived: Vec<(f64, Option<f64>)>,
+    /// When each workflow arrived.
+    arrived: Vec<f64>,
 }
 
 impl Arrivals {
-    /// The workflow of the start, its deadline, and those that follow it.
-    pub fn new(first: Arc<Workflow>, deadline: Option<f64>, coming: Vec<Coming>) -> Arrivals {
-        let mut parts = vec![first];
-        parts.extend(coming.iter().map(|c| c.workflow.clone()));
-        Arrivals { parts, known: 1, coming, arrived: vec![(0.0, deadline)] }
+    /// These workflows, of which there is at least one; the first comes at a given date.
+    pub fn new(coming: Vec<Coming>) -> Result<Arrivals, String> {
+        match coming.first().map(|c| c.when) {
+            Some(When::At(first)) => {
+                let parts = coming.iter().map(|c| c.workflow.clone()).collect();
+                Ok(Arrivals { parts, known: 1, coming, arrived: vec![first] })
+            }
+            Some(_) => Err("the first workflow follows none: it needs a date".to_string()),
+            None => Err("no workflow arrives".to_string()),
+        }
+    }
+
+    /// When the first of them arrives.
+    pub fn begins(&self) -> f64 {
+        self.arrived[0]
+    }
+
+    /// What the first was submitted under.
+    pub fn terms(&self) -> Terms {
+        self.coming[0].terms.clone()
     }
 
     /// The first workflow as a run must be given it: named as it will be among the others.
@@ -79,12 +99,13 @@ impl Arrivals {
     }
 
     fn next(&self) -> Option<&Coming> {
-        self.coming.get(self.known - 1)
+        self.coming.get(self.known)
     }
 
     /// The date of the next arrival, where it follows from what has arrived.
     fn date(&self) -> f64 {
-        let &(before, deadline) = self.arrived.last().unwrap_or(&(0.0, None));
+        let before = self.arrived[self.known - 1];
+        let deadline = self.coming[self.known - 1].terms.limits.deadline;
         match self.next().map(|c| c.when) {
             Some(When::At(date)) => date.max(before),
             Some(When::AfterDeadline(share)) => {
@@ -101,9 +122,10 @@ impl Arrivals {
             Some(When::AfterTasks(share)) => {
                 let mine = || now.tasks.iter().zip(&now.part_of).filter(|(_, p)| **p == last);
                 let done = mine().filter(|(t, _)| t.is_done()).count();
-                done as f64 >= share * mine().count() as f64
+                let gone = now.arrived[last as usize].abandoned.is_some();
+                gone || done as f64 >= share * mine().count() as f64
             }
-            Some(_) => self.date() <= now.now,
+            Some(_) => approx::le(self.date(), now.now),
         }
     }
 }
@@ -123,11 +145,12 @@ impl Supply for Arrivals {
         if !self.is_due(now) {
             return Ok(None);
         }
-        self.arrived.push((now.now, self.next().and_then(|c| c.deadline)));
+        let Some(terms) = self.next().map(|c| c.terms.clone()) else { return Ok(None) };
+        self.arrived.push(now.now);
         self.known += 1;
         let workflow = self.union()?;
         let name = workflow.members().last().map_or_else(String::new, |m| m.name.clone());
-        Ok(Some(Growth { workflow, what: New::Workflow(name) }))
+        Ok(Some(Growth { workflow, what: New::Workflow { name, terms } }))
     }
 }
 

@@ -3,17 +3,18 @@
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
 use slackline_execute::{
-    Arrivals, Coming, Ending, Execution, Inputs, Outcome, Simulated, Unfolding,
+    Arrivals, Coming, Ending, Execution, Inputs, Outcome, Settings, Simulated, Unfolding,
 };
 use slackline_model::platform::{
     DeclaredRoute, HostSpec, LinkSpec, Matrix, PlatformBuilder, RoutingKind,
 };
 use slackline_model::scenario::When;
+use slackline_model::schedule::Limits;
 use slackline_model::trace::Happening;
 use slackline_model::{
-    HostId, Platform, Problem, ProcId, SpeedUp, Task, TaskId, Workflow, WorkflowBuilder,
+    HostId, Platform, Problem, ProcId, SpeedUp, Task, TaskId, Terms, Workflow, WorkflowBuilder,
 };
-use slackline_react::concurrent::Fdws;
+use slackline_react::concurrent::{Concurrent, Order, Place, Pool};
 use slackline_react::moldable::Dmheft;
 use slackline_react::registry::Options;
 use slackline_react::{Policy, WorkQueue};
@@ -61,17 +62,22 @@ fn fdws_serves_three_workflows_as_published() {
         p.add_host(root, HostSpec::new(name, speed)).unwrap();
     }
     let platform = Arc::new(p.build().unwrap());
-    let at = |workflow, date| Coming { workflow, when: When::At(date), deadline: None };
-    let mut supply = Arrivals::new(a, None, vec![at(b, 0.0), at(c, 10.0)]);
+    let terms = Terms::default;
+    let at = |workflow, date| Coming { workflow, when: When::At(date), terms: terms() };
+    let mut supply = Arrivals::new(vec![at(a, 0.0), at(b, 0.0), at(c, 10.0)]).unwrap();
     let all = supply.all().unwrap();
     let problem = Problem::new(&all, &platform).unwrap();
     let truth = |task: TaskId, procs: &[ProcId]| problem.exec_on(task, procs[0]);
     let models = Models::preset("matrix").unwrap();
     let mut backend = Simulated::new(&platform, models, Box::new(truth)).unwrap();
-    let mut policy = Fdws::sending_everywhere();
+    let mut policy = Concurrent::new(Pool::OneEach, Order::Progress, Place::FirstFinish);
     let first = supply.first().unwrap();
-    let execution =
-        Execution { supply: Some(&mut supply), ..Execution::new(first, platform.clone()) };
+    let settings = Settings { anticipated: true, ..Settings::default() };
+    let execution = Execution {
+        supply: Some(&mut supply),
+        settings,
+        ..Execution::new(first, platform.clone())
+    };
     let outcome = execution.run(&mut policy, &mut backend).unwrap();
     assert_eq!(outcome.ending, Ending::Finished);
     assert_eq!(outcome.counters.rejected, 0);
@@ -94,10 +100,14 @@ fn a_workflow_arrives_when_half_of_the_one_before_is_done() {
         p.add_host(root, HostSpec::new(name, 1.0)).unwrap();
     }
     let platform = Arc::new(p.build().unwrap());
-    let coming = |when, deadline| Coming { workflow: chain("w"), when, deadline };
+    let coming = |when, deadline| {
+        let limits = Limits { deadline, budget: None };
+        Coming { workflow: chain("w"), when, terms: Terms { limits, ..Terms::default() } }
+    };
     let arrivals = || {
         let second = coming(When::AfterTasks(0.5), Some(8.0));
-        Arrivals::new(chain("w"), None, vec![second, coming(When::AfterDeadline(0.5), None)])
+        let third = coming(When::AfterDeadline(0.5), None);
+        Arrivals::new(vec![coming(When::At(0.0), None), second, third]).unwrap()
     };
     let all = arrivals().all().unwrap();
     let problem = Problem::new(&all, &platform).unwrap();

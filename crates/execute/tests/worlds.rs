@@ -268,6 +268,8 @@ proptest! {
                 monitoring_delay: world.delays.0,
                 decision_seconds: world.delays.1,
                 dispatch: world.dispatch,
+                anticipated: false,
+                central: false,
             };
             let (outcome, seen) = watched(&w, &p, policy.as_mut(), world.model, settings);
             let verdict = replay(&w, &outcome, &seen);

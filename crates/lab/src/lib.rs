@@ -2,6 +2,7 @@
 
 pub mod metrics;
 pub mod papers;
+pub mod served;
 pub mod stats;
 pub mod study;
 pub mod worlds;

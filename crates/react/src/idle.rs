@@ -29,7 +29,8 @@ pub(crate) fn when_idle(
     assign: impl FnOnce(&Situation, &mut Vec<Decision>) -> Result<(), String>,
 ) {
     let lost = events.iter().any(|e| matches!(e, Event::HostLost(_)));
-    let outcome = if lost {
+    // What lies on a store is not lost with a host.
+    let outcome = if lost && !now.central {
         let gone = now.problem().map(|p| rewound_tasks(&p, now, true));
         gone.map_err(|e| e.to_string()).and_then(|gone| {
             let after = planning::rewound(now, &gone);
@@ -70,17 +71,10 @@ pub(crate) fn is_ready(now: &Situation, task: TaskId) -> bool {
 }
 
 /// Seconds until all inputs of a ready task are on a host, transfers side by side.
-pub(crate) fn gather_seconds(
-    problem: &Problem<'_>,
-    now: &Situation,
-    task: TaskId,
-    host: HostId,
-) -> f64 {
+pub(crate) fn gather_seconds(now: &Situation, task: TaskId, host: HostId) -> f64 {
+    let fetch = Fetch { startup: 0.0, reuse: true, producer_hosts: &[] };
     let mut wait = 0.0f64;
-    for (parent, edge) in now.workflow.predecessors(task) {
-        let TaskState::Done(placement) = now.task(parent) else { return f64::INFINITY };
-        let hosts = problem.hosts_of(placement.procs());
-        let fetch = Fetch { startup: 0.0, reuse: true, producer_hosts: &hosts };
+    for (_, edge) in now.workflow.predecessors(task) {
         wait = wait.max(now.fetch_seconds(edge, host, &fetch));
     }
     let first_inputs = now.workflow.inputs(task).filter(|&f| now.workflow.producer(f).is_none());
@@ -88,7 +82,12 @@ pub(crate) fn gather_seconds(
     for file in first_inputs.filter(|&f| !now.has(f, host)) {
         let bytes = now.workflow.file_bytes(file);
         let seconds = |from| now.view.network.transfer_time(bytes, from, host);
-        from_origin += now.holders(file).map(seconds).fold(f64::INFINITY, f64::min);
+        let whole = now.holders(file).map(seconds).fold(f64::INFINITY, f64::min);
+        if now.anticipated {
+            wait = wait.max(now.made_at(file) + whole - now.now);
+        } else {
+            from_origin += whole;
+        }
     }
     wait.max(from_origin)
 }
@@ -106,7 +105,7 @@ pub(crate) fn quickest_idle(
         let procs: Vec<ProcId> =
             problem.procs_of(host).map(ProcId).filter(|p| idle[p.index()]).take(width).collect();
         let Some(&first) = procs.first().filter(|_| procs.len() == width) else { continue };
-        let seconds = gather_seconds(problem, now, task, host) + problem.exec_on(task, first);
+        let seconds = gather_seconds(now, task, host) + problem.exec_on(task, first);
         if seconds.is_finite() && best.as_ref().is_none_or(|(b, _)| approx::lt(seconds, *b)) {
             best = Some((seconds, procs));
         }

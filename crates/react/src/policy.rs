@@ -119,6 +119,13 @@ pub enum Decision {
     Lease(ClassId),
     /// Give a rented machine back.
     Release(HostId),
+    /// Give a workflow up: its tasks that have not begun are never started.
+    Abandon {
+        /// Which, an index of [`Situation::arrived`].
+        workflow: u32,
+        /// Why.
+        why: String,
+    },
     /// There is no way to finish.
     GiveUp(String),
 }

@@ -1,7 +1,7 @@
 //! Every policy with its name, parameters and source; the command, the lab and the tests read this
 //! list.
 
-use crate::concurrent::Fdws;
+use crate::concurrent::methods;
 use crate::gtp::{Costing, DlsSr, Gtp, Period, Variant};
 use crate::moldable::Dmheft;
 use crate::selective::{Selective, Threshold};
@@ -260,15 +260,23 @@ pub const ALL: &[Entry] = &[
         needs: &[],
         make: |_| Ok(Box::new(JustInTime::default())),
     },
-    Entry {
-        name: "fdws",
-        about: "several workflows, fairly: nearly finished and short ones first",
-        source: "Arabnejad, Barbosa, ISPA, 2012",
-        survives: true,
-        parameters: &[],
-        needs: &[],
-        make: |_| Ok(Box::new(Fdws::default())),
-    },
+    methods::RANK_HYBD,
+    methods::OWM,
+    methods::FDWS,
+    methods::FDWS_QUEUES,
+    methods::MINMIN,
+    methods::MAXMIN,
+    methods::B_RANK_HYBD1,
+    methods::B_RANK_HYBD2,
+    methods::B_FDWS1,
+    methods::B_FDWS2,
+    methods::B_FDWS3,
+    methods::B_FDWS4,
+    methods::MW_DBS,
+    methods::FDWS2_FT,
+    methods::FDWS2_Q,
+    methods::MW_MINMIN,
+    methods::MW_MAXMIN,
     Entry {
         name: "work-queue",
         about: "no estimates: an idle processor takes the next ready task",

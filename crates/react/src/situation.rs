@@ -3,7 +3,8 @@
 use crate::site::Site;
 use slackline_model::problem::{DataCopy, State, View};
 use slackline_model::{
-    EdgeId, FileId, HostId, Placement, Platform, Problem, ProblemError, ProcId, TaskId, Workflow,
+    EdgeId, FileId, HostId, Placement, Platform, Problem, ProblemError, ProcId, TaskId, Terms,
+    Workflow,
 };
 use std::sync::Arc;
 
@@ -63,6 +64,10 @@ pub struct Arrived {
     pub name: String,
     /// When.
     pub at: f64,
+    /// Whose it is, and what it may cost and take.
+    pub terms: Terms,
+    /// Why nothing more of it will start, where it was given up.
+    pub abandoned: Option<String>,
 }
 
 impl FileCopy {
@@ -107,6 +112,11 @@ pub struct Situation {
     pub copies: Vec<Vec<FileCopy>>,
     /// Inputs of the workflow lie on every host; otherwise only where `copies` says.
     pub inputs_everywhere: bool,
+    /// A transfer counts as begun when its file was made, wherever it is wanted later.
+    pub anticipated: bool,
+    /// Files lie on a store: a task reads its inputs from there, one after the other, while it
+    /// holds its processor.
+    pub central: bool,
 }
 
 impl Situation {
@@ -118,7 +128,12 @@ impl Situation {
         };
         Situation {
             now: 0.0,
-            arrived: vec![Arrived { name: workflow.name().to_string(), at: 0.0 }],
+            arrived: vec![Arrived {
+                name: workflow.name().to_string(),
+                at: 0.0,
+                terms: Terms::default(),
+                abandoned: None,
+            }],
             part_of: vec![0; workflow.len()],
             host_of: platform.host_of_procs().collect(),
             view,
@@ -126,6 +141,8 @@ impl Situation {
             progress: vec![0.0; workflow.len()],
             copies: vec![Vec::new(); workflow.file_count()],
             inputs_everywhere: true,
+            anticipated: false,
+            central: false,
             workflow,
             platform,
         }
@@ -191,6 +208,25 @@ impl Situation {
         complete.map(|c| &c.site).filter(|s| self.is_reachable(s))
     }
 
+    /// When a file that exists was made: when its producer ended, or its workflow arrived.
+    pub fn made_at(&self, file: FileId) -> f64 {
+        let part = |task: TaskId| self.part_of[task.index()] as usize;
+        match self.workflow.producer(file).map(|p| self.task(p)) {
+            Some(TaskState::Done(placement)) => placement.finish,
+            Some(_) => self.now,
+            None => {
+                let reader = self.workflow.consumers(file).next();
+                reader.map_or(0.0, |t| self.arrived[part(t)].at)
+            }
+        }
+    }
+
+    /// The hosts where a file was made or lay from the start.
+    fn origins(&self, file: FileId) -> impl Iterator<Item = HostId> + '_ {
+        let made = self.copies[file.index()].iter().filter(|c| c.from.is_none());
+        made.filter_map(|c| c.site.host()).filter(|&h| self.is_alive(h))
+    }
+
     /// Whether all tasks are done.
     pub fn is_finished(&self) -> bool {
         self.tasks.iter().all(TaskState::is_done)
@@ -200,6 +236,21 @@ impl Situation {
     /// made from.
     pub fn nominal_problem(&self) -> Result<Problem<'_>, ProblemError> {
         Problem::new(&self.workflow, &self.platform)
+    }
+
+    /// The whole workflow on the platform as last observed, nothing done.
+    pub fn seen_problem(&self) -> Result<Problem<'_>, ProblemError> {
+        Problem::as_seen(&self.workflow, &self.platform, self.view.clone())
+    }
+
+    /// Seconds for which a task holds its processor before it computes: with a store it reads its
+    /// inputs first, one after the other, at mean latency and bandwidth.
+    pub fn reading_seconds(&self, problem: &Problem<'_>, task: TaskId) -> f64 {
+        if !self.central {
+            return 0.0;
+        }
+        let all = self.workflow.inputs(task).map(|f| self.workflow.file_bytes(f));
+        all.map(|bytes| problem.mean_transfer(bytes)).sum()
     }
 
     /// The unfinished rest on the platform as last observed. Running tasks are expected to end
@@ -262,13 +313,20 @@ impl Situation {
     /// begins or goes on now; infinite when nobody alive has it. `reuse` allows other sources
     /// than the host where the producer ran.
     pub fn fetch_seconds(&self, edge: EdgeId, to: HostId, fetch: &Fetch<'_>) -> f64 {
-        let mut total = 0.0;
+        let mut total = 0.0f64;
         for file in self.workflow.edge_files(edge) {
             if self.has(file, to) {
                 continue;
             }
             let bytes = self.workflow.file_bytes(file);
             let network = &self.view.network;
+            if self.anticipated && self.origins(file).next().is_some() {
+                // Files travel side by side, each since it was made.
+                let seconds = |from| self.made_at(file) + network.transfer_time(bytes, from, to);
+                let there = self.origins(file).map(seconds).fold(f64::INFINITY, f64::min);
+                total = total.max(there - self.now);
+                continue;
+            }
             // A transfer under way goes on where it is.
             if let Some(copy) = self.copy(file, to)
                 && let Some(from) = copy.from.as_ref().and_then(Site::host)

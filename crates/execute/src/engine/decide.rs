@@ -4,7 +4,7 @@ use super::Engine;
 use crate::backend::BackendError;
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId, ProcId, TaskId};
-use slackline_react::{Decision, Plan, Site, TaskState};
+use slackline_react::{Arrived, Decision, Plan, Site, TaskState};
 
 /// The rule a decision breaks.
 type Verdict = Result<(), String>;
@@ -19,6 +19,7 @@ impl Engine<'_, '_> {
             Decision::Copy { file, from, to } => self.copy(*file, *from, *to),
             Decision::Drop { file, host } => Ok(self.drop_copy(*file, *host)),
             Decision::WakeAt(date) => Ok(self.wake(*date)),
+            Decision::Abandon { workflow, why } => self.abandon(*workflow, why),
             Decision::GiveUp(why) => {
                 self.gave_up = Some(why.clone());
                 Ok(Ok(()))
@@ -211,6 +212,38 @@ impl Engine<'_, '_> {
         }
     }
 
+    /// Nothing more of a workflow starts; what runs ends.
+    fn abandon(&mut self, workflow: u32, why: &str) -> Result<Verdict, BackendError> {
+        match self.situation.arrived.get_mut(workflow as usize) {
+            None => return Ok(Err(format!("there is no workflow {workflow}"))),
+            Some(Arrived { abandoned: Some(_), name, .. }) => {
+                return Ok(Err(format!("'{name}' was abandoned already")));
+            }
+            Some(arrived) => arrived.abandoned = Some(why.to_string()),
+        }
+        for index in 0..self.situation.tasks.len() {
+            let task = TaskId::new(index);
+            let begun =
+                matches!(self.situation.task(task), TaskState::Running { .. } | TaskState::Done(_));
+            if self.situation.part_of[index] != workflow || begun {
+                continue;
+            }
+            if self.situation.task(task).procs().is_some() {
+                self.evict(task)?;
+            }
+            self.queues.remove(task);
+            self.open -= 1;
+        }
+        self.break_off_orphans()?;
+        Ok(Ok(()))
+    }
+
+    /// Whether a task belongs to a workflow that was given up.
+    pub(super) fn is_abandoned(&self, task: TaskId) -> bool {
+        let part = self.situation.part_of[task.index()] as usize;
+        self.situation.arrived[part].abandoned.is_some()
+    }
+
     fn rewind(&mut self, tasks: &[TaskId]) -> Verdict {
         for &task in tasks {
             if task.index() >= self.situation.tasks.len() || !self.situation.task(task).is_done() {
@@ -222,7 +255,7 @@ impl Engine<'_, '_> {
                 self.counters.lost_seconds += placement.seconds();
             }
             self.counters.rewound += 1;
-            self.open += 1;
+            self.open += usize::from(!self.is_abandoned(task));
             self.situation.tasks[task.index()] = TaskState::Waiting;
             self.situation.progress[task.index()] = 0.0;
             self.log(Happening::TaskRewound { task });

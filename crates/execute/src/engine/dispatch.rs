@@ -5,8 +5,11 @@ use crate::backend::{BackendError, Computation};
 use crate::execution::Dispatch;
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId, ProcId, TaskId};
-use slackline_react::{Event, Plan, TaskState, Transfers};
+use slackline_react::{Event, Plan, Site, TaskState, Transfers};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// A file and its bytes, as estimated.
+type SizedFile = (FileId, f64);
 
 /// The adopted plan: who runs where, in which order.
 pub(super) struct Queues {
@@ -197,8 +200,13 @@ impl Engine<'_, '_> {
         };
         procs.iter().all(|p| self.queues.busy[p.index()].is_none() && first(p))
             && self.parents_done(task)
-            // What was asked for last comes last.
-            && self.situation.workflow.inputs(task).rev().all(|f| self.situation.has_at(f, &site))
+            // From a store a task reads when it has its processors.
+            && (self.situation.central || self.has_inputs(task, &site))
+    }
+
+    fn has_inputs(&self, task: TaskId, site: &Site) -> bool {
+        // What was asked for last comes last.
+        self.situation.workflow.inputs(task).rev().all(|f| self.situation.has_at(f, site))
     }
 
     fn parents_done(&self, task: TaskId) -> bool {
@@ -217,7 +225,9 @@ impl Engine<'_, '_> {
             workflow.inputs(task).for_each(|file| self.count_if_left_behind(file, &site));
         }
         let id = self.new_op(Op::Task(task));
-        self.backend.compute(id, Computation { task, procs: &procs })?;
+        let (reads, writes) = self.traffic_with_store(task);
+        let work = Computation { task, procs: &procs, reads: &reads, writes: &writes };
+        self.backend.compute(id, work)?;
         self.task_op[task.index()] = Some(id);
         self.situation.progress[task.index()] = 0.0;
         let since = self.situation.now;
@@ -229,10 +239,22 @@ impl Engine<'_, '_> {
         Ok(())
     }
 
+    /// What a task reads from the store and writes to it, where there is one.
+    fn traffic_with_store(&self, task: TaskId) -> (Vec<SizedFile>, Vec<SizedFile>) {
+        if !self.situation.central {
+            return (Vec::new(), Vec::new());
+        }
+        let workflow = &self.situation.workflow;
+        let sized = |file: FileId| (file, workflow.file_bytes(file));
+        let read = |file: &FileId| workflow.consumers(*file).len() > 0;
+        let reads = workflow.inputs(task).map(sized).collect();
+        (reads, workflow.outputs(task).filter(read).map(sized).collect())
+    }
+
     /// Asks for the inputs of a task that exist and are not on their way yet.
     pub(super) fn request_inputs(&mut self, task: TaskId) -> Result<(), BackendError> {
         let Some(procs) = self.queues.assigned(task) else { return Ok(()) };
-        if self.queues.asked[task.index()] {
+        if self.queues.asked[task.index()] || self.situation.central {
             return Ok(());
         }
         let site = self.situation.site(procs);

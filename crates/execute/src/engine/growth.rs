@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::execution::Inputs;
 use crate::supply::{Growth, New};
-use slackline_model::FileId;
+use slackline_model::{FileId, approx};
 use slackline_react::{Arrived, Event, FileCopy, TaskState};
 
 impl Engine<'_, '_> {
@@ -11,7 +11,7 @@ impl Engine<'_, '_> {
     pub(super) fn grow(&mut self) -> Result<(), String> {
         let mut ended = std::mem::take(&mut self.ended);
         let Some(supply) = self.supply.take() else { return Ok(()) };
-        if !ended.is_empty() || supply.next_date() <= self.situation.now {
+        if !ended.is_empty() || approx::le(supply.next_date(), self.situation.now) {
             while let Some(growth) = supply.grow(&self.situation, &ended)? {
                 self.take_growth(growth)?;
                 ended.clear();
@@ -31,8 +31,8 @@ impl Engine<'_, '_> {
         let now = &mut self.situation;
         let tasks = old as u32..new as u32;
         let (part, event) = match what {
-            New::Workflow(name) => {
-                now.arrived.push(Arrived { name, at: now.now });
+            New::Workflow { name, terms } => {
+                now.arrived.push(Arrived { name, at: now.now, terms, abandoned: None });
                 (now.arrived.len() as u32 - 1, Event::WorkflowArrived { tasks })
             }
             New::Tasks { of } => (of, Event::TasksAdded { tasks }),

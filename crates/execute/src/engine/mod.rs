@@ -86,10 +86,15 @@ pub(crate) struct Engine<'b, 'r> {
 
 impl<'b, 'r> Engine<'b, 'r> {
     pub(crate) fn new(execution: Execution<'r>, backend: &'b mut dyn Backend) -> Self {
-        let Execution { workflow, platform, settings, inputs, supply, watch } = execution;
+        let Execution { workflow, begins, terms, platform, settings, inputs, supply, watch } =
+            execution;
         let tasks = workflow.len();
         let mut situation = Situation::new(workflow, platform);
         situation.inputs_everywhere = inputs == Inputs::Everywhere;
+        situation.anticipated = settings.anticipated;
+        situation.central = settings.central;
+        situation.arrived[0].at = begins;
+        situation.arrived[0].terms = terms;
         let mut engine = Engine {
             abilities: backend.abilities(),
             backend,
@@ -126,6 +131,22 @@ impl<'b, 'r> Engine<'b, 'r> {
         };
         engine.lay_out_inputs(0);
         engine
+    }
+
+    /// Lets time pass before the first workflow arrives.
+    pub(crate) fn wait_until(&mut self, date: f64) -> Result<(), BackendError> {
+        let mut signals = Vec::new();
+        while self.situation.now < date {
+            let reached = self.backend.next(date, &mut signals)?;
+            self.situation.now = match reached {
+                Reached::Instant => self.backend.now(),
+                Reached::Limit | Reached::Idle => self.backend.now().max(date),
+            };
+            for signal in signals.drain(..) {
+                self.take_signal(signal)?;
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn drive(&mut self, policy: &mut dyn Policy) -> Result<Ending, BackendError> {

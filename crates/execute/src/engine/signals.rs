@@ -58,6 +58,10 @@ impl Engine<'_, '_> {
         self.task_op[task.index()] = None;
         self.lose_computation(task);
         self.back_to_waiting(task);
+        if self.is_abandoned(task) {
+            self.queues.remove(task);
+            self.open -= 1;
+        }
         self.events.push(Event::TaskFailed(task));
         self.log(Happening::TaskFailed { task, reason: why });
     }
@@ -93,10 +97,11 @@ impl Engine<'_, '_> {
         for transfer in self.transfers_of(host) {
             self.transfer_failed(transfer, "a host is gone")?;
         }
+        let central = self.situation.central; // what lies on a store is not lost
         for index in 0..self.situation.copies.len() {
             let file = FileId::new(index);
             let copies = &mut self.situation.copies[index];
-            for copy in copies.extract_if(.., |c| c.site.touches(host)) {
+            for copy in copies.extract_if(.., |c| !central && c.site.touches(host)) {
                 self.events.push(Event::CopyLost { file, site: copy.site.clone() });
                 if keeps_data {
                     self.shelved.push((host, file, copy));

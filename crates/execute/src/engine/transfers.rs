@@ -51,11 +51,12 @@ impl Engine<'_, '_> {
         let id = self.next_transfer;
         self.next_transfer += 1;
         let bytes = self.situation.workflow.file_bytes(file);
+        let since = self.begun_at(file, &from);
         let mut blocks = Vec::new();
         for block in from.blocks_to(to, bytes) {
             let Block { from, to, bytes } = block;
             let op = self.new_op(Op::Block { transfer: id, from, to });
-            self.backend.transfer(op, Movement { file, bytes, from, to })?;
+            self.backend.transfer(op, Movement { file, bytes, from, to, since })?;
             blocks.push((block, Some(op)));
             self.log(Happening::TransferStarted { file, from, to, bytes });
         }
@@ -65,6 +66,15 @@ impl Engine<'_, '_> {
         copies.push(FileCopy { site: to.clone(), from: Some(from.clone()), fraction: 0.0 });
         self.transfers.insert(id, Transfer { file, from, to: to.clone(), blocks });
         Ok(Some(id))
+    }
+
+    /// Since when a transfer that is asked for now counts as begun.
+    fn begun_at(&self, file: FileId, from: &Site) -> f64 {
+        let made_there = |c: &FileCopy| c.site == *from && c.from.is_none();
+        if self.settings.anticipated && self.situation.copies[file.index()].iter().any(made_there) {
+            return self.situation.made_at(file);
+        }
+        self.situation.now
     }
 
     /// A copy that a migration left behind serves after all.

@@ -38,6 +38,7 @@
 
 mod reader;
 mod schema;
+pub mod stream;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -65,8 +66,15 @@ pub(crate) const CODEC: Codec = Codec {
 
 /// Whether a text has the members of an instance at its top.
 fn recognise(text: &str) -> bool {
-    /// Names of members seen so far: `tasks`, `processors`.
-    struct Members<'a>(&'a mut [bool; 2]);
+    // The first tests spare most other files the walk.
+    text.trim_start().starts_with('{')
+        && text.contains("\"processors\"")
+        && has_members(text, ["tasks", "processors"])
+}
+
+/// Whether an object has both members at its top.
+fn has_members(text: &str, names: [&str; 2]) -> bool {
+    struct Members<'a>([&'a str; 2], &'a mut [bool; 2]);
     impl<'de> Visitor<'de> for Members<'_> {
         type Value = ();
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -74,20 +82,16 @@ fn recognise(text: &str) -> bool {
         }
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<(), A::Error> {
             while let Some(key) = map.next_key::<String>()? {
-                self.0[0] |= key == "tasks";
-                self.0[1] |= key == "processors";
+                self.1[0] |= key == self.0[0];
+                self.1[1] |= key == self.0[1];
                 map.next_value::<IgnoredAny>()?;
             }
             Ok(())
         }
     }
-    // The first tests spare most other files the walk.
-    if !text.trim_start().starts_with('{') || !text.contains("\"processors\"") {
-        return false;
-    }
     let mut seen = [false; 2];
-    // A file that breaks off is still an instance.
-    let _ = serde_json::Deserializer::from_str(text).deserialize_map(Members(&mut seen));
+    // A file that breaks off is still one of its kind.
+    let _ = serde_json::Deserializer::from_str(text).deserialize_map(Members(names, &mut seen));
     seen == [true, true]
 }
 

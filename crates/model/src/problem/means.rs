@@ -15,7 +15,8 @@ pub struct MeanNetwork {
 }
 
 impl MeanNetwork {
-    pub(super) fn of(platform: &Platform, network: &PlanningNetwork) -> MeanNetwork {
+    /// The means of a network between the hosts of a platform.
+    pub fn of(platform: &Platform, network: &PlanningNetwork) -> MeanNetwork {
         // Processors per group, and how many of a group's pairs lie inside one host.
         let mut procs = vec![0.0f64; network.groups];
         let mut inside = vec![0.0f64; network.groups];

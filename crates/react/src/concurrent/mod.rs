@@ -1,5 +1,189 @@
-//! Several workflows at once, arriving while others run.
+//! Several workflows at once, arriving while others run (Arabnejad's thesis and what it compares
+//! with): on-line list scheduling without reservation. Whenever processors are free, rounds are
+//! held until one assigns nothing. A round fills a pool with ready tasks, orders it once, and goes
+//! through it while processors are free; each task gets a processor or leaves the round.
+//!
+//! A method is three parts: what fills the pool ([`Pool`]), which task comes next ([`Order`]),
+//! which processor it gets ([`Place`]). `queues` is FDWS with queues, which reserves.
+//!
+//! O(tasks of the pool x processors) per round, and what is ready, free, left and spent is kept
+//! between calls. Ties: the workflow that arrived first, then the lower task; the earlier end, the
+//! lower cost, then the lower processor.
 
-mod fdws;
+mod book;
+pub(crate) mod methods;
+mod order;
+mod place;
+mod pool;
+mod queues;
+mod times;
 
-pub use fdws::Fdws;
+pub use order::{Order, TimeLeft};
+pub use place::Place;
+pub use pool::Pool;
+pub use queues::FdwsQueues;
+
+use crate::idle;
+use crate::policy::{Decision, Event, Policy};
+use crate::situation::Situation;
+use book::Book;
+use slackline_model::{TaskId, approx};
+
+/// When a workflow is given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Abort {
+    /// Once its deadline has passed.
+    AtDeadline,
+    /// Never.
+    Never,
+    /// Once the longest chain of what is left, in least times, ends after the deadline.
+    Optimistic,
+}
+
+/// A policy for several workflows; see the module's head.
+#[derive(Clone, Debug)]
+pub struct Concurrent {
+    pool: Pool,
+    order: Order,
+    place: Place,
+    abort: Abort,
+    book: Book,
+}
+
+impl Concurrent {
+    /// A method of three parts.
+    pub fn new(pool: Pool, order: Order, place: Place) -> Concurrent {
+        Concurrent { pool, order, place, abort: Abort::Never, book: Book::default() }
+    }
+
+    /// The same method, which gives workflows up.
+    pub fn with_abort(mut self, abort: Abort) -> Concurrent {
+        self.abort = abort;
+        self
+    }
+
+    /// Rounds until one assigns nothing.
+    fn assign(&mut self, now: &Situation, decisions: &mut Vec<Decision>) {
+        loop {
+            let before = decisions.len();
+            if self.book.free_count() > 0 {
+                let pool = self.pool.fill(&self.book);
+                self.hold_round(pool, now, decisions);
+            }
+            if decisions.len() == before {
+                return;
+            }
+        }
+    }
+
+    fn hold_round(
+        &mut self,
+        mut pool: Vec<(u32, TaskId)>,
+        now: &Situation,
+        decisions: &mut Vec<Decision>,
+    ) {
+        if matches!(self.order, Order::EndsFirst | Order::EndsLast) {
+            while self.book.free_count() > 0 && self.place_extreme(&mut pool, now, decisions) {}
+            return;
+        }
+        self.order.arrange(&self.book, now, &mut pool);
+        for (_, task) in pool {
+            if self.book.free_count() == 0 {
+                return;
+            }
+            if let Some(chosen) = self.place.choose(&self.book, now, task) {
+                self.start(task, chosen, now, decisions);
+            }
+        }
+    }
+
+    /// Min-min and max-min: the task whose best end is the first or the last of all.
+    fn place_extreme(
+        &mut self,
+        pool: &mut Vec<(u32, TaskId)>,
+        now: &Situation,
+        decisions: &mut Vec<Decision>,
+    ) -> bool {
+        let mut best: Option<(usize, place::Candidate)> = None;
+        let mut index = 0;
+        while index < pool.len() {
+            let Some(found) = self.place.choose(&self.book, now, pool[index].1) else {
+                pool.remove(index);
+                continue;
+            };
+            let better = best.as_ref().is_none_or(|(_, b)| match self.order {
+                Order::EndsLast => approx::gt(found.finish, b.finish),
+                _ => approx::lt(found.finish, b.finish),
+            });
+            if better {
+                best = Some((index, found));
+            }
+            index += 1;
+        }
+        let Some((index, chosen)) = best else { return false };
+        let (_, task) = pool.remove(index);
+        self.start(task, chosen, now, decisions);
+        true
+    }
+
+    fn start(
+        &mut self,
+        task: TaskId,
+        chosen: place::Candidate,
+        now: &Situation,
+        decisions: &mut Vec<Decision>,
+    ) {
+        self.book.place(now, task, &chosen.procs, chosen.finish);
+        decisions.push(Decision::Start { task, procs: chosen.procs.into() });
+    }
+
+    /// Gives up the workflows whose time is over and that have tasks to start.
+    fn abandon(&mut self, now: &Situation, decisions: &mut Vec<Decision>) {
+        if self.abort == Abort::Never {
+            return;
+        }
+        for index in 0..self.book.accounts.len() {
+            let account = &self.book.accounts[index];
+            if account.closed || account.unplaced == 0 || account.deadline.is_infinite() {
+                continue;
+            }
+            let rest = match self.abort {
+                Abort::Optimistic => self.longest_rest(index as u32, now),
+                _ => 0.0,
+            };
+            let account = &mut self.book.accounts[index];
+            if approx::gt(now.now - account.arrived + rest, account.deadline) {
+                account.closed = true;
+                let why = match self.abort {
+                    Abort::Optimistic => "its deadline cannot be kept any more",
+                    _ => "its deadline has passed",
+                };
+                let workflow = index as u32;
+                decisions.push(Decision::Abandon { workflow, why: why.to_string() });
+            }
+        }
+    }
+
+    /// The longest chain of tasks of a workflow that have no processor yet, in least times.
+    fn longest_rest(&self, part: u32, now: &Situation) -> f64 {
+        let waits = |t: &TaskId| now.part_of[t.index()] == part && now.task(*t).procs().is_none();
+        let tails = now.workflow.tasks().filter(waits).map(|t| self.book.tail[t.index()]);
+        tails.fold(0.0, f64::max)
+    }
+}
+
+impl Policy for Concurrent {
+    fn wants(&mut self, events: &[Event], _now: &Situation) -> bool {
+        self.book.note(events);
+        events.iter().any(idle::worth_a_look)
+    }
+
+    fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
+        idle::when_idle(events, now, decisions, |now, decisions| {
+            self.book.update(events, now)?;
+            self.abandon(now, decisions);
+            self.assign(now, decisions);
+            Ok(())
+        });
+    }
+}

@@ -4,6 +4,7 @@ use super::workflow::Ran;
 use crate::told::Set;
 use crate::verbs::placed::{Placed, placed};
 use serde::Serialize;
+use slackline_lab::served::{Beside, Served, Totals};
 use slackline_model::Problem;
 use slackline_react::Arrived;
 
@@ -48,6 +49,13 @@ pub(super) struct Document<'a> {
     copies_used: usize,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     workflows: Vec<Part<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    owners: Vec<Owner<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    totals: Option<Totals>,
+    /// Beside the other policies of a comparison.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    compared: Option<&'a Beside>,
     schedule: Vec<Placed<'a>>,
     wall_seconds: f64,
 }
@@ -56,22 +64,47 @@ pub(super) struct Document<'a> {
 #[derive(Serialize)]
 struct Part<'a> {
     name: &'a str,
+    owner: &'a str,
+    priority: f64,
     arrived: f64,
-    /// None while unfinished.
-    finish: Option<f64>,
+    #[serde(flatten)]
+    served: &'a Served,
+    budget: Option<f64>,
+    deadline: Option<f64>,
+    /// Why it was given up.
+    abandoned: Option<&'a str>,
+}
+
+/// The workflows of one owner.
+#[derive(Serialize)]
+struct Owner<'a> {
+    owner: &'a str,
+    workflows: usize,
+    #[serde(flatten)]
+    totals: Totals,
 }
 
 impl<'a> Document<'a> {
     pub(super) fn new(problem: &'a Problem<'_>, ran: &'a Ran, lower_bound: f64) -> Document<'a> {
         let (outcome, metrics) = (&ran.outcome, &ran.metrics);
-        let part = |(a, finish): (&'a Arrived, f64)| Part {
+        let part = |(a, served): (&'a Arrived, &'a Served)| Part {
             name: &a.name,
+            owner: &a.terms.owner,
+            priority: a.terms.priority,
             arrived: a.at,
-            finish: finish.is_finite().then_some(finish),
+            served,
+            budget: a.terms.limits.budget,
+            deadline: a.terms.limits.deadline,
+            abandoned: a.abandoned.as_deref(),
         };
-        let several = outcome.arrived.len() > 1;
-        let parts = outcome.arrived.iter().zip(outcome.finishes()).filter(|_| several);
-        let workflows = parts.map(part).collect();
+        let workflows = outcome.arrived.iter().zip(&ran.served).map(part).collect();
+        let owner = |(owner, served): (&'a str, Vec<&'a Served>)| Owner {
+            owner,
+            workflows: served.len(),
+            totals: Totals::of(served.iter().copied()),
+        };
+        let owners = ran.by_owner().into_iter().map(owner).collect();
+        let totals = (!ran.served.is_empty()).then(|| Totals::of(ran.served.iter()));
         let why = ran.unfinished();
         let c = &outcome.counters;
         let schedule = placed(problem, &outcome.schedule);
@@ -104,6 +137,9 @@ impl<'a> Document<'a> {
             bytes_moved: c.bytes_moved,
             copies_used: c.copies_used,
             workflows,
+            owners,
+            totals,
+            compared: ran.beside.as_ref(),
             schedule,
             wall_seconds: ran.wall_seconds,
         }

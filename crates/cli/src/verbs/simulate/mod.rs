@@ -3,7 +3,9 @@
 mod activities;
 mod document;
 mod report;
+mod several;
 mod stage;
+mod stream;
 mod workflow;
 
 use crate::failure::Failure;
@@ -51,8 +53,9 @@ pub(crate) struct Simulate {
     /// How the world changes while the workflow runs
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-    /// When inputs travel: push, pull, or pull:N to fetch for the next N tasks of a queue
-    /// [default: push]
+    /// When inputs travel: push, pull, or pull:N to fetch for the next N tasks of a queue;
+    /// anticipated lets a transfer count as begun when its file was made, wherever it is wanted
+    /// later (only where transfers do not disturb each other) [default: push]
     #[arg(long, value_name = "WHEN")]
     transfers: Option<String>,
     /// Time between two looks of a periodic policy: a part of the planned makespan, or e.g. 30s
@@ -68,6 +71,9 @@ pub(crate) struct Simulate {
     /// Seed of planners and policies that draw random numbers
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     seed: u64,
+    /// Also run each workflow of a stream by itself under the same policy, for its stretch
+    #[arg(long)]
+    alone: bool,
     /// What planners and policies know of run times: exactly, the workflow's estimates, the
     /// means of each kind of task, or nothing
     #[arg(long, value_enum, default_value_t = Knows::Estimates)]
@@ -75,6 +81,11 @@ pub(crate) struct Simulate {
     /// Where the workflow's inputs lie: on the platform's origin, if it names one, or everywhere
     #[arg(long, value_enum, default_value_t = WhereInputs::Origin)]
     inputs: WhereInputs,
+    /// Where files live: on the hosts that made them, or on a store (the platform's origin, or at
+    /// mean latency and bandwidth) that tasks read from, one file after the other, while they hold
+    /// their processor
+    #[arg(long, value_enum, default_value_t = Data::Hosts)]
+    data: Data,
     /// How far what a policy sees of the platform lies behind, e.g. 30s
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = seconds)]
     monitoring_delay: f64,
@@ -110,6 +121,13 @@ enum Knows {
     Nothing,
 }
 
+/// Where files live.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Data {
+    Hosts,
+    Central,
+}
+
 /// Where inputs lie.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum WhereInputs {
@@ -137,6 +155,11 @@ impl Simulate {
         }
     }
 
+    /// Whether transfers count as begun when their file was made.
+    fn anticipated(&self) -> bool {
+        self.transfers.as_deref() == Some("anticipated")
+    }
+
     /// The parameters of policy and planner; some have an option of their own.
     fn given(&self) -> Given {
         let options = [
@@ -144,7 +167,10 @@ impl Simulate {
             ("period", &self.period),
             ("threshold", &self.threshold),
         ];
-        let named = options.into_iter().filter_map(|(name, value)| {
+        // What is anticipated holds for the run, whatever the policy.
+        let given =
+            options.into_iter().filter(|(name, _)| *name != "transfers" || !self.anticipated());
+        let named = given.filter_map(|(name, value)| {
             value.as_ref().map(|value| (name.to_string(), value.clone()))
         });
         named.chain(self.parameters.set.iter().cloned()).collect()

@@ -1,5 +1,6 @@
 //! What people read of simulated runs: one in detail, several side by side.
 
+use super::several;
 use super::workflow::Ran;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -49,8 +50,8 @@ pub(super) fn one(problem: &Problem<'_>, ran: &Ran, output: &mut Output) -> Resu
     output.say(&format!("{headline}\n\n"))?;
     output.say(&summary(problem, ran, output.width))?;
     output.say("\n")?;
-    if ran.outcome.arrived.len() > 1 {
-        output.say(&arrivals(ran, output.width))?;
+    if !ran.served.is_empty() {
+        output.say(&several::tables(problem, ran, output.width))?;
         output.say("\n")?;
     }
     let chart = Chart::of_trace(problem, &ran.outcome.trace).without_idle_hosts();
@@ -61,20 +62,6 @@ pub(super) fn one(problem: &Problem<'_>, ran: &Ran, output: &mut Output) -> Resu
     };
     output.say(&gantt::terminal(&chart, &options))?;
     output.say(&usage(problem, ran, output.width))
-}
-
-/// When each of several workflows came and went.
-fn arrivals(ran: &Ran, width: usize) -> String {
-    let mut table = Table::new(&["<workflow", ">arrived", ">finished", ">took"]);
-    for (arrived, finish) in ran.outcome.arrived.iter().zip(ran.outcome.finishes()) {
-        let known = |seconds: f64| match seconds.is_finite() {
-            true => fmt_seconds(seconds),
-            false => "unfinished".to_string(),
-        };
-        let took = known(finish - arrived.at);
-        table.row([cut(&arrived.name, 32), fmt_seconds(arrived.at), known(finish), took]);
-    }
-    table.render(width)
 }
 
 fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
@@ -190,7 +177,7 @@ fn usage(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
     text
 }
 
-fn blocks(steps: &[f64]) -> String {
+pub(super) fn blocks(steps: &[f64]) -> String {
     const LEVELS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     steps.iter().map(|s| LEVELS[(s.clamp(0.0, 1.0) * 8.0).round() as usize]).collect()
 }
@@ -238,6 +225,10 @@ pub(super) fn compare(
     }
     output.say(&table.render(output.width))?;
     output.say(EXPLANATION)?;
+    if runs.iter().all(|r| r.beside.is_some()) {
+        output.say("\n")?;
+        output.say(&several::compare(runs, output.width))?;
+    }
     for ran in sorted {
         if let Some(why) = ran.unfinished() {
             let text = format!("{} cannot finish: {why}", ran.name);

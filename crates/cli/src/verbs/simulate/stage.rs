@@ -1,20 +1,20 @@
 //! A world made ready for runs: what is true in it, what is known of it, who arrives when.
 
 use super::workflow::{Ran, planner};
-use super::{Knows, Simulate, WhereInputs, models};
+use super::{Data, Knows, Simulate, WhereInputs, models};
 use crate::failure::Failure;
-use crate::input::{World, read_workflow};
-use crate::output::Output;
+use crate::input::World;
 use crate::progress::Bar;
 use slackline_execute::{
     Arrivals, Coming, Execution, Inputs, Logged, Outcome, Reality, Settings, Simulated, Supply,
 };
 use slackline_lab::metrics::Metrics;
+use slackline_lab::served::served;
 use slackline_model::parameter::Given;
 use slackline_model::platform::Network;
 use slackline_model::scenario::{Knowledge, KnowledgeError, Scenario, ScenarioError, Truth, When};
 use slackline_model::workflow::CostTable;
-use slackline_model::{FileId, Problem, ProcId, Schedule, TaskId, Workflow};
+use slackline_model::{FileId, Problem, ProcId, Schedule, TaskId, Terms, Workflow};
 use slackline_react::registry::transfers;
 use slackline_react::{Policy, Situation, StaticPlan, Transfers};
 use slackline_schedule::{Planner, Settings as PlanSettings};
@@ -47,42 +47,6 @@ pub(super) struct Stage<'a> {
     pub(super) quiet: bool,
 }
 
-/// The workflows of a scenario with arrivals; the world's workflow becomes all of them.
-pub(super) fn arrivals(
-    world: &mut World,
-    scenario: &Scenario,
-    args: &Simulate,
-    output: &mut Output,
-) -> Result<Vec<Coming>, Failure> {
-    let mut coming: Vec<Coming> = Vec::new();
-    let folder = args.scenario.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
-    let given = args.workflow.as_deref().and_then(Path::file_name);
-    for arrival in &scenario.arrivals {
-        let is_given = arrival.workflow == world.workflow.name()
-            || given.is_some_and(|name| name.to_string_lossy() == arrival.workflow);
-        let workflow = if is_given {
-            world.workflow.clone()
-        } else {
-            read_workflow(&folder.join(&arrival.workflow), None, output)?
-        };
-        let (when, deadline) = (arrival.when, arrival.deadline);
-        coming.push(Coming { workflow: Arc::new(workflow), when, deadline });
-    }
-    let Some(first) = coming.first() else { return Ok(coming) };
-    if first.when != When::At(0.0) {
-        let message = "the first workflow of a scenario must arrive at 0";
-        return Err(Failure::input(message).with_help("count the dates of the others from there"));
-    }
-    let all = supply(&coming).all().map_err(Failure::input)?;
-    world.workflow = Arc::unwrap_or_clone(all);
-    Ok(coming)
-}
-
-fn supply(coming: &[Coming]) -> Arrivals {
-    let first = &coming[0];
-    Arrivals::new(first.workflow.clone(), first.deadline, coming[1..].to_vec())
-}
-
 impl<'a> Stage<'a> {
     pub(super) fn new(
         args: &'a Simulate,
@@ -95,6 +59,15 @@ impl<'a> Stage<'a> {
             (WhereInputs::Origin, Some(host)) => Inputs::At(host),
             _ => Inputs::Everywhere,
         };
+        if args.data == Data::Central
+            && matches!(world.platform.network(), Network::Zones)
+            && world.platform.origin().is_none()
+        {
+            let message = "--data central: the platform names no host for the store";
+            return Err(
+                Failure::input(message).with_help("origin = \"HOST\" in the platform names it")
+            );
+        }
         let given = args.given();
         let when = given.iter().rfind(|(name, _)| name == "transfers");
         let mut stage = Stage {
@@ -121,6 +94,8 @@ impl<'a> Stage<'a> {
             settings: Settings {
                 monitoring_delay: args.monitoring_delay,
                 decision_seconds: args.decision_time,
+                anticipated: args.anticipated(),
+                central: args.data == Data::Central,
                 ..Settings::default()
             },
             quiet: false,
@@ -177,9 +152,48 @@ impl<'a> Stage<'a> {
         let outcome = self.once(name, &self.scenario, &mut logged)?;
         let wall_seconds = clock.elapsed().as_secs_f64();
         let metrics = Metrics::of(self.problem, &outcome);
+        let served = match self.arrivals.is_empty() {
+            true => Vec::new(),
+            false => served(self.problem, &outcome, &[]),
+        };
         let log = logged.log;
         let (name, set) = (name.to_string(), Given::new());
-        Ok(Ran { name, set, outcome, metrics, planned, log, wall_seconds })
+        Ok(Ran { name, set, outcome, metrics, served, beside: None, planned, log, wall_seconds })
+    }
+
+    /// The turnaround of each workflow of a run, had it been alone on the platform when it came.
+    pub(super) fn alone(
+        &self,
+        outcome: &Outcome,
+        make: &dyn Fn() -> Result<Box<dyn Policy>, Failure>,
+    ) -> Result<Vec<Option<f64>>, Failure> {
+        let mut found = Vec::new();
+        for (coming, arrived) in self.arrivals.iter().zip(&outcome.arrived) {
+            let only = vec![Coming { when: When::At(arrived.at), ..coming.clone() }];
+            let all = Arrivals::new(only.clone()).and_then(|a| a.all()).map_err(Failure::input)?;
+            let platform = self.world.platform.clone();
+            let world = World { workflow: Arc::unwrap_or_clone(all), platform };
+            let problem = world.problem()?;
+            let by_itself = Stage {
+                problem: &problem,
+                world: &world,
+                scenario: self.scenario.clone(),
+                scenario_file: self.scenario_file,
+                known: world.workflow.clone(),
+                arrivals: only,
+                inputs: self.inputs,
+                models: self.models.clone(),
+                transfers: self.transfers,
+                planner: self.planner.clone(),
+                settings: self.settings,
+                quiet: true,
+            };
+            let name = format!("{} alone", arrived.name);
+            let outcome = by_itself.once(&name, &self.scenario, make()?.as_mut())?;
+            let finish = outcome.finishes().first().copied().filter(|f| f.is_finite());
+            found.push(finish.map(|f| f - arrived.at));
+        }
+        Ok(found)
     }
 
     fn once(
@@ -202,22 +216,35 @@ impl<'a> Stage<'a> {
         } else {
             nominal.in_world(&course)
         };
+        if self.settings.anticipated && !matches!(platform.network(), Network::Matrix(_)) {
+            let message = "--transfers anticipated: transfers disturb each other on this platform";
+            return Err(Failure::input(message).with_help(
+                "it takes a network of plain bandwidths and latencies that holds still",
+            ));
+        }
         let truth =
             scenario.truth(&self.world.workflow, nominal).map_err(|e| self.bad_scenario(e))?;
         let reality = AsTheScenarioSays { problem: self.problem, truth };
         let mut backend = Simulated::new(&platform, models, Box::new(reality))
             .map_err(Failure::work)?
             .in_world(&course);
-        let mut supply = (!self.arrivals.is_empty()).then(|| supply(&self.arrivals));
+        let mut supply = match self.arrivals.is_empty() {
+            true => None,
+            false => Some(Arrivals::new(self.arrivals.clone()).map_err(Failure::input)?),
+        };
         let first = match &supply {
             Some(supply) => supply.first().map_err(Failure::input)?,
             None => Arc::new(self.known.clone()),
         };
+        let (begins, terms) =
+            supply.as_ref().map_or((0.0, Terms::default()), |s| (s.begins(), s.terms()));
         let mut watcher = Watcher::new(what, self.quiet);
         let mut see = |now: &Situation| watcher.see(now);
         let execution = Execution {
             settings: self.settings,
             inputs: self.inputs,
+            begins,
+            terms,
             supply: supply.as_mut().map(|s| s as &mut dyn Supply),
             watch: Some(&mut see),
             ..Execution::new(first, Arc::new(nominal.clone()))

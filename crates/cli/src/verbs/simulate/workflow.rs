@@ -1,8 +1,8 @@
 //! `slackline simulate WORKFLOW`: a schedule or a policy executed on a simulated platform.
 
 use super::document::{Document, Documents};
-use super::stage::{self, Stage};
-use super::{Simulate, report};
+use super::stage::Stage;
+use super::{Simulate, report, stream};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::told::check_needs;
@@ -11,6 +11,7 @@ use slackline_formats::scenario::read_scenario;
 use slackline_formats::trace::{TraceFormat, TracedRun};
 use slackline_formats::{schedule_json, source};
 use slackline_lab::metrics::Metrics;
+use slackline_lab::served::{Beside, Served, beside, served};
 use slackline_model::nearest::did_you_mean;
 use slackline_model::parameter::{self, Given};
 use slackline_model::scenario::Scenario;
@@ -31,6 +32,10 @@ pub(super) struct Ran {
     pub(super) set: Given,
     pub(super) outcome: Outcome,
     pub(super) metrics: Metrics,
+    /// How each of several workflows fared.
+    pub(super) served: Vec<Served>,
+    /// The same beside the other policies.
+    pub(super) beside: Option<Beside>,
     /// What the first plan promised.
     pub(super) planned: Schedule,
     /// What it decided.
@@ -39,6 +44,27 @@ pub(super) struct Ran {
 }
 
 impl Ran {
+    /// The workflows of each owner, where any has one.
+    pub(super) fn by_owner(&self) -> Vec<(&str, Vec<&Served>)> {
+        let mut owners: Vec<(&str, Vec<&Served>)> = Vec::new();
+        for (arrived, served) in self.outcome.arrived.iter().zip(&self.served) {
+            let owner = arrived.terms.owner.as_str();
+            match owners.iter_mut().find(|(o, _)| *o == owner) {
+                Some((_, all)) => all.push(served),
+                None => owners.push((owner, vec![served])),
+            }
+        }
+        owners.retain(|_| self.outcome.arrived.iter().any(|a| !a.terms.owner.is_empty()));
+        owners
+    }
+
+    /// The workflows that were given up, and why the first of them was.
+    pub(super) fn abandoned(&self) -> Option<(Vec<&str>, &str)> {
+        let given_up = || self.outcome.arrived.iter().filter(|a| a.abandoned.is_some());
+        let why = given_up().next()?.abandoned.as_deref()?;
+        Some((given_up().map(|a| a.name.as_str()).collect(), why))
+    }
+
     /// Why it did not finish.
     pub(super) fn unfinished(&self) -> Option<&str> {
         match &self.outcome.ending {
@@ -49,16 +75,21 @@ impl Ran {
 }
 
 pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failure> {
-    let mut world = args.sources.read(args.workflow.as_deref(), output)?;
     let scenario = match &args.scenario {
         Some(path) => read_scenario(path)?,
         None => Scenario::default(),
     };
-    let arrivals = stage::arrivals(&mut world, &scenario, args, output)?;
+    let (world, arrivals) = stream::read(args, &scenario, output)?;
     let problem = world.problem()?;
     let mut stage = Stage::new(args, &world, &problem, scenario, arrivals)?;
     stage.quiet = output.quiet;
-    let runs = runs(args, &mut stage, output)?;
+    let mut runs = runs(args, &mut stage, output)?;
+    if runs.len() > 1 && runs.iter().all(|r| !r.served.is_empty()) {
+        let all: Vec<Vec<Served>> = runs.iter().map(|r| r.served.clone()).collect();
+        for (ran, beside) in runs.iter_mut().zip(beside(&all)) {
+            ran.beside = Some(beside);
+        }
+    }
     let mut written = Vec::new();
     for ran in &runs {
         let only = runs.len() == 1;
@@ -92,6 +123,13 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
         }
         let named = [&args.gantt, &args.trace, &args.decisions];
         output.say(if named.iter().any(|n| n.is_some()) { "\n" } else { "" })?;
+    }
+    if let [ran] = runs.as_slice()
+        && ran.unfinished().is_none()
+        && let Some((names, why)) = ran.abandoned()
+    {
+        let which = names.iter().map(|n| format!("'{n}'")).collect::<Vec<_>>().join(", ");
+        return Err(Failure::work(format!("{} gave up {which}: {why}", ran.name)));
     }
     // A comparison has done its work where at least one policy has.
     match runs.iter().map(|r| (r, r.unfinished())).collect::<Vec<_>>()[..] {
@@ -230,7 +268,12 @@ fn runs(args: &Simulate, stage: &mut Stage<'_>, output: &mut Output) -> Result<V
         }
     }
     let run = |entry: &&'static Entry| {
-        let ran = stage.run(entry.name, entry.policy(&options)?, planned.clone())?;
+        let mut ran = stage.run(entry.name, entry.policy(&options)?, planned.clone())?;
+        if args.alone {
+            let make = || Ok(entry.policy(&options)?);
+            let alone = stage.alone(&ran.outcome, &make)?;
+            ran.served = served(stage.problem, &ran.outcome, &alone);
+        }
         let parameters = [entry.parameters, stage.planner.algorithm.parameters].concat();
         let set = parameter::own(&given, &parameters).cloned().collect();
         Ok(Ran { set, ..ran })

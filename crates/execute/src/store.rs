@@ -1,0 +1,62 @@
+//! A store where all files live: tasks read their inputs from it before they compute, one after the
+//! other, and write their results to it while their processors go on.
+
+use slackline_model::problem::MeanNetwork;
+use slackline_model::{FileId, HostId, ProcId, TaskId};
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::backend::OpId;
+
+/// Tags of writes, apart from the numbers of operations.
+const WRITE: u64 = 1 << 63;
+
+/// Where the store is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Location {
+    /// On a host, behind its links.
+    Host(HostId),
+    /// Nowhere in particular: everybody reaches it at mean latency and bandwidth, and what is
+    /// written is there at once.
+    Means(MeanNetwork),
+}
+
+/// A task that still reads.
+pub(crate) struct Reader {
+    pub(crate) task: TaskId,
+    pub(crate) procs: Box<[ProcId]>,
+    /// What is left to read.
+    pub(crate) reads: VecDeque<(FileId, f64)>,
+    /// What it will write.
+    pub(crate) writes: Vec<(FileId, f64)>,
+}
+
+/// What is on its way to the store, and who waits for it.
+#[derive(Default)]
+pub(crate) struct Writes(BTreeMap<FileId, Vec<OpId>>);
+
+impl Writes {
+    /// The tag of a write.
+    pub(crate) fn tag(file: FileId) -> u64 {
+        WRITE | u64::from(file.0)
+    }
+
+    /// The file that a tag belongs to.
+    pub(crate) fn file(tag: u64) -> Option<FileId> {
+        (tag & WRITE != 0).then_some(FileId((tag & !WRITE) as u32))
+    }
+
+    /// A file is on its way.
+    pub(crate) fn begin(&mut self, file: FileId) {
+        self.0.insert(file, Vec::new());
+    }
+
+    /// A file is there, or will never be; gives who has waited for it.
+    pub(crate) fn end(&mut self, file: FileId) -> Vec<OpId> {
+        self.0.remove(&file).unwrap_or_default()
+    }
+
+    /// Lets a reader wait for a file that is on its way; false where it is there.
+    pub(crate) fn wait(&mut self, file: FileId, reader: OpId) -> bool {
+        self.0.get_mut(&file).map(|waiting| waiting.push(reader)).is_some()
+    }
+}

@@ -1,0 +1,84 @@
+//! Which task of the pool comes next.
+
+use super::book::Book;
+use crate::situation::Situation;
+use slackline_model::{TaskId, approx};
+
+/// Which task comes first. Ties: the workflow that arrived first, then the lower task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Upward rank: rising while several workflows compete, falling in one alone (RANK_HYBD).
+    Hybrid,
+    /// Upward rank, falling.
+    Longest,
+    /// Upward rank, rising.
+    Shortest,
+    /// `1/PRT * 1/|CP|` (`rank_r`): nearly placed and short workflows first.
+    Progress,
+    /// `1/TP * 1/BP` (`rank_B`): nearly placed and rich workflows first.
+    Budget,
+    /// `(B/CA) / (Time_R * PRT)` (`rank_D`).
+    Deadline(TimeLeft),
+    /// The task that would end first, looked at anew after each (min-min).
+    EndsFirst,
+    /// The task that would end last, looked at anew after each (max-min).
+    EndsLast,
+}
+
+/// `Time_R` of `rank_D`: what stands for the time that a task has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeLeft {
+    /// `(D - SD) / D`, as printed.
+    Printed,
+    /// `SD / D`.
+    SubDeadline,
+    /// What is left until the deadline, over the deadline.
+    Remaining,
+}
+
+impl Order {
+    /// Sorts a pool; tasks that end first or last are chosen one by one instead.
+    pub(super) fn arrange(self, book: &Book, now: &Situation, pool: &mut [(u32, TaskId)]) {
+        let several = pool.windows(2).any(|pair| pair[0].0 != pair[1].0);
+        let rank = |task: TaskId| book.rank[task.index()];
+        // The smallest key comes first.
+        let key = |&(part, task): &(u32, TaskId)| {
+            let account = &book.accounts[part as usize];
+            let key = match self {
+                Order::Hybrid if several => rank(task),
+                Order::Shortest => rank(task),
+                Order::Hybrid | Order::Longest => -rank(task),
+                Order::Progress => -1.0 / (account.unplaced_share() * account.critical_path),
+                Order::Budget => -1.0 / (account.unplaced_share() * account.budget_pressure()),
+                Order::Deadline(left) => -rank_d(book, now, part, task, left),
+                Order::EndsFirst | Order::EndsLast => 0.0,
+            };
+            approx::sort_key(key)
+        };
+        let mut keyed: Vec<(f64, (u32, TaskId))> = pool.iter().map(|o| (key(o), *o)).collect();
+        keyed.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        for (slot, (_, offer)) in pool.iter_mut().zip(keyed) {
+            *slot = offer;
+        }
+    }
+}
+
+/// Without a deadline time does not press, without a budget money does not count.
+fn rank_d(book: &Book, now: &Situation, part: u32, task: TaskId, left: TimeLeft) -> f64 {
+    let account = &book.accounts[part as usize];
+    let (deadline, due) = (account.deadline, book.sub_deadline[task.index()]);
+    let money = if account.budget.is_finite() && account.cheapest_of_all > 0.0 {
+        account.budget / account.cheapest_of_all
+    } else {
+        1.0
+    };
+    let time = match left {
+        _ if deadline.is_infinite() => 1.0,
+        // An exit has no time left at all.
+        TimeLeft::Printed if approx::eq(due, deadline) => 0.0,
+        TimeLeft::Printed => (deadline - due) / deadline,
+        TimeLeft::SubDeadline => due / deadline,
+        TimeLeft::Remaining => (deadline - (now.now - account.arrived)) / deadline,
+    };
+    if time <= 0.0 { f64::INFINITY } else { money / (time * account.unplaced_share()) }
+}

@@ -1,0 +1,28 @@
+//! Which tasks compete: the pool of a round.
+
+use super::book::Book;
+use slackline_model::TaskId;
+
+/// What fills the pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pool {
+    /// All ready tasks of all workflows.
+    All,
+    /// Of each workflow its ready task of highest upward rank.
+    OneEach,
+}
+
+impl Pool {
+    /// Workflow and task of those that compete, in order of arrival, then of rank.
+    pub(super) fn fill(self, book: &Book) -> Vec<(u32, TaskId)> {
+        let most = match self {
+            Pool::All => usize::MAX,
+            Pool::OneEach => 1,
+        };
+        let open = book.accounts.iter().enumerate().filter(|(_, a)| !a.closed);
+        let offers = |(part, account): (usize, &'_ super::book::Account)| {
+            account.ready().take(most).map(|t| (part as u32, t)).collect::<Vec<_>>()
+        };
+        open.flat_map(offers).collect()
+    }
+}

@@ -1,0 +1,212 @@
+//! FDWS with queues (Arabnejad, Barbosa, ISPA, 2012): as FDWS, but a task is placed at its first
+//! attempt. Every processor is tried, busy ones with their queues and the gaps in them; the task
+//! goes where it ends first and waits there for its turn. A round ends when no processor is free,
+//! that is without a task that runs, gathers inputs or is queued.
+//!
+//! O(pool x (processors + tasks in queues)) per round. Ties as in the other methods.
+
+use super::book::Book;
+use super::order::Order;
+use super::place::wait;
+use super::pool::Pool;
+use crate::idle;
+use crate::policy::{Assignment, Decision, Event, Plan, Policy, Transfers};
+use crate::situation::{Situation, TaskState};
+use slackline_model::{HostId, ProcId, TaskId, approx};
+
+/// A task on a processor: it computes there or waits for its turn.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    task: TaskId,
+    start: f64,
+    finish: f64,
+}
+
+/// The policy; see the module's head.
+#[derive(Clone, Debug, Default)]
+pub struct FdwsQueues {
+    book: Book,
+    /// Per processor, in order of time.
+    queues: Vec<Vec<Slot>>,
+}
+
+/// Where a task would go, and from when to when.
+struct Spot {
+    procs: Vec<ProcId>,
+    slot: Slot,
+    cost: f64,
+}
+
+impl FdwsQueues {
+    /// Tasks that have begun keep their place; all others are placed anew.
+    fn read_off(&mut self, now: &Situation, decisions: &mut Vec<Decision>) {
+        self.queues = vec![Vec::new(); now.host_of.len()];
+        let workflow = &now.workflow;
+        for task in workflow.tasks() {
+            let (start, procs) = match now.task(task) {
+                TaskState::Placed { procs } => (now.now, procs),
+                TaskState::Running { procs, since } => (*since, procs),
+                _ => continue,
+            };
+            if !workflow.predecessors(task).all(|(p, _)| now.task(p).is_done()) {
+                // It would stand in the way of what it waits for.
+                decisions.push(Decision::Cancel(task));
+                continue;
+            }
+            let seconds = self.book.times.seconds(task, now.host(procs));
+            let finish = now.now + seconds * (1.0 - now.progress[task.index()]);
+            for proc in procs {
+                self.queues[proc.index()].push(Slot { task, start, finish });
+            }
+        }
+    }
+
+    /// What ended leaves its queue; what is late pushes the rest on.
+    fn move_on(&mut self, now: &Situation) {
+        for (proc, queue) in self.queues.iter_mut().enumerate() {
+            queue.retain(|slot| !now.task(slot.task).is_done());
+            let mut free_from = f64::NEG_INFINITY;
+            for slot in queue.iter_mut() {
+                let begun = matches!(now.task(slot.task), TaskState::Running { .. });
+                let least = if begun { slot.start } else { now.now.max(free_from) };
+                let late = (least - slot.start).max(0.0);
+                slot.start += late;
+                slot.finish = (slot.finish + late).max(now.now);
+                free_from = slot.finish;
+            }
+            if !queue.is_empty() {
+                self.book.occupy(ProcId::new(proc));
+            }
+        }
+    }
+
+    /// Rounds until one assigns nothing; whether any did.
+    fn assign(&mut self, now: &Situation) -> bool {
+        let mut any = false;
+        loop {
+            let mut assigned = false;
+            let mut pool = if self.book.free_count() > 0 {
+                Pool::OneEach.fill(&self.book)
+            } else {
+                Vec::new()
+            };
+            Order::Progress.arrange(&self.book, now, &mut pool);
+            for (_, task) in pool {
+                if self.book.free_count() == 0 {
+                    break;
+                }
+                let Some(spot) = self.best_spot(now, task) else { continue };
+                for proc in &spot.procs {
+                    let queue = &mut self.queues[proc.index()];
+                    let at = queue.partition_point(|s| s.start < spot.slot.start);
+                    queue.insert(at, spot.slot);
+                }
+                self.book.place(now, task, &spot.procs, spot.slot.finish);
+                assigned = true;
+            }
+            if !assigned {
+                return any;
+            }
+            any = true;
+        }
+    }
+
+    /// The processor, free or busy, on which a task ends first.
+    fn best_spot(&self, now: &Situation, task: TaskId) -> Option<Spot> {
+        let width = now.workflow.width(task).0 as usize;
+        let mut best: Option<Spot> = None;
+        for host in now.platform.host_ids().filter(|&h| now.is_alive(h)) {
+            let ready = now.now + wait(now, task, host);
+            let seconds = self.book.times.seconds(task, host);
+            let Some((procs, start)) = self.earliest(host, width, ready, seconds) else { continue };
+            let finish = start + seconds;
+            let cost = self.book.cost(task, host, width);
+            let better = best.as_ref().is_none_or(|b| {
+                approx::lt(finish, b.slot.finish)
+                    || (approx::eq(finish, b.slot.finish) && approx::lt(cost, b.cost))
+            });
+            if finish.is_finite() && better {
+                best = Some(Spot { procs, slot: Slot { task, start, finish }, cost });
+            }
+        }
+        best
+    }
+
+    /// The processors of a host that are free earliest, from `ready` on, for so long. A wide task
+    /// goes behind what is queued, a narrow one also into gaps.
+    fn earliest(
+        &self,
+        host: HostId,
+        width: usize,
+        ready: f64,
+        seconds: f64,
+    ) -> Option<(Vec<ProcId>, f64)> {
+        let mut found: Vec<(f64, ProcId)> = Vec::new();
+        for proc in self.book.procs_of(host) {
+            let queue = &self.queues[proc.index()];
+            let mut start = ready;
+            for slot in queue {
+                if width == 1 && approx::le(start + seconds, slot.start) {
+                    break;
+                }
+                start = start.max(slot.finish);
+            }
+            found.push((start, proc));
+        }
+        found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        found.truncate(width);
+        let start = found.last().filter(|_| found.len() == width)?.0;
+        let mut procs: Vec<ProcId> = found.into_iter().map(|(_, p)| p).collect();
+        procs.sort_unstable();
+        Some((procs, start))
+    }
+
+    /// The queues as a plan: what has not begun, in order of time.
+    fn plan(&self, now: &Situation) -> Plan {
+        let mut waiting: Vec<(f64, f64, TaskId)> = Vec::new();
+        let mut procs: Vec<(TaskId, ProcId)> = Vec::new();
+        for (proc, queue) in self.queues.iter().enumerate() {
+            for slot in queue {
+                if !matches!(now.task(slot.task), TaskState::Running { .. }) {
+                    waiting.push((slot.start, slot.finish, slot.task));
+                    procs.push((slot.task, ProcId::new(proc)));
+                }
+            }
+        }
+        waiting.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
+        waiting.dedup_by_key(|w| w.2);
+        procs.sort_unstable();
+        let of = |task: TaskId| {
+            let from = procs.partition_point(|&(t, _)| t < task);
+            procs[from..].iter().take_while(|&&(t, _)| t == task).map(|&(_, p)| p).collect()
+        };
+        let assignment = |&(_, _, task): &(f64, f64, TaskId)| Assignment { task, procs: of(task) };
+        let assignments = waiting.iter().map(assignment).collect();
+        // Inputs travel as soon as a task has its place.
+        let transfers = Transfers::Pull { window: u32::MAX };
+        Plan { assignments, transfers, ..Plan::default() }
+    }
+}
+
+impl Policy for FdwsQueues {
+    fn wants(&mut self, events: &[Event], _now: &Situation) -> bool {
+        self.book.note(events);
+        events.iter().any(idle::worth_a_look)
+    }
+
+    fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
+        idle::when_idle(events, now, decisions, |now, decisions| {
+            self.book.note(events);
+            let anew = self.book.is_stale() || self.queues.is_empty();
+            self.book.update(events, now)?;
+            if anew {
+                self.read_off(now, decisions);
+            }
+            self.move_on(now);
+            if self.assign(now) || anew {
+                decisions.push(Decision::Adopt(self.plan(now)));
+            }
+            Ok(())
+        });
+    }
+}
