@@ -249,12 +249,99 @@ fn a_plan_says_whether_it_keeps_to_its_limits() {
     assert!(missed.out.contains("missed by 1 s"), "the plan is shown all the same: {}", missed.out);
     assert!(missed.err.contains("deadline"), "{}", missed.err);
     let document = json(&place.ok(&format!("{line} --deadline 80s --json")));
-    assert_eq!(document["within_limits"], true);
-    assert!(json(&place.ok(&format!("{line} --json")))["within_limits"].is_null());
+    assert_eq!((&document["feasible"], &document["deadline"]), (&json("true"), &json("80.0")));
+    assert!(json(&place.ok(&format!("{line} --json")))["feasible"].is_null());
     let priced =
         "plan examples/workflows/gauss.dot --platform examples/platforms/priced-cloud.toml";
     assert!(place.ok(&format!("{priced} --budget 1000000")).contains("kept, left over"));
     assert!(place.fails(1, &format!("{priced} --budget 0")).contains("budget"));
     place.fails(2, &format!("{priced} --budget much"));
     place.fails(2, &format!("{priced} --budget -1"));
+}
+
+/// Five tasks on three machines with prices: 20 is the least cost, HEFT takes 28 s and costs 30.
+const PRICED: &str = r#"{"name": "priced",
+ "tasks": [{"id": "t1"}, {"id": "t2"}, {"id": "t3"}, {"id": "t4"}, {"id": "t5"}],
+ "edges": [{"from": "t1", "to": "t2", "data": 2}, {"from": "t1", "to": "t3", "data": 4},
+  {"from": "t1", "to": "t4", "data": 3}, {"from": "t2", "to": "t5", "data": 2},
+  {"from": "t3", "to": "t5", "data": 1}, {"from": "t4", "to": "t5", "data": 5}],
+ "processors": [{"id": "P1", "price": 0.15625}, {"id": "P2", "price": 0.375}, {"id": "P3", "price": 1}],
+ "exec": [[16, 8, 4], [32, 16, 8], [24, 12, 6], [40, 20, 10], [16, 8, 4]],
+ "bandwidth": [[null, 1, 1], [1, null, 1], [1, 1, null]]}"#;
+
+#[test]
+fn budgets_and_deadlines_are_answered_in_full() {
+    let place = Place::new();
+    place.write("priced.json", PRICED);
+    let line = "plan --instance priced.json";
+    let document =
+        json(&place.ok(&format!("{line} --algorithm dbcs --budget 26 --deadline 53s --json")));
+    for (name, wanted) in [
+        ("makespan", "45.0"),
+        ("cost", "25.25"),
+        ("budget", "26.0"),
+        ("deadline", "53.0"),
+        ("feasible", "true"),
+        ("missed", "[]"),
+        ("least_cost", "20.0"),
+        ("cheapest", r#"{"makespan": 128.0, "cost": 20.0}"#),
+        ("fastest", r#"{"makespan": 28.0, "cost": 30.0}"#),
+    ] {
+        assert_eq!(document[name], json(wanted), "{name}");
+    }
+
+    // Too little money: the document is printed all the same, and the proof told.
+    let poor = place.run(&format!("{line} --algorithm hbcs --budget 19 --json"));
+    assert_eq!(poor.code, Some(1));
+    let document = json(&poor.out);
+    assert_eq!(document["feasible"], false);
+    assert_eq!(document["missed"][0], "budget: the schedule costs 20, more than 19");
+    assert!(poor.err.contains("no plan costs less than 20.0"), "{}", poor.err);
+
+    // Nobody named: the shortest plan that keeps both.
+    let document = json(&place.ok(&format!("{line} --budget 25 --deadline 53 --json")));
+    assert_eq!(
+        (&document["algorithm"], &document["makespan"]),
+        (&json("\"bheft\""), &json("48.0"))
+    );
+    let late = place.run(&format!("{line} --budget 25 --deadline 20"));
+    assert_eq!(late.code, Some(1));
+    assert!(late.err.contains("no plan ends before 26 s"), "{}", late.err);
+
+    for (options, word) in [
+        ("--algorithm hbcs", "hbcs needs a budget"),
+        ("--algorithm dbcs --budget 20", "dbcs needs a deadline"),
+        ("--algorithm dbcs --budget 20 --deadline 50 --set ratio=half", "ratio = half"),
+        ("--algorithm hbcs --budget 20 --set ratio=rest", "ratio"),
+        ("--algorithm three-step --set quanta=0", "quanta = 0"),
+        ("--budget inf", "--budget"),
+    ] {
+        let told = place.fails(2, &format!("{line} {options}"));
+        assert!(told.contains(word), "{options}: {told}");
+    }
+}
+
+#[test]
+fn a_front_shows_time_against_cost() {
+    let place = Place::new();
+    place.write("priced.json", PRICED);
+    let document = json(&place.ok("plan --instance priced.json --front front.svg --json"));
+    assert_eq!(document["schema"], "slackline/front/1");
+    let points = document["points"].as_array().unwrap();
+    let ends: Vec<(f64, f64)> = points
+        .iter()
+        .filter(|p| p["dominated"] == false)
+        .map(|p| (p["makespan"].as_f64().unwrap(), p["cost"].as_f64().unwrap()))
+        .collect();
+    assert_eq!(ends.first().unwrap().0, 28.0);
+    assert_eq!(*ends.last().unwrap(), (128.0, 20.0));
+    assert!(
+        ends.windows(2).all(|w| w[0] == w[1] || w[0].0 < w[1].0 && w[0].1 > w[1].1),
+        "{ends:?}"
+    );
+    assert_eq!(place.read("front.svg").matches("<circle").count(), points.len());
+    let shown = place.ok("plan --instance priced.json --front --budget 25");
+    assert!(shown.contains("keeps the limits"), "{shown}");
+    let free = place.fails(2, "plan examples/workflows/heft-2002.json --front");
+    assert!(free.contains("--front needs machines with prices"), "{free}");
 }

@@ -43,6 +43,22 @@ pub(crate) fn ticks(span: &Range<f64>, most: usize) -> Vec<Tick> {
         .collect()
 }
 
+/// At most about `most` ticks over a span of plain numbers.
+pub(crate) fn decimal_ticks(span: &Range<f64>, most: usize) -> Vec<Tick> {
+    let length = span.end - span.start;
+    if length <= 0.0 || !length.is_finite() || !span.start.is_finite() {
+        return vec![Tick { at: span.start, text: "0".to_string() }];
+    }
+    let step = decimal_step(length / most.max(1) as f64);
+    let first = (span.start / step).ceil() as i64;
+    let last = (span.end / step * (1.0 + 1e-12)).floor() as i64;
+    let tick = |k: i64| {
+        let at = k as f64 * step;
+        Tick { at, text: number(at, step) }
+    };
+    (first..=last).map(tick).collect()
+}
+
 /// Seconds per unit, the unit's name, and the step in units.
 fn scale(length: f64, most: f64) -> (f64, &'static str, f64) {
     // Below one second the decimal units of the second.

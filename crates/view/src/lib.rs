@@ -6,6 +6,7 @@
 mod axis;
 mod categories;
 pub mod chart;
+pub mod front;
 pub mod gantt;
 pub mod graph;
 mod happened;

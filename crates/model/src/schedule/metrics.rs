@@ -1,6 +1,7 @@
 //! Figures of a schedule that people ask for.
 
-use super::Schedule;
+use super::{Lease, Schedule};
+use crate::HostId;
 use crate::problem::Problem;
 
 /// What a plan promises.
@@ -55,37 +56,55 @@ fn sequential_seconds(problem: &Problem<'_>) -> f64 {
         .unwrap_or_else(|| problem.workflow().tasks().map(|t| problem.best_exec(t)).sum())
 }
 
-/// Money: per task where time is billed exactly, per leased machine where it is billed in quanta.
+/// Money: per task where time is billed exactly, per machine where it is billed in quanta or leased.
 pub fn cost(problem: &Problem<'_>, schedule: &Schedule) -> f64 {
     let platform = problem.platform();
+    let whole = |host: HostId| {
+        let class = platform.class(platform.host(host).class);
+        class.leasable || class.billing.quantum > 0.0 || class.billing.minimum > 0.0
+    };
     let mut total = 0.0;
-    // (first start, last finish) of the machines that are billed as a whole.
-    let mut spans: Vec<Option<(f64, f64)>> = vec![None; platform.hosts().len()];
     for placement in schedule.placements.iter().flatten() {
-        for &proc in placement.procs() {
-            let host = problem.host_of(proc);
-            let class = platform.class(platform.host(host).class);
-            if class.leasable || class.billing.quantum > 0.0 || class.billing.minimum > 0.0 {
-                let span = spans[host.index()].get_or_insert((placement.start, placement.finish));
-                *span = (span.0.min(placement.start), span.1.max(placement.finish));
-            } else {
-                total += placement.seconds() * problem.price(proc);
-            }
-        }
+        let exact = placement.procs().iter().filter(|&&p| !whole(problem.host_of(p)));
+        total += placement.seconds() * exact.map(|&p| problem.price(p)).sum::<f64>();
     }
-    for lease in &schedule.leases {
-        spans[lease.host.index()] = None;
+    for lease in uses(problem, schedule, whole) {
         total += machine_cost(problem, lease.host, lease.to - lease.from);
-    }
-    for (index, span) in spans.iter().enumerate() {
-        if let Some((from, to)) = span {
-            total += machine_cost(problem, crate::HostId::new(index), to - from);
-        }
     }
     total
 }
 
-fn machine_cost(problem: &Problem<'_>, host: crate::HostId, seconds: f64) -> f64 {
+/// The leases of a plan: its own, and where it has none for a machine that exists only while leased,
+/// from the machine's first task to its last. By host, then by date.
+pub fn leases(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Lease> {
+    let platform = problem.platform();
+    uses(problem, schedule, |host| platform.class(platform.host(host).class).leasable)
+}
+
+/// When the chosen machines are in use: as leased, else from the first task to the last.
+fn uses(problem: &Problem<'_>, schedule: &Schedule, chosen: impl Fn(HostId) -> bool) -> Vec<Lease> {
+    let platform = problem.platform();
+    let mut spans: Vec<Option<(f64, f64)>> = vec![None; platform.hosts().len()];
+    for placement in schedule.placements.iter().flatten() {
+        for &proc in placement.procs() {
+            let span = &mut spans[problem.host_of(proc).index()];
+            let (from, to) = span.unwrap_or((placement.start, placement.finish));
+            *span = Some((from.min(placement.start), to.max(placement.finish)));
+        }
+    }
+    let mut uses: Vec<Lease> = schedule.leases.clone();
+    uses.retain(|lease| chosen(lease.host));
+    uses.iter().for_each(|lease| spans[lease.host.index()] = None);
+    for (host, span) in platform.host_ids().zip(spans) {
+        if let Some((from, to)) = span.filter(|_| chosen(host)) {
+            uses.push(Lease { class: platform.host(host).class, host, from, to });
+        }
+    }
+    uses.sort_by(|a, b| a.host.cmp(&b.host).then(a.from.total_cmp(&b.from)));
+    uses
+}
+
+fn machine_cost(problem: &Problem<'_>, host: HostId, seconds: f64) -> f64 {
     let host = problem.platform().host(host);
     let billing = problem.platform().class(host.class).billing;
     billing.billed_seconds(seconds) * host.price * f64::from(host.cores)

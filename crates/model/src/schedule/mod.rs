@@ -5,7 +5,7 @@ mod metrics;
 mod validate;
 
 pub use detail::Detail;
-pub use metrics::{Summary, cost};
+pub use metrics::{Summary, cost, leases};
 pub use validate::{Limits, Violation, affordable, validate};
 
 use crate::ids::{ClassId, EdgeId, HostId, LinkId, ProcId, TaskId};

@@ -11,7 +11,7 @@ pub mod ranks;
 mod ready;
 mod score;
 mod timeline;
-mod trial;
+pub(crate) mod trial;
 
 pub mod bil;
 pub mod ceft;

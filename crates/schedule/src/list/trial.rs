@@ -9,14 +9,14 @@ use slackline_model::{ProcId, TaskId, approx};
 
 /// Extra busy intervals of every processor.
 #[derive(Default)]
-pub(super) struct Trial {
+pub(crate) struct Trial {
     busy: Vec<Vec<(f64, f64)>>,
     used: Vec<ProcId>,
     tasks: Vec<TaskId>,
 }
 
 impl Trial {
-    pub(super) fn new(procs: usize) -> Trial {
+    pub(crate) fn new(procs: usize) -> Trial {
         Trial { busy: vec![Vec::new(); procs], ..Trial::default() }
     }
 
@@ -35,7 +35,7 @@ impl Trial {
     }
 
     /// The slot of least finish time beside everything on trial.
-    pub(super) fn earliest_finish(
+    pub(crate) fn earliest_finish(
         &self,
         partial: &mut Partial<'_, '_>,
         task: TaskId,
@@ -48,14 +48,14 @@ impl Trial {
     }
 
     /// The slot on one processor beside everything on trial.
-    pub(super) fn slot_on(&self, partial: &Partial<'_, '_>, task: TaskId, proc: ProcId) -> Slot {
+    pub(crate) fn slot_on(&self, partial: &Partial<'_, '_>, task: TaskId, proc: ProcId) -> Slot {
         let earliest =
             |line: &Timeline, proc, ready, seconds| self.earliest(line, proc, ready, seconds);
         partial.slot_by(task, proc, partial.ready_on(task, proc), earliest)
     }
 
     /// Puts a task into a slot on trial.
-    pub(super) fn place(&mut self, partial: &mut Partial<'_, '_>, task: TaskId, slot: Slot) {
+    pub(crate) fn place(&mut self, partial: &mut Partial<'_, '_>, task: TaskId, slot: Slot) {
         let problem = partial.problem();
         partial.finish[task.index()] = slot.finish;
         partial.host[task.index()] = problem.host_of(slot.proc).0;
@@ -77,7 +77,7 @@ impl Trial {
     }
 
     /// Takes everything back.
-    pub(super) fn clear(&mut self, partial: &mut Partial<'_, '_>) {
+    pub(crate) fn clear(&mut self, partial: &mut Partial<'_, '_>) {
         for task in self.tasks.drain(..) {
             partial.host[task.index()] = UNPLACED;
         }

@@ -9,27 +9,47 @@
 //! The shared steps: [`Prices`] says what a task costs on each kind of machine, [`Course`] the order
 //! of the tasks, and `Course::place` lets a method choose among the [`Offer`]s of all processors.
 
+mod beam;
 mod choice;
+mod genome;
 mod moves;
+pub mod pareto;
 mod prices;
 
 pub mod bheft;
 pub mod cheapest;
 pub mod dbcs;
 pub mod dca;
+pub mod ga_qos;
 pub mod gain;
 pub mod greedytime_cd;
 pub mod hbcs;
 pub mod loss;
+pub mod moheft;
+pub mod three_step;
 
 #[cfg(test)]
 mod tests;
 
-pub use prices::{Prices, least_cost};
+pub use prices::{Prices, exact_cost, least_cost};
 
 use crate::list::{Partial, ReadyList, Slot, heft, ranks};
-use crate::registry::{PlanError, Settings};
+use crate::registry::{Algorithm, PlanError, Settings};
 use slackline_model::{Problem, Schedule, TaskId};
+
+/// The methods that take little more time than HEFT.
+pub const FAST: &[Algorithm] = &[
+    cheapest::CHEAPEST,
+    hbcs::HBCS,
+    dbcs::DBCS,
+    bheft::BHEFT,
+    loss::LOSS1,
+    loss::LOSS3,
+    gain::GAIN1,
+    gain::GAIN3,
+    greedytime_cd::GREEDYTIME_CD,
+    three_step::THREE_STEP,
+];
 
 /// A slot and what the task costs there.
 #[derive(Clone, Copy, Debug, PartialEq)]

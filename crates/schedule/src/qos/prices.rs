@@ -120,9 +120,7 @@ impl<'a, 'p> Prices<'a, 'p> {
 
     /// What the tasks that are done or running cost at exact seconds.
     pub fn spent(&self) -> f64 {
-        let price = |&p: &ProcId| self.problem.price(p);
-        let fixed = self.problem.state().fixed.iter().flatten();
-        fixed.map(|p| p.seconds() * p.procs().iter().map(price).sum::<f64>()).sum()
+        exact_cost(self.problem, &Schedule::start(self.problem))
     }
 
     /// Where a task could go now, by rising processor.
@@ -143,6 +141,13 @@ impl<'a, 'p> Prices<'a, 'p> {
             false => Ok(()),
         }
     }
+}
+
+/// What a plan costs at the exact seconds of its tasks, however its machines are billed.
+pub fn exact_cost(problem: &Problem<'_>, schedule: &Schedule) -> f64 {
+    let price = |&p: &ProcId| problem.price(p);
+    let placed = schedule.placements.iter().flatten();
+    placed.map(|p| p.seconds() * p.procs().iter().map(price).sum::<f64>()).sum()
 }
 
 /// No plan costs less, however its machines are billed: nobody bills less than the seconds that

@@ -1,12 +1,13 @@
 //! What programs read of plans.
 
 use super::Planned;
+use super::scale::Scale;
 use crate::told::{Details, Set};
 use crate::verbs::placed::{Placed, placed};
 use serde::Serialize;
 use slackline_model::Problem;
 use slackline_model::parameter::{self, Given};
-use slackline_model::schedule::Limits;
+use slackline_model::schedule::{Lease, Limits, Violation, leases};
 
 /// The JSON document of several plans.
 #[derive(Serialize)]
@@ -33,14 +34,38 @@ pub(super) struct Document<'a> {
     used_processors: usize,
     cost: f64,
     bytes_moved: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    within_limits: Option<bool>,
+    #[serde(flatten)]
+    limited: Option<Limited>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    leases: Vec<Leased<'a>>,
     wall_seconds: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     robustness: Option<Spread>,
     #[serde(flatten)]
     details: Details<'a>,
     schedule: Vec<Placed<'a>>,
+}
+
+/// How a plan stands to the limits that were given.
+#[derive(Serialize)]
+struct Limited {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deadline: Option<f64>,
+    feasible: bool,
+    missed: Vec<String>,
+    #[serde(flatten)]
+    scale: Scale,
+}
+
+/// A machine that is rented.
+#[derive(Serialize)]
+struct Leased<'a> {
+    host: &'a str,
+    class: &'a str,
+    from: f64,
+    to: f64,
 }
 
 /// The makespan when run times are off.
@@ -57,11 +82,16 @@ impl<'a> Document<'a> {
         problem: &Problem<'a>,
         plan: &'a Planned,
         lower_bound: f64,
-        limits: &Limits,
+        (limits, scale): (&Limits, Option<Scale>),
         given: &'a Given,
     ) -> Document<'a> {
-        let limited = limits.deadline.is_some() || limits.budget.is_some();
-        let workflow = problem.workflow();
+        let (workflow, platform) = (problem.workflow(), problem.platform());
+        let leased = |lease: Lease| Leased {
+            host: &platform.host(lease.host).name,
+            class: &platform.class(lease.class).name,
+            from: lease.from,
+            to: lease.to,
+        };
         Document {
             schema: "slackline/plan/1",
             algorithm: plan.algorithm.name,
@@ -77,7 +107,14 @@ impl<'a> Document<'a> {
             used_processors: plan.summary.used_procs,
             cost: plan.summary.cost,
             bytes_moved: plan.summary.bytes_moved,
-            within_limits: limited.then_some(plan.missed.is_empty()),
+            limited: scale.map(|scale| Limited {
+                budget: limits.budget,
+                deadline: limits.deadline,
+                feasible: plan.missed.is_empty(),
+                missed: plan.missed.iter().map(Violation::to_string).collect(),
+                scale,
+            }),
+            leases: leases(problem, &plan.schedule).into_iter().map(leased).collect(),
             wall_seconds: plan.wall_seconds,
             robustness: plan.robustness.map(|r| Spread {
                 mean: r.mean,

@@ -1,7 +1,9 @@
 //! `slackline plan`: a workflow and a platform in, a schedule out.
 
 mod document;
+mod front;
 mod report;
+mod scale;
 
 use crate::failure::Failure;
 use crate::input::{LimitOptions, Sources};
@@ -12,13 +14,15 @@ use crate::told::{SetOptions, check_needs};
 use clap::Args;
 use document::{Document, Documents};
 use report::{chart, comparison, place, summary};
+use scale::Scale;
 use slackline_formats::{ScheduleFormat, schedule_file, source};
 use slackline_model::nearest::did_you_mean;
 use slackline_model::parameter;
-use slackline_model::schedule::{Summary, Violation, validate};
+use slackline_model::schedule::{Limits, Summary, Violation, validate};
 use slackline_model::{Problem, Schedule};
+use slackline_schedule::qos::pareto::{self, Point};
 use slackline_schedule::robust::{Robustness, RunTimeError, robustness};
-use slackline_schedule::{Algorithm, bounds, registry};
+use slackline_schedule::{Algorithm, bounds, qos, registry};
 use slackline_view::gantt::{self, SvgOptions, TerminalOptions};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -26,13 +30,17 @@ use std::time::Instant;
 /// Plan a workflow on a platform: when and where every task runs
 #[derive(Args)]
 #[command(after_help = "\
-With several algorithms the plans are compared and the shortest is shown and written. Ctrl-C ends a
-search with the best plan it has.
+With several algorithms the plans are compared and the shortest is shown and written. With a budget or a
+deadline and no algorithm the fast methods for those and HEFT are tried; shown is the shortest plan that
+keeps the limits, else the one that breaks them least (exit code 1). Ctrl-C ends a search with the best
+plan it has.
 
 Examples:
   slackline plan montage.json --platform two-site-grid.toml --gantt plan.svg
   slackline plan montage.json --platform two-site-grid.toml --algorithm best,heft,peft --robust
-  slackline plan --instance instance.json --algorithm heft --json")]
+  slackline plan --instance instance.json --algorithm heft --json
+  slackline plan montage.json --platform cloud.toml --budget 3 --deadline 2h
+  slackline plan montage.json --platform cloud.toml --front front.svg")]
 pub(crate) struct Plan {
     /// The workflow
     #[arg(required_unless_present = "instance")]
@@ -46,6 +54,15 @@ pub(crate) struct Plan {
     /// Most processors of a moldable task
     #[arg(long, value_name = "N")]
     max_width: Option<u32>,
+    /// Instead of one plan show time against cost over planners and budgets; draw it into this SVG
+    /// file
+    #[arg(
+        long,
+        value_name = "FILE.svg",
+        num_args = 0..=1,
+        conflicts_with_all = ["gantt", "output", "robust"],
+    )]
+    front: Option<Option<PathBuf>>,
     /// Draw the plan into this SVG file
     #[arg(short, long, value_name = "FILE.svg")]
     gantt: Option<PathBuf>,
@@ -124,6 +141,7 @@ impl Plan {
             .reads(self.workflow.as_ref())
             .writes("--gantt", self.gantt.as_ref())
             .writes("--output", self.output.as_ref())
+            .writes("--front", self.front.as_ref().and_then(Option::as_ref))
             .json(self.json)
             .check(output)?;
         if let Some(path) = &self.output {
@@ -139,8 +157,16 @@ impl Plan {
     fn planned(self, output: &mut Output) -> Result<(), Failure> {
         let world = self.sources.read(self.workflow.as_deref(), output)?;
         let problem = world.problem()?;
+        if self.front.is_some() {
+            return self.front(&problem, output);
+        }
         let (plans, lower_bound) = self.plans(&problem, output)?;
-        let best = best(&plans);
+        let limits = self.limits.limits();
+        let scale = match limited(&limits) {
+            true => Some(Scale::of(&problem)?),
+            false => None,
+        };
+        let best = best(&plans, &limits);
         if let Some(path) = &self.output {
             schedule_file::write_schedule(path, &problem, &best.schedule)?;
         }
@@ -153,10 +179,11 @@ impl Plan {
             source::write_whole(path, |out| out.write_all(svg.as_bytes()))?;
         }
         if self.json {
-            let limits = self.limits.limits();
             let set = &self.parameters.set;
-            let document = |plan| Document::new(&problem, plan, lower_bound, &limits, set);
+            let document = |plan| Document::new(&problem, plan, lower_bound, (&limits, scale), set);
             match plans.as_slice() {
+                // Who named no planner wants one plan.
+                _ if self.algorithm.is_empty() => output.json(&document(best))?,
                 [one] => output.json(&document(one))?,
                 many => output.json(&Documents {
                     schema: "slackline/plans/1",
@@ -170,8 +197,8 @@ impl Plan {
             [] => Ok(()),
             missed => {
                 let missed: Vec<String> = missed.iter().map(Violation::to_string).collect();
-                Err(Failure::work(missed.join("; "))
-                    .with_help("more algorithms, or more machines, may find a plan that fits"))
+                let advice = scale.map(|scale| scale.advice(&limits, lower_bound));
+                Err(Failure::work(missed.join("; ")).with_help(advice.unwrap_or_default()))
             }
         }
     }
@@ -237,23 +264,34 @@ impl Plan {
         }
     }
 
-    /// The planners asked for; those that `all` stands for have all they need.
+    /// The planners to try: those asked for, else the usual one, and under limits the fast methods for them.
     fn chosen(&self, problem: &Problem<'_>) -> Result<Vec<&'static Algorithm>, Failure> {
         let limits = self.limits.limits();
-        let mut chosen: Vec<&'static Algorithm> = Vec::new();
-        if self.algorithm.is_empty() {
-            chosen.push(registry::usual(problem));
+        if !self.algorithm.is_empty() {
+            return self.named(problem, &limits);
         }
+        let fast = if limited(&limits) { qos::FAST } else { &[] };
+        let able = fast.iter().filter(|a| a.lacks(problem, &limits).is_none());
+        Ok(std::iter::once(registry::usual(problem)).chain(able).collect())
+    }
+
+    /// The planners asked for; those that `all` stands for have all they need.
+    fn named(
+        &self,
+        problem: &Problem<'_>,
+        limits: &Limits,
+    ) -> Result<Vec<&'static Algorithm>, Failure> {
+        let mut chosen: Vec<&'static Algorithm> = Vec::new();
         for name in &self.algorithm {
             let named: Vec<&'static Algorithm> = match name.as_str() {
                 ALL_PLANNERS => {
-                    registry::ALL.iter().filter(|a| a.lacks(problem, &limits).is_none()).collect()
+                    registry::ALL.iter().filter(|a| a.lacks(problem, limits).is_none()).collect()
                 }
                 name => registry::find(name).into_iter().collect(),
             };
             if name != ALL_PLANNERS {
                 for algorithm in &named {
-                    check_needs(algorithm.name, algorithm.needs, problem, &limits)?;
+                    check_needs(algorithm.name, algorithm.needs, problem, limits)?;
                 }
             }
             for algorithm in named {
@@ -272,7 +310,8 @@ impl Plan {
         lower_bound: f64,
         output: &mut Output,
     ) -> Result<(), Failure> {
-        let best = best(plans);
+        let limits = self.limits.limits();
+        let best = best(plans, &limits);
         if plans.len() > 1 {
             let headline = format!("{} plans of {}", plans.len(), place(problem));
             output.say(&format!("{}\n\n", output.bold(&headline)))?;
@@ -281,10 +320,13 @@ impl Plan {
                 "\n{}\n\n",
                 output.bold(&format!("The plan of {}", best.algorithm.name))
             ))?;
+            if limited(&limits) {
+                output.say(&summary(problem, best, lower_bound, &limits, output.width))?;
+                output.say("\n")?;
+            }
         } else {
             let headline = format!("{}, planned by {}", place(problem), best.algorithm.name);
             output.say(&format!("{}\n\n", output.bold(&headline)))?;
-            let limits = self.limits.limits();
             output.say(&summary(problem, best, lower_bound, &limits, output.width))?;
             output.say("\n")?;
         }
@@ -306,11 +348,14 @@ impl Plan {
     }
 }
 
-/// The shortest plan that keeps to the limits, if any does; of equal ones the first.
-fn best(plans: &[Planned]) -> &Planned {
-    let shorter = |a: &Planned, b: &Planned| match (a.missed.len(), b.missed.len()) {
-        (now, other) if now != other => other < now,
-        _ => slackline_model::approx::lt(b.summary.makespan, a.summary.makespan),
-    };
-    plans.iter().skip(1).fold(&plans[0], |best, plan| if shorter(best, plan) { plan } else { best })
+fn limited(limits: &Limits) -> bool {
+    limits.budget.is_some() || limits.deadline.is_some()
+}
+
+/// The shortest plan that keeps to the limits, else the one that breaks them least; of equal ones the
+/// cheapest, then the first.
+fn best<'p>(plans: &'p [Planned], limits: &Limits) -> &'p Planned {
+    let point = |plan: &Planned| Point { makespan: plan.summary.makespan, cost: plan.summary.cost };
+    let points: Vec<Point> = plans.iter().map(point).collect();
+    &plans[pareto::best(&points, limits)]
 }

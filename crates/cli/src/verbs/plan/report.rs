@@ -80,7 +80,7 @@ pub(super) fn summary(
     row("speed-up", three_digits(summary.speedup), "over the fastest single processor".into());
     let used = format!("of the {} processors used", summary.used_procs);
     row("utilisation", format!("{:.0} %", 100.0 * summary.utilisation), used);
-    if priced(problem) || limits.budget.is_some() {
+    if problem.platform().is_priced() || limits.budget.is_some() {
         row("cost", three_digits(summary.cost), String::new());
     }
     if let Some(budget) = limits.budget {
@@ -119,7 +119,8 @@ pub(super) fn comparison(
     width: usize,
 ) -> String {
     let mut headings = vec!["<algorithm", ">makespan", ">to best", ">above bound", ">planned in"];
-    let (priced, spread) = (priced(problem), plans.iter().any(|p| p.robustness.is_some()));
+    let (priced, spread) =
+        (problem.platform().is_priced(), plans.iter().any(|p| p.robustness.is_some()));
     if priced {
         headings.push(">cost");
     }
@@ -158,12 +159,8 @@ pub(super) fn comparison(
     table.render(width)
 }
 
-fn priced(problem: &Problem<'_>) -> bool {
-    problem.platform().hosts().iter().any(|host| host.price > 0.0)
-}
-
 /// Three significant digits, without an exponent where people would not expect one.
-fn three_digits(value: f64) -> String {
+pub(super) fn three_digits(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_string(),
         size if size >= 99.95 => format!("{value:.0}"),

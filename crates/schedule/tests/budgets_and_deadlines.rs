@@ -1,0 +1,326 @@
+//! The `qos` planners against plans computed independently in exact rational arithmetic.
+//!
+//! `fixtures/qos.jsonl` has one line per instance (5 to 25 tasks on 2 to 6 processors; unrelated and
+//! related machines, clusters of equal ones): the instance, its least cost, plans without limits, and
+//! points of budget and sometimes deadline with the plan of each method: makespan, cost, feasibility,
+//! and the processors where no equal ones are to be had. The first two are worked examples. DCA is
+//! known too loosely for its plan to be fixed; that the limits can be kept is.
+
+#![allow(clippy::unwrap_used)] // a panic is how a test fails
+
+use proptest::prelude::*;
+use rand::RngExt;
+use serde_json::Value;
+use slackline_formats::instance;
+use slackline_model::platform::{Billing, HostSpec, Matrix, PlatformBuilder};
+use slackline_model::problem::State;
+use slackline_model::rng::{Stream, stream};
+use slackline_model::schedule::{
+    Detail, Limits, Summary, Violation, affordable, cost, leases, validate,
+};
+use slackline_model::workflow::CostTable;
+use slackline_model::{Platform, Problem, Schedule, Task, TaskId, Workflow, WorkflowBuilder};
+use slackline_schedule::qos::least_cost;
+use slackline_schedule::{Family, Settings, registry};
+
+fn plan(problem: &Problem<'_>, name: &str, limits: Limits) -> Schedule {
+    let algorithm = registry::find(name).unwrap_or_else(|| panic!("no {name}"));
+    (algorithm.plan)(problem, &Settings { limits, ..Settings::default() }).unwrap()
+}
+
+/// Whether a valid plan keeps the limits.
+fn keeps(problem: &Problem<'_>, schedule: &Schedule, limits: Limits, what: &str) -> bool {
+    let broken = validate(problem, schedule, &limits);
+    let limit = |v: &Violation| matches!(v, Violation::Budget { .. } | Violation::Deadline { .. });
+    assert!(broken.iter().all(limit), "{what}: {broken:?}");
+    broken.is_empty()
+}
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+}
+
+#[test]
+fn every_method_gives_the_independent_plan() {
+    let mut compared = 0;
+    for line in include_str!("fixtures/qos.jsonl").lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let name = line["instance"]["name"].as_str().unwrap();
+        let instance = instance::read(&line["instance"].to_string()).unwrap();
+        let problem = Problem::new(&instance.workflow, &instance.platform).unwrap();
+        assert!(close(least_cost(&problem), line["least_cost"].as_f64().unwrap()), "{name}");
+        let mut check = |method: &str, wanted: &Value, limits: Limits| {
+            let what = format!("{method} on {name} under {limits:?}");
+            let schedule = plan(&problem, method, limits);
+            let kept = keeps(&problem, &schedule, limits, &what);
+            assert_eq!(kept, wanted["feasible"].as_bool().unwrap(), "{what}");
+            if let (Some(makespan), Some(money)) =
+                (wanted["makespan"].as_f64(), wanted["cost"].as_f64())
+            {
+                assert!(close(schedule.makespan(), makespan), "{what}: {}", schedule.makespan());
+                let given = cost(&problem, &schedule);
+                assert!(close(given, money), "{what}: {given}, not {money}");
+            }
+            for (task, proc) in wanted["proc"].as_array().into_iter().flatten().enumerate() {
+                let placed = schedule.placement(TaskId::new(task)).unwrap().proc().0;
+                assert_eq!(u64::from(placed), proc.as_u64().unwrap(), "{what}: task {task}");
+            }
+            compared += 1;
+        };
+        for (method, wanted) in line["plain"].as_object().unwrap() {
+            check(method, wanted, Limits::default());
+        }
+        for point in line["points"].as_array().unwrap() {
+            let limits =
+                Limits { budget: point["budget"].as_f64(), deadline: point["deadline"].as_f64() };
+            for (method, wanted) in point["results"].as_object().unwrap() {
+                check(method, wanted, limits);
+            }
+        }
+    }
+    assert_eq!(compared, 952 + 2 * 10);
+}
+
+/// Hourly machines for the example of three steps: A (600 s) before four tasks of 1,500 s, all before
+/// C (600 s), no data.
+fn hourly(machines: usize) -> (Workflow, Platform) {
+    let mut w = WorkflowBuilder::new("w8");
+    for (name, seconds) in
+        [("A", 600.0), ("B1", 1500.0), ("B2", 1500.0), ("B3", 1500.0), ("B4", 1500.0), ("C", 600.0)]
+    {
+        w.add_task(Task::new(name, seconds)).unwrap();
+    }
+    for b in 1..5 {
+        w.add_edge(TaskId(0), TaskId(b), 0.0).unwrap();
+        w.add_edge(TaskId(b), TaskId(5), 0.0).unwrap();
+    }
+    let mut p = PlatformBuilder::new("cloud");
+    p.set_matrix(Matrix::Uniform { bandwidth: 1e9, latency: 0.0 });
+    let root = p.root().unwrap();
+    let billing = Billing { quantum: 3600.0, ..Billing::EXACT };
+    for m in 0..machines {
+        let spec = HostSpec {
+            price: 1.0 / 3600.0,
+            leasable: true,
+            billing: Some(billing),
+            class: Some("vm".to_string()),
+            ..HostSpec::new(format!("vm{m}"), 1.0)
+        };
+        p.add_host(root, spec).unwrap();
+    }
+    (w.build().unwrap(), p.build().unwrap())
+}
+
+#[test]
+fn three_steps_fill_quanta() {
+    let (workflow, platform) = hourly(4);
+    let problem = Problem::new(&workflow, &platform).unwrap();
+    let ends = |schedule: &Schedule| (schedule.makespan(), cost(&problem, schedule));
+    let two = plan(&problem, "three-step", Limits::default());
+    assert!(keeps(&problem, &two, Limits::default(), "three-step"));
+    assert_eq!(ends(&two), (4200.0, 2.0));
+    let dates: Vec<(f64, f64)> = leases(&problem, &two).iter().map(|l| (l.from, l.to)).collect();
+    assert_eq!(dates, [(0.0, 3600.0), (600.0, 4200.0)]);
+    let Some((_, Detail::List(groups))) = two.details.iter().find(|(name, _)| *name == "groups")
+    else {
+        panic!("no groups");
+    };
+    let tasks = |group: &Detail| match group {
+        Detail::Record(parts) => match &parts[0] {
+            ("tasks", Detail::List(tasks)) => tasks.clone(),
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    };
+    let names = |names: [&str; 3]| names.map(|n| Detail::Text(n.to_string())).to_vec();
+    assert_eq!(groups.len(), 2);
+    assert_eq!(tasks(&groups[0]), names(["A", "B1", "B2"]));
+    assert_eq!(tasks(&groups[1]), names(["B3", "B4", "C"]));
+
+    // One machine takes two hours, which cost the same; four machines are fast and cost twice that.
+    let algorithm = registry::find("three-step").unwrap();
+    let given = vec![("quanta".to_string(), "2".to_string())];
+    let one = (algorithm.plan)(&problem, &Settings { given, ..Settings::default() }).unwrap();
+    assert_eq!(ends(&one), (7200.0, 2.0));
+    assert_eq!(ends(&plan(&problem, "heft", Limits::default())), (2700.0, 4.0));
+
+    // Batch jobs ask for more than they need.
+    let given = vec![("safety".to_string(), "1.5".to_string())];
+    let safe = (algorithm.plan)(&problem, &Settings { given, ..Settings::default() }).unwrap();
+    let text = format!("{:?}", safe.details);
+    assert!(text.contains("(\"cores\", Count(1)), (\"walltime\", Number(5400.0))"), "{text}");
+}
+
+/// What a random problem looks like; the rest follows from the seed.
+#[derive(Clone, Debug)]
+struct Kind {
+    seed: u64,
+    tasks: usize,
+    /// Machines per cluster.
+    clusters: Vec<u32>,
+    density: u32,
+    unrelated: bool,
+    /// Some tasks take no time, some machines no money.
+    zeros: bool,
+    /// Machines are paid by the quantum or leased.
+    quanta: bool,
+}
+
+prop_compose! {
+    fn kinds()(
+        seed in any::<u64>(),
+        tasks in 1usize..14,
+        clusters in prop::collection::vec(1u32..4, 1..4),
+        density in 0u32..60,
+        flags in any::<[bool; 3]>(),
+    ) -> Kind {
+        let [unrelated, zeros, quanta] = flags;
+        Kind { seed, tasks, clusters, density, unrelated, zeros, quanta }
+    }
+}
+
+impl Kind {
+    fn amount(&self, rng: &mut Stream) -> f64 {
+        match self.zeros && rng.random_range(0..4) == 0 {
+            true => 0.0,
+            false => f64::from(rng.random_range(1..400u32)) / 8.0,
+        }
+    }
+
+    fn platform(&self) -> Platform {
+        let mut rng = stream(self.seed, "platform", 0);
+        let mut p = PlatformBuilder::new("p");
+        p.set_matrix(Matrix::Uniform {
+            bandwidth: f64::from(rng.random_range(1..6u32)),
+            latency: 0.5,
+        });
+        let root = p.root().unwrap();
+        for (c, &machines) in self.clusters.iter().enumerate() {
+            let speed = f64::from(rng.random_range(1..5u32));
+            let price = self.amount(&mut rng);
+            let leasable = self.quanta && rng.random_bool(0.5);
+            let quantum = if self.quanta { f64::from(rng.random_range(0..60u32)) } else { 0.0 };
+            let setup = if leasable { f64::from(rng.random_range(0..20u32)) } else { 0.0 };
+            for m in 0..machines {
+                let spec = HostSpec {
+                    price,
+                    leasable,
+                    billing: Some(Billing { quantum, minimum: quantum / 2.0, setup }),
+                    class: Some(format!("c{c}")),
+                    ..HostSpec::new(format!("c{c}-{m}"), speed)
+                };
+                p.add_host(root, spec).unwrap();
+            }
+        }
+        p.build().unwrap()
+    }
+
+    fn workflow(&self) -> Workflow {
+        let mut rng = stream(self.seed, "workflow", 0);
+        let mut b = WorkflowBuilder::new("w");
+        for i in 0..self.tasks {
+            b.add_task(Task::new(format!("t{i}"), self.amount(&mut rng))).unwrap();
+        }
+        for i in 0..self.tasks as u32 {
+            for j in i + 1..self.tasks as u32 {
+                if rng.random_range(0..100) < self.density {
+                    b.add_edge(TaskId(i), TaskId(j), self.amount(&mut rng)).unwrap();
+                }
+            }
+        }
+        if self.unrelated {
+            let columns: Vec<String> = (0..self.clusters.len()).map(|c| format!("c{c}")).collect();
+            let times = self.tasks * columns.len();
+            let seconds = (0..times).map(|_| self.amount(&mut rng)).collect();
+            b.set_cost_table(CostTable { columns, seconds });
+        }
+        b.build().unwrap()
+    }
+
+    /// Part of a random plan has been executed.
+    fn state(&self, problem: &Problem<'_>, progress: f64) -> State {
+        let random = registry::find("random").unwrap();
+        let plan = (random.plan)(problem, &Settings::seeded(self.seed)).unwrap();
+        let now = plan.makespan() * progress;
+        let begun = |t: TaskId| plan.placement(t).filter(|p| p.start < now).cloned();
+        State { now, fixed: problem.workflow().tasks().map(begun).collect(), ..State::default() }
+    }
+}
+
+const KEEP_BUDGETS: [&str; 9] =
+    ["hbcs", "dbcs", "loss1", "loss2", "loss3", "gain1", "gain2", "gain3", "cheapest"];
+
+/// What holds for a problem at a budget and a deadline between what is possible and what is plenty.
+fn check(problem: &Problem<'_>, exact: bool, shares: (f64, f64)) -> Result<(), TestCaseError> {
+    let least = least_cost(problem);
+    let heft = Summary::of(problem, &plan(problem, "heft", Limits::default()));
+    let slow = Summary::of(problem, &plan(problem, "cheapest", Limits::default()));
+    let budget = least + shares.0 * (heft.cost - least).max(0.0);
+    let deadline = heft.makespan + shares.1 * (slow.makespan - heft.makespan).max(0.0);
+    let limits = Limits { budget: Some(budget), deadline: Some(deadline) };
+    for algorithm in registry::ALL.iter().filter(|a| a.family == Family::Qos) {
+        let name = algorithm.name;
+        let settings = Settings { limits, iterations: Some(3), ..Settings::default() };
+        let schedule = (algorithm.plan)(problem, &settings).unwrap();
+        keeps(problem, &schedule, limits, name);
+        let money = cost(problem, &schedule);
+        prop_assert!(money >= least * (1.0 - 1e-9) - 1e-9, "{name} costs {money}, not {least}");
+        if exact && KEEP_BUDGETS.contains(&name) {
+            prop_assert!(affordable(money, budget), "{name}: {money} of {budget}");
+        }
+        if name == "three-step" {
+            prop_assert!(groups_are_acyclic(problem.workflow(), &schedule));
+        }
+    }
+    if exact {
+        let limits = Limits { budget: Some(heft.cost), deadline: None };
+        prop_assert_eq!(plan(problem, "hbcs", limits), plan(problem, "heft", Limits::default()));
+    }
+    Ok(())
+}
+
+/// Whether the groups of a plan can be put into an order in which none waits for a later one.
+fn groups_are_acyclic(workflow: &Workflow, schedule: &Schedule) -> bool {
+    let Some((_, Detail::List(groups))) = schedule.details.iter().find(|(n, _)| *n == "groups")
+    else {
+        return false;
+    };
+    let mut group_of = vec![usize::MAX; workflow.len()];
+    for (index, group) in groups.iter().enumerate() {
+        let Detail::Record(parts) = group else { return false };
+        let Detail::List(tasks) = &parts[0].1 else { return false };
+        for task in tasks {
+            let Detail::Text(name) = task else { return false };
+            let id = workflow.tasks().find(|&t| workflow.task_name(t) == name).unwrap();
+            group_of[id.index()] = index;
+        }
+    }
+    // They are listed in an order of the kind: nobody feeds an earlier group.
+    workflow.edges().all(|edge| {
+        let (from, to) = workflow.edge_ends(edge);
+        let (from, to) = (group_of[from.index()], group_of[to.index()]);
+        from == usize::MAX || to == usize::MAX || from <= to
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn budgets_are_kept(kind in kinds(), shares in (0.0f64..1.2, 0.0f64..1.2)) {
+        let (workflow, platform) = (kind.workflow(), kind.platform());
+        check(&Problem::new(&workflow, &platform).unwrap(), !kind.quanta, shares)?;
+    }
+
+    #[test]
+    fn budgets_are_kept_half_way(
+        kind in kinds(),
+        progress in 0.0f64..1.0,
+        shares in (0.0f64..1.2, 0.0f64..1.2),
+    ) {
+        let (workflow, platform) = (kind.workflow(), kind.platform());
+        let problem = Problem::new(&workflow, &platform).unwrap();
+        let state = kind.state(&problem, progress);
+        check(&problem.with_state(state).unwrap(), !kind.quanta, shares)?;
+    }
+}
