@@ -7,10 +7,12 @@ use crate::output::Output;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use slackline_formats::{Document, Format, instance, platform_toml, source};
+use slackline_model::scenario::Measured;
 use slackline_model::schedule::Limits;
 use slackline_model::units::Quantity;
 use slackline_model::{Platform, Problem, Workflow};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Most warnings of a reader that are shown.
@@ -20,6 +22,8 @@ const SHOWN_WARNINGS: usize = 5;
 pub(crate) struct World {
     pub(crate) workflow: Workflow,
     pub(crate) platform: Platform,
+    /// Real run times and sizes that the workflow's file states beside its estimates.
+    pub(crate) measured: Option<Arc<Measured>>,
 }
 
 /// Where the processors come from, and how to read the workflow.
@@ -58,7 +62,7 @@ impl Sources {
         };
         if let Some(platform) = &self.platform {
             let platform = read_platform(platform, output)?;
-            return Ok(World { workflow: read_workflow(path, self.from, output)?, platform });
+            return Ok(World::of(read_document(path, self.from, output)?, platform));
         }
         let text = source::read_text(path)?;
         let format = match self.from {
@@ -68,12 +72,17 @@ impl Sources {
         if format == Format::Instance {
             return instance_file(path, output);
         }
-        let workflow = read_workflow(path, self.from, output)?;
-        Ok(World { workflow, platform: default_platform(output)? })
+        let document = read_document(path, self.from, output)?;
+        Ok(World::of(document, default_platform(output)?))
     }
 }
 
 impl World {
+    fn of(document: Document, platform: Platform) -> World {
+        let measured = document.measured.map(Arc::new);
+        World { workflow: document.workflow, platform, measured }
+    }
+
     /// The planning problem.
     pub(crate) fn problem(&self) -> Result<Problem<'_>, Failure> {
         Ok(Problem::new(&self.workflow, &self.platform)?)
@@ -114,7 +123,7 @@ fn instance_file(path: &Path, output: &mut Output) -> Result<World, Failure> {
     let text = source::read_text(path)?;
     let read = instance::read(&text).map_err(|e| e.in_file(path))?;
     output.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
-    Ok(World { workflow: read.workflow, platform: read.platform })
+    Ok(World { workflow: read.workflow, platform: read.platform, measured: None })
 }
 
 /// Reads a workflow file and passes the reader's warnings on.
@@ -139,22 +148,22 @@ pub(crate) fn read_document(
         document.workflow = document.workflow.renamed(stem);
     }
     output.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
-    warn_of(&document, path, output)?;
+    warn_of(&document.warnings, path, output)?;
     Ok(document)
 }
 
 /// Passes on what a reader had to decide.
-fn warn_of(document: &Document, path: &Path, output: &mut Output) -> Result<(), Failure> {
+fn warn_of(warnings: &[String], path: &Path, output: &mut Output) -> Result<(), Failure> {
     if output.strict
-        && let Some(warning) = document.warnings.first()
+        && let Some(warning) = warnings.first()
     {
         return Err(Failure::input(format!("{}: {warning}", path.display()))
             .with_help("without --strict this is a warning"));
     }
-    for warning in document.warnings.iter().take(SHOWN_WARNINGS) {
+    for warning in warnings.iter().take(SHOWN_WARNINGS) {
         output.warning(&format!("{}: {warning}", path.display()));
     }
-    if let Some(more) = document.warnings.len().checked_sub(SHOWN_WARNINGS)
+    if let Some(more) = warnings.len().checked_sub(SHOWN_WARNINGS)
         && more > 0
     {
         output.warning(&format!("{}: {more} more warnings", path.display()));
@@ -175,8 +184,9 @@ pub(crate) fn read_platform(path: &Path, output: &mut Output) -> Result<Platform
     if Format::Instance.recognises(&text) {
         return Ok(instance_file(path, output)?.platform);
     }
-    let platform = slackline_formats::read_platform(path, None)?;
+    let (platform, warnings) = slackline_formats::platform::read_with_warnings(path, None)?;
     output.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
+    warn_of(&warnings, path, output)?;
     Ok(platform)
 }
 

@@ -46,6 +46,8 @@ pub enum Format {
     Dot,
     /// Standard Task Graph.
     Stg,
+    /// WorkDescription of parameter sweeps.
+    Work,
 }
 
 impl Format {
@@ -58,6 +60,7 @@ impl Format {
         Format::Instance,
         Format::Dot,
         Format::Stg,
+        Format::Work,
     ];
 
     fn codec(self) -> &'static Codec {
@@ -69,6 +72,7 @@ impl Format {
             Format::Instance => &crate::instance::CODEC,
             Format::Dot => &crate::dot::CODEC,
             Format::Stg => &crate::stg::CODEC,
+            Format::Work => &crate::sweep::CODEC,
         }
     }
 

@@ -1,6 +1,7 @@
 //! What a workflow file holds: the workflow, and what a format knows beyond it.
 
 use slackline_model::Workflow;
+use slackline_model::scenario::Measured;
 
 /// A workflow as read from a file or about to be written to one.
 #[derive(Clone, Debug, PartialEq)]
@@ -9,6 +10,8 @@ pub struct Document {
     pub workflow: Workflow,
     /// The execution the workflow was recorded from, where the format tells.
     pub recorded: Option<Recorded>,
+    /// Real run times and sizes, where the format tells them beside the estimates and they differ.
+    pub measured: Option<Measured>,
     /// What the reader had to decide that a person should know, one sentence each.
     pub warnings: Vec<String>,
 }
@@ -16,7 +19,7 @@ pub struct Document {
 impl Document {
     /// A workflow without a past.
     pub fn new(workflow: Workflow) -> Document {
-        Document { workflow, recorded: None, warnings: Vec::new() }
+        Document { workflow, recorded: None, measured: None, warnings: Vec::new() }
     }
 }
 

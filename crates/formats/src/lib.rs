@@ -25,6 +25,7 @@ pub mod schedule_json;
 pub mod simgrid_xml;
 pub mod source;
 pub mod stg;
+pub mod sweep;
 mod text;
 pub mod trace;
 pub mod wfformat;

@@ -10,7 +10,7 @@ use std::io::{self, Write};
 /// The comments of a text format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comments {
-    /// `# note`: TOML, STG.
+    /// `# note`: TOML, STG, WorkDescription.
     Hash,
     /// `// note`: DOT.
     Slashes,
@@ -26,7 +26,7 @@ pub fn write_workflow(
     out: &mut dyn Write,
 ) -> Result<()> {
     let comments = match format.name() {
-        "stg" | "toml" => Some(Comments::Hash),
+        "stg" | "toml" | "work" => Some(Comments::Hash),
         "dot" => Some(Comments::Slashes),
         "dax" => Some(Comments::Xml),
         _ => None,

@@ -1,6 +1,8 @@
-//! The front door for platforms: our TOML or SimGrid's XML, told apart by content.
+//! The front door for platforms: our TOML, SimGrid's XML or the grids of parameter sweeps, told
+//! apart by content.
 
 use crate::error::{FormatError, Result};
+use crate::sweep::grid;
 use crate::{platform_toml, simgrid_xml, source};
 use slackline_model::Platform;
 use std::path::Path;
@@ -12,17 +14,21 @@ pub enum PlatformFormat {
     Toml,
     /// SimGrid XML.
     SimgridXml,
+    /// GridDescription of parameter sweeps; read only.
+    Grid,
 }
 
 impl PlatformFormat {
     /// Every format.
-    pub const ALL: &[PlatformFormat] = &[PlatformFormat::Toml, PlatformFormat::SimgridXml];
+    pub const ALL: &[PlatformFormat] =
+        &[PlatformFormat::Toml, PlatformFormat::SimgridXml, PlatformFormat::Grid];
 
     /// The name used on the command line.
     pub fn name(self) -> &'static str {
         match self {
             PlatformFormat::Toml => "platform-toml",
             PlatformFormat::SimgridXml => "simgrid-xml",
+            PlatformFormat::Grid => "grid",
         }
     }
 
@@ -31,10 +37,11 @@ impl PlatformFormat {
         Self::ALL.iter().copied().find(|format| format.name() == name)
     }
 
-    /// The format of a text: XML begins with an angle bracket.
+    /// The format of a text: XML begins with an angle bracket, a grid with its name.
     pub fn of_text(text: &str) -> PlatformFormat {
         match text.trim_start().starts_with('<') {
             true => PlatformFormat::SimgridXml,
+            false if grid::recognise(text) => PlatformFormat::Grid,
             false => PlatformFormat::Toml,
         }
     }
@@ -44,6 +51,9 @@ impl PlatformFormat {
     pub fn recognise(path: Option<&Path>, text: &str) -> Option<PlatformFormat> {
         if text.trim_start().starts_with('<') {
             return text.contains("<platform").then_some(PlatformFormat::SimgridXml);
+        }
+        if grid::recognise(text) {
+            return Some(PlatformFormat::Grid);
         }
         let orphan = || {
             path.and_then(PlatformFormat::of_path) == Some(PlatformFormat::Toml)
@@ -57,6 +67,7 @@ impl PlatformFormat {
         match path.extension()?.to_str()? {
             "toml" => Some(PlatformFormat::Toml),
             "xml" => Some(PlatformFormat::SimgridXml),
+            "grid" => Some(PlatformFormat::Grid),
             _ => None,
         }
     }
@@ -64,13 +75,25 @@ impl PlatformFormat {
 
 /// Reads a platform file; its format is recognised from its content unless `from` says it.
 pub fn read_platform(path: &Path, from: Option<PlatformFormat>) -> Result<Platform> {
+    Ok(read_with_warnings(path, from)?.0)
+}
+
+/// The same with what the reader had to decide that a person should know.
+pub fn read_with_warnings(
+    path: &Path,
+    from: Option<PlatformFormat>,
+) -> Result<(Platform, Vec<String>)> {
     let format = match from {
         Some(format) => format,
         None => PlatformFormat::of_text(&source::read_text(path)?),
     };
     match format {
-        PlatformFormat::Toml => platform_toml::read(path),
-        PlatformFormat::SimgridXml => simgrid_xml::read(path),
+        PlatformFormat::Toml => Ok((platform_toml::read(path)?, Vec::new())),
+        PlatformFormat::SimgridXml => Ok((simgrid_xml::read(path)?, Vec::new())),
+        PlatformFormat::Grid => {
+            let grid = grid::read(path)?;
+            Ok((grid.platform, grid.warnings))
+        }
     }
 }
 
@@ -81,6 +104,9 @@ pub fn write_platform(path: &Path, platform: &Platform, to: Option<PlatformForma
     match to.or_else(|| PlatformFormat::of_path(path)).or(standard) {
         Some(PlatformFormat::Toml) => platform_toml::write(platform, path),
         Some(PlatformFormat::SimgridXml) => simgrid_xml::write(platform, path),
+        Some(PlatformFormat::Grid) => Err(FormatError::new("a grid can be read but not written")
+            .with_help("use .toml")
+            .in_file(path)),
         None => Err(FormatError::new("the extension tells no platform format")
             .with_help("use .toml or .xml")
             .in_file(path)),

@@ -24,6 +24,14 @@
 //! host = "p1"
 //! seconds = 12
 //!
+//! [[actual]]
+//! file = "genome.fa"                        # really larger than the workflow says
+//! bytes = 3e9
+//!
+//! [[copy]]                                  # lies there from the start, besides the origin
+//! file = "genome.fa"
+//! host = "p2"
+//!
 //! [[arrival]]
 //! workflow = "montage.json"
 //! at = 30                                   # or after_tasks = 0.3, after_deadline = 0.15
@@ -40,8 +48,8 @@ use serde::{Deserialize, Serialize};
 use slackline_model::Scenario;
 use slackline_model::platform::{Profile, ProfileEvent};
 use slackline_model::scenario::{
-    Actual, Arrival, ErrorLaw, EstimateErrors, Grain, HostStory, LinkName, LinkStory, Moment,
-    Outage, When, Wrong,
+    Actual, ActualSize, Arrival, ErrorLaw, EstimateErrors, Grain, HostStory, LinkName, LinkStory,
+    Moment, Outage, SpreadCopy, When, Wrong,
 };
 use std::fmt::Write as _;
 use std::path::Path;
@@ -120,11 +128,22 @@ pub fn to_toml(scenario: &Scenario) -> String {
         downs(&mut out, &link.down);
     }
     for actual in &raw.actual {
-        let _ = write!(out, "\n[[actual]]\ntask = {}\n", quoted(&actual.task));
-        if let Some(host) = &actual.host {
-            let _ = writeln!(out, "host = {}", quoted(host));
+        out.push_str("\n[[actual]]\n");
+        let texts = [("task", &actual.task), ("host", &actual.host), ("file", &actual.file)];
+        for (name, text) in texts {
+            if let Some(text) = text {
+                let _ = writeln!(out, "{name} = {}", quoted(text));
+            }
         }
-        let _ = writeln!(out, "seconds = {}", actual.seconds);
+        for (name, number) in [("seconds", actual.seconds), ("bytes", actual.bytes)] {
+            if let Some(number) = number {
+                let _ = writeln!(out, "{name} = {number}");
+            }
+        }
+    }
+    for copy in &raw.copy {
+        let (file, host) = (quoted(&copy.file), quoted(&copy.host));
+        let _ = write!(out, "\n[[copy]]\nfile = {file}\nhost = {host}\n");
     }
     for arrival in &raw.arrival {
         let _ = write!(out, "\n[[arrival]]\nworkflow = {}\n", quoted(&arrival.workflow));
@@ -197,6 +216,8 @@ struct Raw {
     link: Vec<RawLink>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     actual: Vec<RawActual>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    copy: Vec<RawCopy>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     arrival: Vec<RawArrival>,
 }
@@ -272,13 +293,27 @@ enum RawMoment {
     Share(String),
 }
 
-#[derive(Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
+/// The run time of a task or the size of a file.
+#[derive(Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
 struct RawActual {
-    task: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     host: Option<String>,
-    seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<f64>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct RawCopy {
+    file: String,
+    host: String,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -337,8 +372,22 @@ impl Raw {
             };
             scenario.links.push(read().map_err(|e| at(place, e))?);
         }
-        let actual = |a: RawActual| Actual { task: a.task, host: a.host, seconds: a.seconds };
-        scenario.actuals = self.actual.into_iter().map(actual).collect();
+        for (index, actual) in self.actual.into_iter().enumerate() {
+            match (actual.task, actual.seconds, actual.file, actual.bytes) {
+                (Some(task), Some(seconds), None, None) => {
+                    scenario.actuals.push(Actual { task, host: actual.host, seconds });
+                }
+                (None, None, Some(file), Some(bytes)) if actual.host.is_none() => {
+                    scenario.sizes.push(ActualSize { file, bytes });
+                }
+                _ => {
+                    let error = "give `task` and `seconds`, or `file` and `bytes`";
+                    return Err(FormatError::in_path(format!("actual[{index}]"), error));
+                }
+            }
+        }
+        let copy = |c: RawCopy| SpreadCopy { file: c.file, host: c.host };
+        scenario.copies = self.copy.into_iter().map(copy).collect();
         for (index, arrival) in self.arrival.into_iter().enumerate() {
             let when = match (arrival.at, arrival.after_tasks, arrival.after_deadline) {
                 (Some(at), None, None) => When::At(at),
@@ -368,12 +417,10 @@ impl Raw {
             actual: scenario
                 .actuals
                 .iter()
-                .map(|a| RawActual {
-                    task: a.task.clone(),
-                    host: a.host.clone(),
-                    seconds: a.seconds,
-                })
+                .map(raw_time)
+                .chain(scenario.sizes.iter().map(raw_size))
                 .collect(),
+            copy: scenario.copies.iter().map(raw_copy).collect(),
             arrival: scenario.arrivals.iter().map(raw_arrival).collect(),
         }
     }
@@ -445,6 +492,20 @@ fn raw_link(story: &LinkStory) -> RawLink {
     };
     let down = story.outages.iter().map(raw_down).collect();
     RawLink { name, between, bandwidth, period, down }
+}
+
+fn raw_time(actual: &Actual) -> RawActual {
+    let (task, host) = (Some(actual.task.clone()), actual.host.clone());
+    RawActual { task, host, seconds: Some(actual.seconds), ..RawActual::default() }
+}
+
+fn raw_size(size: &ActualSize) -> RawActual {
+    let (file, bytes) = (Some(size.file.clone()), Some(size.bytes));
+    RawActual { file, bytes, ..RawActual::default() }
+}
+
+fn raw_copy(copy: &SpreadCopy) -> RawCopy {
+    RawCopy { file: copy.file.clone(), host: copy.host.clone() }
 }
 
 fn raw_arrival(arrival: &Arrival) -> RawArrival {

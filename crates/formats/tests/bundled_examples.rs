@@ -156,7 +156,7 @@ fn gauss() -> Workflow {
             let speedup = SpeedUp::Amdahl { serial: 0.05 };
             let (min_width, max_width) = (1, u32::MAX);
             let task = Task::new(name, work).of_kind(kind);
-            b.add_task(Task { speedup, min_width, max_width, ..task }).unwrap()
+            b.add_task(Task { speedup, min_width, max_width, spread: true, ..task }).unwrap()
         };
         let pivot = task(format!("pivot_{k}"), height * block.powi(3), "pivot");
         let updates: Vec<TaskId> = (k + 1..BLOCKS)

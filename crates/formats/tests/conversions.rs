@@ -78,6 +78,12 @@ fn the_front_door_knows_formats_by_content_and_name() {
         let document = read_workflow(&path, None).unwrap();
         for &to in Format::ALL.iter().filter(|f| f.can_write()) {
             let out = folder.path().join(format!("out.{}", to.extensions()[0]));
+            // A WorkDescription has no way to say that a task only waits for another.
+            let w = &document.workflow;
+            if to == Format::Work && w.edges().any(|e| w.edge_files(e).len() == 0) {
+                assert!(write_workflow(&out, &document, Some(to)).is_err());
+                continue;
+            }
             write_workflow(&out, &document, Some(to)).unwrap();
             let again = read_workflow(&out, None).unwrap();
             // STG adds the dummy tasks it needs.

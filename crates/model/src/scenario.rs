@@ -15,6 +15,8 @@ pub use truth::Truth;
 pub use world::{HostWorld, LinkWorld, PairWorld, World};
 
 use crate::platform::Profile;
+use crate::workflow::CostTable;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// How the world behaves; see the module's head. The default world holds still.
@@ -34,6 +36,12 @@ pub struct Scenario {
     pub errors: EstimateErrors,
     /// Run times that are fixed, whatever the errors say.
     pub actuals: Vec<Actual>,
+    /// Sizes of files that are not as the workflow says.
+    pub sizes: Vec<ActualSize>,
+    /// What the workflow's own file states besides its estimates; `actuals` and `sizes` go before.
+    pub measured: Option<Arc<Measured>>,
+    /// Inputs that also lie elsewhere than at the origin when the run begins.
+    pub copies: Vec<SpreadCopy>,
     /// Workflows and when they are submitted; empty: one workflow at the start.
     pub arrivals: Vec<Arrival>,
 }
@@ -165,6 +173,33 @@ pub struct Actual {
     pub seconds: f64,
 }
 
+/// A file size that is known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ActualSize {
+    /// Name of the file.
+    pub file: String,
+    /// Bytes it really has.
+    pub bytes: f64,
+}
+
+/// Real run times and sizes of a whole workflow, where its estimates differ.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// Seconds of every task at availability 1, by the columns of the workflow's own table.
+    pub seconds: CostTable,
+    /// Bytes of every file.
+    pub bytes: Vec<f64>,
+}
+
+/// An input that lies at a host, or at its place, from the start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SpreadCopy {
+    /// Name of the file.
+    pub file: String,
+    /// Name of the host.
+    pub host: String,
+}
+
 /// A workflow that is submitted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Arrival {
@@ -197,6 +232,10 @@ pub enum ScenarioError {
     Unknown { kind: &'static str, name: String },
     #[error("the workflow has no task '{name}'")]
     UnknownTask { name: String },
+    #[error("the workflow has no file '{name}'")]
+    UnknownFile { name: String },
+    #[error("the run times that were measured do not fit the platform: {why}")]
+    MeasuredElsewhere { why: String },
     #[error("{what} appears twice")]
     Twice { what: String },
     #[error("{what}: {value} is not {wanted}")]
@@ -212,6 +251,8 @@ impl Scenario {
             && self.links.is_empty()
             && self.errors == EstimateErrors::default()
             && self.actuals.is_empty()
+            && self.sizes.is_empty()
+            && self.measured.is_none()
     }
 
     /// Whether some moment depends on the makespan; [`Scenario::at_makespan`] settles it.
@@ -259,6 +300,9 @@ impl Scenario {
         self.errors.transfer.check("error of transfers")?;
         for actual in &self.actuals {
             not_negative(|| format!("run time of '{}'", actual.task), actual.seconds)?;
+        }
+        for size in &self.sizes {
+            not_negative(|| format!("size of '{}'", size.file), size.bytes)?;
         }
         for (index, arrival) in self.arrivals.iter().enumerate() {
             let what = || format!("arrival of '{}'", arrival.workflow);

@@ -2,8 +2,8 @@
 
 use super::schema::{
     Bandwidth, BillingTable, ClusterTable, DiskTable, File, FollowTable, HostTable, InnerLink,
-    LinkTable, MatrixTable, Named, NetworkTable, OneOrRows, Ordered, ProfileTable, RouteTable,
-    RoutingWord, Seconds, SharingWord,
+    LinkTable, LinksWord, MatrixTable, Named, NetworkTable, OneOrRows, Ordered, ProfileTable,
+    RouteTable, RoutingWord, Seconds, SharingWord,
 };
 use crate::error::{FormatError, Result};
 use slackline_model::platform::{
@@ -64,6 +64,7 @@ struct Machine<'a> {
     memory: Option<f64>,
     price: Option<f64>,
     price_per_hour: Option<f64>,
+    arch: &'a Option<String>,
     class: &'a Option<String>,
     leasable: Option<bool>,
     availability: &'a Option<String>,
@@ -81,6 +82,7 @@ macro_rules! machine_of {
             memory: $table.memory.map(|m| m.0),
             price: $table.price,
             price_per_hour: $table.price_per_hour,
+            arch: &$table.arch,
             class: &$table.class,
             leasable: $table.leasable,
             availability: &$table.availability,
@@ -185,6 +187,9 @@ impl<'a> Lowering<'a> {
         }
         for disk in file.disk {
             self.add_disk(disk)?;
+        }
+        if file.links == Some(LinksWord::Fifo) {
+            self.builder.set_fifo();
         }
         if let Some(origin) = &file.origin {
             let host = self.builder.host(origin).map_err(FormatError::new)?;
@@ -338,6 +343,7 @@ impl<'a> Lowering<'a> {
             (None, Some(hourly)) => hourly / 3600.0 / f64::from(spec.cores.max(1)),
             (None, None) => 0.0,
         };
+        spec.arch = machine.arch.clone();
         spec.class = machine.class.clone();
         spec.leasable = machine.leasable.unwrap_or(false);
         spec.availability = self.profile(machine.availability, offset)?;
@@ -567,6 +573,13 @@ fn spread<T>(from: OneOrRows<T>, hosts: usize, get: impl Fn(&T) -> f64) -> Optio
 fn profile(table: &ProfileTable) -> std::result::Result<Profile, String> {
     let events: Vec<ProfileEvent> =
         table.events.iter().map(|&(date, value)| ProfileEvent { date, value }).collect();
+    if let Some(Seconds(from)) = table.repeat_from {
+        let (Some(period), None) = (table.period, table.loop_after) else {
+            return Err("`repeat-from` needs a period".into());
+        };
+        let prelude = events.iter().take_while(|event| event.date < from).count();
+        return Profile::settling(events, prelude, period.0).map_err(|error| error.to_string());
+    }
     let profile = match (table.period, table.loop_after) {
         (None, None) => Profile::once(events),
         (Some(period), None) => Profile::periodic(events, period.0),

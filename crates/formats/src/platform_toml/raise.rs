@@ -3,9 +3,9 @@
 use super::lower::{BANDWIDTH, LATENCY, UPLINK, WORLD, link_of, router_of};
 use super::schema::{
     Bandwidth, BillingTable, Bytes, ClusterTable, DiskTable, DragonflyTable, FatTreeTable, File,
-    FollowTable, HostTable, InnerLink, LinkTable, MatrixTable, MaybeFree, NetworkTable, OneOrRows,
-    Ordered, ProfileTable, RouteTable, RouterTable, RoutingWord, Seconds, SharingWord, SiteTable,
-    Speed, ZoneTable,
+    FollowTable, HostTable, InnerLink, LinkTable, LinksWord, MatrixTable, MaybeFree, NetworkTable,
+    OneOrRows, Ordered, ProfileTable, RouteTable, RouterTable, RoutingWord, Seconds, SharingWord,
+    SiteTable, Speed, ZoneTable,
 };
 use slackline_model::platform::{
     Billing, Class, ClusterSharing, ClusterSpec, DeclaredRoute, Duplex, Host, Link, Matrix, Member,
@@ -194,6 +194,7 @@ impl<'a> Raising<'a> {
         let platform = self.platform;
         self.file.name = Some(platform.name().to_string());
         self.file.origin = platform.origin().map(|host| platform.host(host).name.to_string());
+        self.file.links = platform.is_fifo().then_some(LinksWord::Fifo);
         self.file.billing = billing_table(self.billing, Billing::EXACT);
         self.file.matrix = match platform.network() {
             Network::Zones => None,
@@ -289,6 +290,7 @@ impl<'a> Raising<'a> {
                     events: profile.events().iter().map(|e| (e.date, e.value)).collect(),
                     period: profile.period().map(Seconds),
                     loop_after: None,
+                    repeat_from: repeat_from(profile),
                 },
             );
             next
@@ -312,9 +314,10 @@ impl<'a> Raising<'a> {
         let name = |link: LinkId| platform.link(link).name.to_string();
         HostTable {
             speed: Some(Speed(host.speed)),
-            cores: (host.cores > 1).then_some(host.cores),
+            cores: (host.cores != 1).then_some(host.cores),
             memory: host.memory.map(Bytes),
             price: (host.price > 0.0).then_some(host.price),
+            arch: host.arch.as_deref().map(str::to_string),
             class: self.class_name(class),
             leasable: class.leasable.then_some(true),
             availability: self.profile(&host.availability),
@@ -390,9 +393,10 @@ impl<'a> Raising<'a> {
         let class = host.map(|host| platform.class(host.class));
         let mut table = ClusterTable {
             speed: Some(Speed(spec.host.speed)),
-            cores: (spec.host.cores > 1).then_some(spec.host.cores),
+            cores: (spec.host.cores != 1).then_some(spec.host.cores),
             memory: spec.host.memory.map(Bytes),
             price: (spec.host.price > 0.0).then_some(spec.host.price),
+            arch: spec.host.arch.clone(),
             class: class.and_then(|class| self.class_name(class)),
             leasable: spec.host.leasable.then_some(true),
             availability: self.common_profile(id, |host| &host.availability),
@@ -488,7 +492,7 @@ impl<'a> Raising<'a> {
 /// A link whose directions change in ways that no file can say.
 pub(super) fn lopsided(platform: &Platform) -> Option<&Link> {
     let same = |a: &Option<Arc<Profile>>, b: &Option<Arc<Profile>>| match (a, b) {
-        (Some(a), Some(b)) => a.events() == b.events() && a.period() == b.period(),
+        (Some(a), Some(b)) => a == b,
         (None, None) => true,
         _ => false,
     };
@@ -511,6 +515,11 @@ fn shared(
     let mut hosts = platform.hosts().iter().filter(|host| host.zone == cluster);
     let first = of(hosts.next()?).clone()?;
     hosts.all(|host| of(host).as_ref().is_some_and(|p| Arc::ptr_eq(p, &first))).then_some(first)
+}
+
+/// From when on a profile with a prelude repeats.
+fn repeat_from(profile: &Profile) -> Option<Seconds> {
+    (profile.prelude() > 0).then(|| Seconds(profile.events()[profile.prelude()].date))
 }
 
 /// The name a link was declared with.

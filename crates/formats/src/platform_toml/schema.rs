@@ -17,6 +17,8 @@ pub(super) struct File {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) origin: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) links: Option<LinksWord>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) network: Option<NetworkTable>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) billing: Option<BillingTable>,
@@ -42,6 +44,16 @@ pub(super) struct File {
     pub(super) disk: Vec<Spanned<DiskTable>>,
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "unspanned")]
     pub(super) follow: Vec<Spanned<FollowTable>>,
+}
+
+/// How all links serve.
+#[derive(Clone, Copy, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum LinksWord {
+    /// As their `sharing` says.
+    Shared,
+    /// One transfer at a time.
+    Fifo,
 }
 
 /// Profiles that one machine, or one link, of a cluster follows.
@@ -115,6 +127,8 @@ pub(super) struct ProfileTable {
     pub(super) period: Option<Seconds>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) loop_after: Option<Seconds>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) repeat_from: Option<Seconds>,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -197,6 +211,8 @@ pub(super) struct HostTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) price_per_hour: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) arch: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) class: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) leasable: Option<bool>,
@@ -247,6 +263,8 @@ pub(super) struct ClusterTable {
     pub(super) price: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) price_per_hour: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) arch: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) class: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -25,6 +25,7 @@ pub fn write(platform: &Platform, path: &Path) -> Result<()> {
 
 /// The platform as XML.
 pub fn to_string(platform: &Platform) -> Result<String> {
+    refuse_preludes(platform)?;
     let mut writer = Writer {
         platform,
         out: String::new(),
@@ -41,6 +42,22 @@ pub fn to_string(platform: &Platform) -> Result<String> {
     writer.place_links();
     writer.document()?;
     Ok(writer.out)
+}
+
+/// A trace of SimGrid repeats as a whole.
+fn refuse_preludes(platform: &Platform) -> Result<()> {
+    let hosts = platform.hosts().iter().map(|h| (&h.name, [&h.availability, &h.state, &None]));
+    let links = platform.links().iter().map(|l| {
+        let profiles = [&l.bandwidth_profile, &l.latency_profile, &l.state];
+        (&l.name, profiles)
+    });
+    for (name, profiles) in hosts.chain(links) {
+        if profiles.into_iter().flatten().any(|profile| profile.prelude() > 0) {
+            let message = format!("'{name}' follows a profile of which only the end repeats");
+            return Err(FormatError::new(message).with_help("write the platform as .toml"));
+        }
+    }
+    Ok(())
 }
 
 struct Writer<'a> {

@@ -332,7 +332,11 @@ impl Reader {
     fn finish(mut self) -> Result<Document> {
         self.warnings.extend(self.flow.finish(&mut self.builder)?);
         let workflow = self.builder.build()?;
-        Ok(Document { workflow, recorded: Some(self.recorded), warnings: self.warnings })
+        Ok(Document {
+            recorded: Some(self.recorded),
+            warnings: self.warnings,
+            ..Document::new(workflow)
+        })
     }
 }
 

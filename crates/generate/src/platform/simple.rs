@@ -235,7 +235,8 @@ pub(crate) const SWEEP_GRID: &[Parameter] = &[
     Parameter::new("latency", LATENCY, "0s", "from the origin to each cluster"),
 ];
 
-/// Clusters reached from one origin by a link each; inside a cluster files are at once there.
+/// Clusters reached from one origin, which only keeps files, by a link each that serves one
+/// transfer at a time; inside a cluster files are at once there.
 pub(crate) fn sweep_grid(s: &Values, seed: Seed) -> Result<Platform> {
     let mut draws = seed.draws("sweep-grid");
     let clusters: Vec<(usize, f64)> = match s.count("random")? {
@@ -255,8 +256,9 @@ pub(crate) fn sweep_grid(s: &Values, seed: Seed) -> Result<Platform> {
     let mut b = PlatformBuilder::new("sweep-grid");
     let root = b.add_zone(None, "sweep-grid", RoutingKind::Floyd)?;
     let speed = s.number("speed")?;
-    let origin = b.add_host(root, HostSpec::new("origin", speed))?;
+    let origin = b.add_host(root, HostSpec { cores: 0, ..HostSpec::new("origin", speed) })?;
     b.set_origin(origin);
+    b.set_fifo();
     for (index, (hosts, available)) in clusters.into_iter().enumerate() {
         let number = index + 1;
         let zone = b.add_zone(Some(root), format!("cluster{number}"), RoutingKind::Star)?;

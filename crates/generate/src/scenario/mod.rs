@@ -399,6 +399,8 @@ pub fn onto(mut below: Scenario, above: Scenario) -> Scenario {
         below.seed = above.seed;
     }
     below.actuals.extend(above.actuals);
+    below.sizes.extend(above.sizes);
+    below.copies.extend(above.copies);
     below.arrivals.extend(above.arrivals);
     let parts = [below.name, above.name];
     below.name = parts.into_iter().filter(|n| !n.is_empty()).collect::<Vec<_>>().join(", ");

@@ -5,6 +5,7 @@ use super::host::{Billing, Class, Host};
 use super::zone::Zone;
 use crate::{ClassId, HostId, ZoneId};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What a host says about its class: a name, whether it is leased, how it is billed.
 pub(super) type ClassWish = (Option<String>, bool, Option<Billing>);
@@ -18,6 +19,7 @@ struct ClassKey {
     speed: u64,
     price: u64,
     memory: Option<u64>,
+    arch: Option<Arc<str>>,
     leasable: bool,
     billing: [u64; 3],
 }
@@ -43,6 +45,7 @@ pub(super) fn classify(
             speed: host.speed.to_bits(),
             price: host.price.to_bits(),
             memory: host.memory.map(f64::to_bits),
+            arch: host.arch.clone(),
             leasable,
             billing: [billing.quantum, billing.minimum, billing.setup].map(f64::to_bits),
         };
@@ -76,7 +79,7 @@ pub(super) fn classify(
         };
         if taken.insert(class.name.clone(), index).is_some() {
             let message = "machines of one class must have the same zone, cores, speed, price, \
-                           memory and billing";
+                           memory, architecture and billing";
             return Err(PlatformError::invalid(format!("class \"{}\"", class.name), message));
         }
     }

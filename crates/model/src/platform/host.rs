@@ -12,7 +12,7 @@ pub type Properties = Vec<(String, String)>;
 pub struct Host {
     /// Unique among hosts, routers and zones.
     pub name: Arc<str>,
-    /// Number of cores.
+    /// Number of cores; a host without any keeps files and computes nothing.
     pub cores: u32,
     /// Peak speed of one core, flop/s.
     pub speed: f64,
@@ -20,6 +20,8 @@ pub struct Host {
     pub price: f64,
     /// Memory in bytes, if known.
     pub memory: Option<f64>,
+    /// What kind of machine it is to a workflow's table of run times: the name of a column.
+    pub arch: Option<Arc<str>>,
     /// The class of machines identical to this one.
     pub class: ClassId,
     /// The site or cluster it stands in.
@@ -34,7 +36,8 @@ pub struct Host {
     pub properties: Option<Arc<Properties>>,
 }
 
-/// Machines that a planner cannot tell apart: same speed, cores, price, memory, cluster, billing.
+/// Machines that a planner cannot tell apart: same speed, cores, price, memory, architecture,
+/// cluster, billing.
 #[derive(Clone, Debug)]
 pub struct Class {
     /// Unique among classes; a cluster of one kind of machine gives its own name.

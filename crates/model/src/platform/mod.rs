@@ -66,6 +66,7 @@ pub struct Platform {
     zones: Vec<Zone>,
     network: Network,
     origin: Option<HostId>,
+    fifo: bool,
     members: HashMap<Arc<str>, Member>,
     link_names: HashMap<Arc<str>, LinkId>,
 }
@@ -218,6 +219,12 @@ impl Platform {
     /// The host where the inputs of a workflow lie at the start, if the description names one.
     pub fn origin(&self) -> Option<HostId> {
         self.origin
+    }
+
+    /// Whether a link serves one transfer at a time, for its latency and its size over the
+    /// bandwidth, and nothing else takes part of it.
+    pub fn is_fifo(&self) -> bool {
+        self.fifo
     }
 
     /// The host of every processor, that is of every core, in the order planners number them.

@@ -25,6 +25,7 @@ pub(super) fn linked(
                 cores: host.cores,
                 price: host.price,
                 memory: host.memory,
+                arch: host.arch.as_deref().map(str::to_string),
                 class: Some(class.name.to_string()),
                 leasable: class.leasable,
                 billing: Some(class.billing),
@@ -59,6 +60,9 @@ pub(super) fn linked(
     }
     if let Some(origin) = platform.origin() {
         builder.set_origin(origin);
+    }
+    if platform.is_fifo() {
+        builder.set_fifo();
     }
     builder.build()
 }

@@ -13,10 +13,12 @@ pub struct ProfileEvent {
 }
 
 /// A piece-wise constant change over time. Before the first date the nominal value holds; with
-/// a period the events repeat at `date + k * period`.
+/// a period the events, but for those of a prelude, repeat at `date + k * period`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
     events: Box<[ProfileEvent]>,
+    /// How many of the first events do not repeat.
+    prelude: usize,
     period: Option<f64>,
 }
 
@@ -65,12 +67,21 @@ pub enum ProfileError {
 impl Profile {
     /// Events played once.
     pub fn once(events: Vec<ProfileEvent>) -> Result<Self, ProfileError> {
-        Self::checked(events, None)
+        Self::checked(events, 0, None)
     }
 
     /// Events repeated every `period` seconds (`PERIODICITY` in SimGrid's files).
     pub fn periodic(events: Vec<ProfileEvent>, period: f64) -> Result<Self, ProfileError> {
-        Self::checked(events, Some(period))
+        Self::checked(events, 0, Some(period))
+    }
+
+    /// The first `prelude` events once, then the others repeated every `period` seconds.
+    pub fn settling(
+        events: Vec<ProfileEvent>,
+        prelude: usize,
+        period: f64,
+    ) -> Result<Self, ProfileError> {
+        Self::checked(events, prelude, Some(period))
     }
 
     /// Events that start again `delay` seconds after the last one (`LOOPAFTER`).
@@ -79,7 +90,7 @@ impl Profile {
         if delay.is_nan() || delay <= 0.0 {
             return Err(ProfileError::BadPeriod { period: delay, last });
         }
-        Self::checked(events, Some(last + delay))
+        Self::checked(events, 0, Some(last + delay))
     }
 
     /// One value for ever, from the start.
@@ -87,7 +98,11 @@ impl Profile {
         Self::once(vec![ProfileEvent { date: 0.0, value }])
     }
 
-    fn checked(events: Vec<ProfileEvent>, period: Option<f64>) -> Result<Self, ProfileError> {
+    fn checked(
+        events: Vec<ProfileEvent>,
+        prelude: usize,
+        period: Option<f64>,
+    ) -> Result<Self, ProfileError> {
         let mut previous = 0.0;
         for (index, &ProfileEvent { date, value }) in events.iter().enumerate() {
             if !(date.is_finite() && date >= 0.0) {
@@ -101,21 +116,22 @@ impl Profile {
             }
             previous = date;
         }
-        if events.is_empty() {
-            return Err(ProfileError::Empty);
-        }
+        let Some(first) = events.get(prelude) else { return Err(ProfileError::Empty) };
+        // Without a prelude the period is counted from the start, not from the first event.
+        let last = if prelude == 0 { previous } else { previous - first.date };
         if let Some(period) = period
-            && !(period.is_finite() && period > 0.0 && period >= previous)
+            && !(period.is_finite() && period > 0.0 && period >= last)
         {
-            return Err(ProfileError::BadPeriod { period, last: previous });
+            return Err(ProfileError::BadPeriod { period, last });
         }
-        Ok(Profile { events: events.into(), period })
+        Ok(Profile { events: events.into(), prelude, period })
     }
 
     /// The same dates with every value multiplied by a finite factor that is not negative.
     pub fn scaled(&self, factor: f64) -> Profile {
         let scale = |e: &ProfileEvent| ProfileEvent { value: e.value * factor, ..*e };
-        Profile { events: self.events.iter().map(scale).collect(), period: self.period }
+        let events = self.events.iter().map(scale).collect();
+        Profile { events, prelude: self.prelude, period: self.period }
     }
 
     /// The events of one pass, by date.
@@ -128,6 +144,11 @@ impl Profile {
         self.period
     }
 
+    /// How many of the first events do not repeat.
+    pub fn prelude(&self) -> usize {
+        self.prelude
+    }
+
     /// All events in order of date; without end when there is a period.
     pub fn iter(&self) -> ProfileIter<'_> {
         ProfileIter { profile: self, cursor: ProfileCursor::default() }
@@ -138,7 +159,7 @@ impl Profile {
     pub fn next_event(&self, cursor: &mut ProfileCursor) -> Option<ProfileEvent> {
         if cursor.index == self.events.len() {
             self.period?;
-            cursor.index = 0;
+            cursor.index = self.prelude;
             cursor.round += 1;
         }
         let event = self.events[cursor.index];
@@ -153,9 +174,11 @@ impl Profile {
         if date < self.events[0].date {
             return None;
         }
+        // Rounds are counted from the start, or from where a prelude ends.
+        let from = if self.prelude == 0 { 0.0 } else { self.events[self.prelude].date };
         let local = match self.period {
-            Some(period) => date - (date / period).floor() * period,
-            None => date,
+            Some(period) if date >= from => date - ((date - from) / period).floor() * period,
+            _ => date,
         };
         match self.events.partition_point(|e| e.date <= local) {
             0 => self.events.last().map(|e| e.value),
@@ -212,6 +235,19 @@ mod tests {
         let profile = Profile::looping(events(&[(1.0, 0.5), (3.0, 1.0)]), 2.0).unwrap();
         assert_eq!(profile.period(), Some(5.0));
         assert_eq!(profile.iter().nth(2).unwrap().date, 6.0);
+    }
+
+    #[test]
+    fn a_prelude_is_played_once() {
+        let all = events(&[(0.0, 0.9), (4.0, 0.1), (7.0, 0.5), (12.0, 0.6)]);
+        let profile = Profile::settling(all.clone(), 2, 10.0).unwrap();
+        let dates: Vec<f64> = profile.iter().take(6).map(|e| e.date).collect();
+        assert_eq!(dates, [0.0, 4.0, 7.0, 12.0, 17.0, 22.0]);
+        for (date, value) in [(3.0, 0.9), (6.0, 0.1), (8.0, 0.5), (16.9, 0.6), (17.0, 0.5)] {
+            assert_eq!(profile.value_at(date), Some(value), "{date}");
+        }
+        assert!(Profile::settling(all.clone(), 2, 4.0).is_err());
+        assert!(Profile::settling(all, 4, 10.0).is_err());
     }
 
     #[test]

@@ -12,12 +12,14 @@ pub struct HostSpec {
     pub name: String,
     /// Peak speed of one core, flop/s.
     pub speed: f64,
-    /// Number of cores.
+    /// Number of cores; none for a host that only keeps files.
     pub cores: u32,
     /// Money for one core during one second.
     pub price: f64,
     /// Memory in bytes, if known.
     pub memory: Option<f64>,
+    /// The column of a workflow's table of run times that holds for it.
+    pub arch: Option<String>,
     /// Name of its class; chosen from the zone or the host if absent.
     pub class: Option<String>,
     /// Exists only while leased.
@@ -41,6 +43,7 @@ impl HostSpec {
             cores: 1,
             price: 0.0,
             memory: None,
+            arch: None,
             class: None,
             leasable: false,
             billing: None,

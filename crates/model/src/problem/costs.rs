@@ -84,8 +84,10 @@ impl Costs {
             *largest = (*largest).max(*cluster);
             class_of.push(class);
         }
-        let least_cores = classes.iter().map(|c| c.cores).min().unwrap_or(1);
-        let least_memory = classes.iter().map(|c| c.memory).fold(f64::INFINITY, f64::min);
+        // Hosts that only keep files do not count.
+        let computing = || classes.iter().filter(|c| c.cores > 0);
+        let least_cores = computing().map(|c| c.cores).min().unwrap_or(1);
+        let least_memory = computing().map(|c| c.memory).fold(f64::INFINITY, f64::min);
         let limited = workflow
             .tasks()
             .any(|t| workflow.width(t).0 > least_cores || workflow.memory(t) > least_memory);
@@ -219,23 +221,39 @@ impl Costs {
     }
 }
 
-/// Which column of the table each host uses: its own name, its class, or its cluster.
-fn columns_of_hosts(table: &CostTable, platform: &Platform) -> Result<Vec<usize>, ProblemError> {
+/// Which column of the table each host uses: its own name, its architecture, its class, or its
+/// cluster. A host without cores needs none.
+pub(crate) fn columns_of_hosts(
+    table: &CostTable,
+    platform: &Platform,
+) -> Result<Vec<usize>, ProblemError> {
     let position: HashMap<&str, usize> =
         table.columns.iter().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
     let column_of = |host: &Host| {
         let zone = &platform.zone(host.zone).name;
         let class = &platform.class(host.class).name;
-        [&host.name, class, zone].into_iter().find_map(|name| position.get(&**name).copied())
+        let names = [Some(&host.name), host.arch.as_ref(), Some(class), Some(zone)];
+        let found = names.into_iter().flatten().find_map(|name| position.get(&**name).copied());
+        found.or((host.cores == 0).then_some(0))
     };
     let columns: Vec<Option<usize>> = platform.hosts().iter().map(column_of).collect();
-    if columns.iter().all(Option::is_none) {
-        let hosts = platform.hosts().iter().map(|h| h.name.to_string()).collect();
+    let known = |(host, column): (&Host, &Option<usize>)| host.cores > 0 && column.is_some();
+    if !platform.hosts().iter().zip(&columns).any(known) {
+        let hosts = platform.hosts().iter().filter(|h| h.cores > 0);
+        let hosts = hosts.map(|h| h.arch.as_ref().unwrap_or(&h.name).to_string()).collect();
         return Err(ProblemError::ColumnsDiffer { columns: table.columns.clone(), hosts });
     }
     let missing = |index: usize| {
-        let host = platform.hosts()[index].name.to_string();
-        ProblemError::HostWithoutColumn { host }
+        let host = &platform.hosts()[index];
+        let name = host.name.to_string();
+        match &host.arch {
+            None => ProblemError::HostWithoutColumn { host: name },
+            Some(arch) => ProblemError::UnknownArchitecture {
+                host: name,
+                arch: arch.to_string(),
+                columns: table.columns.clone(),
+            },
+        }
     };
     columns.into_iter().enumerate().map(|(i, c)| c.ok_or_else(|| missing(i))).collect()
 }

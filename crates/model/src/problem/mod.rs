@@ -16,6 +16,7 @@ use crate::ids::{HostId, ProcId, TaskId};
 use crate::platform::{Narrows, PlanningNetwork, Platform};
 use crate::workflow::Workflow;
 use costs::Costs;
+pub(crate) use costs::columns_of_hosts;
 use std::ops::Range;
 use thiserror::Error;
 
@@ -34,6 +35,11 @@ pub enum ProblemError {
     ColumnsDiffer { columns: Vec<String>, hosts: Vec<String> },
     #[error("host '{host}' has no column in the workflow's table of run times")]
     HostWithoutColumn { host: String },
+    #[error(
+        "host '{host}' is of architecture '{arch}', for which the workflow gives no run times (it has \
+         them for {})", list(.columns)
+    )]
+    UnknownArchitecture { host: String, arch: String, columns: Vec<String> },
     #[error("the state of the execution does not fit the problem: {why}")]
     BadState { why: String },
 }

@@ -34,7 +34,8 @@ pub enum KnowledgeError {
 }
 
 impl Scenario {
-    /// The workflow as a planner is told it. Structure and file sizes are always known.
+    /// The workflow as a planner is told it. Its structure is always known, the sizes of files as
+    /// it states them unless all is known exactly.
     pub fn known(
         &self,
         workflow: &Workflow,
@@ -58,14 +59,21 @@ impl Scenario {
         let apart = workflow.cost_table().is_some()
             || self.errors.per == Grain::TaskAndHost
             || self.actuals.iter().any(|a| a.host.is_some());
+        let computes = |host: &HostId| platform.host(*host).cores > 0;
         let (columns, hosts): (Vec<String>, Vec<HostId>) = if apart {
-            platform.host_ids().map(|h| (platform.host(h).name.to_string(), h)).unzip()
+            let hosts = platform.host_ids().filter(computes);
+            hosts.map(|h| (platform.host(h).name.to_string(), h)).unzip()
         } else {
             let used = platform.classes().iter().filter_map(|c| Some((c, *c.hosts.first()?)));
+            let used = used.filter(|(_, host)| computes(host));
             used.map(|(class, host)| (class.name.to_string(), host)).unzip()
         };
         let mut table = CostTable { columns, seconds: Vec::new() };
         match knowledge {
+            // As measured: by the columns of the workflow, however many hosts there are.
+            Knowledge::Exact if self.actuals.is_empty() && self.measured.is_some() => {
+                table = self.measured.as_ref().map_or(table, |m| m.seconds.clone());
+            }
             Knowledge::KindMeans => told.kind_means(&hosts, &mut table.seconds),
             _ => {
                 for task in workflow.tasks() {
@@ -80,19 +88,29 @@ impl Scenario {
         }
         let mut builder = workflow.reopen()?;
         builder.set_cost_table(table);
+        if knowledge == Knowledge::Exact {
+            for file in workflow.files() {
+                if let Some(bytes) = told.truth.stated_size(file) {
+                    builder.set_file_bytes(file, bytes)?;
+                }
+            }
+        }
         Ok(builder.build()?)
     }
 
     fn truth_is_stated(&self) -> bool {
         self.actuals.is_empty()
+            && self.sizes.is_empty()
+            && self.measured.is_none()
             && (self.errors.wrong == Wrong::Estimate
                 || self.errors.compute == super::ErrorLaw::Exact)
     }
 }
 
 fn mean_speed(platform: &Platform) -> f64 {
-    let hosts = platform.hosts();
-    hosts.iter().map(|h| h.speed).sum::<f64>() / hosts.len().max(1) as f64
+    let speeds: Vec<f64> =
+        platform.hosts().iter().filter(|h| h.cores > 0).map(|h| h.speed).collect();
+    speeds.iter().sum::<f64>() / speeds.len().max(1) as f64
 }
 
 /// Run times as they are stated and as they are.
@@ -140,6 +158,9 @@ impl Told<'_> {
 impl Truth {
     /// Bytes of a file that really move where its workflow says `stated`.
     pub fn actual_file_bytes(&self, workflow: &Workflow, file: FileId, stated: f64) -> f64 {
+        if let Some(bytes) = self.stated_size(file) {
+            return bytes;
+        }
         let reader = workflow.consumers(file).next();
         let edge = workflow.producer(file).zip(reader).and_then(|(producer, reader)| {
             workflow.successors(producer).find(|(child, _)| *child == reader).map(|(_, e)| e)

@@ -1,12 +1,14 @@
 //! How long tasks really take, against what a planner is told.
 
-use super::{ErrorLaw, Grain, Scenario, ScenarioError, Wrong};
+use super::{ErrorLaw, Grain, Measured, Scenario, ScenarioError, Wrong};
 use crate::platform::Platform;
+use crate::problem::columns_of_hosts;
 use crate::rng::stream;
 use crate::workflow::Workflow;
-use crate::{EdgeId, HostId, TaskId};
+use crate::{EdgeId, FileId, HostId, TaskId};
 use rand::Rng;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A scenario's run times for one workflow on one platform. Factors are functions of the seed
 /// and the names' positions, not draws in turn: asking in another order changes nothing.
@@ -17,6 +19,9 @@ pub struct Truth {
     kinds: Vec<u32>,
     /// Seconds fixed by the scenario; `u32::MAX` stands for every host.
     fixed: HashMap<(TaskId, u32), f64>,
+    sizes: HashMap<FileId, f64>,
+    /// With the column of every host.
+    measured: Option<(Arc<Measured>, Vec<usize>)>,
 }
 
 impl Scenario {
@@ -48,7 +53,41 @@ impl Scenario {
             }
         }
         let kinds = workflow.tasks().map(|t| workflow.kind(t).0).collect();
-        Ok(Truth { seed: self.seed, errors: self.errors, kinds, fixed })
+        let sizes = self.file_sizes(workflow)?;
+        let measured = match &self.measured {
+            None => None,
+            Some(measured) => {
+                let elsewhere = |why: String| ScenarioError::MeasuredElsewhere { why };
+                let rows = measured.seconds.seconds.len();
+                if rows != measured.seconds.columns.len() * workflow.len()
+                    || measured.bytes.len() != workflow.file_count()
+                {
+                    return Err(elsewhere("they are those of another workflow".into()));
+                }
+                let columns = columns_of_hosts(&measured.seconds, platform)
+                    .map_err(|error| elsewhere(error.to_string()))?;
+                Some((measured.clone(), columns))
+            }
+        };
+        Ok(Truth { seed: self.seed, errors: self.errors, kinds, fixed, sizes, measured })
+    }
+
+    fn file_sizes(&self, workflow: &Workflow) -> Result<HashMap<FileId, f64>, ScenarioError> {
+        let mut sizes = HashMap::with_capacity(self.sizes.len());
+        if self.sizes.is_empty() {
+            return Ok(sizes);
+        }
+        let by_name: HashMap<&str, FileId> =
+            workflow.files().map(|f| (workflow.file_name(f), f)).collect();
+        for size in &self.sizes {
+            let file = by_name.get(size.file.as_str()).copied();
+            let file =
+                file.ok_or_else(|| ScenarioError::UnknownFile { name: size.file.clone() })?;
+            if sizes.insert(file, size.bytes).is_some() {
+                return Err(ScenarioError::Twice { what: format!("the size of '{}'", size.file) });
+            }
+        }
+        Ok(sizes)
     }
 }
 
@@ -57,11 +96,18 @@ impl Truth {
     /// say `stated`.
     pub fn actual_seconds(&self, task: TaskId, host: HostId, stated: f64) -> f64 {
         let fixed = self.fixed.get(&(task, host.0)).or_else(|| self.fixed.get(&(task, u32::MAX)));
-        match fixed {
-            Some(&seconds) => seconds,
-            None if self.errors.wrong == Wrong::Actual => stated * self.factor(task, host),
-            None => stated,
+        match (fixed, &self.measured) {
+            (Some(&seconds), _) => seconds,
+            (None, Some((measured, columns))) => measured.seconds.row(task)[columns[host.index()]],
+            (None, None) if self.errors.wrong == Wrong::Actual => stated * self.factor(task, host),
+            (None, None) => stated,
         }
+    }
+
+    /// The size of a file, where it is not as the workflow says.
+    pub(super) fn stated_size(&self, file: FileId) -> Option<f64> {
+        let measured = self.measured.as_ref().and_then(|(m, _)| m.bytes.get(file.index()));
+        self.sizes.get(&file).or(measured).copied()
     }
 
     /// Seconds that a planner is told, where the workflow's costs say `stated`.

@@ -162,6 +162,13 @@ impl WorkflowBuilder {
         Ok(FileId::new(index))
     }
 
+    /// Gives a file another size.
+    pub fn set_file_bytes(&mut self, file: FileId, bytes: f64) -> Result<(), WorkflowError> {
+        not_negative("the size", self.file_names.names().get(file.index()), bytes)?;
+        self.file_bytes[file.index()] = bytes;
+        Ok(())
+    }
+
     /// `task` writes `file`.
     pub fn writes(&mut self, task: TaskId, file: FileId) -> Result<(), WorkflowError> {
         let producer = self.producer[file.index()];

@@ -13,8 +13,9 @@ use crate::input::{Sources, seconds};
 use crate::output::Output;
 use crate::told::SetOptions;
 use clap::{Args, ValueEnum};
+use slackline_model::Platform;
 use slackline_model::parameter::Given;
-use slackline_simulate::Models;
+use slackline_simulate::{Models, NetworkModel};
 use std::path::PathBuf;
 
 /// Simulate a workflow under a plan or a policy, or a graph of placed activities
@@ -177,10 +178,12 @@ impl Simulate {
     }
 }
 
-/// The rules of a simulation: the given ones (with where they stand) over the defaults, then
-/// those of the command line.
-fn models(settings: &[String]) -> Result<Models, Failure> {
+/// The rules of a simulation: those of the command line over the defaults of the platform.
+fn models(settings: &[String], platform: &Platform) -> Result<Models, Failure> {
     let mut models = Models::default();
+    if platform.is_fifo() {
+        models.network = NetworkModel::Fifo;
+    }
     set(&mut models, settings)?;
     Ok(models)
 }

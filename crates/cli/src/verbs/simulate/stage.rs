@@ -78,7 +78,7 @@ impl<'a> Stage<'a> {
             known: world.workflow.clone(),
             arrivals,
             inputs,
-            models: models(&args.settings)?,
+            models: models(&args.settings, &world.platform)?,
             transfers: when.map_or(Ok(Transfers::Push), |(_, text)| transfers(text))?,
             planner: Planner {
                 algorithm: match &args.algorithm {
@@ -172,7 +172,7 @@ impl<'a> Stage<'a> {
             let only = vec![Coming { when: When::At(arrived.at), ..coming.clone() }];
             let all = Arrivals::new(only.clone()).and_then(|a| a.all()).map_err(Failure::input)?;
             let platform = self.world.platform.clone();
-            let world = World { workflow: Arc::unwrap_or_clone(all), platform };
+            let world = World { workflow: Arc::unwrap_or_clone(all), platform, measured: None };
             let problem = world.problem()?;
             let by_itself = Stage {
                 problem: &problem,
@@ -224,7 +224,7 @@ impl<'a> Stage<'a> {
         }
         let truth =
             scenario.truth(&self.world.workflow, nominal).map_err(|e| self.bad_scenario(e))?;
-        let reality = AsTheScenarioSays { problem: self.problem, truth };
+        let reality = AsTheScenarioSays { problem: self.problem, known: &self.known, truth };
         let mut backend = Simulated::new(&platform, models, Box::new(reality))
             .map_err(Failure::work)?
             .in_world(&course);
@@ -284,6 +284,8 @@ impl<'a> Stage<'a> {
 /// Times and sizes as a scenario has them.
 struct AsTheScenarioSays<'a> {
     problem: &'a Problem<'a>,
+    /// As the engine knows it: how much of a file a block is.
+    known: &'a Workflow,
     truth: Truth,
 }
 
@@ -296,7 +298,9 @@ impl Reality for AsTheScenarioSays<'_> {
     }
 
     fn bytes(&self, file: FileId, stated: f64) -> f64 {
-        self.truth.actual_file_bytes(self.problem.workflow(), file, stated)
+        let whole = self.known.file_bytes(file);
+        let actual = self.truth.actual_file_bytes(self.problem.workflow(), file, whole);
+        if whole > 0.0 { actual * (stated / whole) } else { actual }
     }
 }
 

@@ -75,11 +75,14 @@ impl Ran {
 }
 
 pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failure> {
-    let scenario = match &args.scenario {
+    let mut scenario = match &args.scenario {
         Some(path) => read_scenario(path)?,
         None => Scenario::default(),
     };
-    let (world, arrivals) = stream::read(args, &scenario, output)?;
+    let (mut world, arrivals) = stream::read(args, &scenario, output)?;
+    if scenario.arrivals.is_empty() {
+        scenario.measured = world.measured.take();
+    }
     let problem = world.problem()?;
     let mut stage = Stage::new(args, &world, &problem, scenario, arrivals)?;
     stage.quiet = output.quiet;

@@ -37,6 +37,7 @@ pub struct PlatformBuilder {
     matrix: Option<Matrix>,
     billing: Billing,
     origin: Option<HostId>,
+    fifo: bool,
     members: HashMap<Arc<str>, Member>,
     link_names: HashMap<Arc<str>, LinkId>,
     disk_names: HashSet<(HostId, Arc<str>)>,
@@ -65,6 +66,12 @@ impl PlatformBuilder {
     /// Names the host where the inputs of workflows lie.
     pub fn set_origin(&mut self, host: HostId) -> &mut Self {
         self.origin = Some(host);
+        self
+    }
+
+    /// Links serve one transfer at a time.
+    pub fn set_fifo(&mut self) -> &mut Self {
+        self.fifo = true;
         self
     }
 
@@ -132,9 +139,6 @@ impl PlatformBuilder {
         if let Some(memory) = spec.memory {
             positive(element, "memory", memory)?;
         }
-        if spec.cores == 0 {
-            return Err(PlatformError::invalid(element(), "it needs at least one core"));
-        }
         if let Some(billing) = &spec.billing {
             check_billing(element, billing)?;
         }
@@ -150,6 +154,7 @@ impl PlatformBuilder {
             speed: spec.speed,
             price: spec.price,
             memory: spec.memory,
+            arch: spec.arch.map(Into::into),
             class: ClassId(u32::MAX), // given by `build`
             zone,
             rank,
@@ -360,6 +365,10 @@ impl PlatformBuilder {
             let element = format!("platform \"{}\"", self.name);
             return Err(PlatformError::invalid(element, "it has no host"));
         }
+        if self.hosts.iter().all(|host| host.cores == 0) {
+            let element = format!("platform \"{}\"", self.name);
+            return Err(PlatformError::invalid(element, "no host has a core"));
+        }
         check_billing(|| format!("platform \"{}\"", self.name), &self.billing)?;
         let network = match self.matrix.take() {
             Some(matrix) => {
@@ -380,6 +389,7 @@ impl PlatformBuilder {
             zones: self.zones,
             network,
             origin: self.origin,
+            fifo: self.fifo,
             members: self.members,
             link_names: self.link_names,
         })
