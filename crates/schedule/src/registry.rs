@@ -284,6 +284,10 @@ pub const ALL: &[Algorithm] = &[
     moldable::bicpa::W,
     moldable::bicpa::E,
     moldable::bicpa::S,
+    moldable::rats::DELTA,
+    moldable::rats::TIME_COST,
+    moldable::one_step::ICASLB,
+    moldable::one_step::LOC_MPS,
     moldable::hcpa::HCPA,
     moldable::hcpa::FIRST,
     moldable::mheft::MHEFT,
@@ -291,6 +295,8 @@ pub const ALL: &[Algorithm] = &[
     moldable::mheft::EFF,
     moldable::mheft::MAX,
     moldable::delta_cts::DELTA_CTS,
+    moldable::mcgas::MCGAS,
+    moldable::bihcpa::BIHCPA,
 ];
 
 /// Every method, each followed by its further names.

@@ -95,7 +95,7 @@ impl<'m, 'a, 'p> Mapper<'m, 'a, 'p> {
 
     /// The first `most` processors of a cluster in the order in which a task takes them whose
     /// parents end at `ready`.
-    fn sequence(&self, cluster: usize, ready: f64, most: usize) -> Vec<ProcId> {
+    pub(crate) fn sequence(&self, cluster: usize, ready: f64, most: usize) -> Vec<ProcId> {
         in_order(&self.by_availability[cluster], &self.available, ready, most)
     }
 
@@ -210,6 +210,12 @@ impl<'m, 'a, 'p> Mapper<'m, 'a, 'p> {
         self.sort(cluster);
         self.schedule.place(task, Placement::wide(procs, start, finish));
         self.placed.push(task);
+    }
+
+    /// When a task could start on certain processors.
+    pub(crate) fn start_on(&self, task: TaskId, procs: &[ProcId]) -> f64 {
+        let free = procs.iter().map(|p| self.available[p.index()]).fold(0.0, f64::max);
+        self.arrival(task, self.ready(task), procs).max(free)
     }
 }
 

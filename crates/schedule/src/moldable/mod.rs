@@ -9,18 +9,23 @@
 
 mod allocation;
 mod backfill;
+mod guarantee;
 mod machines;
 mod mapping;
 mod report;
 mod virtual_cluster;
 
 pub mod bicpa;
+pub mod bihcpa;
 pub mod cpa;
 pub mod cpr;
 pub mod delta_cts;
 pub mod hcpa;
+pub mod mcgas;
 pub mod mcpa;
 pub mod mheft;
+pub mod one_step;
+pub mod rats;
 pub mod scrap;
 
 use crate::registry::PlanError;
