@@ -94,10 +94,15 @@ pub(super) fn recursive_doubling(call: &Call, team: &mut Team<'_>) {
 
 /// The same for given blocks.
 pub(super) fn doubling(blocks: &[u64], team: &mut Team<'_>) {
-    let (me, size) = (team.me, team.size);
-    let tree = |root: usize, width: usize| -> u64 {
+    let size = team.size;
+    doubling_with(team, &|root: usize, width: usize| -> u64 {
         blocks[root.min(size)..(root + width).min(size)].iter().sum()
-    };
+    });
+}
+
+/// The same, when the ranks from a root on, so many of them, have these bytes to send.
+pub(super) fn doubling_with(team: &mut Team<'_>, tree: &dyn Fn(usize, usize) -> u64) {
+    let (me, size) = (team.me, team.size);
     let (mut mask, mut level) = (1, 0);
     while mask < size {
         let other = me ^ mask;

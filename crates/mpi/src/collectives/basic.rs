@@ -104,8 +104,16 @@ pub(super) fn alltoallv(call: &Call, team: &mut Team<'_>) {
     team.waitall();
 }
 
-/// A reduction of everything to rank 0, then a block to each.
+/// A reduction of everything to rank 0, then a block to each; blocks of different sizes as MPICH
+/// would.
 pub(super) fn reduce_scatter(call: &Call, team: &mut Team<'_>) {
+    if call.counts.windows(2).any(|pair| pair[0] != pair[1]) {
+        let name = super::rules::mpich(call, team.size, &|| true);
+        let known = super::algorithms(Kind::ReduceScatter).iter().find(|(known, _)| *known == name);
+        if let Some((_, algorithm)) = known {
+            return algorithm(call, team);
+        }
+    }
     reduce(&Call::new(Kind::Reduce, call.bytes), team);
     scatter(&Call { counts: call.counts.clone(), ..Call::new(Kind::Scatterv, 0) }, team);
 }

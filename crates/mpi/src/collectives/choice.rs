@@ -95,8 +95,14 @@ impl Choice {
     }
 
     /// The algorithm for a call among `size` ranks; `uniform` says whether all hosts have
-    /// equally many of them.
-    pub fn select(&self, call: &Call, size: usize, uniform: &dyn Fn() -> bool) -> Selected {
+    /// equally many of them, `spread` whether each has just one.
+    pub fn select(
+        &self,
+        call: &Call,
+        size: usize,
+        uniform: &dyn Fn() -> bool,
+        spread: &dyn Fn() -> bool,
+    ) -> Selected {
         let selector = match self.fixed[call.kind as usize] {
             Fixed::Algorithm(at) => {
                 let (name, algorithm) = algorithms(call.kind)[at as usize];
@@ -111,8 +117,8 @@ impl Choice {
             Selector::Default => "default",
             Selector::Ompi => rules::ompi(call, size),
             Selector::Mpich => rules::mpich(call, size, uniform),
-            Selector::Mvapich2 => rules::mvapich2(call, size, uniform),
-            Selector::Impi => rules::impi(call, size, uniform),
+            Selector::Mvapich2 => rules::mvapich2(call, size, spread),
+            Selector::Impi => rules::impi(call, size, spread),
         };
         let known = algorithms(call.kind).iter().find(|(known, _)| *known == name);
         let &(name, algorithm) = known.unwrap_or(&algorithms(call.kind)[0]);

@@ -99,6 +99,11 @@ impl Layout {
         layout
     }
 
+    /// Whether every rank has a host of its own.
+    pub fn is_spread(&self) -> bool {
+        self.members.len() == self.node.len()
+    }
+
     /// Whether all hosts have equally many ranks.
     pub fn is_uniform(&self) -> bool {
         self.members.windows(2).all(|pair| pair[0].len() == pair[1].len())
@@ -175,7 +180,12 @@ impl<'a> Team<'a> {
 
     /// Runs another collective inside this one, by the algorithm that is selected for it.
     pub fn run(&mut self, call: &Call) {
-        let algorithm = self.choice.select(call, self.size, &|| self.is_uniform()).algorithm;
+        let algorithm = self.choice.select(
+            call,
+            self.size,
+            &|| self.is_uniform(),
+            &|| self.nodes().len() == self.size,
+        ).algorithm;
         algorithm(call, self);
     }
 

@@ -558,7 +558,8 @@ impl Replay<'_> {
             return Err(self.complain(agent, message));
         }
         let uniform = || state.layout.is_uniform();
-        let selected = self.settings.choice.select(call, size, &uniform);
+        let spread = || state.layout.is_spread();
+        let selected = self.settings.choice.select(call, size, &uniform, &spread);
         if me == 0
             && let Some(explained) = &mut self.explained
         {
