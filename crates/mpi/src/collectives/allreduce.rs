@@ -45,7 +45,12 @@ pub(super) fn recursive_doubling(call: &Call, team: &mut Team<'_>) {
 }
 
 /// Halving, then doubling with what one is left with.
-fn halve_and_double(call: &Call, team: &mut Team<'_>, place: usize, rank_at: &dyn Fn(usize) -> usize) {
+fn halve_and_double(
+    call: &Call,
+    team: &mut Team<'_>,
+    place: usize,
+    rank_at: &dyn Fn(usize) -> usize,
+) {
     let power = floor_power(team.size);
     let parts = cut(call, power);
     let (mut low, mut high) = (0, power);
@@ -76,7 +81,11 @@ fn double(
         let other = rank_at(place ^ mask);
         team.sendrecv(other, parts[low..high].iter().sum(), other);
         let width = high - low;
-        if place & mask == 0 { high += width } else { low -= width }
+        if place & mask == 0 {
+            high += width
+        } else {
+            low -= width
+        }
         mask >>= 1;
     }
 }
@@ -92,15 +101,14 @@ pub(super) fn halving_doubling(call: &Call, team: &mut Team<'_>) {
 /// Rabenseifner's own.
 pub(super) fn rabenseifner(call: &Call, team: &mut Team<'_>) {
     let (size, me) = (team.size, team.me);
-    let extra = size - floor_power(size);
-    match reduce::halve(call, team) {
-        Some((place, rank_at, parts, range)) => {
-            double(team, place, &*rank_at, &parts, range);
-            if me < 2 * extra {
-                team.send(me + 1, call.bytes);
-            }
-        }
-        None => team.recv(me - 1),
+    let power = floor_power(size);
+    let extra = size - power;
+    let parts = reduce::cut_by_halves(call, power);
+    let Some(place) = reduce::halve(call, team, &parts) else { return team.recv(me - 1) };
+    let ranks = |place: usize| reduce::rank_at(place, extra);
+    double(team, place, &ranks, &parts, reduce::range(place, power));
+    if me < 2 * extra {
+        team.send(me + 1, call.bytes);
     }
 }
 
@@ -151,7 +159,8 @@ pub(super) fn halving_allgather(call: &Call, team: &mut Team<'_>) {
 fn padded_block(call: &Call, size: usize) -> u64 {
     let elements = call.bytes / call.unit;
     let size = size as u64;
-    let block = if elements.is_multiple_of(size) { elements / size } else { (elements + size) / size };
+    let block =
+        if elements.is_multiple_of(size) { elements / size } else { (elements + size) / size };
     block * call.unit
 }
 
@@ -194,7 +203,7 @@ pub(super) fn smp_binomial_pipeline(call: &Call, team: &mut Team<'_>) {
     let nodes = team.nodes();
     let leaders: Vec<usize> = nodes.iter().map(|members| members[0]).collect();
     let bytes = (SEGMENT / call.unit * call.unit).min(call.bytes);
-    let count = if bytes == 0 { 1 } else { call.bytes / bytes };
+    let count = call.bytes.checked_div(bytes).unwrap_or(1);
     let part = Call::new(Kind::Allreduce, bytes);
     for phase in 0..count + 3 {
         let inside = |team: &mut Team<'_>, work: fn(&Call, &mut Team<'_>)| {
@@ -257,6 +266,19 @@ pub(super) fn two_level(call: &Call, team: &mut Team<'_>) {
             true => halving_doubling(call, team),
             false => recursive_doubling(call, team),
         });
+    }
+    team.within(&leaders, |team| recursive_doubling(call, team));
+    for members in &nodes {
+        team.within(members, |team| binomial_bcast(&Call { root: 0, ..call.clone() }, team));
+    }
+}
+
+/// MVAPICH2's own choice for small messages: all at once inside every host.
+pub(super) fn two_level_knomial(call: &Call, team: &mut Team<'_>) {
+    let nodes = team.nodes();
+    let leaders: Vec<usize> = nodes.iter().map(|members| members[0]).collect();
+    for members in &nodes {
+        team.within(members, |team| reduce::knomial(&Call { root: 0, ..call.clone() }, team));
     }
     team.within(&leaders, |team| recursive_doubling(call, team));
     for members in &nodes {

@@ -26,7 +26,7 @@ pub(super) fn flat(call: &Call, team: &mut Team<'_>) {
 pub(super) fn flat_pipeline(call: &Call, team: &mut Team<'_>) {
     let root = call.root as usize;
     let segment = SEGMENT.min(call.bytes);
-    let count = if segment == 0 { 1 } else { call.bytes / segment };
+    let count = call.bytes.checked_div(segment).unwrap_or(1);
     if team.me == root {
         for rank in team.others() {
             for _ in 0..count {
@@ -272,7 +272,8 @@ pub(super) fn scatter_doubling(call: &Call, team: &mut Team<'_>) {
 /// Segments down a tree of Open MPI: the next one is awaited while one is passed on.
 pub(super) fn segmented(call: &Call, team: &mut Team<'_>, tree: Tree, segment: u64) {
     let count = if segment == 0 { 1 } else { call.bytes.div_ceil(segment).max(1) };
-    let piece = |k: u64| if count == 1 { call.bytes } else { segment.min(call.bytes - k * segment) };
+    let piece =
+        |k: u64| if count == 1 { call.bytes } else { segment.min(call.bytes - k * segment) };
     let Some(parent) = tree.parent else {
         for k in 0..count {
             tree.children.iter().for_each(|&child| {

@@ -93,6 +93,7 @@ pub fn algorithms(kind: Kind) -> &'static [(&'static str, Algorithm)] {
             ("ompi_ring_segmented", allreduce::logical_ring),
             ("mvapich2_rs", allreduce::halving_doubling),
             ("mvapich2_two_level", allreduce::two_level),
+            ("mvapich2_knomial_two_level", allreduce::two_level_knomial),
             ("rab", allreduce::rabenseifner),
         ],
         Kind::Gather => &[

@@ -34,7 +34,7 @@ pub(super) fn chain(call: &Call, team: &mut Team<'_>) {
     let (size, root) = (team.size, call.root as usize);
     let tree = Tree::chain((team.me + size - root) % size, size).rooted(root, size);
     let segment = SEGMENT.min(call.bytes);
-    let count = if segment == 0 { 1 } else { call.bytes / segment };
+    let count = call.bytes.checked_div(segment).unwrap_or(1);
     let receives: Vec<u32> = match tree.children.first() {
         Some(&child) => (0..count).map(|_| team.irecv(child)).collect(),
         None => Vec::new(),
@@ -58,7 +58,8 @@ pub(super) fn chain(call: &Call, team: &mut Team<'_>) {
 pub(super) fn segmented(call: &Call, team: &mut Team<'_>, tree: &Tree, segment: u64) {
     let segment = segment / call.unit * call.unit;
     let count = if segment == 0 { 1 } else { call.bytes.div_ceil(segment).max(1) };
-    let piece = |k: u64| if count == 1 { call.bytes } else { segment.min(call.bytes - k * segment) };
+    let piece =
+        |k: u64| if count == 1 { call.bytes } else { segment.min(call.bytes - k * segment) };
     if tree.children.is_empty() {
         if let Some(parent) = tree.parent {
             (0..count).for_each(|k| team.send(parent, piece(k)));
@@ -252,34 +253,59 @@ pub(super) fn scatter_gather(call: &Call, team: &mut Team<'_>) {
 /// together pair by pair, whether anybody needs them or not.
 pub(super) fn rabenseifner(call: &Call, team: &mut Team<'_>) {
     let (size, root) = (team.size, call.root as usize);
-    let extra = size - floor_power(size);
-    let Some((place, rank_at, parts, (low, high))) = halve(call, team) else {
-        if team.me == root {
-            team.recv(root - 1);
-        }
-        return;
-    };
+    let power = floor_power(size);
+    let extra = size - power;
+    let parts = cut_by_halves(call, power);
+    let mut place = halve(call, team, &parts);
     let goal = if root < 2 * extra { root / 2 } else { root - extra };
-    let (mut low, mut high) = (low, high);
-    let mut mask = parts.len() >> 1;
+    // A root that gave its work away takes the place of its neighbour again.
+    let returns = root < 2 * extra && root % 2 == 1;
+    let (mut low, mut high) = range(place.unwrap_or(goal), power);
+    if returns && team.me == root {
+        team.recv(root - 1);
+        place = Some(goal);
+    } else if returns && place == Some(goal) {
+        return team.send(root, parts[low..high].iter().sum());
+    }
+    let Some(place) = place else { return };
+    let mut mask = power >> 1;
     while mask > 0 {
-        let other = rank_at(place ^ mask);
+        let partner = place ^ mask;
+        let other = if returns && partner == goal { root } else { rank_at(partner, extra) };
         let width = high - low;
         if place & mask == goal & mask {
             team.recv(other);
         } else {
             team.send(other, parts[low..high].iter().sum());
         }
-        if place & mask == 0 { high += width } else { low -= width }
+        if place & mask == 0 {
+            high += width
+        } else {
+            low -= width
+        }
         mask >>= 1;
-    }
-    if root < 2 * extra && root % 2 == 1 && team.me + 1 == root {
-        team.send(root, call.bytes);
     }
 }
 
+/// The rank at a place when even ones keep the work of pairs.
+pub(super) fn rank_at(place: usize, extra: usize) -> usize {
+    if place < extra { 2 * place } else { place + extra }
+}
+
+/// The parts a place is left with after recursive halving, lowest bit first.
+pub(super) fn range(place: usize, parts: usize) -> (usize, usize) {
+    let (mut low, mut high) = (0, parts);
+    let mut mask = 1;
+    while mask < parts {
+        let middle = (low + high) / 2;
+        (low, high) = if place & mask == 0 { (low, middle) } else { (middle, high) };
+        mask <<= 1;
+    }
+    (low, high)
+}
+
 /// Cuts a message by halving it again and again.
-fn cut_by_halves(call: &Call, parts: usize) -> Vec<u64> {
+pub(super) fn cut_by_halves(call: &Call, parts: usize) -> Vec<u64> {
     let mut elements = vec![call.bytes / call.unit];
     while elements.len() < parts {
         elements = elements.iter().flat_map(|&count| [count / 2, count - count / 2]).collect();
@@ -287,37 +313,29 @@ fn cut_by_halves(call: &Call, parts: usize) -> Vec<u64> {
     elements.iter().map(|count| count * call.unit).collect()
 }
 
-/// The place of a rank among a power of two, the ranks at all places, the parts, and the range of
-/// parts that a rank is left with after recursive halving.
-type Halved = (usize, Box<dyn Fn(usize) -> usize>, Vec<u64>, (usize, usize));
-
-/// Recursive halving by Rabenseifner; `None` for ranks that have given their work away.
-pub(super) fn halve(call: &Call, team: &mut Team<'_>) -> Option<Halved> {
-    let (size, me) = (team.size, team.me);
-    let power = floor_power(size);
-    let extra = size - power;
-    let elements = call.bytes / call.unit;
-    let second = elements / 2 * call.unit;
+/// Recursive halving by Rabenseifner: gives the place of a rank among a power of two; `None` for
+/// ranks that have given their work away.
+pub(super) fn halve(call: &Call, team: &mut Team<'_>, parts: &[u64]) -> Option<usize> {
+    let (me, power) = (team.me, parts.len());
+    let extra = team.size - power;
+    let second = call.bytes / call.unit / 2 * call.unit;
     let first = call.bytes - second;
     let place = if me < 2 * extra {
-        if me % 2 == 0 {
-            team.sendrecv(me + 1, second, me + 1);
-            team.recv(me + 1);
-            me / 2
-        } else {
+        if me % 2 == 1 {
             team.sendrecv(me - 1, first, me - 1);
             team.send(me - 1, second);
             return None;
         }
+        team.sendrecv(me + 1, second, me + 1);
+        team.recv(me + 1);
+        me / 2
     } else {
         me - extra
     };
-    let rank_at = move |place: usize| if place < extra { 2 * place } else { place + extra };
-    let parts = cut_by_halves(call, power);
     let (mut low, mut high) = (0, power);
     let mut mask = 1;
     while mask < power {
-        let other = rank_at(place ^ mask);
+        let other = rank_at(place ^ mask, extra);
         let middle = (low + high) / 2;
         let (mine, theirs) = match place & mask {
             0 => ((low, middle), (middle, high)),
@@ -327,7 +345,7 @@ pub(super) fn halve(call: &Call, team: &mut Team<'_>) -> Option<Halved> {
         (low, high) = mine;
         mask <<= 1;
     }
-    Some((place, Box::new(rank_at), parts, (low, high)))
+    Some(place)
 }
 
 /// Inside every host, then over the hosts, as MPICH would.
@@ -336,7 +354,12 @@ pub(super) fn two_level(call: &Call, team: &mut Team<'_>) {
 }
 
 /// Inside every host to its first rank, over the hosts, and to the root.
-fn two_levels(call: &Call, team: &mut Team<'_>, inside: super::Algorithm, outside: super::Algorithm) {
+fn two_levels(
+    call: &Call,
+    team: &mut Team<'_>,
+    inside: super::Algorithm,
+    outside: super::Algorithm,
+) {
     let nodes = team.nodes();
     let root = call.root as usize;
     let home = nodes.iter().position(|members| members.contains(&root)).unwrap_or(0);
@@ -356,9 +379,11 @@ fn two_levels(call: &Call, team: &mut Team<'_>, inside: super::Algorithm, outsid
     }
 }
 
-/// Inside every host one after the other, over the hosts by a tree of four branches.
+/// Inside every host one after the other (large messages up a tree), over the hosts by a tree of
+/// four branches.
 pub(super) fn flat_knomial(call: &Call, team: &mut Team<'_>) {
-    two_levels(call, team, flat, knomial);
+    let inside = if call.bytes > 131_072 { binomial } else { flat };
+    two_levels(call, team, inside, knomial);
 }
 
 /// MPICH's choice where hosts do not matter.

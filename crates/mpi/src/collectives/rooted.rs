@@ -198,6 +198,8 @@ pub(super) fn barrier_smp(call: &Call, team: &mut Team<'_>) {
     }
     team.within(&leaders, |team| barrier_dissemination(call, team));
     for members in &nodes {
-        team.within(members, |team| basic::bcast(&Call { root: 0, bytes: 1, ..call.clone() }, team));
+        team.within(members, |team| {
+            basic::bcast(&Call { root: 0, bytes: 1, ..call.clone() }, team)
+        });
     }
 }

@@ -93,7 +93,7 @@ pub(super) fn mvapich2(call: &Call, size: usize, spread: &dyn Fn() -> bool) -> &
         Kind::Bcast => large_bcast(bytes, size),
         Kind::Reduce if spread() => "mvapich2_knomial",
         Kind::Reduce => "mvapich2_flat_knomial",
-        Kind::Allreduce if bytes <= 2048 => "mvapich2_two_level",
+        Kind::Allreduce if bytes <= 2048 => "mvapich2_knomial_two_level",
         Kind::Allreduce => "mvapich2_rs",
         Kind::Allgather => "rdb",
         Kind::Allgatherv if blocks(call, size).iter().sum::<u64>() <= 8192 => "mpich_rdb",

@@ -180,12 +180,10 @@ impl<'a> Team<'a> {
 
     /// Runs another collective inside this one, by the algorithm that is selected for it.
     pub fn run(&mut self, call: &Call) {
-        let algorithm = self.choice.select(
-            call,
-            self.size,
-            &|| self.is_uniform(),
-            &|| self.nodes().len() == self.size,
-        ).algorithm;
+        let algorithm = self
+            .choice
+            .select(call, self.size, &|| self.is_uniform(), &|| self.nodes().len() == self.size)
+            .algorithm;
         algorithm(call, self);
     }
 
