@@ -1,5 +1,7 @@
 //! The files of the repository's `examples` folder, carried inside the command.
 
+use std::path::Path;
+
 /// The platform to plan on where none is named.
 pub(crate) const SMALL_CLUSTER: &str =
     include_str!("../../../examples/platforms/small-cluster.toml");
@@ -24,6 +26,18 @@ files![
     "workflows/peft-2014.json",
     "workflows/stg-random.stg",
 ];
+
+/// The names of the bundled platforms.
+pub(crate) fn platform_names() -> impl Iterator<Item = &'static str> {
+    FILES.iter().filter_map(|(file, _)| file.strip_prefix("platforms/")?.strip_suffix(".toml"))
+}
+
+/// The text of a bundled platform that is called by its name, where no file is.
+pub(crate) fn platform_named(path: &Path) -> Option<&'static str> {
+    let file = format!("platforms/{}.toml", path.to_str()?);
+    let (_, text) = FILES.iter().find(|(name, _)| *name == file)?;
+    (!path.exists()).then_some(*text)
+}
 
 #[cfg(test)]
 mod tests {

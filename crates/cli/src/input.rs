@@ -1,5 +1,6 @@
 //! Reading what the verbs work on.
 
+use crate::contents::{Wanted, explain};
 use crate::examples;
 use crate::failure::Failure;
 use crate::files::Files;
@@ -7,6 +8,7 @@ use crate::output::Output;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use slackline_formats::{Document, Format, instance, platform_toml, source};
+use slackline_model::nearest::nearest;
 use slackline_model::scenario::Measured;
 use slackline_model::schedule::Limits;
 use slackline_model::units::Quantity;
@@ -29,7 +31,7 @@ pub(crate) struct World {
 /// Where the processors come from, and how to read the workflow.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Sources {
-    /// The platform; a bundled cluster if left out
+    /// The platform, a file or the name of a bundled one; the bundled small cluster if left out
     #[arg(short, long, value_name = "FILE")]
     pub(crate) platform: Option<PathBuf>,
     /// A file with both workflow and processors
@@ -64,12 +66,9 @@ impl Sources {
             let platform = read_platform(platform, output)?;
             return Ok(World::of(read_document(path, self.from, output)?, platform));
         }
-        let text = source::read_text(path)?;
-        let format = match self.from {
-            Some(format) => format,
-            None => Format::detect(Some(path), &text).map_err(|e| e.in_file(path))?,
-        };
-        if format == Format::Instance {
+        if self.from.is_none_or(|format| format == Format::Instance)
+            && Format::detect(Some(path), &source::read_text(path)?) == Ok(Format::Instance)
+        {
             return instance_file(path, output);
         }
         let document = read_document(path, self.from, output)?;
@@ -142,7 +141,8 @@ pub(crate) fn read_document(
     output: &mut Output,
 ) -> Result<Document, Failure> {
     let begin = Instant::now();
-    let mut document = slackline_formats::read_workflow(path, from)?;
+    let mut document = slackline_formats::read_workflow(path, from)
+        .map_err(|error| explain(error, path, Wanted::Workflow))?;
     if document.workflow.name().is_empty() {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         document.workflow = document.workflow.renamed(stem);
@@ -180,11 +180,24 @@ pub(crate) fn format_parser() -> impl TypedValueParser<Value = Format> {
 /// Reads a platform file.
 pub(crate) fn read_platform(path: &Path, output: &mut Output) -> Result<Platform, Failure> {
     let begin = Instant::now();
-    let text = source::read_text(path)?;
+    if let Some(text) = examples::platform_named(path) {
+        return Ok(platform_toml::parse(text)?);
+    }
+    let text = source::read_text(path).map_err(|error| match path.exists() {
+        true => Failure::from(error),
+        false => {
+            let names: Vec<&str> = examples::platform_names().collect();
+            let near = nearest(&path.to_string_lossy(), names.iter().copied());
+            let near = near.map_or(String::new(), |name| format!("did you mean '{name}'? "));
+            let help = format!("{near}bundled platforms: {}", names.join(", "));
+            Failure::from(error).with_help(help)
+        }
+    })?;
     if Format::Instance.recognises(&text) {
         return Ok(instance_file(path, output)?.platform);
     }
-    let (platform, warnings) = slackline_formats::platform::read_with_warnings(path, None)?;
+    let (platform, warnings) = slackline_formats::platform::read_with_warnings(path, None)
+        .map_err(|error| explain(error, path, Wanted::Platform))?;
     output.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
     warn_of(&warnings, path, output)?;
     Ok(platform)

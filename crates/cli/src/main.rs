@@ -1,5 +1,6 @@
 //! The `slackline` command: thin, one file per verb.
 
+mod contents;
 mod detect;
 mod examples;
 mod failure;
@@ -38,7 +39,9 @@ Slackline plans, simulates and runs workflows on machines that do not hold still
   slackline examples                     write example workflows and platforms to look at
   slackline show WORKFLOW                what is in a file
   slackline plan WORKFLOW --platform P   when and where every task runs, as table and chart
-  slackline algorithms                   the planners to choose from
+  slackline simulate WORKFLOW            whether the plan holds when links are shared; --scenario
+                                         says how machines fail and slow down, --compare who copes
+  slackline algorithms                   the planners and policies to choose from
 
 All verbs: slackline --help    One verb: slackline VERB --help
 ";

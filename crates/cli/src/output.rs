@@ -9,21 +9,22 @@ use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 
 /// Options that every verb takes.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Options of every verb")]
 pub(crate) struct Common {
     /// Say less: only results that were asked for, and errors
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, display_order = 1000, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
     /// Say more about what is read and done
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, display_order = 1000)]
     pub(crate) verbose: bool,
     /// Refuse files in which something had to be guessed or left out, instead of a warning
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 1000)]
     pub(crate) strict: bool,
     /// Read files that a platform names even where they lie outside its folder
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 1000)]
     pub(crate) allow_outside: bool,
     /// When to use colours
-    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
+    #[arg(long, global = true, display_order = 1000, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
     pub(crate) color: When,
 }
 

@@ -50,11 +50,12 @@ impl Table {
         out
     }
 
-    /// Takes what is too much from the widest left-aligned column.
+    /// Takes what is too much from the widest left-aligned column but the first, which says what
+    /// a row is about.
     fn narrow(&self, widths: &mut [usize], width: usize) {
         let total: usize = widths.iter().map(|w| w + 2).sum();
         let Some(excess) = total.checked_sub(width) else { return };
-        let left = (0..widths.len()).filter(|&i| self.columns[i].1 == Align::Left);
+        let left = (1..widths.len()).filter(|&i| self.columns[i].1 == Align::Left);
         if let Some(widest) = left.max_by_key(|&i| widths[i]) {
             widths[widest] = widths[widest].min(widths[widest].saturating_sub(excess).max(8));
         }
@@ -102,14 +103,16 @@ pub(crate) fn wrap(text: &str, indent: usize, width: usize) -> String {
     out + &format!("{:indent$}{line}\n", "")
 }
 
-/// The text without its end where it is too long.
+/// The text without its middle where it is too long: names that begin alike end differently.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if length(text) <= width {
         return text.to_string();
     }
-    let mut short: String = text.chars().take(width.saturating_sub(1)).collect();
-    short.push('…');
-    short
+    let kept = width.saturating_sub(1);
+    let (head, tail) = (kept.div_ceil(2), kept / 2);
+    let chars: Vec<char> = text.chars().collect();
+    let head = chars[..head].iter();
+    head.chain(['…'].iter()).chain(&chars[chars.len() - tail..]).collect()
 }
 
 #[cfg(test)]
@@ -123,14 +126,14 @@ mod tests {
 
     #[test]
     fn aligns_and_fits() {
-        let mut table = Table::new(&["<name", ">count"]);
-        table.row(["a rather long name".to_string(), "7".to_string()]);
-        table.row(["b".to_string(), "12345".to_string()]);
-        let expected = "  name                count\n  a rather long name      7\n  b                   12345\n";
+        let mut table = Table::new(&["<name", ">count", "<about"]);
+        let row = |name: &str, count: &str, about: &str| [name, count, about].map(str::to_string);
+        table.row(row("a long name", "7", "a rather long text"));
+        table.row(row("b", "12345", ""));
+        let expected = "  name         count  about\n  a long name      7  a rather long text\n  b            12345\n";
         assert_eq!(table.render(80), expected);
-        assert_eq!(
-            table.render(20),
-            "  name         count\n  a rather l…      7\n  b            12345\n"
-        );
+        let expected =
+            "  name         count  about\n  a long name      7  a rat…text\n  b            12345\n";
+        assert_eq!(table.render(32), expected);
     }
 }

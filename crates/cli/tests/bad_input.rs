@@ -107,7 +107,7 @@ fn a_reader_that_goes_away_is_no_error() {
 fn parameters_that_no_chosen_method_has_are_refused() {
     let place = Place::new();
     let gauss = "examples/workflows/gauss.dot";
-    let error = place.fails(2, &format!("plan {gauss} --set beta=0.5"));
+    let error = place.fails(2, &format!("plan {gauss} --algorithm heft --set beta=0.5"));
     assert!(error.contains("'heft' has no parameter 'beta'"), "{error}");
     place.fails(2, &format!("plan {gauss} --set beta"));
     let error = place.fails(2, &format!("simulate {gauss} --policy slackline --period 3s"));
@@ -121,4 +121,42 @@ fn parameters_that_no_chosen_method_has_are_refused() {
     place.ok(&format!("simulate {gauss} --compare gtp,slackline --period 3s"));
     let error = place.fails(2, &format!("simulate {gauss} --policy slackdine"));
     assert!(error.contains("did you mean 'slackline'?"), "{error}");
+}
+
+#[test]
+fn files_of_the_wrong_kind_are_called_what_they_are() {
+    let place = Place::new();
+    let grid = "examples/platforms/two-site-grid.toml";
+    let error = place.fails(2, &format!("plan {grid}"));
+    assert!(error.contains("this is a platform") && error.contains("--platform"), "{error}");
+    let error = place.fails(2, "plan examples/workflows/gauss.dot -p examples/workflows/gauss.dot");
+    assert!(error.contains("this is a workflow"), "{error}");
+    place.ok("plan examples/workflows/gauss.dot -o plan.json -q");
+    let error = place.fails(2, "plan plan.json");
+    assert!(error.contains("this is a schedule") && error.contains("--schedule"), "{error}");
+    place.write("empty.json", "");
+    let error = place.fails(2, "plan empty.json");
+    assert!(error.contains("empty.json: the file is empty"), "{error}");
+    let montage = place.read("examples/workflows/montage.json");
+    place.write("cut.json", &montage[..3000]);
+    let error = place.fails(2, "plan cut.json");
+    assert!(error.contains("was it cut"), "{error}");
+}
+
+#[test]
+fn bundled_platforms_have_names() {
+    let place = Place::new();
+    let by_name = place.ok("plan examples/workflows/gauss.dot -p two-site-grid");
+    let by_file =
+        place.ok("plan examples/workflows/gauss.dot -p examples/platforms/two-site-grid.toml");
+    assert_eq!(by_name, by_file);
+    let error = place.fails(2, "plan examples/workflows/gauss.dot -p two-site-gird");
+    assert!(error.contains("did you mean 'two-site-grid'?"), "{error}");
+}
+
+#[test]
+fn a_switch_does_not_swallow_the_next_option() {
+    let place = Place::new();
+    let line = "generate scenario sce --platform two-site-grid --makespan 100 --failure";
+    assert_eq!(place.ok(&format!("{line} --seed 4")), place.ok(&format!("{line} yes --seed 4")),);
 }

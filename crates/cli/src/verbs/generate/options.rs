@@ -134,7 +134,8 @@ fn parameter_arg(generator: &Generator, parameter: &'static Parameter) -> Arg {
         .help_heading("Parameters")
         .allow_hyphen_values(true);
     match parameter.kind {
-        Kind::Switch => arg.num_args(0..=1).default_missing_value("yes"),
+        // Its value may be left out: what begins with a dash is the next option.
+        Kind::Switch => arg.num_args(0..=1).default_missing_value("yes").allow_hyphen_values(false),
         _ => arg,
     }
 }

@@ -1,0 +1,57 @@
+//! What a file holds, for who named it in the wrong place.
+
+use crate::failure::Failure;
+use slackline_formats::scenario::parse_scenario;
+use slackline_formats::{Fault, Format, FormatError, PlatformFormat, schedule_file, source};
+use std::path::Path;
+
+/// What was wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Workflow,
+    Platform,
+    Scenario,
+}
+
+/// A reader's error, or the better one: the file is empty, or of another kind, or cut.
+pub(crate) fn explain(error: FormatError, path: &Path, wanted: Wanted) -> Failure {
+    let text = source::read_text(path).unwrap_or_default();
+    let file = path.display();
+    if text.trim().is_empty() && error.fault == Fault::Input && path.is_file() {
+        return Failure::input(format!("{file}: the file is empty"));
+    }
+    let kind = if PlatformFormat::recognise(None, &text).is_some() {
+        (Wanted::Platform, "a platform", "give it with --platform")
+    } else if schedule_file::is_schedule(&text) {
+        (
+            Wanted::Scenario,
+            "a schedule",
+            "`slackline simulate --schedule` follows it, `show` draws it",
+        )
+    } else if Format::ALL.iter().any(|format| format.recognises(&text)) {
+        (Wanted::Workflow, "a workflow", "name it without an option")
+    } else if !text.trim().is_empty() && parse_scenario(&text).is_ok() {
+        (Wanted::Scenario, "a scenario", "give it with --scenario to simulate")
+    } else {
+        return error.into();
+    };
+    match kind {
+        (kind, _, _) if kind == wanted => cut(error, &text),
+        (_, what, help) => Failure::input(format!("{file}: this is {what}")).with_help(help),
+    }
+}
+
+/// A document of braces or tags that are not all closed was probably cut.
+fn cut(error: FormatError, text: &str) -> Failure {
+    let last = text.trim_end().chars().last();
+    let truncated = match text.trim_start().chars().next() {
+        Some('{') => last != Some('}'),
+        Some('<') => last != Some('>'),
+        _ => false,
+    };
+    match (truncated, &error.help) {
+        (true, None) => Failure::from(error)
+            .with_help("the file ends in the middle: was it cut, or still being written?"),
+        _ => error.into(),
+    }
+}
