@@ -4,11 +4,14 @@ use crate::contents::{Wanted, explain};
 use crate::examples;
 use crate::failure::Failure;
 use crate::files::Files;
+use crate::model::{self, ModelOptions};
 use crate::output::Output;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use slackline_formats::{Document, Format, instance, platform_toml, source};
 use slackline_model::nearest::nearest;
+use slackline_model::platform::Charges;
+use slackline_model::problem::Inputs;
 use slackline_model::scenario::Measured;
 use slackline_model::schedule::Limits;
 use slackline_model::units::Quantity;
@@ -82,9 +85,23 @@ impl World {
         World { workflow: document.workflow, platform, measured }
     }
 
-    /// The planning problem.
-    pub(crate) fn problem(&self) -> Result<Problem<'_>, Failure> {
-        Ok(Problem::new(&self.workflow, &self.platform)?)
+    /// The planning problem, as a run under these rules will be charged for it.
+    pub(crate) fn problem(
+        &self,
+        options: &ModelOptions,
+        stated: bool,
+    ) -> Result<Problem<'_>, Failure> {
+        let charges = model::charges(&options.models(&self.platform)?, stated);
+        self.charged(&charges, options.inputs(&self.platform)?)
+    }
+
+    /// The planning problem with such a network and inputs there.
+    pub(crate) fn charged(
+        &self,
+        charges: &Charges,
+        inputs: Inputs,
+    ) -> Result<Problem<'_>, Failure> {
+        Ok(Problem::charged(&self.workflow, &self.platform, charges, inputs)?)
     }
 }
 

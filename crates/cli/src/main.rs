@@ -1,5 +1,6 @@
 //! The `slackline` command: thin, one file per verb.
 
+mod check;
 mod contents;
 mod detect;
 mod examples;
@@ -7,6 +8,7 @@ mod failure;
 mod files;
 mod input;
 mod interrupt;
+mod model;
 mod output;
 mod progress;
 mod search;

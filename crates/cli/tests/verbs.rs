@@ -28,7 +28,7 @@ fn the_published_example_as_people_see_it() {
     let expected = "\
 heft-2002 (10 tasks) on heft-2002 (3 processors), planned by heft
 
-  makespan     80 s
+  makespan     80 s   as planned and as simulated
   lower bound  69 s   at most 16 % above the best possible
   speed-up     1.59   over the fastest single processor
   utilisation  46 %   of the 3 processors used

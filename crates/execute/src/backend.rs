@@ -1,5 +1,6 @@
 //! What the engine needs of a place where work is done.
 
+use slackline_model::platform::Charges;
 use slackline_model::problem::View;
 use slackline_model::{FileId, HostId, ProcId, TaskId};
 use thiserror::Error;
@@ -96,6 +97,11 @@ pub trait Backend {
     /// What it can do.
     fn abilities(&self) -> Abilities {
         Abilities::default()
+    }
+
+    /// What it charges for a lone transfer beyond what the platform states.
+    fn charges(&self) -> Charges {
+        Charges::default()
     }
 
     /// The present date, seconds since the start.

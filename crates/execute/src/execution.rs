@@ -4,7 +4,8 @@ use crate::backend::{Backend, BackendError};
 use crate::engine::Engine;
 use crate::outcome::Outcome;
 use crate::supply::Supply;
-use slackline_model::{HostId, Platform, Terms, Workflow};
+use slackline_model::problem::Inputs;
+use slackline_model::{Platform, Terms, Workflow};
 use slackline_react::{Policy, Situation};
 use std::sync::Arc;
 
@@ -37,16 +38,6 @@ pub struct Settings {
     pub central: bool,
 }
 
-/// Where the inputs of workflows lie at the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Inputs {
-    /// On every host.
-    #[default]
-    Everywhere,
-    /// On one host, the user's: whoever needs them fetches them from there.
-    At(HostId),
-}
-
 /// What is run where; see the module's head.
 pub struct Execution<'r> {
     /// What is known of the work, with estimated costs; more may come from `supply`.
@@ -68,15 +59,17 @@ pub struct Execution<'r> {
 }
 
 impl<'r> Execution<'r> {
-    /// A workflow on a platform, under the default rules.
+    /// A workflow on a platform, under the default rules, its inputs on the platform's origin
+    /// where it names one.
     pub fn new(workflow: Arc<Workflow>, platform: Arc<Platform>) -> Execution<'r> {
+        let inputs = Inputs::of(&platform);
         Execution {
             workflow,
             begins: 0.0,
             terms: Terms::default(),
             platform,
             settings: Settings::default(),
-            inputs: Inputs::default(),
+            inputs,
             supply: None,
             watch: None,
         }

@@ -17,10 +17,11 @@ mod supply;
 mod usage;
 
 pub use backend::{Abilities, Backend, BackendError, Computation, Movement, OpId, Reached, Signal};
-pub use execution::{Dispatch, Execution, Inputs, Settings, run};
+pub use execution::{Dispatch, Execution, Settings, run};
 pub use log::{Call, DecisionLog, Logged, Repeat};
 pub use outcome::{Counters, Ending, Outcome};
 pub use playback::{Playback, Recorder, Tape};
 pub use simulated::{Reality, Simulated};
+pub use slackline_model::problem::Inputs;
 pub use supply::{Arrivals, Coming, Growth, New, Supply, Unfolding};
 pub use usage::Usage;

@@ -4,6 +4,7 @@
 use crate::backend::{
     Abilities, Backend, BackendError, Computation, Movement, OpId, Reached, Signal,
 };
+use slackline_model::platform::Charges;
 use slackline_model::problem::View;
 use std::cell::{Cell, RefCell};
 
@@ -30,6 +31,7 @@ struct Operation {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tape {
     abilities: Abilities,
+    charges: Charges,
     answers: Vec<Answer>,
 }
 
@@ -42,7 +44,8 @@ pub struct Recorder<'b> {
 impl<'b> Recorder<'b> {
     /// Listens to a backend.
     pub fn new(backend: &'b mut dyn Backend) -> Recorder<'b> {
-        let tape = Tape { abilities: backend.abilities(), answers: Vec::new() };
+        let (abilities, charges) = (backend.abilities(), backend.charges());
+        let tape = Tape { abilities, charges, answers: Vec::new() };
         Recorder { backend, tape: RefCell::new(tape) }
     }
 
@@ -67,6 +70,10 @@ fn began_transfer(op: OpId, movement: &Movement) -> Answer {
 impl Backend for Recorder<'_> {
     fn abilities(&self) -> Abilities {
         self.backend.abilities()
+    }
+
+    fn charges(&self) -> Charges {
+        self.backend.charges()
     }
 
     fn now(&self) -> f64 {
@@ -167,6 +174,10 @@ impl Playback {
 impl Backend for Playback {
     fn abilities(&self) -> Abilities {
         self.tape.abilities
+    }
+
+    fn charges(&self) -> Charges {
+        self.tape.charges.clone()
     }
 
     fn now(&self) -> f64 {

@@ -5,7 +5,7 @@ use crate::backend::{
 };
 use crate::store::{Location, Reader, Writes};
 use slackline_model::activity::{Activity, Exec, Transfer};
-use slackline_model::platform::{Network, PlanningNetwork, Platform, RouteCache};
+use slackline_model::platform::{Charges, Network, PlanningNetwork, Platform, RouteCache, Way};
 use slackline_model::problem::{MeanNetwork, View};
 use slackline_model::scenario::{HostWorld, World};
 use slackline_model::{FileId, HostId, LinkId, ProcId, TaskId, approx};
@@ -52,10 +52,11 @@ pub struct Simulated<'p, 't> {
     /// Per host: dates at which it goes off and keeps its data.
     kept: Vec<Vec<f64>>,
     operations: BTreeMap<OpId, Operation>,
-    /// Links between the first hosts of every pair of groups, for observing the network.
-    group_routes: Vec<Vec<LinkId>>,
+    /// The way between the first hosts of every pair of groups, for observing the network.
+    group_ways: Vec<Way>,
     /// Groups of hosts whose connections change together.
     network: PlanningNetwork,
+    charges: Charges,
     frozen: Vec<bool>,
     network_stale: bool,
     /// Where files live, if not on the hosts.
@@ -70,6 +71,7 @@ impl<'p, 't> Simulated<'p, 't> {
         models: Models,
         reality: Box<dyn Reality + 't>,
     ) -> Result<Self, BackendError> {
+        let charges = models.charges();
         let simulation = Simulation::new(platform, models).map_err(failed)?;
         let mut backend = Simulated {
             simulation,
@@ -77,8 +79,9 @@ impl<'p, 't> Simulated<'p, 't> {
             host_of: platform.host_of_procs().collect(),
             kept: Vec::new(),
             operations: BTreeMap::new(),
-            group_routes: Vec::new(),
-            network: platform.planning_network(),
+            group_ways: Vec::new(),
+            network: platform.charged_network(&charges),
+            charges,
             frozen: vec![false; platform.hosts().len()],
             network_stale: true,
             store: store_of(platform),
@@ -260,7 +263,7 @@ impl<'p, 't> Simulated<'p, 't> {
     }
 
     /// The links between groups, found once: the first two different hosts stand for the rest.
-    fn find_group_routes(&mut self, network: &PlanningNetwork) {
+    fn find_group_ways(&mut self, network: &PlanningNetwork) {
         let platform = self.simulation.platform();
         if !matches!(platform.network(), Network::Zones) {
             return;
@@ -274,7 +277,7 @@ impl<'p, 't> Simulated<'p, 't> {
             }
         }
         let mut routes = RouteCache::new();
-        self.group_routes = vec![Vec::new(); groups * groups];
+        self.group_ways = vec![Way::default(); groups * groups];
         for from in 0..groups {
             for to in 0..groups {
                 let src = members[from].first();
@@ -282,8 +285,10 @@ impl<'p, 't> Simulated<'p, 't> {
                 else {
                     continue;
                 };
-                if let Ok(route) = routes.route_once(platform, src, dst) {
-                    self.group_routes[from * groups + to] = route.links.to_vec();
+                let apart = platform.place_of(src) != platform.place_of(dst);
+                let way = Way::find(platform, &mut routes, (src, dst), &self.charges);
+                if let Some(way) = way.ok().filter(|_| apart) {
+                    self.group_ways[from * groups + to] = way;
                 }
             }
         }
@@ -294,7 +299,7 @@ impl<'p, 't> Simulated<'p, 't> {
 fn store_of(platform: &Platform) -> Location {
     match (platform.network(), platform.origin()) {
         (Network::Zones, Some(origin)) => Location::Host(origin),
-        _ => Location::Means(MeanNetwork::of(platform, &platform.planning_network())),
+        _ => Location::Means(MeanNetwork::of(platform, &platform.planning_network(), 0)),
     }
 }
 
@@ -306,6 +311,10 @@ impl Backend for Simulated<'_, '_> {
     fn abilities(&self) -> Abilities {
         let anticipates = matches!(self.simulation.platform().network(), Network::Matrix(_));
         Abilities { spans_hosts: true, anticipates, has_store: true }
+    }
+
+    fn charges(&self) -> Charges {
+        self.charges.clone()
     }
 
     fn now(&self) -> f64 {
@@ -403,18 +412,21 @@ impl Backend for Simulated<'_, '_> {
         if !std::mem::take(&mut self.network_stale) {
             return;
         }
-        if self.group_routes.is_empty() {
-            self.find_group_routes(&view.network);
+        if self.group_ways.is_empty() {
+            self.find_group_ways(&view.network);
         }
-        for (pair, links) in self.group_routes.iter().enumerate() {
-            if links.is_empty() {
+        let bandwidth = |l: LinkId| {
+            if self.simulation.link_is_on(l) { self.simulation.link_bandwidth(l) } else { 0.0 }
+        };
+        let pairs = view.network.groups * view.network.groups;
+        for (pair, way) in self.group_ways.iter().enumerate() {
+            if way.links.is_empty() {
                 continue;
             }
-            let bandwidth = |&l: &LinkId| {
-                if self.simulation.link_is_on(l) { self.simulation.link_bandwidth(l) } else { 0.0 }
-            };
-            view.network.bandwidth[pair] =
-                links.iter().map(bandwidth).fold(f64::INFINITY, f64::min);
+            for (index, band) in self.charges.bands.iter().enumerate() {
+                let (_, rate) = self.charges.of(band, way, bandwidth);
+                view.network.bandwidth[index * pairs + pair] = rate;
+            }
         }
     }
 

@@ -10,7 +10,7 @@
 use crate::error::Result;
 use crate::xml::escaped;
 use slackline_model::schedule::PlannedTransfer;
-use slackline_model::{Problem, ProcId, Schedule, ZoneId};
+use slackline_model::{Problem, ProcId, Schedule, TaskId, ZoneId};
 use std::io::Write;
 
 /// Something that occupies processors for a while.
@@ -35,28 +35,29 @@ fn events(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Event> {
             kind: Some(workflow.kind_name(workflow.kind(task)).to_string()),
         })
     });
-    let transfers = schedule.transfers.iter().map(|transfer| {
-        let (from, to) = workflow.edge_ends(transfer.edge);
-        Event {
-            name: format!("{}->{}", workflow.task_name(from), workflow.task_name(to)),
-            start: transfer.start,
-            finish: transfer.finish,
-            procs: ends(problem, schedule, transfer),
-            kind: None,
-        }
+    let transfers = schedule.transfers.iter().map(|transfer| Event {
+        name: workflow.file_label(transfer.file),
+        start: transfer.start,
+        finish: transfer.finish,
+        procs: ends(problem, schedule, transfer),
+        kind: None,
     });
     tasks.chain(transfers).collect()
 }
 
-/// The processors of the two tasks on the hosts at both ends of a transfer.
+/// The processors of the tasks that write and read a file on the hosts at both ends of its
+/// transfer.
 fn ends(problem: &Problem<'_>, schedule: &Schedule, transfer: &PlannedTransfer) -> Vec<ProcId> {
-    let (from, to) = problem.workflow().edge_ends(transfer.edge);
+    let workflow = problem.workflow();
+    let writer: Vec<TaskId> = workflow.producer(transfer.file).into_iter().collect();
+    let readers: Vec<TaskId> = workflow.consumers(transfer.file).collect();
     let mut procs: Vec<ProcId> = Vec::new();
-    for (task, host) in [(from, transfer.from), (to, transfer.to)] {
-        let placed = schedule.placement(task).map_or(&[][..], |placement| placement.procs());
-        let there = placed.iter().copied().filter(|&proc| problem.host_of(proc) == host);
+    for (tasks, host) in [(writer, transfer.from), (readers, transfer.to)] {
         let before = procs.len();
-        procs.extend(there);
+        for task in tasks {
+            let placed = schedule.placement(task).map_or(&[][..], |placement| placement.procs());
+            procs.extend(placed.iter().copied().filter(|&proc| problem.host_of(proc) == host));
+        }
         if procs.len() == before {
             procs.extend(problem.procs_of(host).next().map(ProcId));
         }
@@ -242,7 +243,7 @@ pub fn write_flat(problem: &Problem<'_>, schedule: &Schedule, out: &mut dyn Writ
 mod tests {
     use super::*;
     use crate::schedule_csv::tests::{platform, workflow};
-    use slackline_model::{EdgeId, HostId, Placement, TaskId};
+    use slackline_model::{FileId, HostId, Placement};
 
     fn written(dialect: fn(&Problem<'_>, &Schedule, &mut dyn Write) -> Result<()>) -> String {
         let (workflow, platform) = (workflow(), platform());
@@ -251,7 +252,7 @@ mod tests {
         schedule.place(TaskId(0), Placement::new(ProcId(2), 0.0, 1.0));
         schedule.place(TaskId(1), Placement::wide(&[ProcId(0), ProcId(1)], 3.0, 5.5));
         schedule.transfers.push(PlannedTransfer {
-            edge: EdgeId(0),
+            file: FileId(0),
             from: HostId(1),
             to: HostId(0),
             link: None,

@@ -7,13 +7,15 @@
 //!     {"task": "a", "processor": "fast", "start": 0, "finish": 4},
 //!     {"task": "b", "processors": ["big/0", "big/1"], "start": 5, "finish": 9}
 //!   ],
-//!   "transfers": [{"from": "a", "to": "b", "source": "fast", "target": "big",
+//!   "transfers": [{"file": "a_to_b", "source": "fast", "target": "big", "link": "wan",
 //!                  "start": 4, "finish": 5}],
 //!   "leases": [{"host": "big", "from": 0, "to": 9}]
 //! }
 //! ```
 //!
-//! Tasks, processors, hosts and links are named as in the workflow and the platform. `transfers`
+//! Tasks, files, processors, hosts and links are named as in the workflow and the platform; the
+//! file of a weighted edge is `producer_to_consumer`. Transfers may also name two tasks, `from` and
+//! `to`, which stands for the files that one reads of the other. `transfers`
 //! and `leases` appear where the method plans them. Other members, such as those that `plan
 //! --json` adds, are passed over: its output reads as a schedule. What a reader cannot decide,
 //! such as whether every task is placed, is left to the validator.
@@ -21,7 +23,8 @@
 use crate::error::{FormatError, Result, json_error};
 use serde::Deserialize;
 use slackline_model::schedule::{Lease, PlannedTransfer};
-use slackline_model::{HostId, Placement, Problem, ProcId, Schedule, TaskId};
+use slackline_model::{FileId, HostId, Placement, Problem, ProcId, Schedule, TaskId};
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::io::Write;
 
@@ -46,8 +49,9 @@ struct Entry {
 
 #[derive(Deserialize)]
 struct TransferEntry {
-    from: String,
-    to: String,
+    file: Option<String>,
+    from: Option<String>,
+    to: Option<String>,
     source: String,
     target: String,
     link: Option<String>,
@@ -86,7 +90,7 @@ pub fn read(text: &str, problem: &Problem<'_>) -> Result<Schedule> {
     }
     let mut transfers = Vec::with_capacity(file.transfers.len());
     for (i, entry) in file.transfers.iter().enumerate() {
-        transfers.push(names.transfer(entry, &format!("transfers[{i}]"))?);
+        transfers.extend(names.transfer(entry, &format!("transfers[{i}]"))?);
     }
     let mut leases = Vec::with_capacity(file.leases.len());
     for (i, entry) in file.leases.iter().enumerate() {
@@ -101,6 +105,8 @@ pub fn read(text: &str, problem: &Problem<'_>) -> Result<Schedule> {
 struct Names<'a> {
     problem: &'a Problem<'a>,
     tasks: HashMap<&'a str, TaskId>,
+    /// Filled on first use: few schedules name files.
+    files: OnceCell<HashMap<String, FileId>>,
     procs: HashMap<String, ProcId>,
 }
 
@@ -110,6 +116,7 @@ impl<'a> Names<'a> {
         Names {
             problem,
             tasks: workflow.tasks().map(|t| (workflow.task_name(t), t)).collect(),
+            files: OnceCell::new(),
             procs: problem.proc_ids().map(|p| (problem.proc_name(p), p)).collect(),
         }
     }
@@ -132,27 +139,43 @@ impl<'a> Names<'a> {
         self.problem.platform().host_named(name).ok_or_else(missing)
     }
 
-    fn transfer(&self, entry: &TransferEntry, path: &str) -> Result<PlannedTransfer> {
-        let (parent, child) = (self.task(&entry.from, path)?, self.task(&entry.to, path)?);
+    fn file(&self, name: &str, path: &str) -> Result<FileId> {
+        let workflow = self.problem.workflow();
+        let all = || workflow.files().map(|f| (workflow.file_label(f), f)).collect();
+        let missing = || FormatError::in_path(path, format!("the workflow has no file '{name}'"));
+        self.files.get_or_init(all).get(name).copied().ok_or_else(missing)
+    }
+
+    /// The files that a transfer brings: the one it names, or those one task reads of another.
+    fn moved(&self, entry: &TransferEntry, path: &str) -> Result<Vec<FileId>> {
+        let (from, to) = match (&entry.file, &entry.from, &entry.to) {
+            (Some(file), None, None) => return Ok(vec![self.file(file, path)?]),
+            (None, Some(from), Some(to)) => (from, to),
+            _ => {
+                let message = "a transfer names its file, or the tasks it goes from and to";
+                return Err(FormatError::in_path(path, message));
+            }
+        };
+        let (parent, child) = (self.task(from, path)?, self.task(to, path)?);
         let mut edges = self.problem.workflow().successors(parent);
         let Some((_, edge)) = edges.find(|&(to, _)| to == child) else {
-            let message = format!("'{}' does not depend on '{}'", entry.to, entry.from);
+            let message = format!("'{to}' does not depend on '{from}'");
             return Err(FormatError::in_path(path, message));
         };
+        Ok(self.problem.workflow().edge_files(edge).collect())
+    }
+
+    fn transfer(&self, entry: &TransferEntry, path: &str) -> Result<Vec<PlannedTransfer>> {
         let link = match &entry.link {
             None => None,
             Some(name) => Some(self.problem.platform().link_named(name).ok_or_else(|| {
                 FormatError::in_path(path, format!("the platform has no link '{name}'"))
             })?),
         };
-        Ok(PlannedTransfer {
-            edge,
-            from: self.host(&entry.source, path)?,
-            to: self.host(&entry.target, path)?,
-            link,
-            start: entry.start,
-            finish: entry.finish,
-        })
+        let (from, to) = (self.host(&entry.source, path)?, self.host(&entry.target, path)?);
+        let (start, finish) = (entry.start, entry.finish);
+        let of_file = |file| PlannedTransfer { file, from, to, link, start, finish };
+        Ok(self.moved(entry, path)?.into_iter().map(of_file).collect())
     }
 }
 
@@ -164,8 +187,6 @@ pub fn write(problem: &Problem<'_>, schedule: &Schedule, out: &mut dyn Write) ->
     if !schedule.transfers.is_empty() {
         let mut list = Vec::new();
         for transfer in &schedule.transfers {
-            let (from, to) = problem.workflow().edge_ends(transfer.edge);
-            let task = |task: TaskId| quoted(problem.workflow().task_name(task));
             let link = match transfer.link {
                 None => String::new(),
                 Some(link) => {
@@ -173,10 +194,9 @@ pub fn write(problem: &Problem<'_>, schedule: &Schedule, out: &mut dyn Write) ->
                 }
             };
             list.push(format!(
-                "{{\"from\": {}, \"to\": {}, \"source\": {}, \"target\": {}{link}, \"start\": {}, \
+                "{{\"file\": {}, \"source\": {}, \"target\": {}{link}, \"start\": {}, \
                  \"finish\": {}}}",
-                task(from),
-                task(to),
+                quoted(&problem.workflow().file_label(transfer.file)),
                 host(transfer.from),
                 host(transfer.to),
                 number(transfer.start)?,
@@ -259,7 +279,7 @@ mod tests {
                 None,
             ],
             transfers: vec![PlannedTransfer {
-                edge: slackline_model::EdgeId(0),
+                file: FileId(0),
                 from: HostId(1),
                 to: HostId(0),
                 link: None,
@@ -279,6 +299,10 @@ mod tests {
         let text = String::from_utf8(out).unwrap();
         assert_eq!(read(&text, &problem).unwrap(), schedule, "{text}");
         assert!(text.starts_with("{\n  \"makespan\": 9.5,\n"), "{text}");
+        let by_tasks =
+            text.replace("\"file\": \"a_to_b, \\\"x\\\"\"", r#""from": "a", "to": "b, \"x\"""#);
+        assert_ne!(by_tasks, text);
+        assert_eq!(read(&by_tasks, &problem).unwrap(), schedule, "{by_tasks}");
     }
 
     #[test]
@@ -305,6 +329,10 @@ mod tests {
             "start": 0, "finish": 1}"#;
         let text = format!("{{\"schedule\": [], \"transfers\": [{transfer}]}}");
         assert!(error(&text).contains("'c d' does not depend on 'a'"), "{}", error(&text));
+        let text = text.replace(r#""from": "a", "to": "c d""#, r#""file": "f""#);
+        assert!(error(&text).contains("the workflow has no file 'f'"), "{}", error(&text));
+        let text = text.replace(r#""file": "f", "#, "");
+        assert!(error(&text).contains("a transfer names its file"), "{}", error(&text));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Studies: the same policies and planners over many worlds, and what papers said of them.
 
+pub mod check;
 pub mod metrics;
 pub mod papers;
 pub mod served;

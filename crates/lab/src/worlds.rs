@@ -241,7 +241,7 @@ impl GtpWorld {
         let period = Period::Seconds(period * self.still_makespan);
         let options = Options { transfers, period, ..Options::new(planner) };
         let mut policy = entry.policy(&options).map_err(|e| WorldError::Other(e.to_string()))?;
-        let problem = Problem::new(&self.workflow, &self.platform)
+        let problem = Problem::at_peak(&self.workflow, &self.platform)
             .map_err(|e| WorldError::Other(e.to_string()))?;
         let truth = |task: TaskId, procs: &[ProcId]| problem.exec_on(task, procs[0]);
         let mut backend = Simulated::new(&self.platform, self.models.clone(), Box::new(truth))?;

@@ -7,10 +7,9 @@
 use crate::gtp::rewound_tasks;
 use crate::planning;
 use crate::policy::{Decision, Event, Plan, Policy, Transfers};
-use crate::retime::retimed_makespan;
 use crate::situation::Situation;
 use slackline_model::{Schedule, approx};
-use slackline_schedule::Planner;
+use slackline_schedule::{Planner, retime};
 
 /// Event-driven re-planning.
 pub struct Aheft {
@@ -41,7 +40,7 @@ impl Aheft {
         let after = planning::rewound(now, &lost);
         let problem = after.problem().map_err(|e| e.to_string())?;
         let fresh = self.planner.plan(&problem).map_err(|e| e.to_string())?;
-        let kept = retimed_makespan(&problem, &self.schedule);
+        let kept = retime::makespan(&problem, &self.schedule);
         if lost.is_empty() && !approx::lt(fresh.makespan(), kept) {
             return Ok(());
         }

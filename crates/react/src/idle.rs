@@ -80,11 +80,9 @@ pub(crate) fn gather_seconds(now: &Situation, task: TaskId, host: HostId) -> f64
     let first_inputs = now.workflow.inputs(task).filter(|&f| now.workflow.producer(f).is_none());
     let mut from_origin = 0.0;
     for file in first_inputs.filter(|&f| !now.has(f, host)) {
-        let bytes = now.workflow.file_bytes(file);
-        let seconds = |from| now.view.network.transfer_time(bytes, from, host);
-        let whole = now.holders(file).map(seconds).fold(f64::INFINITY, f64::min);
+        let whole = now.file_seconds(file, host, &Fetch::ANY);
         if now.anticipated {
-            wait = wait.max(now.made_at(file) + whole - now.now);
+            wait = wait.max(whole);
         } else {
             from_origin += whole;
         }

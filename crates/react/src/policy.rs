@@ -176,6 +176,7 @@ pub struct Plan {
     /// Unfinished tasks in the order of their queues.
     pub assignments: Vec<Assignment>,
     /// Preferred sources; the engine fetches from the producer, or the nearest copy, otherwise.
+    /// Inputs of the workflow leave the origin in this order.
     pub sources: Vec<Source>,
     /// When inputs travel.
     pub transfers: Transfers,
@@ -199,7 +200,11 @@ impl Plan {
                 Some(Assignment { task, procs })
             })
             .collect();
-        Plan { assignments, sources: Vec::new(), transfers }
+        let inputs = schedule.transfers.iter().filter(|t| {
+            problem.workflow().producer(t.file).is_none() && problem.state().inputs_listed
+        });
+        let sources = inputs.map(|t| Source { file: t.file, to: t.to, from: t.from }).collect();
+        Plan { assignments, sources, transfers }
     }
 }
 

@@ -1,29 +1,19 @@
-//! Where data lies: on one host, or spread over the hosts of a parallel task.
+//! Where data lies: at one place, or spread over the hosts of a parallel task.
 
 use serde::{Deserialize, Serialize};
 use slackline_model::HostId;
+use slackline_model::problem::{Block, blocks};
 use std::sync::Arc;
 
 /// A place for data.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "Vec<HostId>", into = "Vec<HostId>")]
 pub enum Site {
-    /// On one host.
+    /// On one host, or at the place of several that share their storage, named by the first.
     Host(HostId),
     /// In equal blocks over several hosts, in ascending order: what a parallel task reads and
     /// leaves behind.
     Spread(Arc<[HostId]>),
-}
-
-/// A block that moves from one host to another.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Block {
-    /// From where.
-    pub from: HostId,
-    /// To where.
-    pub to: HostId,
-    /// How much.
-    pub bytes: f64,
 }
 
 impl Site {
@@ -67,20 +57,12 @@ impl Site {
 
     /// What has to cross the network when data of a size goes from here to there: both sides
     /// hold equal blocks, and what a host has already stays.
-    pub fn blocks_to(&self, to: &Site, bytes: f64) -> Vec<Block> {
-        let (senders, receivers) = (self.hosts(), to.hosts());
-        let (p, q) = (senders.len() as f64, receivers.len() as f64);
-        let mut blocks = Vec::new();
-        for (i, &from) in senders.iter().enumerate() {
-            for (j, &to) in receivers.iter().enumerate() {
-                let begin = (i as f64 / p).max(j as f64 / q);
-                let end = ((i + 1) as f64 / p).min((j + 1) as f64 / q);
-                if from != to && end - begin > 1e-12 {
-                    blocks.push(Block { from, to, bytes: (end - begin) * bytes });
-                }
-            }
-        }
-        blocks
+    pub fn blocks_to<'a>(
+        &'a self,
+        to: &'a Site,
+        bytes: f64,
+    ) -> impl Iterator<Item = Block> + use<'a> {
+        blocks(self.hosts(), to.hosts(), bytes)
     }
 }
 
@@ -111,8 +93,8 @@ mod tests {
     }
 
     fn blocks(from: &[u32], to: &[u32], bytes: f64) -> Vec<(u32, u32, f64)> {
-        let found = site(from).blocks_to(&site(to), bytes);
-        found.into_iter().map(|b| (b.from.0, b.to.0, b.bytes)).collect()
+        let (from, to) = (site(from), site(to));
+        from.blocks_to(&to, bytes).map(|b| (b.from.0, b.to.0, b.bytes)).collect()
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! The live state of an execution, as far as it is known.
 
 use crate::site::Site;
-use slackline_model::problem::{DataCopy, State, View};
+use slackline_model::platform::{Charges, PlanningNetwork};
+use slackline_model::problem::{DataCopy, Inputs, Lanes, State, View};
 use slackline_model::{
     EdgeId, FileId, HostId, Placement, Platform, Problem, ProblemError, ProcId, TaskId, Terms,
     Workflow,
@@ -110,8 +111,13 @@ pub struct Situation {
     pub progress: Vec<f64>,
     /// Per file.
     pub copies: Vec<Vec<FileCopy>>,
-    /// Inputs of the workflow lie on every host; otherwise only where `copies` says.
-    pub inputs_everywhere: bool,
+    /// Where the inputs of workflows lay at the start; if not everywhere, they lie where `copies`
+    /// says.
+    pub inputs: Inputs,
+    /// The network at its peak, as it is charged for.
+    pub peak_network: Arc<PlanningNetwork>,
+    /// The links on which inputs queue when they leave the origin.
+    pub lanes: Option<Arc<Lanes>>,
     /// A transfer counts as begun when its file was made, wherever it is wanted later.
     pub anticipated: bool,
     /// Files lie on a store: a task reads its inputs from there, one after the other, while it
@@ -120,12 +126,26 @@ pub struct Situation {
 }
 
 impl Situation {
-    /// Before anything has happened.
+    /// Before anything has happened, with inputs everywhere and the network as stated.
     pub fn new(workflow: Arc<Workflow>, platform: Arc<Platform>) -> Situation {
-        let view = View {
-            availability: vec![1.0; platform.hosts().len()],
-            network: platform.planning_network(),
+        Situation::charged(workflow, platform, &Charges::default(), Inputs::Everywhere)
+    }
+
+    /// The same with the network as a model charges for it, and inputs where they lie. What lies
+    /// where is left to say.
+    pub fn charged(
+        workflow: Arc<Workflow>,
+        platform: Arc<Platform>,
+        charges: &Charges,
+        inputs: Inputs,
+    ) -> Situation {
+        let network = platform.charged_network(charges);
+        let lanes = match inputs {
+            Inputs::At(origin) => Lanes::new(&platform, origin, charges).map(Arc::new),
+            Inputs::Everywhere => None,
         };
+        let peak_network = Arc::new(network.clone());
+        let view = View { availability: vec![1.0; platform.hosts().len()], network };
         Situation {
             now: 0.0,
             arrived: vec![Arrived {
@@ -140,7 +160,9 @@ impl Situation {
             tasks: vec![TaskState::Waiting; workflow.len()],
             progress: vec![0.0; workflow.len()],
             copies: vec![Vec::new(); workflow.file_count()],
-            inputs_everywhere: true,
+            inputs,
+            peak_network,
+            lanes,
             anticipated: false,
             central: false,
             workflow,
@@ -163,22 +185,46 @@ impl Situation {
         procs.first().map_or(HostId(0), |p| self.host_of[p.index()])
     }
 
-    /// The site of some processors.
+    /// The place for data of a host; see [`Platform::place_of`].
+    #[inline]
+    pub fn place_of(&self, host: HostId) -> HostId {
+        self.platform.place_of(host)
+    }
+
+    /// The site of some processors: the places of their hosts.
     pub fn site(&self, procs: &[ProcId]) -> Site {
+        let place = |p: &ProcId| self.place_of(self.host_of[p.index()]);
         match procs {
-            [one] => Site::Host(self.host_of[one.index()]),
-            _ => Site::of_hosts(procs.iter().map(|p| self.host_of[p.index()])),
+            [one] => Site::Host(place(one)),
+            _ => Site::of_hosts(procs.iter().map(place)),
         }
     }
 
-    /// Whether all hosts of a site can be used.
-    pub fn is_reachable(&self, site: &Site) -> bool {
-        site.hosts().iter().all(|&h| self.is_alive(h))
+    /// A host of a place, given by any of them, that can be used: that one if it can.
+    pub fn living_host(&self, host: HostId) -> Option<HostId> {
+        if self.is_alive(host) {
+            return Some(host);
+        }
+        if !self.platform.shares_storage() {
+            return None;
+        }
+        self.platform.hosts_of_place(host).into_iter().find(|&h| self.is_alive(h))
     }
 
-    /// The copy, complete or not, of a file on a host.
+    /// Whether all places of a site can be used.
+    pub fn is_reachable(&self, site: &Site) -> bool {
+        site.hosts().iter().all(|&h| self.living_host(h).is_some())
+    }
+
+    /// Whether inputs of the workflow lie on every host.
+    pub fn inputs_everywhere(&self) -> bool {
+        self.inputs == Inputs::Everywhere
+    }
+
+    /// The copy, complete or not, of a file at the place of a host.
     pub fn copy(&self, file: FileId, host: HostId) -> Option<&FileCopy> {
-        self.copies[file.index()].iter().find(|c| c.site.is(host))
+        let place = self.place_of(host);
+        self.copies[file.index()].iter().find(|c| c.site.is(place))
     }
 
     /// Whether a task on this host could read the file.
@@ -193,13 +239,13 @@ impl Situation {
     }
 
     fn lies_everywhere(&self, file: FileId) -> bool {
-        self.inputs_everywhere && self.workflow.producer(file).is_none()
+        self.inputs_everywhere() && self.workflow.producer(file).is_none()
     }
 
-    /// The hosts that hold all of a file, from which it could be fetched.
+    /// The hosts that hold all of a file, one for each place, from which it could be fetched.
     pub fn holders(&self, file: FileId) -> impl Iterator<Item = HostId> + '_ {
         let complete = self.copies[file.index()].iter().filter(|c| c.is_complete());
-        complete.filter_map(|c| c.site.host()).filter(|&h| self.is_alive(h))
+        complete.filter_map(|c| self.living_host(c.site.host()?))
     }
 
     /// The sites that hold all of a file, from which it could be fetched.
@@ -235,7 +281,11 @@ impl Situation {
     /// The whole workflow on the platform at its peak, nothing done: what an initial plan is
     /// made from.
     pub fn nominal_problem(&self) -> Result<Problem<'_>, ProblemError> {
-        Problem::new(&self.workflow, &self.platform)
+        let availability = self.platform.hosts().iter().map(|host| host.level()).collect();
+        let view = View { availability, network: (*self.peak_network).clone() };
+        let problem = Problem::as_seen(&self.workflow, &self.platform, view)?;
+        let state = State::at_start(&self.workflow, self.inputs);
+        problem.with_lanes(self.lanes.clone()).with_state(state)
     }
 
     /// The whole workflow on the platform as last observed, nothing done.
@@ -266,8 +316,9 @@ impl Situation {
                 .collect(),
             release: Vec::new(),
             copies: self.data_copies(),
+            inputs_listed: !self.inputs_everywhere(),
         };
-        problem.with_state(state)
+        problem.with_lanes(self.lanes.clone()).with_state(state)
     }
 
     fn fixed(&self, problem: &Problem<'_>, task: TaskId) -> Option<Placement> {
@@ -283,29 +334,29 @@ impl Situation {
         }
     }
 
-    /// Edges whose data lies on other hosts than their producer's, or is on its way there.
+    /// Where files lie that unfinished tasks will read, or are on their way to: inputs of the
+    /// workflow, and results besides where their producers ran.
     fn data_copies(&self) -> Vec<DataCopy> {
-        let fetch = Fetch { startup: 0.0, reuse: true, producer_hosts: &[] };
         let mut found = Vec::new();
-        for task in self.workflow.tasks() {
-            let TaskState::Done(placement) = self.task(task) else { continue };
-            for (child, edge) in self.workflow.successors(task) {
-                if self.task(child).is_done() {
-                    continue;
-                }
-                let Some(first) = self.workflow.edge_files(edge).next() else { continue };
-                for host in self.copies[first.index()].iter().filter_map(|c| c.site.host()) {
-                    if placement.procs().iter().any(|p| self.host_of[p.index()] == host) {
-                        continue;
-                    }
-                    let at = self.now + self.fetch_seconds(edge, host, &fetch);
-                    if self.is_alive(host) && at.is_finite() {
-                        found.push(DataCopy { edge, host, at });
-                    }
+        for file in self.workflow.files() {
+            let producer = self.workflow.producer(file);
+            let made_at = match producer.map(|p| self.task(p)) {
+                None if self.inputs_everywhere() => continue,
+                None => Site::of_hosts([]),
+                Some(TaskState::Done(placement)) => self.site(placement.procs()),
+                Some(_) => continue,
+            };
+            if self.workflow.consumers(file).all(|c| self.task(c).is_done()) {
+                continue;
+            }
+            for place in self.copies[file.index()].iter().filter_map(|c| c.site.host()) {
+                let Some(host) = self.living_host(place) else { continue };
+                let at = self.now + self.file_seconds(file, host, &Fetch::ANY);
+                if !made_at.touches(place) && at.is_finite() {
+                    found.push(DataCopy { file, host, at });
                 }
             }
         }
-        found.sort_by_key(|c: &DataCopy| (c.edge, c.host));
         found
     }
 
@@ -313,39 +364,39 @@ impl Situation {
     /// begins or goes on now; infinite when nobody alive has it. `reuse` allows other sources
     /// than the host where the producer ran.
     pub fn fetch_seconds(&self, edge: EdgeId, to: HostId, fetch: &Fetch<'_>) -> f64 {
-        let mut total = 0.0f64;
-        for file in self.workflow.edge_files(edge) {
-            if self.has(file, to) {
-                continue;
-            }
-            let bytes = self.workflow.file_bytes(file);
-            let network = &self.view.network;
-            if self.anticipated && self.origins(file).next().is_some() {
-                // Files travel side by side, each since it was made.
-                let seconds = |from| self.made_at(file) + network.transfer_time(bytes, from, to);
-                let there = self.origins(file).map(seconds).fold(f64::INFINITY, f64::min);
-                total = total.max(there - self.now);
-                continue;
-            }
-            // A transfer under way goes on where it is.
-            if let Some(copy) = self.copy(file, to)
-                && let Some(from) = copy.from.as_ref().and_then(Site::host)
-                && copy.fraction > 0.0
-            {
-                let whole = network.transfer_time(bytes, from, to);
-                let latency = network.transfer_time(0.0, from, to);
-                total += (whole - latency) * (1.0 - copy.fraction);
-                continue;
-            }
-            let cost = |from| fetch.startup + network.transfer_time(bytes, from, to);
-            let best = self
-                .holders(file)
-                .filter(|from| fetch.reuse || fetch.producer_hosts.contains(from))
-                .map(cost)
-                .fold(f64::INFINITY, f64::min);
-            total += best;
+        let files = self.workflow.edge_files(edge);
+        let seconds = files.map(|file| self.file_seconds(file, to, fetch));
+        // Anticipated files travel side by side.
+        if self.anticipated { seconds.fold(0.0, f64::max) } else { seconds.sum() }
+    }
+
+    /// The same for one file.
+    pub fn file_seconds(&self, file: FileId, to: HostId, fetch: &Fetch<'_>) -> f64 {
+        if self.has(file, to) {
+            return 0.0;
         }
-        total
+        let bytes = self.workflow.file_bytes(file);
+        let network = &self.view.network;
+        if self.anticipated && self.origins(file).next().is_some() {
+            // It has been under way since it was made.
+            let seconds = |from| self.made_at(file) + network.transfer_time(bytes, from, to);
+            let there = self.origins(file).map(seconds).fold(f64::INFINITY, f64::min);
+            return (there - self.now).max(0.0);
+        }
+        // A transfer under way goes on where it is.
+        if let Some(copy) = self.copy(file, to)
+            && let Some(from) = copy.from.as_ref().and_then(Site::host)
+            && copy.fraction > 0.0
+        {
+            let whole = network.transfer_time(bytes, from, to);
+            let latency = network.transfer_time(0.0, from, to);
+            return (whole - latency) * (1.0 - copy.fraction);
+        }
+        let cost = |from| fetch.startup + network.transfer_time(bytes, from, to);
+        self.holders(file)
+            .filter(|from| fetch.reuse || fetch.producer_hosts.contains(from))
+            .map(cost)
+            .fold(f64::INFINITY, f64::min)
     }
 }
 
@@ -358,4 +409,9 @@ pub struct Fetch<'a> {
     pub reuse: bool,
     /// Where the producer ran.
     pub producer_hosts: &'a [HostId],
+}
+
+impl Fetch<'_> {
+    /// At once from wherever it lies.
+    pub const ANY: Fetch<'static> = Fetch { startup: 0.0, reuse: true, producer_hosts: &[] };
 }

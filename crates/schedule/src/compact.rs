@@ -6,6 +6,7 @@
 //! difference to anything but that core, so that searches decide only about sites.
 
 use crate::registry::PlanError;
+use crate::retime;
 use slackline_model::{HostId, Placement, Problem, ProcId, Schedule, TaskId, approx};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -61,12 +62,14 @@ pub(crate) struct Compact {
     pub(crate) flexible: Vec<bool>,
     /// Release date per task, and not before its finished parents' end.
     pub(crate) release: Vec<f64>,
-    /// Row of `arrivals` for tasks with finished parents.
+    /// Row of `arrivals` for tasks with finished parents or staged inputs.
     arrival_row: Vec<u32>,
     arrivals: Vec<f64>,
     pub(crate) parents: Links,
     pub(crate) children: Links,
     groups: usize,
+    /// Sizes at which the next table of the network counts.
+    thresholds: Vec<f64>,
     latency: Vec<f64>,
     seconds_per_byte: Vec<f64>,
     /// End of the last task that is fixed.
@@ -112,6 +115,7 @@ impl Compact {
             parents: Links::default(),
             children: Links::default(),
             groups: problem.network().groups,
+            thresholds: problem.network().thresholds.clone(),
             latency: problem.network().latency.clone(),
             seconds_per_byte: problem.network().bandwidth.iter().map(|b| 1.0 / b).collect(),
             past: state.fixed.iter().flatten().map(|p| p.finish).fold(0.0, f64::max),
@@ -146,8 +150,11 @@ impl Compact {
         let running = |(p, a): (&ProcId, &f64)| problem.available_from(*p) != *a;
         let waits =
             compact.exec.contains(&0.0) && compact.procs.iter().zip(&compact.avail).any(running);
+        // Inputs that leave the origin in turn are known here as if each left alone.
+        let queues = problem.has_staging() && problem.lanes().is_some();
         compact.faithful = !compact.flexible.contains(&true)
             && !waits
+            && !queues
             && compact.avail.iter().zip(&compact.certain).all(|(a, b)| a == b);
         Ok(compact)
     }
@@ -182,15 +189,14 @@ impl Compact {
         }
     }
 
-    /// When the data of finished parents is at each site.
+    /// When the data of finished parents and staged inputs are at each site.
     fn add_arrivals(&mut self, problem: &Problem<'_>, index: usize) {
         let workflow = problem.workflow();
         let state = problem.state();
-        let fixed: Vec<_> = workflow
-            .predecessors(self.tasks[index])
-            .filter_map(|(p, e)| Some((state.fixed(p)?, e)))
-            .collect();
-        if fixed.is_empty() {
+        let task = self.tasks[index];
+        let fixed: Vec<_> =
+            workflow.predecessors(task).filter_map(|(p, e)| Some((state.fixed(p)?, e))).collect();
+        if fixed.is_empty() && problem.staged_inputs(task).is_empty() {
             return;
         }
         for (placement, _) in &fixed {
@@ -199,17 +205,10 @@ impl Compact {
         self.arrival_row[index] = (self.arrivals.len() / self.sites()) as u32;
         for site in 0..self.sites() {
             let proc = self.procs[self.cores(site).start];
-            let host = problem.host_of(proc);
-            let mut latest = 0.0f64;
+            let mut latest = problem.staged_arrival(task, problem.host_of(proc));
             for (placement, edge) in &fixed {
-                let bytes = workflow.edge_bytes(*edge);
-                // Transfers that have not begun cannot begin in the past.
-                let direct = placement.finish.max(state.now)
-                    + problem.transfer_between(bytes, placement.procs(), &[proc]);
-                let copies = state.copies_of(*edge).iter();
-                let arrival = copies
-                    .map(|c| c.at.max(state.now) + problem.transfer(bytes, c.host, host))
-                    .fold(direct, f64::min);
+                let arrival =
+                    problem.edge_arrival(*edge, placement.finish, placement.procs(), &[proc]);
                 latest = latest.max(arrival);
             }
             self.arrivals.push(latest);
@@ -259,7 +258,11 @@ impl Compact {
         if from == to {
             return 0.0;
         }
-        let at = self.site_group[from] as usize * self.groups + self.site_group[to] as usize;
+        let mut at = self.site_group[from] as usize * self.groups + self.site_group[to] as usize;
+        if !self.thresholds.is_empty() {
+            let band = self.thresholds.partition_point(|&above| above < bytes);
+            at += band * self.groups * self.groups;
+        }
         self.latency[at] + bytes * self.seconds_per_byte[at]
     }
 
@@ -323,7 +326,7 @@ impl Compact {
             let procs: Vec<ProcId> = chosen.iter().map(|&c| self.procs[first + c]).collect();
             schedule.place(self.tasks[t], Placement::wide(&procs, start, end));
         }
-        schedule
+        if problem.has_staging() { retime::retimed(problem, &schedule) } else { schedule }
     }
 
     /// The order of starts and the sites of an existing schedule.

@@ -14,6 +14,7 @@ pub mod meta;
 pub mod moldable;
 pub mod qos;
 pub mod registry;
+pub mod retime;
 pub mod robust;
 
 pub use registry::{Algorithm, Certified, Family, Need, PlanError, Planner, Settings};

@@ -8,9 +8,10 @@
 
 use crate::best::in_pool;
 use crate::registry::Settings;
+use crate::retime::Retiming;
 use rand::RngExt;
 use rayon::prelude::*;
-use slackline_model::{Problem, Schedule, TaskId, rng};
+use slackline_model::{Problem, Schedule, rng};
 
 /// How wrong estimates are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,11 +51,11 @@ pub fn robustness(
     error: RunTimeError,
     settings: &Settings,
 ) -> Robustness {
-    let chain = Chain::new(problem, schedule);
+    let plan = Retiming::new(problem, schedule);
     let largest = error.largest.clamp(0.0, 1.0);
     let sample = |index: u64| {
         let mut random = rng::stream(settings.seed, "robust", index);
-        chain.run(|seconds| seconds * (1.0 + largest * random.random_range(-1.0..=1.0)))
+        plan.makespan(|seconds| seconds * (1.0 + largest * random.random_range(-1.0..=1.0)))
     };
     let mut ends: Vec<f64> =
         in_pool(settings.threads, || (0..error.samples).into_par_iter().map(sample).collect());
@@ -71,135 +72,7 @@ pub fn robustness(
         mean,
         p95: ends.get(rank - 1).copied().unwrap_or(planned),
         worst: ends.last().copied().unwrap_or(planned),
-        slack: chain.mean_slack(planned),
-    }
-}
-
-/// The plan as a graph: what each task waits for, in an order in which it can be walked.
-struct Chain {
-    steps: Vec<Step>,
-    /// `(earlier step, seconds between its end and our start)`, by step.
-    waits: Vec<(u32, f64)>,
-    /// End of what has already been executed.
-    past: f64,
-}
-
-struct Step {
-    /// Not before this date.
-    earliest: f64,
-    seconds: f64,
-    first_wait: u32,
-}
-
-impl Chain {
-    fn new(problem: &Problem<'_>, schedule: &Schedule) -> Chain {
-        let workflow = problem.workflow();
-        let state = problem.state();
-        let past = state.fixed.iter().flatten().map(|p| p.finish).fold(0.0, f64::max);
-        // By start, equal starts topologically: parents and the task before on a processor come
-        // first, tasks without length included.
-        let mut depth = vec![0usize; workflow.len()];
-        for (position, task) in workflow.topological_order().iter().enumerate() {
-            depth[task.index()] = position;
-        }
-        let mut order: Vec<TaskId> = workflow
-            .tasks()
-            .filter(|&t| state.fixed(t).is_none() && schedule.placement(t).is_some())
-            .collect();
-        let start = |t: TaskId| schedule.placement(t).map_or(0.0, |p| p.start);
-        order.sort_by(|&a, &b| {
-            start(a).total_cmp(&start(b)).then(depth[a.index()].cmp(&depth[b.index()]))
-        });
-        let mut step_of = vec![u32::MAX; workflow.len()];
-        let mut last_on = vec![u32::MAX; problem.procs()];
-        // Running tasks hold their processors, unless they were to start after ours.
-        let mut held = vec![0.0f64; problem.procs()];
-        for placement in state.fixed.iter().flatten() {
-            for proc in placement.procs() {
-                held[proc.index()] = held[proc.index()].max(placement.finish);
-            }
-        }
-        let mut chain = Chain { steps: Vec::with_capacity(order.len()), waits: Vec::new(), past };
-        for (index, &task) in order.iter().enumerate() {
-            let Some(placement) = schedule.placement(task) else { continue };
-            let first_wait = chain.waits.len() as u32;
-            let mut earliest = problem.release(task);
-            for (parent, edge) in workflow.predecessors(task) {
-                let Some(source) = schedule.placement(parent) else { continue };
-                let bytes = workflow.edge_bytes(edge);
-                let moved = problem.transfer_between(bytes, source.procs(), placement.procs());
-                match step_of[parent.index()] {
-                    u32::MAX => {
-                        let target = problem.host_of(placement.proc());
-                        let copies = state.copies_of(edge).iter();
-                        let arrival = copies
-                            .map(|c| c.at.max(state.now) + problem.transfer(bytes, c.host, target))
-                            .fold(source.finish.max(state.now) + moved, f64::min);
-                        earliest = earliest.max(arrival);
-                    }
-                    step => chain.waits.push((step, moved)),
-                }
-            }
-            let takes_time = placement.finish > placement.start;
-            for proc in placement.procs() {
-                earliest = earliest.max(problem.available_from(*proc));
-                let last = &mut last_on[proc.index()];
-                if takes_time {
-                    earliest = earliest.max(held[proc.index()].min(placement.start));
-                    if *last != u32::MAX {
-                        chain.waits.push((*last, 0.0));
-                    }
-                    *last = index as u32;
-                }
-            }
-            step_of[task.index()] = index as u32;
-            chain.steps.push(Step { earliest, seconds: placement.seconds(), first_wait });
-        }
-        chain
-    }
-
-    fn waits_of(&self, step: usize) -> &[(u32, f64)] {
-        let end = self.steps.get(step + 1).map_or(self.waits.len(), |s| s.first_wait as usize);
-        &self.waits[self.steps[step].first_wait as usize..end]
-    }
-
-    /// End of the last task when `actual` gives the time of each from its estimate.
-    fn run(&self, mut actual: impl FnMut(f64) -> f64) -> f64 {
-        let mut finish = Vec::with_capacity(self.steps.len());
-        let mut latest = self.past;
-        for (index, step) in self.steps.iter().enumerate() {
-            let mut start = step.earliest;
-            for &(before, gap) in self.waits_of(index) {
-                start = start.max(finish[before as usize] + gap);
-            }
-            let end: f64 = start + actual(step.seconds);
-            finish.push(end);
-            latest = latest.max(end);
-        }
-        latest
-    }
-
-    /// Mean distance between the earliest and the latest end that keeps the plan's end.
-    fn mean_slack(&self, planned: f64) -> f64 {
-        let count = self.steps.len();
-        if count == 0 {
-            return 0.0;
-        }
-        let mut early = Vec::with_capacity(count);
-        let mut late = vec![planned; count];
-        for (index, step) in self.steps.iter().enumerate() {
-            let waits = self.waits_of(index).iter();
-            let start = waits.map(|&(b, gap): &(u32, f64)| early[b as usize] + gap);
-            early.push(start.fold(step.earliest, f64::max) + step.seconds);
-        }
-        for index in (0..count).rev() {
-            let start = late[index] - self.steps[index].seconds;
-            for &(before, gap) in self.waits_of(index) {
-                late[before as usize] = late[before as usize].min(start - gap);
-            }
-        }
-        let slack = late.iter().zip(&early).map(|(l, e)| (l - e).max(0.0));
-        slack.sum::<f64>() / count as f64
+        slack: plan.mean_slack(planned),
     }
 }
 
@@ -207,7 +80,7 @@ impl Chain {
 mod tests {
     use super::*;
     use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
-    use slackline_model::{Placement, ProcId, Task, WorkflowBuilder};
+    use slackline_model::{Placement, ProcId, Task, TaskId, WorkflowBuilder};
 
     #[test]
     fn figures_by_hand() {

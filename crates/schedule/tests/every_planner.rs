@@ -137,16 +137,28 @@ impl Kind {
         }
         let release = problem.workflow().tasks().map(|_| late(&mut rng)).collect();
         let mut copies = Vec::new();
-        for edge in problem.workflow().edges() {
-            let (from, _) = problem.workflow().edge_ends(edge);
-            if let Some(placement) = &fixed[from.index()]
-                && rng.random_range(0..4) == 0
-            {
+        let inputs_listed = problem.state().inputs_listed;
+        for file in problem.workflow().files() {
+            let mut copy = |at| {
                 let host = HostId::new(rng.random_range(0..self.hosts));
-                copies.push(DataCopy { edge, host, at: placement.finish + 1.0 });
+                copies.push(DataCopy { file, host, at });
+            };
+            match problem.workflow().producer(file) {
+                Some(from) => {
+                    if let Some(placement) = &fixed[from.index()]
+                        && (file.0 + from.0).is_multiple_of(4)
+                    {
+                        copy(placement.finish + 1.0);
+                    }
+                }
+                None if inputs_listed => {
+                    copy(0.0);
+                    copy(now + 2.0);
+                }
+                None => {}
             }
         }
-        State { now, fixed, available, release, copies }
+        State { now, fixed, available, release, copies, inputs_listed }
     }
 }
 

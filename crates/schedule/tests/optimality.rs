@@ -185,6 +185,7 @@ impl Tiny {
             available: problem.proc_ids().map(|_| late()).collect(),
             release: problem.workflow().tasks().map(|_| late()).collect(),
             copies: vec![],
+            inputs_listed: false,
         }
     }
 }

@@ -4,7 +4,11 @@
 //! with cross-traffic. [`Models::preset`] knows other releases by name.
 
 use crate::kernel::Sharing;
+use slackline_model::platform::{Band, Charges};
 use thiserror::Error;
+
+/// Share of the way back that acknowledgements take.
+pub(crate) const ACKNOWLEDGEMENTS: f64 = 0.05;
 
 /// How transfers use the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -288,6 +292,38 @@ impl Models {
             _ => return Err(SettingError::Unknown(key.to_owned())),
         }
         Ok(())
+    }
+
+    /// What a lone transfer is charged, for planners.
+    pub fn charges(&self) -> Charges {
+        let contention = self.network != NetworkModel::Matrix;
+        if self.host == HostModel::ParallelTasks || self.network != NetworkModel::Flows {
+            return Charges { contention, ..Charges::default() };
+        }
+        let thresholds = |factor: &Factor| match factor {
+            Factor::Constant(_) => Vec::new(),
+            Factor::Steps(steps) => steps.iter().map(|&(threshold, _)| threshold).collect(),
+        };
+        let mut above = thresholds(&self.latency_factor);
+        above.extend(thresholds(&self.bandwidth_factor));
+        above.sort_by(f64::total_cmp);
+        above.dedup();
+        // The factors of a band are those of the sizes just above its threshold.
+        let band = |above: f64, size: f64| Band {
+            above,
+            latency: self.latency_factor.of(size),
+            bandwidth: self.bandwidth_factor.of(size),
+        };
+        let first = band(f64::NEG_INFINITY, above.first().copied().unwrap_or(0.0));
+        let rest = above.iter().map(|&above| band(above, above.next_up()));
+        Charges {
+            bands: std::iter::once(first).chain(rest).collect(),
+            link_factor: self.link_factor(),
+            window: self.tcp_gamma,
+            window_scaled: self.window_scaled,
+            acknowledgements: if self.cross_traffic { ACKNOWLEDGEMENTS } else { 0.0 },
+            contention,
+        }
     }
 
     /// What is left of a link's bandwidth for all its flows together.

@@ -2,10 +2,10 @@
 
 use crate::categories::Categories;
 use crate::chart::{Arrow, Bar, Chart, Group, Look, Mark, MarkKind};
-use slackline_model::ProcId;
 use slackline_model::problem::Problem;
 use slackline_model::schedule::Schedule;
 use slackline_model::units::{fmt_bytes, fmt_seconds};
+use slackline_model::{HostId, ProcId};
 
 impl Chart {
     /// Every task of a schedule on its processors, coloured by kind, or by depth where the
@@ -48,14 +48,23 @@ impl Chart {
             let bytes = fmt_bytes(workflow.edge_bytes(edge));
             format!("{} → {}: {bytes}", workflow.task_name(from), workflow.task_name(to))
         };
+        let first = |host: HostId| problem.procs_of(host).next();
+        let mut planned_results = false;
         for transfer in &schedule.transfers {
-            let (parent, child) = workflow.edge_ends(transfer.edge);
-            let (Some(from), Some(to)) = (row(parent), row(child)) else { continue };
+            let writer = workflow.producer(transfer.file);
+            planned_results |= writer.is_some();
+            let from = writer.and_then(row).or(first(transfer.from));
+            let mut readers = workflow.consumers(transfer.file).filter_map(row);
+            let there = |&proc: &u32| problem.host_of(ProcId(proc)) == transfer.to;
+            let to = readers.find(there).or(first(transfer.to));
+            // A host may keep files and compute nothing.
+            let (Some(from), Some(to)) = (from, to) else { continue };
             let (start, finish) = (transfer.start, transfer.finish);
-            let (note, broken) = (note(transfer.edge), false);
-            self.arrows.push(Arrow { from, to, start, finish, note, broken });
+            let bytes = fmt_bytes(workflow.file_bytes(transfer.file));
+            let note = format!("{}: {bytes}", workflow.file_label(transfer.file));
+            self.arrows.push(Arrow { from, to, start, finish, note, broken: false });
         }
-        if !schedule.transfers.is_empty() {
+        if planned_results {
             return self;
         }
         for edge in workflow.edges() {
@@ -67,7 +76,7 @@ impl Chart {
             };
             let bytes = workflow.edge_bytes(edge);
             let seconds = problem.transfer_between(bytes, source.procs(), target.procs());
-            if problem.hosts_of(source.procs()) != problem.hosts_of(target.procs()) {
+            if problem.places_of(source.procs()) != problem.places_of(target.procs()) {
                 let (start, finish) = (source.finish, source.finish + seconds);
                 let (from, to) = (source.proc().0, target.proc().0);
                 let (note, broken) = (note(edge), false);

@@ -1,6 +1,7 @@
 //! Placements by name, as the JSON documents of plans and of runs list them.
 
 use serde::Serialize;
+use slackline_model::schedule::PlannedTransfer;
 use slackline_model::{Problem, Schedule, TaskId};
 
 /// Where and when a task runs.
@@ -16,6 +17,32 @@ pub(crate) struct Placed<'a> {
     width: Option<usize>,
     start: f64,
     finish: f64,
+}
+
+/// A planned transfer.
+#[derive(Serialize)]
+pub(crate) struct Moved<'a> {
+    file: String,
+    source: &'a str,
+    target: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    link: Option<&'a str>,
+    start: f64,
+    finish: f64,
+}
+
+/// Every transfer that is planned.
+pub(crate) fn moved<'a>(problem: &Problem<'a>, schedule: &Schedule) -> Vec<Moved<'a>> {
+    let platform = problem.platform();
+    let row = |transfer: &PlannedTransfer| Moved {
+        file: problem.workflow().file_label(transfer.file),
+        source: &platform.host(transfer.from).name,
+        target: &platform.host(transfer.to).name,
+        link: transfer.link.map(|link| &*platform.link(link).name),
+        start: transfer.start,
+        finish: transfer.finish,
+    };
+    schedule.transfers.iter().map(row).collect()
 }
 
 /// Every task that has a place.

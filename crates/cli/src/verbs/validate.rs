@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::input::{LimitOptions, Sources};
+use crate::model::ModelOptions;
 use crate::output::Output;
 use clap::Args;
 use serde::Serialize;
@@ -30,6 +31,8 @@ pub(crate) struct Validate {
     sources: Sources,
     #[command(flatten)]
     limits: LimitOptions,
+    #[command(flatten)]
+    model: ModelOptions,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -46,7 +49,7 @@ struct Document {
 impl Validate {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         let world = self.sources.read(self.workflow.as_deref(), output)?;
-        let problem = world.problem()?;
+        let problem = world.problem(&self.model, false)?;
         let schedule = schedule_file::read_schedule(&self.schedule, &problem)?;
         let violations = validate(&problem, &schedule, &self.limits.limits());
         if self.json {

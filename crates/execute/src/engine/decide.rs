@@ -83,7 +83,8 @@ impl Engine<'_, '_> {
             let given = procs.len();
             return Err(format!("'{name}' is given {given} processors, it takes {min} to {max}"));
         }
-        let spread = self.situation.site(procs).host().is_none();
+        let host = |p: &ProcId| self.situation.host_of[p.index()];
+        let spread = procs.iter().any(|p| host(p) != host(&procs[0]));
         if spread && !self.abilities.spans_hosts {
             return Err(format!(
                 "'{name}' is spread over several hosts, which cannot be done here"
@@ -141,6 +142,7 @@ impl Engine<'_, '_> {
         let is_open =
             |t: TaskId| matches!(tasks[t.index()], TaskState::Waiting | TaskState::Placed { .. });
         self.queues.adopt(plan, is_open);
+        self.staging.follow(plan);
         self.break_off_orphans()?;
         Ok(Ok(()))
     }
@@ -191,6 +193,7 @@ impl Engine<'_, '_> {
             _ => {}
         }
         self.queues.jump(task, procs);
+        self.staging.look_again();
         self.request_inputs(task)?;
         Ok(Ok(()))
     }
@@ -280,6 +283,7 @@ impl Engine<'_, '_> {
         if from.is_some_and(|h| !self.situation.holders(file).any(|x| x == h)) {
             return Ok(Err("the source does not have the file".to_string()));
         }
+        let (from, to) = (from.map(|h| self.situation.place_of(h)), self.situation.place_of(to));
         match self.fetch(file, from, &Site::Host(to))? {
             Some(transfer) => {
                 self.asked.insert(transfer);
@@ -293,8 +297,9 @@ impl Engine<'_, '_> {
         if file.index() >= self.situation.copies.len() {
             return Err("there is no such file".to_string());
         }
+        let place = self.situation.place_of(host);
         let copies = &mut self.situation.copies[file.index()];
-        let Some(at) = copies.iter().position(|c| c.site.is(host) && c.is_complete()) else {
+        let Some(at) = copies.iter().position(|c| c.site.is(place) && c.is_complete()) else {
             return Err("there is no complete copy to drop".to_string());
         };
         copies.remove(at);

@@ -60,6 +60,20 @@ impl Queues {
         self.sources.get(&(file, to)).copied()
     }
 
+    /// Whether the inputs of a task that lie there from the start are brought in the order of the
+    /// plan, without its asking.
+    pub(super) fn stages(&self, task: TaskId) -> bool {
+        self.transfers == Transfers::Push && self.rank[task.index()] != u32::MAX
+    }
+
+    /// The planned tasks, in the order of the plan.
+    pub(super) fn planned(&self) -> Vec<TaskId> {
+        let ranked = |t: &TaskId| self.rank[t.index()] != u32::MAX;
+        let mut tasks: Vec<TaskId> = (0..self.rank.len()).map(TaskId::new).filter(ranked).collect();
+        tasks.sort_by_key(|t| self.rank[t.index()]);
+        tasks
+    }
+
     pub(super) fn assigned(&self, task: TaskId) -> Option<&[ProcId]> {
         self.assigned[task.index()].as_deref()
     }
@@ -147,10 +161,12 @@ impl Engine<'_, '_> {
     pub(super) fn dispatch(&mut self) -> Result<(), BackendError> {
         let mut pushes = std::mem::take(&mut self.queues.to_push);
         if std::mem::take(&mut self.queues.push_all) {
+            self.staging.look_again();
             let done = self.situation.tasks.iter().enumerate().filter(|(_, s)| s.is_done());
             pushes = done.map(|(t, _)| TaskId::new(t)).collect();
         }
         self.push_results(&pushes)?;
+        self.stage_inputs()?;
         while let Some(proc) = self.queues.touched.pop_first() {
             self.look_at(ProcId(proc))?;
         }
@@ -161,9 +177,8 @@ impl Engine<'_, '_> {
     fn look_at(&mut self, proc: ProcId) -> Result<(), BackendError> {
         let window = match self.queues.transfers {
             Transfers::Pull { window } => window.max(1) as usize,
-            Transfers::Push if self.situation.inputs_everywhere => 0,
-            // Nobody pushes what lies there from the start: the next two tasks ask for it.
-            Transfers::Push => 2,
+            // What lies there from the start leaves in turn.
+            Transfers::Push => 0,
         };
         for position in 0..window.min(self.queues.queue[proc.index()].len()) {
             let task = self.queues.queue[proc.index()][position];
@@ -190,10 +205,10 @@ impl Engine<'_, '_> {
     /// All its processors are free, it is first where order counts, its inputs are there.
     fn may_start(&self, task: TaskId) -> bool {
         let Some(procs) = self.queues.assigned(task) else { return false };
-        let site = self.situation.site(procs);
-        if self.is_lost(&site) {
+        if self.are_lost(procs) {
             return false;
         }
+        let site = self.situation.site(procs);
         let first = |proc: &ProcId| {
             self.settings.dispatch == Dispatch::FirstReady
                 || self.queues.queue[proc.index()].front() == Some(&task)
@@ -257,14 +272,20 @@ impl Engine<'_, '_> {
         if self.queues.asked[task.index()] || self.situation.central {
             return Ok(());
         }
-        let site = self.situation.site(procs);
-        if self.is_lost(&site) {
+        if self.are_lost(procs) {
             return Ok(());
         }
+        let site = self.situation.site(procs);
+        // A planned task has its inputs staged, and only asks for results.
+        let staged = self.queues.stages(task) && !self.situation.inputs_everywhere();
         let workflow = self.situation.workflow.clone();
         let (mut under_way, mut all) = (false, true);
         for file in workflow.inputs(task) {
             if self.situation.has_at(file, &site) {
+                continue;
+            }
+            if staged && workflow.producer(file).is_none() {
+                under_way |= self.arriving.contains_key(&(file, site.clone()));
                 continue;
             }
             let comes = self.fetch(file, None, &site)?.is_some();

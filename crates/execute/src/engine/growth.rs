@@ -1,8 +1,8 @@
 //! Workflows that arrive and tasks that appear.
 
 use super::Engine;
-use crate::execution::Inputs;
 use crate::supply::{Growth, New};
+use slackline_model::problem::Inputs;
 use slackline_model::{FileId, approx};
 use slackline_react::{Arrived, Event, FileCopy, TaskState};
 
@@ -65,7 +65,8 @@ impl Engine<'_, '_> {
 
     /// Inputs of workflows, from a file number on, lie where the execution says.
     pub(super) fn lay_out_inputs(&mut self, from: usize) {
-        let Inputs::At(host) = self.inputs else { return };
+        let Inputs::At(host) = self.situation.inputs else { return };
+        let host = self.situation.place_of(host);
         for file in (from..self.situation.copies.len()).map(FileId::new) {
             if self.situation.workflow.producer(file).is_none() {
                 self.situation.copies[file.index()].push(FileCopy::original(host));

@@ -5,18 +5,20 @@ mod dispatch;
 mod growth;
 mod monitor;
 mod signals;
+mod staging;
 mod transfers;
 mod waiting;
 
 use crate::backend::{Abilities, Backend, BackendError, OpId, Reached, Signal};
-use crate::execution::{Execution, Inputs, Settings};
+use crate::execution::{Execution, Settings};
 use crate::outcome::{Counters, Ending, Outcome};
 use crate::supply::Supply;
 use dispatch::Queues;
 use monitor::Monitor;
 use slackline_model::trace::Happening;
-use slackline_model::{FileId, HostId, Schedule, TaskId, Trace};
+use slackline_model::{FileId, HostId, ProcId, Schedule, TaskId, Trace};
 use slackline_react::{Decision, Event, FileCopy, Monitoring, Policy, Site, Situation, TaskState};
+use staging::Staging;
 use std::collections::{BTreeMap, BTreeSet};
 use transfers::Transfer;
 
@@ -43,7 +45,6 @@ pub(crate) struct Engine<'b, 'r> {
     settings: Settings,
     /// What the policy wants to be told of the platform.
     monitoring: Monitoring,
-    inputs: Inputs,
     supply: Option<&'r mut dyn Supply>,
     watch: Option<&'r mut dyn FnMut(&Situation)>,
     situation: Situation,
@@ -59,6 +60,7 @@ pub(crate) struct Engine<'b, 'r> {
     next_transfer: u64,
     /// Complete inputs that migrating tasks left behind, and whether they have served since.
     left_behind: BTreeMap<(FileId, Site), bool>,
+    staging: Staging,
     /// Transfers the policy has asked for; the run waits for those of final results.
     asked: BTreeSet<u64>,
     /// Files that lie on hosts that are off, to be there again when these are back.
@@ -89,8 +91,7 @@ impl<'b, 'r> Engine<'b, 'r> {
         let Execution { workflow, begins, terms, platform, settings, inputs, supply, watch } =
             execution;
         let tasks = workflow.len();
-        let mut situation = Situation::new(workflow, platform);
-        situation.inputs_everywhere = inputs == Inputs::Everywhere;
+        let mut situation = Situation::charged(workflow, platform, &backend.charges(), inputs);
         situation.anticipated = settings.anticipated;
         situation.central = settings.central;
         situation.arrived[0].at = begins;
@@ -100,7 +101,6 @@ impl<'b, 'r> Engine<'b, 'r> {
             backend,
             settings,
             monitoring: Monitoring::default(),
-            inputs,
             supply,
             watch,
             queues: Queues::new(tasks, situation.host_of.len()),
@@ -114,6 +114,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             arriving: BTreeMap::new(),
             next_transfer: 0,
             left_behind: BTreeMap::new(),
+            staging: Staging::default(),
             asked: BTreeSet::new(),
             shelved: Vec::new(),
             wake_at: f64::INFINITY,
@@ -221,7 +222,8 @@ impl<'b, 'r> Engine<'b, 'r> {
     fn next_date(&self) -> f64 {
         let decided = self.thinking.as_ref().map_or(f64::INFINITY, |(due, _)| *due);
         let arrives = self.supply.as_ref().map_or(f64::INFINITY, |s| s.next_date());
-        self.wake_at.min(decided).min(arrives).min(self.monitor.next_date())
+        let staged = self.staging.next_date();
+        self.wake_at.min(decided).min(arrives).min(staged).min(self.monitor.next_date())
     }
 
     /// The date the policy asked for has come.
@@ -337,8 +339,23 @@ impl<'b, 'r> Engine<'b, 'r> {
         self.trace.push(self.situation.now, what);
     }
 
+    /// Whether some host of these processors is gone.
+    fn are_lost(&self, procs: &[ProcId]) -> bool {
+        let gone = |h: HostId| self.lost[h.index()] || !self.situation.is_alive(h);
+        procs.iter().any(|p| gone(self.situation.host_of[p.index()]))
+    }
+
+    /// A host of a place that is known to be there: the one it is named by, if it is.
+    fn living_host(&self, place: HostId) -> Option<HostId> {
+        let there = |h: &HostId| !self.lost[h.index()] && self.situation.is_alive(*h);
+        if there(&place) || !self.situation.platform.shares_storage() {
+            return Some(place).filter(there);
+        }
+        self.situation.platform.hosts_of_place(place).into_iter().find(there)
+    }
+
     fn is_lost(&self, site: &Site) -> bool {
-        site.hosts().iter().any(|h| self.lost[h.index()] || !self.situation.is_alive(*h))
+        site.hosts().iter().any(|&h| self.living_host(h).is_none())
     }
 
     pub(crate) fn outcome(self, ending: Ending) -> Outcome {

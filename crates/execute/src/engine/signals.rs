@@ -78,7 +78,8 @@ impl Engine<'_, '_> {
         self.events.push(Event::HostLost(host));
         for index in 0..self.situation.tasks.len() {
             let task = TaskId::new(index);
-            let there = |procs: &[ProcId]| self.situation.site(procs).touches(host);
+            let there =
+                |procs: &[ProcId]| procs.iter().any(|p| self.situation.host_of[p.index()] == host);
             match self.situation.task(task) {
                 TaskState::Running { procs, .. } if there(procs) => {
                     if let Some(id) = self.task_op[index] {
@@ -97,14 +98,19 @@ impl Engine<'_, '_> {
         for transfer in self.transfers_of(host) {
             self.transfer_failed(transfer, "a host is gone")?;
         }
-        let central = self.situation.central; // what lies on a store is not lost
-        for index in 0..self.situation.copies.len() {
+        // What several hosts share outlives each of them, what lies on a store all.
+        let place = self.situation.place_of(host);
+        let files = match self.living_host(place) {
+            None if !self.situation.central => self.situation.copies.len(),
+            _ => 0,
+        };
+        for index in 0..files {
             let file = FileId::new(index);
             let copies = &mut self.situation.copies[index];
-            for copy in copies.extract_if(.., |c| !central && c.site.touches(host)) {
+            for copy in copies.extract_if(.., |c| c.site.touches(place)) {
                 self.events.push(Event::CopyLost { file, site: copy.site.clone() });
                 if keeps_data {
-                    self.shelved.push((host, file, copy));
+                    self.shelved.push((place, file, copy));
                 }
             }
         }
@@ -119,7 +125,8 @@ impl Engine<'_, '_> {
         let availability = self.situation.view.availability[host.index()];
         self.events.push(Event::HostBack(host));
         self.log(Happening::HostChanged { host, availability });
-        for (_, file, copy) in self.shelved.extract_if(.., |(h, ..)| *h == host) {
+        let place = self.situation.place_of(host);
+        for (_, file, copy) in self.shelved.extract_if(.., |(at, ..)| *at == place) {
             let copies = &mut self.situation.copies[file.index()];
             if copies.iter().all(|c| c.site != copy.site) {
                 copies.push(copy);

@@ -53,8 +53,12 @@ impl Engine<'_, '_> {
         let bytes = self.situation.workflow.file_bytes(file);
         let since = self.begun_at(file, &from);
         let mut blocks = Vec::new();
-        for block in from.blocks_to(to, bytes) {
-            let Block { from, to, bytes } = block;
+        let moved: Vec<Block> = from.blocks_to(to, bytes).collect();
+        for block in moved {
+            let (from, to) = (self.living_host(block.from), self.living_host(block.to));
+            let (from, to) = (from.unwrap_or(block.from), to.unwrap_or(block.to));
+            let block = Block { from, to, ..block };
+            let bytes = block.bytes;
             let op = self.new_op(Op::Block { transfer: id, from, to });
             self.backend.transfer(op, Movement { file, bytes, from, to, since })?;
             blocks.push((block, Some(op)));
@@ -89,7 +93,8 @@ impl Engine<'_, '_> {
     /// The plan's choice, else where the producer ran, else the nearest living copy.
     fn source_of(&self, file: FileId, to: &Site) -> Option<Site> {
         let sources = || self.situation.sources(file).filter(|s| !self.is_lost(s));
-        let wanted = to.host().and_then(|to| self.queues.source(file, to)).map(Site::Host);
+        let wanted = to.host().and_then(|to| self.queues.source(file, to));
+        let wanted = wanted.map(|from| Site::Host(self.situation.place_of(from)));
         let producer = self.situation.workflow.producer(file);
         let made_at = producer.and_then(|p| self.situation.task(p).procs());
         let made_at = made_at.map(|procs| self.situation.site(procs));
@@ -102,7 +107,7 @@ impl Engine<'_, '_> {
         let network = &self.situation.view.network;
         let seconds = |from: &Site| {
             let blocks = from.blocks_to(to, bytes);
-            let times = blocks.iter().map(|b| network.transfer_time(b.bytes, b.from, b.to));
+            let times = blocks.map(|b| network.transfer_time(b.bytes, b.from, b.to));
             times.fold(0.0, f64::max)
         };
         sources().min_by(|a, b| seconds(a).total_cmp(&seconds(b)).then(a.cmp(b))).cloned()
@@ -192,7 +197,10 @@ impl Engine<'_, '_> {
 
     /// Transfers that use a host.
     pub(super) fn transfers_of(&self, host: HostId) -> Vec<u64> {
-        let uses = |t: &Transfer| t.from.touches(host) || t.to.touches(host);
+        let shared = self.situation.platform.shares_storage();
+        let sites = |t: &Transfer| !shared && (t.from.touches(host) || t.to.touches(host));
+        let blocks = |t: &Transfer| t.blocks.iter().any(|(b, _)| b.from == host || b.to == host);
+        let uses = |t: &Transfer| sites(t) || blocks(t);
         self.transfers.iter().filter(|(_, t)| uses(t)).map(|(&id, _)| id).collect()
     }
 }

@@ -42,12 +42,14 @@ impl Engine<'_, '_> {
         let site = self.situation.site(procs);
         let hosts = self.situation.platform.hosts();
         let host_name = |h: &HostId| &hosts[h.index()].name;
-        let gone =
-            site.hosts().iter().find(|h| self.lost[h.index()] || !self.situation.is_alive(**h));
+        let mut used: Vec<HostId> =
+            procs.iter().map(|p| self.situation.host_of[p.index()]).collect();
+        used.dedup();
+        let gone = used.iter().find(|h| self.lost[h.index()] || !self.situation.is_alive(**h));
         if let Some(host) = gone {
             return format!("'{name}' waits for host '{}', which is gone", host_name(host));
         }
-        let on = site.hosts().iter().map(|h| format!("'{}'", host_name(h))).collect::<Vec<_>>();
+        let on = used.iter().map(|h| format!("'{}'", host_name(h))).collect::<Vec<_>>();
         let on = on.join(", ");
         let missing = workflow.inputs(task).find(|&f| !self.situation.has_at(f, &site));
         let Some(file) = missing else {
@@ -68,7 +70,7 @@ impl Engine<'_, '_> {
     fn is_gone(&self, file: FileId) -> bool {
         let existed = match self.situation.workflow.producer(file) {
             Some(producer) => self.situation.task(producer).is_done(),
-            None => !self.situation.inputs_everywhere,
+            None => !self.situation.inputs_everywhere(),
         };
         existed && self.situation.sources(file).next().is_none()
     }

@@ -87,7 +87,7 @@ pub fn with_backend<T>(
     model: &str,
     run: impl FnOnce(&mut dyn Backend) -> T,
 ) -> T {
-    let problem = Problem::new(workflow, platform).unwrap();
+    let problem = Problem::at_peak(workflow, platform).unwrap();
     let truth = |task: TaskId, procs: &[ProcId]| {
         problem.exec_wide(task, problem.class_of(procs[0]), procs.len() as u32)
     };

@@ -132,6 +132,9 @@ impl<'a> Lowering<'a> {
             if !table.properties.is_empty() {
                 self.builder.set_zone_properties(zone, pairs(&table.properties));
             }
+            if table.shared_storage == Some(true) {
+                self.builder.share_storage(zone);
+            }
         }
         for Named { name, offset, table } in &file.site.0 {
             if !file.zone.is_empty() {
@@ -140,6 +143,9 @@ impl<'a> Lowering<'a> {
             let fail = self.at(*offset);
             let zone = self.builder.add_zone(Some(ZoneId(0)), name, RoutingKind::Floyd);
             let zone = zone.map_err(&fail)?;
+            if table.shared_storage == Some(true) {
+                self.builder.share_storage(zone);
+            }
             if file.matrix.is_some() {
                 continue;
             }
@@ -428,11 +434,20 @@ impl<'a> Lowering<'a> {
             router: if short { Some(router_of(&name)) } else { table.router.clone() },
             topology: topology(&table),
         };
+        if matrix && table.shared_storage == Some(true) {
+            let message = "a cluster of a matrix platform is only a list of machines";
+            return Err(self
+                .fail(offset, message)
+                .with_help("say shared-storage of a site around it"));
+        }
         if matrix {
             // Only the machines count: a matrix has no links.
             return self.add_machines(zone, &spec, offset);
         }
-        self.builder.add_cluster(Some(zone), spec).map_err(&fail)?;
+        let cluster = self.builder.add_cluster(Some(zone), spec).map_err(&fail)?;
+        if table.shared_storage == Some(true) {
+            self.builder.share_storage(cluster);
+        }
         if short && !self.joined.contains(&name) {
             let bandwidth = table.uplink.or(self.network.uplink).map_or(UPLINK, |b| b.0);
             let latency = self.shape(None, None).latency;

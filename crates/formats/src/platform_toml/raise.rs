@@ -115,6 +115,7 @@ pub(super) fn short(platform: &Platform) -> Option<File> {
             raising.file.site.push(
                 &*zone.name,
                 SiteTable {
+                    shared_storage: zone.shared_storage.then_some(true),
                     bandwidth: link.and_then(|l| unless(l.bandwidth, BANDWIDTH)).map(Bandwidth),
                     latency: link.and_then(|l| unless(l.latency, raising.latency)).map(Seconds),
                 },
@@ -227,6 +228,7 @@ impl<'a> Raising<'a> {
                 RoutingKind::Vivaldi => RoutingWord::Vivaldi,
             },
             backbone: zone.backbone().map(|link| self.platform.link(link).name.to_string()),
+            shared_storage: zone.shared_storage.then_some(true),
             properties: ordered(zone.properties.as_ref()),
         };
         debug_assert!(self.platform.zone(id).cluster.is_none());
@@ -392,6 +394,7 @@ impl<'a> Raising<'a> {
         let host: Option<&Host> = platform.hosts().iter().find(|host| host.zone == id);
         let class = host.map(|host| platform.class(host.class));
         let mut table = ClusterTable {
+            shared_storage: platform.zone(id).shared_storage.then_some(true),
             speed: Some(Speed(spec.host.speed)),
             cores: (spec.host.cores != 1).then_some(spec.host.cores),
             memory: spec.host.memory.map(Bytes),

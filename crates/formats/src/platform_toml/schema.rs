@@ -139,6 +139,8 @@ pub(super) struct ZoneTable {
     pub(super) routing: RoutingWord,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) backbone: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) shared_storage: Option<bool>,
     #[serde(default, skip_serializing_if = "Ordered::is_empty")]
     pub(super) properties: Ordered<String>,
 }
@@ -157,6 +159,8 @@ pub(super) enum RoutingWord {
 #[derive(Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(super) struct SiteTable {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) shared_storage: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) bandwidth: Option<Bandwidth>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -243,6 +247,8 @@ pub(super) struct HostTable {
 #[derive(Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub(super) struct ClusterTable {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) shared_storage: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) site: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

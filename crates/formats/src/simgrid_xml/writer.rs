@@ -231,7 +231,9 @@ impl Writer<'_> {
             RoutingKind::Vivaldi => "Vivaldi",
         };
         self.open("zone", &[("id", some(&zone.name)), ("routing", some(routing))]);
-        self.properties(&zone.properties.as_deref().cloned().unwrap_or_default());
+        let mut properties = zone.properties.as_deref().cloned().unwrap_or_default();
+        properties.extend(shared_storage(zone));
+        self.properties(&properties);
         if id.0 == 0 {
             self.platform_properties();
         }
@@ -426,6 +428,7 @@ impl Writer<'_> {
             let class = self.platform.class(host.class);
             properties.extend(own_properties(class, host, self.platform));
         }
+        properties.extend(shared_storage(zone));
         self.with_properties(
             "cluster",
             &[
@@ -627,6 +630,11 @@ fn topology(topology: &Topology) -> (Option<String>, Option<String>) {
             (some("DRAGONFLY"), Some(format!("{lists};{nodes}")))
         }
     }
+}
+
+fn shared_storage(zone: &Zone) -> Option<(String, String)> {
+    let pair = || (own::SHARED_STORAGE.to_string(), "true".to_string());
+    zone.shared_storage.then(pair)
 }
 
 /// What SimGrid has no attribute for.

@@ -262,6 +262,7 @@ pub(crate) fn sweep_grid(s: &Values, seed: Seed) -> Result<Platform> {
     for (index, (hosts, available)) in clusters.into_iter().enumerate() {
         let number = index + 1;
         let zone = b.add_zone(Some(root), format!("cluster{number}"), RoutingKind::Star)?;
+        b.share_storage(zone);
         let gateway = Member::Router(b.add_router(zone, format!("gw{number}"))?);
         let availability = match available {
             1.0 => None,

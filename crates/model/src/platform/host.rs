@@ -36,6 +36,14 @@ pub struct Host {
     pub properties: Option<Arc<Properties>>,
 }
 
+impl Host {
+    /// The share of the peak that can be counted on: all of it, or the one level that the
+    /// availability keeps for ever.
+    pub fn level(&self) -> f64 {
+        self.availability.as_ref().and_then(|p| p.constant_value()).unwrap_or(1.0)
+    }
+}
+
 /// Machines that a planner cannot tell apart: same speed, cores, price, memory, architecture,
 /// cluster, billing.
 #[derive(Clone, Debug)]

@@ -44,3 +44,12 @@ pub struct Link {
     /// What else its description says.
     pub properties: Option<Arc<Properties>>,
 }
+
+impl Link {
+    /// Bytes/s that can be counted on: the nominal bandwidth, or the one level that its profile
+    /// keeps for ever.
+    pub fn level(&self) -> f64 {
+        let constant = self.bandwidth_profile.as_ref().and_then(|p| p.constant_value());
+        constant.unwrap_or(self.bandwidth)
+    }
+}

@@ -6,6 +6,7 @@
 //! [`Platform::planning_network`] instead.
 
 mod builder;
+mod charges;
 mod classes;
 mod cluster;
 mod dragonfly;
@@ -27,6 +28,7 @@ mod vivaldi;
 mod zone;
 
 pub use builder::PlatformBuilder;
+pub use charges::{Band, Charges, Way, WayLink};
 pub use cluster::{CLUSTER_LIMIT, ClusterSharing, ClusterSpec, LinkShape, Topology};
 pub use error::{PlatformError, RouteError};
 pub use host::{Billing, Class, Disk, Host, Properties};
@@ -67,6 +69,8 @@ pub struct Platform {
     network: Network,
     origin: Option<HostId>,
     fifo: bool,
+    /// Per host: the first host of its place; empty where every host is a place of its own.
+    place_of: Vec<HostId>,
     members: HashMap<Arc<str>, Member>,
     link_names: HashMap<Arc<str>, LinkId>,
 }
@@ -197,10 +201,35 @@ impl Platform {
     pub fn linked_pairwise(&self, world: &World) -> Result<Platform, PlatformError> {
         match &self.network {
             Network::Matrix(matrix) => {
-                Ok(pairwise::linked(self, matrix, world)?.with_host_courses(world))
+                let mut linked = pairwise::linked(self, matrix, world)?;
+                linked.place_of.clone_from(&self.place_of);
+                Ok(linked.with_host_courses(world))
             }
             Network::Zones => Ok(self.in_world(world)),
         }
+    }
+
+    /// The same platform without levels that change; none where all are steady.
+    pub fn steady(&self) -> Option<Platform> {
+        let changes =
+            |p: &Option<Arc<Profile>>| p.as_ref().is_some_and(|p| p.constant_value().is_none());
+        let mut platform = self.clone();
+        let mut changed = false;
+        let mut still = |profile: &mut Option<Arc<Profile>>| {
+            if changes(profile) {
+                (*profile, changed) = (None, true);
+            }
+        };
+        for host in &mut platform.hosts {
+            still(&mut host.availability);
+            still(&mut host.state);
+        }
+        for link in &mut platform.links {
+            still(&mut link.bandwidth_profile);
+            still(&mut link.latency_profile);
+            still(&mut link.state);
+        }
+        changed.then_some(platform)
     }
 
     fn with_host_courses(mut self, world: &World) -> Platform {
@@ -225,6 +254,28 @@ impl Platform {
     /// bandwidth, and nothing else takes part of it.
     pub fn is_fifo(&self) -> bool {
         self.fifo
+    }
+
+    /// The place for data that a host belongs to, named by the first of its hosts: the host itself,
+    /// or the cluster or site around it whose hosts share their storage. A file that is brought to
+    /// a place is there for all its hosts at once, and outlives each of them.
+    #[inline]
+    pub fn place_of(&self, host: HostId) -> HostId {
+        if self.place_of.is_empty() { host } else { self.place_of[host.index()] }
+    }
+
+    /// The hosts of a place, given by any of them.
+    pub fn hosts_of_place(&self, host: HostId) -> Vec<HostId> {
+        if self.place_of.is_empty() {
+            return vec![host];
+        }
+        let place = self.place_of(host);
+        self.host_ids().filter(|&h| self.place_of(h) == place).collect()
+    }
+
+    /// Whether some hosts share their storage.
+    pub fn shares_storage(&self) -> bool {
+        !self.place_of.is_empty()
     }
 
     /// The host of every processor, that is of every core, in the order planners number them.

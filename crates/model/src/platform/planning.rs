@@ -1,10 +1,12 @@
 //! What a planner sees of the network: contention-free bandwidth and latency between groups of
 //! hosts that see the same network.
 
+use super::Profile;
 use super::zone::{Member, Routing};
-use super::{Network, Platform, RouteCache};
-use crate::HostId;
+use super::{Charges, Network, Platform, RouteCache, Way};
+use crate::{HostId, LinkId};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// Most groups for which every pair is computed; beyond, the hosts of a zone are taken together.
 const GROUP_LIMIT: usize = 1024;
@@ -13,13 +15,17 @@ const GROUP_LIMIT: usize = 1024;
 const SAMPLES: usize = 64;
 
 /// Estimates between groups of hosts. Sending `b` bytes from a host of group `g` to another host
-/// of group `h` takes `latency(g, h) + b / bandwidth(g, h)`; to the same host, no time.
+/// of group `h` takes `latency(g, h) + b / bandwidth(g, h)`; to the same host, no time. Hosts that
+/// share their storage are no seconds apart. Where factors depend on sizes there is one table per
+/// band of sizes, one behind the other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanningNetwork {
     /// Group of each host.
     pub group_of: Vec<u32>,
     /// Number of groups.
     pub groups: usize,
+    /// Sizes at which the next table begins to count; empty for one table.
+    pub thresholds: Vec<f64>,
     /// Seconds, `groups x groups` row-major; entry (g, g) is between two different hosts of the
     /// group. Infinite where there is no route.
     pub latency: Vec<f64>,
@@ -28,15 +34,37 @@ pub struct PlanningNetwork {
 }
 
 impl PlanningNetwork {
+    /// Where the table for messages of a size begins.
+    #[inline]
+    pub fn band(&self, bytes: f64) -> usize {
+        if self.thresholds.is_empty() {
+            return 0;
+        }
+        self.thresholds.partition_point(|&above| above < bytes) * self.groups * self.groups
+    }
+
     /// Seconds to move `bytes` from `src` to `dst` if nothing else moves.
     #[inline]
     pub fn transfer_time(&self, bytes: f64, src: HostId, dst: HostId) -> f64 {
         if src == dst {
             return 0.0;
         }
-        let at =
-            self.group_of[src.index()] as usize * self.groups + self.group_of[dst.index()] as usize;
+        let at = self.pair(src, dst) + self.band(bytes);
         self.latency[at] + bytes / self.bandwidth[at]
+    }
+
+    /// Bytes/s of a lone message of a size; infinite from a host to itself.
+    pub fn rate(&self, bytes: f64, src: HostId, dst: HostId) -> f64 {
+        if src == dst {
+            f64::INFINITY
+        } else {
+            self.bandwidth[self.pair(src, dst) + self.band(bytes)]
+        }
+    }
+
+    #[inline]
+    fn pair(&self, src: HostId, dst: HostId) -> usize {
+        self.group_of[src.index()] as usize * self.groups + self.group_of[dst.index()] as usize
     }
 
     /// The same network told group by group of another, which may tell more hosts apart.
@@ -46,14 +74,22 @@ impl PlanningNetwork {
             members[group as usize].push(host);
         }
         let mut network = like.clone();
+        let tables = self.thresholds.len() + 1;
+        network.thresholds.clone_from(&self.thresholds);
+        network.latency.resize(tables * like.groups * like.groups, 0.0);
+        network.bandwidth.resize(tables * like.groups * like.groups, f64::INFINITY);
         for from in 0..like.groups {
             for to in 0..like.groups {
                 // Two different hosts stand for their groups; a host alone never sends to itself.
                 let Some(&src) = members[from].first() else { continue };
                 let Some(&dst) = members[to].iter().find(|&&h| h != src) else { continue };
                 let at = self.group_of[src] as usize * self.groups + self.group_of[dst] as usize;
-                network.latency[from * like.groups + to] = self.latency[at];
-                network.bandwidth[from * like.groups + to] = self.bandwidth[at];
+                for table in 0..tables {
+                    let (own, other) = (self.groups * self.groups, like.groups * like.groups);
+                    let (here, there) = (table * own + at, table * other + from * like.groups + to);
+                    network.latency[there] = self.latency[here];
+                    network.bandwidth[there] = self.bandwidth[here];
+                }
             }
         }
         network
@@ -66,8 +102,16 @@ impl Platform {
     /// unless there are too many, when the hosts of a zone are one group with the mean latency
     /// and the least bandwidth of a sample of their pairs.
     pub fn planning_network(&self) -> PlanningNetwork {
-        if let Network::Matrix(super::Matrix::Uniform { bandwidth, latency }) = self.network() {
+        self.charged_network(&Charges::default())
+    }
+
+    /// The same as a network model charges for it. A matrix means what it states.
+    pub fn charged_network(&self, charges: &Charges) -> PlanningNetwork {
+        if let Network::Matrix(super::Matrix::Uniform { bandwidth, latency }) = self.network()
+            && !self.shares_storage()
+        {
             return PlanningNetwork {
+                thresholds: Vec::new(),
                 group_of: vec![0; self.hosts().len()],
                 groups: 1,
                 latency: vec![*latency],
@@ -85,7 +129,7 @@ impl Platform {
             group_of = self.group_by(|host| self.network_key(host, false));
             exact = false;
         }
-        self.between_groups(group_of, exact)
+        self.between_groups(group_of, exact, charges)
     }
 
     /// The hosts that serve as gateways or that a route names.
@@ -107,10 +151,12 @@ impl Platform {
                 for (pair, link) in key.chunks_mut(2).zip([leaf.up, leaf.down, leaf.limiter]) {
                     let Some(id) = link else { continue };
                     let link = self.link(id);
-                    pair[0] = link.bandwidth.to_bits();
+                    pair[0] = link.level().to_bits();
                     pair[1] = link.latency.to_bits();
                     // What changes by itself must be seen by itself.
-                    if link.bandwidth_profile.is_some() || link.state.is_some() {
+                    let changes = |p: &Arc<Profile>| p.constant_value().is_none();
+                    if link.bandwidth_profile.as_ref().is_some_and(changes) || link.state.is_some()
+                    {
                         pair[1] = !u64::from(id.0);
                     }
                 }
@@ -131,42 +177,68 @@ impl Platform {
             .collect()
     }
 
-    fn between_groups(&self, group_of: Vec<u32>, exact: bool) -> PlanningNetwork {
+    fn between_groups(
+        &self,
+        group_of: Vec<u32>,
+        exact: bool,
+        charges: &Charges,
+    ) -> PlanningNetwork {
         let groups = group_of.iter().max().map_or(0, |&last| last as usize + 1);
         let mut members: Vec<Vec<HostId>> = vec![Vec::new(); groups];
         for (host, &group) in group_of.iter().enumerate() {
             members[group as usize].push(HostId::new(host));
         }
+        let matrix = matches!(self.network(), Network::Matrix(_));
+        let bands = if matrix { 1 } else { charges.bands.len() };
+        let thresholds = charges.bands[1..bands].iter().map(|band| band.above).collect();
         let mut cache = RouteCache::new();
-        let mut latency = vec![0.0; groups * groups];
-        let mut bandwidth = vec![f64::INFINITY; groups * groups];
+        let mut latency = vec![0.0; bands * groups * groups];
+        let mut bandwidth = vec![f64::INFINITY; bands * groups * groups];
         for g in 0..groups {
             for h in 0..groups {
                 let samples = if exact { 1 } else { SAMPLES };
-                let (mut sum, mut count, mut narrowest) = (0.0, 0, f64::INFINITY);
-                for (src, dst) in sample_pairs(&members[g], &members[h], samples) {
-                    let (bytes_per_second, seconds) = self.pair_estimate(&mut cache, src, dst);
-                    sum += seconds;
+                let mut count = 0u32;
+                for pair in sample_pairs(&members[g], &members[h], samples) {
                     count += 1;
-                    narrowest = bytes_per_second.min(narrowest);
+                    self.add_pair(&mut cache, pair, charges, |band, seconds, bytes_per_second| {
+                        let at = (band * groups + g) * groups + h;
+                        latency[at] += seconds;
+                        bandwidth[at] = bytes_per_second.min(bandwidth[at]);
+                    });
                 }
-                if count > 0 {
-                    latency[g * groups + h] = sum / f64::from(count);
-                    bandwidth[g * groups + h] = narrowest;
+                for band in (0..bands).filter(|_| count > 1) {
+                    latency[(band * groups + g) * groups + h] /= f64::from(count);
                 }
             }
         }
-        PlanningNetwork { group_of, groups, latency, bandwidth }
+        PlanningNetwork { group_of, groups, thresholds, latency, bandwidth }
     }
 
-    /// Bandwidth and latency of a pair; infinite latency where there is no route.
-    fn pair_estimate(&self, cache: &mut RouteCache, src: HostId, dst: HostId) -> (f64, f64) {
-        if let Network::Matrix(matrix) = self.network() {
-            return (matrix.bandwidth(src, dst), matrix.latency(src, dst));
+    /// Tells latency and bandwidth of a pair, band by band; infinite latency where there is no
+    /// route.
+    fn add_pair(
+        &self,
+        cache: &mut RouteCache,
+        (src, dst): (HostId, HostId),
+        charges: &Charges,
+        mut add: impl FnMut(usize, f64, f64),
+    ) {
+        if self.place_of(src) == self.place_of(dst) {
+            let matrix = matches!(self.network(), Network::Matrix(_));
+            let bands = if matrix { 1 } else { charges.bands.len() };
+            return (0..bands).for_each(|band| add(band, 0.0, f64::INFINITY));
         }
-        match cache.route_once(self, src, dst) {
-            Ok(route) => (route.bandwidth(self.links()), route.latency),
-            Err(_) => (f64::INFINITY, f64::INFINITY),
+        if let Network::Matrix(matrix) = self.network() {
+            return add(0, matrix.latency(src, dst), matrix.bandwidth(src, dst));
+        }
+        let way = Way::find(self, cache, (src, dst), charges);
+        let level = |link: LinkId| self.link(link).level();
+        for (index, band) in charges.bands.iter().enumerate() {
+            let (seconds, rate) = match &way {
+                Ok(way) => charges.of(band, way, level),
+                Err(_) => (f64::INFINITY, f64::INFINITY),
+            };
+            add(index, seconds, rate);
         }
     }
 }
@@ -195,12 +267,14 @@ mod tests {
         let coarse = PlanningNetwork {
             group_of: vec![0, 0, 1],
             groups: 2,
+            thresholds: Vec::new(),
             latency: vec![1.0, 2.0, 3.0, f64::INFINITY],
             bandwidth: vec![10.0, 20.0, 30.0, f64::INFINITY],
         };
         let fine = PlanningNetwork {
             group_of: vec![0, 1, 2],
             groups: 3,
+            thresholds: Vec::new(),
             latency: vec![0.0; 9],
             bandwidth: vec![5.0; 9],
         };

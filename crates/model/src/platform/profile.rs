@@ -98,6 +98,12 @@ impl Profile {
         Self::once(vec![ProfileEvent { date: 0.0, value }])
     }
 
+    /// The value, where it is one for ever, from the start.
+    pub fn constant_value(&self) -> Option<f64> {
+        let first = self.events.first().filter(|e| e.date == 0.0)?;
+        self.events.iter().all(|e| e.value == first.value).then_some(first.value)
+    }
+
     fn checked(
         events: Vec<ProfileEvent>,
         prelude: usize,

@@ -148,6 +148,8 @@ pub struct Zone {
     pub depth: u32,
     /// What else its description says.
     pub properties: Option<Arc<Properties>>,
+    /// Its hosts share their storage: a file that one of them has, all have.
+    pub shared_storage: bool,
     /// The line it was described with and the ids of the links that line stands for, if it is a
     /// cluster described in one.
     pub cluster: Option<Box<(ClusterSpec, Range<u32>)>>,

@@ -15,8 +15,8 @@ pub struct MeanNetwork {
 }
 
 impl MeanNetwork {
-    /// The means of a network between the hosts of a platform.
-    pub fn of(platform: &Platform, network: &PlanningNetwork) -> MeanNetwork {
+    /// The means of the table of a network, by band of sizes, between the hosts of a platform.
+    pub fn of(platform: &Platform, network: &PlanningNetwork, band: usize) -> MeanNetwork {
         // Processors per group, and how many of a group's pairs lie inside one host.
         let mut procs = vec![0.0f64; network.groups];
         let mut inside = vec![0.0f64; network.groups];
@@ -32,7 +32,7 @@ impl MeanNetwork {
                 if count <= 0.0 {
                     continue;
                 }
-                let at = g * network.groups + h;
+                let at = (band * network.groups + g) * network.groups + h;
                 // A pair without a route says nothing about the usual transfer.
                 if network.latency[at].is_infinite() {
                     continue;

@@ -5,19 +5,26 @@
 //! thousand machines need no dense table. What is already done, running or copied is part of the
 //! problem: planning the rest of a half-executed workflow is the same call as planning it whole.
 
+mod blocks;
 mod costs;
+mod data;
 mod means;
+mod staging;
 mod state;
 
+pub use blocks::{Block, blocks};
 pub use means::MeanNetwork;
-pub use state::{DataCopy, State};
+pub use staging::{Lanes, Staging};
+pub use state::{DataCopy, Inputs, State};
 
 use crate::ids::{HostId, ProcId, TaskId};
-use crate::platform::{Narrows, PlanningNetwork, Platform};
+use crate::platform::{Charges, Narrows, PlanningNetwork, Platform};
 use crate::workflow::Workflow;
 use costs::Costs;
 pub(crate) use costs::columns_of_hosts;
+use staging::Staged;
 use std::ops::Range;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Why a workflow and a platform make no planning problem.
@@ -70,7 +77,8 @@ pub struct Problem<'a> {
     workflow: &'a Workflow,
     platform: &'a Platform,
     network: PlanningNetwork,
-    mean_network: MeanNetwork,
+    /// By band of sizes.
+    mean_network: Vec<MeanNetwork>,
     /// Where tasks spread over hosts.
     narrows: Option<Narrows>,
     costs: Costs,
@@ -79,16 +87,43 @@ pub struct Problem<'a> {
     class_of: Vec<u32>,
     first_proc: Vec<u32>,
     state: State,
+    staged: Staged,
+    lanes: Option<Arc<Lanes>>,
 }
 
 impl<'a> Problem<'a> {
-    /// The whole workflow on all hosts of the platform at their peak, nothing executed yet.
+    /// The whole workflow on all hosts of the platform, nothing executed yet: its inputs on the
+    /// platform's origin, where it names one, the network as stated. Hosts and links whose level
+    /// never changes count with it.
     pub fn new(workflow: &'a Workflow, platform: &'a Platform) -> Result<Self, ProblemError> {
+        Problem::charged(workflow, platform, &Charges::default(), Inputs::of(platform))
+    }
+
+    /// The same with every host at its peak and inputs everywhere: what run times are measured in.
+    pub fn at_peak(workflow: &'a Workflow, platform: &'a Platform) -> Result<Self, ProblemError> {
         let view = View { availability: Vec::new(), network: platform.planning_network() };
         Problem::as_seen(workflow, platform, view)
     }
 
-    /// The same on a platform whose present state differs from its description.
+    /// The same with the network as a model charges for it, and inputs where they are said to lie.
+    pub fn charged(
+        workflow: &'a Workflow,
+        platform: &'a Platform,
+        charges: &Charges,
+        inputs: Inputs,
+    ) -> Result<Self, ProblemError> {
+        let availability = platform.hosts().iter().map(|host| host.level()).collect();
+        let view = View { availability, network: platform.charged_network(charges) };
+        let lanes = match inputs {
+            Inputs::At(origin) => Lanes::new(platform, origin, charges).map(Arc::new),
+            Inputs::Everywhere => None,
+        };
+        let problem = Problem::as_seen(workflow, platform, view)?.with_lanes(lanes);
+        problem.with_state(State::at_start(workflow, inputs))
+    }
+
+    /// The workflow on a platform whose present state differs from its description, with inputs
+    /// everywhere until [`with_state`](Self::with_state) says where they lie.
     pub fn as_seen(
         workflow: &'a Workflow,
         platform: &'a Platform,
@@ -111,7 +146,9 @@ impl<'a> Problem<'a> {
             }
         }
         first_proc.push(host_of.len() as u32);
-        let mean_network = MeanNetwork::of(platform, &network);
+        let tables = network.thresholds.len() + 1;
+        let mean = |band| MeanNetwork::of(platform, &network, band);
+        let mean_network = (0..tables).map(mean).collect();
         let spread = workflow.tasks().any(|t| workflow.spreads(t));
         let narrows = spread.then(|| platform.narrows(&network));
         let state = State::default();
@@ -127,6 +164,8 @@ impl<'a> Problem<'a> {
             class_of,
             first_proc,
             state,
+            staged: Staged::default(),
+            lanes: None,
         })
     }
 
@@ -134,7 +173,22 @@ impl<'a> Problem<'a> {
     pub fn with_state(mut self, state: State) -> Result<Self, ProblemError> {
         state.check(&self)?;
         self.state = state;
+        self.staged = Staged::of(&self);
         Ok(self)
+    }
+
+    /// The same problem where inputs queue on these lanes when they leave the origin.
+    pub fn with_lanes(mut self, lanes: Option<Arc<Lanes>>) -> Self {
+        self.lanes = lanes;
+        self
+    }
+
+    /// The same problem with its inputs everywhere: what a plan would be without staging.
+    pub fn without_staging(&self) -> Problem<'a> {
+        let mut problem = self.clone();
+        problem.state.inputs_listed = false;
+        problem.staged = Staged::default();
+        problem
     }
 
     /// The workflow.
@@ -270,50 +324,6 @@ impl<'a> Problem<'a> {
         self.network.transfer_time(bytes, from, to)
     }
 
-    /// Seconds to move `bytes` from the processors of one task to those of another. Between
-    /// single hosts the plain transfer; nothing when both use the same hosts; otherwise all hosts
-    /// send and receive their shares at once, over their own links and those that they share.
-    pub fn transfer_between(&self, bytes: f64, from: &[ProcId], to: &[ProcId]) -> f64 {
-        if let (&[a], &[b]) = (from, to) {
-            return self.transfer(bytes, self.host_of(a), self.host_of(b));
-        }
-        let (from, to) = (self.hosts_of(from), self.hosts_of(to));
-        match (from.as_slice(), to.as_slice()) {
-            (&[a], &[b]) => self.transfer(bytes, a, b),
-            (a, b) if a == b => 0.0,
-            (a, b) => self.redistribution(bytes, a, b),
-        }
-    }
-
-    /// Seconds to move `bytes` from some hosts to others, in equal blocks.
-    fn redistribution(&self, bytes: f64, from: &[HostId], to: &[HostId]) -> f64 {
-        let group = |host: HostId| self.network.group_of[host.index()] as usize;
-        let mut worst = 0.0f64;
-        for (i, &a) in from.iter().enumerate() {
-            // One host stands for all of its group.
-            if from[..i].iter().any(|&x| group(x) == group(a)) {
-                continue;
-            }
-            for (j, &b) in to.iter().enumerate() {
-                if to[..j].iter().any(|&y| group(y) == group(b)) {
-                    continue;
-                }
-                let (senders, receivers) = (from.len(), to.len());
-                let share = match &self.narrows {
-                    Some(narrows) => narrows.share(group(a), group(b), senders, receivers),
-                    None => 1.0 / senders.min(receivers) as f64,
-                };
-                let other = |c: &&HostId| **c != a && group(**c) == group(b);
-                if let Some(&b) = to.iter().find(other) {
-                    worst = worst.max(self.transfer(bytes * share, a, b));
-                } else if let Some(&a) = from.iter().find(|&&c| c != b && group(c) == group(a)) {
-                    worst = worst.max(self.transfer(bytes * share, a, b));
-                }
-            }
-        }
-        worst
-    }
-
     /// The distinct hosts of some processors, sorted.
     pub fn hosts_of(&self, procs: &[ProcId]) -> Vec<HostId> {
         let mut hosts: Vec<HostId> = procs.iter().map(|&p| self.host_of(p)).collect();
@@ -324,13 +334,28 @@ impl<'a> Problem<'a> {
 
     /// Mean latency and bandwidth between different hosts, for ranks.
     pub fn mean_network(&self) -> &MeanNetwork {
-        &self.mean_network
+        &self.mean_network[0]
+    }
+
+    #[inline]
+    fn mean_for(&self, bytes: f64) -> &MeanNetwork {
+        let thresholds = &self.network.thresholds;
+        match thresholds.is_empty() {
+            true => &self.mean_network[0],
+            false => &self.mean_network[thresholds.partition_point(|&above| above < bytes)],
+        }
+    }
+
+    /// Mean of the seconds to move `bytes` over the pairs of processors.
+    #[inline]
+    pub fn mean_transfer_time(&self, bytes: f64) -> f64 {
+        self.mean_for(bytes).mean_seconds(bytes)
     }
 
     /// Mean seconds to move `bytes` (the papers' c-bar: mean latency + bytes over mean bandwidth).
     #[inline]
     pub fn mean_transfer(&self, bytes: f64) -> f64 {
-        self.mean_network.seconds(bytes)
+        self.mean_for(bytes).seconds(bytes)
     }
 
     /// Money per second of one processor.

@@ -1,15 +1,34 @@
 //! How far an execution has come when the rest is planned.
 
 use super::{Problem, ProblemError};
-use crate::ids::{EdgeId, HostId, TaskId};
+use crate::ids::{FileId, HostId, TaskId};
+use crate::platform::Platform;
 use crate::schedule::Placement;
+use crate::workflow::Workflow;
 
-/// The data of an edge also lies (or will lie) on another host than its producer's.
+/// Where the inputs of a workflow, the files that no task writes, lie at the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Inputs {
+    /// On every host.
+    #[default]
+    Everywhere,
+    /// On one host, the user's: they are brought from there to whoever reads them.
+    At(HostId),
+}
+
+impl Inputs {
+    /// On the platform's origin, where it names one, else everywhere.
+    pub fn of(platform: &Platform) -> Inputs {
+        platform.origin().map_or(Inputs::Everywhere, Inputs::At)
+    }
+}
+
+/// A file lies, or will lie, at a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DataCopy {
-    /// Whose data.
-    pub edge: EdgeId,
-    /// Where.
+    /// Which file.
+    pub file: FileId,
+    /// A host of the place.
     pub host: HostId,
     /// From when.
     pub at: f64,
@@ -27,8 +46,10 @@ pub struct State {
     pub available: Vec<f64>,
     /// Per task: not to be started before.
     pub release: Vec<f64>,
-    /// Further copies of data, sorted by edge.
+    /// Where files lie besides where their finished producers ran, sorted by file.
     pub copies: Vec<DataCopy>,
+    /// The inputs of the workflow lie only where `copies` says; otherwise on every host.
+    pub inputs_listed: bool,
 }
 
 impl State {
@@ -38,15 +59,23 @@ impl State {
         self.fixed.get(task.index())?.as_ref()
     }
 
-    /// Copies of an edge's data besides the one at its producer.
+    /// Copies of a file besides the one at its producer.
     #[inline]
-    pub fn copies_of(&self, edge: EdgeId) -> &[DataCopy] {
+    pub fn copies_of(&self, file: FileId) -> &[DataCopy] {
         if self.copies.is_empty() {
             return &[];
         }
-        let start = self.copies.partition_point(|c| c.edge < edge);
-        let length = self.copies[start..].partition_point(|c| c.edge == edge);
+        let start = self.copies.partition_point(|c| c.file < file);
+        let length = self.copies[start..].partition_point(|c| c.file == file);
         &self.copies[start..start + length]
+    }
+
+    /// Nothing done yet, the inputs where they lie.
+    pub fn at_start(workflow: &Workflow, inputs: Inputs) -> State {
+        let Inputs::At(host) = inputs else { return State::default() };
+        let unwritten = workflow.files().filter(|&f| workflow.producer(f).is_none());
+        let copies = unwritten.map(|file| DataCopy { file, host, at: 0.0 }).collect();
+        State { copies, inputs_listed: true, ..State::default() }
     }
 
     pub(super) fn check(&self, problem: &Problem<'_>) -> Result<(), ProblemError> {
@@ -65,10 +94,14 @@ impl State {
         if !self.now.is_finite() || self.now < 0.0 || dates.clone().any(|d| d.is_nan()) {
             return bad("a date is not a number".to_string());
         }
-        if self.copies.windows(2).any(|pair| pair[0].edge > pair[1].edge) {
-            return bad("copies are not sorted by edge".to_string());
+        if self.copies.windows(2).any(|pair| pair[0].file > pair[1].file) {
+            return bad("copies are not sorted by file".to_string());
         }
         let workflow = problem.workflow();
+        let (hosts, files) = (problem.platform().hosts().len(), workflow.file_count());
+        if self.copies.iter().any(|c| c.host.index() >= hosts || c.file.index() >= files) {
+            return bad("a copy of an unknown file or at an unknown host".to_string());
+        }
         for task in workflow.tasks() {
             let Some(placement) = self.fixed(task) else { continue };
             let name = workflow.task_name(task);

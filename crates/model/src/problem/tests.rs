@@ -2,7 +2,7 @@ use super::*;
 use crate::platform::{ClusterSpec, HostSpec, LinkShape, Matrix, PlatformBuilder, Sharing};
 use crate::schedule::{Lease, Limits, Placement, Schedule, Summary, Violation, validate};
 use crate::workflow::{CostTable, Task, WorkflowBuilder};
-use crate::{EdgeId, SpeedUp};
+use crate::{FileId, SpeedUp};
 
 /// a -> b (100 bytes), a -> c (50 bytes); works 10, 20, 40 flop.
 fn workflow() -> Workflow {
@@ -148,7 +148,7 @@ fn every_rule_is_checked() {
     let V::Overlap { proc, first, second, .. } = &overlap else { panic!("{overlap}") };
     assert_eq!((proc.as_str(), first.as_str(), second.as_str()), ("fast", "c", "b"));
     let transfer = crate::schedule::PlannedTransfer {
-        edge: EdgeId(0),
+        file: FileId(0),
         from: HostId(1),
         to: HostId(0),
         link: None,
@@ -216,7 +216,8 @@ fn a_half_executed_workflow_keeps_its_past() {
         fixed: vec![Some(done.clone()), None, None],
         available: vec![8.0, f64::INFINITY, 8.0],
         release: vec![],
-        copies: vec![DataCopy { edge: EdgeId(0), host: HostId(0), at: 9.0 }],
+        copies: vec![DataCopy { file: FileId(0), host: HostId(0), at: 9.0 }],
+        inputs_listed: false,
     };
     let problem = Problem::new(&w, &p).unwrap().with_state(state.clone()).unwrap();
     let mut s = Schedule::start(&problem);

@@ -51,7 +51,7 @@ impl Scenario {
             return Ok(workflow.clone());
         }
         let told = Told {
-            problem: Problem::new(workflow, platform)?,
+            problem: Problem::at_peak(workflow, platform)?,
             truth: self.truth(workflow, platform)?,
             mean_speed: mean_speed(platform),
         };

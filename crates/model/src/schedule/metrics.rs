@@ -110,19 +110,25 @@ fn machine_cost(problem: &Problem<'_>, host: HostId, seconds: f64) -> f64 {
     billing.billed_seconds(seconds) * host.price * f64::from(host.cores)
 }
 
-/// A file goes at most once to each host that reads it.
+/// A file goes at most once to each place that reads it.
 fn bytes_moved(problem: &Problem<'_>, schedule: &Schedule) -> f64 {
     let workflow = problem.workflow();
-    let hosts_of =
-        |task| schedule.placement(task).map(|p| problem.hosts_of(p.procs())).unwrap_or_default();
+    let places_of =
+        |task| schedule.placement(task).map(|p| problem.places_of(p.procs())).unwrap_or_default();
     let mut total = 0.0;
     for file in workflow.files() {
-        let Some(producer) = workflow.producer(file) else { continue };
-        let mut hosts = hosts_of(producer);
+        let mut places = match workflow.producer(file) {
+            Some(producer) => places_of(producer),
+            None if !problem.state().inputs_listed => continue,
+            None => {
+                let copies = problem.state().copies_of(file).iter();
+                copies.map(|c| problem.platform().place_of(c.host)).collect()
+            }
+        };
         for consumer in workflow.consumers(file) {
-            for host in hosts_of(consumer) {
-                if !hosts.contains(&host) {
-                    hosts.push(host);
+            for place in places_of(consumer) {
+                if !places.contains(&place) {
+                    places.push(place);
                     total += workflow.file_bytes(file);
                 }
             }

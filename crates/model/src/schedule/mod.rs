@@ -8,7 +8,7 @@ pub use detail::Detail;
 pub use metrics::{Summary, cost, leases};
 pub use validate::{Limits, Violation, affordable, validate};
 
-use crate::ids::{ClassId, EdgeId, HostId, LinkId, ProcId, TaskId};
+use crate::ids::{ClassId, FileId, HostId, LinkId, ProcId, TaskId};
 use crate::problem::Problem;
 
 /// Where and when a task runs.
@@ -71,16 +71,16 @@ impl Placement {
     }
 }
 
-/// A transfer that the planner put on a link.
+/// A transfer that the planner planned.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannedTransfer {
-    /// Whose data.
-    pub edge: EdgeId,
+    /// Which file.
+    pub file: FileId,
     /// From where.
     pub from: HostId,
     /// To where.
     pub to: HostId,
-    /// Over which link, where the method plans single links.
+    /// On which link it queues, where the method plans single links.
     pub link: Option<LinkId>,
     /// Begin.
     pub start: f64,

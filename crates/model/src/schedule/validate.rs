@@ -66,10 +66,12 @@ pub enum Violation {
     Availability { task: String, proc: String, start: f64, from: f64 },
     #[error("fixed: task '{task}' has already started and was moved")]
     Moved { task: String },
-    #[error(
-        "transfer: the data of '{parent}' for '{child}' moves at {start}, before '{parent}' ends at {finish}"
-    )]
-    EarlyTransfer { parent: String, child: String, start: f64, finish: f64 },
+    #[error("input: task '{task}' starts at {start}, but '{file}' is at '{host}' at {arrival}")]
+    InputArrival { task: String, file: String, host: String, start: f64, arrival: f64 },
+    #[error("transfer: '{file}' moves at {start}, before '{parent}' ends at {finish}")]
+    EarlyTransfer { file: String, parent: String, start: f64, finish: f64 },
+    #[error("transfer: '{file}' takes {given} s from {start} on, but needs {needed} s")]
+    QuickTransfer { file: String, start: f64, given: f64, needed: f64 },
     #[error("lease: task '{task}' runs from {start} to {finish} on '{host}', outside its leases")]
     OutsideLease { task: String, host: String, start: f64, finish: f64 },
     #[error("budget: the schedule costs {cost}, more than {budget}")]
@@ -93,6 +95,7 @@ pub fn validate(problem: &Problem<'_>, schedule: &Schedule, limits: &Limits) -> 
     if check.found.is_empty() {
         for task in problem.workflow().tasks() {
             check.parents(task);
+            check.inputs(task);
         }
         check.overlaps();
         check.transfers();
@@ -198,22 +201,27 @@ impl Check<'_, '_> {
                 self.found.push(Violation::Precedence { child, parent, start, finish });
                 continue;
             }
-            let bytes = problem.workflow().edge_bytes(edge);
-            // Transfers that have not begun cannot begin in the past.
-            let from_parent = finish.max(problem.state().now)
-                + problem.transfer_between(bytes, source.procs(), placement.procs());
-            let target = problem.host_of(placement.proc());
-            let arrival = problem
-                .state()
-                .copies_of(edge)
-                .iter()
-                .map(|copy| {
-                    copy.at.max(problem.state().now) + problem.transfer(bytes, copy.host, target)
-                })
-                .fold(from_parent, f64::min);
+            let arrival = problem.edge_arrival(edge, finish, source.procs(), placement.procs());
             if approx::lt(start, arrival) {
                 let (child, parent) = (self.name(task), self.name(parent));
                 self.found.push(Violation::DataArrival { child, parent, start, arrival });
+            }
+        }
+    }
+
+    /// A task against its staged inputs: each has to reach every place it runs at.
+    fn inputs(&mut self, task: TaskId) {
+        let problem = self.problem;
+        let Some(placement) = self.schedule.placement(task) else { return };
+        let start = placement.start;
+        for &file in problem.staged_inputs(task) {
+            let arrival = problem.arrival_at(file, placement.procs());
+            if approx::lt(start, arrival) {
+                let file = problem.workflow().file_label(file);
+                let host = problem.host_of(placement.proc());
+                let host = problem.platform().host(host).name.to_string();
+                let task = self.name(task);
+                self.found.push(Violation::InputArrival { task, file, host, start, arrival });
             }
         }
     }
@@ -243,15 +251,27 @@ impl Check<'_, '_> {
         }
     }
 
-    /// Planned transfers leave after their producer has ended.
+    /// Planned transfers leave after their producer has ended, and take as long as alone at least.
     fn transfers(&mut self) {
+        let problem = self.problem;
         for transfer in &self.schedule.transfers {
-            let (parent, child) = self.problem.workflow().edge_ends(transfer.edge);
-            let Some(source) = self.schedule.placement(parent) else { continue };
-            let (start, finish) = (transfer.start, source.finish);
-            if approx::lt(start, finish) {
-                let (parent, child) = (self.name(parent), self.name(child));
-                self.found.push(Violation::EarlyTransfer { parent, child, start, finish });
+            let (file, start) = (problem.workflow().file_label(transfer.file), transfer.start);
+            let producer = problem.workflow().producer(transfer.file);
+            if let Some(parent) = producer
+                && let Some(source) = self.schedule.placement(parent)
+                && approx::lt(start, source.finish)
+            {
+                let (parent, finish) = (self.name(parent), source.finish);
+                self.found.push(Violation::EarlyTransfer { file, parent, start, finish });
+                continue;
+            }
+            let bytes = problem.workflow().file_bytes(transfer.file);
+            let needed = problem.transfer(bytes, transfer.from, transfer.to);
+            let given = transfer.finish - start;
+            // Blocks of a wide task's data are less than the file.
+            let whole = producer.is_none();
+            if whole && given < needed - approx::tolerance(transfer.finish, needed) {
+                self.found.push(Violation::QuickTransfer { file, start, given, needed });
             }
         }
     }

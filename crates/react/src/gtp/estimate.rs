@@ -158,6 +158,12 @@ impl<'a, 'p> Pass<'a, 'p> {
                 }
             }
         }
+        if !self.problem.staged_inputs(task).is_empty() {
+            for (host, latest) in latest.iter_mut().enumerate() {
+                let staged = self.problem.staged_arrival(task, HostId::new(host));
+                *latest = latest.max(staged);
+            }
+        }
         latest
     }
 
@@ -166,8 +172,9 @@ impl<'a, 'p> Pass<'a, 'p> {
         let mut files = self.problem.workflow().edge_files(edge);
         let (Some(file), None) = (files.next(), files.next()) else { return None };
         let [copy] = &self.now.copies[file.index()][..] else { return None };
-        let host = copy.site.host()?;
-        let made_here = copy.is_complete() && producer_hosts.contains(&host);
+        let place = copy.site.host()?;
+        let host = *producer_hosts.iter().find(|&&h| self.now.place_of(h) == place)?;
+        let made_here = copy.is_complete();
         (made_here && self.now.is_alive(host)).then_some(host)
     }
 

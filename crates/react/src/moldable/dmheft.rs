@@ -182,7 +182,9 @@ fn longest_transfer(problem: &Problem<'_>, now: &Situation, task: TaskId, procs:
         let bytes = now.workflow.edge_bytes(edge);
         longest = longest.max(problem.transfer_between(bytes, placement.procs(), procs));
     }
-    longest
+    let staged = problem.staged_inputs(task).iter();
+    let arrivals = staged.map(|&file| problem.arrival_at(file, procs) - now.now);
+    arrivals.fold(longest, f64::max)
 }
 
 /// Per processor: when what runs there is expected to end; infinite where nothing is known.

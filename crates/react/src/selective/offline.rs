@@ -93,7 +93,9 @@ fn real_start(
         let bytes = problem.workflow().edge_bytes(edge);
         Some(source.finish + problem.transfer_between(bytes, source.procs(), planned.procs()))
     });
-    arrivals.fold(idle, f64::max)
+    let inputs = problem.staged_inputs(task).iter();
+    let staged = inputs.map(|&file| problem.arrival_at(file, planned.procs()));
+    arrivals.chain(staged).fold(idle, f64::max)
 }
 
 impl Trigger {
@@ -118,7 +120,7 @@ fn replan(
     done: &[Option<Placement>],
     free: &[f64],
 ) -> Result<Schedule, PlanError> {
-    let state = State { fixed: done.to_vec(), available: free.to_vec(), ..State::default() };
+    let state = State { fixed: done.to_vec(), available: free.to_vec(), ..problem.state().clone() };
     let rest = problem.clone().with_state(state).map_err(|e| PlanError::Unsupported {
         algorithm: "selective rescheduling",
         why: e.to_string(),

@@ -151,7 +151,7 @@ impl<'a, 'p> Pass<'a, 'p> {
         for file in workflow.inputs(task) {
             let producer = workflow.producer(file);
             let input = match producer {
-                None if self.now.inputs_everywhere => continue,
+                None if self.now.inputs_everywhere() => continue,
                 Some(p) if !self.now.task(p).is_done() => {
                     let from = self.host[p.index()];
                     let ready = if from.is_some() { self.finish[p.index()] } else { f64::INFINITY };
@@ -211,18 +211,19 @@ impl<'a, 'p> Pass<'a, 'p> {
         for index in 0..self.inputs.len() {
             let Input { ready, from, file } = self.inputs[index];
             let shared = workflow.consumers(file).len() > 1;
-            if shared && let Some(&known) = self.shared.get(&(file, host)) {
+            let place = self.now.place_of(host);
+            if shared && let Some(&known) = self.shared.get(&(file, place)) {
                 latest = latest.max(known);
                 continue;
             }
             let arrives = match from {
-                Some(from) if from == host => ready,
+                Some(from) if self.now.place_of(from) == place => ready,
                 Some(from) => self.send(file, from, host, ready, commit),
                 None if ready.is_infinite() => ready,
                 None => self.fetch(file, host, commit),
             };
             if shared && commit {
-                self.shared.insert((file, host), arrives);
+                self.shared.insert((file, place), arrives);
             }
             latest = latest.max(arrives);
         }

@@ -58,10 +58,11 @@ enum End {
     Copy(u32),
 }
 
-/// A file on a host, or on its way there.
+/// A file at a place, or on its way there.
 #[derive(Clone, Copy)]
 struct Copy {
     file: FileId,
+    /// The first host of the place.
     host: HostId,
     complete: bool,
     next: u32,
@@ -178,13 +179,12 @@ impl<'a, 'p> Run<'a, 'p> {
         for file in workflow.files() {
             for copy in &self.now.copies[file.index()] {
                 // Spread copies only come from plans over several hosts, which it never makes.
-                let Some(host) = copy.site.host().filter(|&h| self.now.is_alive(h)) else {
-                    continue;
-                };
+                let host = copy.site.host().and_then(|place| self.now.living_host(place));
+                let Some(host) = host else { continue };
                 if copy.is_complete() {
                     self.add_copy(file, host, true);
                 } else if let Some(from) = copy.from.as_ref().and_then(Site::host)
-                    && workflow.consumers(file).any(|c| self.host[c.index()] == host.0)
+                    && workflow.consumers(file).any(|c| self.reads_at(c, host))
                 {
                     let bytes = workflow.file_bytes(file) * (1.0 - copy.fraction);
                     let entry = self.add_copy(file, host, false);
@@ -235,8 +235,15 @@ impl<'a, 'p> Run<'a, 'p> {
     fn add_copy(&mut self, file: FileId, host: HostId, complete: bool) -> u32 {
         let entry = self.copies.len() as u32;
         let next = std::mem::replace(&mut self.first_copy[file.index()], entry);
+        let host = self.now.place_of(host);
         self.copies.push(Copy { file, host, complete, next });
         entry
+    }
+
+    /// Whether a task is planned for the place of a host.
+    fn reads_at(&self, task: TaskId, host: HostId) -> bool {
+        let own = self.host[task.index()];
+        own != NONE && self.now.place_of(HostId(own)) == self.now.place_of(host)
     }
 
     fn copies_of(&self, file: FileId) -> impl Iterator<Item = &Copy> + '_ {
@@ -249,8 +256,12 @@ impl<'a, 'p> Run<'a, 'p> {
     }
 
     fn has(&self, file: FileId, host: HostId) -> bool {
-        (self.now.inputs_everywhere && self.problem.workflow().producer(file).is_none())
-            || self.copies_of(file).any(|c| c.host == host && c.complete)
+        if host.0 == NONE {
+            return false;
+        }
+        let place = self.now.place_of(host);
+        (self.now.inputs_everywhere() && self.problem.workflow().producer(file).is_none())
+            || self.copies_of(file).any(|c| c.host == place && c.complete)
     }
 
     /// Occupies the links of the route, in turn with what they were given before.
@@ -358,7 +369,7 @@ impl<'a, 'p> Run<'a, 'p> {
     /// A file has come to be on a host.
     fn now_there(&mut self, file: FileId, host: HostId) {
         for consumer in self.problem.workflow().consumers(file) {
-            if self.host[consumer.index()] == host.0 && !self.done[consumer.index()] {
+            if self.reads_at(consumer, host) && !self.done[consumer.index()] {
                 self.lacks[consumer.index()] = self.lacks[consumer.index()].saturating_sub(1);
                 self.start_of(consumer);
             }
@@ -387,8 +398,8 @@ impl<'a, 'p> Run<'a, 'p> {
     fn request_file(&mut self, task: TaskId, file: FileId) {
         let host = HostId(self.host[task.index()]);
         if host.0 == NONE
-            || (self.now.inputs_everywhere && self.problem.workflow().producer(file).is_none())
-            || self.copies_of(file).any(|c| c.host == host)
+            || (self.now.inputs_everywhere() && self.problem.workflow().producer(file).is_none())
+            || self.copies_of(file).any(|c| c.host == self.now.place_of(host))
         {
             return;
         }

@@ -126,7 +126,7 @@ impl Slackline {
         let best: Choice = best.ok_or("no planner finds a plan")?;
         let peak = View {
             availability: vec![1.0; now.view.availability.len()],
-            network: now.platform.planning_network().regrouped(&now.view.network),
+            network: now.peak_network.regrouped(&now.view.network),
         };
         self.outlook.begin(peak, &now.view, now.now);
         let seconds = best.forecast.makespan - now.now;

@@ -135,6 +135,7 @@ mod tests {
 
     fn view(levels: [f64; 2]) -> View {
         let network = PlanningNetwork {
+            thresholds: Vec::new(),
             group_of: vec![0, 0],
             groups: 1,
             latency: vec![0.0],

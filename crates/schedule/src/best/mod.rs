@@ -83,10 +83,12 @@ pub(crate) fn search(
     let archipelago = Archipelago { compact: &compact, tails: &tails, bound, settings, budget };
     let found = in_pool(settings.threads, || archipelago.search(plans));
     let first = shortest(portfolio);
-    // Insertion into gaps of wide tasks is more than a list can say: keep the better of both.
+    // Insertion into gaps of wide tasks, and inputs that leave in turn, are more than a list can
+    // say: keep the better of both.
     Ok(match found {
         Some((makespan, plan)) if approx::lt(makespan, first.makespan()) => {
-            compact.schedule(problem, &plan.order, &plan.choice)
+            let found = compact.schedule(problem, &plan.order, &plan.choice);
+            if approx::lt(found.makespan(), first.makespan()) { found } else { first }
         }
         _ => first,
     })

@@ -124,7 +124,10 @@ fn group_cost(partial: &Partial<'_, '_>, group: &[TaskId], proc: ProcId) -> f64 
     let host: HostId = problem.host_of(proc);
     let incoming = |task: TaskId| -> f64 {
         let parents = problem.workflow().predecessors(task);
-        parents.map(|(p, e)| partial.edge_arrival(p, e, host) - partial.finish_of(p)).sum()
+        let results: f64 =
+            parents.map(|(p, e)| partial.edge_arrival(p, e, host) - partial.finish_of(p)).sum();
+        let inputs = problem.staged_inputs(task).iter();
+        results + inputs.map(|&f| problem.arrival(f, host) - problem.state().now).sum::<f64>()
     };
     group.iter().map(|&t| problem.exec_on(t, proc) + incoming(t).max(0.0)).sum()
 }

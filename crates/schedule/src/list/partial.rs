@@ -3,7 +3,8 @@
 
 use super::{Score, Timeline};
 use crate::registry::PlanError;
-use slackline_model::{EdgeId, HostId, Placement, Problem, ProcId, Schedule, TaskId};
+use slackline_model::problem::Staging;
+use slackline_model::{EdgeId, HostId, Placement, Problem, ProcId, Schedule, TaskId, approx};
 
 /// Where and when a task could run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +37,8 @@ pub struct Partial<'a, 'p> {
     /// Tasks with an input that lies on several hosts: arrival needs the general rule. Empty
     /// where there are none.
     general: Vec<bool>,
+    /// Inputs that leave the origin in turn; none where they lie everywhere.
+    staging: Option<Staging<'a, 'p>>,
     ready: Vec<f64>,
     groups: Vec<GroupReady>,
     row: Vec<f64>,
@@ -97,6 +100,7 @@ impl<'a, 'p> Partial<'a, 'p> {
             finish: vec![0.0; problem.tasks()],
             host: vec![UNPLACED; problem.tasks()],
             general: Vec::new(),
+            staging: Staging::new(problem),
             ready: vec![0.0; problem.platform().hosts().len()],
             groups: vec![group; problem.network().groups],
             row: Vec::new(),
@@ -132,8 +136,11 @@ impl<'a, 'p> Partial<'a, 'p> {
     /// Marks the readers of data that was copied, and of finished tasks that span hosts.
     fn mark_general(&mut self) {
         let (problem, workflow) = (self.problem, self.problem.workflow());
-        let mut readers: Vec<TaskId> =
-            problem.state().copies.iter().map(|copy| workflow.edge_ends(copy.edge).1).collect();
+        let copied = problem.state().copies.iter().map(|copy| copy.file);
+        let mut readers: Vec<TaskId> = copied
+            .filter(|&file| workflow.producer(file).is_some())
+            .flat_map(|file| workflow.consumers(file))
+            .collect();
         for task in workflow.tasks() {
             let procs = problem.state().fixed(task).map_or(&[][..], Placement::procs);
             if procs.len() > 1 && problem.hosts_of(procs).len() > 1 {
@@ -199,6 +206,13 @@ impl<'a, 'p> Partial<'a, 'p> {
             self.network_ready(task, release);
             self.local_ready(task);
         }
+        if let Some(staging) = &mut self.staging
+            && !self.problem.staged_inputs(task).is_empty()
+        {
+            for (ready, &staged) in self.ready.iter_mut().zip(staging.ready(task)) {
+                *ready = ready.max(staged);
+            }
+        }
         &self.ready
     }
 
@@ -216,7 +230,7 @@ impl<'a, 'p> Partial<'a, 'p> {
             let finish = self.finish[parent.index()];
             let bytes = workflow.edge_bytes(edge);
             let own = network.group_of[host as usize] as usize;
-            let row = own * network.groups;
+            let row = network.band(bytes) + own * network.groups;
             let at = row + own;
             let inside = finish + (network.latency[at] + bytes / network.bandwidth[at]);
             self.groups[own].add_inside(inside, host);
@@ -280,13 +294,7 @@ impl<'a, 'p> Partial<'a, 'p> {
             return finish + problem.transfer(bytes, from, host);
         };
         let target = [ProcId(problem.procs_of(host).start)];
-        let direct = finish + problem.transfer_between(bytes, placement.procs(), &target);
-        problem
-            .state()
-            .copies_of(edge)
-            .iter()
-            .map(|c| c.at.max(problem.state().now) + problem.transfer(bytes, c.host, host))
-            .fold(direct, f64::min)
+        problem.edge_arrival(edge, finish, placement.procs(), &target)
     }
 
     /// The slot of least finish time over all processors; of equal ones the lowest processor.
@@ -387,7 +395,9 @@ impl<'a, 'p> Partial<'a, 'p> {
 
     /// When a task's data is on the host of one processor.
     pub(super) fn ready_on(&self, task: TaskId, proc: ProcId) -> f64 {
-        self.problem.release(task).max(self.arrival(task, self.problem.host_of(proc)))
+        let host = self.problem.host_of(proc);
+        let ready = self.problem.release(task).max(self.arrival(task, host));
+        self.staging.as_ref().map_or(ready, |staging| ready.max(staging.ready_on(task, host)))
     }
 
     /// The slot of the task whose data-ready times were looked up last.
@@ -465,8 +475,10 @@ impl<'a, 'p> Partial<'a, 'p> {
         self.problem.procs_of(host).map(ProcId).filter(idle).take(width).collect()
     }
 
-    /// Puts a task into a slot.
+    /// Puts a task into a slot, or as soon after it as its inputs are there: those of tasks placed
+    /// since the slot was found go before them.
     pub fn place(&mut self, task: TaskId, slot: Slot) {
+        let slot = self.send_inputs(task, slot);
         if self.problem.workflow().width(task).0 == 1 {
             self.timelines[slot.proc.index()].occupy(slot.start, slot.finish);
             return self.record(task, Placement::new(slot.proc, slot.start, slot.finish));
@@ -479,8 +491,23 @@ impl<'a, 'p> Partial<'a, 'p> {
         self.record(task, Placement::wide(&procs, slot.start, slot.finish));
     }
 
+    fn send_inputs(&mut self, task: TaskId, slot: Slot) -> Slot {
+        let Some(staging) = &mut self.staging else { return slot };
+        if self.problem.staged_inputs(task).is_empty() {
+            return slot;
+        }
+        let ready = staging.send(task, self.problem.host_of(slot.proc));
+        match approx::lt(slot.start, ready) {
+            true => self.slot_after(task, slot.proc, ready),
+            false => slot,
+        }
+    }
+
     /// The finished schedule.
-    pub fn into_schedule(self) -> Schedule {
+    pub fn into_schedule(mut self) -> Schedule {
+        if let Some(staging) = self.staging {
+            self.schedule.transfers.extend(staging.into_transfers());
+        }
         self.schedule
     }
 }

@@ -72,8 +72,8 @@ impl Weights {
     pub fn transfer(self, problem: &Problem<'_>, edge: EdgeId) -> f64 {
         let bytes = problem.workflow().edge_bytes(edge);
         match self.transfer {
-            TransferWeight::MeanBandwidth => problem.mean_network().seconds(bytes),
-            TransferWeight::MeanTime => problem.mean_network().mean_seconds(bytes),
+            TransferWeight::MeanBandwidth => problem.mean_transfer(bytes),
+            TransferWeight::MeanTime => problem.mean_transfer_time(bytes),
         }
     }
 

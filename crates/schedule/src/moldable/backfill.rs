@@ -2,7 +2,7 @@
 //! else has to wait for it.
 
 use super::machines::Machines;
-use super::mapping::edge_arrival;
+use super::mapping::{edge_arrival, inputs_arrival};
 use slackline_model::{Placement, ProcId, Schedule, TaskId, approx};
 
 /// Moves the tasks, in the order given, each to the earliest date at which its parents have ended,
@@ -51,7 +51,8 @@ fn earlier(
                 continue;
             }
             let arrival = |(source, edge)| edge_arrival(machines, edge, source, &procs);
-            let start = parents().map(arrival).fold(date, f64::max);
+            let inputs = inputs_arrival(machines, task, &procs);
+            let start = parents().map(arrival).fold(date.max(inputs), f64::max);
             if !approx::lt(start, old.start) || !procs.iter().all(|p| free(start)(&p)) {
                 continue;
             }

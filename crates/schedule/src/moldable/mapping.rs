@@ -90,7 +90,7 @@ impl<'m, 'a, 'p> Mapper<'m, 'a, 'p> {
             let source = self.schedule.placement(parent)?;
             Some(edge_arrival(self.machines, edge, source, procs))
         });
-        arrivals.fold(ready, f64::max)
+        arrivals.fold(inputs_arrival(self.machines, task, procs).max(ready), f64::max)
     }
 
     /// The first `most` processors of a cluster in the order in which a task takes them whose
@@ -219,6 +219,12 @@ impl<'m, 'a, 'p> Mapper<'m, 'a, 'p> {
     }
 }
 
+/// When the staged inputs of a task can be at some processors.
+pub(super) fn inputs_arrival(machines: &Machines<'_, '_>, task: TaskId, procs: &[ProcId]) -> f64 {
+    let inputs = machines.problem.staged_inputs(task).iter();
+    inputs.map(|&file| machines.problem.arrival_at(file, procs)).fold(0.0, f64::max)
+}
+
 /// When the data of an edge is at some processors, if its producer runs as `source` says.
 pub(super) fn edge_arrival(
     machines: &Machines<'_, '_>,
@@ -226,16 +232,7 @@ pub(super) fn edge_arrival(
     source: &Placement,
     procs: &[ProcId],
 ) -> f64 {
-    let problem = machines.problem;
-    let bytes = problem.workflow().edge_bytes(edge);
-    // Transfers that have not begun cannot begin in the past.
-    let now = problem.state().now;
-    let direct = source.finish.max(now) + problem.transfer_between(bytes, source.procs(), procs);
-    let &[one] = procs else { return direct };
-    let copies = problem.state().copies_of(edge).iter();
-    copies
-        .map(|c| c.at.max(now) + problem.transfer(bytes, c.host, problem.host_of(one)))
-        .fold(direct, f64::min)
+    machines.problem.edge_arrival(edge, source.finish, source.procs(), procs)
 }
 
 /// See [`Mapper::sequence`]; `procs` are sorted by availability.

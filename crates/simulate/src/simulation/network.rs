@@ -6,13 +6,10 @@
 
 use super::SimulationError;
 use super::resources::Resources;
-use crate::models::{Factor, Models, NetworkModel};
+use crate::models::{ACKNOWLEDGEMENTS, Factor, Models, NetworkModel};
 use crate::solver::Use;
 use slackline_model::platform::{Matrix, Network as Topology, Platform, RouteCache};
 use slackline_model::{HostId, LinkId};
-
-/// Share of the way back that acknowledgements take.
-const ACKNOWLEDGEMENTS: f64 = 0.05;
 
 /// Flows remembered; beyond, a pair of hosts is looked up each time, for memory's sake.
 const REMEMBERED: usize = 1 << 16;

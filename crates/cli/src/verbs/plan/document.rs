@@ -1,9 +1,11 @@
 //! What programs read of plans.
 
 use super::Planned;
+use super::report::staging;
 use super::scale::Scale;
+use crate::check::Difference;
 use crate::told::{Details, Set};
-use crate::verbs::placed::{Placed, placed};
+use crate::verbs::placed::{Moved, Placed, moved, placed};
 use serde::Serialize;
 use slackline_model::Problem;
 use slackline_model::parameter::{self, Given};
@@ -28,6 +30,12 @@ pub(super) struct Document<'a> {
     tasks: usize,
     processors: usize,
     makespan: f64,
+    /// The end when the simulator follows the plan.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    simulated: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference: Option<Difference>,
+    staging_seconds: f64,
     lower_bound: f64,
     speedup: f64,
     utilisation: f64,
@@ -44,6 +52,8 @@ pub(super) struct Document<'a> {
     #[serde(flatten)]
     details: Details<'a>,
     schedule: Vec<Placed<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    transfers: Vec<Moved<'a>>,
 }
 
 /// How a plan stands to the limits that were given.
@@ -101,6 +111,9 @@ impl<'a> Document<'a> {
             tasks: problem.tasks(),
             processors: problem.procs(),
             makespan: plan.summary.makespan,
+            simulated: plan.check.map(|check| check.simulated),
+            difference: plan.check.as_ref().map(Difference::of),
+            staging_seconds: staging(problem, &plan.schedule),
             lower_bound,
             speedup: plan.summary.speedup,
             utilisation: plan.summary.utilisation,
@@ -124,6 +137,7 @@ impl<'a> Document<'a> {
             }),
             details: Details(&plan.schedule.details),
             schedule: placed(problem, &plan.schedule),
+            transfers: moved(problem, &plan.schedule),
         }
     }
 }

@@ -5,9 +5,11 @@ mod front;
 mod report;
 mod scale;
 
+use crate::check;
 use crate::failure::Failure;
 use crate::input::{LimitOptions, Sources};
 use crate::interrupt;
+use crate::model::ModelOptions;
 use crate::output::Output;
 use crate::search::{SearchOptions, interrupted};
 use crate::told::{SetOptions, check_needs};
@@ -16,11 +18,13 @@ use document::{Document, Documents};
 use report::{chart, comparison, place, summary};
 use scale::Scale;
 use slackline_formats::{ScheduleFormat, schedule_file, source};
+use slackline_lab::check::Check;
 use slackline_model::nearest::did_you_mean;
 use slackline_model::parameter;
 use slackline_model::schedule::{Limits, Summary, Violation, validate};
 use slackline_model::{Problem, Schedule};
 use slackline_schedule::qos::pareto::{self, Point};
+use slackline_schedule::registry::Need;
 use slackline_schedule::robust::{Robustness, RunTimeError, robustness};
 use slackline_schedule::{Algorithm, bounds, qos, registry};
 use slackline_view::gantt::{self, SvgOptions, TerminalOptions};
@@ -30,8 +34,9 @@ use std::time::Instant;
 /// Plan a workflow on a platform: when and where every task runs
 #[derive(Args)]
 #[command(after_help = "\
-With several algorithms the plans are compared and the shortest is shown and written. With a budget or a
-deadline and no algorithm the fast methods for those and HEFT are tried; shown is the shortest plan that
+The simulator follows the plan: the makespan shown is the simulated end, with transfers that share
+links. With several algorithms the plans are compared and the shortest is shown and written. With a budget
+or a deadline and no algorithm the fast methods for those and HEFT are tried; shown is the shortest plan that
 keeps the limits, else the one that breaks them least (exit code 1). Ctrl-C ends a search with the best
 plan it has.
 
@@ -86,12 +91,17 @@ pub(crate) struct Plan {
         value_parser = share,
     )]
     robust: Option<f64>,
+    /// Do not let the simulator follow the plan
+    #[arg(long)]
+    no_check: bool,
     #[command(flatten)]
     limits: LimitOptions,
     #[command(flatten)]
     parameters: SetOptions,
     #[command(flatten)]
     search: SearchOptions,
+    #[command(flatten)]
+    model: ModelOptions,
 }
 
 /// A share such as `20%` or `0.2`, at least 0 and below 1.
@@ -129,9 +139,18 @@ struct Planned {
     schedule: Schedule,
     summary: Summary,
     robustness: Option<Robustness>,
+    /// What the simulator made of it.
+    check: Option<Check>,
     /// Deadline and budget that it misses.
     missed: Vec<Violation>,
     wall_seconds: f64,
+}
+
+impl Planned {
+    /// When it ends: as simulated, where that is known.
+    fn end(&self) -> f64 {
+        self.check.map_or(self.summary.makespan, |check| check.simulated)
+    }
 }
 
 impl Plan {
@@ -156,11 +175,20 @@ impl Plan {
 
     fn planned(self, output: &mut Output) -> Result<(), Failure> {
         let world = self.sources.read(self.workflow.as_deref(), output)?;
-        let problem = world.problem()?;
+        let mut problem = world.problem(&self.model, false)?;
         if self.front.is_some() {
             return self.front(&problem, output);
         }
-        let (plans, lower_bound) = self.plans(&problem, output)?;
+        if self.chosen(&problem)?.iter().any(|a| a.needs.contains(&Need::Moldable)) {
+            problem = world.problem(&self.model, true)?;
+        }
+        let (mut plans, lower_bound) = self.plans(&problem, output)?;
+        if self.checks(&problem) {
+            let ground = check::ground(&world, &self.model)?;
+            for plan in &mut plans {
+                plan.check = check::follow(&ground, &problem, &plan.schedule, output);
+            }
+        }
         let limits = self.limits.limits();
         let scale = match limited(&limits) {
             true => Some(Scale::of(&problem)?),
@@ -252,7 +280,15 @@ impl Plan {
                 robustness(problem, &schedule, error, &settings)
             });
             output.detail(&format!("{} planned in {wall_seconds:.6} s", algorithm.name));
-            plans.push(Planned { algorithm, schedule, summary, robustness, missed, wall_seconds });
+            plans.push(Planned {
+                algorithm,
+                schedule,
+                summary,
+                robustness,
+                check: None,
+                missed,
+                wall_seconds,
+            });
         }
         interrupt::ignore();
         if interrupted(&settings) {
@@ -262,6 +298,11 @@ impl Plan {
             true => Err(Failure::work("none of the chosen algorithms can plan this")),
             false => Ok((plans, bound)),
         }
+    }
+
+    /// Whether the simulator follows the plans.
+    fn checks(&self, problem: &Problem<'_>) -> bool {
+        !self.no_check && problem.tasks() <= check::MOST_TASKS
     }
 
     /// The planners to try: those asked for, else the usual one, and under limits the fast methods for them.
@@ -330,6 +371,10 @@ impl Plan {
             output.say(&summary(problem, best, lower_bound, &limits, output.width))?;
             output.say("\n")?;
         }
+        if !self.no_check && !self.checks(problem) {
+            let text = "Not checked by simulation: more than 100,000 tasks.\n\n";
+            output.say(text)?;
+        }
         let options = TerminalOptions {
             width: output.width,
             colour: output.colour,
@@ -355,7 +400,9 @@ fn limited(limits: &Limits) -> bool {
 /// The shortest plan that keeps to the limits, else the one that breaks them least; of equal ones the
 /// cheapest, then the first.
 fn best<'p>(plans: &'p [Planned], limits: &Limits) -> &'p Planned {
-    let point = |plan: &Planned| Point { makespan: plan.summary.makespan, cost: plan.summary.cost };
+    // Limits are kept by plans; without any, what counts is when the run ends.
+    let end = |plan: &Planned| if limited(limits) { plan.summary.makespan } else { plan.end() };
+    let point = |plan: &Planned| Point { makespan: end(plan), cost: plan.summary.cost };
     let points: Vec<Point> = plans.iter().map(point).collect();
     &plans[pareto::best(&points, limits)]
 }

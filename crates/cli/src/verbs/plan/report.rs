@@ -1,10 +1,13 @@
 //! What people read of plans.
 
 use super::Planned;
+use crate::check;
 use crate::table::{Table, count};
-use slackline_model::Problem;
+use slackline_lab::check::Check;
 use slackline_model::schedule::{Detail, Limits};
 use slackline_model::units::{fmt_bytes, fmt_seconds};
+use slackline_model::{Problem, Schedule, approx};
+use slackline_schedule::retime;
 use slackline_view::Chart;
 
 /// Which workflow on which platform.
@@ -31,7 +34,7 @@ pub(super) fn chart(problem: &Problem<'_>, plan: &Planned, lower_bound: f64) -> 
     chart.title = place(problem);
     chart.facts = vec![
         format!("planned by {}", plan.algorithm.name),
-        gap(plan.summary.makespan, lower_bound),
+        gap(plan.end(), lower_bound),
         format!("speed-up {}", three_digits(plan.summary.speedup)),
         format!("utilisation {:.0} %", 100.0 * plan.summary.utilisation),
         format!("{} moved", fmt_bytes(plan.summary.bytes_moved)),
@@ -51,11 +54,7 @@ fn gap(makespan: f64, lower_bound: f64) -> String {
 }
 
 fn above_bound(makespan: f64, lower_bound: f64) -> f64 {
-    if slackline_model::approx::le(makespan, lower_bound) {
-        0.0
-    } else {
-        makespan / lower_bound - 1.0
-    }
+    if approx::le(makespan, lower_bound) { 0.0 } else { makespan / lower_bound - 1.0 }
 }
 
 pub(super) fn summary(
@@ -70,8 +69,26 @@ pub(super) fn summary(
     let mut row = |name: &str, value: String, remark: String| {
         table.row([name.to_string(), value, remark]);
     };
-    row("makespan", fmt_seconds(summary.makespan), plain_seconds(summary.makespan));
-    row("lower bound", fmt_seconds(lower_bound), gap(summary.makespan, lower_bound));
+    let end = plan.end();
+    let plain = plain_seconds(end);
+    let and = |word: &str| if plain.is_empty() { word.into() } else { format!("{plain}, {word}") };
+    match &plan.check {
+        Some(check) if (check.simulated - check.planned).abs() < 5e-4 * check.planned => {
+            row("makespan", fmt_seconds(end), and("as planned and as simulated"));
+        }
+        Some(check) => {
+            row("makespan", fmt_seconds(end), and("as simulated"));
+            row("planned", fmt_seconds(summary.makespan), difference(check));
+        }
+        None => row("makespan", fmt_seconds(end), and("as planned")),
+    }
+    row("lower bound", fmt_seconds(lower_bound), gap(end, lower_bound));
+    let staged = staging(problem, &plan.schedule);
+    if staged > 1e-3 * summary.makespan {
+        let share = 100.0 * staged / summary.makespan;
+        let remark = format!("{share:.0} % of the plan: inputs on their way from the origin");
+        row("staging", fmt_seconds(staged), remark);
+    }
     if let Some(deadline) = limits.deadline {
         let (early, gap) = (deadline - summary.makespan, (deadline - summary.makespan).abs());
         let met = if early >= 0.0 { "met, to spare:" } else { "missed by" };
@@ -107,6 +124,28 @@ pub(super) fn summary(
     table.render(width)
 }
 
+/// How far the run is from the plan, and what made the difference.
+fn difference(check: &Check) -> String {
+    let Check { planned, simulated, .. } = *check;
+    let more = match planned > 0.0 {
+        true => format!("{:+.1} % in the run", (simulated / planned - 1.0) * 100.0),
+        false => "not so in the run".to_string(),
+    };
+    match check::why(check) {
+        why if why.is_empty() => more,
+        why => format!("{more}: {why}"),
+    }
+}
+
+/// How much later a plan ends because inputs have to come from somewhere.
+pub(super) fn staging(problem: &Problem<'_>, schedule: &Schedule) -> f64 {
+    if !problem.has_staging() {
+        return 0.0;
+    }
+    let without = retime::makespan(&problem.without_staging(), schedule);
+    (schedule.makespan() - without).max(0.0)
+}
+
 /// Makespans above a minute or two also in plain seconds.
 fn plain_seconds(seconds: f64) -> String {
     if seconds < 99.95 { String::new() } else { format!("{seconds:.1} s") }
@@ -118,7 +157,12 @@ pub(super) fn comparison(
     lower_bound: f64,
     width: usize,
 ) -> String {
-    let mut headings = vec!["<algorithm", ">makespan", ">to best", ">above bound", ">planned in"];
+    let checked = plans.iter().any(|p| p.check.is_some());
+    let mut headings = vec!["<algorithm", ">makespan"];
+    if checked {
+        headings.push(">planned");
+    }
+    headings.extend([">to best", ">above bound", ">planned in"]);
     let (priced, spread) =
         (problem.platform().is_priced(), plans.iter().any(|p| p.robustness.is_some()));
     if priced {
@@ -131,17 +175,19 @@ pub(super) fn comparison(
     }
     let mut table = Table::new(&headings);
     let mut sorted: Vec<&Planned> = plans.iter().collect();
-    sorted.sort_by(|a, b| a.summary.makespan.total_cmp(&b.summary.makespan));
-    let shortest = sorted.first().map_or(0.0, |p| p.summary.makespan);
+    sorted.sort_by(|a, b| a.end().total_cmp(&b.end()));
+    let shortest = sorted.first().map_or(0.0, |p| p.end());
     for plan in sorted {
         let summary = &plan.summary;
-        let mut cells = vec![
-            plan.algorithm.name.to_string(),
-            fmt_seconds(summary.makespan),
-            format!("{:.3}", if shortest > 0.0 { summary.makespan / shortest } else { 1.0 }),
-            format!("{:.1} %", 100.0 * above_bound(summary.makespan, lower_bound)),
+        let mut cells = vec![plan.algorithm.name.to_string(), fmt_seconds(plan.end())];
+        if checked {
+            cells.push(fmt_seconds(summary.makespan));
+        }
+        cells.extend([
+            format!("{:.3}", if shortest > 0.0 { plan.end() / shortest } else { 1.0 }),
+            format!("{:.1} %", 100.0 * above_bound(plan.end(), lower_bound)),
             fmt_seconds(plan.wall_seconds),
-        ];
+        ]);
         if priced {
             cells.push(three_digits(summary.cost));
         }

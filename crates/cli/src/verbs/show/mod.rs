@@ -6,6 +6,7 @@ mod workflow;
 use crate::failure::Failure;
 use crate::files::Files;
 use crate::input::{Sources, format_parser, read_document, read_platform};
+use crate::model::ModelOptions;
 use crate::output::Output;
 use clap::Args;
 use slackline_formats::{Format, PlatformFormat, schedule_file, source};
@@ -117,7 +118,7 @@ impl Show {
         let (platform, instance) = (self.platform.clone(), self.instance.clone());
         let sources = Sources { platform, instance, from: None };
         let world = sources.read(self.workflow.as_deref(), output)?;
-        let problem = world.problem()?;
+        let problem = world.problem(&ModelOptions::default(), false)?;
         let schedule = schedule_file::read_schedule(&self.file, &problem)?;
         let summary = Summary::of(&problem, &schedule);
         if self.json {

@@ -67,7 +67,7 @@ fn planned_models(
         let bad = |e| Failure::input(format!("{}: in `config`: {e}", path.display()));
         models.set(key, value).map_err(bad)?;
     }
-    super::set(&mut models, &args.settings)?;
+    crate::model::set(&mut models, &args.model.settings)?;
     Ok(models)
 }
 

@@ -1,6 +1,7 @@
 //! What programs read of simulated runs; docs/formats.md describes it.
 
 use super::workflow::Ran;
+use crate::check::Difference;
 use crate::told::Set;
 use crate::verbs::placed::{Placed, placed};
 use serde::Serialize;
@@ -31,6 +32,8 @@ pub(super) struct Document<'a> {
     tasks_done: usize,
     makespan: f64,
     planned_makespan: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference: Option<Difference>,
     lower_bound: f64,
     nsl: Option<f64>,
     slr: Option<f64>,
@@ -120,6 +123,7 @@ impl<'a> Document<'a> {
             tasks_done: schedule.len(),
             makespan: outcome.makespan,
             planned_makespan: ran.planned.makespan(),
+            difference: ran.check.as_ref().map(Difference::of),
             lower_bound,
             nsl: why.is_none().then_some(metrics.nsl),
             slr: why.is_none().then_some(metrics.slr),

@@ -10,12 +10,11 @@ mod workflow;
 
 use crate::failure::Failure;
 use crate::input::{Sources, seconds};
+use crate::model::ModelOptions;
 use crate::output::Output;
 use crate::told::SetOptions;
 use clap::{Args, ValueEnum};
-use slackline_model::Platform;
 use slackline_model::parameter::Given;
-use slackline_simulate::{Models, NetworkModel};
 use std::path::PathBuf;
 
 /// Simulate a workflow under a plan or a policy, or a graph of placed activities
@@ -79,9 +78,8 @@ pub(crate) struct Simulate {
     /// means of each kind of task, or nothing
     #[arg(long, value_enum, default_value_t = Knows::Estimates)]
     knows: Knows,
-    /// Where the workflow's inputs lie: on the platform's origin, if it names one, or everywhere
-    #[arg(long, value_enum, default_value_t = WhereInputs::Origin)]
-    inputs: WhereInputs,
+    #[command(flatten)]
+    model: ModelOptions,
     /// Where files live: on the hosts that made them, or on a store (the platform's origin, or at
     /// mean latency and bandwidth) that tasks read from, one file after the other, while they hold
     /// their processor
@@ -93,9 +91,6 @@ pub(crate) struct Simulate {
     /// Time between a call of the policy and its decisions taking effect
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = seconds)]
     decision_time: f64,
-    /// Change a setting of the simulation, e.g. network/model:CM02 or preset:simgrid-3.11
-    #[arg(long = "config", value_name = "KEY:VALUE")]
-    settings: Vec<String>,
     /// Draw the run into this SVG file; of several runs one file each, FILE.POLICY.svg
     #[arg(short, long, value_name = "FILE.svg")]
     gantt: Option<PathBuf>,
@@ -127,13 +122,6 @@ enum Knows {
 enum Data {
     Hosts,
     Central,
-}
-
-/// Where inputs lie.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum WhereInputs {
-    Origin,
-    Everywhere,
 }
 
 impl Simulate {
@@ -176,24 +164,4 @@ impl Simulate {
         });
         named.chain(self.parameters.set.iter().cloned()).collect()
     }
-}
-
-/// The rules of a simulation: those of the command line over the defaults of the platform.
-fn models(settings: &[String], platform: &Platform) -> Result<Models, Failure> {
-    let mut models = Models::default();
-    if platform.is_fifo() {
-        models.network = NetworkModel::Fifo;
-    }
-    set(&mut models, settings)?;
-    Ok(models)
-}
-
-fn set(models: &mut Models, settings: &[String]) -> Result<(), Failure> {
-    for setting in settings {
-        let Some((key, value)) = setting.split_once(':') else {
-            return Err(Failure::input(format!("--config {setting}: expected KEY:VALUE")));
-        };
-        models.set(key, value).map_err(|e| Failure::input(format!("--config: {e}")))?;
-    }
-    Ok(())
 }

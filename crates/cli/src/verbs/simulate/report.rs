@@ -2,6 +2,7 @@
 
 use super::several;
 use super::workflow::Ran;
+use crate::check;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::table::{Table, count, cut, wrap};
@@ -97,6 +98,10 @@ fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
         row("planned", format!("{} if all came at once", fmt_seconds(promised)));
     } else {
         row("planned", fmt_seconds(promised) + &more);
+        let why = ran.check.as_ref().map(check::why).unwrap_or_default();
+        if !why.is_empty() {
+            row("difference", why);
+        }
         if ran.unfinished().is_none() {
             row("tasks late", lateness(problem, &ran.planned, &outcome.schedule));
         }

@@ -1,24 +1,30 @@
 //! A world made ready for runs: what is true in it, what is known of it, who arrives when.
 
 use super::workflow::{Ran, planner};
-use super::{Data, Knows, Simulate, WhereInputs, models};
+use super::{Data, Knows, Simulate};
 use crate::failure::Failure;
 use crate::input::World;
+use crate::model;
+use crate::output::Output;
 use crate::progress::Bar;
 use slackline_execute::{
     Arrivals, Coming, Execution, Inputs, Logged, Outcome, Reality, Settings, Simulated, Supply,
 };
+use slackline_lab::check::{self, Check, Ground, on_stage};
 use slackline_lab::metrics::Metrics;
 use slackline_lab::served::served;
 use slackline_model::parameter::Given;
-use slackline_model::platform::Network;
-use slackline_model::scenario::{Knowledge, KnowledgeError, Scenario, ScenarioError, Truth, When};
+use slackline_model::platform::{Charges, Network};
+use slackline_model::scenario::{
+    ErrorLaw, Knowledge, KnowledgeError, Scenario, ScenarioError, Truth, When, Wrong,
+};
 use slackline_model::workflow::CostTable;
 use slackline_model::{FileId, Problem, ProcId, Schedule, TaskId, Terms, Workflow};
 use slackline_react::registry::transfers;
 use slackline_react::{Policy, Situation, StaticPlan, Transfers};
+use slackline_schedule::registry::Need;
 use slackline_schedule::{Planner, Settings as PlanSettings};
-use slackline_simulate::{Models, NetworkModel};
+use slackline_simulate::Models;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -41,6 +47,8 @@ pub(super) struct Stage<'a> {
     arrivals: Vec<Coming>,
     inputs: Inputs,
     models: Models,
+    /// What run times are measured in.
+    peak: Problem<'a>,
     pub(super) transfers: Transfers,
     pub(super) planner: Planner,
     settings: Settings,
@@ -55,10 +63,7 @@ impl<'a> Stage<'a> {
         scenario: Scenario,
         arrivals: Vec<Coming>,
     ) -> Result<Stage<'a>, Failure> {
-        let inputs = match (args.inputs, world.platform.origin()) {
-            (WhereInputs::Origin, Some(host)) => Inputs::At(host),
-            _ => Inputs::Everywhere,
-        };
+        let inputs = args.model.inputs(&world.platform)?;
         if args.data == Data::Central
             && matches!(world.platform.network(), Network::Zones)
             && world.platform.origin().is_none()
@@ -78,7 +83,8 @@ impl<'a> Stage<'a> {
             known: world.workflow.clone(),
             arrivals,
             inputs,
-            models: models(&args.settings, &world.platform)?,
+            models: args.model.models(&world.platform)?,
+            peak: Problem::at_peak(&world.workflow, &world.platform)?,
             transfers: when.map_or(Ok(Transfers::Push), |(_, text)| transfers(text))?,
             planner: Planner {
                 algorithm: match &args.algorithm {
@@ -112,6 +118,48 @@ impl<'a> Stage<'a> {
             .map_err(|e| stage.cannot_know(e))?;
         stage.tell_the_parts()?;
         Ok(stage)
+    }
+
+    /// What plans count for transfers.
+    fn charges(&self) -> Charges {
+        let stated = self.planner.algorithm.needs.contains(&Need::Moldable);
+        model::charges(&self.models, stated)
+    }
+
+    /// The planning problem as far as run times are known.
+    pub(super) fn told(&self) -> Result<Problem<'_>, Failure> {
+        let charges = self.charges();
+        Ok(Problem::charged(&self.known, &self.world.platform, &charges, self.inputs)?)
+    }
+
+    /// A date before which nothing can end in this world, whatever was known of it.
+    pub(super) fn lower_bound(&self) -> Result<f64, Failure> {
+        let nominal = &self.world.platform;
+        let course = self.scenario.on(nominal).map_err(|e| self.bad_scenario(e))?;
+        let known = self.scenario.known(&self.world.workflow, nominal, Knowledge::Exact);
+        let exact = known.map_err(|e| self.cannot_know(e))?;
+        let charges = self.charges();
+        let errors = &self.scenario.errors;
+        let stated = errors.transfer == ErrorLaw::Exact || errors.wrong == Wrong::Estimate;
+        let matrix_changes = !course.pairs.is_empty();
+        let platform = nominal.in_world(&course);
+        let stated = stated && !matrix_changes;
+        Ok(check::lower_bound(&exact, &platform, &charges, self.inputs, stated)?)
+    }
+
+    /// What the undisturbed run of a plan comes to, where that is worth its time: the seconds by
+    /// which a run differs from it.
+    pub(super) fn check(&self, planned: &Schedule, output: &mut Output) -> Option<Check> {
+        if !self.arrivals.is_empty() || self.problem.tasks() > crate::check::MOST_TASKS {
+            return None;
+        }
+        let ground = Ground {
+            workflow: Arc::new(self.world.workflow.clone()),
+            platform: Arc::new(self.world.platform.clone()),
+            models: self.models.clone(),
+            inputs: self.inputs,
+        };
+        crate::check::follow(&ground, &self.told().ok()?, planned, output)
     }
 
     /// Workflows that arrive are known as well, or as badly, as all of them together.
@@ -158,7 +206,8 @@ impl<'a> Stage<'a> {
         };
         let log = logged.log;
         let (name, set) = (name.to_string(), Given::new());
-        Ok(Ran { name, set, outcome, metrics, served, beside: None, planned, log, wall_seconds })
+        let (beside, check) = (None, None);
+        Ok(Ran { name, set, outcome, metrics, served, beside, planned, log, wall_seconds, check })
     }
 
     /// The turnaround of each workflow of a run, had it been alone on the platform when it came.
@@ -173,7 +222,7 @@ impl<'a> Stage<'a> {
             let all = Arrivals::new(only.clone()).and_then(|a| a.all()).map_err(Failure::input)?;
             let platform = self.world.platform.clone();
             let world = World { workflow: Arc::unwrap_or_clone(all), platform, measured: None };
-            let problem = world.problem()?;
+            let problem = world.charged(&self.models.charges(), self.inputs)?;
             let by_itself = Stage {
                 problem: &problem,
                 world: &world,
@@ -183,6 +232,7 @@ impl<'a> Stage<'a> {
                 arrivals: only,
                 inputs: self.inputs,
                 models: self.models.clone(),
+                peak: Problem::at_peak(&world.workflow, &world.platform)?,
                 transfers: self.transfers,
                 planner: self.planner.clone(),
                 settings: self.settings,
@@ -204,18 +254,8 @@ impl<'a> Stage<'a> {
     ) -> Result<Outcome, Failure> {
         let nominal = &self.world.platform;
         let course = scenario.on(nominal).map_err(|e| self.bad_scenario(e))?;
-        let mut models = self.models.clone();
-        let matrix = matches!(nominal.network(), Network::Matrix(_));
-        let one_at_a_time = models.network == NetworkModel::Fifo;
-        if matrix && !one_at_a_time {
-            // A matrix means what it says: no protocol takes its part of it.
-            models.network = NetworkModel::Matrix;
-        }
-        let platform = if matrix && (one_at_a_time || !course.pairs.is_empty()) {
-            nominal.linked_pairwise(&course).map_err(Failure::input)?
-        } else {
-            nominal.in_world(&course)
-        };
+        let (linked, models) = on_stage(nominal, &self.models, &course).map_err(Failure::input)?;
+        let platform = linked.unwrap_or_else(|| nominal.in_world(&course));
         if self.settings.anticipated && !matches!(platform.network(), Network::Matrix(_)) {
             let message = "--transfers anticipated: transfers disturb each other on this platform";
             return Err(Failure::input(message).with_help(
@@ -224,7 +264,7 @@ impl<'a> Stage<'a> {
         }
         let truth =
             scenario.truth(&self.world.workflow, nominal).map_err(|e| self.bad_scenario(e))?;
-        let reality = AsTheScenarioSays { problem: self.problem, known: &self.known, truth };
+        let reality = AsTheScenarioSays { problem: &self.peak, known: &self.known, truth };
         let mut backend = Simulated::new(&platform, models, Box::new(reality))
             .map_err(Failure::work)?
             .in_world(&course);

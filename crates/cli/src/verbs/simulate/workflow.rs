@@ -10,6 +10,7 @@ use slackline_execute::{DecisionLog, Ending, Outcome};
 use slackline_formats::scenario::read_scenario;
 use slackline_formats::trace::{TraceFormat, TracedRun};
 use slackline_formats::{schedule_json, source};
+use slackline_lab::check::Check;
 use slackline_lab::metrics::Metrics;
 use slackline_lab::served::{Beside, Served, beside, served};
 use slackline_model::nearest::did_you_mean;
@@ -20,7 +21,7 @@ use slackline_model::{Problem, Schedule};
 use slackline_react::StaticPlan;
 use slackline_react::gtp::Period;
 use slackline_react::registry::{self as policies, Entry, Options};
-use slackline_schedule::{Algorithm, bounds, registry};
+use slackline_schedule::{Algorithm, registry};
 use slackline_view::gantt::{self, SvgOptions};
 use slackline_view::{Chart, MarkKind};
 use std::path::{Path, PathBuf};
@@ -41,6 +42,8 @@ pub(super) struct Ran {
     /// What it decided.
     pub(super) log: DecisionLog,
     pub(super) wall_seconds: f64,
+    /// What made the difference to the plan.
+    pub(super) check: Option<Check>,
 }
 
 impl Ran {
@@ -65,6 +68,15 @@ impl Ran {
         Some((given_up().map(|a| a.name.as_str()).collect(), why))
     }
 
+    /// Tells what this run differs by from its plan, given what the plan comes to undisturbed.
+    fn explain(&mut self, undisturbed: Option<Check>) {
+        self.check = undisturbed.map(|check| {
+            let simulated = self.outcome.makespan;
+            let levels = simulated - (check.simulated - check.levels);
+            Check { simulated, levels, ..check }
+        });
+    }
+
     /// Why it did not finish.
     pub(super) fn unfinished(&self) -> Option<&str> {
         match &self.outcome.ending {
@@ -83,7 +95,7 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
     if scenario.arrivals.is_empty() {
         scenario.measured = world.measured.take();
     }
-    let problem = world.problem()?;
+    let problem = world.problem(&args.model, false)?;
     let mut stage = Stage::new(args, &world, &problem, scenario, arrivals)?;
     stage.quiet = output.quiet;
     let mut runs = runs(args, &mut stage, output)?;
@@ -92,6 +104,11 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
         for (ran, beside) in runs.iter_mut().zip(beside(&all)) {
             ran.beside = Some(beside);
         }
+    }
+    if let [one] = runs.as_mut_slice()
+        && one.unfinished().is_none()
+    {
+        one.explain(stage.check(&one.planned, output));
     }
     let mut written = Vec::new();
     for ran in &runs {
@@ -109,7 +126,7 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
         compare_decisions(path, &runs)?;
     }
     if args.json {
-        let lower_bound = bounds::lower_bound(&problem);
+        let lower_bound = stage.lower_bound()?;
         let documents: Vec<Document<'_>> =
             runs.iter().map(|r| Document::new(&problem, r, lower_bound)).collect();
         match documents.as_slice() {
@@ -254,7 +271,7 @@ fn runs(args: &Simulate, stage: &mut Stage<'_>, output: &mut Output) -> Result<V
         let policy = StaticPlan::of_schedule(schedule.clone(), planner, stage.transfers);
         return Ok(vec![stage.run("schedule", Box::new(policy), schedule)?]);
     }
-    let told = Problem::new(&stage.known, &stage.world.platform)?;
+    let told = stage.told()?;
     let planned = stage.planner.plan(&told)?;
     stage.settle_moments(&planned)?;
     let given_period = options.given.iter_mut().rev().find(|(name, _)| name == "period");

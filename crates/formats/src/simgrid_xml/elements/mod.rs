@@ -217,7 +217,10 @@ impl<'a> Elements<'a> {
 
     fn close_frame(&mut self, frame: Frame) -> Result<()> {
         match frame {
-            Frame::Zone(zone, properties) => {
+            Frame::Zone(zone, mut properties) => {
+                if take_shared_storage(&mut properties)? {
+                    self.builder.share_storage(zone);
+                }
                 if !properties.is_empty() {
                     self.builder.set_zone_properties(zone, properties);
                 }
@@ -227,11 +230,16 @@ impl<'a> Elements<'a> {
                 spec.properties = shared(properties);
                 self.builder.add_link(*spec).map_err(FormatError::new)?;
             }
-            Frame::Cluster(mut spec, properties) => {
+            Frame::Cluster(mut spec, mut properties) => {
+                let shares = take_shared_storage(&mut properties)?;
                 let properties = take_own(&mut spec.host, properties)?;
                 spec.host.properties = shared(properties);
                 let parent = self.zone_or_root()?;
-                self.builder.add_cluster(Some(parent), *spec).map_err(FormatError::new)?;
+                let zone =
+                    self.builder.add_cluster(Some(parent), *spec).map_err(FormatError::new)?;
+                if shares {
+                    self.builder.share_storage(zone);
+                }
             }
             Frame::Route(route) => self.routes.push(route),
             Frame::Disk(disk) => match self.stack.last_mut() {
@@ -421,4 +429,14 @@ fn open_trace(elements: &mut Elements<'_>, a: &Attributes<'_>) -> Result<Frame> 
         return Ok(Frame::Leaf);
     }
     Ok(Frame::Trace(name.to_string(), period, String::new()))
+}
+
+/// Takes the property that says whether the hosts of a zone share their storage.
+fn take_shared_storage(properties: &mut Properties) -> Result<bool> {
+    let Some(at) = properties.iter().position(|(key, _)| key == own::SHARED_STORAGE) else {
+        return Ok(false);
+    };
+    let (key, value) = properties.remove(at);
+    let bad = || FormatError::new(format!("{key} is \"{value}\": expected true or false"));
+    value.parse().map_err(|_| bad())
 }

@@ -123,6 +123,7 @@ impl PlatformBuilder {
             parent,
             depth,
             properties: None,
+            shared_storage: false,
             cluster: None,
             routing,
             bypass,
@@ -244,6 +245,32 @@ impl PlatformBuilder {
     /// Attaches free key/value pairs to a zone.
     pub fn set_zone_properties(&mut self, zone: ZoneId, properties: Properties) {
         self.zones[zone.index()].properties = Some(Arc::new(properties));
+    }
+
+    /// The hosts in a zone and in the zones inside it share their storage.
+    pub fn share_storage(&mut self, zone: ZoneId) {
+        self.zones[zone.index()].shared_storage = true;
+    }
+
+    /// The place of every host: the outermost zone around it that shares storage.
+    fn places(&self) -> Vec<HostId> {
+        if !self.zones.iter().any(|zone| zone.shared_storage) {
+            return Vec::new();
+        }
+        let mut first: HashMap<ZoneId, HostId> = HashMap::new();
+        let place = |(index, host): (usize, &Host)| {
+            let own = HostId::new(index);
+            let mut shared = None;
+            let mut around = Some(host.zone);
+            while let Some(zone) = around {
+                if self.zones[zone.index()].shared_storage {
+                    shared = Some(zone);
+                }
+                around = self.zones[zone.index()].parent;
+            }
+            shared.map_or(own, |zone| *first.entry(zone).or_insert(own))
+        };
+        self.hosts.iter().enumerate().map(place).collect()
     }
 
     /// The host, router or zone of that name.
@@ -379,6 +406,7 @@ impl PlatformBuilder {
         };
         self.join_vivaldi_zones();
         let classes = classify(&mut self.hosts, &mut self.host_class, &self.zones, self.billing)?;
+        let place_of = self.places();
         Ok(Platform {
             name: self.name,
             hosts: self.hosts,
@@ -390,6 +418,7 @@ impl PlatformBuilder {
             network,
             origin: self.origin,
             fifo: self.fifo,
+            place_of,
             members: self.members,
             link_names: self.link_names,
         })

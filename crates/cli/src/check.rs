@@ -1,0 +1,71 @@
+//! Plans against the simulator, for people to read.
+
+use crate::failure::Failure;
+use crate::input::World;
+use crate::model::ModelOptions;
+use crate::output::Output;
+use serde::Serialize;
+use slackline_lab::check::{Check, Ground};
+use slackline_model::units::fmt_seconds;
+use slackline_model::{Problem, Schedule};
+use std::sync::Arc;
+
+/// Tasks up to which plans are followed by the simulator without being asked.
+pub(crate) const MOST_TASKS: usize = 100_000;
+
+/// The seconds between a plan and its run.
+#[derive(Serialize)]
+pub(crate) struct Difference {
+    sharing: f64,
+    staging: f64,
+    levels: f64,
+}
+
+impl Difference {
+    pub(crate) fn of(check: &Check) -> Difference {
+        let Check { sharing, staging, levels, .. } = *check;
+        Difference { sharing, staging, levels }
+    }
+}
+
+/// The ground on which plans for a world are followed.
+pub(crate) fn ground(world: &World, options: &ModelOptions) -> Result<Ground, Failure> {
+    Ok(Ground {
+        workflow: Arc::new(world.workflow.clone()),
+        platform: Arc::new(world.platform.clone()),
+        models: options.models(&world.platform)?,
+        inputs: options.inputs(&world.platform)?,
+    })
+}
+
+/// Follows a plan; says so where it cannot be followed.
+pub(crate) fn follow(
+    ground: &Ground,
+    problem: &Problem<'_>,
+    plan: &Schedule,
+    output: &mut Output,
+) -> Option<Check> {
+    match ground.check(problem, plan) {
+        Ok(check) => Some(check),
+        Err(error) => {
+            output.warning(&format!("the plan was not checked by simulation: {error}"));
+            None
+        }
+    }
+}
+
+/// What made the difference, in words; empty where there is none to speak of.
+pub(crate) fn why(check: &Check) -> String {
+    let parts = [
+        (check.sharing, "transfers sharing links"),
+        (check.staging, "inputs on their way"),
+        (check.levels, "levels that change"),
+    ];
+    // Less than a thousandth of the run explains nothing.
+    let least = 1e-3 * check.simulated;
+    let told = parts.iter().filter(|(seconds, _)| seconds.abs() > least).map(|(seconds, what)| {
+        let sign = if *seconds < 0.0 { "-" } else { "+" };
+        format!("{sign}{} by {what}", fmt_seconds(seconds.abs()))
+    });
+    told.collect::<Vec<_>>().join(", ")
+}

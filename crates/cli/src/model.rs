@@ -1,0 +1,71 @@
+//! The rules that plans and runs are charged by: the network model, and where inputs lie.
+
+use crate::failure::Failure;
+use clap::{Args, ValueEnum};
+use slackline_model::Platform;
+use slackline_model::platform::Charges;
+use slackline_model::problem::Inputs;
+use slackline_simulate::{Models, NetworkModel};
+
+/// Options of everything that plans or simulates.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ModelOptions {
+    /// Change a setting of the simulation, e.g. network/model:CM02 or preset:simgrid-3.11; plans
+    /// count with it too
+    #[arg(long = "config", value_name = "KEY:VALUE")]
+    pub(crate) settings: Vec<String>,
+    /// Where the workflow's inputs lie: on the platform's origin, or everywhere; on the origin if
+    /// left out and the platform names one
+    #[arg(long, value_enum)]
+    inputs: Option<WhereInputs>,
+}
+
+/// Where inputs lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum WhereInputs {
+    Origin,
+    Everywhere,
+}
+
+impl ModelOptions {
+    /// The rules of the simulation: those of the command line over the defaults of the platform.
+    pub(crate) fn models(&self, platform: &Platform) -> Result<Models, Failure> {
+        let mut models = Models::default();
+        if platform.is_fifo() {
+            models.network = NetworkModel::Fifo;
+        }
+        set(&mut models, &self.settings)?;
+        Ok(models)
+    }
+
+    /// Where the inputs of workflows lie on a platform.
+    pub(crate) fn inputs(&self, platform: &Platform) -> Result<Inputs, Failure> {
+        match (self.inputs, platform.origin()) {
+            (None, _) => Ok(Inputs::of(platform)),
+            (Some(WhereInputs::Everywhere), _) => Ok(Inputs::Everywhere),
+            (Some(WhereInputs::Origin), Some(host)) => Ok(Inputs::At(host)),
+            (Some(WhereInputs::Origin), None) => {
+                let message = format!("--inputs origin: '{}' names no origin", platform.name());
+                let help = "add a line origin = \"HOST\" to the platform, or leave the option out";
+                Err(Failure::input(message).with_help(help))
+            }
+        }
+    }
+}
+
+/// What transfers are charged in plans. Methods for moldable tasks plan as parallel tasks are run:
+/// as `stated`, without factors.
+pub(crate) fn charges(models: &Models, stated: bool) -> Charges {
+    if stated { Charges::default() } else { models.charges() }
+}
+
+/// Applies settings of the command line.
+pub(crate) fn set(models: &mut Models, settings: &[String]) -> Result<(), Failure> {
+    for setting in settings {
+        let Some((key, value)) = setting.split_once(':') else {
+            return Err(Failure::input(format!("--config {setting}: expected KEY:VALUE")));
+        };
+        models.set(key, value).map_err(|e| Failure::input(format!("--config: {e}")))?;
+    }
+    Ok(())
+}

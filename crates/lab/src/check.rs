@@ -1,0 +1,174 @@
+//! A plan against the simulator: what following it comes to when nothing goes wrong, and what made
+//! the difference.
+//!
+//! Plans know the network as a lone transfer is charged. What they do not know is that transfers
+//! share links, how inputs on their way share them with everything else, and levels that change.
+//! Each is measured by leaving it out: the run with steady levels, and that with inputs everywhere
+//! against the plan's own dates without staging.
+
+use slackline_execute::{BackendError, Ending, Execution, Inputs, Simulated};
+use slackline_model::platform::{Charges, Network, PlatformError, Profile};
+use slackline_model::problem::{State, View};
+use slackline_model::scenario::World;
+use slackline_model::{Platform, Problem, ProblemError, ProcId, Schedule, TaskId, Workflow};
+use slackline_react::{StaticPlan, Transfers};
+use slackline_schedule::{bounds, registry, retime};
+use slackline_simulate::{Models, NetworkModel};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Where a plan is followed.
+#[derive(Clone)]
+pub struct Ground {
+    /// What is done.
+    pub workflow: Arc<Workflow>,
+    /// Where.
+    pub platform: Arc<Platform>,
+    /// Under which rules.
+    pub models: Models,
+    /// Where inputs lie.
+    pub inputs: Inputs,
+}
+
+/// What a plan comes to, and why it is not what it promises, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Check {
+    /// Promised end.
+    pub planned: f64,
+    /// Simulated end.
+    pub simulated: f64,
+    /// By transfers of results that share links.
+    pub sharing: f64,
+    /// By inputs on their way, beyond what the plan knows of them.
+    pub staging: f64,
+    /// By levels of hosts and links that change.
+    pub levels: f64,
+}
+
+/// Why a plan cannot be followed.
+#[derive(Debug, Error)]
+#[allow(missing_docs)] // the messages of the causes say it
+pub enum CheckError {
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    #[error(transparent)]
+    Platform(#[from] PlatformError),
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    #[error("the plan cannot be followed to its end: {0}")]
+    Stuck(String),
+}
+
+impl Ground {
+    /// Follows a plan that was made for a problem of this ground.
+    pub fn check(&self, problem: &Problem<'_>, plan: &Schedule) -> Result<Check, CheckError> {
+        let planned = plan.makespan();
+        let simulated = self.follow(plan)?;
+        let steady = self.steady();
+        let calm = match &steady {
+            Some(steady) => steady.follow(plan)?,
+            None => simulated,
+        };
+        let (here, there) = match problem.has_staging() {
+            false => (planned, calm),
+            true => {
+                let still = steady.as_ref().unwrap_or(self);
+                let everywhere = Ground { inputs: Inputs::Everywhere, ..still.clone() };
+                let without = retime::makespan(&problem.without_staging(), plan);
+                (without, everywhere.follow(plan)?)
+            }
+        };
+        Ok(Check {
+            planned,
+            simulated,
+            sharing: there - here,
+            staging: (calm - there) - (planned - here),
+            levels: simulated - calm,
+        })
+    }
+
+    /// The same without levels that change; none where all are steady.
+    fn steady(&self) -> Option<Ground> {
+        let platform = self.platform.steady()?;
+        Some(Ground { platform: Arc::new(platform), ..self.clone() })
+    }
+
+    /// The simulated end of a plan.
+    pub fn follow(&self, plan: &Schedule) -> Result<f64, CheckError> {
+        let peak = Problem::at_peak(&self.workflow, &self.platform)?;
+        let stated = |task: TaskId, procs: &[ProcId]| {
+            let first = procs.first().copied().unwrap_or(ProcId(0));
+            peak.exec_wide(task, peak.class_of(first), procs.len() as u32)
+        };
+        let (platform, models) = on_stage(&self.platform, &self.models, &World::default())?;
+        let platform = platform.unwrap_or_else(|| (*self.platform).clone());
+        let mut backend = Simulated::new(&platform, models, Box::new(stated))?;
+        let planner = &registry::ALL[0]; // never asked: no host is lost for good
+        let mut policy = StaticPlan::of_schedule(plan.clone(), planner, Transfers::Push);
+        let (workflow, nominal) = (self.workflow.clone(), self.platform.clone());
+        let execution = Execution { inputs: self.inputs, ..Execution::new(workflow, nominal) };
+        let outcome = execution.run(&mut policy, &mut backend)?;
+        match outcome.ending {
+            Ending::Finished => Ok(outcome.makespan),
+            Ending::CannotFinish(why) => Err(CheckError::Stuck(why)),
+        }
+    }
+}
+
+/// A date before which no run can end: of a workflow with its true run times, on a platform as its
+/// hosts and links are at their best. Sizes that are not what the workflow states, and links that
+/// may be better than stated, leave only computing to count.
+pub fn lower_bound(
+    workflow: &Workflow,
+    platform: &Platform,
+    charges: &Charges,
+    inputs: Inputs,
+    sizes_are_stated: bool,
+) -> Result<f64, ProblemError> {
+    let best = |profile: &Option<Arc<Profile>>, stated: f64| {
+        let Some(profile) = profile else { return stated };
+        let events = profile.events();
+        let first = if events[0].date > 0.0 { stated } else { 0.0 };
+        events.iter().map(|e| e.value).fold(first, f64::max)
+    };
+    let levels = || platform.hosts().iter().map(|h| best(&h.availability, 1.0));
+    let availability: Vec<f64> = levels().map(|level| level.min(1.0)).collect();
+    let faster = levels().fold(1.0, f64::max);
+    let wider = platform.links().iter().any(|l| {
+        best(&l.bandwidth_profile, l.bandwidth) > l.bandwidth || l.latency_profile.is_some()
+    });
+    let mut network = match platform.steady() {
+        Some(steady) => steady.charged_network(charges),
+        None => platform.charged_network(charges),
+    };
+    let counts = sizes_are_stated && !wider;
+    if !counts {
+        network.latency.fill(0.0);
+        network.bandwidth.fill(f64::INFINITY);
+    }
+    let problem = Problem::as_seen(workflow, platform, View { availability, network })?;
+    let inputs = if counts { inputs } else { Inputs::Everywhere };
+    let problem = problem.with_state(State::at_start(workflow, inputs))?;
+    Ok(bounds::lower_bound(&problem) / faster)
+}
+
+/// The platform and the rules by which a nominal platform is simulated: a matrix means what it
+/// says, unless its connections change or serve one transfer at a time. No platform means the
+/// nominal one.
+pub fn on_stage(
+    nominal: &Platform,
+    models: &Models,
+    world: &World,
+) -> Result<(Option<Platform>, Models), PlatformError> {
+    let mut models = models.clone();
+    let matrix = matches!(nominal.network(), Network::Matrix(_));
+    let one_at_a_time = models.network == NetworkModel::Fifo;
+    if matrix && !one_at_a_time {
+        models.network = NetworkModel::Matrix;
+    }
+    let platform = match matrix && (one_at_a_time || !world.pairs.is_empty()) {
+        true => Some(nominal.linked_pairwise(world)?),
+        false => None,
+    };
+    Ok((platform, models))
+}

@@ -1,0 +1,141 @@
+//! What a network model makes of nominal latencies and bandwidths: what a lone transfer is charged.
+//!
+//! A simulator that applies factors has to tell planners, or no plan comes true. The factors may
+//! depend on the size of a message, in bands.
+
+use super::{Link, Platform, RouteCache, RouteError, Sharing};
+use crate::{HostId, LinkId};
+
+/// The factors for messages of some sizes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Band {
+    /// For messages of more bytes than this, up to the next band's.
+    pub above: f64,
+    /// Latencies last this many times as long.
+    pub latency: f64,
+    /// The usable part of the narrowest link.
+    pub bandwidth: f64,
+}
+
+/// What a lone transfer is charged; the default is what the platform states.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Charges {
+    /// By rising size, the first from below 0; never empty.
+    pub bands: Vec<Band>,
+    /// The usable part of every shared link, for all its transfers together.
+    pub link_factor: f64,
+    /// Most bytes under way: a transfer gets one window per round trip.
+    pub window: f64,
+    /// Whether the bandwidth factor counts for the window too.
+    pub window_scaled: bool,
+    /// Share of its rate that a transfer takes on the way back.
+    pub acknowledgements: f64,
+    /// Whether transfers take from each other what they share.
+    pub contention: bool,
+}
+
+impl Charges {
+    /// As the platform states it.
+    pub const STATED: Band = Band { above: f64::NEG_INFINITY, latency: 1.0, bandwidth: 1.0 };
+
+    /// Latency and rate of a lone message of a band over a way whose links have the given
+    /// bandwidths now.
+    pub fn of(&self, band: &Band, way: &Way, bandwidth: impl Fn(LinkId) -> f64) -> (f64, f64) {
+        let mut rate = f64::INFINITY;
+        for step in &way.links {
+            let link = bandwidth(step.link);
+            let alone = if step.shared { self.link_factor * link / step.taken } else { link };
+            rate = rate.min(alone);
+            // What no transfer shares, and every link where factors go by size, bounds the message.
+            if step.there && (!step.shared || self.bands.len() > 1) {
+                rate = rate.min(band.bandwidth * link);
+            }
+        }
+        if way.latency > 0.0 && self.window.is_finite() {
+            let window = self.window / (2.0 * way.latency);
+            rate = rate.min(if self.window_scaled { band.bandwidth * window } else { window });
+        }
+        (band.latency * way.latency, rate)
+    }
+
+    /// What all transfers together get of a link.
+    pub fn usable(&self, link: &Link) -> f64 {
+        self.link_factor * link.level()
+    }
+}
+
+impl Default for Charges {
+    fn default() -> Self {
+        Charges {
+            bands: vec![Charges::STATED],
+            link_factor: 1.0,
+            window: f64::INFINITY,
+            window_scaled: false,
+            acknowledgements: 0.0,
+            contention: true,
+        }
+    }
+}
+
+/// A link on the way of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WayLink {
+    /// Which.
+    pub link: LinkId,
+    /// Whether transfers share it.
+    pub shared: bool,
+    /// How much of the link one unit of the transfer's rate takes.
+    pub taken: f64,
+    /// On the way there; otherwise only on the way back.
+    pub there: bool,
+}
+
+/// The way of a transfer: the links it uses, there and back, each once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Way {
+    /// Sum of the nominal latencies on the way there.
+    pub latency: f64,
+    /// In the order of the way.
+    pub links: Vec<WayLink>,
+}
+
+impl Way {
+    /// The way from a host to another on a platform with links.
+    pub fn find(
+        platform: &Platform,
+        routes: &mut RouteCache,
+        (src, dst): (HostId, HostId),
+        charges: &Charges,
+    ) -> Result<Way, RouteError> {
+        let route = routes.route_once(platform, src, dst)?;
+        let mut way = Way { latency: route.latency, links: Vec::with_capacity(route.links.len()) };
+        // As stated, a transfer takes a link once however often it crosses it.
+        let counts = charges.acknowledgements > 0.0;
+        for &link in route.links {
+            way.take(platform, link, if counts { 1.0 } else { 0.0 }, true);
+        }
+        if charges.acknowledgements > 0.0 && src != dst {
+            for &link in routes.route_once(platform, dst, src)?.links {
+                way.take(platform, link, charges.acknowledgements, false);
+            }
+        }
+        Ok(way)
+    }
+
+    fn take(&mut self, platform: &Platform, link: LinkId, taken: f64, there: bool) {
+        match self.links.iter_mut().find(|step| step.link == link) {
+            Some(step) => step.taken += taken,
+            None => {
+                let shared = platform.link(link).sharing == Sharing::Shared;
+                let taken = if there { 1.0 } else { taken };
+                self.links.push(WayLink { link, shared, taken, there });
+            }
+        }
+    }
+
+    /// The narrowest shared link on the way there, of equal ones the nearest to the sender.
+    pub fn narrowest_shared(&self, bandwidth: impl Fn(LinkId) -> f64) -> Option<LinkId> {
+        let shared = self.links.iter().filter(|step| step.there && step.shared);
+        shared.map(|step| step.link).reduce(|a, b| if bandwidth(b) < bandwidth(a) { b } else { a })
+    }
+}

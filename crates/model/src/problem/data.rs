@@ -1,0 +1,157 @@
+//! Where data is and when it can be elsewhere: what planners, bounds, the validator and policies ask.
+
+use super::{DataCopy, Lanes, Problem, blocks};
+use crate::ids::{EdgeId, FileId, HostId, ProcId, TaskId};
+
+impl Problem<'_> {
+    /// Seconds to move `bytes` from the processors of one task to those of another. Between
+    /// single hosts the plain transfer; nothing when both use the same hosts; otherwise all hosts
+    /// send and receive their shares at once, over their own links and those that they share.
+    pub fn transfer_between(&self, bytes: f64, from: &[ProcId], to: &[ProcId]) -> f64 {
+        if let (&[a], &[b]) = (from, to) {
+            return self.transfer(bytes, self.host_of(a), self.host_of(b));
+        }
+        let (from, to) = (self.places_of(from), self.places_of(to));
+        match (from.as_slice(), to.as_slice()) {
+            (&[a], &[b]) => self.transfer(bytes, a, b),
+            (a, b) if a == b => 0.0,
+            (a, b) => self.redistribution(bytes, a, b),
+        }
+    }
+
+    /// Seconds to move `bytes` from some hosts to others, in equal blocks.
+    fn redistribution(&self, bytes: f64, from: &[HostId], to: &[HostId]) -> f64 {
+        let group = |host: HostId| self.network.group_of[host.index()] as usize;
+        let mut worst = 0.0f64;
+        for (i, &a) in from.iter().enumerate() {
+            // One host stands for all of its group.
+            if from[..i].iter().any(|&x| group(x) == group(a)) {
+                continue;
+            }
+            for (j, &b) in to.iter().enumerate() {
+                if to[..j].iter().any(|&y| group(y) == group(b)) {
+                    continue;
+                }
+                let (senders, receivers) = (from.len(), to.len());
+                let share = match &self.narrows {
+                    Some(narrows) => narrows.share(group(a), group(b), senders, receivers),
+                    None => 1.0 / senders.min(receivers) as f64,
+                };
+                let other = |c: &&HostId| **c != a && group(**c) == group(b);
+                if let Some(&b) = to.iter().find(other) {
+                    worst = worst.max(self.transfer(bytes * share, a, b));
+                } else if let Some(&a) = from.iter().find(|&&c| c != b && group(c) == group(a)) {
+                    worst = worst.max(self.transfer(bytes * share, a, b));
+                }
+            }
+        }
+        worst
+    }
+
+    /// The places of some processors, each by its first host, sorted.
+    pub fn places_of(&self, procs: &[ProcId]) -> Vec<HostId> {
+        let place = |p: &ProcId| self.platform.place_of(self.host_of(*p));
+        let mut places: Vec<HostId> = procs.iter().map(place).collect();
+        places.sort_unstable();
+        places.dedup();
+        places
+    }
+
+    /// When a file that exists can be at the place of a host if nothing else moves: the inputs of
+    /// the workflow, and results of what is done. Infinite where no copy is left.
+    pub fn arrival(&self, file: FileId, host: HostId) -> f64 {
+        let unwritten = self.workflow.producer(file).is_none();
+        if unwritten && !self.state.inputs_listed {
+            return self.state.now;
+        }
+        let bytes = self.workflow.file_bytes(file);
+        let copies = self.state.copies_of(file).iter();
+        let from = copies.map(|c| c.at.max(self.state.now) + self.transfer(bytes, c.host, host));
+        let made = self.workflow.producer(file).and_then(|p| self.state.fixed(p)).map(|p| {
+            let target = [ProcId(self.procs_of(host).start)];
+            p.finish.max(self.state.now) + self.transfer_between(bytes, p.procs(), &target)
+        });
+        from.chain(made).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The same at several processors, which read it in equal blocks where they are at several
+    /// places.
+    pub fn arrival_at(&self, file: FileId, procs: &[ProcId]) -> f64 {
+        let places = self.places_of(procs);
+        if let &[place] = places.as_slice() {
+            return self.arrival(file, procs.first().map_or(place, |&p| self.host_of(p)));
+        }
+        if self.workflow.producer(file).is_none() && !self.state.inputs_listed {
+            return self.state.now;
+        }
+        let bytes = self.workflow.file_bytes(file);
+        let from = |copy: &DataCopy| {
+            let source = [self.platform.place_of(copy.host)];
+            let moved = blocks(&source, &places, bytes);
+            let seconds = moved.map(|b| self.transfer(b.bytes, b.from, b.to)).fold(0.0, f64::max);
+            copy.at.max(self.state.now) + seconds
+        };
+        self.state.copies_of(file).iter().map(from).fold(f64::INFINITY, f64::min)
+    }
+
+    /// When the data of an edge is at the processors of its reader, if its producer ends at
+    /// `finish` on `from`: all of it from there, but for files that a copy brings sooner.
+    pub fn edge_arrival(&self, edge: EdgeId, finish: f64, from: &[ProcId], to: &[ProcId]) -> f64 {
+        // Transfers that have not begun cannot begin in the past.
+        let finish = finish.max(self.state.now);
+        let bytes = self.workflow.edge_bytes(edge);
+        let host = match to.first() {
+            Some(&first) if !self.state.copies.is_empty() && self.at_one_place(to) => {
+                self.host_of(first)
+            }
+            _ => return finish + self.transfer_between(bytes, from, to),
+        };
+        let (mut latest, mut left) = (0.0f64, bytes);
+        let mut all_copied = self.workflow.edge_files(edge).len() > 0;
+        for file in self.workflow.edge_files(edge) {
+            let size = self.workflow.file_bytes(file);
+            let direct = finish + self.transfer_between(size, from, to);
+            let copies = self.state.copies_of(file).iter();
+            let copied = copies
+                .map(|c| c.at.max(self.state.now) + self.transfer(size, c.host, host))
+                .fold(f64::INFINITY, f64::min);
+            if copied < direct {
+                latest = latest.max(copied);
+                left -= size;
+            } else {
+                all_copied = false;
+            }
+        }
+        match all_copied {
+            true => latest,
+            false => latest.max(finish + self.transfer_between(left.max(0.0), from, to)),
+        }
+    }
+
+    pub(super) fn at_one_place(&self, procs: &[ProcId]) -> bool {
+        let place = |p: ProcId| self.platform.place_of(self.host_of(p));
+        procs.iter().all(|&p| place(p) == place(procs[0]))
+    }
+
+    /// The inputs of an unfinished task that no task writes and that do not lie everywhere.
+    #[inline]
+    pub fn staged_inputs(&self, task: TaskId) -> &[FileId] {
+        self.staged.of_task(task)
+    }
+
+    /// Whether some unfinished task has such inputs.
+    pub fn has_staging(&self) -> bool {
+        self.staged.any()
+    }
+
+    /// Earliest date at which the staged inputs of a task can be on a host, if nothing else moves.
+    pub fn staged_arrival(&self, task: TaskId, host: HostId) -> f64 {
+        let inputs = self.staged_inputs(task).iter();
+        inputs.map(|&file| self.arrival(file, host)).fold(0.0, f64::max)
+    }
+
+    /// The links on which inputs queue when they leave the origin.
+    pub fn lanes(&self) -> Option<&Lanes> {
+        self.lanes.as_deref()
+    }
+}

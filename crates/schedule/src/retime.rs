@@ -1,0 +1,211 @@
+//! A plan with its dates computed anew: the same processors, the same order on each of them, every
+//! task as soon as its processors are free and its data has arrived. Inputs leave the origin in the
+//! order the plan says, else in the order of their readers. O(v + e) for each set of run times.
+
+use slackline_model::problem::Staging;
+use slackline_model::{Placement, Problem, ProcId, Schedule, TaskId};
+
+/// The plan as a graph: what each task waits for, in an order in which it can be walked.
+pub struct Retiming {
+    steps: Vec<Step>,
+    /// `(earlier step, seconds between its end and our start)`, by step.
+    waits: Vec<(u32, f64)>,
+    /// End of what has already been executed.
+    past: f64,
+    transfers: Vec<slackline_model::schedule::PlannedTransfer>,
+}
+
+struct Step {
+    task: TaskId,
+    /// Not before this date.
+    earliest: f64,
+    seconds: f64,
+    first_wait: u32,
+}
+
+/// The same plan with the dates that the problem gives it; what is not placed stays so.
+pub fn retimed(problem: &Problem<'_>, schedule: &Schedule) -> Schedule {
+    let retiming = Retiming::new(problem, schedule);
+    let finish = retiming.finishes(|seconds| seconds);
+    let mut anew = schedule.clone();
+    for (step, &end) in retiming.steps.iter().zip(&finish) {
+        if let Some(placement) = schedule.placement(step.task) {
+            let start = end - step.seconds;
+            anew.place(step.task, Placement::wide(placement.procs(), start, end));
+        }
+    }
+    let staged = |t: &slackline_model::schedule::PlannedTransfer| {
+        problem.workflow().producer(t.file).is_none()
+    };
+    anew.transfers.retain(|t| !staged(t));
+    anew.transfers.extend(retiming.transfers);
+    anew
+}
+
+/// End of the last task of a plan with its dates computed anew; infinite when some of it is not
+/// placed or can no longer run.
+pub fn makespan(problem: &Problem<'_>, schedule: &Schedule) -> f64 {
+    let open = |&t: &TaskId| problem.state().fixed(t).is_none();
+    if problem.workflow().tasks().filter(open).any(|t| schedule.placement(t).is_none()) {
+        return f64::INFINITY;
+    }
+    Retiming::new(problem, schedule).makespan(|seconds| seconds)
+}
+
+impl Retiming {
+    /// The unfinished tasks that a schedule places.
+    pub fn new(problem: &Problem<'_>, schedule: &Schedule) -> Retiming {
+        let workflow = problem.workflow();
+        let state = problem.state();
+        let past = state.fixed.iter().flatten().map(|p| p.finish).fold(0.0, f64::max);
+        // By start, equal starts topologically: parents and the task before on a processor come
+        // first, tasks without length included.
+        let mut depth = vec![0usize; workflow.len()];
+        for (position, task) in workflow.topological_order().iter().enumerate() {
+            depth[task.index()] = position;
+        }
+        let mut order: Vec<TaskId> = workflow
+            .tasks()
+            .filter(|&t| state.fixed(t).is_none() && schedule.placement(t).is_some())
+            .collect();
+        let start = |t: TaskId| schedule.placement(t).map_or(0.0, |p| p.start);
+        order.sort_by(|&a, &b| {
+            start(a).total_cmp(&start(b)).then(depth[a.index()].cmp(&depth[b.index()]))
+        });
+        let mut staging = Staging::new(problem);
+        if let Some(staging) = &mut staging {
+            staging.follow(&schedule.transfers);
+        }
+        let held = Held::by_fixed(problem);
+        let mut step_of = vec![u32::MAX; workflow.len()];
+        let mut last_on = vec![u32::MAX; problem.procs()];
+        let mut plan = Retiming {
+            steps: Vec::with_capacity(order.len()),
+            waits: Vec::new(),
+            past,
+            transfers: Vec::new(),
+        };
+        for (index, &task) in order.iter().enumerate() {
+            let Some(placement) = schedule.placement(task) else { continue };
+            let first_wait = plan.waits.len() as u32;
+            let mut earliest = problem.release(task);
+            for (parent, edge) in workflow.predecessors(task) {
+                let source = state.fixed(parent).or_else(|| schedule.placement(parent));
+                let Some(source) = source else { continue };
+                match step_of[parent.index()] {
+                    u32::MAX => {
+                        let (finish, procs) = (source.finish, source.procs());
+                        let arrival = problem.edge_arrival(edge, finish, procs, placement.procs());
+                        earliest = earliest.max(arrival);
+                    }
+                    step => {
+                        let bytes = workflow.edge_bytes(edge);
+                        let (from, to) = (source.procs(), placement.procs());
+                        plan.waits.push((step, problem.transfer_between(bytes, from, to)));
+                    }
+                }
+            }
+            if let Some(staging) = &mut staging {
+                earliest = earliest.max(staging.send_to(task, placement.procs()));
+            }
+            let width = placement.procs().len() as u32;
+            let class = problem.class_of(placement.proc());
+            let seconds = problem.exec_wide(task, class, width);
+            for &proc in placement.procs() {
+                earliest = earliest.max(problem.available_from(proc));
+                let last = &mut last_on[proc.index()];
+                if seconds > 0.0 {
+                    earliest = earliest.max(held.until(proc, placement.start));
+                    if *last != u32::MAX {
+                        plan.waits.push((*last, 0.0));
+                    }
+                    *last = index as u32;
+                }
+            }
+            step_of[task.index()] = index as u32;
+            plan.steps.push(Step { task, earliest, seconds, first_wait });
+        }
+        plan.transfers = staging.map(Staging::into_transfers).unwrap_or_default();
+        plan
+    }
+
+    /// Number of tasks.
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Whether there is nothing to time.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    fn waits_of(&self, step: usize) -> &[(u32, f64)] {
+        let end = self.steps.get(step + 1).map_or(self.waits.len(), |s| s.first_wait as usize);
+        &self.waits[self.steps[step].first_wait as usize..end]
+    }
+
+    /// The ends of the tasks when `actual` gives the time of each from its estimate.
+    fn finishes(&self, mut actual: impl FnMut(f64) -> f64) -> Vec<f64> {
+        let mut finish = Vec::with_capacity(self.steps.len());
+        for (index, step) in self.steps.iter().enumerate() {
+            let mut start = step.earliest;
+            for &(before, gap) in self.waits_of(index) {
+                start = start.max(finish[before as usize] + gap);
+            }
+            finish.push(start + actual(step.seconds));
+        }
+        finish
+    }
+
+    /// End of the last task when `actual` gives the time of each from its estimate.
+    pub fn makespan(&self, actual: impl FnMut(f64) -> f64) -> f64 {
+        self.finishes(actual).into_iter().fold(self.past, f64::max)
+    }
+
+    /// Mean distance between the earliest and the latest end that keeps the plan's end.
+    pub fn mean_slack(&self, planned: f64) -> f64 {
+        let count = self.steps.len();
+        if count == 0 {
+            return 0.0;
+        }
+        let early = self.finishes(|seconds| seconds);
+        let mut late = vec![planned; count];
+        for index in (0..count).rev() {
+            let start = late[index] - self.steps[index].seconds;
+            for &(before, gap) in self.waits_of(index) {
+                late[before as usize] = late[before as usize].min(start - gap);
+            }
+        }
+        let slack = late.iter().zip(&early).map(|(l, e)| (l - e).max(0.0));
+        slack.sum::<f64>() / count as f64
+    }
+}
+
+/// Until when processors are held by what is done or runs.
+struct Held {
+    /// By processor: start and finish of what is fixed there; empty where nothing is.
+    fixed: Vec<Vec<(f64, f64)>>,
+    now: f64,
+}
+
+impl Held {
+    fn by_fixed(problem: &Problem<'_>) -> Held {
+        let state = problem.state();
+        let mut fixed = Vec::new();
+        for placement in state.fixed.iter().flatten() {
+            fixed.resize(problem.procs(), Vec::new());
+            for proc in placement.procs() {
+                fixed[proc.index()].push((placement.start, placement.finish));
+            }
+        }
+        Held { fixed, now: state.now }
+    }
+
+    /// Before which date a task planned for `start` cannot have the processor: what is fixed for
+    /// later than both now and that leaves room before it.
+    fn until(&self, proc: ProcId, start: f64) -> f64 {
+        let fixed = self.fixed.get(proc.index()).map_or(&[][..], Vec::as_slice);
+        let before = fixed.iter().filter(|(from, _)| *from <= start.max(self.now));
+        before.map(|(_, until)| *until).fold(0.0, f64::max)
+    }
+}
