@@ -54,12 +54,13 @@ pub(crate) fn follow(
     }
 }
 
-/// What made the difference, in words; empty where there is none to speak of.
-pub(crate) fn why(check: &Check) -> String {
+/// What made the difference, in words; empty where there is none to speak of. `levels` says what
+/// changed.
+pub(crate) fn why(check: &Check, levels: &str) -> String {
     let parts = [
         (check.sharing, "transfers sharing links"),
         (check.staging, "inputs on their way"),
-        (check.levels, "levels that change"),
+        (check.levels, levels),
     ];
     // Less than a thousandth of the run explains nothing.
     let least = 1e-3 * check.simulated;

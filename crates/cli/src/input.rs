@@ -95,6 +95,13 @@ impl World {
         self.charged(&charges, options.inputs(&self.platform)?)
     }
 
+    /// Whether the methods that plan as `stated` may have planned it. What holds with the factors
+    /// of a network model holds without.
+    pub(crate) fn has_moldable_tasks(&self) -> bool {
+        let workflow = &self.workflow;
+        workflow.tasks().any(|t| workflow.width(t).0 < workflow.width(t).1)
+    }
+
     /// The planning problem with such a network and inputs there.
     pub(crate) fn charged(
         &self,

@@ -435,7 +435,11 @@ impl Backend for Simulated<'_, '_> {
         let idle = until == f64::INFINITY && self.simulation.alive() == 0;
         let due = self.simulation.next_date();
         // What ends at the date that is asked for, but for rounding, belongs to its instant.
-        let until = if idle || approx::eq(due, until) { due.max(until) } else { until };
+        let until = match approx::eq(due, until) {
+            _ if idle => due,
+            true => due.max(until),
+            false => until,
+        };
         let step = self.simulation.step(until).map_err(failed)?;
         for index in 0..self.simulation.events().len() {
             let event = self.simulation.events()[index];

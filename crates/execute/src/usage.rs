@@ -1,9 +1,8 @@
 //! How busy hosts and links were over the time of a run.
 
+use slackline_model::HostId;
 use slackline_model::platform::{Network, Platform, RouteCache};
-use slackline_model::trace::{Happening, Trace};
-use slackline_model::{FileId, HostId, ProcId, TaskId};
-use std::collections::HashMap;
+use slackline_model::trace::{End, Trace, Work};
 
 /// Shares between 0 and 1 in equal steps of time.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,37 +26,26 @@ impl Usage {
             links: vec![vec![0.0; steps]; platform.links().len()],
         };
         let host_of: Vec<HostId> = platform.host_of_procs().collect();
-        let mut tasks: HashMap<TaskId, (&[ProcId], f64)> = HashMap::new();
-        let mut files: HashMap<(FileId, HostId, HostId), (f64, f64)> = HashMap::new();
         let mut routes = RouteCache::new();
-        for record in trace.records() {
-            match &record.what {
-                Happening::TaskStarted { task, procs } => {
-                    tasks.insert(*task, (procs, record.at));
-                }
-                Happening::TaskFinished { task }
-                | Happening::TaskFailed { task, .. }
-                | Happening::TaskCancelled { task } => {
-                    let Some((procs, start)) = tasks.remove(task) else { continue };
+        for span in trace.spans() {
+            let (start, finish) = (span.start, span.finish);
+            match span.work {
+                Work::Task { procs, .. } if span.end != End::Open => {
                     for proc in procs {
                         let host = host_of[proc.index()];
                         let share = 1.0 / f64::from(platform.host(host).cores);
-                        spread(&mut usage.hosts[host.index()], step, start..record.at, share);
+                        spread(&mut usage.hosts[host.index()], step, start..finish, share);
                     }
                 }
-                Happening::TransferStarted { file, from, to, bytes } => {
-                    files.insert((*file, *from, *to), (record.at, *bytes));
-                }
-                Happening::TransferFinished { file, from, to } => {
-                    let Some((start, bytes)) = files.remove(&(*file, *from, *to)) else { continue };
-                    if !matches!(platform.network(), Network::Zones) || record.at <= start {
+                Work::Transfer { from, to, bytes, .. } if span.is_finished() => {
+                    if !matches!(platform.network(), Network::Zones) || finish <= start {
                         continue;
                     }
-                    let Ok(route) = routes.route(platform, *from, *to) else { continue };
-                    let rate = bytes / (record.at - start);
+                    let Ok(route) = routes.route(platform, from, to) else { continue };
+                    let rate = bytes / (finish - start);
                     for link in route.links {
                         let share = rate / platform.link(*link).bandwidth;
-                        spread(&mut usage.links[link.index()], step, start..record.at, share);
+                        spread(&mut usage.links[link.index()], step, start..finish, share);
                     }
                 }
                 _ => {}

@@ -6,8 +6,8 @@
 //! computed and transfers took for results and copies that the finished run did not use.
 
 use slackline_execute::Outcome;
-use slackline_model::trace::Happening;
-use slackline_model::{EdgeId, FileId, HostId, Problem, TaskId};
+use slackline_model::trace::{End, Work};
+use slackline_model::{EdgeId, FileId, HostId, Problem, ProcId, TaskId};
 use std::collections::{HashMap, HashSet};
 
 /// Figures of one run.
@@ -70,26 +70,19 @@ struct Moved {
 }
 
 fn waste(problem: &Problem<'_>, outcome: &Outcome) -> Waste {
-    let mut begun: HashMap<(FileId, HostId, HostId), (f64, f64)> = HashMap::new();
+    // By file and place: what several hosts share is there for all of them.
+    let place = |host: HostId| problem.platform().place_of(host);
     let mut arrived: HashMap<(FileId, HostId), Vec<Moved>> = HashMap::new();
     let mut waste = Waste { computed_seconds: outcome.counters.lost_seconds, ..Default::default() };
-    for record in outcome.trace.records() {
-        match record.what {
-            Happening::TransferStarted { file, from, to, bytes } => {
-                begun.insert((file, from, to), (record.at, bytes));
+    for span in outcome.trace.spans() {
+        let Work::Transfer { file, to, bytes, .. } = span.work else { continue };
+        let seconds = span.finish - span.start;
+        match span.end {
+            End::Finished => {
+                arrived.entry((file, place(to))).or_default().push(Moved { seconds, bytes });
             }
-            Happening::TransferFinished { file, from, to } => {
-                if let Some((start, bytes)) = begun.remove(&(file, from, to)) {
-                    let moved = Moved { seconds: record.at - start, bytes };
-                    arrived.entry((file, to)).or_default().push(moved);
-                }
-            }
-            Happening::TransferFailed { file, from, to, .. } => {
-                if let Some((start, _)) = begun.remove(&(file, from, to)) {
-                    waste.moved_seconds += record.at - start;
-                }
-            }
-            _ => {}
+            End::Open => {}
+            _ => waste.moved_seconds += seconds,
         }
     }
     let read = copies_read(problem, outcome);
@@ -125,7 +118,8 @@ fn copies_read(problem: &Problem<'_>, outcome: &Outcome) -> HashSet<(FileId, Hos
     for (task, placement) in outcome.schedule.placements.iter().enumerate() {
         let Some(placement) = placement else { continue };
         for file in outcome.workflow.inputs(TaskId::new(task)) {
-            read.extend(placement.procs().iter().map(|&p| (file, problem.host_of(p))));
+            let place = |p: &ProcId| problem.platform().place_of(problem.host_of(*p));
+            read.extend(placement.procs().iter().map(|p| (file, place(p))));
         }
     }
     read
@@ -136,7 +130,8 @@ mod tests {
     use super::*;
     use slackline_execute::{Counters, Ending};
     use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder, RoutingKind};
-    use slackline_model::{Placement, ProcId, Schedule, Task, Trace, WorkflowBuilder};
+    use slackline_model::trace::Happening;
+    use slackline_model::{Placement, Schedule, Task, Trace, WorkflowBuilder};
     use std::sync::Arc;
 
     /// a (6 and 12 s) sends 10 B to b (4 and 8 s); 1 B/s between the two hosts.

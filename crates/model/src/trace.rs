@@ -1,6 +1,7 @@
 //! What happened, one record per event, in the same form for real and simulated runs.
 
 use crate::ids::{FileId, HostId, LinkId, ProcId, TaskId};
+use std::collections::HashMap;
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,5 +112,143 @@ impl Trace {
     /// All records.
     pub fn records(&self) -> &[Record] {
         &self.records
+    }
+
+    /// What took time, from its beginning to its end, in order of the ends; what never ended comes
+    /// last, in order of the beginnings, and ends with the trace.
+    pub fn spans(&self) -> Vec<Span<'_>> {
+        let mut begun: HashMap<Key, Span<'_>> = HashMap::new();
+        let mut spans = Vec::new();
+        for (index, Record { at, what }) in self.records.iter().enumerate() {
+            let (key, end) = match what {
+                Happening::TaskStarted { task, procs } => {
+                    let work = Work::Task { task: *task, procs };
+                    begun.insert(Key::Task(*task), Span::from(work, *at, index));
+                    continue;
+                }
+                Happening::TransferStarted { file, from, to, bytes } => {
+                    let (file, from, to, bytes) = (*file, *from, *to, *bytes);
+                    let work = Work::Transfer { file, from, to, bytes };
+                    begun.insert(Key::Transfer(file, from, to), Span::from(work, *at, index));
+                    continue;
+                }
+                Happening::TaskFinished { task } => (Key::Task(*task), End::Finished),
+                Happening::TaskFailed { task, .. } => (Key::Task(*task), End::Failed),
+                Happening::TaskCancelled { task } => (Key::Task(*task), End::Cancelled),
+                Happening::TransferFinished { file, from, to } => {
+                    (Key::Transfer(*file, *from, *to), End::Finished)
+                }
+                Happening::TransferFailed { file, from, to, .. } => {
+                    (Key::Transfer(*file, *from, *to), End::Failed)
+                }
+                _ => continue,
+            };
+            if let Some(span) = begun.remove(&key) {
+                spans.push(Span { finish: *at, end, record: index, ..span });
+            }
+        }
+        let last = self.records.last().map_or(0.0, |r| r.at);
+        let mut open: Vec<Span<'_>> = begun.into_values().collect();
+        open.sort_by_key(|span| span.record);
+        spans.extend(open.into_iter().map(|span| Span { finish: last, ..span }));
+        spans
+    }
+}
+
+/// What is under way, one at a time.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Key {
+    Task(TaskId),
+    Transfer(FileId, HostId, HostId),
+}
+
+/// Something that took time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span<'t> {
+    /// What.
+    pub work: Work<'t>,
+    /// Begin.
+    pub start: f64,
+    /// End.
+    pub finish: f64,
+    /// How it ended.
+    pub end: End,
+    /// The record of its end, or of its beginning where it has none.
+    pub record: usize,
+}
+
+impl<'t> Span<'t> {
+    fn from(work: Work<'t>, start: f64, record: usize) -> Span<'t> {
+        Span { work, start, finish: start, end: End::Open, record }
+    }
+
+    /// Whether it came to its end.
+    pub fn is_finished(&self) -> bool {
+        self.end == End::Finished
+    }
+}
+
+/// What took time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Work<'t> {
+    /// A task computed.
+    Task {
+        /// Which.
+        task: TaskId,
+        /// Where.
+        procs: &'t [ProcId],
+    },
+    /// A file, or a block of one, moved.
+    Transfer {
+        /// Which.
+        file: FileId,
+        /// From where.
+        from: HostId,
+        /// To where.
+        to: HostId,
+        /// How much.
+        bytes: f64,
+    },
+}
+
+/// How a span ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// With its result.
+    Finished,
+    /// Without one.
+    Failed,
+    /// Stopped, to go on elsewhere.
+    Cancelled,
+    /// Not before the trace did.
+    Open,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beginnings_meet_their_ends() {
+        let mut trace = Trace::default();
+        let start = |task, proc| Happening::TaskStarted { task: TaskId(task), procs: vec![proc] };
+        let (file, from, to) = (FileId(0), HostId(0), HostId(1));
+        trace.push(0.0, start(0, ProcId(0)));
+        trace.push(1.0, Happening::TransferStarted { file, from, to, bytes: 5.0 });
+        trace.push(2.0, start(1, ProcId(1)));
+        trace.push(3.0, Happening::TaskCancelled { task: TaskId(0) });
+        trace.push(4.0, start(0, ProcId(1)));
+        trace.push(5.0, Happening::TransferFinished { file, from, to });
+        trace.push(6.0, Happening::TaskFinished { task: TaskId(0) });
+        let spans = trace.spans();
+        let told: Vec<(f64, f64, End)> = spans.iter().map(|s| (s.start, s.finish, s.end)).collect();
+        let expected = [
+            (0.0, 3.0, End::Cancelled),
+            (1.0, 5.0, End::Finished),
+            (4.0, 6.0, End::Finished),
+            (2.0, 6.0, End::Open),
+        ];
+        assert_eq!(told, expected);
+        assert_eq!(spans[1].work, Work::Transfer { file, from, to, bytes: 5.0 });
     }
 }

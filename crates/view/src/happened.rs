@@ -4,7 +4,7 @@ use crate::categories::Categories;
 use crate::chart::{Arrow, Bar, Chart, Look, Mark, MarkKind, Replanning};
 use crate::planned::{groups, runs};
 use slackline_model::problem::Problem;
-use slackline_model::trace::{Happening, Trace};
+use slackline_model::trace::{End, Happening, Span, Trace, Work};
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_model::{FileId, HostId, ProcId, TaskId};
 use std::collections::HashMap;
@@ -16,17 +16,17 @@ impl Chart {
         let Categories { list, of_task, ordered } = Categories::of(problem.workflow());
         let mut chart = Chart { categories: list, ordered, happened: true, ..Chart::default() };
         chart.groups = groups(problem);
-        let mut drawing = Drawing {
-            problem,
-            chart,
-            of_task,
-            running: HashMap::new(),
-            finished: HashMap::new(),
-            down: HashMap::new(),
-        };
-        for record in trace.records() {
+        let mut drawing =
+            Drawing { problem, chart, of_task, finished: HashMap::new(), down: HashMap::new() };
+        let mut spans = trace.spans().into_iter().peekable();
+        for (index, record) in trace.records().iter().enumerate() {
+            while let Some(span) = spans.next_if(|s| s.record == index && s.end != End::Open) {
+                drawing.ended(&span);
+            }
             drawing.add(record.at, &record.what);
         }
+        // What was still under way when the trace ends.
+        spans.for_each(|span| drawing.ended(&span));
         let end = trace.records().last().map_or(0.0, |r| r.at);
         drawing.close(end);
         let mut chart = drawing.chart;
@@ -44,40 +44,34 @@ impl Chart {
     pub fn with_traced_transfers(mut self, problem: &Problem<'_>, trace: &Trace) -> Chart {
         let workflow = problem.workflow();
         let readers = first_readers(problem, trace);
-        let mut wrote: HashMap<TaskId, ProcId> = HashMap::new();
-        let mut begun: HashMap<(FileId, HostId, HostId), f64> = HashMap::new();
-        for record in trace.records() {
-            let (file, from, to, broken) = match record.what {
-                Happening::TaskStarted { task, ref procs } => {
-                    wrote.extend(procs.first().map(|&p| (task, p)));
-                    continue;
-                }
-                Happening::TransferStarted { file, from, to, .. } => {
-                    begun.insert((file, from, to), record.at);
-                    continue;
-                }
-                Happening::TransferFinished { file, from, to } => (file, from, to, false),
-                Happening::TransferFailed { file, from, to, .. } => (file, from, to, true),
-                _ => continue,
-            };
-            let Some(start) = begun.remove(&(file, from, to)) else { continue };
+        let mut wrote: HashMap<TaskId, Vec<(usize, ProcId)>> = HashMap::new();
+        let spans = trace.spans();
+        for span in &spans {
+            if let Work::Task { task, procs: [first, ..] } = span.work {
+                wrote.entry(task).or_default().push((span.record, *first));
+            }
+        }
+        for span in spans.iter().filter(|span| span.end != End::Open) {
+            let Work::Transfer { file, from, to, .. } = span.work else { continue };
+            let broken = !span.is_finished();
             let bytes = fmt_bytes(workflow.file_bytes(file));
             let end = if broken { ", broken off" } else { "" };
             let note = format!("{}: {bytes}{end}", workflow.file_label(file));
-            let writer = workflow.producer(file).and_then(|task| wrote.get(&task).copied());
+            // The last run of the writer that ended before.
+            let runs = workflow.producer(file).and_then(|task| wrote.get(&task));
+            let before = |runs: &&Vec<(usize, ProcId)>| runs.partition_point(|r| r.0 < span.record);
+            let writer = runs
+                .map(|runs| (runs, before(&runs)))
+                .and_then(|(runs, n)| Some(runs.get(n.checked_sub(1)?)?.1));
             let row = |host: HostId, proc: Option<ProcId>| {
-                let rows = problem.procs_of(host);
-                proc.map(|p| p.0).filter(|p| rows.contains(p)).unwrap_or(rows.start)
+                let mut rows = problem.procs_of(host);
+                proc.map(|p| p.0).filter(|p| rows.contains(p)).or(rows.next())
             };
-            let (source, target) = (row(from, writer), row(to, readers.get(&(file, to)).copied()));
-            self.arrows.push(Arrow {
-                from: source,
-                to: target,
-                start,
-                finish: record.at,
-                note,
-                broken,
-            });
+            let target = row(to, readers.get(&(file, to)).copied());
+            // A host may keep files and compute nothing.
+            let (Some(source), Some(target)) = (row(from, writer), target) else { continue };
+            let (start, finish) = (span.start, span.finish);
+            self.arrows.push(Arrow { from: source, to: target, start, finish, note, broken });
         }
         self
     }
@@ -102,7 +96,6 @@ struct Drawing<'a, 'p> {
     problem: &'a Problem<'p>,
     chart: Chart,
     of_task: Vec<u16>,
-    running: HashMap<TaskId, (Vec<ProcId>, f64)>,
     /// The bars of finished tasks, in case their result is lost.
     finished: HashMap<TaskId, std::ops::Range<usize>>,
     down: HashMap<HostId, f64>,
@@ -111,16 +104,6 @@ struct Drawing<'a, 'p> {
 impl Drawing<'_, '_> {
     fn add(&mut self, at: f64, what: &Happening) {
         match what {
-            Happening::TaskStarted { task, procs } => {
-                self.running.insert(*task, (procs.clone(), at));
-            }
-            Happening::TaskFinished { task } => {
-                let first = self.chart.bars.len();
-                self.end_task(*task, at, Look::Work);
-                self.finished.insert(*task, first..self.chart.bars.len());
-            }
-            Happening::TaskFailed { task, .. } => self.end_task(*task, at, Look::Failed),
-            Happening::TaskCancelled { task } => self.end_task(*task, at, Look::Stopped),
             Happening::TaskRewound { task } => {
                 for bar in self.finished.remove(task).into_iter().flatten() {
                     self.chart.bars[bar].look = Look::Rewound;
@@ -137,13 +120,23 @@ impl Drawing<'_, '_> {
         }
     }
 
-    fn end_task(&mut self, task: TaskId, finish: f64, look: Look) {
-        let Some((procs, start)) = self.running.remove(&task) else { return };
+    fn ended(&mut self, span: &Span<'_>) {
+        let Work::Task { task, procs } = span.work else { return };
         let name = self.problem.workflow().task_name(task);
         let label = self.chart.labels.push(name) as u32;
         let category = self.of_task[task.index()];
-        for rows in runs(&procs) {
+        let look = match span.end {
+            End::Finished => Look::Work,
+            End::Cancelled => Look::Stopped,
+            End::Failed | End::Open => Look::Failed,
+        };
+        let first = self.chart.bars.len();
+        let (start, finish) = (span.start, span.finish);
+        for rows in runs(procs) {
             self.chart.bars.push(Bar { rows, start, finish, category, look, label });
+        }
+        if span.is_finished() {
+            self.finished.insert(task, first..self.chart.bars.len());
         }
     }
 
@@ -154,13 +147,8 @@ impl Drawing<'_, '_> {
         self.chart.bars.push(Bar { rows, start, finish, category: 0, look: Look::Down, label });
     }
 
-    /// What was still under way when the trace ends.
+    /// Hosts that were still down when the trace ends.
     fn close(&mut self, end: f64) {
-        let mut open: Vec<TaskId> = self.running.keys().copied().collect();
-        open.sort_unstable();
-        for task in open {
-            self.end_task(task, end, Look::Failed);
-        }
         let mut down: Vec<HostId> = self.down.keys().copied().collect();
         down.sort_unstable();
         for host in down {

@@ -1,9 +1,9 @@
 //! Chrome's trace events: a process per host, a thread per core and one for arriving data;
 //! complete events (`X`) for tasks and transfers, instants (`i`) for what happens to the platform.
 
-use super::{Interval, TracedRun, intervals};
+use super::{TracedRun, ended};
 use serde_json::{Value, json};
-use slackline_model::trace::Happening;
+use slackline_model::trace::{Happening, Work};
 use std::io::Write;
 
 /// The thread on which data arrives.
@@ -27,9 +27,10 @@ pub(super) fn write(run: &TracedRun<'_>, out: &mut dyn Write) -> std::io::Result
         )?;
     }
     let micros = |seconds: f64| seconds * 1e6;
-    for interval in intervals(run.trace) {
-        match interval {
-            Interval::Task { task, procs, start, finish, lost } => {
+    for span in ended(run.trace) {
+        let (start, finish, lost) = (span.start, span.finish, !span.is_finished());
+        match span.work {
+            Work::Task { task, procs } => {
                 let kind = run.workflow.kind_name(run.workflow.kind(task));
                 for proc in procs {
                     let Some(&(host, core)) = cores.get(proc.index()) else { continue };
@@ -44,7 +45,7 @@ pub(super) fn write(run: &TracedRun<'_>, out: &mut dyn Write) -> std::io::Result
                     )?;
                 }
             }
-            Interval::Transfer { file, from, to, start, finish, lost } => {
+            Work::Transfer { file, from, to, .. } => {
                 let source = run.platform.host(from).name.to_string();
                 event(
                     out,

@@ -5,9 +5,8 @@ mod chrome;
 mod json_lines;
 mod paje;
 
-use slackline_model::trace::Happening;
-use slackline_model::{FileId, HostId, Platform, ProcId, TaskId, Trace, Workflow};
-use std::collections::HashMap;
+use slackline_model::trace::{End, Span, Work};
+use slackline_model::{HostId, Platform, Trace, Workflow};
 use std::io::Write;
 use std::path::Path;
 
@@ -61,50 +60,13 @@ impl TracedRun<'_> {
     }
 }
 
-/// Something that took time, put together from its beginning and its end.
-#[derive(Clone, Debug)]
-enum Interval {
-    Task { task: TaskId, procs: Vec<ProcId>, start: f64, finish: f64, lost: bool },
-    Transfer { file: FileId, from: HostId, to: HostId, start: f64, finish: f64, lost: bool },
-}
-
-/// Pairs beginnings and ends, in order of the ends; what never ended ends with the trace.
-fn intervals(trace: &Trace) -> Vec<Interval> {
-    let mut tasks: HashMap<TaskId, (Vec<ProcId>, f64)> = HashMap::new();
-    let mut files: HashMap<(FileId, HostId, HostId), f64> = HashMap::new();
-    let mut found = Vec::new();
-    let mut end_task = |tasks: &mut HashMap<TaskId, (Vec<ProcId>, f64)>, task, finish, lost| {
-        if let Some((procs, start)) = tasks.remove(&task) {
-            found.push(Interval::Task { task, procs, start, finish, lost });
-        }
-    };
-    let mut moved = Vec::new();
-    for record in trace.records() {
-        let at = record.at;
-        match &record.what {
-            Happening::TaskStarted { task, procs } => {
-                tasks.insert(*task, (procs.clone(), at));
-            }
-            Happening::TaskFinished { task } => end_task(&mut tasks, *task, at, false),
-            Happening::TaskFailed { task, .. } | Happening::TaskCancelled { task } => {
-                end_task(&mut tasks, *task, at, true);
-            }
-            Happening::TransferStarted { file, from, to, .. } => {
-                files.insert((*file, *from, *to), at);
-            }
-            Happening::TransferFinished { file, from, to }
-            | Happening::TransferFailed { file, from, to, .. } => {
-                let lost = matches!(record.what, Happening::TransferFailed { .. });
-                let (file, from, to) = (*file, *from, *to);
-                if let Some(start) = files.remove(&(file, from, to)) {
-                    moved.push(Interval::Transfer { file, from, to, start, finish: at, lost });
-                }
-            }
-            _ => {}
-        }
-    }
-    found.extend(moved);
-    found
+/// What took time and came to an end, computations first, each in order of the ends.
+fn ended(trace: &Trace) -> Vec<Span<'_>> {
+    let is_task = |span: &Span<'_>| matches!(span.work, Work::Task { .. });
+    let mut spans = trace.spans();
+    spans.retain(|span| span.end != End::Open);
+    spans.sort_by_key(|span| !is_task(span)); // stable
+    spans
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! Pajé: hosts as containers with their cores inside, tasks as states, transfers as links,
 //! availability as a variable.
 
-use super::{Interval, TracedRun, intervals};
+use super::{TracedRun, ended};
 use slackline_model::names::printable;
-use slackline_model::trace::Happening;
+use slackline_model::trace::{Happening, Work};
 use std::io::Write;
 
 /// Event numbers and their fields, in the order of the file's head.
@@ -40,17 +40,18 @@ pub(super) fn write(run: &TracedRun<'_>, out: &mut dyn Write) -> std::io::Result
         writeln!(out, "4 0.000000 c{proc} CORE h{} {name}", host.0)?;
     }
     let mut lines: Vec<(f64, u8, String)> = Vec::new();
-    for (key, interval) in intervals(run.trace).into_iter().enumerate() {
-        match interval {
-            Interval::Task { task, procs, start, finish, lost } => {
-                let suffix = if lost { " (lost)" } else { "" };
+    for (key, span) in ended(run.trace).into_iter().enumerate() {
+        let (start, finish) = (span.start, span.finish);
+        match span.work {
+            Work::Task { task, procs } => {
+                let suffix = if !span.is_finished() { " (lost)" } else { "" };
                 let name = quoted(&format!("{}{suffix}", run.workflow.task_name(task)));
                 for proc in procs {
                     lines.push((start, 1, format!("7 {start:.6} TASK c{} {name}", proc.0)));
                     lines.push((finish, 0, format!("8 {finish:.6} TASK c{}", proc.0)));
                 }
             }
-            Interval::Transfer { file, from, to, start, finish, .. } => {
+            Work::Transfer { file, from, to, .. } => {
                 let name = quoted(&run.workflow.file_label(file));
                 let begin = format!("9 {start:.6} DATA grid h{} {name} k{key}", from.0);
                 lines.push((start, 1, begin));

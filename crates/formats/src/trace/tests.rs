@@ -1,6 +1,7 @@
 use super::*;
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
-use slackline_model::{Task, WorkflowBuilder};
+use slackline_model::trace::Happening;
+use slackline_model::{FileId, ProcId, Task, WorkflowBuilder};
 
 /// a on h1 (0-2), its file to h2 (2-3), b on h2 (3-5); a second try of b was lost before.
 fn run(format: TraceFormat) -> String {

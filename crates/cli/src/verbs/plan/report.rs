@@ -131,7 +131,7 @@ fn difference(check: &Check) -> String {
         true => format!("{:+.1} % in the run", (simulated / planned - 1.0) * 100.0),
         false => "not so in the run".to_string(),
     };
-    match check::why(check) {
+    match check::why(check, "levels that change") {
         why if why.is_empty() => more,
         why => format!("{more}: {why}"),
     }

@@ -98,7 +98,11 @@ fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
         row("planned", format!("{} if all came at once", fmt_seconds(promised)));
     } else {
         row("planned", fmt_seconds(promised) + &more);
-        let why = ran.check.as_ref().map(check::why).unwrap_or_default();
+        let why = ran
+            .check
+            .as_ref()
+            .map(|c| check::why(c, "what changed on the way"))
+            .unwrap_or_default();
         if !why.is_empty() {
             row("difference", why);
         }

@@ -5,7 +5,7 @@ use super::workflow::Ran;
 use crate::table::{Table, count, cut};
 use slackline_lab::served::{Served, Totals};
 use slackline_model::Problem;
-use slackline_model::trace::Happening;
+use slackline_model::trace::Work;
 use slackline_model::units::fmt_seconds;
 use slackline_react::Arrived;
 
@@ -139,20 +139,9 @@ fn over_time(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
         add(&mut running, step, begun, served.finish.unwrap_or(end), 1.0);
     }
     let mut idle = vec![problem.procs() as f64; STEPS];
-    let mut begun: Vec<Option<(f64, usize)>> = vec![None; problem.tasks()];
-    for record in ran.outcome.trace.records() {
-        match &record.what {
-            Happening::TaskStarted { task, procs } => {
-                begun[task.index()] = Some((record.at, procs.len()));
-            }
-            Happening::TaskFinished { task }
-            | Happening::TaskFailed { task, .. }
-            | Happening::TaskCancelled { task } => {
-                if let Some((from, procs)) = begun[task.index()].take() {
-                    add(&mut idle, step, from, record.at, -(procs as f64));
-                }
-            }
-            _ => {}
+    for span in ran.outcome.trace.spans() {
+        if let Work::Task { procs, .. } = span.work {
+            add(&mut idle, step, span.start, span.finish, -(procs.len() as f64));
         }
     }
     let mut table = Table::new(&["<", ">mean", ">most", "<over time"]);

@@ -95,7 +95,7 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
     if scenario.arrivals.is_empty() {
         scenario.measured = world.measured.take();
     }
-    let problem = world.problem(&args.model, false)?;
+    let problem = world.problem(&args.model, world.has_moldable_tasks())?;
     let mut stage = Stage::new(args, &world, &problem, scenario, arrivals)?;
     stage.quiet = output.quiet;
     let mut runs = runs(args, &mut stage, output)?;
