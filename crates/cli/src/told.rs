@@ -90,6 +90,7 @@ pub(crate) fn check_needs(
         Need::Prices => "the platform says what a host costs with `price`",
         Need::Moldable => "none of the tasks may use several processors",
         Need::Several => "there is only one workflow",
+        Need::Independent => "some tasks depend on others, or take several processors",
     };
     Err(Failure::input(format!("{name} needs {}", need.phrase())).with_help(help))
 }

@@ -15,6 +15,7 @@ use slackline_model::{FileId, HostId, Platform, ProcId, TaskId, Workflow};
 use slackline_react::gtp::Period;
 use slackline_react::registry::{self, Options};
 use slackline_react::{Policy, Situation, TaskState, Transfers};
+use slackline_schedule::Need;
 use slackline_schedule::registry::find;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -96,7 +97,7 @@ fn policies(world: &World) -> impl Iterator<Item = (&'static str, Box<dyn Policy
     let options = Options { transfers: world.transfers, period, ..Options::new(planner) };
     registry::ALL
         .iter()
-        .filter(|e| e.survives)
+        .filter(|e| e.survives && !e.needs.contains(&Need::Independent))
         .map(move |entry| (entry.name, entry.policy(&options).unwrap()))
 }
 

@@ -18,6 +18,7 @@ mod site;
 mod situation;
 pub mod slackline;
 mod static_plan;
+mod sweep;
 mod work_queue;
 
 pub use aheft::Aheft;
@@ -28,4 +29,5 @@ pub use situation::{Arrived, Fetch, FileCopy, Situation, TaskState};
 pub use slackline::Slackline;
 pub use slackline_model::problem::Block;
 pub use static_plan::StaticPlan;
+pub use sweep::Sweep;
 pub use work_queue::WorkQueue;

@@ -3,7 +3,7 @@
 use crate::site::Site;
 use crate::situation::Situation;
 use serde::{Deserialize, Serialize};
-use slackline_model::schedule::Schedule;
+use slackline_model::schedule::{Detail, Schedule};
 use slackline_model::{ClassId, FileId, HostId, Problem, ProcId, TaskId};
 use std::ops::Range;
 
@@ -232,6 +232,11 @@ pub trait Policy {
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
         let _ = (events, now);
         true
+    }
+
+    /// What it tells of the run besides, when that is over.
+    fn report(&self) -> Vec<(&'static str, Detail)> {
+        Vec::new()
     }
 
     /// Called once per instant with everything that happened at it.

@@ -5,9 +5,13 @@ use crate::concurrent::methods;
 use crate::gtp::{Costing, DlsSr, Gtp, Period, Variant};
 use crate::moldable::Dmheft;
 use crate::selective::{Selective, Threshold};
-use crate::{Aheft, JustInTime, Monitoring, Policy, Slackline, StaticPlan, Transfers, WorkQueue};
+use crate::{
+    Aheft, JustInTime, Monitoring, Policy, Slackline, StaticPlan, Sweep, Transfers, WorkQueue,
+    sweep,
+};
 use slackline_model::parameter::{self, Given, Kind, Parameter, ParameterError, Values};
 use slackline_model::units::parse_duration;
+use slackline_schedule::sweep as heuristics;
 use slackline_schedule::{Need, Planner};
 
 /// What a policy may be told.
@@ -153,6 +157,39 @@ const GTP: &[Parameter] = &[PERIOD, THRESHOLD, TRANSFERS];
 const THESIS: &str = "Hernandez, thesis, 2008";
 const ACROSS_GRIDS: &str = "Zhao, Sakellariou, AcrossGrids, 2004";
 
+/// The policy around a heuristic of the list of sweep planners, by its number there.
+macro_rules! sweep {
+    ($number:literal) => {
+        Entry {
+            name: heuristics::ALL[$number].0.name,
+            about: heuristics::ALL[$number].0.about,
+            source: heuristics::ALL[$number].0.source,
+            survives: true,
+            parameters: sweep::PARAMETERS,
+            needs: &[Need::Independent],
+            make: |made| {
+                let (_, rule, random) = heuristics::ALL[$number];
+                Ok(Box::new(Sweep::new(rule, random, &made.values, made.options.seed)?))
+            },
+        }
+    };
+}
+
+/// The heuristics of the sweep study by their numbers there, and XSufferage.
+const ALIASES: &[(&str, &str)] = &[
+    ("h0", "work-queue"),
+    ("h1", "sweep-minmin"),
+    ("h2", "sweep-maxmin"),
+    ("h3", "sweep-sufferage"),
+    ("h4", "sweep-extended"),
+    ("h5", "sweep-minmin-random"),
+    ("h6", "sweep-maxmin-random"),
+    ("h7", "sweep-sufferage-random"),
+    ("h8", "sweep-extended-random"),
+    ("h9", "sweep-sufferage2"),
+    ("xs", "sweep-xsufferage"),
+];
+
 /// All policies, in the order they are shown.
 pub const ALL: &[Entry] = &[
     Entry {
@@ -286,6 +323,17 @@ pub const ALL: &[Entry] = &[
         needs: &[],
         make: |_| Ok(Box::new(WorkQueue::default())),
     },
+    sweep!(0),
+    sweep!(1),
+    sweep!(2),
+    sweep!(3),
+    sweep!(4),
+    sweep!(5),
+    sweep!(6),
+    sweep!(7),
+    sweep!(8),
+    sweep!(9),
+    sweep!(10),
     Entry {
         name: "dmheft",
         about: "moldable tasks: fair shares of the idle processors of the best cluster",
@@ -306,7 +354,9 @@ pub const ALL: &[Entry] = &[
     },
 ];
 
-/// The policy of that name.
+/// The policy of that name, or of its number in the sweep study.
 pub fn find(name: &str) -> Option<&'static Entry> {
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+    let name = alias.map_or(name, |(_, name)| name);
     ALL.iter().find(|e| e.name == name)
 }

@@ -3,6 +3,7 @@
 
 use crate::list::{bil, cpop, dls, fcp, hcpt, heft, hps, lmt, lookahead, minmin, peft, pets};
 use crate::registry::Algorithm;
+use crate::sweep;
 
 /// A further name.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +33,12 @@ macro_rules! alias {
     };
 }
 
+macro_rules! heuristic {
+    ($name:literal, $method:expr) => {
+        Alias { of: $method.name, set: &[], algorithm: Algorithm { name: $name, ..$method } }
+    };
+}
+
 /// All further names, in the order of their methods.
 #[rustfmt::skip] // a line each
 pub const ALIASES: &[Alias] = &[
@@ -58,4 +65,14 @@ pub const ALIASES: &[Alias] = &[
     alias!("minmin-batch", minmin::MIN_MIN, "batch" = "yes"; "min-min, each ready set emptied before the next is let in"),
     alias!("maxmin-batch", minmin::MIN_MIN, "choose" = "max", "batch" = "yes"; "max-min, each ready set emptied before the next is let in"),
     alias!("sufferage-batch", minmin::MIN_MIN, "choose" = "sufferage", "batch" = "yes"; "sufferage, each ready set emptied before the next is let in"),
+    heuristic!("h1", sweep::MIN_MIN),
+    heuristic!("h2", sweep::MAX_MIN),
+    heuristic!("h3", sweep::SUFFERAGE),
+    heuristic!("h4", sweep::EXTENDED),
+    heuristic!("h5", sweep::MIN_MIN_RANDOM),
+    heuristic!("h6", sweep::MAX_MIN_RANDOM),
+    heuristic!("h7", sweep::SUFFERAGE_RANDOM),
+    heuristic!("h8", sweep::EXTENDED_RANDOM),
+    heuristic!("h9", sweep::SUFFERAGE_2),
+    heuristic!("xs", sweep::XSUFFERAGE),
 ];

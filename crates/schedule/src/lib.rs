@@ -16,5 +16,6 @@ pub mod qos;
 pub mod registry;
 pub mod retime;
 pub mod robust;
+pub mod sweep;
 
 pub use registry::{Algorithm, Certified, Family, Need, PlanError, Planner, Settings};

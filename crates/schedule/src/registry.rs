@@ -1,7 +1,7 @@
 //! Every planner with its name, family and source.
 
 use crate::aliases::ALIASES;
-use crate::{best, exact, list, meta, moldable, qos};
+use crate::{best, exact, list, meta, moldable, qos, sweep};
 use slackline_model::parameter::{self, Given, Parameter, ParameterError, Values};
 use slackline_model::schedule::Limits;
 use slackline_model::{Problem, Schedule};
@@ -130,6 +130,8 @@ pub enum Need {
     Moldable,
     /// Several workflows.
     Several,
+    /// Tasks without dependencies, on one processor each.
+    Independent,
 }
 
 impl Need {
@@ -141,6 +143,7 @@ impl Need {
             Need::Prices => "prices",
             Need::Moldable => "moldable tasks",
             Need::Several => "several workflows",
+            Need::Independent => "independent tasks",
         }
     }
 
@@ -152,6 +155,7 @@ impl Need {
             Need::Prices => "machines with prices",
             Need::Moldable => "moldable tasks",
             Need::Several => "several workflows",
+            Need::Independent => "independent tasks of one processor each",
         }
     }
 
@@ -164,6 +168,9 @@ impl Need {
             Need::Prices => problem.platform().hosts().iter().any(|host| host.price > 0.0),
             Need::Moldable => workflow.tasks().any(|t| workflow.width(t).0 < workflow.width(t).1),
             Need::Several => workflow.members().len() > 1,
+            Need::Independent => {
+                workflow.edge_count() == 0 && workflow.tasks().all(|t| workflow.width(t).0 == 1)
+            }
         }
     }
 }
@@ -297,6 +304,17 @@ pub const ALL: &[Algorithm] = &[
     moldable::delta_cts::DELTA_CTS,
     moldable::mcgas::MCGAS,
     moldable::bihcpa::BIHCPA,
+    sweep::MIN_MIN,
+    sweep::MAX_MIN,
+    sweep::SUFFERAGE,
+    sweep::EXTENDED,
+    sweep::MIN_MIN_RANDOM,
+    sweep::MAX_MIN_RANDOM,
+    sweep::SUFFERAGE_RANDOM,
+    sweep::EXTENDED_RANDOM,
+    sweep::SUFFERAGE_2,
+    sweep::XSUFFERAGE,
+    sweep::RANDOM_MET,
 ];
 
 /// Every method, each followed by its further names.

@@ -11,6 +11,7 @@ pub mod gantt;
 pub mod graph;
 mod happened;
 mod lanes;
+mod links;
 mod palette;
 mod planned;
 mod svg;

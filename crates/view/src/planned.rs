@@ -29,7 +29,10 @@ impl Chart {
             label: format!("makespan {}", fmt_seconds(schedule.makespan())),
             kind: MarkKind::End,
         });
-        chart
+        match problem.platform().is_fifo() {
+            true => chart.with_link_rows(problem, schedule),
+            false => chart,
+        }
     }
 
     /// Adds a mark at a date before which no schedule can end.
@@ -94,7 +97,7 @@ pub(crate) fn groups(problem: &Problem<'_>) -> Vec<Group> {
         section: platform.zone(host.zone).name.to_string(),
         rows: problem.procs_of(slackline_model::HostId::new(index)).len() as u32,
     };
-    platform.hosts().iter().enumerate().map(group).collect()
+    platform.hosts().iter().enumerate().map(group).filter(|group| group.rows > 0).collect()
 }
 
 /// Neighbouring processors as ranges.

@@ -363,6 +363,7 @@ impl Story<'_> {
         let mut zones = Vec::with_capacity(self.clusters.len());
         for cluster in &self.clusters {
             let zone = b.add_zone(Some(root), &cluster.name, RoutingKind::Star).map_err(fail)?;
+            b.share_storage(zone);
             let gateway = free(&format!("{}/gateway", cluster.name));
             let gateway = Member::Router(b.add_router(zone, gateway).map_err(fail)?);
             let entries = || cluster.link.iter().flat_map(|a| a.series.entries());

@@ -6,6 +6,7 @@ mod markdown;
 mod policies;
 mod report;
 mod selective;
+mod sweep;
 
 pub use report::{Cell, Check, Claim, Outcome, Report, Rule, Table, Unit, Verdict};
 
@@ -117,7 +118,7 @@ pub struct Paper {
 }
 
 /// All reproductions, in the order they are shown.
-pub const ALL: &[Paper] = &[gtp::PAPER, selective::PAPER, policies::PAPER];
+pub const ALL: &[Paper] = &[gtp::PAPER, selective::PAPER, policies::PAPER, sweep::PAPER];
 
 /// The reproduction of that name.
 pub fn find(name: &str) -> Option<&'static Paper> {

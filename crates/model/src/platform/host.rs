@@ -37,6 +37,15 @@ pub struct Host {
 }
 
 impl Host {
+    /// The share of the peak it has at a date, 0 where it is off.
+    pub fn level_at(&self, date: f64) -> f64 {
+        let at = |profile: &Option<Arc<Profile>>| profile.as_ref().and_then(|p| p.value_at(date));
+        match at(&self.state) {
+            Some(on) if on <= 0.0 => 0.0,
+            _ => at(&self.availability).unwrap_or(1.0),
+        }
+    }
+
     /// The share of the peak that can be counted on: all of it, or the one level that the
     /// availability keeps for ever.
     pub fn level(&self) -> f64 {

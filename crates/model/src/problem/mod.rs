@@ -94,7 +94,8 @@ pub struct Problem<'a> {
 impl<'a> Problem<'a> {
     /// The whole workflow on all hosts of the platform, nothing executed yet: its inputs on the
     /// platform's origin, where it names one, the network as stated. Hosts and links whose level
-    /// never changes count with it.
+    /// never changes count with it; where links serve in turn, all hosts with what they have at
+    /// first.
     pub fn new(workflow: &'a Workflow, platform: &'a Platform) -> Result<Self, ProblemError> {
         Problem::charged(workflow, platform, &Charges::default(), Inputs::of(platform))
     }
@@ -112,7 +113,11 @@ impl<'a> Problem<'a> {
         charges: &Charges,
         inputs: Inputs,
     ) -> Result<Self, ProblemError> {
-        let availability = platform.hosts().iter().map(|host| host.level()).collect();
+        let level = |host: &crate::platform::Host| match platform.is_fifo() {
+            true => host.level_at(0.0),
+            false => host.level(),
+        };
+        let availability = platform.hosts().iter().map(level).collect();
         let view = View { availability, network: platform.charged_network(charges) };
         let lanes = match inputs {
             Inputs::At(origin) => Lanes::new(platform, origin, charges).map(Arc::new),

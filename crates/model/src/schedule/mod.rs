@@ -136,9 +136,10 @@ impl Schedule {
         self.placements[task.index()] = Some(placement);
     }
 
-    /// End of the last task.
+    /// End of the last task, or of the last planned transfer: results may have to be sent back.
     pub fn makespan(&self) -> f64 {
-        self.placements.iter().flatten().map(|p| p.finish).fold(0.0, f64::max)
+        let tasks = self.placements.iter().flatten().map(|p| p.finish);
+        tasks.chain(self.transfers.iter().map(|t| t.finish)).fold(0.0, f64::max)
     }
 
     /// The tasks of every processor in the order they run there.

@@ -72,6 +72,11 @@ pub enum Violation {
     EarlyTransfer { file: String, parent: String, start: f64, finish: f64 },
     #[error("transfer: '{file}' takes {given} s from {start} on, but needs {needed} s")]
     QuickTransfer { file: String, start: f64, given: f64, needed: f64 },
+    #[error(
+        "link: transfers of '{link}', which serves one at a time, overlap: one ends at {finish}, the next \
+         begins at {start}"
+    )]
+    LinkOverlap { link: String, finish: f64, start: f64 },
     #[error("lease: task '{task}' runs from {start} to {finish} on '{host}', outside its leases")]
     OutsideLease { task: String, host: String, start: f64, finish: f64 },
     #[error("budget: the schedule costs {cost}, more than {budget}")]
@@ -99,6 +104,7 @@ pub fn validate(problem: &Problem<'_>, schedule: &Schedule, limits: &Limits) -> 
         }
         check.overlaps();
         check.transfers();
+        check.links();
         check.leases();
         check.limits(limits);
     }
@@ -272,6 +278,26 @@ impl Check<'_, '_> {
             let whole = producer.is_none();
             if whole && given < needed - approx::tolerance(transfer.finish, needed) {
                 self.found.push(Violation::QuickTransfer { file, start, given, needed });
+            }
+        }
+    }
+
+    /// Links that serve one transfer at a time do.
+    fn links(&mut self) {
+        let platform = self.problem.platform();
+        if !platform.is_fifo() {
+            return;
+        }
+        let mut spans: Vec<(crate::LinkId, f64, f64)> = Vec::new();
+        for transfer in &self.schedule.transfers {
+            spans.extend(transfer.link.map(|link| (link, transfer.start, transfer.finish)));
+        }
+        spans.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.total_cmp(&b.2)));
+        for pair in spans.windows(2) {
+            let ((link, _, finish), (next, start, _)) = (pair[0], pair[1]);
+            if link == next && approx::lt(start, finish) {
+                let link = platform.link(link).name.to_string();
+                self.found.push(Violation::LinkOverlap { link, finish, start });
             }
         }
     }

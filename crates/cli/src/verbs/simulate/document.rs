@@ -1,5 +1,6 @@
 //! What programs read of simulated runs; docs/formats.md describes it.
 
+use super::sweep;
 use super::workflow::Ran;
 use crate::check::Difference;
 use crate::told::Set;
@@ -50,6 +51,8 @@ pub(super) struct Document<'a> {
     transfers: usize,
     bytes_moved: f64,
     copies_used: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sweep: Option<sweep::Facts<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     workflows: Vec<Part<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -140,6 +143,7 @@ impl<'a> Document<'a> {
             transfers: c.transfers,
             bytes_moved: c.bytes_moved,
             copies_used: c.copies_used,
+            sweep: sweep::facts(problem, &outcome.trace, &ran.told),
             workflows,
             owners,
             totals,

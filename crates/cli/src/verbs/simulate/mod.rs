@@ -6,6 +6,7 @@ mod report;
 mod several;
 mod stage;
 mod stream;
+mod sweep;
 mod workflow;
 
 use crate::failure::Failure;

@@ -205,9 +205,22 @@ impl<'a> Stage<'a> {
             false => served(self.problem, &outcome, &[]),
         };
         let log = logged.log;
+        let told = policy.report();
         let (name, set) = (name.to_string(), Given::new());
         let (beside, check) = (None, None);
-        Ok(Ran { name, set, outcome, metrics, served, beside, planned, log, wall_seconds, check })
+        Ok(Ran {
+            name,
+            set,
+            outcome,
+            metrics,
+            served,
+            beside,
+            planned,
+            log,
+            wall_seconds,
+            told,
+            check,
+        })
     }
 
     /// The turnaround of each workflow of a run, had it been alone on the platform when it came.

@@ -16,7 +16,7 @@ use slackline_lab::served::{Beside, Served, beside, served};
 use slackline_model::nearest::did_you_mean;
 use slackline_model::parameter::{self, Given};
 use slackline_model::scenario::Scenario;
-use slackline_model::schedule::{Limits, validate};
+use slackline_model::schedule::{Detail, Limits, validate};
 use slackline_model::{Problem, Schedule};
 use slackline_react::StaticPlan;
 use slackline_react::gtp::Period;
@@ -42,6 +42,8 @@ pub(super) struct Ran {
     /// What it decided.
     pub(super) log: DecisionLog,
     pub(super) wall_seconds: f64,
+    /// What the policy tells besides.
+    pub(super) told: Vec<(&'static str, Detail)>,
     /// What made the difference to the plan.
     pub(super) check: Option<Check>,
 }

@@ -1,0 +1,312 @@
+//! The experiments that the report announces and does not report: a table each.
+
+use super::case::{Case, Ran, Set};
+use crate::papers::{Cell, Report, Size, StudyError, Table, Unit, Watch};
+use crate::stats::Estimate;
+use rand::RngExt;
+use slackline_generate::workflow::sweep::Sweep;
+use slackline_model::platform::{Platform, Profile, ProfileEvent};
+use slackline_model::rng::stream;
+use slackline_model::scenario::{
+    ActualSize, ErrorLaw, EstimateErrors, Grain, HostStory, Knowledge, LinkName, LinkStory, Moment,
+    Outage, Scenario, Wrong,
+};
+use slackline_model::{Workflow, approx};
+use std::time::Instant;
+
+/// Seconds between changes of a level, and how long worlds change at all.
+const STEP: f64 = 60.0;
+const END: f64 = 30_000.0;
+
+/// What happens.
+#[derive(Clone, Copy)]
+enum World {
+    Still,
+    /// Levels of hosts and links change all the time.
+    Loads,
+    /// The same, and estimates of run times are off by up to this share.
+    Errors(f64),
+    /// Outputs weigh something else than stated.
+    Outputs,
+    /// Clusters go and come back.
+    Pools,
+}
+
+struct Way {
+    label: &'static str,
+    policy: &'static str,
+    set: Set,
+    world: World,
+    knows: Knowledge,
+}
+
+const fn way(label: &'static str, policy: &'static str, set: Set, world: World) -> Way {
+    Way { label, policy, set, world, knows: Knowledge::Estimates }
+}
+
+struct Experiment {
+    title: &'static str,
+    ways: &'static [Way],
+}
+
+const EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        title: "Work queue against planned heuristics, levels that change",
+        ways: &[
+            way("H0", "h0", &[], World::Loads),
+            way("H1", "h1", &[], World::Loads),
+            way("H2", "h2", &[], World::Loads),
+            way("H3", "h3", &[], World::Loads),
+            way("H4", "h4", &[], World::Loads),
+            way("H9", "h9", &[], World::Loads),
+            way("XSufferage", "xs", &[], World::Loads),
+            way("random task, best machine", "sweep-random-met", &[], World::Loads),
+        ],
+    },
+    Experiment {
+        title: "Quality of information, H4",
+        ways: &[
+            Way { knows: Knowledge::Exact, ..way("perfect", "h4", &[], World::Errors(0.5)) },
+            way("errors up to 20 %", "h4", &[], World::Errors(0.2)),
+            way("errors up to 50 %", "h4", &[], World::Errors(0.5)),
+            way("last level", "h4", &[("forecast", "last")], World::Loads),
+            way("mean level", "h4", &[("forecast", "mean")], World::Loads),
+            way("median level", "h4", &[("forecast", "median")], World::Loads),
+            way("best predictor", "h4", &[("forecast", "adaptive")], World::Loads),
+            way("by progress", "h4", &[("remaining", "progress")], World::Loads),
+        ],
+    },
+    Experiment {
+        title: "Unknown output sizes, H4",
+        ways: &[
+            Way { knows: Knowledge::Exact, ..way("known", "h4", &[], World::Outputs) },
+            way("as stated", "h4", &[("output", "known")], World::Outputs),
+            way("mean", "h4", &[("output", "mean")], World::Outputs),
+            way("regression", "h4", &[("output", "regression")], World::Outputs),
+        ],
+    },
+    Experiment {
+        title: "When to plan and how far, H4",
+        ways: &[
+            way("S1, 100 s", "h4", &[("interval", "100")], World::Loads),
+            way("S1, 500 s", "h4", &[("interval", "500")], World::Loads),
+            way("S1, 2000 s", "h4", &[("interval", "2000")], World::Loads),
+            way(
+                "S1, 500 s, no look-ahead",
+                "h4",
+                &[("interval", "500"), ("delta", "0")],
+                World::Loads,
+            ),
+            way("S2", "h4", &[("strategy", "s2")], World::Loads),
+            way(
+                "S2, threshold 0.5",
+                "h4",
+                &[("strategy", "s2"), ("threshold", "0.5")],
+                World::Loads,
+            ),
+            way("S3", "h4", &[("strategy", "s3")], World::Loads),
+        ],
+    },
+    Experiment {
+        title: "Clusters that go and come back, H4",
+        ways: &[
+            way("never", "h4", &[("replan-on", "never")], World::Pools),
+            way("creation", "h4", &[("replan-on", "creation")], World::Pools),
+            way("deletion", "h4", &[("replan-on", "deletion")], World::Pools),
+            way("both", "h4", &[("replan-on", "both")], World::Pools),
+            way("H0", "h0", &[], World::Pools),
+        ],
+    },
+    Experiment {
+        title: "Tasks left in the queues when a plan is made, H4",
+        ways: &[
+            way("none", "h4", &[("keep", "0")], World::Loads),
+            way("one", "h4", &[("keep", "1")], World::Loads),
+            way("three", "h4", &[("keep", "3")], World::Loads),
+        ],
+    },
+    Experiment {
+        title: "Fewer tasks per plan, H4",
+        ways: &[
+            way("all considered", "h4", &[("subset", "all")], World::Loads),
+            way("drawn", "h4", &[("subset", "random")], World::Loads),
+            way("around shared files", "h4", &[("subset", "shared")], World::Loads),
+            way("quota 1", "h4", &[("quota", "1")], World::Loads),
+            way("quota 16", "h4", &[("quota", "16")], World::Loads),
+        ],
+    },
+    Experiment {
+        title: "Order on links, H4",
+        ways: &[
+            way("strict", "h4", &[("link-order", "strict")], World::Loads),
+            way("greedy", "h4", &[("link-order", "greedy")], World::Loads),
+            way("hybrid, 5 s", "h4", &[("link-order", "hybrid")], World::Loads),
+            way("hybrid, 60 s", "h4", &[("link-order", "hybrid"), ("wait", "60")], World::Loads),
+            way("greedy, no stealing", "h4", &[("steal", "no")], World::Loads),
+        ],
+    },
+    Experiment {
+        title: "Random choice among nearly equal ones",
+        ways: &[
+            way("H1", "h1", &[], World::Still),
+            way("H5", "h5", &[], World::Still),
+            way("H2", "h2", &[], World::Still),
+            way("H6", "h6", &[], World::Still),
+            way("H3", "h3", &[], World::Still),
+            way("H7", "h7", &[], World::Still),
+            way("H4", "h4", &[], World::Still),
+            way("H8", "h8", &[], World::Still),
+        ],
+    },
+];
+
+pub(super) fn study(report: &mut Report, size: Size, watch: &Watch<'_>) -> Result<(), StudyError> {
+    let cases = if size == Size::Quick { 1 } else { report.graphs.max(1) };
+    let jobs: Vec<(&Way, u64)> = EXPERIMENTS
+        .iter()
+        .flat_map(|e| e.ways)
+        .flat_map(|way| (0..cases as u64).map(move |case| (way, case)))
+        .collect();
+    let seed = report.seed;
+    let flat = watch.over("announced experiments", &jobs, |&(way, case)| {
+        let clock = Instant::now();
+        let ran = case_of(way.world, seed + case)?.run(way.policy, way.set, way.knows)?;
+        Ok((ran, clock.elapsed().as_secs_f64()))
+    })?;
+    let mut found = flat.chunks(cases);
+    let mut timed = Table::new("Wall time of a run, s", &["experiment", "way", "seconds"]);
+    for experiment in EXPERIMENTS {
+        let ran: Vec<&[(Ran, f64)]> =
+            experiment.ways.iter().map(|_| found.next().unwrap_or(&[])).collect();
+        report.findings.tables.push(table(experiment, &ran));
+        for (way, runs) in experiment.ways.iter().zip(&ran) {
+            let seconds: Vec<f64> = runs.iter().map(|(_, seconds)| *seconds).collect();
+            timed.rows.push(vec![
+                experiment.title.into(),
+                way.label.into(),
+                Cell::mean(&seconds, Unit::Number(3)),
+            ]);
+        }
+    }
+    let mut findings = crate::papers::report::Findings::default();
+    findings.tables.push(timed);
+    report.timed = Some(findings);
+    Ok(())
+}
+
+fn table(experiment: &Experiment, ran: &[&[(Ran, f64)]]) -> Table {
+    let columns = [
+        "way",
+        "makespan, s",
+        "geometric mean, s",
+        "above the best",
+        "best of",
+        "plans",
+        "deviation",
+    ];
+    let mut table = Table::new(experiment.title, &columns);
+    let cases = ran.first().map_or(0, |runs| runs.len());
+    let least =
+        |case: usize| ran.iter().map(|runs| runs[case].0.makespan).fold(f64::INFINITY, f64::min);
+    for (way, runs) in experiment.ways.iter().zip(ran) {
+        let all: Vec<f64> = runs.iter().map(|(ran, _)| ran.makespan).collect();
+        let logs: Vec<f64> = all.iter().map(|m| m.ln()).collect();
+        let above: Vec<f64> = all.iter().enumerate().map(|(c, m)| m / least(c) - 1.0).collect();
+        let best = all.iter().enumerate().filter(|&(c, &m)| approx::le(m, least(c))).count();
+        let plans: Vec<f64> = runs.iter().map(|(ran, _)| ran.plans as f64).collect();
+        let wrong: Vec<f64> = runs.iter().filter_map(|(ran, _)| ran.deviation).collect();
+        table.rows.push(vec![
+            way.label.into(),
+            Cell::mean(&all, Unit::Number(0)),
+            Cell::exact(Estimate::mean(&logs).value.exp(), Unit::Number(0)),
+            Cell::mean(&above, Unit::Percent(1)),
+            format!("{best} of {cases}").into(),
+            Cell::mean(&plans, Unit::Number(0)),
+            Cell::mean(&wrong, Unit::Percent(0)),
+        ]);
+    }
+    table
+}
+
+fn case_of(world: World, seed: u64) -> Result<Case, StudyError> {
+    let application = Sweep { tasks: 200, shared_bytes: 2.4e6, ..Sweep::default() };
+    let mut case = Case::published(&application, seed)?;
+    case.scenario = match world {
+        World::Still => Scenario::default(),
+        World::Loads => loads(&case.platform, seed)?,
+        World::Errors(bound) => Scenario {
+            errors: EstimateErrors {
+                compute: ErrorLaw::Uniform { bound },
+                wrong: Wrong::Estimate,
+                per: Grain::Task,
+                ..EstimateErrors::default()
+            },
+            seed,
+            ..loads(&case.platform, seed)?
+        },
+        World::Outputs => {
+            Scenario { sizes: outputs(&case.workflow, seed), ..loads(&case.platform, seed)? }
+        }
+        World::Pools => pools(&case.platform, seed),
+    };
+    Ok(case)
+}
+
+/// Levels between half of and all of what a host or link has, new ones every minute.
+fn loads(platform: &Platform, seed: u64) -> Result<Scenario, StudyError> {
+    let mut draws = stream(seed, "sweep study/loads", 0);
+    let mut course = |nominal: f64| {
+        let steps = (END / STEP) as usize;
+        let event = |k: usize, value: f64| ProfileEvent { date: k as f64 * STEP, value };
+        let events = (0..steps).map(|k| event(k, nominal * draws.random_range(0.5..1.0)));
+        Profile::once(events.collect()).map_err(StudyError::of)
+    };
+    let mut scenario = Scenario::default();
+    for host in platform.hosts().iter().filter(|h| h.cores > 0) {
+        let nominal = host.availability.as_ref().and_then(|p| p.value_at(0.0)).unwrap_or(1.0);
+        let availability = Some(course(nominal)?);
+        let host = host.name.to_string();
+        scenario.hosts.push(HostStory { host, availability, outages: Vec::new() });
+    }
+    for link in platform.links() {
+        let bandwidth = Some(course(1.0)?);
+        let link = LinkName::Named(link.name.to_string());
+        scenario.links.push(LinkStory { link, bandwidth, outages: Vec::new() });
+    }
+    Ok(scenario)
+}
+
+/// Outputs of a tenth of to ten times what is stated.
+fn outputs(workflow: &Workflow, seed: u64) -> Vec<ActualSize> {
+    let mut draws = stream(seed, "sweep study/outputs", 0);
+    let outputs = workflow.tasks().flat_map(|t| workflow.outputs(t));
+    let size = |file| {
+        let factor = 10f64.powf(draws.random_range(-1.0..1.0));
+        let (name, bytes) = (workflow.file_name(file), workflow.file_bytes(file) * factor);
+        ActualSize { file: name.to_string(), bytes }
+    };
+    outputs.map(size).collect()
+}
+
+/// Every cluster is away for ten minutes now and then; what is stored there stays.
+fn pools(platform: &Platform, seed: u64) -> Scenario {
+    let mut draws = stream(seed, "sweep study/pools", 0);
+    let mut scenario = Scenario::default();
+    for zone in 1..platform.zones().len() {
+        let mut outages = Vec::new();
+        let mut at = draws.random_range(200.0..2000.0);
+        while at < END {
+            outages.push(Outage {
+                from: Moment::Seconds(at),
+                lasts: Some(600.0),
+                keeps_data: true,
+            });
+            at += 600.0 + draws.random_range(600.0..4000.0);
+        }
+        for host in platform.hosts().iter().filter(|h| h.zone.index() == zone) {
+            let (host, outages) = (host.name.to_string(), outages.clone());
+            scenario.hosts.push(HostStory { host, availability: None, outages });
+        }
+    }
+    scenario
+}

@@ -1,0 +1,377 @@
+//! The queues of hosts and links, what is under way on them, and `do_schedule`: taking work off
+//! the queues when somebody is idle.
+
+use super::{Choices, LinkOrder};
+use crate::policy::{Decision, Event};
+use crate::site::Site;
+use crate::situation::{FileCopy, Situation, TaskState};
+use slackline_model::{FileId, HostId, ProcId, TaskId};
+use slackline_schedule::sweep::{Cluster, clusters};
+use std::collections::{HashMap, HashSet, VecDeque};
+
+/// How far a task is, as the policy knows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// In no queue.
+    Open,
+    /// In the queue of a processor.
+    Queued,
+    /// Computes.
+    Running,
+    /// Computed.
+    Done,
+}
+
+/// A processor: its queue and what it does.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Column {
+    pub(super) queue: VecDeque<TaskId>,
+    pub(super) running: Option<(TaskId, f64)>,
+}
+
+/// A transfer that is planned.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Item {
+    pub(super) file: FileId,
+    pub(super) task: TaskId,
+    pub(super) is_output: bool,
+    /// When it should begin.
+    pub(super) planned: f64,
+}
+
+/// The link of a cluster: its queue and what is under way.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lane {
+    pub(super) queue: Vec<Item>,
+    pub(super) moving: Option<(Item, f64)>,
+    /// Files that are in the storage of the cluster.
+    pub(super) there: HashSet<FileId>,
+}
+
+pub(super) struct Board {
+    pub(super) clusters: Vec<Cluster>,
+    pub(super) cluster_of: Vec<Option<u32>>,
+    pub(super) phase: Vec<Phase>,
+    pub(super) columns: Vec<Column>,
+    pub(super) lanes: Vec<Lane>,
+    /// Tasks that are computed and have outputs to send back, with where they ran.
+    pub(super) unsent: HashMap<FileId, (TaskId, usize)>,
+    /// Tasks in no queue.
+    pub(super) open: usize,
+    /// Where results go.
+    pub(super) origin: Option<HostId>,
+    pub(super) steals: usize,
+    /// Sizes of inputs and outputs of tasks whose outputs have come back.
+    pub(super) seen: Vec<(f64, f64)>,
+}
+
+impl Board {
+    pub(super) fn new(now: &Situation) -> Result<Board, String> {
+        let workflow = &now.workflow;
+        if workflow.edge_count() > 0 {
+            return Err("a sweep has no dependencies, this workflow has".into());
+        }
+        if workflow.tasks().any(|t| workflow.width(t).0 > 1) {
+            return Err("the tasks of a sweep take one processor each".into());
+        }
+        let clusters = clusters(&now.platform, 0.0)?;
+        let mut cluster_of = vec![None; now.host_of.len()];
+        for (index, cluster) in clusters.iter().enumerate() {
+            cluster.procs.iter().for_each(|p| cluster_of[p.index()] = Some(index as u32));
+        }
+        let mut board = Board {
+            lanes: vec![Lane::default(); clusters.len()],
+            columns: vec![Column::default(); now.host_of.len()],
+            phase: vec![Phase::Open; workflow.len()],
+            open: workflow.len(),
+            unsent: HashMap::new(),
+            origin: now.platform.origin(),
+            steals: 0,
+            seen: Vec::new(),
+            cluster_of,
+            clusters,
+        };
+        if !now.inputs_everywhere() {
+            for file in workflow.files() {
+                for copy in now.copies[file.index()].iter().filter(|c| c.is_complete()) {
+                    board.arrived(now, file, &copy.site);
+                }
+            }
+        }
+        Ok(board)
+    }
+
+    /// The cluster whose storage a site is.
+    fn cluster_at(&self, now: &Situation, site: &Site) -> Option<usize> {
+        let host = site.host()?;
+        self.clusters.iter().position(|c| now.place_of(c.gate) == now.place_of(host))
+    }
+
+    fn arrived(&mut self, now: &Situation, file: FileId, site: &Site) {
+        if let Some(cluster) = self.cluster_at(now, site) {
+            self.lanes[cluster].there.insert(file);
+        }
+    }
+
+    /// Whether a task has been computed or is being.
+    pub(super) fn has_started(&self, task: TaskId) -> bool {
+        matches!(self.phase[task.index()], Phase::Running | Phase::Done)
+    }
+
+    pub(super) fn set_phase(&mut self, task: TaskId, phase: Phase) {
+        let old = std::mem::replace(&mut self.phase[task.index()], phase);
+        self.open += usize::from(phase == Phase::Open);
+        self.open -= usize::from(old == Phase::Open);
+    }
+
+    /// Keeps the books.
+    pub(super) fn take_note(&mut self, events: &[Event], now: &Situation) {
+        for event in events {
+            match event {
+                Event::WorkflowArrived { .. } | Event::TasksAdded { .. } => {
+                    let more = now.workflow.len() - self.phase.len();
+                    self.phase.resize(now.workflow.len(), Phase::Open);
+                    self.open += more;
+                }
+                &Event::TaskFinished(task) => self.finished(task, now),
+                &Event::TaskFailed(task) => self.failed(task, now),
+                Event::TransferFinished { file, to } => self.moved(*file, to, now),
+                Event::TransferFailed { file, .. } => self.broke_off(*file),
+                Event::CopyLost { file, site } => {
+                    if let Some(cluster) = self.cluster_at(now, site) {
+                        self.lanes[cluster].there.remove(file);
+                    }
+                }
+                &Event::HostLost(host) => self.lost(host, now),
+                Event::Rejected { decision, .. } => self.refused(decision, now),
+                _ => {}
+            }
+        }
+    }
+
+    fn finished(&mut self, task: TaskId, now: &Situation) {
+        self.set_phase(task, Phase::Done);
+        let TaskState::Done(placement) = now.task(task) else { return };
+        let column = &mut self.columns[placement.proc().index()];
+        if column.running.is_some_and(|(running, _)| running == task) {
+            column.running = None;
+        }
+        let Some(cluster) = self.cluster_of[placement.proc().index()] else { return };
+        let Some(origin) = self.origin else { return };
+        for file in now.workflow.outputs(task) {
+            let last = now.workflow.consumers(file).len() == 0;
+            if last && !now.copy(file, origin).is_some_and(FileCopy::is_complete) {
+                self.unsent.insert(file, (task, cluster as usize));
+            }
+        }
+    }
+
+    fn failed(&mut self, task: TaskId, now: &Situation) {
+        // It may have been begun again since.
+        let again = |c: &Column| c.running.is_some_and(|(t, at)| t == task && at >= now.now);
+        let begun = matches!(now.task(task), TaskState::Running { .. } | TaskState::Done(_));
+        if !begun && !self.columns.iter().any(again) {
+            self.take_back(task);
+        }
+    }
+
+    /// A task that does not run waits for the next plan.
+    fn take_back(&mut self, task: TaskId) {
+        for column in &mut self.columns {
+            if column.running.is_some_and(|(running, _)| running == task) {
+                column.running = None;
+            }
+        }
+        if self.phase[task.index()] != Phase::Queued {
+            self.set_phase(task, Phase::Open);
+        }
+    }
+
+    fn moved(&mut self, file: FileId, to: &Site, now: &Situation) {
+        for lane in &mut self.lanes {
+            if lane.moving.is_some_and(|(item, _)| item.file == file) {
+                let at_origin = self.origin.is_some_and(|o| to.is(now.place_of(o)));
+                if lane.moving.is_some_and(|(item, _)| item.is_output == at_origin) {
+                    lane.moving = None;
+                }
+            }
+        }
+        if let Some((task, _)) = self.unsent.remove(&file) {
+            let bytes = |f: FileId| now.workflow.file_bytes(f);
+            self.seen.push((now.workflow.inputs(task).map(bytes).sum(), bytes(file)));
+        }
+        self.arrived(now, file, to);
+    }
+
+    fn broke_off(&mut self, file: FileId) {
+        for lane in &mut self.lanes {
+            if let Some((item, _)) = lane.moving.take_if(|(item, _)| item.file == file) {
+                lane.queue.insert(0, item);
+            }
+        }
+    }
+
+    /// What was queued or running on a host waits for the next plan.
+    fn lost(&mut self, host: HostId, now: &Situation) {
+        for proc in (0..self.columns.len()).filter(|&p| now.host_of[p] == host) {
+            let column = std::mem::take(&mut self.columns[proc]);
+            for task in column.queue.into_iter().chain(column.running.map(|(task, _)| task)) {
+                if self.phase[task.index()] != Phase::Done {
+                    self.set_phase(task, Phase::Open);
+                }
+            }
+        }
+    }
+
+    fn refused(&mut self, decision: &Decision, now: &Situation) {
+        match *decision {
+            Decision::Start { task, .. } => match now.task(task) {
+                TaskState::Running { .. } => {}
+                TaskState::Done(_) => {
+                    self.take_back(task);
+                    self.set_phase(task, Phase::Done);
+                }
+                _ => self.take_back(task),
+            },
+            Decision::Copy { file, .. } => {
+                for lane in &mut self.lanes {
+                    lane.moving.take_if(|(item, _)| item.file == file);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a task could begin in a cluster.
+    pub(super) fn is_ready(&self, now: &Situation, task: TaskId, cluster: usize) -> bool {
+        let gate = self.clusters[cluster].gate;
+        now.workflow.inputs(task).all(|file| now.has(file, gate))
+    }
+
+    /// Idle processors begin the first tasks of their queues, or one of a neighbour's.
+    pub(super) fn start_tasks(
+        &mut self,
+        now: &Situation,
+        choices: &Choices,
+        decisions: &mut Vec<Decision>,
+    ) {
+        for cluster in 0..self.clusters.len() {
+            for at in 0..self.clusters[cluster].procs.len() {
+                let proc = self.clusters[cluster].procs[at];
+                if !self.is_idle(now, proc) {
+                    continue;
+                }
+                let task = match self.columns[proc.index()].queue.front() {
+                    Some(&task) if self.is_ready(now, task, cluster) => {
+                        self.columns[proc.index()].queue.pop_front();
+                        Some(task)
+                    }
+                    Some(_) => None, // the host waits
+                    None if choices.steal => self.steal(now, cluster),
+                    None => None,
+                };
+                if let Some(task) = task {
+                    self.set_phase(task, Phase::Running);
+                    self.columns[proc.index()].running = Some((task, now.now));
+                    decisions.push(Decision::Start { task, procs: [proc].into() });
+                }
+            }
+        }
+    }
+
+    fn is_idle(&self, now: &Situation, proc: ProcId) -> bool {
+        self.columns[proc.index()].running.is_none() && now.is_alive(now.host_of[proc.index()])
+    }
+
+    /// The first ready task of the longest queue of a cluster.
+    fn steal(&mut self, now: &Situation, cluster: usize) -> Option<TaskId> {
+        let procs = &self.clusters[cluster].procs;
+        let ready = |p: ProcId| {
+            let queue = &self.columns[p.index()].queue;
+            queue.iter().position(|&task| self.is_ready(now, task, cluster))
+        };
+        let mut best: Option<(usize, ProcId, usize)> = None;
+        for &proc in procs {
+            let long = self.columns[proc.index()].queue.len();
+            if best.is_none_or(|(longest, ..)| long > longest)
+                && long > 0
+                && let Some(position) = ready(proc)
+            {
+                best = Some((long, proc, position));
+            }
+        }
+        let (_, from, position) = best?;
+        self.steals += 1;
+        self.columns[from.index()].queue.remove(position)
+    }
+
+    /// An idle host has nothing to do while tasks are in no queue.
+    pub(super) fn someone_asks(&self, now: &Situation) -> bool {
+        self.open > 0
+            && self
+                .clusters
+                .iter()
+                .flat_map(|c| &c.procs)
+                .any(|&proc| self.is_idle(now, proc) && self.columns[proc.index()].queue.is_empty())
+    }
+
+    /// Idle links begin a transfer of their queues.
+    pub(super) fn start_transfers(
+        &mut self,
+        now: &Situation,
+        choices: &Choices,
+        decisions: &mut Vec<Decision>,
+    ) {
+        for cluster in 0..self.clusters.len() {
+            while self.lanes[cluster].moving.is_none() {
+                let Some(position) = self.next_transfer(now, cluster, choices, decisions) else {
+                    break;
+                };
+                let item = self.lanes[cluster].queue.remove(position);
+                let gate = self.clusters[cluster].gate;
+                let to = match (item.is_output, self.origin) {
+                    (true, Some(origin)) => origin,
+                    (true, None) => continue,
+                    (false, _) => match now.living_host(gate) {
+                        Some(host) => host,
+                        None => continue,
+                    },
+                };
+                if now.copy(item.file, to).is_some() {
+                    continue; // there already, or on its way
+                }
+                self.lanes[cluster].moving = Some((item, now.now));
+                decisions.push(Decision::Copy { file: item.file, from: None, to });
+            }
+        }
+    }
+
+    /// Which item of its queue an idle link starts next.
+    fn next_transfer(
+        &self,
+        now: &Situation,
+        cluster: usize,
+        choices: &Choices,
+        decisions: &mut Vec<Decision>,
+    ) -> Option<usize> {
+        now.living_host(self.clusters[cluster].gate)?;
+        for (position, item) in self.lanes[cluster].queue.iter().enumerate() {
+            if !item.is_output || self.unsent.contains_key(&item.file) {
+                return Some(position);
+            }
+            match choices.link_order {
+                LinkOrder::Strict => return None,
+                LinkOrder::Greedy => {}
+                LinkOrder::Hybrid(wait) => {
+                    let soon = item.planned >= now.now && item.planned <= now.now + wait;
+                    if soon {
+                        // It is looked at again when the output is there, or is late.
+                        decisions.push(Decision::WakeAt(item.planned + wait.max(1e-3)));
+                        return None;
+                    }
+                }
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,262 @@
+//! What a sweep is planned over: clusters behind one link each, and what everything is expected to
+//! take there.
+
+use crate::registry::PlanError;
+use slackline_model::platform::{Profile, RouteCache};
+use slackline_model::{FileId, HostId, LinkId, Platform, Problem, ProcId, TaskId, Workflow};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Processors that share their storage, behind one link to the origin.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cluster {
+    /// A host of it: where files are brought.
+    pub gate: HostId,
+    /// Its processors, in order.
+    pub procs: Vec<ProcId>,
+    /// The link, where there is one.
+    pub link: Option<LinkId>,
+    /// Seconds before the first byte.
+    pub latency: f64,
+    /// Bytes/s; 0 where nothing gets through, infinite where everything lies there.
+    pub bandwidth: f64,
+}
+
+type Seconds<'a> = Box<dyn Fn(TaskId, ProcId) -> f64 + Sync + 'a>;
+
+/// What a chart is made over; see the module's head.
+pub struct Ground<'a> {
+    /// Nothing begins before.
+    pub now: f64,
+    /// The clusters.
+    pub clusters: Vec<Cluster>,
+    /// Number of processors, those that belong to no cluster included.
+    pub procs: usize,
+    /// Completion counts to the end of the computation, not to the return of its output.
+    pub until_computed: bool,
+    workflow: &'a Workflow,
+    seconds: Seconds<'a>,
+    /// Per task: the inputs that have to be there, the most used ones first.
+    inputs: Rows<FileId>,
+    /// Per task: what has to be sent back.
+    outputs: Rows<FileId>,
+    /// Per file: how large it is expected to be.
+    bytes: Vec<f64>,
+    release: Vec<f64>,
+}
+
+/// Lists of lists, flat.
+struct Rows<T> {
+    starts: Vec<u32>,
+    items: Vec<T>,
+}
+
+impl<T> Rows<T> {
+    fn of<R: IntoIterator<Item = T>>(rows: impl Iterator<Item = R>) -> Rows<T> {
+        let (mut starts, mut items) = (vec![0], Vec::new());
+        for row in rows {
+            items.extend(row);
+            starts.push(items.len() as u32);
+        }
+        Rows { starts, items }
+    }
+
+    fn row(&self, index: usize) -> &[T] {
+        &self.items[self.starts[index] as usize..self.starts[index + 1] as usize]
+    }
+}
+
+impl<'a> Ground<'a> {
+    /// A workflow over clusters. `is_open` says which tasks have not begun: how often a file is
+    /// used counts those.
+    pub fn new(
+        workflow: &'a Workflow,
+        clusters: Vec<Cluster>,
+        procs: usize,
+        is_open: impl Fn(TaskId) -> bool,
+        seconds: impl Fn(TaskId, ProcId) -> f64 + Sync + 'a,
+    ) -> Ground<'a> {
+        // Where nothing has to be brought nothing has to be sent back.
+        let brought = clusters.iter().any(|c| c.bandwidth < f64::INFINITY);
+        let usage: Vec<usize> = workflow
+            .files()
+            .map(|file| workflow.consumers(file).filter(|&t| is_open(t)).count())
+            .collect();
+        let inputs = workflow.tasks().map(|task| {
+            let mut files: Vec<FileId> = Vec::new();
+            if brought && is_open(task) {
+                files.extend(workflow.inputs(task));
+                files.sort_by_key(|&f| (std::cmp::Reverse(usage[f.index()]), f));
+                files.dedup();
+            }
+            files
+        });
+        let outputs = workflow.tasks().map(|task| {
+            let last = |f: &FileId| brought && workflow.consumers(*f).len() == 0;
+            workflow.outputs(task).filter(last)
+        });
+        Ground {
+            now: 0.0,
+            clusters,
+            procs,
+            until_computed: false,
+            seconds: Box::new(seconds),
+            inputs: Rows::of(inputs),
+            outputs: Rows::of(outputs),
+            bytes: workflow.files().map(|f| workflow.file_bytes(f)).collect(),
+            release: Vec::new(),
+            workflow,
+        }
+    }
+
+    /// The workflow.
+    pub fn workflow(&self) -> &'a Workflow {
+        self.workflow
+    }
+
+    /// Another size is expected of a file.
+    pub fn expect_bytes(&mut self, file: FileId, bytes: f64) {
+        self.bytes[file.index()] = bytes;
+    }
+
+    /// Inputs lie everywhere: none has to be brought.
+    pub fn leave_inputs(&mut self) {
+        self.inputs = Rows::of(self.workflow.tasks().map(|_| []));
+    }
+
+    /// The inputs of a task, the most used ones first.
+    #[inline]
+    pub fn inputs(&self, task: TaskId) -> &[FileId] {
+        self.inputs.row(task.index())
+    }
+
+    /// What a task sends back.
+    #[inline]
+    pub fn outputs(&self, task: TaskId) -> &[FileId] {
+        self.outputs.row(task.index())
+    }
+
+    /// Seconds that a computation is expected to take.
+    #[inline]
+    pub fn seconds(&self, task: TaskId, proc: ProcId) -> f64 {
+        (self.seconds)(task, proc)
+    }
+
+    /// Seconds for which a file holds the link of a cluster.
+    #[inline]
+    pub fn transfer_seconds(&self, file: FileId, cluster: usize) -> f64 {
+        let cluster = &self.clusters[cluster];
+        match cluster.bandwidth > 0.0 {
+            true => cluster.latency + self.bytes[file.index()] / cluster.bandwidth,
+            false => f64::INFINITY,
+        }
+    }
+
+    /// Before when a task must not begin.
+    #[inline]
+    pub fn release(&self, task: TaskId) -> f64 {
+        self.release.get(task.index()).copied().unwrap_or(0.0).max(self.now)
+    }
+
+    /// No transfer over the link of a cluster is shorter.
+    pub(super) fn shortest_transfer(&self, cluster: usize) -> f64 {
+        let least = self.bytes.iter().copied().fold(f64::INFINITY, f64::min);
+        let cluster = &self.clusters[cluster];
+        if least.is_finite() && cluster.bandwidth > 0.0 {
+            cluster.latency + least / cluster.bandwidth
+        } else {
+            0.0
+        }
+    }
+
+    /// A planning problem, its links at the levels of its present date.
+    pub fn of(problem: &'a Problem<'_>, method: &'static str) -> Result<Ground<'a>, PlanError> {
+        let unsupported = |why: String| PlanError::Unsupported { algorithm: method, why };
+        let (workflow, platform) = (problem.workflow(), problem.platform());
+        let state = problem.state();
+        if workflow.edge_count() > 0 {
+            return Err(unsupported("it has dependencies, a sweep has none".into()));
+        }
+        if let Some(wide) = workflow.tasks().find(|&t| workflow.width(t).0 > 1) {
+            let name = workflow.task_name(wide);
+            return Err(unsupported(format!("task '{name}' needs several processors")));
+        }
+        let clusters = clusters(platform, state.now).map_err(unsupported)?;
+        let procs = problem.procs();
+        let seconds = move |task: TaskId, proc: ProcId| problem.exec_on(task, proc);
+        let is_open = |task: TaskId| state.fixed(task).is_none();
+        let mut ground = Ground::new(workflow, clusters, procs, is_open, seconds);
+        ground.now = state.now;
+        ground.release.clone_from(&state.release);
+        if !state.inputs_listed {
+            ground.leave_inputs();
+        }
+        Ok(ground)
+    }
+}
+
+/// The clusters of a platform as its links are at a date: the places that computing hosts belong
+/// to, in the order of their zones, each with the link that leads there from the origin. Without an
+/// origin all is one cluster where everything lies.
+pub fn clusters(platform: &Platform, date: f64) -> Result<Vec<Cluster>, String> {
+    let mut first_proc = 0u32;
+    let mut clusters: Vec<Cluster> = Vec::new();
+    let mut known: HashMap<HostId, usize> = HashMap::new();
+    let mut routes = RouteCache::new();
+    for host in platform.host_ids() {
+        let procs = first_proc..first_proc + platform.host(host).cores;
+        first_proc = procs.end;
+        if procs.is_empty() {
+            continue;
+        }
+        let place = match platform.origin() {
+            Some(_) => platform.place_of(host),
+            None => HostId(0),
+        };
+        let index = match known.get(&place) {
+            Some(&index) => index,
+            None => {
+                clusters.push(behind_link(platform, &mut routes, host, date)?);
+                known.insert(place, clusters.len() - 1);
+                clusters.len() - 1
+            }
+        };
+        clusters[index].procs.extend(procs.map(ProcId));
+    }
+    clusters.sort_by_key(|c| (platform.host(c.gate).zone, c.gate));
+    Ok(clusters)
+}
+
+fn behind_link(
+    platform: &Platform,
+    routes: &mut RouteCache,
+    gate: HostId,
+    date: f64,
+) -> Result<Cluster, String> {
+    let mut cluster =
+        Cluster { gate, procs: Vec::new(), link: None, latency: 0.0, bandwidth: f64::INFINITY };
+    let Some(origin) = platform.origin() else { return Ok(cluster) };
+    if platform.place_of(gate) == platform.place_of(origin) {
+        return Ok(cluster);
+    }
+    let name = &platform.host(gate).name;
+    let Ok(route) = routes.route_once(platform, origin, gate) else {
+        cluster.bandwidth = 0.0;
+        return Ok(cluster);
+    };
+    let &[link] = route.links else {
+        return Err(format!(
+            "'{name}' is {} links away from the origin; a sweep needs one link per cluster",
+            route.links.len()
+        ));
+    };
+    let stated = platform.link(link);
+    let at = |profile: &Option<Arc<Profile>>| profile.as_ref().and_then(|p| p.value_at(date));
+    cluster.link = Some(link);
+    cluster.latency = at(&stated.latency_profile).unwrap_or(stated.latency);
+    cluster.bandwidth = at(&stated.bandwidth_profile).unwrap_or(stated.bandwidth);
+    if at(&stated.state).is_some_and(|on| on <= 0.0) {
+        cluster.bandwidth = 0.0;
+    }
+    Ok(cluster)
+}

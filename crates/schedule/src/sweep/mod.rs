@@ -1,0 +1,262 @@
+//! Parameter sweeps: independent tasks that share input files, planned over one Gantt chart of
+//! processors *and* links (Berman, Casanova, Dongarra, Hayes, Obertelli, Su, Wolski, Zagorodnov:
+//! the AppLeS parameter sweep report, 1999).
+//!
+//! The inputs lie at the origin; every cluster hangs there by one link that serves one transfer at
+//! a time, and keeps what has been brought for all its hosts. The chart ([`Chart`]) has slots for
+//! transfers, computations and the return of outputs; the heuristics ([`Heuristic`]) differ in
+//! which task goes next. All plan at the levels of the present date. O(v^2 k h) for v tasks, k
+//! clusters of h hosts. Without an origin there is nothing to bring. A task that can run nowhere
+//! means there is no plan.
+
+mod chart;
+mod choose;
+mod ground;
+
+pub use chart::{Chart, Computation, Transfer};
+pub use choose::{Height, Heuristic, Limit, Rule, draw_some, fill, step};
+pub use ground::{Cluster, Ground, clusters};
+
+use crate::list::unfinished;
+use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Settings};
+use slackline_model::parameter::{Kind, Parameter, ParameterError, Values};
+use slackline_model::rng::stream;
+use slackline_model::schedule::PlannedTransfer;
+use slackline_model::{Placement, Problem, Schedule};
+
+/// What counts as the completion of a task.
+pub const COMPLETION: Parameter = Parameter::new(
+    "completion",
+    Kind::Choice(&["output", "compute"]),
+    "output",
+    "what completes a task: the return of its output, or its computation",
+)
+.published("output");
+
+/// How high the step behind the good clusters is.
+pub const JUMP: Parameter = Parameter::new(
+    "jump",
+    Kind::Choice(&["height", "groups"]),
+    "height",
+    "what a task suffers at the step behind its good clusters: its height, or the difference of the \
+     means of the groups on its sides",
+);
+
+/// Which rise counts as a step.
+pub const STEP: Parameter = Parameter::new(
+    "step",
+    Kind::Choice(&["at-least", "above"]),
+    "at-least",
+    "a rise is a step if it is at least, or as printed above, the mean and one deviation",
+);
+
+/// Which processor is second best.
+pub const SECOND: Parameter = Parameter::new(
+    "second",
+    Kind::Choice(&["other", "literal"]),
+    "other",
+    "second best processor: any other, or as printed none of the best cluster or number",
+);
+
+/// How close to the best a random choice may be.
+pub const RHO: Parameter = Parameter::new(
+    "rho",
+    Kind::Number(0.0, 1.0),
+    "0.001",
+    "random choice among what lies within this part of the best",
+);
+
+const SOURCE: &str = "Berman et al., parameter sweep report, 1999";
+
+/// Registry entry, H1.
+pub const MIN_MIN: Algorithm = Algorithm {
+    name: "sweep-minmin",
+    family: Family::Sweep,
+    basis: Basis::Published,
+    about: "sweep (H1): task of smallest least completion time first",
+    source: SOURCE,
+    complexity: "O(v^2 p)",
+    parameters: &[COMPLETION],
+    needs: &[Need::Independent],
+    plan: |problem, settings| plan(problem, settings, &MIN_MIN, Rule::MinMin, false),
+};
+
+/// Registry entry, H2.
+pub const MAX_MIN: Algorithm = Algorithm {
+    name: "sweep-maxmin",
+    about: "sweep (H2): task of largest least completion time first",
+    plan: |problem, settings| plan(problem, settings, &MAX_MIN, Rule::MaxMin, false),
+    ..MIN_MIN
+};
+
+/// Registry entry, H3.
+pub const SUFFERAGE: Algorithm = Algorithm {
+    name: "sweep-sufferage",
+    about: "sweep (H3): task first that would lose most on another host",
+    parameters: &[COMPLETION, SECOND],
+    plan: |problem, settings| plan(problem, settings, &SUFFERAGE, Rule::Sufferage, false),
+    ..MIN_MIN
+};
+
+/// Registry entry, H4.
+pub const EXTENDED: Algorithm = Algorithm {
+    name: "sweep-extended",
+    about: "sweep (H4): task first that would lose most outside its good clusters",
+    parameters: &[COMPLETION, JUMP, STEP],
+    plan: |problem, settings| plan(problem, settings, &EXTENDED, Rule::Extended, false),
+    ..MIN_MIN
+};
+
+/// Registry entry, H5.
+pub const MIN_MIN_RANDOM: Algorithm = Algorithm {
+    name: "sweep-minmin-random",
+    about: "sweep (H5): H1 with a random choice among nearly equal ones",
+    parameters: &[COMPLETION, RHO],
+    plan: |problem, settings| plan(problem, settings, &MIN_MIN_RANDOM, Rule::MinMin, true),
+    ..MIN_MIN
+};
+
+/// Registry entry, H6.
+pub const MAX_MIN_RANDOM: Algorithm = Algorithm {
+    name: "sweep-maxmin-random",
+    about: "sweep (H6): H2 with a random choice among nearly equal ones",
+    parameters: &[COMPLETION, RHO],
+    plan: |problem, settings| plan(problem, settings, &MAX_MIN_RANDOM, Rule::MaxMin, true),
+    ..MIN_MIN
+};
+
+/// Registry entry, H7.
+pub const SUFFERAGE_RANDOM: Algorithm = Algorithm {
+    name: "sweep-sufferage-random",
+    about: "sweep (H7): H3 with a random choice among nearly equal ones",
+    parameters: &[COMPLETION, SECOND, RHO],
+    plan: |problem, settings| plan(problem, settings, &SUFFERAGE_RANDOM, Rule::Sufferage, true),
+    ..MIN_MIN
+};
+
+/// Registry entry, H8.
+pub const EXTENDED_RANDOM: Algorithm = Algorithm {
+    name: "sweep-extended-random",
+    about: "sweep (H8): H4 with a random choice among nearly equal ones",
+    parameters: &[COMPLETION, JUMP, STEP, RHO],
+    plan: |problem, settings| plan(problem, settings, &EXTENDED_RANDOM, Rule::Extended, true),
+    ..MIN_MIN
+};
+
+/// Registry entry, H9.
+pub const SUFFERAGE_2: Algorithm = Algorithm {
+    name: "sweep-sufferage2",
+    about: "sweep (H9): task with the fewest good clusters first",
+    parameters: &[COMPLETION, JUMP, STEP],
+    plan: |problem, settings| plan(problem, settings, &SUFFERAGE_2, Rule::Fewest, false),
+    ..MIN_MIN
+};
+
+/// Registry entry, XSufferage.
+pub const XSUFFERAGE: Algorithm = Algorithm {
+    name: "sweep-xsufferage",
+    about: "sweep: task first that would lose most on its second best cluster",
+    source: "Casanova, Legrand, Zagorodnov, Berman, HCW, 2000",
+    plan: |problem, settings| plan(problem, settings, &XSUFFERAGE, Rule::Clusters, false),
+    ..MIN_MIN
+};
+
+/// Registry entry: random task, best machine.
+pub const RANDOM_MET: Algorithm = Algorithm {
+    name: "sweep-random-met",
+    about: "sweep: a random task to the host where its computation alone is shortest",
+    plan: |problem, settings| plan(problem, settings, &RANDOM_MET, Rule::Any, false),
+    ..MIN_MIN
+};
+
+/// The sweep planners with their rules and whether they draw among nearly equal ones; the policies
+/// of the same names plan with them.
+pub const ALL: &[(&Algorithm, Rule, bool)] = &[
+    (&MIN_MIN, Rule::MinMin, false),
+    (&MAX_MIN, Rule::MaxMin, false),
+    (&SUFFERAGE, Rule::Sufferage, false),
+    (&EXTENDED, Rule::Extended, false),
+    (&MIN_MIN_RANDOM, Rule::MinMin, true),
+    (&MAX_MIN_RANDOM, Rule::MaxMin, true),
+    (&SUFFERAGE_RANDOM, Rule::Sufferage, true),
+    (&EXTENDED_RANDOM, Rule::Extended, true),
+    (&SUFFERAGE_2, Rule::Fewest, false),
+    (&XSUFFERAGE, Rule::Clusters, false),
+    (&RANDOM_MET, Rule::Any, false),
+];
+
+/// The random numbers of a planning call.
+pub const STREAM: &str = "sweep";
+
+/// A heuristic with the parameters it has been given.
+pub fn heuristic(rule: Rule, random: bool, values: &Values) -> Result<Heuristic, ParameterError> {
+    Ok(Heuristic {
+        random: if random { Some(values.number("rho")?) } else { None },
+        height: if values.word("jump") == "groups" { Height::Groups } else { Height::Step },
+        strict_step: values.word("step") == "above",
+        literal_second: values.word("second") == "literal",
+        ..Heuristic::new(rule)
+    })
+}
+
+fn plan(
+    problem: &Problem<'_>,
+    settings: &Settings,
+    method: &Algorithm,
+    rule: Rule,
+    random: bool,
+) -> Result<Schedule, PlanError> {
+    let values = method.values(settings)?;
+    let heuristic = heuristic(rule, random, &values)?;
+    let mut ground = Ground::of(problem, method.name)?;
+    ground.until_computed = values.word("completion") == "compute";
+    let mut chart = Chart::new(&ground);
+    let state = problem.state();
+    for proc in problem.proc_ids() {
+        chart.block_proc(proc, problem.available_from(proc));
+    }
+    for placement in problem.workflow().tasks().filter_map(|t| state.fixed(t)) {
+        placement.procs().iter().for_each(|&proc| chart.block_proc(proc, placement.finish));
+    }
+    let platform = problem.platform();
+    for copy in &state.copies {
+        let at = |c: &Cluster| platform.place_of(c.gate) == platform.place_of(copy.host);
+        if let Some(cluster) = ground.clusters.iter().position(at) {
+            chart.bring(cluster, copy.file, copy.at);
+        }
+    }
+    let open: Vec<_> = unfinished(problem).collect();
+    let mut draws = stream(settings.seed, STREAM, 0);
+    fill(&mut chart, &ground, &open, &heuristic, Limit::NONE, &mut draws);
+    let mut schedule = Schedule::start(problem);
+    for c in &chart.computations {
+        schedule.place(c.task, Placement::new(c.proc, c.start, c.finish));
+    }
+    if let Some(&task) = open.iter().find(|&&t| schedule.placement(t).is_none()) {
+        let task = problem.workflow().task_name(task).to_string();
+        return Err(PlanError::Nowhere { task });
+    }
+    schedule.transfers = planned(&chart, &ground, platform.origin());
+    Ok(schedule)
+}
+
+/// The transfers of a chart by date, with their links.
+fn planned(
+    chart: &Chart<'_>,
+    ground: &Ground<'_>,
+    origin: Option<slackline_model::HostId>,
+) -> Vec<PlannedTransfer> {
+    let Some(origin) = origin else { return Vec::new() };
+    let one = |t: &Transfer| {
+        let cluster = &ground.clusters[t.cluster];
+        let (from, to) = if t.is_output { (cluster.gate, origin) } else { (origin, cluster.gate) };
+        let (start, finish) = (t.start, t.finish);
+        PlannedTransfer { file: t.file, from, to, link: cluster.link, start, finish }
+    };
+    let mut transfers: Vec<PlannedTransfer> = chart.transfers.iter().map(one).collect();
+    transfers.sort_by(|a, b| a.start.total_cmp(&b.start).then(a.link.cmp(&b.link)));
+    transfers
+}
+
+#[cfg(test)]
+mod tests;
