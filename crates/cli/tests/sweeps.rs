@@ -108,7 +108,7 @@ fn grids_and_applications_are_shown_converted_and_refused() {
     let place = Place::new();
     let sweeps: Value = serde_json::from_str(include_str!("fixtures/sweeps.json")).unwrap();
     let name = lay_out(&place, &sweeps[2]);
-    assert!(place.ok(&format!("show {name}.grid")).contains("c0"));
+    assert!(place.ok(&format!("show {name}.grid")).contains("h0.0"));
     assert!(place.ok(&format!("show {name}.work")).contains("tasks"));
     place.ok(&format!("convert {name}.grid again.toml"));
     place.ok(&format!("convert {name}.work again.work"));

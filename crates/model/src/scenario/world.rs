@@ -63,7 +63,7 @@ impl Scenario {
         let own_host = |host: &crate::platform::Host| HostWorld {
             availability: host.availability.clone(),
             state: host.state.clone(),
-            outages: Vec::new(),
+            outages: own_outages(platform, host),
         };
         let own_link = |link: &crate::platform::Link| LinkWorld {
             bandwidth: link
@@ -129,6 +129,30 @@ impl Scenario {
         world.pairs.sort_by_key(|pair| pair.hosts);
         Ok(world)
     }
+}
+
+/// When the platform itself says that a host is off. A storage that hosts share outlasts that.
+fn own_outages(platform: &Platform, host: &crate::platform::Host) -> Vec<(f64, Option<f64>, bool)> {
+    let shares = |zone: crate::ZoneId| {
+        let mut around = Some(zone);
+        while let Some(zone) = around {
+            if platform.zone(zone).shared_storage {
+                return true;
+            }
+            around = platform.zone(zone).parent;
+        }
+        false
+    };
+    let Some(state) = host.state.as_ref().filter(|s| s.period().is_none() && shares(host.zone))
+    else {
+        return Vec::new();
+    };
+    let events = state.events();
+    let off = |(index, event): (usize, &ProfileEvent)| {
+        let back = events[index + 1..].iter().find(|later| later.value > 0.0);
+        (event.value <= 0.0).then(|| (event.date, back.map(|later| later.date), true))
+    };
+    events.iter().enumerate().filter_map(off).collect()
 }
 
 enum Resolved {

@@ -86,16 +86,18 @@ impl Case {
             ..Execution::new(Arc::new(known), self.platform.clone())
         };
         let outcome = execution.run(policy.as_mut(), &mut backend).map_err(StudyError::of)?;
-        if let Ending::CannotFinish(why) = outcome.ending {
-            return Err(StudyError(format!("{name} cannot finish: {why}")));
-        }
-        Ok(Ran::of(outcome.makespan, &policy.report()))
+        let makespan = match outcome.ending {
+            Ending::Finished => outcome.makespan,
+            Ending::CannotFinish(_) => f64::NAN,
+        };
+        Ok(Ran::of(makespan, &policy.report()))
     }
 }
 
 /// What a run came to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ran {
+    /// No number where it cannot finish.
     pub(super) makespan: f64,
     /// How often it was planned.
     pub(super) plans: usize,
