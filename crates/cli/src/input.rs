@@ -6,15 +6,17 @@ use crate::failure::Failure;
 use crate::files::Files;
 use crate::model::{self, ModelOptions};
 use crate::output::Output;
+use crate::table::count;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use slackline_formats::{Document, Format, instance, platform_toml, source};
+use slackline_formats::document::Run;
+use slackline_formats::{Document, Format, Times, instance, platform_toml, source};
 use slackline_model::nearest::nearest;
 use slackline_model::platform::Charges;
 use slackline_model::problem::Inputs;
 use slackline_model::scenario::Measured;
 use slackline_model::schedule::Limits;
-use slackline_model::units::Quantity;
+use slackline_model::units::{Quantity, fmt_seconds};
 use slackline_model::{Platform, Problem, Workflow};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -29,6 +31,8 @@ pub(crate) struct World {
     pub(crate) platform: Platform,
     /// Real run times and sizes that the workflow's file states beside its estimates.
     pub(crate) measured: Option<Arc<Measured>>,
+    /// How the workflow's times came about.
+    pub(crate) past: Option<Past>,
 }
 
 /// Where the processors come from, and how to read the workflow.
@@ -43,6 +47,62 @@ pub(crate) struct Sources {
     /// Format of the workflow, where it is not recognised
     #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     pub(crate) from: Option<Format>,
+    /// Speed at which recorded seconds become work, e.g. 2.5GHz; that of the recorded machines, or
+    /// 1 Gflop/s, if left out
+    #[arg(long, value_name = "SPEED", value_parser = speed, conflicts_with = "instance")]
+    pub(crate) reference_speed: Option<f64>,
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    match Quantity::Speed.parse(text) {
+        Ok(speed) if speed > 0.0 => Ok(speed),
+        Ok(_) => Err("a speed must be above 0".to_string()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Where the work of a workflow comes from.
+#[derive(Clone, Debug)]
+pub(crate) struct Past {
+    pub(crate) times: Times,
+    pub(crate) run: Option<Run>,
+}
+
+impl Past {
+    pub(crate) fn of(document: &Document, format: Format) -> Past {
+        let run = document.recorded.as_ref().and_then(|recorded| recorded.run.clone());
+        Past { times: document.times(format), run }
+    }
+
+    /// One line for people; empty where there is nothing to say.
+    pub(crate) fn tell(&self) -> String {
+        if self.times == Times::Work {
+            return String::new();
+        }
+        let hint = match self.times {
+            Times::Assumed { .. } => " (--reference-speed sets it)",
+            _ => "",
+        };
+        format!("Work: {}{hint}.{}\n", self.times, self.tell_run())
+    }
+
+    fn tell_run(&self) -> String {
+        let Some(run) = &self.run else { return String::new() };
+        let Some(seconds) = run.makespan_seconds else { return String::new() };
+        format!(" The recorded run took {}{}.", fmt_seconds(seconds), machines(run))
+    }
+}
+
+/// On what a run was recorded, as the end of a sentence.
+pub(crate) fn machines(run: &Run) -> String {
+    let cores: f64 = run.machines.iter().filter_map(|m| m.cores).sum();
+    match run.machines.len() {
+        0 => String::new(),
+        n if cores > 0.0 => {
+            format!(" on {} with {}", count(n, "machine"), count(cores as usize, "core"))
+        }
+        n => format!(" on {}", count(n, "machine")),
+    }
 }
 
 impl Sources {
@@ -65,24 +125,32 @@ impl Sources {
             return Err(Failure::input("no workflow is given")
                 .with_help("name a workflow file, or an instance with --instance FILE"));
         };
-        if let Some(platform) = &self.platform {
-            let platform = read_platform(platform, output)?;
-            return Ok(World::of(read_document(path, self.from, output)?, platform));
-        }
-        if self.from.is_none_or(|format| format == Format::Instance)
+        if self.platform.is_none()
+            && self.reference_speed.is_none()
+            && self.from.is_none_or(|format| format == Format::Instance)
             && Format::detect(Some(path), &source::read_text(path)?) == Ok(Format::Instance)
         {
             return instance_file(path, output);
         }
-        let document = read_document(path, self.from, output)?;
-        Ok(World::of(document, default_platform(output)?))
+        let platform = self.platform.as_ref().map(|p| read_platform(p, output)).transpose()?;
+        let mut document = read_document(path, self.from, output)?;
+        let format = format_of(path, self.from)?;
+        if let Some(speed) = self.reference_speed {
+            document = document.at_reference_speed(format, speed).map_err(|e| e.in_file(path))?;
+        }
+        let platform = match platform {
+            Some(platform) => platform,
+            None => default_platform(output)?,
+        };
+        Ok(World::of(document, format, platform))
     }
 }
 
 impl World {
-    fn of(document: Document, platform: Platform) -> World {
+    fn of(document: Document, format: Format, platform: Platform) -> World {
+        let past = Some(Past::of(&document, format));
         let measured = document.measured.map(Arc::new);
-        World { workflow: document.workflow, platform, measured }
+        World { workflow: document.workflow, platform, measured, past }
     }
 
     /// The planning problem, as a run under these rules will be charged for it.
@@ -146,7 +214,18 @@ fn instance_file(path: &Path, output: &mut Output) -> Result<World, Failure> {
     let text = source::read_text(path)?;
     let read = instance::read(&text).map_err(|e| e.in_file(path))?;
     output.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
-    Ok(World { workflow: read.workflow, platform: read.platform, measured: None })
+    Ok(World { workflow: read.workflow, platform: read.platform, measured: None, past: None })
+}
+
+/// The format of a workflow file.
+pub(crate) fn format_of(path: &Path, from: Option<Format>) -> Result<Format, Failure> {
+    match from {
+        Some(format) => Ok(format),
+        None => {
+            let text = source::read_text(path)?;
+            Ok(Format::detect(Some(path), &text).map_err(|e| e.in_file(path))?)
+        }
+    }
 }
 
 /// Reads a workflow file and passes the reader's warnings on.

@@ -96,6 +96,11 @@ impl Format {
         self.codec().write.is_some()
     }
 
+    /// Whether its tasks have seconds that were measured at some speed, instead of work.
+    pub fn tells_seconds(self) -> bool {
+        matches!(self, Format::WfFormat | Format::Dax | Format::PegasusYaml | Format::Stg)
+    }
+
     /// Whether a text looks like this format.
     pub fn recognises(self, text: &str) -> bool {
         (self.codec().recognise)(text)

@@ -27,6 +27,7 @@ pub mod source;
 pub mod stg;
 pub mod sweep;
 mod text;
+pub mod times;
 pub mod trace;
 pub mod wfformat;
 pub mod workflow_toml;
@@ -37,6 +38,7 @@ pub use document::{Document, Recorded};
 pub use error::{Fault, FormatError, Place, Result};
 pub use platform::{PlatformFormat, read_platform, write_platform};
 pub use schedule_file::{ScheduleFormat, read_schedule, write_schedule};
+pub use times::Times;
 
 use std::path::Path;
 

@@ -4,6 +4,7 @@ use crate::costs::{self, Costs};
 use crate::draw::Seed;
 use crate::error::{GenerateError, Result};
 use crate::graph::Graph;
+use crate::platform::recorded::{self, Machine};
 use crate::platform::simulacrum::{self, Recipe};
 use crate::platform::{grid5000, simple};
 use crate::scenario::{self, Surroundings};
@@ -47,6 +48,8 @@ enum Make {
     Application(fn(&Values, Seed) -> Result<Workflow>),
     /// A workflow like those given.
     Like,
+    /// The machines of a recorded run.
+    Recorded(fn(&Values, &[Machine]) -> Result<Platform>),
     /// A platform.
     Platform(fn(&Values, Seed) -> Result<Platform>),
     /// A world.
@@ -132,6 +135,24 @@ impl Generator {
                 like::like(instances, settings.count("tasks")?, formulas, seed)
             }
             _ => Err(self.makes_another("workflow")),
+        }
+    }
+
+    /// Whether it takes the machines of a recorded run.
+    pub fn needs_machines(&self) -> bool {
+        matches!(self.make, Make::Recorded(_))
+    }
+
+    /// Makes a platform, of the given machines where the generator is of that sort.
+    pub fn platform_of(
+        &self,
+        settings: &Values,
+        seed: Seed,
+        machines: &[Machine],
+    ) -> Result<Platform> {
+        match self.make {
+            Make::Recorded(make) => make(settings, machines),
+            _ => self.platform(settings, seed),
         }
     }
 
@@ -474,6 +495,15 @@ pub static ALL: &[Generator] = &[
         &[simulacrum::PARAMETERS],
         |s, seed| Recipe::read(s)?.platform(seed),
     ),
+    Generator {
+        family: Family::Platform,
+        name: "recorded",
+        about: "the machines of a recorded run (WfFormat), over an assumed network",
+        source: "",
+        parameters: &[recorded::PARAMETERS],
+        defaults: &[],
+        make: Make::Recorded(recorded::recorded),
+    },
     platform("cluster", "one cluster, homogeneous or not", "", &[simple::CLUSTER], simple::cluster),
     platform(
         "processors",
@@ -565,7 +595,8 @@ mod tests {
         let mut platforms = Vec::new();
         for generator in of(Family::Platform) {
             let settings = generator.settings(&[]).unwrap();
-            let make = || generator.platform(&settings, Seed::new(4)).unwrap();
+            let machines = ["a", "b"].map(|n| Machine { name: n.into(), ..Machine::default() });
+            let make = || generator.platform_of(&settings, Seed::new(4), &machines).unwrap();
             assert_eq!(format!("{:?}", make().hosts()), format!("{:?}", make().hosts()));
             // Every pair of hosts can talk, or a sample of them.
             let p = make();

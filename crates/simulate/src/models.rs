@@ -4,11 +4,29 @@
 //! with cross-traffic. [`Models::preset`] knows other releases by name.
 
 use crate::kernel::Sharing;
+use slackline_model::nearest::did_you_mean;
 use slackline_model::platform::{Band, Charges};
 use thiserror::Error;
 
 /// Share of the way back that acknowledgements take.
 pub(crate) const ACKNOWLEDGEMENTS: f64 = 0.05;
+
+/// The settings that [`Models::set`] knows, for whoever misspells one.
+const KEYS: &[&str] = &[
+    "preset",
+    "network/model",
+    "host/model",
+    "network/crosstraffic",
+    "network/receiving-occupies-core",
+    "network/TCP-gamma",
+    "network/loopback-bw",
+    "network/loopback-lat",
+    "network/weight-S",
+    "network/latency-factor",
+    "network/bandwidth-factor",
+    "smpi/lat-factor",
+    "smpi/bw-factor",
+];
 
 /// How transfers use the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,9 +126,9 @@ impl Default for Models {
 /// A setting nobody knows, or a value it cannot have.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum SettingError {
-    /// No such setting.
-    #[error("unknown setting `{0}`")]
-    Unknown(String),
+    /// No such setting, and the question for the nearest one.
+    #[error("unknown setting `{0}`{1}")]
+    Unknown(String, String),
     /// The value does not fit.
     #[error("`{value}` is no value for `{key}`: {expected}")]
     BadValue {
@@ -289,7 +307,10 @@ impl Models {
             | "precision/work-amount"
             | "network/optim"
             | "cpu/optim" => {}
-            _ => return Err(SettingError::Unknown(key.to_owned())),
+            _ => {
+                let hint = did_you_mean(key, KEYS.iter().copied());
+                return Err(SettingError::Unknown(key.to_owned(), hint));
+            }
         }
         Ok(())
     }
@@ -364,7 +385,12 @@ mod tests {
         models.set("network/model", "CM02").unwrap();
         models.set("network/crosstraffic", "no").unwrap();
         assert_eq!(models, Models { cross_traffic: false, ..Models::cm02() });
-        assert!(models.set("network/modle", "CM02").is_err());
+        let error = models.set("network/modle", "CM02").unwrap_err().to_string();
+        assert!(error.contains("did you mean 'network/model'?"), "{error}");
+        for key in KEYS {
+            let told = models.clone().set(key, "");
+            assert!(!matches!(told, Err(SettingError::Unknown(..))), "{key}");
+        }
         assert!(models.set("network/TCP-gamma", "-1").is_err());
         assert!(models.set("network/model", "ptask_L07").is_err());
     }

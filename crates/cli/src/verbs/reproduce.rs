@@ -9,6 +9,7 @@ use clap::Args;
 use serde::Serialize;
 use slackline_formats::source;
 use slackline_lab::papers::{self, Claim, Options, Paper, Progress, Report, Size, Verdict, Watch};
+use slackline_model::nearest::did_you_mean;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -77,7 +78,8 @@ impl Reproduce {
         let Some(name) = &self.name else { return self.list(output) };
         let Some(paper) = papers::find(name) else {
             let names: Vec<&str> = papers::ALL.iter().map(|p| p.name).collect();
-            return Err(Failure::input(format!("there is no reproduction '{name}'"))
+            let hint = did_you_mean(name, names.iter().copied());
+            return Err(Failure::input(format!("there is no reproduction '{name}'{hint}"))
                 .with_help(format!("one of: {}", names.join(", "))));
         };
         Files::default().writes("--output", self.output.as_ref()).json(self.json).check(output)?;

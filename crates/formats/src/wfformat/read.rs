@@ -6,6 +6,7 @@ use crate::document::{self, Document, Recorded, RecordedMachine, RecordedTask, R
 use crate::error::{FormatError, Result, json_error};
 use crate::flow::{Flow, Use};
 use crate::text::{kind_of_name, set_cores};
+use crate::times::Speeds;
 use slackline_model::workflow::{self as model, REFERENCE_SPEED};
 use slackline_model::{TaskId, WorkflowBuilder};
 use std::collections::{HashMap, HashSet};
@@ -37,6 +38,7 @@ pub fn read(text: &str) -> Result<Document> {
             ..Recorded::default()
         },
         flow: Flow::default(),
+        seconds: Vec::new(),
         warnings,
     };
     reader.builder.set_reference_speed(REFERENCE_SPEED);
@@ -85,6 +87,8 @@ struct Reader {
     builder: WorkflowBuilder,
     recorded: Recorded,
     flow: Flow,
+    /// What every task took.
+    seconds: Vec<f64>,
     warnings: Vec<String>,
 }
 
@@ -181,7 +185,7 @@ impl Reader {
         };
         if let Some(past) = past {
             let seconds = past.runtime_in_seconds.unwrap_or(0.0);
-            new.work = checked(seconds, || "runtimeInSeconds".into())? * REFERENCE_SPEED;
+            self.seconds.push(checked(seconds, || "runtimeInSeconds".into())?);
             new.memory = checked(past.memory_in_bytes.unwrap_or(0.0), || "memoryInBytes".into())?;
             take_cores(&mut new, past.core_count, "coreCount")?;
             new.command = past.command.map(command);
@@ -196,6 +200,8 @@ impl Reader {
             record.priority = past.priority;
             let machines = past.machines.into_iter().flatten().chain(past.machine);
             record.machines = machines.map(|m| m.0.into_owned()).collect();
+        } else {
+            self.seconds.push(0.0);
         }
         self.builder.add_task(new)?;
         self.recorded.tasks.push(record);
@@ -269,7 +275,7 @@ impl Reader {
         let seconds = task.runtime_in_seconds.or(task.runtime);
         let memory = task.memory_in_bytes.or(task.memory.map(|kb| kb * 1000.0)).unwrap_or(0.0);
         let mut new = model::Task::new(unique, 0.0).of_kind(kind);
-        new.work = checked(seconds.unwrap_or(0.0), || "runtime".into())? * REFERENCE_SPEED;
+        self.seconds.push(checked(seconds.unwrap_or(0.0), || "runtime".into())?);
         new.memory = checked(memory, || "memory".into())?;
         take_cores(&mut new, task.cores, "cores")?;
         new.command = task.command.as_ref().map(|c| model::Command {
@@ -330,13 +336,43 @@ impl Reader {
     }
 
     fn finish(mut self) -> Result<Document> {
+        let (speeds, common) = self.speeds()?;
         self.warnings.extend(self.flow.finish(&mut self.builder)?);
         let workflow = self.builder.build()?;
+        let workflow =
+            workflow.with_work(common, |_, task| self.seconds[task.index()] * speeds[task.index()]);
         Ok(Document {
             recorded: Some(self.recorded),
             warnings: self.warnings,
             ..Document::new(workflow)
         })
+    }
+}
+
+impl Reader {
+    /// Flop/s at which the seconds of each task count, and the speed they have in common.
+    fn speeds(&self) -> Result<(Vec<f64>, f64)> {
+        let known = Speeds::of(self.recorded.run.as_ref());
+        let mut speeds = Vec::with_capacity(self.recorded.tasks.len());
+        for (task, record) in self.recorded.tasks.iter().enumerate() {
+            let speed = known.of_task(record).map_err(|machine| {
+                let name = self.builder.task_name(TaskId::new(task));
+                let message = format!("it ran on '{machine}', which is not among the machines");
+                FormatError::in_path(format!("the execution of task '{name}'"), message)
+            })?;
+            let speed = speed.unwrap_or(REFERENCE_SPEED);
+            if !(self.seconds[task] * speed).is_finite() {
+                let name = self.builder.task_name(TaskId::new(task));
+                let message = format!("{} s at {speed} flop/s is too much", self.seconds[task]);
+                return Err(FormatError::in_path(
+                    format!("the execution of task '{name}'"),
+                    message,
+                ));
+            }
+            speeds.push(speed);
+        }
+        let common = speeds.first().copied().filter(|first| speeds.iter().all(|s| s == first));
+        Ok((speeds, common.unwrap_or(REFERENCE_SPEED)))
     }
 }
 
@@ -425,6 +461,10 @@ fn machine(m: Machine<'_>) -> Result<RecordedMachine> {
     let number = |what: &'static str, value: Option<f64>| {
         value.map(|v| checked(v, || what.to_string())).transpose()
     };
+    let speed_mhz = number("cpu.speedInMHz", cpu.speed_in_mhz.or(cpu.speed))?;
+    if speed_mhz == Some(0.0) {
+        return Err(FormatError::in_path("cpu.speedInMHz", "a machine cannot have a speed of 0"));
+    }
     Ok(RecordedMachine {
         name,
         system: owned(m.system),
@@ -432,7 +472,7 @@ fn machine(m: Machine<'_>) -> Result<RecordedMachine> {
         release: owned(m.release),
         memory_bytes: number("memory", m.memory_in_bytes.or(m.memory.map(|kb| kb * 1000.0)))?,
         cores: number("cpu.coreCount", cpu.core_count.or(cpu.count))?,
-        speed_mhz: number("cpu.speedInMHz", cpu.speed_in_mhz.or(cpu.speed))?,
+        speed_mhz,
         vendor: owned(cpu.vendor),
     })
 }

@@ -1,5 +1,7 @@
 use super::{read, write};
+use crate::detect::Format;
 use crate::document::Document;
+use crate::times::Times;
 use slackline_model::{EdgeId, TaskId};
 
 fn written(document: &Document) -> String {
@@ -116,4 +118,60 @@ fn old_names_that_repeat_take_their_ids() {
     assert_eq!(w.edge_count(), 1);
     let twice = text.replace(r#""id":"2""#, r#""id":"1""#);
     assert!(read(&twice).unwrap_err().to_string().contains("two tasks are named 't_1'"));
+}
+
+/// Two tasks that ran on machines of 1200 and 2500 MHz, and one on a machine of unknown speed.
+fn recorded() -> String {
+    let task = |id: &str| format!(r#"{{"name":"{id}","id":"{id}","parents":[],"children":[]}}"#);
+    let ran = |id: &str, machine: &str| {
+        format!(r#"{{"id":"{id}","runtimeInSeconds":10,"machines":["{machine}"]}}"#)
+    };
+    format!(
+        r#"{{"name":"w","schemaVersion":"1.5","workflow":{{"specification":{{"tasks":[{},{},{}],
+        "files":[]}},"execution":{{"makespanInSeconds":30,"executedAt":"2020-01-01T00:00:00Z",
+        "tasks":[{},{},{}],"machines":[{{"nodeName":"m","cpu":{{"speedInMHz":1200}}}},
+        {{"nodeName":"n","cpu":{{"speedInMHz":2500,"coreCount":4}}}},{{"nodeName":"o"}}]}}}}}}"#,
+        task("a"),
+        task("b"),
+        task("c"),
+        ran("a", "m"),
+        ran("b", "n"),
+        ran("c", "o")
+    )
+}
+
+#[test]
+fn seconds_count_at_the_speed_of_their_machine() {
+    let document = read(&recorded()).unwrap();
+    let work = |d: &Document| [0, 1, 2].map(|t| d.workflow.work(TaskId(t)));
+    assert_eq!(work(&document), [12e9, 25e9, 10e9]);
+    let times = document.times(Format::WfFormat);
+    assert_eq!(times, Times::Machines { least: 1.2e9, most: 2.5e9, unknown: 1 });
+    let back = read(&written(&document)).unwrap();
+    assert_eq!(work(&back), work(&document));
+    let at_two = document.at_reference_speed(Format::WfFormat, 2e9).unwrap();
+    assert_eq!((work(&at_two), at_two.workflow.reference_speed()), ([20e9; 3], 2e9));
+    assert_eq!(at_two.times(Format::WfFormat), Times::Assumed { speed: 2e9 });
+    // All machines alike: tasks need not name theirs.
+    let alike = recorded().replace("1200", "2500").replace(r#"{"nodeName":"o"}"#, "");
+    let alike = alike.replace("},\n        {", "},{").replace(",]", "]");
+    let nameless = ["m", "n", "o"]
+        .iter()
+        .fold(alike, |text, name| text.replace(&format!(r#","machines":["{name}"]"#), ""));
+    let document = read(&nameless).unwrap();
+    assert_eq!((work(&document), document.workflow.reference_speed()), ([25e9; 3], 2.5e9));
+}
+
+#[test]
+fn machines_that_are_not_there_and_stand_still_are_refused() {
+    let error = |text: &str| read(text).unwrap_err().to_string();
+    let missing = recorded().replace(r#""machines":["n"]"#, r#""machines":["p"]"#);
+    assert_eq!(
+        error(&missing),
+        "at the execution of task 'b': it ran on 'p', which is not among the machines"
+    );
+    let still = error(&recorded().replace("1200", "0"));
+    assert!(still.contains("machines[0].cpu.speedInMHz: a machine cannot have a speed of 0"));
+    let endless = recorded().replace(r#"":10,"#, r#"":1e300,"#);
+    assert!(error(&endless).contains("is too much"), "{}", error(&endless));
 }

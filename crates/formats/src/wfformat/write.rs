@@ -19,6 +19,7 @@ pub fn write(document: &Document, out: &mut dyn Write) -> Result<()> {
     let source = Source {
         workflow,
         recorded,
+        speeds: recorded.speeds().collect(),
         task_ids: valid_ids(workflow.tasks().map(|t| workflow.task_name(t).to_string())),
         file_ids: valid_ids(file_names(workflow).into_iter()),
     };
@@ -80,6 +81,8 @@ fn text(value: &Option<String>) -> Option<&str> {
 struct Source<'a> {
     workflow: &'a Workflow,
     recorded: &'a Recorded,
+    /// At which the seconds of every task count.
+    speeds: Vec<Option<f64>>,
     task_ids: Vec<String>,
     file_ids: Vec<String>,
 }
@@ -90,7 +93,8 @@ impl Source<'_> {
     }
 
     fn seconds(&self, task: TaskId) -> f64 {
-        seconds(self.workflow.work(task), self.workflow.reference_speed())
+        let speed = self.speeds.get(task.index()).copied().flatten();
+        seconds(self.workflow.work(task), speed.unwrap_or_else(|| self.workflow.reference_speed()))
     }
 
     /// Whether there is anything to say about an execution.

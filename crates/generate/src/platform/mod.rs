@@ -2,6 +2,7 @@
 
 pub mod clusters;
 pub mod grid5000;
+pub mod recorded;
 pub mod selection;
 pub mod simple;
 pub mod simulacrum;

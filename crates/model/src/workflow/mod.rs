@@ -237,6 +237,18 @@ impl Workflow {
         self.work[task.index()]
     }
 
+    /// The same graph with other work, and the reference speed that goes with it.
+    pub fn with_work(
+        mut self,
+        reference_speed: f64,
+        work: impl Fn(&Workflow, TaskId) -> f64,
+    ) -> Workflow {
+        let changed = self.tasks().map(|task| work(&self, task)).collect();
+        self.work = changed;
+        self.reference_speed = reference_speed;
+        self
+    }
+
     /// Seconds on a processor of the reference speed.
     pub fn reference_seconds(&self, task: TaskId) -> f64 {
         self.work(task) / self.reference_speed

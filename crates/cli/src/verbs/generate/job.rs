@@ -3,12 +3,14 @@
 use super::made::{Entry, Form, Made, Thing};
 use crate::failure::Failure;
 use crate::files::Files;
-use crate::input::{read_platform, read_workflow};
+use crate::input::{read_document, read_platform, read_workflow};
 use crate::output::Output;
-use crate::table::Table;
+use crate::table::{Table, count};
 use clap::ArgMatches;
 use serde::Serialize;
+use slackline_formats::document::RecordedMachine;
 use slackline_formats::{Document, Format, scenario, source};
+use slackline_generate::platform::recorded::Machine;
 use slackline_generate::population::{Member, Population, STUDIES};
 use slackline_generate::registry::{Family, Generator};
 use slackline_generate::scenario::{Surroundings, onto};
@@ -25,6 +27,7 @@ pub(super) struct Job {
     json: bool,
     report: bool,
     instances: Vec<Workflow>,
+    machines: Vec<Machine>,
     platform: Option<Platform>,
     workflows: Vec<String>,
     onto: Option<Scenario>,
@@ -60,12 +63,17 @@ impl Job {
             json: matches.get_flag("json"),
             report: generator.needs_instances() && matches.get_flag("report"),
             instances: Vec::new(),
+            machines: Vec::new(),
             platform: None,
             workflows: Vec::new(),
             onto: None,
             files: String::new(),
             first: None,
         };
+        if let Some(file) = path("run") {
+            job.machines = machines(&file, output)?;
+            job.files.push_str(&format!(" {}", file.display()));
+        }
         for file in paths("instances") {
             job.instances.push(read_workflow(&file, None, output)?);
             job.files.push_str(&format!(" {}", file.display()));
@@ -131,7 +139,10 @@ impl Job {
                 let workflow = generator.workflow_like(settings, seed, &self.instances)?;
                 Thing::Workflow(Box::new(Document::new(workflow)))
             }
-            Family::Platform => Thing::Platform(Box::new(generator.platform(settings, seed)?)),
+            Family::Platform => {
+                let made = generator.platform_of(settings, seed, &self.machines)?;
+                Thing::Platform(Box::new(made))
+            }
             Family::Scenario => {
                 let around =
                     Surroundings { platform: self.platform.as_ref(), workflows: &self.workflows };
@@ -217,6 +228,34 @@ impl Job {
     }
 }
 
+/// The machines of a recorded run; what it does not say of them, and of the network, is told.
+fn machines(file: &Path, output: &mut Output) -> Result<Vec<Machine>, Failure> {
+    let recorded = read_document(file, None, output)?.recorded;
+    let machines = recorded.and_then(|r| r.run).map_or(Vec::new(), |run| run.machines);
+    if machines.is_empty() {
+        let message = format!("{}: no recorded run with machines", file.display());
+        return Err(Failure::input(message).with_help("WfFormat files of real runs name theirs"));
+    }
+    let without = |known: fn(&RecordedMachine) -> bool| {
+        machines.iter().filter(|machine| !known(machine)).count()
+    };
+    for (what, missing) in
+        [("speed", without(|m| m.speed_mhz.is_some())), ("cores", without(|m| m.cores.is_some()))]
+    {
+        if missing > 0 {
+            output.note(&format!("the {what} of {} assumed", count(missing, "machine")));
+        }
+    }
+    output.note("the network is assumed: a link to one switch for each machine");
+    let machine = |m: RecordedMachine| Machine {
+        name: m.name,
+        cores: m.cores.map(|cores| cores.max(1.0) as u32),
+        speed: m.speed_mhz.map(|mhz| mhz * 1e6),
+        memory: m.memory_bytes.filter(|bytes| *bytes > 0.0),
+    };
+    Ok(machines.into_iter().map(machine).collect())
+}
+
 /// The value of `--to`, whatever its type.
 fn text_of(matches: &ArgMatches) -> Option<String> {
     match matches.try_get_one::<Format>("to") {
@@ -282,6 +321,7 @@ pub(super) fn study(matches: &ArgMatches, output: &mut Output) -> Result<(), Fai
         json: matches.get_flag("json"),
         report: false,
         instances: Vec::new(),
+        machines: Vec::new(),
         platform: None,
         workflows: Vec::new(),
         onto: None,

@@ -91,6 +91,15 @@ fn kind_command(generator: &'static Generator) -> Command {
                 )
         }
     };
+    if generator.needs_machines() {
+        command = command.arg(
+            Arg::new("run")
+                .value_name("RUN")
+                .required(true)
+                .value_parser(value_parser!(PathBuf))
+                .help("A recorded run (WfFormat) whose machines to rebuild"),
+        );
+    }
     if generator.needs_instances() {
         command = command
             .arg(

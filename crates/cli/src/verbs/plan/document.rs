@@ -42,6 +42,9 @@ pub(super) struct Document<'a> {
     used_processors: usize,
     cost: f64,
     bytes_moved: f64,
+    /// What the run took that the workflow was recorded from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded_makespan: Option<f64>,
     #[serde(flatten)]
     limited: Option<Limited>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -94,6 +97,7 @@ impl<'a> Document<'a> {
         lower_bound: f64,
         (limits, scale): (&Limits, Option<Scale>),
         given: &'a Given,
+        recorded_makespan: Option<f64>,
     ) -> Document<'a> {
         let (workflow, platform) = (problem.workflow(), problem.platform());
         let leased = |lease: Lease| Leased {
@@ -120,6 +124,7 @@ impl<'a> Document<'a> {
             used_processors: plan.summary.used_procs,
             cost: plan.summary.cost,
             bytes_moved: plan.summary.bytes_moved,
+            recorded_makespan,
             limited: scale.map(|scale| Limited {
                 budget: limits.budget,
                 deadline: limits.deadline,

@@ -7,7 +7,7 @@ mod scale;
 
 use crate::check;
 use crate::failure::Failure;
-use crate::input::{LimitOptions, Sources};
+use crate::input::{LimitOptions, Past, Sources};
 use crate::interrupt;
 use crate::model::ModelOptions;
 use crate::output::Output;
@@ -208,7 +208,9 @@ impl Plan {
         }
         if self.json {
             let set = &self.parameters.set;
-            let document = |plan| Document::new(&problem, plan, lower_bound, (&limits, scale), set);
+            let past = world.past.as_ref().and_then(|p| p.run.as_ref()?.makespan_seconds);
+            let limited = (&limits, scale);
+            let document = |plan| Document::new(&problem, plan, lower_bound, limited, set, past);
             match plans.as_slice() {
                 // Who named no planner wants one plan.
                 _ if self.algorithm.is_empty() => output.json(&document(best))?,
@@ -220,6 +222,7 @@ impl Plan {
             }
         } else {
             self.tell(&problem, &plans, lower_bound, output)?;
+            output.say(&world.past.as_ref().map_or(String::new(), Past::tell))?;
         }
         match best.missed.as_slice() {
             [] => Ok(()),

@@ -5,7 +5,7 @@ mod workflow;
 
 use crate::failure::Failure;
 use crate::files::Files;
-use crate::input::{Sources, format_parser, read_document, read_platform};
+use crate::input::{Past, Sources, format_of, format_parser, read_document, read_platform};
 use crate::model::ModelOptions;
 use crate::output::Output;
 use clap::Args;
@@ -85,11 +85,12 @@ impl Show {
             }
             None => None,
         };
+        let past = Past::of(&document, format_of(&self.file, self.from)?);
         let facts = workflow::Facts::of(workflow, platform.as_ref())?;
         if self.json {
-            output.json(&facts.document(workflow))?;
+            output.json(&facts.document(workflow, &past))?;
         } else {
-            let text = facts.tell(workflow, output);
+            let text = facts.tell(workflow, &past, output);
             output.text(&text)?;
         }
         self.write_svg(output, || graph::svg(workflow, &graph::GraphOptions::default()))
@@ -116,7 +117,7 @@ impl Show {
                 ));
         }
         let (platform, instance) = (self.platform.clone(), self.instance.clone());
-        let sources = Sources { platform, instance, from: None };
+        let sources = Sources { platform, instance, from: None, reference_speed: None };
         let world = sources.read(self.workflow.as_deref(), output)?;
         let problem = world.problem(&ModelOptions::default(), world.has_moldable_tasks())?;
         let schedule = schedule_file::read_schedule(&self.file, &problem)?;

@@ -1,9 +1,12 @@
 //! What is in a workflow.
 
 use crate::failure::Failure;
+use crate::input::{Past, machines};
 use crate::output::Output;
 use crate::table::{Table, count, cut};
 use serde::Serialize;
+use slackline_formats::Times;
+use slackline_formats::document::{RecordedMachine, Run};
 use slackline_model::units::{fmt_bytes, fmt_flops, fmt_seconds, fmt_speed};
 use slackline_model::workflow::{CriticalPath, Shape};
 use slackline_model::{KindId, Platform, Problem, TaskId, Workflow};
@@ -73,7 +76,7 @@ impl Facts {
     }
 
     /// The text for people.
-    pub(super) fn tell(&self, workflow: &Workflow, output: &Output) -> String {
+    pub(super) fn tell(&self, workflow: &Workflow, past: &Past, output: &Output) -> String {
         let mut text = format!("{}\n\n", output.bold(workflow.name()));
         let mut table = Table::new(&["<", "<"]);
         let mut row = |name: &str, value: String| table.row([name.to_string(), value]);
@@ -94,6 +97,17 @@ impl Facts {
         );
         row("shape", sparkline(&self.shape.widths, output.width.saturating_sub(24).min(60)));
         row("work", self.work(workflow));
+        if past.times != Times::Work {
+            row("times", past.times.to_string());
+        }
+        if let Some(run) = &past.run {
+            if let Some(seconds) = run.makespan_seconds {
+                row("recorded run", format!("{}{}", fmt_seconds(seconds), machines(run)));
+            }
+            if !run.machines.is_empty() {
+                row("machines", recorded_machines(run));
+            }
+        }
         row("critical path", self.path(workflow));
         let path = self.critical.length.max(f64::MIN_POSITIVE);
         row("parallelism", format!("{:.1} (work over critical path)", self.seconds / path));
@@ -183,7 +197,7 @@ impl Facts {
     }
 
     /// The document for machines.
-    pub(super) fn document<'a>(&'a self, workflow: &'a Workflow) -> Document<'a> {
+    pub(super) fn document<'a>(&'a self, workflow: &'a Workflow, past: &'a Past) -> Document<'a> {
         Document {
             schema: "slackline/workflow/1",
             name: workflow.name(),
@@ -203,6 +217,12 @@ impl Facts {
                 tasks: self.critical.tasks.iter().map(|&t| workflow.task_name(t)).collect(),
             },
             ccr: self.ccr.is_finite().then_some(self.ccr),
+            times: (past.times != Times::Work).then(|| past.times.to_string()),
+            recorded: past.run.as_ref().map(|run| RecordedEntry {
+                makespan: run.makespan_seconds,
+                executed_at: run.executed_at.as_deref(),
+                machines: run.machines.iter().map(MachineEntry::of).collect(),
+            }),
             kinds: self
                 .kinds
                 .iter()
@@ -217,6 +237,28 @@ impl Facts {
                 .collect(),
         }
     }
+}
+
+/// The first machines of a run with what is known of them.
+fn recorded_machines(run: &Run) -> String {
+    const SHOWN: usize = 4;
+    let one = |m: &RecordedMachine| {
+        let known = [
+            m.cores.map(|cores| count(cores as usize, "core")),
+            m.speed_mhz.map(|mhz| fmt_speed(mhz * 1e6)),
+            m.memory_bytes.map(fmt_bytes),
+        ];
+        let known: Vec<String> = known.into_iter().flatten().collect();
+        match known.is_empty() {
+            true => m.name.clone(),
+            false => format!("{} ({})", m.name, known.join(", ")),
+        }
+    };
+    let mut shown: Vec<String> = run.machines.iter().take(SHOWN).map(one).collect();
+    if run.machines.len() > SHOWN {
+        shown.push(format!("{} more", run.machines.len() - SHOWN));
+    }
+    shown.join(", ")
 }
 
 /// Mean; not a number where there is nothing.
@@ -280,7 +322,40 @@ pub(super) struct Document<'a> {
     bytes_between_tasks: f64,
     critical_path: Path<'a>,
     ccr: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    times: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded: Option<RecordedEntry<'a>>,
     kinds: Vec<KindEntry<'a>>,
+}
+
+/// The run that a workflow was recorded from.
+#[derive(Serialize)]
+struct RecordedEntry<'a> {
+    makespan: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    executed_at: Option<&'a str>,
+    machines: Vec<MachineEntry<'a>>,
+}
+
+#[derive(Serialize)]
+struct MachineEntry<'a> {
+    name: &'a str,
+    cores: Option<f64>,
+    /// Flop/s of a core.
+    speed: Option<f64>,
+    memory: Option<f64>,
+}
+
+impl<'a> MachineEntry<'a> {
+    fn of(machine: &'a RecordedMachine) -> MachineEntry<'a> {
+        MachineEntry {
+            name: &machine.name,
+            cores: machine.cores,
+            speed: machine.speed_mhz.map(|mhz| mhz * 1e6),
+            memory: machine.memory_bytes,
+        }
+    }
 }
 
 #[derive(Serialize)]

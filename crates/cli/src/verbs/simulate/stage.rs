@@ -234,7 +234,8 @@ impl<'a> Stage<'a> {
             let only = vec![Coming { when: When::At(arrived.at), ..coming.clone() }];
             let all = Arrivals::new(only.clone()).and_then(|a| a.all()).map_err(Failure::input)?;
             let platform = self.world.platform.clone();
-            let world = World { workflow: Arc::unwrap_or_clone(all), platform, measured: None };
+            let world =
+                World { workflow: Arc::unwrap_or_clone(all), platform, measured: None, past: None };
             let problem = world.charged(&self.models.charges(), self.inputs)?;
             let by_itself = Stage {
                 problem: &problem,

@@ -60,7 +60,7 @@ fn of_instance(
         name => name.to_string(),
     };
     let workflow = all_of(&coming)?.renamed(name);
-    Ok((World { workflow, platform: read.platform, measured: None }, coming))
+    Ok((World { workflow, platform: read.platform, measured: None, past: None }, coming))
 }
 
 /// The workflows of a scenario with arrivals.

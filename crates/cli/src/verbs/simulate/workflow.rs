@@ -4,6 +4,7 @@ use super::document::{Document, Documents};
 use super::stage::Stage;
 use super::{Simulate, report, stream};
 use crate::failure::Failure;
+use crate::input::Past;
 use crate::output::Output;
 use crate::told::check_needs;
 use slackline_execute::{DecisionLog, Ending, Outcome};
@@ -140,6 +141,7 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
             [one] => report::one(&problem, one, output)?,
             several => report::compare(&problem, several, output)?,
         }
+        output.say(&world.past.as_ref().map_or(String::new(), Past::tell))?;
         for path in written {
             output.say(&format!("\nWritten: {}", path.display()))?;
         }
