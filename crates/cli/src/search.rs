@@ -48,6 +48,18 @@ impl SearchOptions {
     }
 }
 
+impl SearchOptions {
+    /// An option that only a search heeds, where one was given.
+    pub(crate) fn limit(&self) -> Option<&'static str> {
+        let given = [
+            ("--iterations", self.iterations.is_some()),
+            ("--time-limit", self.time_limit.is_some()),
+            ("--threads", self.threads.is_some()),
+        ];
+        given.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
+    }
+}
+
 /// Whether Ctrl-C was pressed.
 pub(crate) fn interrupted(settings: &Settings) -> bool {
     settings.stop.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))

@@ -117,6 +117,10 @@ fn parameters_that_no_chosen_method_has_are_refused() {
     for wrong in ["--set threshold=-1", "--period 0", "--period soon", "--transfers pull:0"] {
         place.fails(2, &format!("simulate {gauss} --policy gtp {wrong}"));
     }
+    let error = place.fails(2, &format!("plan {gauss} --algorithm heft --iterations 5"));
+    assert!(error.contains("--iterations: none of the chosen planners searches"), "{error}");
+    let error = place.fails(2, "reproduce gpt");
+    assert!(error.contains("did you mean 'gtp'?"), "{error}");
     // One of several methods suffices.
     place.ok(&format!("simulate {gauss} --compare gtp,slackline --period 3s"));
     let error = place.fails(2, &format!("simulate {gauss} --policy slackdine"));
@@ -159,4 +163,44 @@ fn a_switch_does_not_swallow_the_next_option() {
     let place = Place::new();
     let line = "generate scenario sce --platform two-site-grid --makespan 100 --failure";
     assert_eq!(place.ok(&format!("{line} --seed 4")), place.ok(&format!("{line} yes --seed 4")),);
+}
+
+#[test]
+fn recorded_runs_name_their_machines_and_speeds() {
+    let place = Place::new();
+    let task = |id: &str| format!(r#"{{"name":"{id}","id":"{id}","parents":[],"children":[]}}"#);
+    let run = |speed: &str, on: &str| {
+        format!(
+            r#"{{"name":"w","schemaVersion":"1.5","workflow":{{"specification":{{"tasks":[{}],
+            "files":[]}},"execution":{{"makespanInSeconds":12,"executedAt":"2020-01-01T00:00:00Z",
+            "tasks":[{{"id":"a","runtimeInSeconds":10,"machines":["{on}"]}}],
+            "machines":[{{"nodeName":"m","cpu":{{"speedInMHz":{speed},"coreCount":4}}}}]}}}}}}"#,
+            task("a")
+        )
+    };
+    place.write("run.json", run("1500", "m"));
+    let told = place.ok("plan run.json");
+    assert!(told.contains("at the 1.5 Gflop/s of their machines"), "{told}");
+    assert!(told.contains("The recorded run took 12 s on 1 machine with 4 cores."), "{told}");
+    let told = place.ok("plan run.json --reference-speed 2GHz");
+    assert!(told.contains("recorded seconds at 2 Gflop/s, assumed"), "{told}");
+    place.ok("generate platform recorded run.json -o machines.toml");
+    let told = place.ok("plan run.json -p machines.toml --json");
+    assert!(told.contains("\"makespan\": 10.0"), "{told}");
+    assert!(told.contains("\"recorded_makespan\": 12.0"), "{told}");
+    let told = place.ok("show run.json");
+    assert!(told.contains("m (4 cores, 1.5 Gflop/s)"), "{told}");
+    place.write("lacks.json", run("1500", "n"));
+    let error = place.fails(2, "plan lacks.json");
+    assert!(
+        error.contains("lacks.json") && error.contains("'a'") && error.contains("'n'"),
+        "{error}"
+    );
+    place.write("still.json", run("0", "m"));
+    let error = place.fails(2, "plan still.json");
+    assert!(error.contains("machines[0].cpu.speedInMHz"), "{error}");
+    place.fails(2, "plan run.json --reference-speed 0Hz");
+    let error = place.fails(2, "plan examples/workflows/gauss.dot --reference-speed 1GHz");
+    assert!(error.contains("states work"), "{error}");
+    place.fails(2, "generate platform recorded examples/workflows/gauss.dot");
 }

@@ -243,7 +243,10 @@ fn machines(file: &Path, output: &mut Output) -> Result<Vec<Machine>, Failure> {
         [("speed", without(|m| m.speed_mhz.is_some())), ("cores", without(|m| m.cores.is_some()))]
     {
         if missing > 0 {
-            output.note(&format!("the {what} of {} assumed", count(missing, "machine")));
+            output.note(&format!(
+                "the {what} of {} taken from the defaults",
+                count(missing, "machine")
+            ));
         }
     }
     output.note("the network is assumed: a link to one switch for each machine");

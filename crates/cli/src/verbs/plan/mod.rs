@@ -26,7 +26,7 @@ use slackline_model::{Problem, Schedule};
 use slackline_schedule::qos::pareto::{self, Point};
 use slackline_schedule::registry::Need;
 use slackline_schedule::robust::{Robustness, RunTimeError, robustness};
-use slackline_schedule::{Algorithm, bounds, qos, registry};
+use slackline_schedule::{Algorithm, Family, bounds, qos, registry};
 use slackline_view::gantt::{self, SvgOptions, TerminalOptions};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -245,6 +245,13 @@ impl Plan {
         let settings = self.search.settings(self.limits.limits(), &self.parameters.set);
         let parameters = chosen.iter().map(|a| (a.name, a.parameters));
         parameter::check_known(&settings.given, parameters)?;
+        if let Some(option) = self.search.limit()
+            && self.robust.is_none()
+            && chosen.iter().all(|a| a.family == Family::List)
+        {
+            let message = format!("{option}: none of the chosen planners searches");
+            return Err(Failure::input(message).with_help("best, exact, sa, tabu, ga and aco do"));
+        }
         for algorithm in &chosen {
             algorithm.values(&settings)?;
         }
