@@ -119,8 +119,8 @@ fn parameters_that_no_chosen_method_has_are_refused() {
     }
     let error = place.fails(2, &format!("plan {gauss} --algorithm heft --iterations 5"));
     assert!(error.contains("--iterations: none of the chosen planners searches"), "{error}");
-    let error = place.fails(2, "reproduce gpt");
-    assert!(error.contains("did you mean 'gtp'?"), "{error}");
+    let error = place.fails(2, "reproduce polices");
+    assert!(error.contains("did you mean 'policies'?"), "{error}");
     // One of several methods suffices.
     place.ok(&format!("simulate {gauss} --compare gtp,slackline --period 3s"));
     let error = place.fails(2, &format!("simulate {gauss} --policy slackdine"));

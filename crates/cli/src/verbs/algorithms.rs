@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::table::wrap;
 use clap::Args;
 use serde::Serialize;
 use slackline_model::parameter::Parameter;
@@ -91,15 +92,17 @@ fn names(needs: &[Need]) -> Vec<&'static str> {
     needs.iter().map(|need| need.name()).collect()
 }
 
-/// Parameters and needs of a method, a line each.
-fn tell(text: &mut String, parameters: &[Parameter], needs: &[Need]) {
+/// Columns before what is told of a method.
+const INDENT: usize = 25;
+
+/// Parameters and needs of a method.
+fn tell(text: &mut String, parameters: &[Parameter], needs: &[Need], width: usize) {
     if !needs.is_empty() {
-        let _ = writeln!(text, "  {:23}needs {}", "", names(needs).join(", "));
+        text.push_str(&wrap(&format!("needs {}", names(needs).join(", ")), INDENT, width));
     }
     for p in parameters {
-        let Parameter { name, default, about, .. } = p;
-        let range = p.range();
-        let _ = writeln!(text, "  {:23}{name}={default}: {about} ({range})", "");
+        let (name, default, about, range) = (p.name, p.default, p.about, p.range());
+        text.push_str(&wrap(&format!("{name}={default}: {about} ({range})"), INDENT, width));
     }
 }
 
@@ -156,11 +159,15 @@ impl Algorithms {
             let _ = writeln!(text, "  {:<23}{}", algorithm.name, algorithm.about);
             let _ = writeln!(text, "  {:23}{}{recalled}", "", algorithm.source);
             let _ = writeln!(text, "  {:23}{}", "", algorithm.complexity);
-            tell(&mut text, algorithm.parameters, algorithm.needs);
-            for alias in aliases(algorithm.name) {
+            tell(&mut text, algorithm.parameters, algorithm.needs, output.width);
+            let named = aliases(algorithm.name).map(|alias| {
                 let set: Vec<String> = alias.set.iter().map(|(n, v)| format!("{n}={v}")).collect();
-                let name = alias.algorithm.name;
-                let _ = writeln!(text, "  {:23}{name} is {} {}", "", alias.of, set.join(" "));
+                format!("{} ({})", alias.algorithm.name, set.join(", "))
+            });
+            let named: Vec<String> = named.collect();
+            if !named.is_empty() {
+                let named = format!("also called {}", named.join(", "));
+                text.push_str(&wrap(&named, INDENT, output.width));
             }
         }
         let title = "policies that steer a run (simulate --policy NAME)";
@@ -169,7 +176,7 @@ impl Algorithms {
             let mortal = if policy.survives { "" } else { "; cannot go on after a host is lost" };
             let _ = writeln!(text, "  {:<23}{}", policy.name, policy.about);
             let _ = writeln!(text, "  {:23}{}{mortal}", "", policy.source);
-            tell(&mut text, policy.parameters, policy.needs);
+            tell(&mut text, policy.parameters, policy.needs, output.width);
         }
         output.text(&text)
     }
