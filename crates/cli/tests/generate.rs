@@ -6,6 +6,7 @@ use slackline_formats::{
     Document, Format, note, parse_workflow, platform_toml, scenario, simgrid_xml,
 };
 use slackline_generate::Seed;
+use slackline_generate::platform::recorded::Machine;
 use slackline_generate::population::STUDIES;
 use slackline_generate::registry::{self, Family, Generator};
 use slackline_generate::scenario::Surroundings;
@@ -66,7 +67,8 @@ fn every_platform_and_world_loads_again() {
     let workflows = ["w.json".to_string()];
     for generator in registry::of(Family::Platform) {
         let settings = generator.settings(&[]).unwrap();
-        let platform = generator.platform(&settings, Seed::new(2)).unwrap();
+        let machines = ["m", "n"].map(|n| Machine { name: n.into(), ..Machine::default() });
+        let platform = generator.platform_of(&settings, Seed::new(2), &machines).unwrap();
         let toml = platform_toml::to_string(&platform).unwrap();
         let back = platform_toml::parse(&toml).unwrap();
         assert_eq!(back.hosts().len(), platform.hosts().len(), "{}", generator.name);
