@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::files::Files;
 use crate::model::{self, ModelOptions};
 use crate::output::Output;
-use crate::table::count;
+use crate::table::{count, wrap};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use slackline_formats::document::Run;
@@ -74,8 +74,8 @@ impl Past {
         Past { times: document.times(format), run }
     }
 
-    /// One line for people; empty where there is nothing to say.
-    pub(crate) fn tell(&self) -> String {
+    /// A sentence or two for people; empty where there is nothing to say.
+    fn tell(&self, width: usize) -> String {
         if self.times == Times::Work {
             return String::new();
         }
@@ -83,7 +83,12 @@ impl Past {
             Times::Assumed { .. } => " (--reference-speed sets it)",
             _ => "",
         };
-        format!("Work: {}{hint}.{}\n", self.times, self.tell_run())
+        wrap(&format!("Work: {}{hint}.{}", self.times, self.tell_run()), 0, width)
+    }
+
+    /// The same of a world that may have none.
+    pub(crate) fn told(past: Option<&Past>, width: usize) -> String {
+        past.map_or(String::new(), |past| past.tell(width))
     }
 
     fn tell_run(&self) -> String {

@@ -181,6 +181,7 @@ fn recorded_runs_name_their_machines_and_speeds() {
     place.write("run.json", run("1500", "m"));
     let told = place.ok("plan run.json");
     assert!(told.contains("at the 1.5 Gflop/s of their machines"), "{told}");
+    let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("The recorded run took 12 s on 1 machine with 4 cores."), "{told}");
     let told = place.ok("plan run.json --reference-speed 2GHz");
     assert!(told.contains("recorded seconds at 2 Gflop/s, assumed"), "{told}");

@@ -222,7 +222,7 @@ impl Plan {
             }
         } else {
             self.tell(&problem, &plans, lower_bound, output)?;
-            output.say(&world.past.as_ref().map_or(String::new(), Past::tell))?;
+            output.say(&Past::told(world.past.as_ref(), output.width))?;
         }
         match best.missed.as_slice() {
             [] => Ok(()),

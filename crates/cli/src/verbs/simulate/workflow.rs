@@ -141,7 +141,7 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
             [one] => report::one(&problem, one, output)?,
             several => report::compare(&problem, several, output)?,
         }
-        output.say(&world.past.as_ref().map_or(String::new(), Past::tell))?;
+        output.say(&Past::told(world.past.as_ref(), output.width))?;
         for path in written {
             output.say(&format!("\nWritten: {}", path.display()))?;
         }
