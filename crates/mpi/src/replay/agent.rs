@@ -1,6 +1,6 @@
 //! One rank, or one collective that a rank does in the background.
 
-use super::mail::{Handle, NONE};
+use super::mail::Handle;
 use super::{CHORUS, Lines, idle};
 use crate::action::{Activity, Envelope, Line, Mode};
 use crate::collectives::Script;
@@ -57,8 +57,8 @@ pub(super) struct Agent {
     /// How many things it waits for; with `any`, the first of them is enough.
     pub(super) waiting: u32,
     pub(super) any: bool,
-    /// What came, then.
-    pub(super) came: u32,
+    /// Waits for any message that fits its probe.
+    pub(super) probing: bool,
     pub(super) requests: Vec<Request>,
     /// Communicators by the numbers of the trace.
     pub(super) comms: Vec<(u32, u32)>,
@@ -69,6 +69,7 @@ pub(super) struct Agent {
     pub(super) computing: bool,
     /// Whether actions have dates: `init` and `finalize` do not.
     pub(super) counts: bool,
+    pub(super) initialised: bool,
     pub(super) finalized: bool,
     pub(super) over: bool,
     pub(super) end: f64,
@@ -99,13 +100,14 @@ impl Agent {
             chorus_context: CHORUS,
             waiting: 0,
             any: false,
-            came: NONE,
+            probing: false,
             requests: Vec::new(),
             comms: vec![(0, 0)],
             unmatched: 0,
             woken: -1.0,
             computing: false,
             counts: true,
+            initialised: false,
             finalized: false,
             over: false,
             end: 0.0,

@@ -188,6 +188,10 @@ impl<'p> Replay<'p> {
             if self.agents[agent].waiting > 0 {
                 return Ok(());
             }
+            if std::mem::take(&mut self.agents[agent].probing) {
+                let state = &mut self.agents[agent];
+                state.clock = state.clock.max(self.simulation.clock());
+            }
             if self.agents[agent].at < self.agents[agent].script.ops.len() {
                 if !self.play(agent)? {
                     return Ok(());
@@ -356,8 +360,11 @@ impl<'p> Replay<'p> {
             send.flags |= flag::EAGER;
         }
         let posted = self.mail.send(send);
+        if self.strict && self.agents[to as usize].probing {
+            self.ready.push(to);
+        }
         if posted.matched {
-            self.check_room(posted.message)?;
+            self.check_room(agent, posted.message)?;
         } else {
             self.agents[agent].unmatched += 1;
         }
@@ -382,14 +389,14 @@ impl<'p> Replay<'p> {
         receive.receiver = agent as u32;
         let posted = self.mail.receive(receive);
         if posted.matched {
-            self.received(posted.message)?;
+            self.received(agent, posted.message)?;
         }
         Ok(Handle::receiver(posted.message))
     }
 
     /// A message that was sent before has found its receive.
-    fn received(&mut self, message: u32) -> Result<(), ReplayError> {
-        self.check_room(message)?;
+    fn received(&mut self, agent: usize, message: u32) -> Result<(), ReplayError> {
+        self.check_room(agent, message)?;
         let sender = self.mail.get(message).sender;
         self.agents[sender as usize].unmatched -= 1;
         if self.mail.get(message).flags & flag::STARTED == 0 {
@@ -398,12 +405,15 @@ impl<'p> Replay<'p> {
         Ok(())
     }
 
-    fn check_room(&self, message: u32) -> Result<(), ReplayError> {
+    fn check_room(&self, agent: usize, message: u32) -> Result<(), ReplayError> {
         let Message { bytes, room, src, dst, tag, .. } = *self.mail.get(message);
         if bytes <= room {
             return Ok(());
         }
-        Err(ReplayError::Truncated { src, dst, tag, bytes, room })
+        let what = format!(
+            "truncation: rank {src} sends {bytes} bytes (tag {tag}) to rank {dst}, which has room for {room}"
+        );
+        Err(self.complain(agent, what))
     }
 
     /// Lets a message travel.
@@ -442,31 +452,36 @@ impl<'p> Replay<'p> {
         }
         if flags & flag::RECEIVER_WAITS != 0 {
             let overhead = self.receive_overhead(flags, bytes);
-            self.mail.get_mut(message).flags |= flag::RECEIVER_GONE;
-            self.fulfil(receiver, message, overhead);
+            if self.fulfil(receiver, overhead) {
+                self.mail.get_mut(message).flags |= flag::RECEIVER_GONE;
+            }
         }
-        if flags & flag::SENDER_WAITS != 0 {
+        if flags & flag::SENDER_WAITS != 0 && self.fulfil(sender, 0.0) {
             self.mail.get_mut(message).flags |= flag::SENDER_GONE;
-            self.fulfil(sender, message, 0.0);
         }
         self.release_if_over(message);
         Ok(())
     }
 
-    /// Something an agent waits for has come.
-    fn fulfil(&mut self, agent: u32, message: u32, overhead: f64) {
+    /// Something an agent waits for has come; true when that settles it. One that waits for the
+    /// first of several looks for itself what it was.
+    fn fulfil(&mut self, agent: u32, overhead: f64) -> bool {
         let now = self.simulation.clock();
         let state = &mut self.agents[agent as usize];
-        state.clock = state.clock.max(now) + overhead;
-        state.waiting -= 1;
+        state.clock = state.clock.max(now);
         if state.any {
-            state.any = false;
-            state.waiting = 0;
-            state.came = message;
+            if state.waiting > 0 {
+                state.waiting = 0;
+                self.ready.push(agent);
+            }
+            return false;
         }
+        state.clock += overhead;
+        state.waiting -= 1;
         if state.waiting == 0 {
             self.ready.push(agent);
         }
+        true
     }
 
     #[inline]
@@ -524,19 +539,25 @@ impl<'p> Replay<'p> {
             m.flags &= !flag::WILD;
             let already = m.flags & flag::DONE != 0;
             let waits = m.flags & flag::RECEIVER_WAITS != 0;
-            self.received(message)?;
+            self.received(agent as usize, message)?;
             if already && waits {
-                self.mail.get_mut(message).flags |= flag::RECEIVER_GONE;
                 let Message { flags, bytes, .. } = *self.mail.get(message);
                 let overhead = self.receive_overhead(flags, bytes);
-                self.fulfil(agent, message, overhead);
-                self.release_if_over(message);
+                if self.fulfil(agent, overhead) {
+                    self.mail.get_mut(message).flags |= flag::RECEIVER_GONE;
+                    self.release_if_over(message);
+                }
             }
         }
     }
 
     fn end_of_trace(&mut self, agent: usize) -> Result<(), ReplayError> {
         if !self.agents[agent].finalized {
+            if self.agents[agent].initialised {
+                return Err(
+                    self.complain(agent, "the trace is cut: it has `init` and no `finalize`")
+                );
+            }
             self.agents[agent].finish();
             self.final_steps(agent)?;
             return Ok(());

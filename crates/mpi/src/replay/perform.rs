@@ -122,6 +122,7 @@ impl Replay<'_> {
             Action::Init => {
                 let state = &mut self.agents[agent];
                 state.active = None;
+                state.initialised = true;
                 state.clock += self.settings.init;
             }
             Action::Finalize => {
@@ -212,7 +213,7 @@ impl Replay<'_> {
         receive.receiver = agent as u32;
         let (posted, later) = self.mail.receive_any(receive, self.ranks as u32, now);
         if posted.matched {
-            self.received(posted.message)?;
+            self.received(agent, posted.message)?;
         } else if later < f64::INFINITY {
             let delay = (later - self.simulation.clock()).max(0.0);
             self.simulation.start(Simulated::Sleep(delay), LOOK + u64::from(rank))?;
@@ -281,20 +282,17 @@ impl Replay<'_> {
             self.agents[agent].again = true;
             return Ok(false);
         }
-        let (found, _) = self.look(agent, comm, wanted)?;
+        let (found, later) = self.look(agent, comm, wanted)?;
         if found.is_some() {
             return Ok(true);
         }
-        // Looked at again whenever anything happens: every instant of the simulation.
-        let next = self.simulation.next_date();
-        if next == f64::INFINITY {
-            self.agents[agent].again = true;
-            self.agents[agent].waiting = 1;
-            return Ok(false);
-        }
-        self.agents[agent].clock = next.max(self.agents[agent].clock);
         self.agents[agent].again = true;
-        self.synchronise(agent)
+        if later < f64::INFINITY {
+            self.agents[agent].clock = later;
+            return self.synchronise(agent);
+        }
+        self.agents[agent].probing = true;
+        Ok(false)
     }
 
     fn remember(
@@ -466,20 +464,12 @@ impl Replay<'_> {
             (state.waiting, state.any, state.again) = (1, true, true);
             return Ok(false);
         }
+        self.agents[agent].any = false;
         let mut taken = if some { done } else { done[..1].to_vec() };
         taken.sort_unstable_by(|a, b| b.cmp(a));
-        let came = std::mem::replace(&mut self.agents[agent].came, NONE);
         for at in taken {
             let pending = self.agents[agent].requests[at].pending.clone();
-            let paid = match pending {
-                Pending::Side(handle) | Pending::Prepared(_, _, Some(handle)) => {
-                    handle != Handle::COMPLETE && handle.message() == came
-                }
-                _ => false,
-            };
-            if !paid {
-                self.await_request(agent, &pending);
-            }
+            self.await_request(agent, &pending);
             match &mut self.agents[agent].requests[at].pending {
                 Pending::Prepared(_, _, active) => *active = None,
                 _ => {
@@ -627,10 +617,7 @@ impl Replay<'_> {
         if let Some(waiter) = self.agents[agent].waiter.take() {
             let state = &mut self.agents[waiter as usize];
             state.clock = state.clock.max(date);
-            state.waiting = state.waiting.saturating_sub(1);
-            if std::mem::take(&mut state.any) {
-                state.waiting = 0;
-            }
+            state.waiting = if state.any { 0 } else { state.waiting.saturating_sub(1) };
             if state.waiting == 0 {
                 self.ready.push(waiter);
             }

@@ -63,24 +63,8 @@ pub enum ReplayError {
         /// Places.
         places: usize,
     },
-    /// A message does not fit.
-    #[error(
-        "truncation: rank {src} sends {bytes} bytes (tag {tag}) to rank {dst}, which has room for {room}"
-    )]
-    Truncated {
-        /// Sender.
-        src: u32,
-        /// Receiver.
-        dst: u32,
-        /// Its tag.
-        tag: i32,
-        /// Its size.
-        bytes: u64,
-        /// Room of the receive.
-        room: u64,
-    },
     /// Nobody can go on.
-    #[error("deadlock at {date} s: {} ranks wait for ever\n{}", .blocked.len(), .blocked.join("\n"))]
+    #[error("deadlock at {date} s, ranks that wait for ever: {}\n{}", .blocked.len(), .blocked.join("\n"))]
     Deadlock {
         /// When.
         date: f64,
@@ -88,7 +72,7 @@ pub enum ReplayError {
         blocked: Vec<String>,
     },
     /// Messages or receives are left over.
-    #[error("{} messages are left over at the end\n{}", .0.len(), .0.join("\n"))]
+    #[error("messages left over at the end: {}\n{}", .0.len(), .0.join("\n"))]
     Unmatched(Vec<String>),
     /// A host or a link went off.
     #[error("at {date} s {what} broke off: something it needs is off (host `{host}`)")]

@@ -118,7 +118,8 @@ impl Cursor {
                     parse::action(text, from, &self.reading, sizes).map(Some)
                 }
             });
-            self.at += length + 1;
+            // The last line of a file may lack its end.
+            self.at = (self.at + length + 1).min(self.end);
             match read {
                 Ok(None) => {}
                 Ok(Some(line)) => return Ok(Some(line)),

@@ -1,0 +1,89 @@
+//! What the extended format adds: request numbers, more waits, communicators, collectives in the
+//! background. On the star a message of 10 bytes takes 201.7 us.
+
+mod common;
+
+use common::dates;
+
+fn extended(text: &str) -> Vec<Vec<f64>> {
+    dates(&format!("#slackline-trace 1\n{text}"), &[])
+}
+
+#[test]
+fn requests_have_numbers() {
+    let text = "0 isend 1 0 100000 req=7\n0 isend 1 0 200000 req=8\n0 wait req=8\n0 wait req=7\n\
+        1 irecv 0 0 100000 req=1\n1 irecv 0 0 200000 req=2\n1 waitall req=1,2\n";
+    assert_eq!(extended(text), [vec![0.0, 0.0, 3715.9, 3715.9], vec![0.0, 0.0, 3715.9]]);
+}
+
+#[test]
+fn a_synchronous_send_waits_for_the_receiver() {
+    let text = "0 ssend 1 0 10\n1 compute 1e6\n1 recv 0 0 10\n";
+    assert_eq!(extended(text), [vec![1201.7], vec![1000.0, 1201.7]]);
+}
+
+#[test]
+fn one_or_some_of_several() {
+    let senders = "1 compute 5e6\n1 send 0 0 10\n2 compute 1e6\n2 send 0 0 10\n";
+    let posts = "0 irecv 1 0 10 req=1\n0 irecv 2 0 10 req=2\n";
+    let any = extended(&format!("{posts}0 waitany req=1,2\n0 waitany req=1,2\n{senders}"));
+    assert_eq!(any[0], [0.0, 0.0, 1201.7, 5201.7]);
+    let some = extended(&format!("{posts}0 waitsome req=1,2\n0 waitsome req=1,2\n{senders}"));
+    assert_eq!(some[0], [0.0, 0.0, 1201.7, 5201.7]);
+    let tests =
+        extended(&format!("{posts}0 testall req=1,2\n0 compute 6e6\n0 testall req=1,2\n{senders}"));
+    // The second test costs twice as much, as the first one failed.
+    assert_eq!(tests[0], [0.0, 0.0, 100.0, 6100.0, 6300.0]);
+}
+
+#[test]
+fn a_probe_waits_for_the_send() {
+    for source in ["1", "-1"] {
+        let text = format!("0 probe {source} 0\n0 recv 1 0 10\n1 compute 1e6\n1 send 0 0 10\n");
+        assert_eq!(extended(&text), [vec![1000.0, 1201.7], vec![1000.0, 1000.0]]);
+    }
+}
+
+#[test]
+fn anybody_is_whoever_sends_first() {
+    let text = "0 recv -1 0 10\n0 recv -1 0 20\n1 compute 5e6\n1 send 0 0 20\n2 compute 1e6\n2 send 0 0 10\n";
+    let expected = extended(text);
+    assert_eq!(expected[0], [1201.7, 5201.8]);
+}
+
+#[test]
+fn prepared_requests_start_again_and_again() {
+    let text = "0 send_init 1 0 10 req=1\n0 start req=1\n0 wait req=1\n0 start req=1\n0 wait req=1\n\
+        1 recv_init 0 0 10 req=3\n1 start req=3\n1 wait req=3\n1 compute 1e6\n1 start req=3\n1 wait req=3\n";
+    assert_eq!(extended(text)[1], [0.0, 0.0, 201.7, 1201.7, 1201.7, 1403.4]);
+}
+
+#[test]
+fn collectives_go_on_in_the_background() {
+    let text = "0 ibcast 1000 0 req=1\n0 compute 1e6\n0 wait req=1\n1 ibcast 1000 0 req=4\n\
+        1 compute 1e5\n1 wait req=4\n2 ibcast 1000 0 req=4\n2 wait req=4\n";
+    let expected = [vec![0.0, 1000.0, 1000.0], vec![0.0, 100.0, 242.6], vec![0.0, 242.6]];
+    assert_eq!(extended(text), expected);
+}
+
+#[test]
+fn communicators_have_their_own_ranks_and_messages() {
+    // Odd and even ranks apart; then each group reduces and broadcasts from its rank 1.
+    let text: String = (0..6)
+        .map(|r| {
+            format!(
+                "{r} comm_split 1 {} {r}\n{r} allreduce 1000 0 comm=1\n{r} bcast 100 1 comm=1\n",
+                r % 2
+            )
+        })
+        .collect();
+    let split = extended(&text);
+    assert_eq!(split[0], [202.6, 849.7, 1296.0]);
+    assert_eq!(split[3], [607.2, 1092.3, 1092.3]);
+    let apart = "0 comm_dup 5\n0 send 1 0 100 comm=5\n0 send 1 0 50\n\
+        1 comm_dup 5\n1 recv 0 0 50\n1 recv 0 0 100 comm=5\n";
+    assert_eq!(extended(apart)[1].len(), 3);
+    let some = "0 comm_create 2 3 1\n1 comm_create 2 3 1\n1 bcast 100 0 comm=2\n\
+        2 comm_create 2 3 1\n3 comm_create 2 3 1\n3 bcast 100 0 comm=2\n";
+    assert_eq!(extended(some)[1], [201.7, 404.3]);
+}
