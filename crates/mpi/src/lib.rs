@@ -7,6 +7,7 @@
 //! actions come from.
 
 pub mod action;
+pub mod calibrate;
 pub mod collectives;
 mod datatype;
 mod replay;

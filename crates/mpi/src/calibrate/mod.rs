@@ -1,0 +1,230 @@
+//! From measurements on a cluster to the settings of a replay.
+//!
+//! Ping-pong times give latency and bandwidth by size as factors of the platform's nominal ones;
+//! times inside send and receive give the overheads; bursts of computation give rates by length;
+//! concurrent transfers in both directions give the limiter of a node.
+
+mod data;
+mod fit;
+
+pub use data::{Measurements, read};
+pub use fit::{Affine, Piece, Point, mean_log_error, pieces};
+
+use std::fmt::Write as _;
+
+/// Most segments that are tried.
+const MOST_PIECES: usize = 8;
+
+/// Fewest bursts in a class of lengths.
+const FEWEST_BURSTS: usize = 30;
+
+/// What was found.
+#[derive(Clone, Debug)]
+pub struct Calibration {
+    /// Latency and bandwidth by size.
+    pub transfer: Vec<Piece>,
+    /// One latency and one bandwidth: from a small message and the achievable bandwidth, and the
+    /// best ones.
+    pub plain: Affine,
+    /// The best single pair of latency and bandwidth.
+    pub best: Affine,
+    /// Mean logarithmic errors of the plain pair, the best pair and the segments.
+    pub errors: [f64; 3],
+    /// Time inside send by size.
+    pub send: Vec<Piece>,
+    /// Time inside a non-blocking send by size.
+    pub isend: Vec<Piece>,
+    /// Time inside receive by size.
+    pub receive: Vec<Piece>,
+    /// From this size on the sender waits for the transfer.
+    pub detached_below: Option<f64>,
+    /// Flop/s by flop of a burst.
+    pub rates: Vec<(f64, f64)>,
+    /// What a node sends and receives at once, against one direction alone.
+    pub limiter: Option<f64>,
+}
+
+/// Fits everything there is data for.
+pub fn calibrate(data: &Measurements) -> Option<Calibration> {
+    let transfer = pieces(&data.transfer, MOST_PIECES)?;
+    let plain = Affine::plain(&data.transfer)?;
+    let best = Affine::best(&data.transfer)?;
+    let errors = [
+        mean_log_error(&data.transfer, |s| plain.at(s)),
+        mean_log_error(&data.transfer, |s| best.at(s)),
+        mean_log_error(&data.transfer, |s| fit::at(&transfer, s)),
+    ];
+    let overhead = |points: &[Point]| pieces(points, MOST_PIECES).unwrap_or_default();
+    Some(Calibration {
+        detached_below: threshold(&data.send, &transfer),
+        send: overhead(&data.send),
+        isend: overhead(&data.isend),
+        receive: overhead(&data.receive),
+        rates: rates(&data.bursts),
+        limiter: limiter(&data.both_ways),
+        transfer,
+        plain,
+        best,
+        errors,
+    })
+}
+
+/// The size from which on a send lasts at least half as long as the transfer.
+fn threshold(send: &[Point], transfer: &[Piece]) -> Option<f64> {
+    let mut sorted = send.to_vec();
+    sorted.sort_by(|a, b| a.size.total_cmp(&b.size));
+    let waits = |p: &Point| p.time >= 0.5 * fit::at(transfer, p.size);
+    // Outliers aside: the place that leaves the fewest on the wrong side.
+    let total = sorted.iter().filter(|p| !waits(p)).count();
+    let (mut wrong, mut best) = (total, (total, 0));
+    for (k, point) in sorted.iter().enumerate() {
+        wrong = if waits(point) { wrong + 1 } else { wrong - 1 };
+        if wrong < best.0 {
+            best = (wrong, k + 1);
+        }
+    }
+    sorted.get(best.1).filter(|_| best.1 > 0).map(|p| p.size)
+}
+
+/// Rate of every class of bursts: classes double in length and have enough bursts each.
+fn rates(bursts: &[Point]) -> Vec<(f64, f64)> {
+    let mut sorted: Vec<Point> = bursts.iter().copied().filter(|b| b.size > 0.0).collect();
+    sorted.sort_by(|a, b| a.size.total_cmp(&b.size));
+    let mut rates = Vec::new();
+    let (mut from, mut flops, mut seconds, mut count) = (0.0, 0.0, 0.0, 0);
+    for (k, burst) in sorted.iter().enumerate() {
+        flops += burst.size;
+        seconds += burst.time;
+        count += 1;
+        let next = sorted.get(k + 1);
+        let class = |b: &Point| b.size.log2().floor();
+        let full = count >= FEWEST_BURSTS && sorted.len() - k > FEWEST_BURSTS;
+        if next.is_none() || (full && next.is_some_and(|next| class(next) != class(burst))) {
+            rates.push((from, flops / seconds));
+            (from, flops, seconds, count) = (burst.size, 0.0, 0.0, 0);
+        }
+    }
+    rates
+}
+
+/// Sum of both directions against the best single direction.
+fn limiter(both_ways: &[(f64, f64)]) -> Option<f64> {
+    let one = both_ways.iter().map(|&(out, back)| out.max(back)).fold(0.0, f64::max);
+    let mut sums: Vec<f64> = both_ways.iter().map(|&(out, back)| out + back).collect();
+    sums.sort_by(f64::total_cmp);
+    (one > 0.0).then(|| sums[sums.len() / 2] / one)
+}
+
+impl Calibration {
+    /// The settings, in SimGrid's words, for a platform with this latency (s) and bandwidth
+    /// (bytes/s) from end to end.
+    pub fn settings(&self, latency: f64, bandwidth: f64) -> Vec<(&'static str, String)> {
+        let steps = |value: &dyn Fn(&Piece) -> f64| {
+            let step = |p: &Piece| format!("{}:{:.6}", p.from.floor(), value(p));
+            self.transfer.iter().map(step).collect::<Vec<_>>().join(";")
+        };
+        let overhead = |pieces: &[Piece]| {
+            let step = |p: &Piece| format!("{}:{:.6e}:{:.6e}", p.from.floor(), p.constant, p.slope);
+            pieces.iter().map(step).collect::<Vec<_>>().join(";")
+        };
+        let mut settings = vec![
+            ("smpi/lat-factor", steps(&|p| p.constant / latency)),
+            ("smpi/bw-factor", steps(&|p| 1.0 / (p.slope * bandwidth))),
+        ];
+        if let Some(size) = self.detached_below {
+            settings.push(("smpi/send-is-detached-thresh", format!("{}", size.floor())));
+        }
+        for (key, pieces) in
+            [("smpi/os", &self.send), ("smpi/ois", &self.isend), ("smpi/or", &self.receive)]
+        {
+            // Above the threshold the time inside send is that of the transfer.
+            let detached = |p: &&Piece| self.detached_below.is_none_or(|size| p.from < size);
+            let own: Vec<Piece> = pieces.iter().filter(detached).copied().collect();
+            if !own.is_empty() {
+                settings.push((key, overhead(&own)));
+            }
+        }
+        if !self.rates.is_empty() {
+            let step = |(from, rate): &(f64, f64)| format!("{from}:{rate:.6e}");
+            let rates = self.rates.iter().map(step).collect::<Vec<_>>().join(";");
+            settings.push(("compute/rates", rates));
+        }
+        settings
+    }
+
+    /// The same as TOML, to be given to `replay --config`.
+    pub fn toml(&self, latency: f64, bandwidth: f64) -> String {
+        let mut text = String::new();
+        for (key, value) in self.settings(latency, bandwidth) {
+            let _ = writeln!(text, "\"{key}\" = \"{value}\"");
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A steady stream of numbers between -1 and 1.
+    fn noise(state: &mut u64) -> f64 {
+        *state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (*state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+    }
+
+    /// Ping-pong on the published three segments, latency 100 us and 125 MB/s, 5 % noise.
+    fn published() -> Measurements {
+        let table = [(0.0, 1.0056, 0.2758), (1024.0, 1.8805, 0.5477), (32768.0, 22.7111, 0.9359)];
+        let mut state = 7;
+        let mut data = Measurements::default();
+        for k in 0..1000 {
+            let size = (f64::from(k) / 1000.0 * (100.0f64 * 1024.0 * 1024.0).ln()).exp().floor();
+            let step = table.iter().rev().find(|step| step.0 < size).unwrap_or(&table[0]);
+            let time = step.1 * 1e-4 + size / (step.2 * 1.25e8);
+            // Four draws make a bell of standard deviation 0.05.
+            let bell: f64 = (0..4).map(|_| noise(&mut state)).sum::<f64>() * 0.5 * 0.0866;
+            data.transfer.push(Point { size, time: time * (1.0 + bell) });
+            let inside = if size < 65536.0 { 2e-6 + 1e-9 * size } else { time };
+            data.send.push(Point { size, time: inside });
+        }
+        data
+    }
+
+    #[test]
+    fn the_published_table_comes_back() {
+        let found = calibrate(&published()).unwrap();
+        assert_eq!(found.transfer.len(), 3, "{:?}", found.transfer);
+        let expected =
+            [(0.0, 1.0056, 0.2758), (1024.0, 1.8805, 0.5477), (32768.0, 22.7111, 0.9359)];
+        for (piece, (from, latency, bandwidth)) in found.transfer.iter().zip(expected) {
+            let close = |value: f64, expected: f64| (value / expected - 1.0).abs() < 0.1;
+            assert!(from == 0.0 || close(piece.from, from), "{piece:?}");
+            assert!(close(piece.constant / 1e-4, latency), "{piece:?}");
+            assert!(close(1.0 / (piece.slope * 1.25e8), bandwidth), "{piece:?}");
+        }
+        // Segments beat the best single pair, which beats the plain one.
+        assert!(found.errors[2] < found.errors[1] && found.errors[1] < found.errors[0]);
+        let detached = found.detached_below.unwrap();
+        assert!((detached / 65536.0 - 1.0).abs() < 0.05, "{detached}");
+        assert!(found.toml(1e-4, 1.25e8).contains("\"smpi/lat-factor\" = \"0:"));
+    }
+
+    #[test]
+    fn rates_are_sums_over_sums() {
+        let mut data = Measurements::default();
+        for k in 0..200 {
+            let flop = if k % 2 == 0 { 1e3 } else { 1e6 };
+            let rate = if k % 2 == 0 { 1e8 } else { 1e9 };
+            data.bursts.push(Point { size: flop, time: flop / rate });
+        }
+        let found = rates(&data.bursts);
+        assert_eq!(found.len(), 2);
+        assert!((found[0].1 - 1e8).abs() < 1.0 && (found[1].1 - 1e9).abs() < 1.0);
+        assert_eq!(found[1].0, 1e3);
+    }
+
+    #[test]
+    fn both_directions_at_once_give_the_limiter() {
+        assert_eq!(limiter(&[(1e8, 0.0), (75e6, 75e6), (74e6, 76e6)]), Some(1.5));
+    }
+}
