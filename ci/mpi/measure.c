@@ -115,12 +115,13 @@ int main(int argc, char **argv) {
     int large = (int)(largest < 4e6 ? largest : 4e6);
     for (int k = 0; k < 20; k++) {
         MPI_Request requests[2];
+        MPI_Status statuses[2];
         MPI_Barrier(MPI_COMM_WORLD);
         double begin = MPI_Wtime();
         int both = k >= 10, count = 0;
         if (both || rank == 0) MPI_Isend(out, large, MPI_BYTE, other, 5, MPI_COMM_WORLD, &requests[count++]);
         if (both || rank == 1) MPI_Irecv(in, large, MPI_BYTE, other, 5, MPI_COMM_WORLD, &requests[count++]);
-        MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+        MPI_Waitall(count, requests, statuses);
         MPI_Barrier(MPI_COMM_WORLD);
         double rate = large / (MPI_Wtime() - begin);
         if (rank == 0) printf("both,%.6e,%.6e\n", rate, both ? rate : 0.0);

@@ -12,6 +12,7 @@ pub mod collectives;
 mod datatype;
 mod replay;
 pub mod settings;
+pub mod timeline;
 pub mod trace;
 
 pub use replay::{Explained, Observer, Outcome, Replay, ReplayError};

@@ -2,6 +2,8 @@
 //!
 //! `golden.json` holds traces, settings and ends; `platforms/` the machines, in our own form.
 
+#![allow(clippy::unwrap_used)]
+
 use serde_json::Value;
 use slackline_mpi::settings::Settings;
 use slackline_mpi::{Replay, Traces};

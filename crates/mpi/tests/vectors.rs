@@ -1,5 +1,7 @@
 //! Worked examples: the replay vectors of SimGrid 3.11, and the ring of the SMPI paper.
 
+#![allow(clippy::unwrap_used)]
+
 use slackline_model::{HostId, Platform};
 use slackline_mpi::settings::{Settings, split_pair};
 use slackline_mpi::{Outcome, Replay, Traces};

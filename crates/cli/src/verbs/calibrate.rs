@@ -1,7 +1,7 @@
 //! `slackline calibrate`: settings of a simulation from measurements.
 
 use crate::failure::Failure;
-use crate::input::check_output;
+use crate::files::Files;
 use crate::output::Output;
 use crate::table::Table;
 use clap::{Args, Subcommand};
@@ -77,7 +77,11 @@ impl Calibrate {
 
 impl Mpi {
     fn run(self, output: &mut Output) -> Result<(), Failure> {
-        check_output(&self.output)?;
+        Files::default()
+            .reads(Some(&self.data))
+            .writes("--output", self.output.as_ref())
+            .json(self.json)
+            .check(output)?;
         if !(self.latency > 0.0 && self.bandwidth > 0.0) {
             return Err(Failure::input("latency and bandwidth of the platform must be above 0"));
         }
@@ -104,7 +108,7 @@ impl Mpi {
             segments: found
                 .transfer
                 .iter()
-                .map(|p| [p.from, p.constant, 1.0 / p.slope, p.correlation])
+                .map(|p| [p.from, p.constant, p.rate(self.bandwidth), p.correlation])
                 .collect(),
             mean_log_error: Errors { affine, best_affine, segments },
             limiter: found.limiter,
@@ -119,7 +123,7 @@ impl Mpi {
             table.row([
                 format!("{:.0}", piece.from),
                 format!("{:.3e}", piece.constant),
-                format!("{:.4e}", 1.0 / piece.slope),
+                format!("{:.4e}", piece.rate(self.bandwidth)),
                 format!("{:.4}", piece.correlation),
             ]);
         }

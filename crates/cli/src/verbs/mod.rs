@@ -1,6 +1,7 @@
 //! One file per verb.
 
 mod algorithms;
+mod calibrate;
 mod completions;
 mod convert;
 mod examples;
@@ -24,6 +25,7 @@ pub(crate) enum Verb {
     Plan(plan::Plan),
     Simulate(simulate::Simulate),
     Replay(replay::Replay),
+    Calibrate(calibrate::Calibrate),
     Reproduce(reproduce::Reproduce),
     Show(show::Show),
     Validate(validate::Validate),
@@ -41,6 +43,7 @@ impl Verb {
             Verb::Plan(verb) => verb.run(output),
             Verb::Simulate(verb) => verb.run(output),
             Verb::Replay(verb) => verb.run(output),
+            Verb::Calibrate(verb) => verb.run(output),
             Verb::Reproduce(verb) => verb.run(output),
             Verb::Show(verb) => verb.run(output),
             Verb::Validate(verb) => verb.run(output),

@@ -1,16 +1,21 @@
 //! `slackline replay`: how long an MPI code would run, from its traces.
 
 use crate::failure::Failure;
+use crate::files::Files;
 use crate::input::read_platform;
 use crate::output::Output;
 use crate::table::Table;
 use clap::Args;
 use serde::Serialize;
-use slackline_formats::FormatError;
+use slackline_formats::{FormatError, source};
+use slackline_model::names::Names;
 use slackline_model::{HostId, Platform};
 use slackline_mpi::action::Activity;
 use slackline_mpi::settings::{Settings, read_toml, split_pair};
+use slackline_mpi::timeline::{Span, Timeline};
 use slackline_mpi::{Outcome, ReplayError, Traces};
+use slackline_view::gantt::{self, SvgOptions};
+use slackline_view::{Bar, Category, Chart, Group, Look};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -44,6 +49,9 @@ pub(crate) struct Replay {
     /// Say how much time every rank spends on what
     #[arg(long)]
     profile: bool,
+    /// Write what every rank did when: .json (Chrome, Perfetto), .paje, or .svg (Gantt chart)
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// Say which algorithm each collective took, and why
     #[arg(long)]
     explain_collectives: bool,
@@ -81,6 +89,11 @@ struct Choice {
 
 impl Replay {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        let mut files = Files::default().reads(Some(&self.platform)).reads(self.hosts.as_ref());
+        for path in &self.traces {
+            files = files.reads(Some(path));
+        }
+        files.writes("--trace", self.trace.as_ref()).json(self.json).check(output)?;
         let begin = Instant::now();
         let settings = self.settings()?;
         let platform = read_platform(&self.platform, output)?;
@@ -94,7 +107,15 @@ impl Replay {
         if self.explain_collectives {
             replay.explain_collectives();
         }
-        let outcome = replay.run(&mut ()).map_err(failure)?;
+        let outcome = match &self.trace {
+            None => replay.run(&mut ()).map_err(failure)?,
+            Some(path) => {
+                let mut timeline = Timeline::default();
+                let outcome = replay.run(&mut timeline).map_err(failure)?;
+                write_timeline(path, &timeline, &outcome)?;
+                outcome
+            }
+        };
         let wall = begin.elapsed().as_secs_f64();
         if self.json {
             self.document(&outcome, wall, output)
@@ -189,6 +210,65 @@ impl Replay {
             output.text(&format!("\n{}", table.render(output.width)))?;
         }
         Ok(())
+    }
+}
+
+/// Writes a timeline in the format its name says.
+fn write_timeline(path: &Path, timeline: &Timeline, outcome: &Outcome) -> Result<(), Failure> {
+    let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    match extension.as_str() {
+        "json" => source::write_whole(path, |out| timeline.write_chrome(out))?,
+        "paje" | "trace" => source::write_whole(path, |out| timeline.write_paje(out))?,
+        "svg" => {
+            let svg = gantt::svg(&chart(timeline, outcome), &SvgOptions::default());
+            source::write_whole(path, |out| out.write_all(svg.as_bytes()))?;
+        }
+        _ => {
+            return Err(Failure::input(format!("{}: no format of this name", path.display()))
+                .with_help("take .json, .paje or .svg"));
+        }
+    }
+    Ok(())
+}
+
+/// A row per rank, a colour per kind of action.
+fn chart(timeline: &Timeline, outcome: &Outcome) -> Chart {
+    let used: Vec<Activity> = Activity::all()
+        .filter(|a| outcome.times.iter().any(|times| times[a.index()] > 0.0))
+        .collect();
+    let mut labels = Names::default();
+    let mut categories = Vec::new();
+    for &activity in &used {
+        labels.push(activity.name());
+        let count = timeline.spans.iter().filter(|span| span.activity == activity).count();
+        categories.push(Category { name: activity.name().to_owned(), count, rest: false });
+    }
+    let group =
+        |rank: usize| Group { name: format!("rank {rank}"), section: String::new(), rows: 1 };
+    let bar = |span: &Span| {
+        let category = used.iter().position(|a| *a == span.activity)?;
+        Some(Bar {
+            rows: span.rank..span.rank + 1,
+            start: span.start,
+            finish: span.end,
+            category: category as u16,
+            look: Look::Work,
+            label: category as u32,
+        })
+    };
+    Chart {
+        title: "MPI replay".to_owned(),
+        facts: vec![
+            format!("{} ranks", outcome.ends.len()),
+            format!("{} actions", outcome.actions),
+        ],
+        groups: (0..outcome.ends.len()).map(group).collect(),
+        categories,
+        bars: timeline.spans.iter().filter_map(bar).collect(),
+        labels,
+        happened: true,
+        span: 0.0..outcome.makespan,
+        ..Chart::default()
     }
 }
 

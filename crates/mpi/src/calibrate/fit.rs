@@ -28,6 +28,13 @@ pub struct Piece {
     pub correlation: f64,
 }
 
+impl Piece {
+    /// Units per second: where noise hides any slope, at most a thousand times `nominal`.
+    pub fn rate(&self, nominal: f64) -> f64 {
+        1.0 / self.slope.max(1e-3 / nominal)
+    }
+}
+
 /// Fewest points of a piece.
 const FEWEST: usize = 3;
 
@@ -83,7 +90,8 @@ impl Sums {
         };
         let flat = (self.y / self.w, 0.0);
         let steep = (0.0, if self.xx > 0.0 { self.xy / self.xx } else { 0.0 });
-        let (constant, slope) = if !(spread > 1e-12 * self.w * self.xx) || free < 0.0 {
+        let (constant, slope) = if spread <= 1e-12 * self.w * self.xx || free.is_nan() || free < 0.0
+        {
             flat
         } else {
             let constant = (self.y - free * self.x) / self.w;

@@ -129,7 +129,7 @@ impl Calibration {
         };
         let mut settings = vec![
             ("smpi/lat-factor", steps(&|p| p.constant / latency)),
-            ("smpi/bw-factor", steps(&|p| 1.0 / (p.slope * bandwidth))),
+            ("smpi/bw-factor", steps(&|p| p.rate(bandwidth) / bandwidth)),
         ];
         if let Some(size) = self.detached_below {
             settings.push(("smpi/send-is-detached-thresh", format!("{}", size.floor())));
