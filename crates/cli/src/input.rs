@@ -151,6 +151,16 @@ impl Sources {
     }
 }
 
+impl Sources {
+    /// The platform alone; the bundled one where none is named.
+    pub(crate) fn read_platform(&self, output: &mut Output) -> Result<Platform, Failure> {
+        match &self.platform {
+            Some(path) => read_platform(path, output),
+            None => default_platform(output),
+        }
+    }
+}
+
 impl World {
     fn of(document: Document, format: Format, platform: Platform) -> World {
         let past = Some(Past::of(&document, format));

@@ -322,3 +322,93 @@ fn a_stream_of_one_workflow_under_rank_hybd_is_just_in_time() {
     assert_eq!(story(&one), story(&other));
     assert_eq!(column(&one, "turnaround"), column(&late, "turnaround"));
 }
+
+/// Two of the bundled workflows, one of them twice.
+const STREAM: &str = r#"
+[[arrival]]
+workflow = "examples/workflows/montage.json"
+at = 5
+owner = "ann"
+deadline_factor = 0.8
+budget_factor = 0.5
+
+[[arrival]]
+workflow = "examples/workflows/montage.json"
+after_deadline = 0.15
+owner = "bob"
+priority = 2
+
+[[arrival]]
+workflow = "examples/workflows/epigenomics.dax"
+after_tasks = 0.3
+owner = "ann"
+"#;
+
+#[test]
+fn workflows_of_a_file_arrive_one_after_the_other() {
+    let place = Place::new();
+    place.write("stream.toml", STREAM);
+    let line = "simulate --arrivals stream.toml -p examples/platforms/priced-cloud.toml";
+    for policy in ["fdws", "static", "slackline", "just-in-time", "b-fdws4", "fdws-queues"] {
+        let run: Value =
+            serde_json::from_str(&place.ok(&format!("{line} --policy {policy} --json"))).unwrap();
+        assert_eq!(run["finished"], true, "{policy}");
+        let arrived = column(&run, "arrived");
+        let deadline = run["workflows"][0]["deadline"].as_f64().unwrap();
+        assert_eq!(arrived[0], 5.0);
+        assert!((arrived[1] - 5.0 - 0.15 * deadline).abs() < 1e-9 && arrived[2] >= arrived[1]);
+        assert_eq!(run["workflows"][1]["owner"], "bob");
+        assert_eq!(run["workflows"][1]["name"], "montage#2");
+        assert_eq!(run["owners"].as_array().unwrap().len(), 2);
+    }
+    // The factors lie between the bounds: B = least + 0.5 * (most - least), and so on.
+    let limits = |d: f64, b: f64| {
+        let text = STREAM.replace("deadline_factor = 0.8", &format!("deadline_factor = {d}"));
+        place.write(
+            "other.toml",
+            text.replace("budget_factor = 0.5", &format!("budget_factor = {b}")),
+        );
+        let line = line.replace("stream.toml", "other.toml");
+        let run: Value =
+            serde_json::from_str(&place.ok(&format!("{line} --policy fdws --json"))).unwrap();
+        let first = &run["workflows"][0];
+        (first["deadline"].as_f64().unwrap(), first["budget"].as_f64().unwrap())
+    };
+    let ((d0, b0), (d1, b1), (d, b)) = (limits(0.0, 0.0), limits(1.0, 1.0), limits(0.8, 0.5));
+    assert!(d0 < d1 && b0 < b1);
+    assert!((d - (d0 + 0.8 * (d1 - d0))).abs() < 1e-9 && (b - (b0 + b1) / 2.0).abs() < 1e-9);
+    // A table for people, with everybody in it.
+    let text = place.ok(&format!("{line} --policy fdws --alone"));
+    for word in ["montage#2", "ann", "stretch", "workflows waiting", "processors idle"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    place.ok(&format!("{line} --policy fdws --gantt run.svg"));
+    assert!(place.read("run.svg").contains("epigenomics"));
+}
+
+#[test]
+fn what_is_wrong_with_arrivals_is_said_where() {
+    let place = Place::new();
+    let line = "simulate --arrivals stream.toml -p examples/platforms/priced-cloud.toml";
+    let refused = |text: String, rest: &str, why: &str| {
+        place.write("stream.toml", text);
+        let done = place.run(&format!("{line} {rest}"));
+        assert_eq!(done.code, Some(2), "{}", done.err);
+        let told = done.err.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains("stream.toml") && told.contains(why), "{why}: {told}");
+    };
+    let text = |from: &str, to: &str| STREAM.replace(from, to);
+    refused(text("epigenomics.dax", "nowhere.dax"), "", "arrival[2]");
+    refused(text("deadline_factor = 0.8\n", ""), "", "no deadline");
+    refused(text("at = 5", "after_tasks = 0.5"), "", "no workflow before it");
+    refused(text("deadline_factor = 0.8", "deadline_factor = 1\ndeadline = 3"), "", "not both");
+    refused(text("priority = 2", "priority = -2"), "", "arrival 2");
+    refused(String::new(), "", "no workflow arrives");
+    refused(format!("{STREAM}[[host]]\nname = \"x\"\n"), "", "only who arrives");
+    let twice = text("after_deadline = 0.15", "at = 3");
+    refused(twice, "", "dated before");
+    place.write("stream.toml", STREAM);
+    let done = place.run(&format!("{line} --transfers anticipated"));
+    assert_eq!(done.code, Some(2), "{}", done.err);
+    assert!(done.err.contains("disturb"), "{}", done.err);
+}

@@ -46,11 +46,13 @@ use crate::error::{FormatError, Result, json_error, toml_error};
 use crate::source;
 use serde::{Deserialize, Serialize};
 use slackline_model::Scenario;
+use slackline_model::Terms;
 use slackline_model::platform::{Profile, ProfileEvent};
 use slackline_model::scenario::{
     Actual, ActualSize, Arrival, ErrorLaw, EstimateErrors, Grain, HostStory, LinkName, LinkStory,
     Moment, Outage, SpreadCopy, When, Wrong,
 };
+use slackline_model::schedule::Limits;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -153,7 +155,13 @@ pub fn to_toml(scenario: &Scenario) -> String {
             ("after_deadline", arrival.after_deadline),
             ("deadline", arrival.deadline),
             ("budget", arrival.budget),
+            ("deadline_factor", arrival.deadline_factor),
+            ("budget_factor", arrival.budget_factor),
+            ("priority", arrival.priority),
         ];
+        if let Some(owner) = &arrival.owner {
+            let _ = writeln!(out, "owner = {}", quoted(owner));
+        }
         for (name, value) in numbers {
             if let Some(value) = value {
                 let _ = writeln!(out, "{name} = {value}");
@@ -330,6 +338,36 @@ struct RawArrival {
     deadline: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deadline_factor: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget_factor: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    priority: Option<f64>,
+}
+
+impl RawArrival {
+    fn read(self, when: When) -> Result<Arrival> {
+        for (name, one, other) in [
+            ("deadline", self.deadline, self.deadline_factor),
+            ("budget", self.budget, self.budget_factor),
+        ] {
+            if one.is_some() && other.is_some() {
+                let why = format!("give `{name}` or `{name}_factor`, not both");
+                return Err(FormatError::in_path(name, why));
+            }
+        }
+        let limits = Limits { budget: self.budget, deadline: self.deadline };
+        let (owner, priority) = (self.owner.unwrap_or_default(), self.priority.unwrap_or(0.0));
+        Ok(Arrival {
+            terms: Terms { owner, priority, limits },
+            deadline_factor: self.deadline_factor,
+            budget_factor: self.budget_factor,
+            ..Arrival::new(self.workflow, when)
+        })
+    }
 }
 
 impl Raw {
@@ -398,8 +436,9 @@ impl Raw {
                     return Err(FormatError::in_path(format!("arrival[{index}]"), error));
                 }
             };
-            let (deadline, budget) = (arrival.deadline, arrival.budget);
-            scenario.arrivals.push(Arrival { workflow: arrival.workflow, when, deadline, budget });
+            scenario
+                .arrivals
+                .push(arrival.read(when).map_err(|e| e.under(|| format!("arrival[{index}]")))?);
         }
         Ok(scenario)
     }
@@ -515,9 +554,19 @@ fn raw_arrival(arrival: &Arrival) -> RawArrival {
         When::AfterTasks(share) => after_tasks = Some(share),
         When::AfterDeadline(share) => after_deadline = Some(share),
     }
-    let (deadline, budget) = (arrival.deadline, arrival.budget);
-    let workflow = arrival.workflow.clone();
-    RawArrival { workflow, at, after_tasks, after_deadline, deadline, budget }
+    let Terms { owner, priority, limits } = &arrival.terms;
+    RawArrival {
+        workflow: arrival.workflow.clone(),
+        at,
+        after_tasks,
+        after_deadline,
+        deadline: limits.deadline,
+        budget: limits.budget,
+        deadline_factor: arrival.deadline_factor,
+        budget_factor: arrival.budget_factor,
+        owner: (!owner.is_empty()).then(|| owner.clone()),
+        priority: Some(*priority).filter(|p| *p != 0.0),
+    }
 }
 
 const WRONG: [(&str, Wrong); 2] = [("actual", Wrong::Actual), ("estimate", Wrong::Estimate)];

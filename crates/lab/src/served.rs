@@ -46,7 +46,10 @@ pub fn served(problem: &Problem<'_>, outcome: &Outcome, alone: &[Option<f64>]) -
         let price: f64 = placement.procs().iter().map(|&p| problem.price(p)).sum();
         one.cost += placement.seconds() * price;
     }
-    let least = least_on_critical_paths(problem, &outcome.part_of, parts);
+    let least: Vec<f64> = critical_paths(problem, &outcome.part_of, parts)
+        .iter()
+        .map(|path| path.iter().map(|&t| problem.best_exec(t)).sum())
+        .collect();
     for (index, one) in found.iter_mut().enumerate() {
         let arrived = &outcome.arrived[index];
         one.finish = Some(last[index]).filter(|f| f.is_finite());
@@ -63,8 +66,8 @@ pub fn served(problem: &Problem<'_>, outcome: &Outcome, alone: &[Option<f64>]) -
     found
 }
 
-/// Per workflow: the sum of least times on the path that is longest in mean times.
-fn least_on_critical_paths(problem: &Problem<'_>, part_of: &[u32], parts: usize) -> Vec<f64> {
+/// Per workflow: the path that is longest in mean times. Ties: the lower task.
+fn critical_paths(problem: &Problem<'_>, part_of: &[u32], parts: usize) -> Vec<Vec<TaskId>> {
     let workflow = problem.workflow();
     let rank = ranks::upward(problem);
     let mut head: Vec<Option<TaskId>> = vec![None; parts];
@@ -74,22 +77,56 @@ fn least_on_critical_paths(problem: &Problem<'_>, part_of: &[u32], parts: usize)
             *head = Some(task);
         }
     }
-    let follow = |head: Option<TaskId>| {
-        let (mut sum, mut at) = (0.0, head);
-        while let Some(task) = at {
-            sum += problem.best_exec(task);
-            let mut next: Option<(f64, TaskId)> = None;
-            for (child, edge) in workflow.successors(task) {
-                let way = problem.mean_transfer(workflow.edge_bytes(edge)) + rank[child.index()];
-                if next.is_none_or(|(best, _)| approx::gt(way, best)) {
-                    next = Some((way, child));
-                }
+    let next = |task: TaskId| {
+        let mut best: Option<(f64, TaskId)> = None;
+        for (child, edge) in workflow.successors(task) {
+            let way = problem.mean_transfer(workflow.edge_bytes(edge)) + rank[child.index()];
+            if best.is_none_or(|(b, _)| approx::gt(way, b)) {
+                best = Some((way, child));
             }
-            at = next.map(|(_, child)| child);
         }
-        sum
+        best.map(|(_, child)| child)
     };
-    head.into_iter().map(follow).collect()
+    head.into_iter().map(|head| std::iter::successors(head, |&t| next(t)).collect()).collect()
+}
+
+/// Bounds between which owners of a workflow may ask for a deadline and a budget: the least and
+/// the most that the tasks of its critical path can take, and that all its tasks can cost, where
+/// each holds its processor also while it reads from a store, if there is one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Negotiable {
+    /// Least and largest deadline.
+    pub deadline: (f64, f64),
+    /// Least and largest budget.
+    pub budget: (f64, f64),
+}
+
+impl Negotiable {
+    /// The bounds of a workflow on a platform.
+    pub fn of(problem: &Problem<'_>, central: bool) -> Negotiable {
+        let workflow = problem.workflow();
+        let reading = |task: TaskId| -> f64 {
+            let bytes = workflow.inputs(task).map(|f| workflow.file_bytes(f));
+            if central { bytes.map(|b| problem.mean_transfer(b)).sum() } else { 0.0 }
+        };
+        let path = critical_paths(problem, &vec![0; workflow.len()], 1).remove(0);
+        let time = |exec: &dyn Fn(TaskId) -> f64| path.iter().map(|&t| reading(t) + exec(t)).sum();
+        let mut budget = (0.0, 0.0);
+        for task in workflow.tasks() {
+            let width = f64::from(workflow.width(task).0);
+            let cost = |p| (reading(task) + problem.exec_on(task, p)) * problem.price(p) * width;
+            let costs = || problem.proc_ids().map(cost).filter(|c: &f64| c.is_finite());
+            budget.0 += costs().fold(f64::INFINITY, f64::min);
+            budget.1 += costs().fold(0.0, f64::max);
+        }
+        let deadline = (time(&|t| problem.best_exec(t)), time(&|t| problem.worst_exec(t)));
+        Negotiable { deadline, budget }
+    }
+
+    /// What lies a part of the way between the bounds.
+    pub fn at(bounds: (f64, f64), part: f64) -> f64 {
+        bounds.0 + part * (bounds.1 - bounds.0)
+    }
 }
 
 /// All workflows of a run together.

@@ -15,6 +15,7 @@ pub use truth::Truth;
 pub use world::{HostWorld, LinkWorld, PairWorld, World};
 
 use crate::platform::Profile;
+use crate::terms::Terms;
 use crate::workflow::CostTable;
 use std::sync::Arc;
 use thiserror::Error;
@@ -207,10 +208,21 @@ pub struct Arrival {
     pub workflow: String,
     /// When.
     pub when: When,
-    /// Seconds after its arrival by which it should be done.
-    pub deadline: Option<f64>,
-    /// Most money it may cost.
-    pub budget: Option<f64>,
+    /// What it is submitted under.
+    pub terms: Terms,
+    /// Its deadline as a part of the way from the least to the most that the tasks of its critical
+    /// path can take on the platform.
+    pub deadline_factor: Option<f64>,
+    /// Its budget as a part of the way from the least to the most that its tasks can cost there.
+    pub budget_factor: Option<f64>,
+}
+
+impl Arrival {
+    /// A workflow that nobody wants anything in particular of.
+    pub fn new(workflow: impl Into<String>, when: When) -> Arrival {
+        let (workflow, terms) = (workflow.into(), Terms::default());
+        Arrival { workflow, when, terms, deadline_factor: None, budget_factor: None }
+    }
 }
 
 /// When a workflow arrives.
@@ -305,22 +317,37 @@ impl Scenario {
             not_negative(|| format!("size of '{}'", size.file), size.bytes)?;
         }
         for (index, arrival) in self.arrivals.iter().enumerate() {
-            let what = || format!("arrival of '{}'", arrival.workflow);
+            let what = || format!("arrival {} of '{}'", index + 1, arrival.workflow);
+            let before = index.checked_sub(1).map(|i| &self.arrivals[i]);
+            let bad = |why| Err(ScenarioError::Bad { what: what(), why });
             match arrival.when {
-                When::At(date) => not_negative(what, date)?,
+                When::At(date) => {
+                    not_negative(what, date)?;
+                    if matches!(before, Some(Arrival { when: When::At(last), .. }) if date < *last)
+                    {
+                        return bad("it is dated before the one that stands before it");
+                    }
+                }
                 When::AfterTasks(f) | When::AfterDeadline(f) if !(0.0..=1.0).contains(&f) => {
                     return Err(bad_number(what(), f, "a fraction from 0 to 1"));
                 }
                 When::AfterDeadline(_)
-                    if index > 0 && self.arrivals[index - 1].deadline.is_none() =>
+                    if before.is_some_and(|b| {
+                        b.terms.limits.deadline.is_none() && b.deadline_factor.is_none()
+                    }) =>
                 {
-                    let why = "the workflow before it has no deadline";
-                    return Err(ScenarioError::Bad { what: what(), why });
+                    return bad("the workflow before it has no deadline");
+                }
+                When::AfterTasks(_) | When::AfterDeadline(_) if before.is_none() => {
+                    return bad("there is no workflow before it; give it a date");
                 }
                 When::AfterTasks(_) | When::AfterDeadline(_) => {}
             }
-            for limit in [arrival.deadline, arrival.budget].into_iter().flatten() {
-                not_negative(what, limit)?;
+            let Terms { priority, limits, .. } = &arrival.terms;
+            let wishes = [limits.deadline, limits.budget, Some(*priority)];
+            let parts = [arrival.deadline_factor, arrival.budget_factor];
+            for number in wishes.into_iter().chain(parts).flatten() {
+                not_negative(what, number)?;
             }
         }
         Ok(())

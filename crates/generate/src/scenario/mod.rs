@@ -5,14 +5,15 @@ mod load;
 
 use crate::draw::{Draws, Seed};
 use crate::error::{GenerateError, Result, bad};
-use slackline_model::Scenario;
 use slackline_model::parameter::{Kind, Parameter, Values};
 use slackline_model::platform::{Network, Platform, Profile, ProfileEvent};
 use slackline_model::scenario::{
     Arrival, ErrorLaw, EstimateErrors, Grain, HostStory, LinkName, LinkStory, Moment, Outage, When,
     Wrong,
 };
+use slackline_model::schedule::Limits;
 use slackline_model::units::Quantity;
+use slackline_model::{Scenario, Terms};
 
 pub(crate) use load::{LOAD, load};
 
@@ -367,7 +368,8 @@ pub(crate) fn arrivals(s: &Values, seed: Seed, around: &Surroundings<'_>) -> Res
             "deadline" if index > 0 => When::AfterDeadline(share),
             _ => When::At(date),
         };
-        scenario.arrivals.push(Arrival { workflow: workflow.clone(), when, deadline, budget });
+        let terms = Terms { limits: Limits { deadline, budget }, ..Terms::default() };
+        scenario.arrivals.push(Arrival { terms, ..Arrival::new(workflow, when) });
         date += if law == "poisson" { draws.exponential(gap) } else { gap };
     }
     Ok(scenario)

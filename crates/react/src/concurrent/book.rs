@@ -71,6 +71,8 @@ pub(super) struct Book {
     pub(super) tail: Vec<f64>,
     /// Per task: parents that are not done.
     missing: Vec<u32>,
+    /// Per task: the first of its processors.
+    placed_on: Vec<u32>,
     /// Per processor: nothing runs or gathers inputs there.
     free: Vec<bool>,
     free_count: usize,
@@ -84,24 +86,25 @@ pub(super) struct Book {
 
 impl Book {
     /// Notes what makes it necessary to read everything anew.
-    pub(super) fn note(&mut self, events: &[Event]) {
-        let ordinary = |event: &Event| {
-            matches!(
-                event,
-                Event::Start
-                    | Event::WorkflowArrived { .. }
-                    | Event::TaskStarted(_)
-                    | Event::TaskFinished(_)
-                    | Event::TransferFinished { .. }
-                    | Event::WakeUp
-            )
+    pub(super) fn note(&mut self, events: &[Event], now: &Situation) {
+        let ordinary = |event: &Event| match event {
+            // Decisions that took their time may have crossed each other.
+            Event::TaskStarted(task) | Event::TaskFinished(task) => {
+                let first = now.task(*task).procs().and_then(<[ProcId]>::first);
+                first.is_none_or(|p| self.placed_on.get(task.index()) == Some(&p.0))
+            }
+            Event::Start
+            | Event::WorkflowArrived { .. }
+            | Event::TransferFinished { .. }
+            | Event::WakeUp => true,
+            _ => false,
         };
         self.stale |= !events.iter().all(ordinary);
     }
 
     /// Takes in what happened.
     pub(super) fn update(&mut self, events: &[Event], now: &Situation) -> Result<(), String> {
-        self.note(events);
+        self.note(events, now);
         if self.stale || self.rank.len() != now.tasks.len() {
             self.learn(now)?;
         }
@@ -135,6 +138,7 @@ impl Book {
     fn read_off(&mut self, now: &Situation) {
         self.accounts.clear();
         self.missing.clear();
+        self.placed_on.clear();
         self.sub_deadline.clear();
         self.tail.clear();
         self.free = now.host_of.iter().map(|&h| now.is_alive(h)).collect();
@@ -163,6 +167,8 @@ impl Book {
             let parents = workflow.predecessors(task);
             let missing = parents.filter(|&(p, _)| !now.task(p).is_done()).count();
             self.missing.push(missing as u32);
+            let first = now.task(task).procs().and_then(<[ProcId]>::first);
+            self.placed_on.push(first.map_or(u32::MAX, |p| p.0));
             let cheapest = self.times.cheapest[task.index()];
             let account = &mut self.accounts[now.part_of[task.index()] as usize];
             account.tasks += 1;
@@ -245,6 +251,7 @@ impl Book {
             }
             self.until[proc.index()] = until;
         }
+        self.placed_on[task.index()] = procs.first().map_or(u32::MAX, |p| p.0);
         let host = now.host(procs);
         let cost = self.cost(task, host, procs.len());
         let account = &mut self.accounts[now.part_of[task.index()] as usize];

@@ -173,8 +173,8 @@ impl Concurrent {
 }
 
 impl Policy for Concurrent {
-    fn wants(&mut self, events: &[Event], _now: &Situation) -> bool {
-        self.book.note(events);
+    fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
+        self.book.note(events, now);
         events.iter().any(idle::worth_a_look)
     }
 

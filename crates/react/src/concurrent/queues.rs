@@ -189,14 +189,14 @@ impl FdwsQueues {
 }
 
 impl Policy for FdwsQueues {
-    fn wants(&mut self, events: &[Event], _now: &Situation) -> bool {
-        self.book.note(events);
+    fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
+        self.book.note(events, now);
         events.iter().any(idle::worth_a_look)
     }
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         idle::when_idle(events, now, decisions, |now, decisions| {
-            self.book.note(events);
+            self.book.note(events, now);
             let anew = self.book.is_stale() || self.queues.is_empty();
             self.book.update(events, now)?;
             if anew {

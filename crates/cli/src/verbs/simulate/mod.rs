@@ -28,14 +28,18 @@ Examples:
   slackline simulate montage.json --platform two-site-grid.toml --gantt run.svg
   slackline simulate montage.json --platform two-site-grid.toml --policy slackline
   slackline simulate montage.json --platform grid.toml --scenario world.toml --compare static,gtp/c,slackline
+  slackline simulate --arrivals stream.toml --platform grid.toml --compare rank-hybd,owm,fdws --alone
   slackline simulate --activities plan.json --config network/model:CM02 --json")]
 pub(crate) struct Simulate {
     /// The workflow
-    #[arg(required_unless_present_any = ["instance", "activities"])]
+    #[arg(required_unless_present_any = ["instance", "activities", "arrivals"])]
     workflow: Option<PathBuf>,
     /// A graph of activities that are already placed, instead of a workflow
     #[arg(long, value_name = "PLAN.json", conflicts_with_all = ["workflow", "instance", "schedule", "policy"])]
     activities: Option<PathBuf>,
+    /// Workflows that arrive over time: a file of [[arrival]] as in a scenario, instead of a workflow
+    #[arg(long, value_name = "STREAM.toml", conflicts_with_all = ["workflow", "instance", "activities", "schedule"])]
+    arrivals: Option<PathBuf>,
     #[command(flatten)]
     sources: Sources,
     /// Follow this schedule (JSON, as written by plan -o)
@@ -133,6 +137,7 @@ impl Simulate {
             .reads(self.activities.as_ref())
             .reads(self.schedule.as_ref())
             .reads(self.scenario.as_ref())
+            .reads(self.arrivals.as_ref())
             .reads(self.same_decisions.as_ref())
             .writes("--gantt", self.gantt.as_ref())
             .writes("--trace", self.trace.as_ref())

@@ -20,7 +20,7 @@ pub(super) fn tables(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
     let mut text = each(ran, width);
     let owners = ran.by_owner();
     if owners.len() > 1 {
-        let mut table = Table::new(&["<owner", ">workflows", ">mean time", ">TTR", ">done well"]);
+        let mut table = Table::new(&["<owner", ">workflows", ">mean time", ">TTR", ">kept"]);
         for (owner, served) in owners {
             let totals = Totals::of(served.iter().copied());
             let name = if owner.is_empty() { "(nobody)" } else { owner };
@@ -62,7 +62,7 @@ fn each(ran: &Ran, width: usize) -> String {
     let mut headings = vec!["<workflow", ">arrived", ">began", ">finished", ">took", ">TTR"];
     headings.extend(alone.then_some(">stretch"));
     headings.extend(priced.then_some(">cost"));
-    headings.extend(limited.then_some("<within limits"));
+    headings.extend(limited.then_some("<kept"));
     let mut table = Table::new(&headings);
     let mut rows: Vec<(&Arrived, &Served)> = ran.outcome.arrived.iter().zip(&ran.served).collect();
     let left_out = rows.len().saturating_sub(SHOWN);
@@ -121,7 +121,7 @@ fn together(ran: &Ran, width: usize) -> String {
         let (good, all) = (totals.total_cost, totals.spent);
         row("cost", format!("{good:.4} for workflows within their limits, {all:.4} in all"));
     }
-    row("done well", format!("{:.0} % of the workflows, within their limits", totals.success_rate));
+    row("kept", format!("{:.0} % of the workflows ended within their limits", totals.success_rate));
     table.render(width)
 }
 
@@ -173,15 +173,7 @@ const EXPLANATION: &str = "
 /// Several policies over the same workflows, the one with the shortest mean time first.
 pub(super) fn compare(runs: &[Ran], width: usize) -> String {
     let headings = [
-        "<policy",
-        ">time",
-        ">TTR",
-        ">NTT",
-        ">wins",
-        ">gain",
-        ">overall",
-        ">done well",
-        ">cost",
+        "<policy", ">time", ">TTR", ">NTT", ">wins", ">gain", ">overall", ">kept", ">cost",
         ">profit",
     ];
     let mut table = Table::new(&headings);

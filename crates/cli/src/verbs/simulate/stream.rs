@@ -1,15 +1,16 @@
-//! Who arrives when: the workflows of a scenario or of an instance with several.
+//! Who arrives when: the workflows of a stream, of a scenario, or of an instance with several.
 
-use super::Simulate;
+use super::{Data, Simulate};
 use crate::failure::Failure;
 use crate::input::{World, read_workflow};
 use crate::output::Output;
 use slackline_execute::{Arrivals, Coming};
 use slackline_formats::instance::stream;
+use slackline_formats::scenario::read_scenario;
 use slackline_formats::source;
-use slackline_model::scenario::{Scenario, When};
-use slackline_model::schedule::Limits;
-use slackline_model::{Terms, Workflow};
+use slackline_lab::served::Negotiable;
+use slackline_model::scenario::{Arrival, Scenario, When};
+use slackline_model::{Platform, Problem, Workflow};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,35 +20,69 @@ pub(super) fn read(
     scenario: &Scenario,
     output: &mut Output,
 ) -> Result<(World, Vec<Coming>), Failure> {
+    if let Some(path) = &args.arrivals {
+        refuse_second(scenario, "--arrivals")?;
+        let stream = read_scenario(path)?;
+        only_arrivals(path, &stream)?;
+        let platform = args.sources.read_platform(output)?;
+        let coming = arrivals(path, &stream.arrivals, &platform, args, None, output)?;
+        let workflow = all_of(path, &coming)?;
+        return Ok((World { workflow, platform, measured: None, past: None }, coming));
+    }
     if let Some(path) = &args.sources.instance {
         let text = source::read_text(path)?;
         if stream::recognise(&text) {
-            return of_instance(path, &text, scenario);
+            refuse_second(scenario, "the instance")?;
+            return of_instance(path, &text);
         }
     }
     let mut world = args.sources.read(args.workflow.as_deref(), output)?;
-    let coming = of_scenario(&world, scenario, args, output)?;
-    if !coming.is_empty() {
-        world.workflow = all_of(&coming)?;
-    }
+    let Some(path) = args.scenario.as_deref().filter(|_| !scenario.arrivals.is_empty()) else {
+        return Ok((world, Vec::new()));
+    };
+    let given = Some(&world.workflow);
+    let coming = arrivals(path, &scenario.arrivals, &world.platform, args, given, output)?;
+    world.workflow = all_of(path, &coming)?;
     Ok((world, coming))
 }
 
-/// All workflows side by side.
-fn all_of(coming: &[Coming]) -> Result<Workflow, Failure> {
-    let supply = Arrivals::new(coming.to_vec()).map_err(Failure::input)?;
-    Ok(Arc::unwrap_or_clone(supply.all().map_err(Failure::input)?))
+fn refuse_second(scenario: &Scenario, first: &str) -> Result<(), Failure> {
+    if scenario.arrivals.is_empty() {
+        return Ok(());
+    }
+    let message = format!("both {first} and the scenario say which workflows arrive");
+    Err(Failure::input(message).with_help("leave [[arrival]] out of the scenario"))
 }
 
-fn of_instance(
-    path: &Path,
-    text: &str,
-    scenario: &Scenario,
-) -> Result<(World, Vec<Coming>), Failure> {
-    if !scenario.arrivals.is_empty() {
-        let message = "both the instance and the scenario say which workflows arrive";
-        return Err(Failure::input(message).with_help("leave [[arrival]] out of the scenario"));
+/// A stream says who arrives and nothing else.
+fn only_arrivals(path: &Path, stream: &Scenario) -> Result<(), Failure> {
+    let place = path.display();
+    if stream.arrivals.is_empty() {
+        return Err(Failure::input(format!("{place}: no workflow arrives"))
+            .with_help("[[arrival]] with `workflow` and `at` says who and when"));
     }
+    let rest = Scenario { arrivals: Vec::new(), ..stream.clone() };
+    let named = Scenario {
+        name: rest.name.clone(),
+        note: rest.note.clone(),
+        seed: rest.seed,
+        ..Scenario::default()
+    };
+    if rest != named {
+        return Err(Failure::input(format!("{place}: a stream says only who arrives"))
+            .with_help("what happens to the platform stands in a file for --scenario"));
+    }
+    Ok(())
+}
+
+/// All workflows side by side.
+fn all_of(path: &Path, coming: &[Coming]) -> Result<Workflow, Failure> {
+    let failed = |why: String| Failure::input(format!("{}: {why}", path.display()));
+    let supply = Arrivals::new(coming.to_vec()).map_err(failed)?;
+    Ok(Arc::unwrap_or_clone(supply.all().map_err(failed)?))
+}
+
+fn of_instance(path: &Path, text: &str) -> Result<(World, Vec<Coming>), Failure> {
     let read = stream::read(text).map_err(|e| e.in_file(path))?;
     let coming = |w: stream::Submitted| Coming {
         workflow: Arc::new(w.workflow),
@@ -59,30 +94,48 @@ fn of_instance(
         "" => path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
         name => name.to_string(),
     };
-    let workflow = all_of(&coming)?.renamed(name);
+    let workflow = all_of(path, &coming)?.renamed(name);
     Ok((World { workflow, platform: read.platform, measured: None, past: None }, coming))
 }
 
-/// The workflows of a scenario with arrivals.
-fn of_scenario(
-    world: &World,
-    scenario: &Scenario,
+/// The workflows of a list of arrivals; `given` is the one that the command names.
+fn arrivals(
+    path: &Path,
+    list: &[Arrival],
+    platform: &Platform,
     args: &Simulate,
+    given: Option<&Workflow>,
     output: &mut Output,
 ) -> Result<Vec<Coming>, Failure> {
     let mut coming: Vec<Coming> = Vec::new();
-    let folder = args.scenario.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
-    let given = args.workflow.as_deref().and_then(Path::file_name);
-    for arrival in &scenario.arrivals {
-        let is_given = arrival.workflow == world.workflow.name()
-            || given.is_some_and(|name| name.to_string_lossy() == arrival.workflow);
-        let workflow = if is_given {
-            world.workflow.clone()
-        } else {
-            read_workflow(&folder.join(&arrival.workflow), None, output)?
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let file_name = args.workflow.as_deref().and_then(Path::file_name);
+    for (index, arrival) in list.iter().enumerate() {
+        let is_given = |w: &&Workflow| {
+            arrival.workflow == w.name()
+                || file_name.is_some_and(|name| name.to_string_lossy() == arrival.workflow)
         };
-        let limits = Limits { deadline: arrival.deadline, budget: arrival.budget };
-        let terms = Terms { limits, ..Terms::default() };
+        let workflow = match given.filter(is_given) {
+            Some(given) => given.clone(),
+            None => {
+                let file = folder.join(&arrival.workflow);
+                if !file.is_file() {
+                    let (stream, file) = (path.display(), file.display());
+                    let why = format!("{stream}: arrival[{index}]: there is no file '{file}'");
+                    return Err(Failure::input(why));
+                }
+                read_workflow(&file, None, output)?
+            }
+        };
+        let mut terms = arrival.terms.clone();
+        if arrival.deadline_factor.is_some() || arrival.budget_factor.is_some() {
+            let problem = Problem::new(&workflow, platform)?;
+            let bounds = Negotiable::of(&problem, args.data == Data::Central);
+            let between = |bounds, part: Option<f64>| part.map(|p| Negotiable::at(bounds, p));
+            let (deadline, budget) = (arrival.deadline_factor, arrival.budget_factor);
+            terms.limits.deadline = between(bounds.deadline, deadline).or(terms.limits.deadline);
+            terms.limits.budget = between(bounds.budget, budget).or(terms.limits.budget);
+        }
         coming.push(Coming { workflow: Arc::new(workflow), when: arrival.when, terms });
     }
     Ok(coming)
