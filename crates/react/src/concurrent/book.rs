@@ -20,6 +20,8 @@ pub(super) struct Account {
     pub(super) tasks: usize,
     /// Those that have no processor yet.
     pub(super) unplaced: usize,
+    /// Mean times of these, summed up.
+    pub(super) work: f64,
     /// Length of its critical path in mean times: the largest upward rank.
     pub(super) critical_path: f64,
     /// Money left; infinite without a budget.
@@ -48,6 +50,12 @@ impl Account {
     /// Share of its tasks that have no processor yet (PRT, TP).
     pub(super) fn unplaced_share(&self) -> f64 {
         self.unplaced as f64 / self.tasks as f64
+    }
+
+    /// How much longer it takes than alone, if a task of this upward rank starts now: the time
+    /// since its arrival and what is left of its longest path, over that path.
+    pub(super) fn slowdown(&self, now: f64, rank: f64) -> f64 {
+        (now - self.arrived + rank) / self.critical_path
     }
 
     /// Cheapest cost of the rest over the money left (BP).
@@ -177,6 +185,7 @@ impl Book {
             match now.task(task) {
                 TaskState::Waiting => {
                     account.unplaced += 1;
+                    account.work += self.times.mean[task.index()];
                     account.cheapest += cheapest;
                     if missing == 0 {
                         account.ready.insert(offer(&self.rank, task));
@@ -257,6 +266,7 @@ impl Book {
         let account = &mut self.accounts[now.part_of[task.index()] as usize];
         account.ready.remove(&offer(&self.rank, task));
         account.unplaced -= 1;
+        account.work -= self.times.mean[task.index()];
         account.cheapest -= self.times.cheapest[task.index()];
         if account.unplaced == 0 {
             account.cheapest = 0.0; // what is left is rounding

@@ -114,6 +114,27 @@ pub(crate) const MAXMIN: Entry = entry(
     |_| parts(Pool::OneEach, Order::EndsLast, Place::FirstFinish),
 );
 
+pub(crate) const FAIRNESS_DYNAMIC: Entry = entry(
+    "fairness-dynamic",
+    "several workflows: one task of each, the most delayed first",
+    "recalled after Hsu, Huang, Wang, FGCS, 2011",
+    |_| parts(Pool::OneEach, Order::MostDelayed, Place::FirstFinish),
+);
+
+pub(crate) const SRPT: Entry = entry(
+    "srpt",
+    "several workflows: all ready tasks, the workflow with the least work left first",
+    "recalled after Karger, Stein, Wein, 1997",
+    |_| parts(Pool::All, Order::LeastWork, Place::FirstFinish),
+);
+
+pub(crate) const FCFS: Entry = entry(
+    "fcfs",
+    "several workflows: all ready tasks, the workflow that arrived first before others",
+    "recalled",
+    |_| parts(Pool::All, Order::FirstCome, Place::FirstFinish),
+);
+
 pub(crate) const B_RANK_HYBD1: Entry = priced(entry(
     "b-rank-hybd1",
     "rank-hybd within budgets: the affordable processor that ends a task first",

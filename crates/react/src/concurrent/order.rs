@@ -19,6 +19,13 @@ pub enum Order {
     Budget,
     /// `(B/CA) / (Time_R * PRT)` (`rank_D`).
     Deadline(TimeLeft),
+    /// The workflow that arrived first.
+    FirstCome,
+    /// The workflow with the least work left, in mean times (SRPT).
+    LeastWork,
+    /// The workflow that has been delayed most: the longest since its arrival over what its
+    /// critical path takes.
+    MostDelayed,
     /// The task that would end first, looked at anew after each (min-min).
     EndsFirst,
     /// The task that would end last, looked at anew after each (max-min).
@@ -51,12 +58,19 @@ impl Order {
                 Order::Progress => -1.0 / (account.unplaced_share() * account.critical_path),
                 Order::Budget => -1.0 / (account.unplaced_share() * account.budget_pressure()),
                 Order::Deadline(left) => -rank_d(book, now, part, task, left),
-                Order::EndsFirst | Order::EndsLast => 0.0,
+                Order::LeastWork => account.work,
+                Order::MostDelayed => -account.slowdown(now.now, rank(task)),
+                Order::FirstCome | Order::EndsFirst | Order::EndsLast => 0.0,
             };
             approx::sort_key(key)
         };
         let mut keyed: Vec<(f64, (u32, TaskId))> = pool.iter().map(|o| (key(o), *o)).collect();
-        keyed.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        if matches!(self, Order::FirstCome | Order::LeastWork) {
+            // A pool is filled by falling rank inside each workflow, which these orders keep.
+            keyed.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.0.cmp(&b.1.0)));
+        } else {
+            keyed.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        }
         for (slot, (_, offer)) in pool.iter_mut().zip(keyed) {
             *slot = offer;
         }
