@@ -2,6 +2,7 @@
 //! there before the parameters.
 
 use crate::list::{bil, cpop, dls, fcp, hcpt, heft, hps, lmt, lookahead, minmin, peft, pets};
+use crate::moldable::several::{boxes, cra};
 use crate::registry::Algorithm;
 use crate::sweep;
 
@@ -75,4 +76,15 @@ pub const ALIASES: &[Alias] = &[
     heuristic!("h8", sweep::EXTENDED_RANDOM),
     heuristic!("h9", sweep::SUFFERAGE_2),
     heuristic!("xs", sweep::XSUFFERAGE),
+    alias!("selfish-order", cra::SELFISH, "order" = "dedicated"; "selfish, the graph that is shortest alone first"),
+    alias!("selfish-weight", cra::SELFISH, "order" = "weight"; "selfish, levels weighed by what graphs take alone"),
+    alias!("cra-ndags-order", cra::NDAGS, "order" = "dedicated"; "cra-ndags, the graph that is shortest alone first"),
+    alias!("cra-ndags-weight", cra::NDAGS, "order" = "weight"; "cra-ndags, levels weighed by what graphs take alone"),
+    alias!("cra-cp-order", cra::CP, "order" = "dedicated"; "cra-cp, the graph that is shortest alone first"),
+    alias!("cra-cp-weight", cra::CP, "order" = "weight"; "cra-cp, levels weighed by what graphs take alone"),
+    alias!("cra-width-order", cra::WIDTH, "order" = "dedicated"; "cra-width, the graph that is shortest alone first"),
+    alias!("cra-width-weight", cra::WIDTH, "order" = "weight"; "cra-width, levels weighed by what graphs take alone"),
+    alias!("cra-work-order", cra::WORK, "order" = "dedicated"; "cra-work, the graph that is shortest alone first"),
+    alias!("cra-work-weight", cra::WORK, "order" = "weight"; "cra-work, levels weighed by what graphs take alone"),
+    alias!("cafm-cra-weight", boxes::CRA, "order" = "weight"; "cafm-cra, levels weighed by what graphs take alone"),
 ];

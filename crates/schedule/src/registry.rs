@@ -315,6 +315,17 @@ pub const ALL: &[Algorithm] = &[
     sweep::SUFFERAGE_2,
     sweep::XSUFFERAGE,
     sweep::RANDOM_MET,
+    moldable::several::cra::SELFISH,
+    moldable::several::cra::NDAGS,
+    moldable::several::cra::CP,
+    moldable::several::cra::WIDTH,
+    moldable::several::cra::WORK,
+    moldable::several::boxes::LPTF,
+    moldable::several::boxes::SPTF,
+    moldable::several::boxes::SAF,
+    moldable::several::boxes::K_SHELVES,
+    moldable::several::boxes::CRA,
+    moldable::several::mags::MAGS,
 ];
 
 /// Every method, each followed by its further names.

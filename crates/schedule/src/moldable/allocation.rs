@@ -33,9 +33,16 @@ const FINISHED: u32 = u32::MAX;
 impl<'a, F: Fn(TaskId, u32) -> f64> Allocation<'a, F> {
     /// Every unfinished task at its least width.
     pub(crate) fn new(problem: &Problem<'a>, time: F) -> Self {
+        Allocation::of(problem, &unfinished(problem).collect::<Vec<_>>(), time)
+    }
+
+    /// Some unfinished tasks, which no other unfinished task feeds.
+    pub(crate) fn of(problem: &Problem<'a>, tasks: &[TaskId], time: F) -> Self {
         let workflow = problem.workflow();
-        let open: Vec<bool> =
-            workflow.tasks().map(|t| problem.state().fixed(t).is_none()).collect();
+        let mut open = vec![false; workflow.len()];
+        for task in tasks {
+            open[task.index()] = true;
+        }
         let topological = workflow.topological_order().iter().copied();
         let order: Vec<TaskId> = topological.filter(|t| open[t.index()]).collect();
         let mut position = vec![FINISHED; workflow.len()];
@@ -44,7 +51,7 @@ impl<'a, F: Fn(TaskId, u32) -> f64> Allocation<'a, F> {
         }
         let count = workflow.len();
         let waits = |t: TaskId| workflow.predecessors(t).any(|(parent, _)| open[parent.index()]);
-        let entries = unfinished(problem).filter(|&t| !waits(t)).collect();
+        let entries = tasks.iter().copied().filter(|&t| !waits(t)).collect();
         let mut allocation = Allocation {
             workflow,
             time,
@@ -97,6 +104,11 @@ impl<'a, F: Fn(TaskId, u32) -> f64> Allocation<'a, F> {
     /// Processors added so far.
     pub(crate) fn iterations(&self) -> u64 {
         self.iterations
+    }
+
+    /// The tasks, in topological order.
+    pub(crate) fn tasks(&self) -> &[TaskId] {
+        &self.order
     }
 
     /// Number of unfinished tasks.
@@ -216,11 +228,14 @@ pub(crate) struct Levels {
 }
 
 impl Levels {
-    /// The unfinished tasks at their widths.
-    pub(crate) fn new(problem: &Problem<'_>, width: &[u32]) -> Levels {
+    /// The tasks of an allocation at their widths.
+    pub(crate) fn new<F: Fn(TaskId, u32) -> f64>(
+        problem: &Problem<'_>,
+        growing: &Allocation<'_, F>,
+    ) -> Levels {
         let mut levels = Levels::empty(problem);
-        for task in unfinished(problem) {
-            levels.add(task, width[task.index()]);
+        for task in growing.tasks() {
+            levels.add(*task, growing.width[task.index()]);
         }
         levels
     }

@@ -7,15 +7,17 @@
 //! S look at plans that nothing beats in both, and with `restrict` only at those no worse than CPA
 //! in either. Ties: less work, fewer processors. O(v p (v + e)) and p mappings.
 
+use super::allocation::Allocation;
 use super::cpa::{CPA, loop_facts};
 use super::machines::Machines;
-use super::mapping::Mapper;
+use super::mapping::{Mapper, by_priority};
 use super::report::{Fact, told, work};
-use super::{BACKFILL, MAX_WIDTH, PACKING, Steps, on_first, room};
+use super::{BACKFILL, MAX_WIDTH, PACKING, Steps, room};
+use crate::list::unfinished;
 use crate::registry::{Algorithm, PlanError, Settings};
 use slackline_model::parameter::{Kind, Parameter};
 use slackline_model::schedule::Detail;
-use slackline_model::{Problem, Schedule, approx};
+use slackline_model::{Problem, Schedule, TaskId, approx};
 
 const RESTRICT: Parameter = Parameter::new(
     "restrict",
@@ -92,7 +94,8 @@ fn bicpa(
 ) -> Result<Schedule, PlanError> {
     let values = algorithm.values(settings)?;
     let machines = Machines::single(problem, values.maybe_count("max-width"), algorithm.name)?;
-    let candidates = candidates(&machines, Steps::of(&values))?;
+    let tasks: Vec<TaskId> = unfinished(problem).collect();
+    let candidates = candidates(&machines, &tasks, Steps::of(&values))?;
     let points: Vec<Point> = candidates.iter().map(|c| c.point).collect();
     let chosen = choose(&points, criterion, values.switch("restrict"));
     let mut candidates = candidates;
@@ -125,10 +128,19 @@ impl Candidate {
     }
 }
 
-/// The plans of all numbers of processors, CPA's last; equal widths are mapped once, under the
-/// least number that gives them, but CPA's always under its own.
-fn candidates(machines: &Machines<'_, '_>, steps: Steps) -> Result<Vec<Candidate>, PlanError> {
-    let mut growing = on_first(machines);
+/// The plans of some tasks, for all numbers of processors, CPA's last; equal widths are mapped once,
+/// under the least number that gives them, but CPA's always under its own.
+pub(super) fn candidates(
+    machines: &Machines<'_, '_>,
+    tasks: &[TaskId],
+    steps: Steps,
+) -> Result<Vec<Candidate>, PlanError> {
+    let problem = machines.problem;
+    let mut counts = vec![false; problem.tasks()];
+    for task in tasks {
+        counts[task.index()] = true;
+    }
+    let mut growing = Allocation::of(problem, tasks, |t, width| machines.seconds(t, 0, width));
     let mut candidates: Vec<Candidate> = Vec::new();
     let mut mapped = None;
     for divisor in 1..=machines.size() {
@@ -140,7 +152,9 @@ fn candidates(machines: &Machines<'_, '_>, steps: Steps) -> Result<Vec<Candidate
         }
         mapped = Some(growing.iterations());
         let facts = loop_facts(growing.iterations(), growing.critical_path());
-        let mapper = steps.map(machines, &growing.width, growing.levels())?;
+        let order = by_priority(problem, growing.levels());
+        let order = order.into_iter().filter(|t| counts[t.index()]);
+        let mapper = steps.map_in_order(machines, &growing.width, order)?;
         candidates.push(Candidate::new(divisor, mapper, facts));
     }
     Ok(candidates)

@@ -10,7 +10,7 @@
 use super::allocation::{Allocation, geometric};
 use super::cpa::{CPA, loop_facts};
 use super::machines::Machines;
-use super::mapping::{Mapper, Slot, map_by};
+use super::mapping::{Mapper, Slot, by_priority, map_by};
 use super::report::{Fact, told};
 use super::virtual_cluster::VirtualCluster;
 use super::{BACKFILL, MAX_WIDTH, PACKING, Steps, TWO_STEP};
@@ -114,7 +114,8 @@ impl<'v, 'm, 'a, 'p> Translation<'v, 'm, 'a, 'p> {
         priority: &[f64],
         steps: Steps,
     ) -> Result<Mapper<'m, 'a, 'p>, PlanError> {
-        let mapper = map_by(self.machines, priority, |mapper, task| {
+        let order = by_priority(self.machines.problem, priority);
+        let mapper = map_by(self.machines, order, |mapper, task| {
             let slots = (0..self.machines.clusters.len()).filter_map(|cluster| {
                 let width = self.width(task, width[task.index()], cluster)?;
                 mapper.packed(task, cluster, width, steps.packing)

@@ -85,6 +85,21 @@ impl<'a, 'p> Machines<'a, 'p> {
         Ok(machines)
     }
 
+    /// Only some processors of the first cluster.
+    pub(crate) fn only(&self, procs: &[ProcId]) -> Machines<'a, 'p> {
+        let mut cluster = self.clusters[0].clone();
+        cluster.procs = procs.to_vec();
+        cluster.hosts.clear();
+        for &proc in procs {
+            let host = self.problem.host_of(proc);
+            match cluster.hosts.last_mut() {
+                Some((last, cores)) if *last == host => *cores += 1,
+                _ => cluster.hosts.push((host, 1)),
+            }
+        }
+        Machines { problem: self.problem, clusters: vec![cluster], limit: self.limit }
+    }
+
     /// Least and largest width of a task in a cluster; none where it cannot run.
     pub(crate) fn widths(&self, task: TaskId, cluster: usize) -> Option<(u32, u32)> {
         let workflow = self.problem.workflow();

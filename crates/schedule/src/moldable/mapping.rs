@@ -10,7 +10,7 @@ use crate::compact::availability;
 use crate::list::ReadyList;
 use crate::registry::PlanError;
 use slackline_model::approx::{self, sort_key};
-use slackline_model::{EdgeId, HostId, Placement, ProcId, Schedule, TaskId};
+use slackline_model::{EdgeId, HostId, Placement, Problem, ProcId, Schedule, TaskId};
 
 /// Where, how wide and when a task could run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,6 +23,14 @@ pub(crate) struct Slot {
     pub(crate) finish: f64,
     /// Some of its processors are busy when the parents have ended.
     waits: bool,
+}
+
+impl Slot {
+    /// The same starting no earlier than a date.
+    pub(crate) fn not_before(self, date: f64) -> Slot {
+        let start = self.start.max(date);
+        Slot { start, finish: start + (self.finish - self.start), ..self }
+    }
 }
 
 /// A schedule in the making.
@@ -62,6 +70,20 @@ impl<'m, 'a, 'p> Mapper<'m, 'a, 'p> {
     /// Number of clusters.
     pub(crate) fn clusters(&self) -> usize {
         self.by_availability.len()
+    }
+
+    /// When the first processor of a cluster is free.
+    pub(crate) fn idle_from(&self, cluster: usize) -> f64 {
+        let first = self.by_availability[cluster].first();
+        first.map_or(f64::INFINITY, |p| self.available[p.index()])
+    }
+
+    /// No processor is free before a date.
+    pub(crate) fn hold_until(&mut self, date: f64) {
+        for free in &mut self.available {
+            *free = free.max(date);
+        }
+        (0..self.clusters()).for_each(|cluster| self.sort(cluster));
     }
 
     fn sort(&mut self, cluster: usize) {
@@ -252,15 +274,20 @@ fn in_order(procs: &[ProcId], available: &[f64], ready: f64, most: usize) -> Vec
     chosen
 }
 
-/// Maps all unfinished tasks by falling priority, parents first: `choose` finds the slot.
+/// All unfinished tasks by falling priority, parents first.
+pub(crate) fn by_priority(problem: &Problem<'_>, priority: &[f64]) -> Vec<TaskId> {
+    let mut ready = ReadyList::new(problem, priority);
+    std::iter::from_fn(|| ready.pop()).collect()
+}
+
+/// Maps tasks in a given order: `choose` finds the slot.
 pub(crate) fn map_by<'m, 'a, 'p>(
     machines: &'m Machines<'a, 'p>,
-    priority: &[f64],
+    order: impl IntoIterator<Item = TaskId>,
     mut choose: impl FnMut(&Mapper<'m, 'a, 'p>, TaskId) -> Option<Slot>,
 ) -> Result<Mapper<'m, 'a, 'p>, PlanError> {
     let mut mapper = Mapper::new(machines);
-    let mut ready = ReadyList::new(machines.problem, priority);
-    while let Some(task) = ready.pop() {
+    for task in order {
         let slot = choose(&mapper, task).filter(|slot| slot.finish.is_finite());
         let Some(slot) = slot else {
             let task = machines.problem.workflow().task_name(task).to_string();

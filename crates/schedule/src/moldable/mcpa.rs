@@ -68,7 +68,7 @@ fn mcpa(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanErro
     let mut growing = on_first(&machines);
     let mut levels = match only_critical {
         true => Levels::empty(problem),
-        false => Levels::new(problem, &growing.width),
+        false => Levels::new(problem, &growing),
     };
     let mut seen = vec![false; problem.tasks()];
     while growing.critical_path() > growing.work() / processors as f64 {
@@ -104,7 +104,7 @@ fn mcpa2(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanErr
         members[shape.level[task.index()] as usize].push(task);
     }
     let mut growing = on_first(&machines);
-    let mut levels = Levels::new(problem, &growing.width);
+    let mut levels = Levels::new(problem, &growing);
     while growing.critical_path() > growing.work() / processors {
         let next = growing.candidate(|growing, task| {
             let level = &members[shape.level[task.index()] as usize];

@@ -9,7 +9,7 @@
 
 use super::cpa::CPA;
 use super::machines::Machines;
-use super::mapping::{Mapper, Slot, map_by};
+use super::mapping::{Mapper, Slot, by_priority, map_by};
 use super::report::told;
 use super::{BACKFILL, MAX_WIDTH, Steps};
 use crate::list::ranks;
@@ -128,7 +128,7 @@ fn bounded(
     let machines = Machines::new(problem, values.maybe_count("max-width"))?;
     let x = values.maybe_number("x");
     let rank = ranks::upward(problem);
-    let mapper = map_by(&machines, &rank, |mapper, task| {
+    let mapper = map_by(&machines, by_priority(problem, &rank), |mapper, task| {
         earliest(mapper, task, |cluster| {
             let widths = machines.widths(task, cluster)?;
             Some((widths.0, bound(&machines, (task, cluster), x.unwrap_or(0.0), widths)))

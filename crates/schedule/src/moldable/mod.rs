@@ -27,11 +27,12 @@ pub mod mheft;
 pub mod one_step;
 pub mod rats;
 pub mod scrap;
+pub mod several;
 
 use crate::registry::PlanError;
 use allocation::Allocation;
 use machines::Machines;
-use mapping::{Mapper, map_by};
+use mapping::{Mapper, by_priority, map_by};
 use slackline_model::parameter::{Kind, Parameter, Values};
 use slackline_model::{Problem, TaskId};
 
@@ -77,7 +78,18 @@ impl Steps {
         width: &[u32],
         priority: &[f64],
     ) -> Result<Mapper<'m, 'a, 'p>, PlanError> {
-        let mapper = map_by(machines, priority, |mapper, task| {
+        let order = by_priority(machines.problem, priority);
+        self.map_in_order(machines, width, order)
+    }
+
+    /// The same in a given order, which may leave tasks out.
+    fn map_in_order<'m, 'a, 'p>(
+        self,
+        machines: &'m Machines<'a, 'p>,
+        width: &[u32],
+        order: impl IntoIterator<Item = TaskId>,
+    ) -> Result<Mapper<'m, 'a, 'p>, PlanError> {
+        let mapper = map_by(machines, order, |mapper, task| {
             mapper.packed(task, 0, width[task.index()], self.packing)
         })?;
         Ok(self.finished(machines, mapper))

@@ -77,7 +77,7 @@ pub(super) fn constrain<F: Fn(TaskId, u32) -> f64>(
 ) {
     let processors = machines.clusters[0].size() as f64;
     let used = |growing: &Allocation<'_, F>| growing.work() / growing.critical_path() / processors;
-    let mut levels = Levels::new(machines.problem, &growing.width);
+    let mut levels = Levels::new(machines.problem, growing);
     while approx::lt(used(growing), beta) {
         let next = growing.candidate(|growing, task| {
             let room = growing.width[task.index()] < room(machines, task);

@@ -1,0 +1,163 @@
+//! Several graphs of moldable tasks on one cluster (N'takpé, Suter, PDSEC 2009; Casanova, Desprez,
+//! Suter, JPDC 70(12), 2010 and ICPP 2010).
+//!
+//! What every graph would take alone (the papers' C*) is planned by biCPA-M with backfilling, for
+//! all methods. A graph's stretch is the end of its last task over that.
+
+pub mod boxes;
+pub mod cra;
+pub mod mags;
+
+mod dual;
+mod periods;
+mod ready;
+
+use super::allocation::Allocation;
+use super::backfill::backfill;
+use super::bicpa::{Criterion, Point, candidates, choose};
+use super::cpa::CPA;
+use super::machines::Machines;
+use super::report::{Fact, told};
+use super::{Steps, room};
+use crate::registry::{Algorithm, Need, PlanError};
+use slackline_model::parameter::{Kind, Parameter, Values};
+use slackline_model::schedule::Detail;
+use slackline_model::{Problem, Schedule, TaskId};
+
+const RANK: Parameter = Parameter::new(
+    "order",
+    Kind::Choice(&["level", "dedicated", "weight"]),
+    "level",
+    "which ready task comes first: of largest bottom level, of the graph that is shortest alone, of \
+     largest level over the square of that",
+);
+
+/// What methods for several graphs have in common.
+const SEVERAL: Algorithm = Algorithm {
+    source: "Casanova, Desprez, Suter, JPDC 70(12), 2010",
+    needs: &[Need::Moldable, Need::Several],
+    ..CPA
+};
+
+/// One of the graphs.
+struct Graph {
+    name: String,
+    /// Its unfinished tasks.
+    tasks: Vec<TaskId>,
+    /// When it would end if it were alone.
+    alone: f64,
+}
+
+/// All graphs on their cluster.
+struct Batch<'m, 'a, 'p> {
+    machines: &'m Machines<'a, 'p>,
+    graphs: Vec<Graph>,
+}
+
+impl<'m, 'a, 'p> Batch<'m, 'a, 'p> {
+    fn new(machines: &'m Machines<'a, 'p>) -> Result<Self, PlanError> {
+        let problem = machines.problem;
+        let steps = Steps { packing: false, backfill: true };
+        let mut graphs = Vec::new();
+        for member in problem.workflow().members() {
+            let all = || member.tasks.clone().map(TaskId);
+            let tasks: Vec<TaskId> =
+                all().filter(|&t| problem.state().fixed(t).is_none()).collect();
+            let done = all().filter_map(|t| Some(problem.state().fixed(t)?.finish));
+            let mut alone = done.fold(0.0, f64::max);
+            if !tasks.is_empty() {
+                let plans = candidates(machines, &tasks, steps)?;
+                let points: Vec<Point> = plans.iter().map(|c| c.point).collect();
+                let chosen = &plans[choose(&points, Criterion::Makespan, true)].schedule;
+                let ends = tasks.iter().filter_map(|&t| Some(chosen.placement(t)?.finish));
+                alone = ends.fold(alone, f64::max);
+            }
+            graphs.push(Graph { name: member.name.clone(), tasks, alone });
+        }
+        Ok(Batch { machines, graphs })
+    }
+
+    fn problem(&self) -> &'a Problem<'p> {
+        self.machines.problem
+    }
+
+    fn processors(&self) -> usize {
+        self.machines.size()
+    }
+
+    /// The allocation loop over one graph.
+    fn growing(
+        &self,
+        graph: &Graph,
+    ) -> Allocation<'p, impl Fn(TaskId, u32) -> f64 + use<'m, 'a, 'p>> {
+        let machines = self.machines;
+        Allocation::of(machines.problem, &graph.tasks, |t, width| machines.seconds(t, 0, width))
+    }
+
+    /// Widths that biCPA gives a graph for every number of processors.
+    fn widths(&self, graph: &Graph) -> Vec<Vec<u32>> {
+        let mut growing = self.growing(graph);
+        let machines = self.machines;
+        let mut for_processors = |divisor: usize| {
+            growing.balance(divisor as f64, |g, t| g.width[t.index()] < room(machines, t));
+            graph.tasks.iter().map(|t| growing.width[t.index()]).collect()
+        };
+        (1..=self.processors()).map(&mut for_processors).collect()
+    }
+
+    /// Bottom levels of tasks of given widths.
+    fn levels(&self, width: &[u32]) -> Vec<f64> {
+        let time = |t: TaskId| self.machines.seconds(t, 0, width[t.index()]);
+        self.problem().workflow().bottom_levels(time, |_| 0.0)
+    }
+
+    /// The finished plan: backfilled if wanted, with the end and stretch of every graph.
+    fn told(&self, mut schedule: Schedule, backfilled: bool, mut facts: Vec<Fact>) -> Schedule {
+        if backfilled {
+            let open = self.graphs.iter().flat_map(|g| g.tasks.iter().copied());
+            let mut order: Vec<TaskId> = open.collect();
+            let start = |t: TaskId| schedule.placement(t).map_or(0.0, |p| p.start);
+            order.sort_by(|&a, &b| start(a).total_cmp(&start(b)).then(a.cmp(&b)));
+            backfill(self.machines, &mut schedule, &order);
+        }
+        let members = self.problem().workflow().members().iter().zip(&self.graphs);
+        let row = |(member, graph): (&slackline_model::workflow::Member, &Graph)| {
+            let ends = member.tasks.clone().filter_map(|t| schedule.placement(TaskId(t)));
+            let finish = ends.map(|p| p.finish).fold(0.0, f64::max);
+            let stretch = if graph.alone > 0.0 { finish / graph.alone } else { 1.0 };
+            Detail::Record(vec![
+                ("name", Detail::Text(graph.name.clone())),
+                ("finish", Detail::Number(finish)),
+                ("alone", Detail::Number(graph.alone)),
+                ("stretch", Detail::Number(stretch)),
+            ])
+        };
+        facts.push(("workflows", Detail::List(members.map(row).collect())));
+        told(self.machines, schedule, facts)
+    }
+}
+
+/// The machines of a method for several graphs.
+fn one_cluster<'a, 'p>(
+    problem: &'a Problem<'p>,
+    values: &Values,
+    algorithm: &'static str,
+) -> Result<Machines<'a, 'p>, PlanError> {
+    if problem.workflow().members().len() < 2 {
+        let why = "it plans several workflows, there is one".to_string();
+        return Err(PlanError::Unsupported { algorithm, why });
+    }
+    Machines::single(problem, values.maybe_count("max-width"), algorithm)
+}
+
+/// The order that the parameters name.
+fn rank_of(values: &Values) -> ready::Rank {
+    match values.word("order") {
+        "dedicated" => ready::Rank::Dedicated,
+        "weight" => ready::Rank::Weight,
+        _ => ready::Rank::Level,
+    }
+}
+
+#[cfg(test)]
+mod tests;
