@@ -20,6 +20,12 @@ impl<'a> Files<'a> {
         self
     }
 
+    /// Several files that are read.
+    pub(crate) fn reads_all(mut self, paths: &'a [PathBuf]) -> Self {
+        self.reads.extend(paths.iter().map(PathBuf::as_path));
+        self
+    }
+
     /// A file that an option names to be written, where it does.
     pub(crate) fn writes(mut self, option: &'static str, path: Option<&'a PathBuf>) -> Self {
         self.writes.extend(path.map(|path| (option, path.as_path())));

@@ -161,6 +161,32 @@ impl Sources {
     }
 }
 
+impl Sources {
+    /// The same with any number of workflows, which are planned together.
+    pub(crate) fn read_all(
+        &self,
+        workflows: &[PathBuf],
+        output: &mut Output,
+    ) -> Result<World, Failure> {
+        let mut world = self.read(workflows.first().map(PathBuf::as_path), output)?;
+        if let Some(rest @ [_, ..]) = workflows.get(1..) {
+            let mut parts = vec![world.workflow];
+            for path in rest {
+                parts.push(read_workflow(path, self.from, output)?);
+            }
+            // Graphs of one generator share a name: their files tell them apart.
+            for (part, path) in parts.iter_mut().zip(workflows) {
+                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+                *part = part.clone().renamed(stem);
+            }
+            let parts: Vec<&Workflow> = parts.iter().collect();
+            let name = parts.iter().map(|w| w.name()).collect::<Vec<_>>().join(" + ");
+            world.workflow = Workflow::union(&name, &parts).map_err(Failure::input)?;
+        }
+        Ok(world)
+    }
+}
+
 impl World {
     fn of(document: Document, format: Format, platform: Platform) -> World {
         let past = Some(Past::of(&document, format));

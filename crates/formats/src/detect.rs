@@ -48,6 +48,8 @@ pub enum Format {
     Stg,
     /// WorkDescription of parameter sweeps.
     Work,
+    /// Text of the generator daggen.
+    Daggen,
 }
 
 impl Format {
@@ -61,6 +63,7 @@ impl Format {
         Format::Dot,
         Format::Stg,
         Format::Work,
+        Format::Daggen,
     ];
 
     fn codec(self) -> &'static Codec {
@@ -73,6 +76,7 @@ impl Format {
             Format::Dot => &crate::dot::CODEC,
             Format::Stg => &crate::stg::CODEC,
             Format::Work => &crate::sweep::CODEC,
+            Format::Daggen => &crate::daggen::CODEC,
         }
     }
 

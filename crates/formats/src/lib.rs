@@ -5,6 +5,7 @@
 //! formats behind it.
 
 pub mod activities;
+pub mod daggen;
 pub mod dax;
 pub mod detect;
 pub mod document;

@@ -3,7 +3,7 @@
 
 use crate::concurrent::methods;
 use crate::gtp::{Costing, DlsSr, Gtp, Period, Variant};
-use crate::moldable::Dmheft;
+use crate::moldable::{Dmheft, Postponing, Queue};
 use crate::selective::{Selective, Threshold};
 use crate::{
     Aheft, JustInTime, Monitoring, Policy, Slackline, StaticPlan, Sweep, Transfers, WorkQueue,
@@ -110,6 +110,38 @@ const THRESHOLD: Parameter = Parameter::new(
     "0",
     "a placed task moves only if it ends this much earlier, in its mean times",
 );
+
+const LATEST: Parameter = Parameter::new(
+    "f-max",
+    Kind::Number(0.0, 1.0),
+    "0.2",
+    "how long a task may be postponed, in its time on the processors that are idle now",
+)
+.published("0.2");
+const IMPROVED: Parameter = Parameter::new(
+    "f-imp",
+    Kind::Number(0.0, 1.0),
+    "0.8",
+    "by when a postponed task has to end, in the same measure",
+)
+.published("0.8");
+const COUNTED: Parameter = Parameter::new(
+    "f-p",
+    Kind::Number(0.0, 1.0),
+    "0.4",
+    "which part of the processors that are free by then a postponed task counts on",
+)
+.published("0.4");
+const QUEUE: Parameter = Parameter::new(
+    "queue",
+    Kind::Choice(&["level", "work"]),
+    "level",
+    "which ready task comes first: the lowest precedence level, or the most work",
+);
+
+fn queue(values: &Values) -> Queue {
+    if values.word("queue") == "work" { Queue::Work } else { Queue::Level }
+}
 
 /// Reads `push`, `pull` or `pull:N`.
 pub fn transfers(text: &str) -> Result<Transfers, ParameterError> {
@@ -340,11 +372,25 @@ pub const ALL: &[Entry] = &[
     Entry {
         name: "dmheft",
         about: "moldable tasks: fair shares of the idle processors of the best cluster",
-        source: "Hunold, Rauber, Suter, CCGrid, 2008",
+        source: "Hunold, Rauber, Suter, WSES 2008",
         survives: true,
-        parameters: &[],
+        parameters: &[LATEST, IMPROVED, COUNTED, QUEUE],
         needs: &[],
-        make: |_| Ok(Box::new(Dmheft::new())),
+        make: |made| {
+            let number = |name: &str| made.values.number(name);
+            let (latest, improved) = (number("f-max")?, number("f-imp")?);
+            let postponing = Some(Postponing { latest, improved, share: number("f-p")? });
+            Ok(Box::new(Dmheft { postponing, queue: queue(&made.values), ..Dmheft::new() }))
+        },
+    },
+    Entry {
+        name: "rep",
+        about: "moldable tasks: fair shares of the cluster with most idle power, at once",
+        source: "Hunold, Rauber, Rünger, HeteroPar 2007",
+        survives: true,
+        parameters: &[Parameter { default: "work", ..QUEUE }],
+        needs: &[],
+        make: |made| Ok(Box::new(Dmheft { queue: queue(&made.values), ..Dmheft::rep() })),
     },
     Entry {
         name: "slackline",

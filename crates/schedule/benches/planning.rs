@@ -5,7 +5,8 @@
 mod layered;
 
 use divan::counter::ItemsCount;
-use slackline_model::Problem;
+use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
+use slackline_model::{Problem, SpeedUp, Task, Workflow, WorkflowBuilder, WorkflowError};
 use slackline_schedule::{Settings, registry};
 
 fn main() {
@@ -53,4 +54,41 @@ fn fcp(bencher: divan::Bencher<'_, '_>, (tasks, procs): (usize, usize)) {
 #[divan::bench(args = registry::ALL.iter().map(|a| a.name), max_time = 2)]
 fn thousand_by_32(bencher: divan::Bencher<'_, '_>, name: &str) {
     bench(bencher, name, 1000, 32);
+}
+
+/// The layered graph with moldable tasks of a serial tenth.
+fn moldable(tasks: usize) -> Result<Workflow, WorkflowError> {
+    let graph = layered::workflow(tasks, 1);
+    let mut b = WorkflowBuilder::new("moldable");
+    for task in graph.tasks() {
+        let speedup = SpeedUp::Amdahl { serial: 0.1 };
+        b.add_task(Task { speedup, max_width: u32::MAX, spread: true, ..graph.task(task) })?;
+    }
+    for edge in graph.edges() {
+        let (from, to) = graph.edge_ends(edge);
+        b.add_edge(from, to, graph.edge_bytes(edge))?;
+    }
+    b.build()
+}
+
+/// Widths and sets of processors on one cluster, beside HEFT, which keeps every task narrow.
+#[divan::bench(
+    args = [
+        ("heft", 1000, 1000), ("cpa", 1000, 1000), ("cpa", 1000, 250), ("cpa", 250, 1000),
+        ("hcpa", 1000, 1000), ("mheft", 1000, 250), ("bicpa-m", 1000, 250), ("bicpa-m", 1000, 1000),
+    ],
+    sample_count = 1,
+)]
+#[allow(clippy::expect_used)] // the generator makes whole problems
+fn one_cluster(bencher: divan::Bencher<'_, '_>, (name, tasks, procs): (&str, usize, usize)) {
+    let mut b = PlatformBuilder::new("cluster");
+    b.set_matrix(Matrix::uniform(Some(1.0e9), 1e-4));
+    let root = b.root().expect("a zone");
+    for h in 0..procs {
+        b.add_host(root, HostSpec::new(format!("h{h}"), 1.0e9)).expect("a host");
+    }
+    let (workflow, platform) = (moldable(tasks).expect("a graph"), b.build().expect("a cluster"));
+    let problem = Problem::new(&workflow, &platform).expect("a problem");
+    let plan = registry::find(name).expect("a planner").plan;
+    bencher.bench(|| plan(&problem, &Settings::default()));
 }

@@ -342,10 +342,12 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The planner to use where nobody asks for one: HEFT, and for moldable tasks a method that
-/// chooses their widths, on one cluster or on several.
+/// chooses their widths, on one cluster or on several; for several graphs of them one that plans
+/// them together.
 pub fn usual(problem: &Problem<'_>) -> &'static Algorithm {
     match moldable::clusters(problem) {
         _ if !Need::Moldable.is_met(problem, &Limits::default()) => &list::heft::HEFT,
+        0 | 1 if problem.workflow().members().len() > 1 => &moldable::several::mags::MAGS,
         0 | 1 => &moldable::bicpa::M,
         _ => &moldable::hcpa::HCPA,
     }

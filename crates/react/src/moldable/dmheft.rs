@@ -6,6 +6,9 @@
 //! transfer from a parent wins, and there processors that a parent used are preferred. A task is postponed if
 //! starting a little later on the processors that will be free by then ends it clearly sooner.
 //!
+//! ReP (Hunold, Rauber, Rünger, HeteroPar 2007) is what it grew from: it takes the cluster with most idle power,
+//! looks at no transfer and never waits.
+//!
 //! A cluster is a class of machines of the platform; tasks that spread may span its hosts, others
 //! see each host as a cluster of its own.
 //! O(ready x processors) per call. Ties: lower task, lower cluster, lower processor.
@@ -50,17 +53,43 @@ impl Postponing {
     }
 }
 
+/// Which ready task comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Queue {
+    /// The lowest precedence level, then the most work.
+    #[default]
+    Level,
+    /// The most work, then the lowest level.
+    Work,
+}
+
 /// The policy; see the module's head.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Dmheft {
-    /// When a task had better wait; never if `None` (ReP with transfers).
+    /// When a task had better wait; never if `None`.
     pub postponing: Option<Postponing>,
+    /// Which ready task comes first.
+    pub queue: Queue,
+    /// Transfers from parents count when a cluster is chosen; else the one with most idle power.
+    pub transfers: bool,
+}
+
+impl Default for Dmheft {
+    fn default() -> Self {
+        Dmheft::new()
+    }
 }
 
 impl Dmheft {
     /// The policy with the published parameters.
     pub fn new() -> Dmheft {
-        Dmheft { postponing: Some(Postponing::default()) }
+        let postponing = Some(Postponing::default());
+        Dmheft { postponing, queue: Queue::Level, transfers: true }
+    }
+
+    /// ReP.
+    pub fn rep() -> Dmheft {
+        Dmheft { postponing: None, queue: Queue::Work, transfers: false }
     }
 
     fn assign(&self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
@@ -72,7 +101,12 @@ impl Dmheft {
             now.workflow.tasks().filter(|&t| idle::is_ready(now, t)).collect();
         ready.sort_by(|&a, &b| {
             let level = |t: TaskId| levels[t.index()];
-            level(a).cmp(&level(b)).then(cost(b).total_cmp(&cost(a))).then(a.cmp(&b))
+            let (levels, works) = (level(a).cmp(&level(b)), cost(b).total_cmp(&cost(a)));
+            let order = match self.queue {
+                Queue::Level => levels.then(works),
+                Queue::Work => works.then(levels),
+            };
+            order.then(a.cmp(&b))
         });
         let mut waiting: f64 = ready.iter().map(|&t| cost(t)).sum();
         let busy_until = ends(&problem, now);
@@ -104,6 +138,7 @@ impl Dmheft {
         let (least, most) = now.workflow.width(task);
         let mut best: Option<(f64, Vec<ProcId>)> = None;
         for (_, mut free) in idle_clusters(now, task, idle) {
+            let idle_power = free.len() as f64 / problem.exec_on(task, free[0]);
             let fair = (free.len() as f64 * share).round() as usize;
             let width = fair.clamp(least as usize, most as usize).max(1);
             if free.len() < width {
@@ -113,10 +148,15 @@ impl Dmheft {
             free.sort_by_key(|p| !used_by_a_parent(now, task, *p));
             free.truncate(width);
             free.sort_unstable();
-            let seconds = problem.exec_wide(task, problem.class_of(free[0]), width as u32)
-                + longest_transfer(problem, now, task, &free);
-            if seconds.is_finite() && best.as_ref().is_none_or(|(b, _)| approx::lt(seconds, *b)) {
-                best = Some((seconds, free));
+            let seconds = problem.exec_wide(task, problem.class_of(free[0]), width as u32);
+            // Smaller is better.
+            let worth = match self.transfers {
+                true => seconds + longest_transfer(problem, now, task, &free),
+                false => -idle_power,
+            };
+            let better = best.as_ref().is_none_or(|(b, _)| approx::lt(worth, *b));
+            if seconds.is_finite() && worth < f64::INFINITY && better {
+                best = Some((worth, free));
             }
         }
         best.map(|(_, procs)| procs)

@@ -2,4 +2,4 @@
 
 mod dmheft;
 
-pub use dmheft::{Dmheft, Postponing};
+pub use dmheft::{Dmheft, Postponing, Queue};

@@ -15,7 +15,7 @@ use crate::search::{SearchOptions, interrupted};
 use crate::told::{SetOptions, check_needs};
 use clap::Args;
 use document::{Document, Documents};
-use report::{chart, comparison, place, summary};
+use report::{chart, comparison, place, summary, widths};
 use scale::Scale;
 use slackline_formats::{ScheduleFormat, schedule_file, source};
 use slackline_lab::check::Check;
@@ -45,15 +45,16 @@ Examples:
   slackline plan montage.json --platform two-site-grid.toml --algorithm best,heft,peft --robust
   slackline plan --instance instance.json --algorithm heft --json
   slackline plan montage.json --platform cloud.toml --budget 3 --deadline 2h
-  slackline plan montage.json --platform cloud.toml --front front.svg")]
+  slackline plan montage.json --platform cloud.toml --front front.svg
+  slackline plan a.dot b.dot c.dot --platform cluster.toml --algorithm mags")]
 pub(crate) struct Plan {
-    /// The workflow
+    /// The workflow; several of moldable tasks are planned together
     #[arg(required_unless_present = "instance")]
-    workflow: Option<PathBuf>,
+    workflow: Vec<PathBuf>,
     #[command(flatten)]
     sources: Sources,
     /// Planners, separated by commas, or `all`; see `slackline algorithms`. Without it heft, or
-    /// for moldable tasks bicpa-m on one cluster and hcpa on several
+    /// for moldable tasks bicpa-m on one cluster and hcpa on several, for several workflows mags
     #[arg(short, long, value_name = "NAME", value_delimiter = ',', value_parser = planner_name)]
     algorithm: Vec<String>,
     /// Most processors of a moldable task
@@ -157,7 +158,7 @@ impl Plan {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         self.sources
             .files()
-            .reads(self.workflow.as_ref())
+            .reads_all(&self.workflow)
             .writes("--gantt", self.gantt.as_ref())
             .writes("--output", self.output.as_ref())
             .writes("--front", self.front.as_ref().and_then(Option::as_ref))
@@ -174,7 +175,7 @@ impl Plan {
     }
 
     fn planned(self, output: &mut Output) -> Result<(), Failure> {
-        let world = self.sources.read(self.workflow.as_deref(), output)?;
+        let world = self.sources.read_all(&self.workflow, output)?;
         let mut problem = world.problem(&self.model, false)?;
         if self.front.is_some() {
             return self.front(&problem, output);
@@ -319,7 +320,8 @@ impl Plan {
     fn chosen(&self, problem: &Problem<'_>) -> Result<Vec<&'static Algorithm>, Failure> {
         let limits = self.limits.limits();
         if !self.algorithm.is_empty() {
-            return self.named(problem, &limits);
+            let named = self.named(problem, &limits)?;
+            return named.iter().try_for_each(|a| check_single(a, problem)).map(|()| named);
         }
         let fast = if limited(&limits) { qos::FAST } else { &[] };
         let able = fast.iter().filter(|a| a.lacks(problem, &limits).is_none());
@@ -336,7 +338,9 @@ impl Plan {
         for name in &self.algorithm {
             let named: Vec<&'static Algorithm> = match name.as_str() {
                 ALL_PLANNERS => {
-                    registry::ALL.iter().filter(|a| a.lacks(problem, limits).is_none()).collect()
+                    let able = |a: &&Algorithm| a.lacks(problem, limits).is_none();
+                    let fits = |a: &&Algorithm| check_single(a, problem).is_ok();
+                    registry::ALL.iter().filter(able).filter(fits).collect()
                 }
                 name => registry::find(name).into_iter().collect(),
             };
@@ -390,6 +394,10 @@ impl Plan {
             colour: output.colour,
             ..TerminalOptions::default()
         };
+        let widths = widths(problem, best, output.width);
+        if !widths.is_empty() {
+            output.say(&format!("{widths}\n"))?;
+        }
         let chart = chart(problem, best, lower_bound).without_idle_hosts();
         output.say(&gantt::terminal(&chart, &options))?;
         let written = [("Chart", &self.gantt), ("Schedule", &self.output)];
@@ -401,6 +409,17 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// Fails where a method that plans one workflow was given several.
+fn check_single(algorithm: &Algorithm, problem: &Problem<'_>) -> Result<(), Failure> {
+    let count = problem.workflow().members().len();
+    if count < 2 || algorithm.needs.contains(&Need::Several) {
+        return Ok(());
+    }
+    let message = format!("{} plans one workflow, {count} are given", algorithm.name);
+    Err(Failure::input(message)
+        .with_help("mags, selfish, cra-... and cafm-... plan several; see `slackline algorithms`"))
 }
 
 fn limited(limits: &Limits) -> bool {

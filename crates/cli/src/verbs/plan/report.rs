@@ -6,7 +6,7 @@ use crate::table::{Table, count};
 use slackline_lab::check::Check;
 use slackline_model::schedule::{Detail, Limits};
 use slackline_model::units::{fmt_bytes, fmt_seconds};
-use slackline_model::{Problem, Schedule, approx};
+use slackline_model::{Problem, ProcId, Schedule, approx};
 use slackline_schedule::retime;
 use slackline_view::Chart;
 
@@ -40,6 +40,56 @@ pub(super) fn chart(problem: &Problem<'_>, plan: &Planned, lower_bound: f64) -> 
         format!("{} moved", fmt_bytes(plan.summary.bytes_moved)),
     ];
     chart
+}
+
+/// Most tasks whose widths are listed.
+const LISTED: usize = 40;
+
+/// Widths and processors of the tasks of a moldable plan; empty for others.
+pub(super) fn widths(problem: &Problem<'_>, plan: &Planned, width: usize) -> String {
+    let workflow = problem.workflow();
+    if !workflow.is_moldable() {
+        return String::new();
+    }
+    let mut table = Table::new(&["<task", ">width", "<processors", ">start", ">end"]);
+    let mut tasks: Vec<_> = workflow.tasks().collect();
+    let start = |t| plan.schedule.placement(t).map_or(0.0, |p| p.start);
+    tasks.sort_by(|&a, &b| start(a).total_cmp(&start(b)).then(a.cmp(&b)));
+    for &task in tasks.iter().take(LISTED) {
+        let Some(placement) = plan.schedule.placement(task) else { continue };
+        table.row([
+            workflow.task_name(task).to_string(),
+            placement.procs().len().to_string(),
+            ranges(problem, placement.procs()),
+            fmt_seconds(placement.start),
+            fmt_seconds(placement.finish),
+        ]);
+    }
+    let more = tasks.len().saturating_sub(LISTED);
+    let rest = if more > 0 { format!("... and {more} more\n") } else { String::new() };
+    format!("{}{rest}", table.render(width))
+}
+
+/// Processors as a cluster and their ranges in it: `c 0-13`.
+fn ranges(problem: &Problem<'_>, procs: &[ProcId]) -> String {
+    let class = |p: ProcId| problem.platform().host(problem.host_of(p)).class;
+    let Some(&first) = procs.first() else { return String::new() };
+    let cluster = class(first);
+    // Place among the processors of the cluster.
+    let before = |p: ProcId| (0..p.0).filter(|&q| class(ProcId(q)) == cluster).count();
+    let mut spans: Vec<(usize, usize)> = Vec::new();
+    for place in procs.iter().map(|&p| before(p)) {
+        match spans.last_mut() {
+            Some((_, last)) if *last + 1 == place => *last = place,
+            _ => spans.push((place, place)),
+        }
+    }
+    let span = |&(from, to): &(usize, usize)| match from == to {
+        true => from.to_string(),
+        false => format!("{from}-{to}"),
+    };
+    let spans: Vec<String> = spans.iter().map(span).collect();
+    format!("{} {}", problem.platform().class(cluster).name, spans.join(","))
 }
 
 /// How far a makespan is from the best possible.

@@ -9,6 +9,7 @@
 
 use super::periods::{Direction, Periods, whole};
 use super::{Batch, Graph, SEVERAL, one_cluster};
+use crate::moldable::mapping::{edge_arrival, inputs_arrival};
 use crate::moldable::{BACKFILL, MAX_WIDTH};
 use crate::registry::{Algorithm, PlanError, Settings};
 use slackline_model::approx::{self, sort_key};
@@ -206,9 +207,10 @@ impl<'b, 'm, 'a, 'p> Backwards<'b, 'm, 'a, 'p> {
         let there = problem.workflow().predecessors(task).filter_map(|(parent, edge)| {
             let source = problem.state().fixed(parent)?;
             let machines = self.batch.machines;
-            Some(crate::moldable::mapping::edge_arrival(machines, edge, source, procs))
+            Some(edge_arrival(machines, edge, source, procs))
         });
-        there.fold(0.0, f64::max) <= start && procs.iter().all(|p| available[p.index()] <= start)
+        let inputs = inputs_arrival(self.batch.machines, task, procs);
+        there.fold(inputs, f64::max) <= start && procs.iter().all(|p| available[p.index()] <= start)
     }
 }
 
