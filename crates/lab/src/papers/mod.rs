@@ -4,6 +4,7 @@
 mod gtp;
 mod markdown;
 mod policies;
+mod ptg;
 mod report;
 mod selective;
 mod sweep;
@@ -118,7 +119,8 @@ pub struct Paper {
 }
 
 /// All reproductions, in the order they are shown.
-pub const ALL: &[Paper] = &[gtp::PAPER, selective::PAPER, policies::PAPER, sweep::PAPER];
+pub const ALL: &[Paper] =
+    &[gtp::PAPER, selective::PAPER, policies::PAPER, sweep::PAPER, ptg::PAPER];
 
 /// The reproduction of that name.
 pub fn find(name: &str) -> Option<&'static Paper> {

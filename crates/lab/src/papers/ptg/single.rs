@@ -1,0 +1,246 @@
+//! One graph: on one cluster, and on several.
+
+use super::{
+    CHTI, Cell, Claim, Estimate, Figures, Findings, GRELON, GRILLON, Rule, StudyError, Table, Unit,
+    Watch, cluster, clusters, column, plan, plans, relative,
+};
+use slackline_model::{Problem, Workflow, approx};
+
+const ONE: [&str; 7] =
+    ["cpa", "cpa-geo", "mcpa", "bicpa-m", "bicpa-w", "rats-delta", "rats-time-cost"];
+const SEVERAL: [&str; 7] =
+    ["mheft", "hcpa", "mheft-imp", "mheft-eff", "mheft-max", "delta-cts", "bihcpa"];
+
+fn makespan(figures: &Figures) -> f64 {
+    figures.makespan
+}
+
+fn work(figures: &Figures) -> f64 {
+    figures.work
+}
+
+pub(super) fn findings(graphs: &[Workflow], watch: &Watch<'_>) -> Result<Findings, StudyError> {
+    let small = plans(watch, "one graph, 20 processors", graphs, &cluster(CHTI)?, &ONE)?;
+    let large = plans(watch, "one graph, 120 processors", graphs, &cluster(GRELON)?, &ONE)?;
+    let grid = clusters(&[CHTI, GRILLON, GRELON])?;
+    let many = plans(watch, "one graph, three clusters", graphs, &grid, &SEVERAL)?;
+    let claims = vec![
+        geometric(graphs, &small, &large),
+        two_criteria(&small, &large),
+        reuse(&small),
+        frugal(&many),
+        bounded(&many),
+        delta(&many),
+        shares(graphs, watch)?,
+        one_step(graphs, watch)?,
+    ];
+    let tables = vec![
+        table("One graph on 20 processors, over CPA", &ONE, &small),
+        table("One graph on 120 processors, over CPA", &ONE, &large),
+        table("One graph on three clusters, over MHEFT", &SEVERAL, &many),
+    ];
+    Ok(Findings { claims, tables })
+}
+
+/// Every method over the first: makespan, work, processors at once, and how far from the best.
+fn table(title: &str, methods: &[&str], plans: &[Vec<Figures>]) -> Table {
+    let columns = ["method", "makespan", "work", "peak", "best in", "from best", "when not best"];
+    let mut table = Table::new(title, &columns);
+    let best: Vec<f64> =
+        plans.iter().map(|row| row.iter().map(makespan).fold(f64::INFINITY, f64::min)).collect();
+    for (m, name) in methods.iter().enumerate() {
+        let over = |figure: fn(&Figures) -> f64| {
+            Cell::Figure(
+                relative(&column(plans, m, figure), &column(plans, 0, figure)),
+                Unit::Percent(1),
+            )
+        };
+        let away: Vec<f64> =
+            column(plans, m, makespan).iter().zip(&best).map(|(c, b)| c / b - 1.0).collect();
+        let lost: Vec<f64> = away.iter().copied().filter(|&a| a > approx::EPSILON).collect();
+        let won = 1.0 - lost.len() as f64 / away.len() as f64;
+        let when_lost = if lost.is_empty() {
+            Cell::Text("-".into())
+        } else {
+            Cell::mean(&lost, Unit::Percent(1))
+        };
+        table.rows.push(vec![
+            Cell::Text(name.to_string()),
+            over(makespan),
+            over(work),
+            over(|f| f.peak),
+            Cell::exact(won, Unit::Percent(0)),
+            Cell::mean(&away, Unit::Percent(1)),
+            when_lost,
+        ]);
+    }
+    table
+}
+
+fn geometric(graphs: &[Workflow], small: &[Vec<Figures>], large: &[Vec<Figures>]) -> Claim {
+    let mut claim = Claim::new(
+        "H1",
+        "With more processors than tasks the geometric area and biCPA beat CPA; with fewer the area changes nothing",
+    );
+    for (m, name) in [(1, "geometric"), (3, "biCPA-M"), (4, "biCPA-W")] {
+        for (what, figure) in [("makespan", makespan as fn(&Figures) -> f64), ("work", work)] {
+            let ours = relative(&column(large, m, figure), &column(large, 0, figure));
+            let what = format!("120 processors, {name} to CPA, {what}");
+            claim.check(what, "", (ours, Unit::Percent(1)), Rule::Below(0.0));
+        }
+    }
+    let full = graphs.iter().zip(small).filter(|(g, _)| g.len() >= 20);
+    let most =
+        full.map(|(_, row)| (row[1].makespan / row[0].makespan - 1.0).abs()).fold(0.0, f64::max);
+    claim.check(
+        "20 processors, at least 20 tasks: largest difference",
+        "none",
+        (Estimate::exact(most), Unit::Percent(1)),
+        Rule::AtMost(1e-9),
+    );
+    claim
+}
+
+fn two_criteria(small: &[Vec<Figures>], large: &[Vec<Figures>]) -> Claim {
+    let mut claim = Claim::new(
+        "H3",
+        "biCPA-M and biCPA-W never lose to CPA in either criterion; what they gain grows with the cluster",
+    );
+    for (m, name) in [(3, "biCPA-M"), (4, "biCPA-W")] {
+        for (what, figure) in [("makespan", makespan as fn(&Figures) -> f64), ("work", work)] {
+            let both = small.iter().chain(large);
+            let most = both.map(|row| figure(&row[m]) / figure(&row[0])).fold(0.0, f64::max);
+            let ours = (Estimate::exact(most), Unit::Times(3));
+            claim.check(format!("{name}, {what}: worst"), "1", ours, Rule::AtMost(1.0 + 1e-9));
+        }
+    }
+    let gain = |plans: &[Vec<Figures>]| -> Vec<f64> {
+        plans.iter().map(|row| 1.0 - row[3].makespan / row[0].makespan).collect()
+    };
+    let more: Vec<f64> = gain(large).iter().zip(gain(small)).map(|(l, s)| l - s).collect();
+    let ours = (Estimate::mean(&more), Unit::Percent(1));
+    claim.check("biCPA-M, gain on 120 less gain on 20", "", ours, Rule::Above(0.0));
+    claim
+}
+
+fn reuse(small: &[Vec<Figures>]) -> Claim {
+    let mut claim =
+        Claim::new("H4", "Taking over the processors of a parent (RATS) shortens plans");
+    for (m, name) in [(5, "delta"), (6, "time-cost")] {
+        let ours = relative(&column(small, m, makespan), &column(small, 0, makespan));
+        let what = format!("20 processors, {name} to CPA");
+        claim.check(what, "", (ours, Unit::Percent(1)), Rule::Below(0.0));
+    }
+    claim.remark(
+        "On all graphs, not only those of much data; the parameters are not tuned per application.",
+    )
+}
+
+fn frugal(many: &[Vec<Figures>]) -> Claim {
+    let mut claim = Claim::new("H5a", "HCPA uses fewer processors than MHEFT");
+    for (what, figure) in
+        [("processors at once", (|f| f.peak) as fn(&Figures) -> f64), ("work", work)]
+    {
+        let ours = relative(&column(many, 1, figure), &column(many, 0, figure));
+        claim.check(
+            format!("HCPA to MHEFT, {what}"),
+            "",
+            (ours, Unit::Percent(1)),
+            Rule::Below(0.0),
+        );
+    }
+    claim
+}
+
+fn bounded(many: &[Vec<Figures>]) -> Claim {
+    let mut claim = Claim::new("H5b", "Bounds on MHEFT trade makespan for efficiency");
+    for m in 2..5 {
+        let over = |figure| relative(&column(many, m, figure), &column(many, 0, figure));
+        let name = SEVERAL[m];
+        claim.check(
+            format!("{name} to mheft, work"),
+            "",
+            (over(work), Unit::Percent(1)),
+            Rule::Below(0.0),
+        );
+        claim.check(
+            format!("{name} to mheft, makespan"),
+            "",
+            (over(makespan), Unit::Percent(1)),
+            Rule::Above(0.0),
+        );
+    }
+    claim
+}
+
+fn delta(many: &[Vec<Figures>]) -> Claim {
+    let mut claim = Claim::new(
+        "H6",
+        "Delta-CTS is as short as MHEFT and its variants, or shorter, in four of five cases; else less than 6 % away",
+    );
+    let best = |row: &[Figures]| {
+        [0, 2, 3, 4].map(|m| row[m].makespan).into_iter().fold(f64::INFINITY, f64::min)
+    };
+    let away: Vec<f64> = many.iter().map(|row| row[5].makespan / best(row) - 1.0).collect();
+    let won: Vec<f64> = away.iter().map(|&a| f64::from(u8::from(a <= approx::EPSILON))).collect();
+    claim.check(
+        "equal or shorter",
+        "80 %",
+        (Estimate::mean(&won), Unit::Percent(0)),
+        Rule::Between(0.7, 0.9),
+    );
+    let lost: Vec<f64> = away.into_iter().filter(|&a| a > approx::EPSILON).collect();
+    if !lost.is_empty() {
+        claim.check(
+            "else away",
+            "6 %",
+            (Estimate::mean(&lost), Unit::Percent(1)),
+            Rule::Below(0.06),
+        );
+    }
+    claim
+}
+
+/// The share of the cluster that SCRAP and SCRAP-MAX use.
+fn shares(graphs: &[Workflow], watch: &Watch<'_>) -> Result<Claim, StudyError> {
+    let mut claim = Claim::new(
+        "NS07",
+        "SCRAP and SCRAP-MAX keep to their share in 99 % of the cases; else they exceed it by 3 % on average, by 8 % at most",
+    );
+    let platform = cluster(GRILLON)?;
+    for name in ["scrap", "scrap-max"] {
+        let used = watch.over(name, graphs, |graph| {
+            let problem = Problem::new(graph, &platform).map_err(StudyError::of)?;
+            let processors = problem.procs() as f64;
+            let over = |beta: &&str| {
+                let figures = Figures::of(&plan(&problem, name, &[("beta", beta)])?);
+                let wanted: f64 = beta.parse().map_err(StudyError::of)?;
+                Ok(figures.work / figures.makespan / processors / wanted - 1.0)
+            };
+            ["0.2", "0.5", "0.8"].iter().map(over).collect::<Result<Vec<f64>, StudyError>>()
+        })?;
+        let over: Vec<f64> = used.into_iter().flatten().collect();
+        let kept: Vec<f64> =
+            over.iter().map(|&o| f64::from(u8::from(o <= approx::EPSILON))).collect();
+        let ours = (Estimate::mean(&kept), Unit::Percent(1));
+        claim.check(format!("{name}: kept"), "99 %", ours, Rule::AtLeast(0.97));
+        let most = over.into_iter().fold(0.0, f64::max);
+        let ours = (Estimate::exact(most), Unit::Percent(1));
+        claim.check(format!("{name}: most beyond"), "8 %", ours, Rule::AtMost(0.08));
+    }
+    Ok(claim.remark("Use is work over makespan and processors; a graph whose tasks exceed a share with one processor each is a violation too."))
+}
+
+fn one_step(graphs: &[Workflow], watch: &Watch<'_>) -> Result<Claim, StudyError> {
+    let mut claim = Claim::new("DS10", "biCPA is better than iCASLB");
+    let small: Vec<Workflow> = graphs.iter().filter(|g| g.len() <= 20).cloned().collect();
+    let both = plans(watch, "one step", &small, &cluster(CHTI)?, &["bicpa-m", "icaslb"])?;
+    let ours = relative(&column(&both, 0, makespan), &column(&both, 1, makespan));
+    claim.check(
+        "10 and 20 tasks, 20 processors, biCPA-M to iCASLB",
+        "",
+        (ours, Unit::Percent(1)),
+        Rule::Below(0.0),
+    );
+    Ok(claim.remark("Our iCASLB is recalled; scheduling time is not judged here."))
+}
