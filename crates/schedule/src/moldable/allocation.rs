@@ -178,12 +178,16 @@ impl<'a, F: Fn(TaskId, u32) -> f64> Allocation<'a, F> {
             if std::mem::take(&mut self.stale[at]) {
                 pending -= 1;
                 let task = self.order[at];
-                let level = self.fresh_level(task);
-                if level != self.level[task.index()] {
+                let (level, old) = (self.fresh_level(task), self.level[task.index()]);
+                if level != old {
                     self.level[task.index()] = level;
                     for (parent, _) in self.workflow.predecessors(task) {
                         let above = self.position[parent.index()];
-                        if above != FINISHED && !self.stale[above as usize] {
+                        // Only a parent whose longest way led, or leads, through the task changes.
+                        let (way, known) =
+                            (self.seconds[parent.index()], self.level[parent.index()]);
+                        let through = way + level > known || way + old >= known;
+                        if above != FINISHED && through && !self.stale[above as usize] {
                             self.stale[above as usize] = true;
                             pending += 1;
                         }

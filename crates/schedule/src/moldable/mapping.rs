@@ -133,12 +133,14 @@ impl<'m, 'a, 'p> Mapper<'m, 'a, 'p> {
         in_order(&procs, &self.available, ready, most)
     }
 
-    /// Tells the slots of a task in a cluster from its least width to `most`, narrower ones first.
+    /// Tells the slots of a task in a cluster from `most` down to its least width, but for those of
+    /// which `hopeless` says so when it hears the earliest end they could have.
     pub(crate) fn slots(
         &self,
         task: TaskId,
         cluster: usize,
         (least, most): (u32, u32),
+        hopeless: impl Fn(f64) -> bool,
         mut tell: impl FnMut(Slot),
     ) {
         let ready = self.ready(task);
@@ -156,13 +158,13 @@ impl<'m, 'a, 'p> Mapper<'m, 'a, 'p> {
                 }
             }
         }
-        for width in least..=most {
+        for width in (least..=most).rev() {
             let seconds = self.machines.seconds(task, cluster, width);
             let mut best: Option<Slot> = None;
             for (host, procs) in &pools {
                 let Some(procs) = procs.get(..width as usize) else { continue };
                 let free = procs.iter().map(|p| self.available[p.index()]).fold(0.0, f64::max);
-                if best.is_some_and(|b| b.start <= free) {
+                if best.is_some_and(|b| b.start <= free) || hopeless(free.max(ready) + seconds) {
                     continue;
                 }
                 let start = self.arrival(task, ready, procs).max(free);
@@ -178,7 +180,7 @@ impl<'m, 'a, 'p> Mapper<'m, 'a, 'p> {
     /// The slot of a task of one width in a cluster.
     pub(crate) fn slot(&self, task: TaskId, cluster: usize, width: u32) -> Option<Slot> {
         let mut found = None;
-        self.slots(task, cluster, (width, width), |slot| found = Some(slot));
+        self.slots(task, cluster, (width, width), |_| false, |slot| found = Some(slot));
         found
     }
 

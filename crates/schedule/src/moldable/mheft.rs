@@ -17,6 +17,7 @@ use crate::registry::{Algorithm, PlanError, Settings};
 use slackline_model::parameter::{Kind, Parameter};
 use slackline_model::schedule::Detail;
 use slackline_model::{Problem, Schedule, TaskId, approx};
+use std::cell::Cell;
 
 const IMPROVEMENT: Parameter = Parameter::new(
     "x",
@@ -146,18 +147,19 @@ pub(super) fn earliest(
     task: TaskId,
     widths: impl Fn(usize) -> Option<(u32, u32)>,
 ) -> Option<Slot> {
-    let mut best: Option<Slot> = None;
+    let best: Cell<Option<Slot>> = Cell::new(None);
     for cluster in 0..mapper.clusters() {
         let Some(widths) = widths(cluster) else { continue };
-        mapper.slots(task, cluster, widths, |slot| {
+        let hopeless = |finish| best.get().is_some_and(|b| approx::gt(finish, b.finish));
+        mapper.slots(task, cluster, widths, hopeless, |slot| {
             let better = |b: Slot| {
                 let order = approx::cmp(slot.finish, b.finish);
                 order.then(slot.width.cmp(&b.width)).is_lt()
             };
-            if best.is_none_or(better) {
-                best = Some(slot);
+            if best.get().is_none_or(better) {
+                best.set(Some(slot));
             }
         });
     }
-    best
+    best.get()
 }

@@ -8,7 +8,9 @@ mod single;
 use super::report::Findings;
 use super::{Cell, Claim, Options, Paper, Report, Rule, Size, StudyError, Table, Unit, Watch};
 use crate::stats::Estimate;
+use slackline_generate::Seed;
 use slackline_generate::population::STUDIES;
+use slackline_generate::registry::{self as generators, Family};
 use slackline_model::platform::{
     ClusterSpec, HostSpec, LinkShape, Matrix, PlatformBuilder, Sharing,
 };
@@ -121,6 +123,19 @@ fn population(options: &Options, graphs: usize) -> Result<Vec<Workflow>, StudyEr
     (0..graphs).map(draw).collect()
 }
 
+/// So many graphs of Strassen's product and of fast Fourier transforms.
+fn applications(options: &Options, graphs: usize) -> Result<Vec<Workflow>, StudyError> {
+    let given = [("moldable".to_string(), "yes".to_string())];
+    let draw = |k: usize| {
+        let name = ["strassen", "fft"][k % 2];
+        let generator = generators::find(Family::Workflow, name).map_err(StudyError::of)?;
+        let settings = generator.settings(&given).map_err(StudyError::of)?;
+        let seed = Seed::new(options.seed.wrapping_mul(1_000_003).wrapping_add(k as u64));
+        generator.workflow(&settings, seed).map_err(StudyError::of)
+    };
+    (0..graphs).map(draw).collect()
+}
+
 fn reproduce(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
     let graphs = options.graphs.unwrap_or(match options.size {
         Size::Quick => 12,
@@ -130,7 +145,8 @@ fn reproduce(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError>
     let mut report = Report::new(&PAPER, options, graphs);
     report.choices = CHOICES.map(String::from).to_vec();
     let drawn = population(options, graphs)?;
-    for found in [single::findings(&drawn, watch)?, several::findings(&drawn, watch)?] {
+    let regular = applications(options, graphs / 2)?;
+    for found in [single::findings(&drawn, &regular, watch)?, several::findings(&drawn, watch)?] {
         report.findings.claims.extend(found.claims);
         report.findings.tables.extend(found.tables);
     }

@@ -19,13 +19,18 @@ fn work(figures: &Figures) -> f64 {
     figures.work
 }
 
-pub(super) fn findings(graphs: &[Workflow], watch: &Watch<'_>) -> Result<Findings, StudyError> {
+pub(super) fn findings(
+    graphs: &[Workflow],
+    regular: &[Workflow],
+    watch: &Watch<'_>,
+) -> Result<Findings, StudyError> {
     let small = plans(watch, "one graph, 20 processors", graphs, &cluster(CHTI)?, &ONE)?;
     let large = plans(watch, "one graph, 120 processors", graphs, &cluster(GRELON)?, &ONE)?;
     let grid = clusters(&[CHTI, GRILLON, GRELON])?;
     let many = plans(watch, "one graph, three clusters", graphs, &grid, &SEVERAL)?;
     let claims = vec![
         geometric(graphs, &small, &large),
+        levels(regular, watch)?,
         two_criteria(&small, &large),
         reuse(&small),
         frugal(&many),
@@ -99,6 +104,16 @@ fn geometric(graphs: &[Workflow], small: &[Vec<Figures>], large: &[Vec<Figures>]
         Rule::AtMost(1e-9),
     );
     claim
+}
+
+fn levels(regular: &[Workflow], watch: &Watch<'_>) -> Result<Claim, StudyError> {
+    let mut claim =
+        Claim::new("H2", "On regular graphs MCPA beats CPA, which cannot run a level at once");
+    let both = plans(watch, "regular graphs", regular, &cluster(CHTI)?, &["cpa", "mcpa"])?;
+    let ours = relative(&column(&both, 1, makespan), &column(&both, 0, makespan));
+    let what = "Strassen and FFT, 20 processors, MCPA to CPA";
+    claim.check(what, "", (ours, Unit::Percent(1)), Rule::Below(0.0));
+    Ok(claim)
 }
 
 fn two_criteria(small: &[Vec<Figures>], large: &[Vec<Figures>]) -> Claim {
