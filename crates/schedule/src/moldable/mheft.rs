@@ -147,19 +147,17 @@ pub(super) fn earliest(
     task: TaskId,
     widths: impl Fn(usize) -> Option<(u32, u32)>,
 ) -> Option<Slot> {
-    let best: Cell<Option<Slot>> = Cell::new(None);
+    let least = Cell::new(f64::INFINITY);
+    let mut slots: Vec<Slot> = Vec::new();
     for cluster in 0..mapper.clusters() {
         let Some(widths) = widths(cluster) else { continue };
-        let hopeless = |finish| best.get().is_some_and(|b| approx::gt(finish, b.finish));
+        let hopeless = |finish| approx::gt(finish, least.get());
         mapper.slots(task, cluster, widths, hopeless, |slot| {
-            let better = |b: Slot| {
-                let order = approx::cmp(slot.finish, b.finish);
-                order.then(slot.width.cmp(&b.width)).is_lt()
-            };
-            if best.get().is_none_or(better) {
-                best.set(Some(slot));
-            }
+            least.set(least.get().min(slot.finish));
+            slots.push(slot);
         });
     }
-    best.get()
+    // Ties are with the least end, not with each other: many small steps make a long way.
+    let ends_first = slots.into_iter().filter(|slot| approx::le(slot.finish, least.get()));
+    ends_first.min_by_key(|slot| (slot.width, slot.cluster))
 }
