@@ -40,6 +40,9 @@ fn fares(schedule: &Schedule) -> Fares {
     }
 }
 
+/// One of the figures.
+type Figure = fn(&Fares) -> f64;
+
 pub(super) fn findings(graphs: &[Workflow], watch: &Watch<'_>) -> Result<Findings, StudyError> {
     let platform = cluster(GRILLON)?;
     let mut batches: Vec<Vec<&Workflow>> = Vec::new();
@@ -61,10 +64,10 @@ pub(super) fn findings(graphs: &[Workflow], watch: &Watch<'_>) -> Result<Finding
         };
         METHODS.iter().map(both).collect::<Result<Vec<(Fares, Fares)>, StudyError>>()
     })?;
-    let column = |m: usize, figure: fn(&Fares) -> f64| -> Vec<f64> {
+    let column = |m: usize, figure: Figure| -> Vec<f64> {
         all.iter().map(|row| figure(&row[m].0)).collect()
     };
-    let criteria: [(&str, fn(&Fares) -> f64); 3] = [
+    let criteria: [(&str, Figure); 3] = [
         ("makespan", |f| f.makespan),
         ("scaled sum of ends", |f| f.scaled),
         ("largest stretch", |f| f.stretch),

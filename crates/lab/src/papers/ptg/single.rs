@@ -169,9 +169,8 @@ fn frugal(many: &[Vec<Figures>]) -> Claim {
 
 fn bounded(many: &[Vec<Figures>]) -> Claim {
     let mut claim = Claim::new("H5b", "Bounds on MHEFT trade makespan for efficiency");
-    for m in 2..5 {
+    for (m, name) in SEVERAL.iter().enumerate().take(5).skip(2) {
         let over = |figure| relative(&column(many, m, figure), &column(many, 0, figure));
-        let name = SEVERAL[m];
         claim.check(
             format!("{name} to mheft, work"),
             "",
