@@ -136,13 +136,14 @@ impl Board {
                 &Event::TaskFinished(task) => self.finished(task, now),
                 &Event::TaskFailed(task) => self.failed(task, now),
                 Event::TransferFinished { file, to } => self.moved(*file, to, now),
-                Event::TransferFailed { file, .. } => self.broke_off(*file),
+                Event::TransferFailed { file, to } => self.broke_off(*file, to, now),
                 Event::CopyLost { file, site } => {
                     if let Some(cluster) = self.cluster_at(now, site) {
                         self.lanes[cluster].there.remove(file);
                     }
                 }
                 &Event::HostLost(host) => self.lost(host, now),
+                &Event::HostBack(host) => self.back(host, now),
                 Event::Rejected { decision, .. } => self.refused(decision, now),
                 _ => {}
             }
@@ -187,14 +188,19 @@ impl Board {
         }
     }
 
+    /// The lane on which a file goes to a site.
+    fn lane_to(&mut self, file: FileId, to: &Site, now: &Situation) -> Option<&mut Lane> {
+        let back = self.origin.is_some_and(|origin| to.is(now.place_of(origin)));
+        let cluster = match back {
+            true => self.unsent.get(&file).map(|&(_, cluster)| cluster),
+            false => self.cluster_at(now, to),
+        };
+        self.lanes.get_mut(cluster?)
+    }
+
     fn moved(&mut self, file: FileId, to: &Site, now: &Situation) {
-        for lane in &mut self.lanes {
-            if lane.moving.is_some_and(|(item, _)| item.file == file) {
-                let at_origin = self.origin.is_some_and(|o| to.is(now.place_of(o)));
-                if lane.moving.is_some_and(|(item, _)| item.is_output == at_origin) {
-                    lane.moving = None;
-                }
-            }
+        if let Some(lane) = self.lane_to(file, to, now) {
+            lane.moving.take_if(|(item, _)| item.file == file);
         }
         if let Some((task, _)) = self.unsent.remove(&file) {
             let bytes = |f: FileId| now.workflow.file_bytes(f);
@@ -203,10 +209,20 @@ impl Board {
         self.arrived(now, file, to);
     }
 
-    fn broke_off(&mut self, file: FileId) {
-        for lane in &mut self.lanes {
-            if let Some((item, _)) = lane.moving.take_if(|(item, _)| item.file == file) {
-                lane.queue.insert(0, item);
+    fn broke_off(&mut self, file: FileId, to: &Site, now: &Situation) {
+        let Some(lane) = self.lane_to(file, to, now) else { return };
+        if let Some((item, _)) = lane.moving.take_if(|(item, _)| item.file == file) {
+            lane.queue.insert(0, item);
+        }
+    }
+
+    /// What a storage kept lies there again.
+    fn back(&mut self, host: HostId, now: &Situation) {
+        let place = Site::Host(now.place_of(host));
+        for file in now.workflow.files() {
+            let complete = |c: &FileCopy| c.site == place && c.is_complete();
+            if now.copies[file.index()].iter().any(complete) {
+                self.arrived(now, file, &place);
             }
         }
     }
@@ -233,8 +249,9 @@ impl Board {
                 }
                 _ => self.take_back(task),
             },
-            Decision::Copy { file, .. } => {
-                for lane in &mut self.lanes {
+            Decision::Copy { file, to, .. } => {
+                let to = Site::Host(now.place_of(to));
+                if let Some(lane) = self.lane_to(file, &to, now) {
                     lane.moving.take_if(|(item, _)| item.file == file);
                 }
             }

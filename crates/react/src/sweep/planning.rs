@@ -90,6 +90,10 @@ impl Board {
             return;
         }
         self.unsent.retain(|_, (task, _)| tasks.binary_search(task).is_err());
+        for lane in &mut self.lanes {
+            let again = |item: &Item| item.is_output && tasks.binary_search(&item.task).is_ok();
+            lane.moving.take_if(|(item, _)| again(item));
+        }
         tasks.iter().for_each(|&task| self.set_phase(task, Phase::Open));
         decisions.push(Decision::Rewind(tasks));
     }
