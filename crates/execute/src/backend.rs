@@ -1,12 +1,17 @@
 //! What the engine needs of a place where work is done.
+//!
+//! A backend may be slow to answer and may lose what it was given: an operation that was accepted
+//! may run only later, a cancellation is a request, and everything it tells carries the date at
+//! which it happened. What it is asked again after a restart it must not do twice.
 
+use serde::{Deserialize, Serialize};
 use slackline_model::platform::Charges;
-use slackline_model::problem::View;
-use slackline_model::{FileId, HostId, ProcId, TaskId};
+use slackline_model::problem::{Block, View};
+use slackline_model::{FileId, HostId, LinkId, ProcId, TaskId};
 use thiserror::Error;
 
 /// An operation; the engine chooses the numbers and never uses one twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct OpId(pub u64);
 
 /// A task to compute.
@@ -23,38 +28,163 @@ pub struct Computation<'a> {
     pub writes: &'a [(FileId, f64)],
 }
 
-/// A file, or a block of it, to move.
+/// A file to move: all the blocks that have to cross the network, together.
 #[derive(Clone, Copy, Debug)]
-pub struct Movement {
+pub struct Movement<'a> {
     /// Which.
     pub file: FileId,
-    /// How much of it, as estimated.
-    pub bytes: f64,
-    /// From where.
-    pub from: HostId,
-    /// To where.
-    pub to: HostId,
+    /// From where to where, and how much, as estimated.
+    pub blocks: &'a [Block],
     /// Since when it counts as under way: now, or earlier where transfers are anticipated.
     pub since: f64,
 }
 
-/// Something a backend noticed.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Signal {
-    /// An operation is complete.
-    Done(OpId),
-    /// An operation broke off.
-    Failed {
+/// What an operation does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Work {
+    /// A task computes.
+    Compute {
         /// Which.
-        op: OpId,
-        /// Why.
+        task: TaskId,
+        /// Where.
+        procs: Box<[ProcId]>,
+        /// What it reads from the store.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        reads: Vec<(FileId, f64)>,
+        /// What it writes there.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        writes: Vec<(FileId, f64)>,
+    },
+    /// A file moves.
+    Move {
+        /// Which.
+        file: FileId,
+        /// Its blocks.
+        blocks: Vec<Block>,
+        /// Since when.
+        since: f64,
+    },
+}
+
+impl Work {
+    /// Asks a backend for it.
+    pub fn begin(&self, op: OpId, backend: &mut dyn Backend) -> Result<Accepted, OpError> {
+        match self {
+            Work::Compute { task, procs, reads, writes } => {
+                backend.compute(op, Computation { task: *task, procs, reads, writes })
+            }
+            Work::Move { file, blocks, since } => {
+                backend.transfer(op, Movement { file: *file, blocks, since: *since })
+            }
+        }
+    }
+}
+
+impl From<Computation<'_>> for Work {
+    fn from(work: Computation<'_>) -> Work {
+        let Computation { task, procs, reads, writes } = work;
+        Work::Compute { task, procs: procs.into(), reads: reads.into(), writes: writes.into() }
+    }
+}
+
+impl From<Movement<'_>> for Work {
+    fn from(movement: Movement<'_>) -> Work {
+        let Movement { file, blocks, since } = movement;
+        Work::Move { file, blocks: blocks.into(), since }
+    }
+}
+
+/// An operation that has not ended, as far as is known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Open {
+    /// Which.
+    pub op: OpId,
+    /// What it does.
+    pub work: Work,
+    /// It was asked to stop.
+    pub cancelling: bool,
+}
+
+/// How a backend takes an operation on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Accepted {
+    /// It runs.
+    Running,
+    /// It waits where the engine cannot see; [`What::Running`] follows.
+    Waiting,
+}
+
+/// Why an operation does not take place, or broke off.
+#[derive(Clone, Debug, Error, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OpError {
+    /// It cannot be done there, however often it is tried.
+    #[error("{0}")]
+    Refused(String),
+    /// It may succeed when it is tried again.
+    #[error("{0}")]
+    Transient(String),
+    /// What it used went away under it; nothing is wrong with the operation.
+    #[error("{why}")]
+    Lost {
+        /// The host that is gone; none where it was the network.
+        host: Option<HostId>,
+        /// In words.
         why: String,
     },
+}
+
+/// What is known of an operation that is complete.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// Seconds it really took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// What its process said in the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// Sizes of the files it wrote.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sizes: Vec<(FileId, f64)>,
+}
+
+/// Something a backend noticed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Signal {
+    /// When it happened; it may be told later.
+    pub at: f64,
+    /// What.
+    pub what: What,
+}
+
+/// What a backend may notice.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum What {
+    /// An operation that was only accepted runs now.
+    Running(OpId),
+    /// An operation is complete.
+    Done(OpId, Report),
+    /// An operation broke off by itself.
+    Failed(OpId, OpError),
+    /// An operation has stopped, as was asked; what it used is free.
+    Cancelled(OpId),
     /// A host has another speed now.
-    HostChanged(HostId),
-    /// Some link has another bandwidth or latency now.
-    NetworkChanged,
-    /// A host went off, and what computed there is gone.
+    HostChanged {
+        /// Which.
+        host: HostId,
+        /// Share of its peak; at 0 work stands still.
+        availability: f64,
+    },
+    /// Bandwidth or latency of the network changed.
+    NetworkChanged {
+        /// The link and its bandwidth now (bytes/s; 0 when it is off), where that is what changed.
+        link: Option<(LinkId, f64)>,
+    },
+    /// A host went off. That the operations which used it have failed is told as well, now or
+    /// later.
     HostLost {
         /// Which.
         host: HostId,
@@ -65,19 +195,32 @@ pub enum Signal {
     HostBack(HostId),
 }
 
+impl What {
+    /// The operation that this is the end of.
+    pub fn ends(&self) -> Option<OpId> {
+        match self {
+            What::Done(op, _) | What::Failed(op, _) | What::Cancelled(op) => Some(*op),
+            _ => None,
+        }
+    }
+}
+
 /// What a backend can do beyond the ordinary.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Abilities {
     /// A parallel task may use processors of several hosts.
     pub spans_hosts: bool,
     /// A transfer may count as begun before it was asked for: none disturbs another.
+    #[serde(default)]
     pub anticipates: bool,
     /// Files may live on a store that all hosts read from and write to.
+    #[serde(default)]
     pub has_store: bool,
 }
 
 /// How far [`Backend::next`] came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Reached {
     /// A moment at which something happened.
     Instant,
@@ -85,6 +228,20 @@ pub enum Reached {
     Limit,
     /// Nothing is under way and nothing will happen.
     Idle,
+}
+
+/// What may be hoped for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outlook {
+    /// Some operation advances.
+    Busy,
+    /// Nothing advances, but something that is off or stands still will go on.
+    Revives,
+    /// Nobody knows whether what is off will ever be back.
+    Unknown,
+    /// Nothing advances, and nothing that could help will happen.
+    Hopeless,
 }
 
 /// A backend that can no longer work.
@@ -107,24 +264,33 @@ pub trait Backend {
     /// The present date, seconds since the start.
     fn now(&self) -> f64;
 
-    /// Begins to compute a task.
-    fn compute(&mut self, op: OpId, work: Computation<'_>) -> Result<(), BackendError>;
+    /// Takes a task on. An operation it knows already is not begun again.
+    fn compute(&mut self, op: OpId, work: Computation<'_>) -> Result<Accepted, OpError>;
 
-    /// Begins to move a file.
-    fn transfer(&mut self, op: OpId, movement: Movement) -> Result<(), BackendError>;
+    /// Begins to move a file; done when all its blocks are there.
+    fn transfer(&mut self, op: OpId, movement: Movement<'_>) -> Result<Accepted, OpError>;
 
-    /// Stops an operation; no signal follows.
+    /// Asks an operation to stop; [`What::Cancelled`] follows, or how it ended before.
     fn cancel(&mut self, op: OpId) -> Result<(), BackendError>;
 
-    /// Done share of an operation under way, between 0 and 1.
-    fn progress(&self, op: OpId) -> f64;
+    /// Deletes a file from a host, where it lies; nobody needs it there any more.
+    fn delete(&mut self, file: FileId, host: HostId) -> Result<(), BackendError>;
 
-    /// Brings a view of the platform up to date.
+    /// After the engine was away: these operations have not ended as far as it knows, and it heard
+    /// the answers to so many calls of [`next`](Backend::next). The backend begins those it never
+    /// saw, stops those it has besides, and tells again what was not heard.
+    fn reattach(&mut self, open: &[Open], heard: u64) -> Result<(), BackendError>;
+
+    /// Done shares of operations under way, between 0 and 1.
+    fn measure(&mut self, ops: &[OpId]) -> Vec<f64>;
+
+    /// Brings a view of the platform up to date; hosts that are off have the level they will have
+    /// when they are back.
     fn observe(&mut self, view: &mut View);
 
     /// Goes on to the next moment at which something happens, at most to `until`.
     fn next(&mut self, until: f64, signals: &mut Vec<Signal>) -> Result<Reached, BackendError>;
 
-    /// Whether anything under way advances, or the platform will change by itself.
-    fn moves(&mut self) -> bool;
+    /// What may be hoped for, where nothing has begun or ended since a date.
+    fn outlook(&mut self, quiet_since: f64) -> Outlook;
 }

@@ -20,10 +20,10 @@ pub enum Dispatch {
 }
 
 /// How a run is carried out.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
-    /// Seconds by which what is seen of the platform lies behind. Operations that break and
-    /// hosts that go off are noticed at once all the same.
+    /// Seconds by which what is seen of the platform lies behind, losses of hosts included. What
+    /// an operation meets is known at once all the same.
     pub monitoring_delay: f64,
     /// Seconds between a call of the policy and its decisions taking effect; what happens
     /// meanwhile is told at the next call.
@@ -36,6 +36,24 @@ pub struct Settings {
     /// Files live on a store: a task takes its processor, reads its inputs one after the other,
     /// computes, and writes while its processor goes on.
     pub central: bool,
+    /// How often a task or transfer that fails of itself is tried again.
+    pub retries: u32,
+    /// Seconds to wait for a host of which nobody knows whether it will be back.
+    pub patience: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            monitoring_delay: 0.0,
+            decision_seconds: 0.0,
+            dispatch: Dispatch::default(),
+            anticipated: false,
+            central: false,
+            retries: 3,
+            patience: 600.0,
+        }
+    }
 }
 
 /// What is run where; see the module's head.

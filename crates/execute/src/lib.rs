@@ -8,19 +8,22 @@
 mod backend;
 mod engine;
 mod execution;
+mod journal;
 mod log;
 mod outcome;
-mod playback;
 mod simulated;
 mod store;
 mod supply;
 mod usage;
 
-pub use backend::{Abilities, Backend, BackendError, Computation, Movement, OpId, Reached, Signal};
+pub use backend::{
+    Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open,
+    Outlook, Reached, Report, Signal, What, Work,
+};
 pub use execution::{Dispatch, Execution, Settings, run};
+pub use journal::{Journal, Journaled, Record, Resumed, Sight, Sink};
 pub use log::{Call, DecisionLog, Logged, Repeat};
 pub use outcome::{Counters, Ending, Outcome};
-pub use playback::{Playback, Recorder, Tape};
 pub use simulated::{Reality, Simulated};
 pub use slackline_model::problem::Inputs;
 pub use supply::{Arrivals, Coming, Growth, New, Supply, Unfolding};

@@ -28,6 +28,10 @@ pub struct Counters {
     pub lost_bytes: f64,
     /// Finished tasks that were rewound.
     pub rewound: usize,
+    /// Rewound tasks whose results came back before they were done again.
+    pub restored: usize,
+    /// Tasks that failed for the last time.
+    pub abandoned: usize,
     /// Transfers completed.
     pub transfers: usize,
     /// Bytes that crossed the network, also those of transfers that were broken off.

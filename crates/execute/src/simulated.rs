@@ -1,7 +1,8 @@
 //! The backend that only simulates: operations become activities of the fluid kernel.
 
 use crate::backend::{
-    Abilities, Backend, BackendError, Computation, Movement, OpId, Reached, Signal,
+    Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open,
+    Outlook, Reached, Report, Signal, What,
 };
 use crate::store::{Location, Reader, Writes};
 use slackline_model::activity::{Activity, Exec, Transfer};
@@ -9,7 +10,7 @@ use slackline_model::platform::{Charges, Network, PlanningNetwork, Platform, Rou
 use slackline_model::problem::{MeanNetwork, View};
 use slackline_model::scenario::{HostWorld, World};
 use slackline_model::{FileId, HostId, LinkId, ProcId, TaskId, approx};
-use slackline_simulate::{ActivityId, Event, Models, Simulation, Step};
+use slackline_simulate::{ActivityId, Cause, Event, Models, Simulation, SimulationError, Step};
 use std::collections::BTreeMap;
 
 /// How long tasks really take and how much files really weigh.
@@ -29,19 +30,19 @@ impl<F: Fn(TaskId, &[ProcId]) -> f64> Reality for F {
     }
 }
 
-/// An operation as activities: a wide task keeps one core busy per activity.
+/// An operation as activities: a core of a wide task, a block of a file.
 struct Operation {
     /// With the amount each began with.
     activities: Vec<(ActivityId, f64)>,
     left: usize,
-    /// The ends of a transfer, which stands still while one of them does.
-    ends: Option<(HostId, HostId)>,
+    since: f64,
+    hosts: Vec<HostId>,
+    /// Parts that stand for shares of one whole, not for cores that go on together.
+    shares: bool,
     /// The task, while it still reads from the store.
     reader: Option<Reader>,
     /// What it writes there in the end.
     writes: Vec<(FileId, f64)>,
-    /// From where.
-    host: HostId,
 }
 
 /// Tasks and transfers on a simulated platform.
@@ -52,13 +53,18 @@ pub struct Simulated<'p, 't> {
     /// Per host: dates at which it goes off and keeps its data.
     kept: Vec<Vec<f64>>,
     operations: BTreeMap<OpId, Operation>,
+    /// Told at the next call, before time goes on.
+    pending: Vec<Signal>,
+    /// What the last call told, and how many there were.
+    told: Vec<Signal>,
+    answers: u64,
+    /// The same, where it has to be told again.
+    unheard: Vec<Signal>,
     /// The way between the first hosts of every pair of groups, for observing the network.
     group_ways: Vec<Way>,
     /// Groups of hosts whose connections change together.
     network: PlanningNetwork,
     charges: Charges,
-    frozen: Vec<bool>,
-    network_stale: bool,
     /// Where files live, if not on the hosts.
     store: Location,
     writing: Writes,
@@ -73,24 +79,23 @@ impl<'p, 't> Simulated<'p, 't> {
     ) -> Result<Self, BackendError> {
         let charges = models.charges();
         let simulation = Simulation::new(platform, models).map_err(failed)?;
-        let mut backend = Simulated {
+        Ok(Simulated {
             simulation,
             reality,
             host_of: platform.host_of_procs().collect(),
             kept: Vec::new(),
             operations: BTreeMap::new(),
+            pending: Vec::new(),
+            told: Vec::new(),
+            answers: 0,
+            unheard: Vec::new(),
             group_ways: Vec::new(),
             network: platform.charged_network(&charges),
             charges,
-            frozen: vec![false; platform.hosts().len()],
-            network_stale: true,
             store: store_of(platform),
             writing: Writes::default(),
-        };
-        for host in platform.host_ids() {
-            backend.frozen[host.index()] = backend.simulation.host_speed(host) == 0.0;
         }
-        Ok(backend)
+        .with_absent_hosts())
     }
 
     /// Hosts keep their data over the outages of which the world says so.
@@ -99,6 +104,18 @@ impl<'p, 't> Simulated<'p, 't> {
             h.outages.iter().filter(|(_, _, keeps)| *keeps).map(|&(from, ..)| from).collect()
         };
         self.kept = world.hosts.iter().map(keeping).collect();
+        self.with_absent_hosts()
+    }
+
+    /// Hosts that are off from the start are the first thing to tell.
+    fn with_absent_hosts(mut self) -> Self {
+        self.pending.clear();
+        for host in self.simulation.platform().host_ids() {
+            if !self.simulation.host_is_on(host) {
+                let keeps_data = self.keeps_data(host);
+                self.tell(What::HostLost { host, keeps_data });
+            }
+        }
         self
     }
 
@@ -108,91 +125,154 @@ impl<'p, 't> Simulated<'p, 't> {
         dates.is_some_and(|dates| dates.iter().any(|&date| approx::eq(date, now)))
     }
 
-    fn stands_still(&self, ends: (HostId, HostId)) -> bool {
-        self.frozen[ends.0.index()] || self.frozen[ends.1.index()]
+    fn tell(&mut self, what: What) {
+        self.pending.push(Signal { at: self.simulation.clock(), what });
     }
 
-    /// A host without any speed neither sends nor receives.
-    fn freeze(&mut self, host: HostId, frozen: bool) {
-        if self.frozen[host.index()] == frozen {
-            return;
-        }
-        self.frozen[host.index()] = frozen;
-        for operation in self.operations.values() {
-            let Some(ends) = operation.ends.filter(|e| e.0 == host || e.1 == host) else {
-                continue;
-            };
-            for &(activity, _) in &operation.activities {
-                if self.stands_still(ends) {
-                    self.simulation.suspend(activity);
-                } else {
-                    self.simulation.resume(activity);
-                }
-            }
-        }
-    }
-
-    fn signal(&mut self, event: Event, signals: &mut Vec<Signal>) {
+    fn translate(&mut self, event: Event) -> Result<(), BackendError> {
         match event {
             Event::Done { tag, .. } => {
                 if let Some(file) = Writes::file(tag) {
-                    return self.written(file, signals);
+                    return self.written(file);
                 }
                 let op = OpId(tag);
-                let Some(operation) = self.operations.get_mut(&op) else { return };
+                let Some(operation) = self.operations.get_mut(&op) else { return Ok(()) };
                 operation.left -= 1;
                 if operation.left > 0 {
-                    return;
+                    return Ok(());
                 }
                 if operation.reader.is_some() {
-                    return self.read_on(op, signals);
+                    return self.read_on(op);
                 }
                 if let Some(done) = self.operations.remove(&op) {
-                    signals.push(Signal::Done(op));
+                    let seconds = Some(self.simulation.clock() - done.since);
+                    self.tell(What::Done(op, Report { seconds, ..Report::default() }));
                     self.write_results(&done);
                 }
             }
             Event::Failed { tag, cause, .. } => {
                 if let Some(file) = Writes::file(tag) {
-                    return self.written(file, signals);
+                    return self.written(file);
                 }
                 let op = OpId(tag);
-                if self.operations.contains_key(&op) {
-                    // The other activities of a wide task end with it.
-                    let _ = self.cancel(op);
-                    signals.push(Signal::Failed { op, why: format!("{cause:?}") });
+                if self.forget(op)? {
+                    let error = self.lost(cause);
+                    self.tell(What::Failed(op, error));
                 }
             }
             Event::HostSpeed { host, speed } => {
-                self.freeze(host, speed == 0.0);
-                signals.push(Signal::HostChanged(host));
+                let availability = speed / self.simulation.platform().host(host).speed;
+                self.tell(What::HostChanged { host, availability });
             }
             Event::HostState { host, on: false } => {
+                let of_host = self.operations.iter().filter(|(_, o)| o.hosts.contains(&host));
+                let gone: Vec<OpId> = of_host.map(|(&op, _)| op).collect();
                 let keeps_data = self.keeps_data(host);
-                signals.push(Signal::HostLost { host, keeps_data });
+                self.tell(What::HostLost { host, keeps_data });
+                for op in gone {
+                    self.forget(op)?;
+                    let error = self.lost(Cause::HostOff(host));
+                    self.tell(What::Failed(op, error));
+                }
             }
-            Event::HostState { host, on: true } => signals.push(Signal::HostBack(host)),
-            Event::LinkBandwidth { .. } | Event::LinkLatency { .. } | Event::LinkState { .. } => {
-                self.network_stale = true;
-                signals.push(Signal::NetworkChanged);
+            Event::HostState { host, on: true } => self.tell(What::HostBack(host)),
+            Event::LinkBandwidth { link, .. } | Event::LinkState { link, .. } => {
+                let on = self.simulation.link_is_on(link);
+                let bandwidth = if on { self.simulation.link_bandwidth(link) } else { 0.0 };
+                self.tell(What::NetworkChanged { link: Some((link, bandwidth)) });
             }
+            Event::LinkLatency { .. } => {
+                self.tell(What::NetworkChanged { link: None });
+            }
+        }
+        Ok(())
+    }
+
+    fn lost(&self, cause: Cause) -> OpError {
+        let platform = self.simulation.platform();
+        let (host, why) = match cause {
+            Cause::HostOff(host) => {
+                (Some(host), format!("host '{}' is off", platform.host(host).name))
+            }
+            Cause::LinkOff(link) => (None, format!("link '{}' is off", platform.link(link).name)),
+        };
+        OpError::Lost { host, why }
+    }
+
+    /// A host among these that is off.
+    fn absent(&self, hosts: &[HostId]) -> Result<(), OpError> {
+        match hosts.iter().find(|&&h| !self.simulation.host_is_on(h)) {
+            Some(&host) => Err(self.lost(Cause::HostOff(host))),
+            None => Ok(()),
         }
     }
 
-    /// The host of the first of some processors.
-    fn host(&self, procs: &[ProcId]) -> HostId {
-        procs.first().map_or(HostId(0), |p| self.host_of[p.index()])
+    /// What has come of an operation that is asked for again.
+    fn known(&mut self, op: OpId) -> Option<Result<Accepted, OpError>> {
+        let ends = |s: &Signal| s.what.ends() == Some(op);
+        if self.operations.contains_key(&op) || self.unheard.iter().any(ends) {
+            return Some(Ok(Accepted::Running));
+        }
+        let at = self.pending.iter().position(|s| s.what.ends() == Some(op))?;
+        match &self.pending[at].what {
+            What::Failed(_, error) => {
+                let error = error.clone();
+                self.pending.remove(at);
+                Some(Err(error))
+            }
+            _ => Some(Ok(Accepted::Running)),
+        }
+    }
+
+    /// Ends what is left of an operation; false where it had ended.
+    fn forget(&mut self, op: OpId) -> Result<bool, BackendError> {
+        let Some(operation) = self.operations.remove(&op) else { return Ok(false) };
+        for (activity, _) in operation.activities {
+            self.simulation.cancel(activity).map_err(failed)?;
+        }
+        Ok(true)
+    }
+
+    fn begin(&mut self, op: OpId, operation: Operation) {
+        if operation.left == 0 {
+            self.tell(What::Done(op, Report::default()));
+        } else {
+            self.operations.insert(op, operation);
+        }
+    }
+
+    fn operation(&self, hosts: Vec<HostId>, activities: Vec<(ActivityId, f64)>) -> Operation {
+        let (left, since) = (activities.len(), self.simulation.clock());
+        let (shares, reader, writes) = (false, None, Vec::new());
+        Operation { activities, left, since, hosts, shares, reader, writes }
+    }
+
+    fn start_computing(
+        &mut self,
+        op: OpId,
+        task: TaskId,
+        procs: &[ProcId],
+    ) -> Result<Vec<(ActivityId, f64)>, SimulationError> {
+        let seconds = self.reality.seconds(task, procs);
+        let mut activities = Vec::with_capacity(procs.len());
+        for proc in procs {
+            let host = self.host_of[proc.index()];
+            let amount = seconds * self.simulation.platform().host(host).speed;
+            activities.push((self.simulation.start(Exec::new(host, amount), op.0)?, amount));
+        }
+        Ok(activities)
     }
 
     /// A task reads its next input from the store, or computes when it has them all.
-    fn read_on(&mut self, op: OpId, signals: &mut Vec<Signal>) {
+    fn read_on(&mut self, op: OpId) -> Result<(), BackendError> {
         if let Err(error) = self.try_read_on(op) {
             self.operations.remove(&op);
-            signals.push(Signal::Failed { op, why: error.to_string() });
+            self.tell(What::Failed(op, refused(error)));
         }
+        Ok(())
     }
 
-    fn try_read_on(&mut self, op: OpId) -> Result<(), BackendError> {
+    fn try_read_on(&mut self, op: OpId) -> Result<(), SimulationError> {
         let Some(operation) = self.operations.get_mut(&op) else { return Ok(()) };
         let Some(reader) = &mut operation.reader else { return Ok(()) };
         operation.activities.clear();
@@ -200,11 +280,10 @@ impl<'p, 't> Simulated<'p, 't> {
             let Some(Reader { task, procs, writes, .. }) = operation.reader.take() else {
                 return Ok(());
             };
+            let (since, hosts) = (operation.since, std::mem::take(&mut operation.hosts));
             let activities = self.start_computing(op, task, &procs)?;
-            let left = activities.len();
-            let host = self.host(&procs);
-            let computing = Operation { activities, left, ends: None, reader: None, writes, host };
-            self.operations.insert(op, computing);
+            let computing = self.operation(hosts, activities);
+            self.operations.insert(op, Operation { writes, since, ..computing });
             return Ok(());
         };
         if self.writing.wait(file, op) {
@@ -212,13 +291,13 @@ impl<'p, 't> Simulated<'p, 't> {
         }
         reader.reads.pop_front();
         let bytes = self.reality.bytes(file, stated);
-        let to = operation.host;
+        let to = operation.hosts.first().copied().unwrap_or(HostId(0));
         let activity = match self.store {
             Location::Host(store) if store != to => Transfer::new(store, to, bytes).into(),
             Location::Host(_) => Activity::Sleep(0.0),
             Location::Means(network) => Activity::Sleep(network.seconds(bytes)),
         };
-        let started = self.simulation.start(activity, op.0).map_err(failed)?;
+        let started = self.simulation.start(activity, op.0)?;
         operation.activities.push((started, bytes));
         operation.left = 1;
         Ok(())
@@ -227,39 +306,49 @@ impl<'p, 't> Simulated<'p, 't> {
     /// Results travel to the store, where that is a host.
     fn write_results(&mut self, done: &Operation) {
         let Location::Host(store) = self.store else { return };
+        let Some(&host) = done.hosts.first().filter(|&&h| h != store) else { return };
         for &(file, stated) in &done.writes {
-            if done.host == store {
-                continue;
-            }
             let bytes = self.reality.bytes(file, stated);
-            let write = Transfer::new(done.host, store, bytes);
+            let write = Transfer::new(host, store, bytes);
             if self.simulation.start(write, Writes::tag(file)).is_ok() {
                 self.writing.begin(file);
             }
         }
     }
 
-    fn written(&mut self, file: FileId, signals: &mut Vec<Signal>) {
+    fn written(&mut self, file: FileId) -> Result<(), BackendError> {
         for op in self.writing.end(file) {
-            self.read_on(op, signals);
+            self.read_on(op)?;
         }
+        Ok(())
     }
 
-    fn start_computing(
-        &mut self,
-        op: OpId,
-        task: TaskId,
-        procs: &[ProcId],
-    ) -> Result<Vec<(ActivityId, f64)>, BackendError> {
-        let seconds = self.reality.seconds(task, procs);
-        let mut activities = Vec::with_capacity(procs.len());
-        for proc in procs {
-            let host = self.host_of[proc.index()];
-            let amount = seconds * self.simulation.platform().host(host).speed;
-            let started = self.simulation.start(Exec::new(host, amount), op.0);
-            activities.push((started.map_err(failed)?, amount));
+    fn progress(&self, op: OpId) -> f64 {
+        let Some(operation) = self.operations.get(&op) else { return 0.0 };
+        if operation.reader.is_some() {
+            return 0.0; // it does not compute yet
         }
-        Ok(activities)
+        let rest =
+            |&(activity, _): &(ActivityId, f64)| self.simulation.remaining(activity).unwrap_or(0.0);
+        let remaining = if operation.shares {
+            let all: f64 = operation.activities.iter().map(|(_, amount)| amount).sum();
+            let left: f64 = operation.activities.iter().map(rest).sum();
+            if all > 0.0 { left / all } else { 1.0 }
+        } else {
+            // A wide task is as far as its slowest part.
+            let part = |a: &(ActivityId, f64)| match self.simulation.remaining(a.0) {
+                Some(left) => {
+                    if a.1 > 0.0 {
+                        left / a.1
+                    } else {
+                        1.0
+                    }
+                }
+                None => 0.0,
+            };
+            operation.activities.iter().map(part).fold(0.0, f64::max)
+        };
+        (1.0 - remaining).clamp(0.0, 1.0)
     }
 
     /// The links between groups, found once: the first two different hosts stand for the rest.
@@ -307,6 +396,11 @@ fn failed(error: impl std::fmt::Display) -> BackendError {
     BackendError(error.to_string())
 }
 
+/// What cannot be simulated is refused: it would not become possible by trying again.
+fn refused(error: SimulationError) -> OpError {
+    OpError::Refused(error.to_string())
+}
+
 impl Backend for Simulated<'_, '_> {
     fn abilities(&self) -> Abilities {
         let anticipates = matches!(self.simulation.platform().network(), Network::Matrix(_));
@@ -321,96 +415,104 @@ impl Backend for Simulated<'_, '_> {
         self.simulation.clock()
     }
 
-    fn compute(&mut self, op: OpId, work: Computation<'_>) -> Result<(), BackendError> {
+    fn compute(&mut self, op: OpId, work: Computation<'_>) -> Result<Accepted, OpError> {
+        if let Some(known) = self.known(op) {
+            return known;
+        }
         let Computation { task, procs, reads, writes } = work;
-        let (writes, host) = (writes.to_vec(), self.host(procs));
+        let hosts: Vec<HostId> = procs.iter().map(|p| self.host_of[p.index()]).collect();
+        self.absent(&hosts)?;
+        let writes = writes.to_vec();
         if reads.is_empty() {
-            let activities = self.start_computing(op, task, procs)?;
-            let left = activities.len();
-            let computing = Operation { activities, left, ends: None, reader: None, writes, host };
-            self.operations.insert(op, computing);
-            return Ok(());
+            let activities = self.start_computing(op, task, procs).map_err(refused)?;
+            let computing = self.operation(hosts, activities);
+            self.begin(op, Operation { writes, ..computing });
+            return Ok(Accepted::Running);
         }
         let reads = reads.iter().copied().collect();
         let reader = Some(Reader { task, procs: procs.into(), reads, writes });
-        let reading = Operation {
-            activities: Vec::new(),
-            left: 0,
-            ends: None,
-            reader,
-            writes: Vec::new(),
-            host,
-        };
-        self.operations.insert(op, reading);
-        self.try_read_on(op)
+        let reading = self.operation(hosts, Vec::new());
+        self.operations.insert(op, Operation { reader, ..reading });
+        self.try_read_on(op).map_err(refused)?;
+        Ok(Accepted::Running)
     }
 
-    fn transfer(&mut self, op: OpId, movement: Movement) -> Result<(), BackendError> {
-        let Movement { file, bytes, from, to, since } = movement;
-        let bytes = self.reality.bytes(file, bytes);
-        let now = self.simulation.clock();
-        let activity = if since < now {
-            // What nobody disturbs ends at a date that is known.
-            let arrives = since + self.network.transfer_time(bytes, from, to);
-            Activity::Sleep((arrives - now).max(0.0))
-        } else {
-            Transfer::new(from, to, bytes).into()
-        };
-        let activity = self.simulation.start(activity, op.0).map_err(failed)?;
-        if self.stands_still((from, to)) {
-            self.simulation.suspend(activity);
+    fn transfer(&mut self, op: OpId, movement: Movement<'_>) -> Result<Accepted, OpError> {
+        if let Some(known) = self.known(op) {
+            return known;
         }
-        let ends = Some((from, to));
-        self.operations.insert(
-            op,
-            Operation {
-                activities: vec![(activity, bytes)],
-                left: 1,
-                ends,
-                reader: None,
-                writes: Vec::new(),
-                host: from,
-            },
-        );
-        Ok(())
+        let Movement { file, blocks, since } = movement;
+        let hosts: Vec<HostId> = blocks.iter().flat_map(|b| [b.from, b.to]).collect();
+        self.absent(&hosts)?;
+        let now = self.simulation.clock();
+        let mut activities = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            let bytes = self.reality.bytes(file, block.bytes);
+            let activity = if since < now {
+                // What nobody disturbs ends at a date that is known.
+                let arrives = since + self.network.transfer_time(bytes, block.from, block.to);
+                Activity::Sleep((arrives - now).max(0.0))
+            } else {
+                Transfer::new(block.from, block.to, bytes).into()
+            };
+            activities.push((self.simulation.start(activity, op.0).map_err(refused)?, bytes));
+        }
+        let moving = self.operation(hosts, activities);
+        self.begin(op, Operation { shares: true, ..moving });
+        Ok(Accepted::Running)
     }
 
     fn cancel(&mut self, op: OpId) -> Result<(), BackendError> {
-        let Some(operation) = self.operations.remove(&op) else { return Ok(()) };
-        for (activity, _) in operation.activities {
-            self.simulation.cancel(activity).map_err(failed)?;
+        if self.forget(op)? {
+            self.tell(What::Cancelled(op));
         }
         Ok(())
     }
 
-    fn progress(&self, op: OpId) -> f64 {
-        let Some(operation) = self.operations.get(&op) else { return 0.0 };
-        if operation.reader.is_some() {
-            return 0.0; // it does not compute yet
+    fn delete(&mut self, _: FileId, _: HostId) -> Result<(), BackendError> {
+        Ok(()) // room on disks is not simulated
+    }
+
+    fn reattach(&mut self, open: &[Open], heard: u64) -> Result<(), BackendError> {
+        if heard < self.answers {
+            self.unheard = std::mem::take(&mut self.told);
         }
-        // A wide task is as far as its slowest part.
-        let remaining = |&(activity, amount): &(ActivityId, f64)| {
-            let left = self.simulation.remaining(activity)?;
-            Some(if amount > 0.0 { left / amount } else { 1.0 })
-        };
-        let remaining = operation.activities.iter().filter_map(remaining).fold(0.0, f64::max);
-        (1.0 - remaining).clamp(0.0, 1.0)
+        self.answers = heard;
+        let unknown = self.operations.keys().filter(|op| open.iter().all(|o| o.op != **op));
+        for op in unknown.copied().collect::<Vec<_>>() {
+            self.forget(op)?;
+        }
+        for Open { op, work, cancelling } in open {
+            let told = |s: &Signal| s.what.ends() == Some(*op);
+            match (self.operations.contains_key(op), *cancelling) {
+                (true, true) => self.cancel(*op)?,
+                (true, false) => {}
+                (false, _) if self.unheard.iter().chain(&self.pending).any(told) => {}
+                (false, true) => self.tell(What::Cancelled(*op)),
+                (false, false) => {
+                    let begun = work.begin(*op, self);
+                    if let Err(error) = begun {
+                        self.tell(What::Failed(*op, error));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn measure(&mut self, ops: &[OpId]) -> Vec<f64> {
+        ops.iter().map(|&op| self.progress(op)).collect()
     }
 
     fn observe(&mut self, view: &mut View) {
         let platform = self.simulation.platform();
         for host in platform.host_ids() {
             let share = self.simulation.host_speed(host) / platform.host(host).speed;
-            let on = self.simulation.host_is_on(host);
-            view.availability[host.index()] = if on { share } else { 0.0 };
+            view.availability[host.index()] = share;
         }
         if view.network.group_of != self.network.group_of {
             // The description at its peak tells fewer hosts apart than the world does.
             view.network = self.network.clone();
-            self.network_stale = true;
-        }
-        if !std::mem::take(&mut self.network_stale) {
-            return;
         }
         if self.group_ways.is_empty() {
             self.find_group_ways(&view.network);
@@ -431,28 +533,47 @@ impl Backend for Simulated<'_, '_> {
     }
 
     fn next(&mut self, until: f64, signals: &mut Vec<Signal>) -> Result<Reached, BackendError> {
-        // With nothing under way a simulation is over; a run may wait for a host to come back.
-        let idle = until == f64::INFINITY && self.simulation.alive() == 0;
-        let due = self.simulation.next_date();
-        // What ends at the date that is asked for, but for rounding, belongs to its instant.
-        let until = match approx::eq(due, until) {
-            _ if idle => due,
-            true => due.max(until),
-            false => until,
-        };
-        let step = self.simulation.step(until).map_err(failed)?;
-        for index in 0..self.simulation.events().len() {
-            let event = self.simulation.events()[index];
-            self.signal(event, signals);
+        if !self.unheard.is_empty() {
+            self.answers += 1;
+            self.told = std::mem::take(&mut self.unheard);
+            signals.extend_from_slice(&self.told);
+            return Ok(Reached::Instant);
         }
-        Ok(match step {
-            Step::Instant => Reached::Instant,
-            Step::Limit => Reached::Limit,
-            Step::Idle => Reached::Idle,
-        })
+        let mut reached = Reached::Instant;
+        while self.pending.is_empty() {
+            // With nothing under way a simulation is over; a run may wait for a host to come back.
+            let date = self.simulation.next_date();
+            if date.min(until) == f64::INFINITY {
+                reached = Reached::Idle;
+                break;
+            }
+            // What ends at the date that is asked for, but for rounding, belongs to its instant.
+            let until = if approx::eq(date, until) { date.max(until) } else { until };
+            let step = self.simulation.step(date.min(until)).map_err(failed)?;
+            for index in 0..self.simulation.events().len() {
+                let event = self.simulation.events()[index];
+                self.translate(event)?;
+            }
+            if step != Step::Instant && self.simulation.clock() >= until {
+                reached = Reached::Limit;
+                break;
+            }
+        }
+        self.answers += 1;
+        self.told = std::mem::take(&mut self.pending);
+        signals.extend_from_slice(&self.told);
+        Ok(reached)
     }
 
-    fn moves(&mut self) -> bool {
-        self.simulation.next_date() < f64::INFINITY
+    fn outlook(&mut self, quiet_since: f64) -> Outlook {
+        if !(self.unheard.is_empty() && self.pending.is_empty())
+            || self.simulation.next_end() < f64::INFINITY
+        {
+            Outlook::Busy
+        } else if self.simulation.revives(quiet_since) {
+            Outlook::Revives
+        } else {
+            Outlook::Hopeless
+        }
     }
 }

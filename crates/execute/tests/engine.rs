@@ -184,7 +184,7 @@ fn a_platform_that_changes_for_ever_does_not_keep_a_stuck_run_alive() {
     let world = World {
         hosts: vec![
             HostWorld {
-                availability: Some(Arc::new(Profile::once(vec![event(3.0, 0.0)]).unwrap())),
+                state: Some(Arc::new(Profile::once(vec![event(3.0, 0.0)]).unwrap())),
                 ..HostWorld::default()
             },
             HostWorld { availability: Some(Arc::new(rocking)), ..HostWorld::default() },

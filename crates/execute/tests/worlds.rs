@@ -7,9 +7,10 @@ mod common;
 use common::{Change, grid, simulate, with_backend, workflow};
 use proptest::prelude::*;
 use slackline_execute::{
-    Backend, DecisionLog, Dispatch, Ending, Execution, Logged, Outcome, Playback, Recorder, Repeat,
-    Settings, run,
+    Backend, DecisionLog, Dispatch, Ending, Execution, Journal, Journaled, Logged, Outcome, Record,
+    Repeat, Resumed, Settings, run,
 };
+use slackline_model::platform::Charges;
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId, Platform, ProcId, TaskId, Workflow};
 use slackline_react::gtp::Period;
@@ -246,9 +247,7 @@ fn replay(w: &Workflow, outcome: &Outcome, seen: &[(f64, Snapshot)]) -> Result<(
             Happening::TransferFinished { file, to, .. } => {
                 there.insert((*file, *to));
             }
-            Happening::HostChanged { host, availability } if *availability == 0.0 => {
-                there.retain(|(_, h)| h != host);
-            }
+            Happening::HostLost { host } => there.retain(|(_, h)| h != host),
             _ => {}
         }
     }
@@ -269,8 +268,7 @@ proptest! {
                 monitoring_delay: world.delays.0,
                 decision_seconds: world.delays.1,
                 dispatch: world.dispatch,
-                anticipated: false,
-                central: false,
+                ..Settings::default()
             };
             let (outcome, seen) = watched(&w, &p, policy.as_mut(), world.model, settings);
             let verdict = replay(&w, &outcome, &seen);
@@ -286,9 +284,14 @@ proptest! {
             };
             let mut policy = fresh();
             let mut logged = Logged::new(policy.as_mut());
-            let (repeated, tape) = with_backend(&w, &p, world.model, |backend| {
-                let mut recorder = Recorder::new(backend);
-                (again(&mut logged, &mut recorder), recorder.into_tape())
+            let (mut journal, mut charges) = (Journal::default(), Charges::default());
+            let repeated = with_backend(&w, &p, world.model, |backend| {
+                let keep = Box::new(|record: &Record| {
+                    journal.records.push(record.clone());
+                    Ok(())
+                });
+                charges = backend.charges();
+                again(&mut logged, &mut Journaled::new(backend, keep))
             });
             let expected = format!("{outcome:?}");
             prop_assert_eq!(&expected, &format!("{repeated:?}"), "{}", name);
@@ -296,7 +299,7 @@ proptest! {
             let log = logged.log;
             let mut policy = fresh();
             let mut logged = Logged::new(policy.as_mut());
-            let played = again(&mut logged, &mut Playback::new(tape));
+            let played = again(&mut logged, &mut Resumed::repeat(journal, charges));
             prop_assert_eq!(&expected, &format!("{played:?}"), "{}", name);
             prop_assert_eq!(log.first_difference(&logged.log), None, "{}", name);
             // Without a policy, from what it decided, through a file: the same run.

@@ -343,8 +343,10 @@ fn clique(hosts: usize, of_hosts: &[Course], of_links: &[Course]) -> Result<Plat
     let zone = builder.add_zone(None, "all", RoutingKind::Full)?;
     let mut ids = Vec::new();
     for (host, course) in of_hosts.iter().enumerate() {
-        let availability = profile(course)?;
-        let spec = HostSpec { availability, ..HostSpec::new(format!("p{}", host + 1), 1.0) };
+        // A level of 0 is the end of a processor, not a rest.
+        let (ends, levels): (Course, Course) = course.iter().partition(|&&(_, level)| level == 0.0);
+        let (availability, state) = (profile(&levels)?, profile(&ends)?);
+        let spec = HostSpec { availability, state, ..HostSpec::new(format!("p{}", host + 1), 1.0) };
         ids.push(builder.add_host(zone, spec)?);
     }
     let pairs = (0..hosts).flat_map(|i| (i + 1..hosts).map(move |j| (i, j)));

@@ -35,6 +35,18 @@ pub enum Happening {
         /// Which.
         task: TaskId,
     },
+    /// A task that was rewound counts as done after all: its results are back.
+    TaskRestored {
+        /// Which.
+        task: TaskId,
+    },
+    /// A task failed for the last time.
+    TaskAbandoned {
+        /// Which.
+        task: TaskId,
+        /// Why, and what it blocks.
+        reason: String,
+    },
     /// A file, or a block of one that is spread over hosts, began to move.
     TransferStarted {
         /// Which.
@@ -66,7 +78,17 @@ pub enum Happening {
         /// Why.
         reason: String,
     },
-    /// The speed of a host changed to this share of its peak; 0 when it is gone.
+    /// A host is gone.
+    HostLost {
+        /// Which.
+        host: HostId,
+    },
+    /// A host is back.
+    HostBack {
+        /// Which.
+        host: HostId,
+    },
+    /// The speed of a host changed to this share of its peak; at 0 work stands still.
     HostChanged {
         /// Which.
         host: HostId,

@@ -64,18 +64,22 @@ impl Policy for Aheft {
                     | Event::NetworkChanged
                     | Event::HostLost(_)
                     | Event::HostBack(_)
+                    | Event::CopyLost { .. }
+                    | Event::TaskRestored(_)
             ) || e.is_growth()
         })
     }
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
-        let outcome = if events.contains(&Event::Start) {
-            self.begin(now, decisions)
-        } else {
-            self.reconsider(now, decisions)
-        };
-        if let Err(why) = outcome {
-            decisions.push(Decision::GiveUp(why));
+        if events.contains(&Event::Start) {
+            if let Err(why) = self.begin(now, decisions) {
+                decisions.push(Decision::GiveUp(why));
+            }
+            if !events.iter().any(planning::is_loss) {
+                return;
+            }
         }
+        // Where there is no plan it waits: the next change of the platform may help.
+        let _ = self.reconsider(now, decisions);
     }
 }

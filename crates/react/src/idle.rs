@@ -17,6 +17,9 @@ pub(crate) fn worth_a_look(event: &Event) -> bool {
                 | Event::TaskFailed(_)
                 | Event::HostLost(_)
                 | Event::HostBack(_)
+                | Event::HostChanged(_)
+                | Event::CopyLost { .. }
+                | Event::TaskRestored(_)
                 | Event::WakeUp
         )
 }
@@ -28,7 +31,7 @@ pub(crate) fn when_idle(
     decisions: &mut Vec<Decision>,
     assign: impl FnOnce(&Situation, &mut Vec<Decision>) -> Result<(), String>,
 ) {
-    let lost = events.iter().any(|e| matches!(e, Event::HostLost(_)));
+    let lost = events.iter().any(planning::is_loss);
     // What lies on a store is not lost with a host.
     let outcome = if lost && !now.central {
         let gone = now.problem().map(|p| rewound_tasks(&p, now, true));
@@ -47,9 +50,9 @@ pub(crate) fn when_idle(
     }
 }
 
-/// Per processor: whether it is alive and nothing runs or gathers inputs there.
+/// Per processor: whether it could compute and nothing runs or gathers inputs there.
 pub(crate) fn idle_procs(now: &Situation) -> Vec<bool> {
-    let mut idle: Vec<bool> = now.host_of.iter().map(|&h| now.is_alive(h)).collect();
+    let mut idle: Vec<bool> = now.host_of.iter().map(|&h| now.computes(h)).collect();
     for task in now.workflow.tasks().filter(|&t| !now.task(t).is_done()) {
         // A task that waits for a parent to be done again leaves its processor to others.
         if parents_done(now, task) {
@@ -100,6 +103,9 @@ pub(crate) fn quickest_idle(
     let width = now.workflow.width(task).0 as usize;
     let mut best: Option<(f64, Vec<ProcId>)> = None;
     for host in problem.platform().host_ids() {
+        if now.shuns(task, host) {
+            continue;
+        }
         let procs: Vec<ProcId> =
             problem.procs_of(host).map(ProcId).filter(|p| idle[p.index()]).take(width).collect();
         let Some(&first) = procs.first().filter(|_| procs.len() == width) else { continue };

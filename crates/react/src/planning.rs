@@ -1,9 +1,27 @@
 //! Steps that several policies share: planning with a static planner, rewinding what is lost.
 
-use crate::policy::{Decision, Plan, Source, Transfers};
+use crate::policy::{Decision, Event, Plan, Source, Transfers};
 use crate::situation::{Situation, TaskState};
 use slackline_model::{Schedule, TaskId, approx};
 use slackline_schedule::Planner;
+
+/// Whether something went away that may be needed: a plan has to be made without it.
+pub(crate) fn is_loss(event: &Event) -> bool {
+    matches!(event, Event::HostLost(_) | Event::CopyLost { .. })
+}
+
+/// Whether there may be a plan now where there was none before.
+pub(crate) fn may_help(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::HostBack(_)
+            | Event::HostChanged(_)
+            | Event::NetworkChanged
+            | Event::TaskFinished(_)
+            | Event::TaskRestored(_)
+            | Event::WakeUp
+    )
+}
 
 /// A schedule of the unfinished rest as the situation is now.
 pub(crate) fn plan_rest(now: &Situation, planner: &Planner) -> Result<Schedule, String> {

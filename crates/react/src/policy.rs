@@ -29,6 +29,10 @@ pub enum Event {
     TaskFinished(TaskId),
     /// A task ended without result; it waits again.
     TaskFailed(TaskId),
+    /// A task that was rewound counts as done again: what it had written is back.
+    TaskRestored(TaskId),
+    /// A task failed for the last time and is not tried again.
+    TaskAbandoned(TaskId),
     /// A file is complete at a site.
     TransferFinished {
         /// Which.
@@ -56,7 +60,7 @@ pub enum Event {
     NetworkChanged,
     /// A host is gone, with everything on it.
     HostLost(HostId),
-    /// A host is back, empty.
+    /// A host is back; what it kept lies there again.
     HostBack(HostId),
     /// A leased machine is ready.
     LeaseReady(HostId),
@@ -97,6 +101,9 @@ pub enum Decision {
     Cancel(TaskId),
     /// Forget that these finished tasks were done: their results are gone or not worth fetching.
     Rewind(Vec<TaskId>),
+    /// Take the earlier results of rewound tasks, which are there again; what was begun anew of
+    /// them is given up.
+    Restore(Vec<TaskId>),
     /// Bring a file to a host.
     Copy {
         /// Which.

@@ -7,6 +7,7 @@ use slackline_model::{
     EdgeId, FileId, HostId, Placement, Platform, Problem, ProblemError, ProcId, TaskId, Terms,
     Workflow,
 };
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// How far a task is.
@@ -123,6 +124,13 @@ pub struct Situation {
     /// Files lie on a store: a task reads its inputs from there, one after the other, while it
     /// holds its processor.
     pub central: bool,
+    /// Per host: known to be gone. One whose availability is 0 only stands still: what lies on it
+    /// can be read.
+    pub lost: Vec<bool>,
+    /// Rewound tasks that are not done again: where and when they were done before.
+    pub earlier: BTreeMap<TaskId, Placement>,
+    /// Tasks that failed of themselves, and where: they are to be tried elsewhere first.
+    pub avoid: BTreeMap<TaskId, Vec<HostId>>,
 }
 
 impl Situation {
@@ -165,6 +173,9 @@ impl Situation {
             lanes,
             anticipated: false,
             central: false,
+            lost: vec![false; platform.hosts().len()],
+            earlier: BTreeMap::new(),
+            avoid: BTreeMap::new(),
             workflow,
             platform,
         }
@@ -175,9 +186,38 @@ impl Situation {
         &self.tasks[task.index()]
     }
 
-    /// Whether a host can be used at all.
+    /// Whether a host is there, as far as is known: what lies on it can be read.
     pub fn is_alive(&self, host: HostId) -> bool {
-        self.view.availability.get(host.index()).is_some_and(|&a| a > 0.0)
+        self.lost.get(host.index()).is_some_and(|&lost| !lost)
+    }
+
+    /// Whether a host is there and has any speed.
+    pub fn computes(&self, host: HostId) -> bool {
+        self.is_alive(host) && self.view.availability[host.index()] > 0.0
+    }
+
+    /// Whether a host has the memory and the cores that a task needs.
+    pub fn fits(&self, task: TaskId, host: HostId) -> bool {
+        let host = self.platform.host(host);
+        self.workflow.memory(task) <= host.memory.unwrap_or(f64::INFINITY)
+            && self.workflow.width(task).0 <= host.cores
+    }
+
+    /// Whether a task failed on a host, while there are others that it could run on.
+    pub fn shuns(&self, task: TaskId, host: HostId) -> bool {
+        self.avoid.get(&task).is_some_and(|failed_on| {
+            let mut hosts = self.platform.host_ids();
+            failed_on.contains(&host)
+                && hosts.any(|h| !failed_on.contains(&h) && self.computes(h) && self.fits(task, h))
+        })
+    }
+
+    /// Where a rewound task was done before, if all it wrote for others is there again.
+    pub fn restorable(&self, task: TaskId) -> Option<&Placement> {
+        let earlier = self.earlier.get(&task)?;
+        let needed = |&f: &FileId| self.workflow.consumers(f).any(|c| !self.task(c).is_done());
+        let there = |f: FileId| self.sources(f).next().is_some();
+        self.workflow.outputs(task).filter(needed).all(there).then_some(earlier)
     }
 
     /// The host of the first of some processors.

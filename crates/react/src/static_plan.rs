@@ -1,5 +1,6 @@
 //! `static`: plan once, keep mapping and order whatever happens. With `restart`, a lost host
-//! makes it plan what is left once more: the least an execution must do to survive.
+//! makes it plan what is left once more: the least an execution must do to survive. Where nothing
+//! is left to plan with it waits until something is.
 
 use crate::gtp::rewound_tasks;
 use crate::planning;
@@ -14,12 +15,15 @@ pub struct StaticPlan {
     given: Option<Schedule>,
     transfers: Transfers,
     restart: bool,
+    /// There was no plan when one was needed last.
+    stranded: bool,
 }
 
 impl StaticPlan {
     /// Plans with the given method at the start.
     pub fn new(planner: impl Into<Planner>, transfers: Transfers) -> StaticPlan {
-        StaticPlan { planner: planner.into(), given: None, transfers, restart: true }
+        let planner = planner.into();
+        StaticPlan { planner, given: None, transfers, restart: true, stranded: false }
     }
 
     /// Follows a schedule made before.
@@ -28,7 +32,8 @@ impl StaticPlan {
         planner: impl Into<Planner>,
         transfers: Transfers,
     ) -> StaticPlan {
-        StaticPlan { planner: planner.into(), given: Some(schedule), transfers, restart: true }
+        let (planner, given) = (planner.into(), Some(schedule));
+        StaticPlan { planner, given, transfers, restart: true, stranded: false }
     }
 
     /// Does nothing when a host is lost.
@@ -64,20 +69,26 @@ impl StaticPlan {
 
 impl Policy for StaticPlan {
     fn wants(&mut self, events: &[Event], _now: &Situation) -> bool {
-        events.iter().any(|e| matches!(e, Event::Start | Event::HostLost(_)) || e.is_growth())
+        events.iter().any(|e| {
+            matches!(e, Event::Start)
+                || planning::is_loss(e)
+                || e.is_growth()
+                || (self.stranded && planning::may_help(e))
+        })
     }
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
-        let lost = events.iter().any(|e| matches!(e, Event::HostLost(_)));
-        let outcome = if events.contains(&Event::Start) {
-            self.first_plan(now).map(|first| decisions.push(first))
-        } else if (self.restart && lost) || events.iter().any(Event::is_growth) {
-            self.recover(now, decisions)
-        } else {
-            Ok(())
-        };
-        if let Err(why) = outcome {
-            decisions.push(Decision::GiveUp(why));
+        let lost = events.iter().any(planning::is_loss);
+        let grown = events.iter().any(Event::is_growth);
+        if events.contains(&Event::Start) {
+            match self.first_plan(now) {
+                Ok(first) => decisions.push(first),
+                Err(why) => return decisions.push(Decision::GiveUp(why)),
+            }
+        }
+        let again = (self.restart && (lost || self.stranded)) || grown;
+        if again {
+            self.stranded = self.recover(now, decisions).is_err();
         }
     }
 }

@@ -26,25 +26,31 @@ impl WorkQueue {
         while now.tasks.get(self.next as usize).is_some_and(|t| t.procs().is_some()) {
             self.next += 1;
         }
-        let mut waiting = (self.next..now.tasks.len() as u32).map(TaskId);
-        let mut waiting = waiting.by_ref().filter(|&t| idle::is_ready(now, t)).peekable();
-        while let Some(&task) = waiting.peek() {
-            let width = now.workflow.width(task).0 as usize;
-            let Some(procs) = first_idle(now, &idle, width) else { return };
+        let waiting = (self.next..now.tasks.len() as u32).map(TaskId);
+        let waiting = waiting.filter(|&t| idle::is_ready(now, t));
+        for task in waiting {
+            if !idle.contains(&true) {
+                return;
+            }
+            let Some(procs) = first_idle(now, &idle, task) else { continue };
             for proc in &procs {
                 idle[proc.index()] = false;
             }
             decisions.push(Decision::Start { task, procs: procs.into() });
-            waiting.next();
         }
     }
 }
 
-/// The first host with enough idle processors.
-fn first_idle(now: &Situation, idle: &[bool], width: usize) -> Option<Vec<ProcId>> {
+/// The first host with the memory and enough idle processors.
+fn first_idle(now: &Situation, idle: &[bool], task: TaskId) -> Option<Vec<ProcId>> {
+    let width = now.workflow.width(task).0 as usize;
     let free = (0..idle.len()).filter(|&p| idle[p]).map(ProcId::new).collect::<Vec<_>>();
     let of_host = free.chunk_by(|a, b| now.host_of[a.index()] == now.host_of[b.index()]);
-    of_host.into_iter().find(|procs| procs.len() >= width).map(|procs| procs[..width].to_vec())
+    let takes = |procs: &&[ProcId]| {
+        let host = now.host_of[procs[0].index()];
+        procs.len() >= width && now.fits(task, host) && !now.shuns(task, host)
+    };
+    of_host.into_iter().find(takes).map(|procs| procs[..width].to_vec())
 }
 
 /// Final results of tasks that have just ended go to the host where inputs lie.
@@ -67,7 +73,8 @@ impl Policy for WorkQueue {
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         collect_results(events, now, decisions);
-        if events.iter().any(|e| matches!(e, Event::HostLost(_) | Event::TaskFailed(_))) {
+        let again = |e: &Event| crate::planning::is_loss(e) || matches!(e, Event::TaskFailed(_));
+        if events.iter().any(again) {
             self.next = 0; // some tasks wait again
         }
         idle::when_idle(events, now, decisions, |now, decisions| {

@@ -105,18 +105,28 @@ impl Drawing<'_, '_> {
     fn add(&mut self, at: f64, what: &Happening) {
         match what {
             Happening::TaskRewound { task } => {
-                for bar in self.finished.remove(task).into_iter().flatten() {
+                for bar in self.finished.get(task).cloned().into_iter().flatten() {
                     self.chart.bars[bar].look = Look::Rewound;
                 }
             }
-            Happening::HostChanged { host, availability } if *availability == 0.0 => {
+            Happening::TaskRestored { task } => {
+                self.restored(*task);
+            }
+            Happening::HostLost { host } => {
                 self.down.entry(*host).or_insert(at);
             }
-            Happening::HostChanged { host, .. } => self.back(*host, at),
+            Happening::HostBack { host } => self.back(*host, at),
             Happening::Replanned { moved } => {
                 self.chart.replannings.push(Replanning { at, moved: *moved });
             }
             _ => {}
+        }
+    }
+
+    /// What was thought lost is back.
+    fn restored(&mut self, task: TaskId) {
+        for bar in self.finished.get(&task).cloned().into_iter().flatten() {
+            self.chart.bars[bar].look = Look::Work;
         }
     }
 

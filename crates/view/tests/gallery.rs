@@ -197,8 +197,8 @@ fn troubled(problem: &Problem<'_>) -> Trace {
     }
     let end = schedule.makespan();
     for host in problem.platform().host_ids() {
-        events.push((end, Happening::HostChanged { host, availability: 0.0 }));
-        events.push((end * 1.1, Happening::HostChanged { host, availability: 1.0 }));
+        events.push((end, Happening::HostLost { host }));
+        events.push((end * 1.1, Happening::HostBack { host }));
     }
     events.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut trace = Trace::default();

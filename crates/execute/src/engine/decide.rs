@@ -1,8 +1,9 @@
 //! Carrying out decisions, or saying which rule they break.
 
-use super::Engine;
+use super::{Engine, Op};
 use crate::backend::BackendError;
 use slackline_model::trace::Happening;
+use slackline_model::units::fmt_bytes;
 use slackline_model::{FileId, HostId, ProcId, TaskId};
 use slackline_react::{Arrived, Decision, Plan, Site, TaskState};
 
@@ -17,7 +18,8 @@ impl Engine<'_, '_> {
             Decision::Cancel(task) => self.cancel(*task),
             Decision::Rewind(tasks) => Ok(self.rewind(tasks)),
             Decision::Copy { file, from, to } => self.copy(*file, *from, *to),
-            Decision::Drop { file, host } => Ok(self.drop_copy(*file, *host)),
+            Decision::Restore(tasks) => self.restore_now(tasks),
+            Decision::Drop { file, host } => self.drop_copy(*file, *host),
             Decision::WakeAt(date) => Ok(self.wake(*date)),
             Decision::Abandon { workflow, why } => self.abandon(*workflow, why),
             Decision::GiveUp(why) => {
@@ -54,6 +56,22 @@ impl Engine<'_, '_> {
                     |s: &TaskState| matches!(s, TaskState::Done(_) | TaskState::Running { .. });
                 let overtaken = self.situation.tasks.get(task.index()).is_some_and(started);
                 (!overtaken).then_some(decision)
+            }
+            Decision::Rewind(mut tasks) => {
+                tasks.retain(|t| {
+                    self.situation.tasks.get(t.index()).is_some_and(TaskState::is_done)
+                });
+                (!tasks.is_empty()).then_some(Decision::Rewind(tasks))
+            }
+            Decision::Drop { file, host } => {
+                let place = self.situation.place_of(host);
+                let copies = self.situation.copies.get(file.index());
+                let there = copies?.iter().any(|c| c.site.is(place) && c.is_complete());
+                there.then_some(decision)
+            }
+            Decision::Restore(mut tasks) => {
+                tasks.retain(|&t| self.situation.restorable(t).is_some());
+                (!tasks.is_empty()).then_some(Decision::Restore(tasks))
             }
             Decision::Cancel(task) => {
                 let ended = |s: &TaskState| matches!(s, TaskState::Done(_) | TaskState::Waiting);
@@ -92,6 +110,14 @@ impl Engine<'_, '_> {
         }
         if procs.windows(2).any(|pair| pair[0] >= pair[1]) {
             return Err(format!("the processors of '{name}' are not in ascending order"));
+        }
+        let needs = workflow.memory(task);
+        for proc in procs.iter().filter(|_| needs > 0.0) {
+            let host = self.situation.platform.host(self.situation.host_of[proc.index()]);
+            if needs > host.memory.unwrap_or(f64::INFINITY) {
+                let (needs, host) = (fmt_bytes(needs), &host.name);
+                return Err(format!("'{name}' needs {needs} of memory, more than '{host}' has"));
+            }
         }
         Ok(())
     }
@@ -139,8 +165,11 @@ impl Engine<'_, '_> {
         }
         self.plans += 1;
         let tasks = &self.situation.tasks;
-        let is_open =
-            |t: TaskId| matches!(tasks[t.index()], TaskState::Waiting | TaskState::Placed { .. });
+        let (attempts, ops) = (&self.attempts, &self.task_op);
+        let is_open = |t: TaskId| {
+            let waits = matches!(tasks[t.index()], TaskState::Waiting | TaskState::Placed { .. });
+            waits && ops[t.index()].is_none() && !attempts.is_hopeless(t)
+        };
         self.queues.adopt(plan, is_open);
         self.staging.follow(plan);
         self.break_off_orphans()?;
@@ -149,18 +178,17 @@ impl Engine<'_, '_> {
 
     /// A placed or running task leaves its processors; complete inputs stay behind as copies.
     fn evict(&mut self, task: TaskId) -> Result<(), BackendError> {
+        let procs: Box<[ProcId]> = self.situation.task(task).procs().unwrap_or_default().into();
         if let Some(id) = self.task_op[task.index()].take() {
             self.lose_computation(task);
+            // The processors drain until the backend says that it has stopped.
+            self.ops.insert(id, Op::Stopping { task, procs: procs.clone() });
             self.backend.cancel(id)?;
-            self.ops.remove(&id);
-            self.log(Happening::TaskCancelled { task });
+            if matches!(self.situation.task(task), TaskState::Running { .. }) {
+                self.log(Happening::TaskCancelled { task });
+            }
         }
-        let procs: Vec<ProcId> =
-            self.situation.task(task).procs().map(<[ProcId]>::to_vec).unwrap_or_default();
         let site = self.situation.site(&procs);
-        if matches!(self.situation.task(task), TaskState::Running { .. }) {
-            self.free(&procs);
-        }
         let workflow = self.situation.workflow.clone();
         for file in workflow.inputs(task) {
             let mut copies = self.situation.copies[file.index()].iter();
@@ -254,8 +282,9 @@ impl Engine<'_, '_> {
             }
         }
         for &task in tasks {
-            if let TaskState::Done(placement) = self.situation.task(task) {
+            if let TaskState::Done(placement) = self.situation.task(task).clone() {
                 self.counters.lost_seconds += placement.seconds();
+                self.situation.earlier.insert(task, placement);
             }
             self.counters.rewound += 1;
             self.open += usize::from(!self.is_abandoned(task));
@@ -293,17 +322,33 @@ impl Engine<'_, '_> {
         }
     }
 
-    fn drop_copy(&mut self, file: FileId, host: HostId) -> Verdict {
+    fn restore_now(&mut self, tasks: &[TaskId]) -> Result<Verdict, BackendError> {
+        for &task in tasks {
+            let known = task.index() < self.situation.tasks.len();
+            if !known || self.situation.restorable(task).is_none() {
+                let why = "only rewound tasks whose results are there again can be restored";
+                return Ok(Err(why.to_string()));
+            }
+        }
+        for &task in tasks {
+            self.evict(task)?;
+            self.restore(task)?;
+        }
+        Ok(Ok(()))
+    }
+
+    fn drop_copy(&mut self, file: FileId, host: HostId) -> Result<Verdict, BackendError> {
         if file.index() >= self.situation.copies.len() {
-            return Err("there is no such file".to_string());
+            return Ok(Err("there is no such file".to_string()));
         }
         let place = self.situation.place_of(host);
         let copies = &mut self.situation.copies[file.index()];
         let Some(at) = copies.iter().position(|c| c.site.is(place) && c.is_complete()) else {
-            return Err("there is no complete copy to drop".to_string());
+            return Ok(Err("there is no complete copy to drop".to_string()));
         };
         copies.remove(at);
+        self.backend.delete(file, host)?;
         self.queues.look_again(); // a reader may have to ask again
-        Ok(())
+        Ok(Ok(()))
     }
 }

@@ -1,7 +1,7 @@
 //! From a plan to operations: which inputs travel when, which task starts when.
 
 use super::{Engine, Op};
-use crate::backend::{BackendError, Computation};
+use crate::backend::{Accepted, BackendError, Computation};
 use crate::execution::Dispatch;
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId, ProcId, TaskId};
@@ -74,6 +74,11 @@ impl Queues {
         tasks
     }
 
+    /// How many tasks run or wait on a processor.
+    pub(super) fn length(&self, proc: ProcId) -> usize {
+        self.queue[proc.index()].len() + usize::from(self.busy[proc.index()].is_some())
+    }
+
     pub(super) fn assigned(&self, task: TaskId) -> Option<&[ProcId]> {
         self.assigned[task.index()].as_deref()
     }
@@ -123,9 +128,17 @@ impl Queues {
     pub(super) fn remove(&mut self, task: TaskId) {
         if let Some(procs) = self.assigned[task.index()].take() {
             for proc in &procs {
-                self.queue[proc.index()].retain(|&t| t != task);
+                self.take_out(task, *proc);
                 self.touched.insert(proc.0);
             }
+        }
+    }
+
+    /// Takes a task out of one queue; it mostly is the first.
+    fn take_out(&mut self, task: TaskId, proc: ProcId) {
+        let queue = &mut self.queue[proc.index()];
+        if let Some(at) = queue.iter().position(|&t| t == task) {
+            queue.remove(at);
         }
     }
 
@@ -205,7 +218,7 @@ impl Engine<'_, '_> {
     /// All its processors are free, it is first where order counts, its inputs are there.
     fn may_start(&self, task: TaskId) -> bool {
         let Some(procs) = self.queues.assigned(task) else { return false };
-        if self.are_lost(procs) {
+        if self.are_lost(procs) || self.attempts.rests(task) {
             return false;
         }
         let site = self.situation.site(procs);
@@ -230,28 +243,39 @@ impl Engine<'_, '_> {
     }
 
     fn start_task(&mut self, task: TaskId) -> Result<(), BackendError> {
-        let Some(procs) = self.queues.assigned(task).map(<[ProcId]>::to_vec) else { return Ok(()) };
+        let Some(procs) = self.queues.assigned(task).map(Box::<[ProcId]>::from) else {
+            return Ok(());
+        };
+        if self.lacks_what_it_should_have(task, &procs) {
+            return Ok(());
+        }
         for proc in &procs {
             self.queues.busy[proc.index()] = Some(task);
-            self.queues.queue[proc.index()].retain(|&t| t != task);
+            self.queues.take_out(task, *proc);
         }
         if !self.left_behind.is_empty() {
             let (workflow, site) = (self.situation.workflow.clone(), self.situation.site(&procs));
             workflow.inputs(task).for_each(|file| self.count_if_left_behind(file, &site));
         }
         let id = self.new_op(Op::Task(task));
+        self.situation.progress[task.index()] = 0.0;
+        self.situation.tasks[task.index()] = TaskState::Placed { procs: procs.clone() };
         let (reads, writes) = self.traffic_with_store(task);
         let work = Computation { task, procs: &procs, reads: &reads, writes: &writes };
-        self.backend.compute(id, work)?;
-        self.task_op[task.index()] = Some(id);
-        self.situation.progress[task.index()] = 0.0;
-        let since = self.situation.now;
-        self.situation.tasks[task.index()] =
-            TaskState::Running { procs: procs.clone().into(), since };
-        self.queues.touch(&procs); // the window moves on
-        self.events_started.push(Event::TaskStarted(task));
-        self.log(Happening::TaskStarted { task, procs });
-        Ok(())
+        match self.backend.compute(id, work) {
+            Ok(accepted) => {
+                self.task_op[task.index()] = Some(id);
+                if accepted == Accepted::Running {
+                    self.task_started(task, procs.clone());
+                }
+                self.queues.touch(&procs); // the window moves on
+                Ok(())
+            }
+            Err(error) => {
+                self.task_op[task.index()] = Some(id);
+                self.op_failed(id, &error)
+            }
+        }
     }
 
     /// What a task reads from the store and writes to it, where there is one.
@@ -264,6 +288,29 @@ impl Engine<'_, '_> {
         let read = |file: &FileId| workflow.consumers(*file).len() > 0;
         let reads = workflow.inputs(task).map(sized).collect();
         (reads, workflow.outputs(task).filter(read).map(sized).collect())
+    }
+
+    /// A task computes from now on.
+    pub(super) fn task_started(&mut self, task: TaskId, procs: Box<[ProcId]>) {
+        self.events_started.push(Event::TaskStarted(task));
+        self.log(Happening::TaskStarted { task, procs: procs.to_vec() });
+        let since = self.situation.now;
+        self.situation.tasks[task.index()] = TaskState::Running { procs, since };
+    }
+
+    /// Whether an input has gone away unnoticed, which is noticed now.
+    fn lacks_what_it_should_have(&mut self, task: TaskId, procs: &[ProcId]) -> bool {
+        let (workflow, site) = (self.situation.workflow.clone(), self.situation.site(procs));
+        let mut lacks = false;
+        for file in workflow.inputs(task) {
+            for &host in site.hosts() {
+                lacks |= self.notice_gone(file, host);
+            }
+        }
+        if lacks {
+            self.queues.look_again();
+        }
+        lacks
     }
 
     /// Asks for the inputs of a task that exist and are not on their way yet.

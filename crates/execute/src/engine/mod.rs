@@ -1,5 +1,6 @@
 //! The engine: keeps the situation, tells the policy what happened, carries out what it decides.
 
+mod attempts;
 mod decide;
 mod dispatch;
 mod growth;
@@ -9,10 +10,11 @@ mod staging;
 mod transfers;
 mod waiting;
 
-use crate::backend::{Abilities, Backend, BackendError, OpId, Reached, Signal};
+use crate::backend::{Abilities, Backend, BackendError, OpId, Outlook, Reached, Signal, What};
 use crate::execution::{Execution, Settings};
 use crate::outcome::{Counters, Ending, Outcome};
 use crate::supply::Supply;
+use attempts::Attempts;
 use dispatch::Queues;
 use monitor::Monitor;
 use slackline_model::trace::Happening;
@@ -22,22 +24,26 @@ use staging::Staging;
 use std::collections::{BTreeMap, BTreeSet};
 use transfers::Transfer;
 
-/// A computation, or a block of a transfer, under way.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// An operation the backend has not ended.
+#[derive(Clone, Debug, PartialEq)]
 enum Op {
     Task(TaskId),
-    Block { transfer: u64, from: HostId, to: HostId },
+    Transfer(u64),
+    /// A task that was asked to stop; its processors drain.
+    Stopping {
+        task: TaskId,
+        procs: Box<[ProcId]>,
+    },
+    /// A transfer that was asked to stop.
+    Ending,
 }
 
 /// Times a policy may be called at one instant because decisions were rejected.
 const SECOND_THOUGHTS: usize = 8;
 
-/// Wake-ups in a row without anything moving after which a run is given up.
-const PATIENCE: usize = 3;
-
-/// Instants in a row at which nothing began or ended after which it is checked whether anything
-/// advances at all: the platform may change for ever while the work stands still.
-const LONG_PATIENCE: usize = 10_000;
+/// Rounds at one date after which decisions are taken to go in circles; many more than there are
+/// tasks, each of which may end or begin at a round of its own.
+const ROUNDS: usize = 10_000;
 
 pub(crate) struct Engine<'b, 'r> {
     backend: &'b mut dyn Backend,
@@ -50,9 +56,10 @@ pub(crate) struct Engine<'b, 'r> {
     situation: Situation,
     monitor: Monitor,
     queues: Queues,
+    attempts: Attempts,
     ops: BTreeMap<OpId, Op>,
     next_op: u64,
-    /// Operation of a running task.
+    /// Operation of a task that runs or was accepted.
     task_op: Vec<Option<OpId>>,
     transfers: BTreeMap<u64, Transfer>,
     /// The transfer that brings a file to a site.
@@ -68,17 +75,22 @@ pub(crate) struct Engine<'b, 'r> {
     wake_at: f64,
     /// Decisions that are still being made, and when they will have been.
     thinking: Option<(f64, Vec<Decision>)>,
-    idle_wakes: usize,
-    /// Instants since something began or ended, and how far everything was at the last check.
-    quiet: (usize, f64),
+    /// Nothing has happened yet: what is seen now is known.
+    starting: bool,
+    /// Since when nothing has begun, ended or advanced.
+    quiet_since: f64,
+    /// The policy was woken up since, and saw all there was to see.
+    woken_in_vain: bool,
+    /// What the backend hoped for when it was last asked.
+    outlook: Outlook,
+    /// Rounds at the present date.
+    rounds: usize,
     plans: usize,
     trace: Trace,
     counters: Counters,
     events: Vec<Event>,
     /// Starts of this instant, told to the policy at the next.
     events_started: Vec<Event>,
-    /// Hosts known to be lost.
-    lost: Vec<bool>,
     /// Tasks that are not done.
     open: usize,
     /// Tasks that ended at this instant, for the supply.
@@ -104,8 +116,8 @@ impl<'b, 'r> Engine<'b, 'r> {
             supply,
             watch,
             queues: Queues::new(tasks, situation.host_of.len()),
-            lost: vec![false; situation.platform.hosts().len()],
-            monitor: Monitor::default(),
+            attempts: Attempts::default(),
+            monitor: Monitor::new(situation.view.clone()),
             situation,
             ops: BTreeMap::new(),
             next_op: 0,
@@ -119,8 +131,11 @@ impl<'b, 'r> Engine<'b, 'r> {
             shelved: Vec::new(),
             wake_at: f64::INFINITY,
             thinking: None,
-            idle_wakes: 0,
-            quiet: (0, 0.0),
+            starting: true,
+            quiet_since: 0.0,
+            woken_in_vain: false,
+            outlook: Outlook::Busy,
+            rounds: 0,
             plans: 0,
             trace: Trace::default(),
             counters: Counters::default(),
@@ -134,32 +149,40 @@ impl<'b, 'r> Engine<'b, 'r> {
         engine
     }
 
-    /// Lets time pass before the first workflow arrives.
+    /// Lets time pass before the first workflow arrives; what happens meanwhile is known.
     pub(crate) fn wait_until(&mut self, date: f64) -> Result<(), BackendError> {
         let mut signals = Vec::new();
-        while self.situation.now < date {
+        loop {
             let reached = self.backend.next(date, &mut signals)?;
-            self.situation.now = match reached {
-                Reached::Instant => self.backend.now(),
-                Reached::Limit | Reached::Idle => self.backend.now().max(date),
-            };
-            for signal in signals.drain(..) {
-                self.take_signal(signal)?;
+            let now = self.backend.now();
+            self.situation.now = if reached == Reached::Instant { now } else { now.max(date) };
+            self.take_signals(&mut signals)?;
+            if reached != Reached::Instant {
+                return Ok(());
             }
         }
-        Ok(())
     }
 
     pub(crate) fn drive(&mut self, policy: &mut dyn Policy) -> Result<Ending, BackendError> {
         self.monitoring = policy.monitoring();
-        self.observe();
         let mut signals = Vec::new();
+        self.observe();
+        self.starting = false;
         loop {
             if let Err(why) = self.grow() {
                 return Ok(Ending::CannotFinish(why));
             }
             self.consult(policy)?;
             self.dispatch()?;
+            // What was met while carrying out is known at once.
+            while !self.events.is_empty() && self.thinking.is_none() && self.gave_up.is_none() {
+                self.rounds += 1;
+                if self.goes_in_circles() {
+                    break;
+                }
+                self.consult(policy)?;
+                self.dispatch()?;
+            }
             if let Some(watch) = &mut self.watch {
                 watch(&self.situation);
             }
@@ -169,46 +192,63 @@ impl<'b, 'r> Engine<'b, 'r> {
             if self.is_finished() {
                 return Ok(Ending::Finished);
             }
-            let until = self.next_date();
-            if until == f64::INFINITY && !self.backend.moves() {
+            if self.is_stuck() {
                 return Ok(Ending::CannotFinish(self.who_waits()));
             }
             self.events.append(&mut self.events_started);
+            let before = self.situation.now;
+            let until = self.next_date();
             let reached = self.backend.next(until, &mut signals)?;
-            if reached == Reached::Idle {
-                if until == f64::INFINITY {
-                    return Ok(Ending::CannotFinish(self.who_waits()));
-                }
-                // Nothing is under way, but something is due.
-                self.backend.next(until, &mut signals)?;
+            if reached == Reached::Idle && until == f64::INFINITY {
+                return Ok(Ending::CannotFinish(self.who_waits()));
             }
-            self.situation.now = match reached {
-                Reached::Idle => self.backend.now().max(until),
-                _ => self.backend.now(),
-            };
-            for signal in signals.drain(..) {
-                self.take_signal(signal)?;
-            }
+            let now = self.backend.now();
+            self.situation.now = if reached == Reached::Idle { now.max(until) } else { now };
+            self.rounds = if self.situation.now > before { 0 } else { self.rounds + 1 };
+            self.take_signals(&mut signals)?;
             self.see_what_is_due()?;
+            self.retry_what_is_due();
             if self.situation.now >= self.wake_at {
                 self.wake_up()?;
-            }
-            if self.idle_wakes > PATIENCE || self.stands_still() {
-                return Ok(Ending::CannotFinish(self.who_waits()));
             }
         }
     }
 
-    /// Whether nothing has advanced for a very long time.
-    fn stands_still(&mut self) -> bool {
-        self.quiet.0 += 1;
-        if self.quiet.0 < LONG_PATIENCE {
-            return false;
+    /// Whether no event to come could help: nothing advances, nothing that is off or stands still
+    /// comes back, nobody is about to decide, see, try again or arrive.
+    fn is_stuck(&mut self) -> bool {
+        if self.goes_in_circles() {
+            return true;
         }
-        let far: f64 = self.ops.keys().map(|&op| self.backend.progress(op)).sum();
-        let advanced = far > self.quiet.1;
-        self.quiet = (0, far);
-        !advanced
+        let pending = self.own_date() < f64::INFINITY;
+        self.outlook = self.backend.outlook(self.quiet_since);
+        match self.outlook {
+            Outlook::Busy => {
+                self.stir();
+                false
+            }
+            _ if pending => false,
+            Outlook::Revives => false,
+            Outlook::Unknown if self.situation.now - self.quiet_since < self.settings.patience => {
+                false
+            }
+            // A policy that asked to be woken up may decide something else then, once.
+            _ => {
+                let sees = self.monitor.gives_hope();
+                self.wake_at == f64::INFINITY || (self.woken_in_vain && !sees)
+            }
+        }
+    }
+
+    fn goes_in_circles(&self) -> bool {
+        self.rounds > ROUNDS + 8 * self.situation.tasks.len()
+    }
+
+    /// Something began or ended.
+    fn stir(&mut self) {
+        self.quiet_since = self.situation.now;
+        self.woken_in_vain = false;
+        self.monitor.hope_anew();
     }
 
     fn is_finished(&self) -> bool {
@@ -220,19 +260,28 @@ impl<'b, 'r> Engine<'b, 'r> {
 
     /// When the engine itself has something to do, whatever the backend does.
     fn next_date(&self) -> f64 {
+        let patient_until = match self.outlook {
+            Outlook::Unknown => self.quiet_since + self.settings.patience,
+            _ => f64::INFINITY,
+        };
+        self.wake_at.min(self.own_date()).min(patient_until)
+    }
+
+    /// The same without the date the policy has asked for.
+    fn own_date(&self) -> f64 {
         let decided = self.thinking.as_ref().map_or(f64::INFINITY, |(due, _)| *due);
         let arrives = self.supply.as_ref().map_or(f64::INFINITY, |s| s.next_date());
         let staged = self.staging.next_date();
-        self.wake_at.min(decided).min(arrives).min(staged).min(self.monitor.next_date())
+        let told = self.monitor.next_date();
+        decided.min(arrives).min(staged).min(told).min(self.attempts.next_date())
     }
 
     /// The date the policy asked for has come.
     fn wake_up(&mut self) -> Result<(), BackendError> {
         self.wake_at = f64::INFINITY;
         self.events.push(Event::WakeUp);
-        // The date of the wake-up itself does not count any more.
-        let moves = self.next_date() < f64::INFINITY || self.backend.moves();
-        self.idle_wakes = if moves { 0 } else { self.idle_wakes + 1 };
+        let sees = self.monitoring == Monitoring::OnWakeUp && self.monitor.gives_hope();
+        self.woken_in_vain = !sees;
         self.look_around()
     }
 
@@ -287,42 +336,52 @@ impl<'b, 'r> Engine<'b, 'r> {
 
     /// Progress of what is under way, for the policy's eyes.
     fn measure_progress(&mut self) {
-        for (&id, &op) in &self.ops {
-            if let Op::Task(task) = op {
-                self.situation.progress[task.index()] = self.backend.progress(id);
-            }
-        }
-        for transfer in self.transfers.values() {
-            let copies = &mut self.situation.copies[transfer.file.index()];
-            // What was made there meanwhile is complete whatever is still on its way.
-            let arriving = |c: &&mut FileCopy| c.site == transfer.to && !c.is_complete();
-            if let Some(copy) = copies.iter_mut().find(arriving) {
-                // Only completion makes it complete.
-                copy.fraction = transfer.fraction(&*self.backend).min(1.0 - 1e-12);
+        let ops: Vec<OpId> = self.ops.keys().copied().collect();
+        let shares = self.backend.measure(&ops);
+        for (op, share) in ops.iter().zip(shares) {
+            match self.ops.get(op) {
+                Some(&Op::Task(task)) => self.situation.progress[task.index()] = share,
+                Some(Op::Transfer(id)) => {
+                    let Some(transfer) = self.transfers.get(id) else { continue };
+                    let copies = &mut self.situation.copies[transfer.file.index()];
+                    // What was made there meanwhile is complete whatever is still on its way.
+                    let arriving = |c: &&mut FileCopy| c.site == transfer.to && !c.is_complete();
+                    if let Some(copy) = copies.iter_mut().find(arriving) {
+                        // Only completion makes it complete.
+                        copy.fraction = share.min(1.0 - 1e-12);
+                    }
+                }
+                _ => {}
             }
         }
     }
 
-    fn take_signal(&mut self, signal: Signal) -> Result<(), BackendError> {
-        if matches!(signal, Signal::Done(_)) {
-            self.quiet = (0, 0.0);
-            self.idle_wakes = 0; // at this very instant nothing may be under way
+    /// Done share of one operation.
+    fn measure(&mut self, op: OpId) -> f64 {
+        self.backend.measure(&[op]).first().copied().unwrap_or(0.0)
+    }
+
+    fn take_signals(&mut self, signals: &mut Vec<Signal>) -> Result<(), BackendError> {
+        let mut network = false;
+        for Signal { at, what } in signals.drain(..) {
+            match what {
+                What::Running(op) => self.task_runs(op),
+                What::Done(op, report) => self.op_done(op, at, &report)?,
+                What::Failed(op, error) => self.op_failed(op, &error)?,
+                What::Cancelled(op) => self.op_cancelled(op),
+                What::HostLost { host, keeps_data } => self.host_went(host, keeps_data)?,
+                What::HostBack(host) => self.host_came(host)?,
+                What::HostChanged { host, availability } => self.host_changed(host, availability),
+                What::NetworkChanged { link } => {
+                    network = true;
+                    if let Some((link, bandwidth)) = link {
+                        self.log(Happening::LinkChanged { link, bandwidth });
+                    }
+                }
+            }
         }
-        match signal {
-            Signal::Done(id) => match self.ops.remove(&id) {
-                Some(Op::Task(task)) => self.task_done(task)?,
-                Some(Op::Block { transfer, from, to }) => self.block_arrived(transfer, from, to),
-                None => {}
-            },
-            Signal::Failed { op, why } => match self.ops.remove(&op) {
-                Some(Op::Task(task)) => self.task_failed(task, why),
-                Some(Op::Block { transfer, .. }) => self.transfer_failed(transfer, &why)?,
-                None => {}
-            },
-            Signal::HostLost { host, keeps_data } => self.host_lost(host, keeps_data)?,
-            Signal::HostBack(host) => self.host_back(host),
-            Signal::HostChanged(host) => self.host_changed(host)?,
-            Signal::NetworkChanged => self.network_changed(),
+        if network {
+            self.network_changed();
         }
         Ok(())
     }
@@ -330,7 +389,7 @@ impl<'b, 'r> Engine<'b, 'r> {
     fn new_op(&mut self, op: Op) -> OpId {
         let id = OpId(self.next_op);
         self.next_op += 1;
-        self.quiet = (0, 0.0);
+        self.stir();
         self.ops.insert(id, op);
         id
     }
@@ -341,21 +400,11 @@ impl<'b, 'r> Engine<'b, 'r> {
 
     /// Whether some host of these processors is gone.
     fn are_lost(&self, procs: &[ProcId]) -> bool {
-        let gone = |h: HostId| self.lost[h.index()] || !self.situation.is_alive(h);
-        procs.iter().any(|p| gone(self.situation.host_of[p.index()]))
-    }
-
-    /// A host of a place that is known to be there: the one it is named by, if it is.
-    fn living_host(&self, place: HostId) -> Option<HostId> {
-        let there = |h: &HostId| !self.lost[h.index()] && self.situation.is_alive(*h);
-        if there(&place) || !self.situation.platform.shares_storage() {
-            return Some(place).filter(there);
-        }
-        self.situation.platform.hosts_of_place(place).into_iter().find(there)
+        procs.iter().any(|p| !self.situation.is_alive(self.situation.host_of[p.index()]))
     }
 
     fn is_lost(&self, site: &Site) -> bool {
-        site.hosts().iter().any(|&h| self.living_host(h).is_none())
+        !self.situation.is_reachable(site)
     }
 
     pub(crate) fn outcome(self, ending: Ending) -> Outcome {

@@ -1,121 +1,276 @@
-//! What is seen of the platform, and when: at once, when the policy looks, or some time later.
+//! Facts and views. What an operation reports is a fact, known at once; what monitoring tells of
+//! the platform is a view: it comes when somebody looks, or some time later, losses included. A
+//! fact is never overridden by an older view; what comes back makes a new sighting.
 
 use super::Engine;
 use crate::backend::BackendError;
-use slackline_model::HostId;
+use slackline_model::platform::PlanningNetwork;
 use slackline_model::problem::View;
 use slackline_model::trace::Happening;
-use slackline_react::{Event, Monitoring};
-use std::collections::VecDeque;
+use slackline_model::{FileId, HostId};
+use slackline_react::{Event, FileCopy, Monitoring};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// The platform as it was, on its way to the policy's eyes.
-struct Sighting {
-    due: f64,
-    view: View,
-    host: Option<HostId>,
+/// What was seen of the platform.
+enum Seen {
+    Level { host: HostId, availability: f64 },
+    Network(Box<PlanningNetwork>),
+    Lost { host: HostId, keeps_data: bool },
+    Back(HostId),
 }
 
-/// Sightings under way; empty where nothing delays them.
-#[derive(Default)]
+/// Something on its way to the policy's eyes.
+struct Sighting {
+    at: f64,
+    due: f64,
+    what: Seen,
+}
+
+/// What monitoring knows, and what it knows only later.
 pub(super) struct Monitor {
     under_way: VecDeque<Sighting>,
-    /// The last that has arrived, for those who look only now and then.
-    arrived: Option<View>,
+    /// The platform as whoever looks now would see it.
+    view: View,
+    off: Vec<bool>,
+    /// There is something to see that was not seen.
+    unseen: bool,
+    /// There is something to see that may help a run that stands still.
+    hope: bool,
+    /// What came and went since something last began or ended: it will not help another time.
+    hoped: BTreeSet<HostId>,
+    /// Per host: when something was last known for certain.
+    facts: Vec<f64>,
+    /// Hosts that went off: whether they keep their data.
+    keeping: BTreeMap<HostId, bool>,
+    /// Copies that are really gone, though nobody has noticed.
+    gone: BTreeSet<(FileId, HostId)>,
 }
 
 impl Monitor {
+    pub(super) fn new(view: View) -> Monitor {
+        let hosts = view.availability.len();
+        Monitor {
+            under_way: VecDeque::new(),
+            view,
+            off: vec![false; hosts],
+            unseen: false,
+            hope: false,
+            hoped: BTreeSet::new(),
+            facts: vec![f64::NEG_INFINITY; hosts],
+            keeping: BTreeMap::new(),
+            gone: BTreeSet::new(),
+        }
+    }
+
     pub(super) fn next_date(&self) -> f64 {
         self.under_way.front().map_or(f64::INFINITY, |s| s.due)
+    }
+
+    /// Whether a look would show something that may help.
+    pub(super) fn gives_hope(&self) -> bool {
+        self.hope
+    }
+
+    /// Something began or ended: what did not help before may now.
+    pub(super) fn hope_anew(&mut self) {
+        if !self.hoped.is_empty() {
+            self.hoped.clear();
+        }
+    }
+
+    /// A host came, went, or moves again, to be seen at the next look.
+    fn show(&mut self, host: HostId) {
+        self.unseen = true;
+        self.hope |= self.hoped.insert(host);
+    }
+
+    /// A file has come to be on a host.
+    pub(super) fn is_there(&mut self, file: FileId, host: HostId) {
+        if !self.gone.is_empty() {
+            self.gone.remove(&(file, host));
+        }
     }
 }
 
 impl Engine<'_, '_> {
-    /// Brings the view up to date with what can be seen now.
+    /// Sees the whole platform as it is now: at the start.
     pub(super) fn observe(&mut self) {
-        if self.settings.monitoring_delay > 0.0 && self.situation.now > 0.0 {
-            if let Some(view) = &self.monitor.arrived {
-                self.situation.view = view.clone();
-            }
-        } else {
-            self.backend.observe(&mut self.situation.view);
-        }
-        for (host, &lost) in self.lost.iter().enumerate() {
+        self.backend.observe(&mut self.monitor.view);
+        self.situation.view = self.monitor.view.clone();
+        for (host, &lost) in self.situation.lost.iter().enumerate() {
             if lost {
                 self.situation.view.availability[host] = 0.0;
             }
         }
     }
 
-    pub(super) fn host_changed(&mut self, host: HostId) -> Result<(), BackendError> {
-        if self.settings.monitoring_delay > 0.0 {
-            self.delay(Some(host));
-            return Ok(());
+    fn is_delayed(&self) -> bool {
+        self.settings.monitoring_delay > 0.0 && !self.starting
+    }
+
+    fn later(&mut self, what: Seen) {
+        let at = self.situation.now;
+        let due = at + self.settings.monitoring_delay;
+        self.monitor.under_way.push_back(Sighting { at, due, what });
+    }
+
+    pub(super) fn host_changed(&mut self, host: HostId, availability: f64) {
+        if self.is_delayed() {
+            self.later(Seen::Level { host, availability });
+        } else {
+            self.level_seen(host, availability);
         }
-        if self.monitoring != Monitoring::Continuous {
-            return Ok(());
-        }
-        self.observe();
-        self.tell_host_changed(host)
     }
 
     pub(super) fn network_changed(&mut self) {
-        if self.settings.monitoring_delay > 0.0 {
-            self.delay(None);
-        } else if self.monitoring == Monitoring::Continuous {
-            self.observe();
-            self.events.push(Event::NetworkChanged);
+        let mut view = std::mem::replace(&mut self.monitor.view, empty_view());
+        let levels = view.availability.clone();
+        if self.is_delayed() {
+            let mut now = View { availability: levels, network: view.network.clone() };
+            self.monitor.view = view;
+            self.backend.observe(&mut now);
+            self.later(Seen::Network(Box::new(now.network)));
+            return;
+        }
+        self.backend.observe(&mut view);
+        view.availability = levels; // told on their own
+        self.monitor.view = view;
+        self.network_seen();
+    }
+
+    /// The backend says that a host is off. Who used it knows at once.
+    pub(super) fn host_went(&mut self, host: HostId, keeps_data: bool) -> Result<(), BackendError> {
+        self.monitor.keeping.insert(host, keeps_data);
+        let continuous = self.monitoring == Monitoring::Continuous;
+        if self.starting || self.uses(host) || (continuous && !self.is_delayed()) {
+            return self.found_gone(host);
+        }
+        if !keeps_data && !self.situation.central {
+            for (file, copies) in self.situation.copies.iter().enumerate() {
+                let lies = |c: &FileCopy| c.is_complete() && c.site.touches(host);
+                if copies.iter().any(lies) {
+                    self.monitor.gone.insert((FileId::new(file), host));
+                }
+            }
+        }
+        if self.is_delayed() {
+            self.later(Seen::Lost { host, keeps_data });
+        } else {
+            self.monitor.off[host.index()] = true;
+            self.monitor.show(host);
+        }
+        Ok(())
+    }
+
+    /// The backend says that a host is on again.
+    pub(super) fn host_came(&mut self, host: HostId) -> Result<(), BackendError> {
+        if self.is_delayed() {
+            self.later(Seen::Back(host));
+            return Ok(());
+        }
+        self.back_seen(host)
+    }
+
+    /// An operation found a host gone.
+    pub(super) fn found_gone(&mut self, host: HostId) -> Result<(), BackendError> {
+        self.monitor.facts[host.index()] = self.situation.now;
+        self.monitor.off[host.index()] = true;
+        let keeps_data = self.monitor.keeping.get(&host).is_some_and(|&keeps| keeps);
+        self.host_lost(host, keeps_data)
+    }
+
+    /// An operation that used a host is done: it is there.
+    pub(super) fn found_there(&mut self, host: HostId) {
+        self.monitor.facts[host.index()] = self.situation.now;
+    }
+
+    /// The level of a host as last seen.
+    pub(super) fn level_now(&self, host: HostId) -> f64 {
+        self.monitor.view.availability[host.index()]
+    }
+
+    /// Whether a copy that is thought to be there is not: whoever tries to use it notices.
+    pub(super) fn notice_gone(&mut self, file: FileId, host: HostId) -> bool {
+        if self.monitor.gone.is_empty() || !self.monitor.gone.remove(&(file, host)) {
+            return false;
+        }
+        for copy in self.situation.copies[file.index()].extract_if(.., |c| c.site.touches(host)) {
+            self.events.push(Event::CopyLost { file, site: copy.site });
+        }
+        true
+    }
+
+    fn level_seen(&mut self, host: HostId, availability: f64) {
+        let level = &mut self.monitor.view.availability[host.index()];
+        let before = std::mem::replace(level, availability);
+        if self.monitoring != Monitoring::Continuous {
+            self.monitor.unseen = true;
+            if before <= 0.0 || availability <= 0.0 {
+                self.monitor.show(host);
+            }
+            return;
+        }
+        self.log(Happening::HostChanged { host, availability });
+        if !self.situation.lost[host.index()] {
+            self.situation.view.availability[host.index()] = availability;
+            self.events.push(Event::HostChanged(host));
         }
     }
 
-    fn delay(&mut self, host: Option<HostId>) {
-        let mut view = self.situation.view.clone();
-        self.backend.observe(&mut view);
-        let due = self.situation.now + self.settings.monitoring_delay;
-        self.monitor.under_way.push_back(Sighting { due, view, host });
+    fn network_seen(&mut self) {
+        if self.monitoring == Monitoring::Continuous {
+            self.situation.view.network.clone_from(&self.monitor.view.network);
+            self.events.push(Event::NetworkChanged);
+            self.network_may_serve();
+        } else {
+            self.monitor.unseen = true;
+        }
+    }
+
+    fn back_seen(&mut self, host: HostId) -> Result<(), BackendError> {
+        self.monitor.off[host.index()] = false;
+        if self.monitoring == Monitoring::Continuous || self.starting {
+            return self.host_back(host);
+        }
+        self.monitor.show(host);
+        Ok(())
+    }
+
+    fn loss_seen(&mut self, host: HostId, keeps_data: bool, at: f64) -> Result<(), BackendError> {
+        if at <= self.monitor.facts[host.index()] {
+            // It was used since: it is there, but what lay on it before may not be.
+            let of_host = self.monitor.gone.iter().filter(|(_, h)| *h == host);
+            for (file, _) in of_host.copied().collect::<Vec<_>>() {
+                self.notice_gone(file, host);
+            }
+            return Ok(());
+        }
+        self.monitor.off[host.index()] = true;
+        if self.monitoring == Monitoring::Continuous {
+            return self.host_lost(host, keeps_data);
+        }
+        self.monitor.show(host);
+        Ok(())
     }
 
     /// Delayed sightings that arrive at this instant.
     pub(super) fn see_what_is_due(&mut self) -> Result<(), BackendError> {
         while self.monitor.next_date() <= self.situation.now {
-            let Some(sighting) = self.monitor.under_way.pop_front() else { break };
-            self.monitor.arrived = Some(sighting.view);
-            if self.monitoring != Monitoring::Continuous {
-                continue;
-            }
-            self.observe();
-            match sighting.host {
-                Some(host) => self.tell_host_changed(host)?,
-                None => self.events.push(Event::NetworkChanged),
+            let Some(Sighting { at, what, .. }) = self.monitor.under_way.pop_front() else { break };
+            match what {
+                Seen::Level { host, availability } => self.level_seen(host, availability),
+                Seen::Network(network) => {
+                    self.monitor.view.network = *network;
+                    self.network_seen();
+                }
+                Seen::Lost { host, keeps_data } => self.loss_seen(host, keeps_data, at)?,
+                Seen::Back(host) if at > self.monitor.facts[host.index()] => {
+                    self.back_seen(host)?
+                }
+                Seen::Back(_) => {}
             }
         }
         Ok(())
-    }
-
-    /// A host without any speed counts as lost, one that has some again as back.
-    fn tell_host_changed(&mut self, host: HostId) -> Result<(), BackendError> {
-        let seen = match &self.monitor.arrived {
-            Some(view) => view.availability[host.index()],
-            None => self.seen_now(host),
-        };
-        self.log(Happening::HostChanged { host, availability: seen });
-        if seen <= 0.0 {
-            return self.host_lost(host, false);
-        }
-        if self.lost[host.index()] {
-            self.host_back(host);
-        }
-        self.events.push(Event::HostChanged(host));
-        Ok(())
-    }
-
-    fn seen_now(&mut self, host: HostId) -> f64 {
-        if !self.lost[host.index()] {
-            return self.situation.view.availability[host.index()];
-        }
-        // The view hides what is known to be lost.
-        let mut view = self.situation.view.clone();
-        self.backend.observe(&mut view);
-        view.availability[host.index()]
     }
 
     /// A policy that looks only now and then looks now.
@@ -123,26 +278,38 @@ impl Engine<'_, '_> {
         if self.monitoring != Monitoring::OnWakeUp {
             return Ok(());
         }
-        let delayed = self.settings.monitoring_delay > 0.0;
-        let view = match self.monitor.arrived.clone().filter(|_| delayed) {
-            Some(view) => view,
-            None if delayed => self.situation.view.clone(),
-            None => {
-                let mut view = self.situation.view.clone();
-                self.backend.observe(&mut view);
-                view
-            }
-        };
+        self.monitor.hope = false;
+        if !std::mem::take(&mut self.monitor.unseen) {
+            return Ok(());
+        }
         for host in self.situation.platform.clone().host_ids() {
-            let alive = view.availability[host.index()] > 0.0;
-            if !alive && !self.lost[host.index()] {
-                self.host_lost(host, false)?;
-            } else if alive && self.lost[host.index()] {
-                self.host_back(host);
+            let (off, lost) = (self.monitor.off[host.index()], self.situation.lost[host.index()]);
+            if off && !lost {
+                let keeps_data = self.monitor.keeping.get(&host).is_some_and(|&keeps| keeps);
+                self.host_lost(host, keeps_data)?;
+            } else if lost && !off {
+                self.host_back(host)?;
+            }
+            let level = self.monitor.view.availability[host.index()];
+            let seen = &mut self.situation.view.availability[host.index()];
+            if !self.situation.lost[host.index()] && *seen != level {
+                *seen = level;
+                self.log(Happening::HostChanged { host, availability: level });
             }
         }
-        self.situation.view.network = view.network;
-        self.observe();
+        self.situation.view.network.clone_from(&self.monitor.view.network);
+        self.network_may_serve();
         Ok(())
     }
+}
+
+fn empty_view() -> View {
+    let network = PlanningNetwork {
+        group_of: vec![],
+        groups: 0,
+        thresholds: vec![],
+        latency: vec![],
+        bandwidth: vec![],
+    };
+    View { availability: Vec::new(), network }
 }

@@ -1,36 +1,144 @@
 //! What signals of the backend do to the situation, and which events they are to the policy.
 
-use super::Engine;
-use crate::backend::{BackendError, OpId};
+use super::{Engine, Op};
+use crate::backend::{BackendError, OpError, OpId, Report};
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId, Placement, ProcId, TaskId};
 use slackline_react::{Event, FileCopy, TaskState, Transfers};
 
 impl Engine<'_, '_> {
-    pub(super) fn task_done(&mut self, task: TaskId) -> Result<(), BackendError> {
-        let TaskState::Running { procs, since } = self.situation.task(task).clone() else {
-            return Ok(());
+    pub(super) fn op_done(
+        &mut self,
+        op: OpId,
+        at: f64,
+        report: &Report,
+    ) -> Result<(), BackendError> {
+        self.stir();
+        match self.ops.remove(&op) {
+            Some(Op::Task(task)) => self.task_done(task, at, report),
+            Some(Op::Transfer(id)) => {
+                self.file_arrived(id);
+                Ok(())
+            }
+            Some(Op::Stopping { task, procs }) => {
+                self.free(&procs);
+                self.done_after_all(task, &procs, at, report)
+            }
+            Some(Op::Ending) | None => Ok(()),
+        }
+    }
+
+    pub(super) fn op_failed(&mut self, op: OpId, error: &OpError) -> Result<(), BackendError> {
+        self.stir();
+        if let OpError::Lost { host: Some(host), .. } = *error
+            && self.situation.is_alive(host)
+            && self.ops.contains_key(&op)
+        {
+            return self.found_gone(host); // this operation among others
+        }
+        match self.ops.remove(&op) {
+            Some(Op::Task(task)) => self.task_failed(task, error),
+            Some(Op::Transfer(id)) => self.transfer_failed(id, error),
+            Some(Op::Stopping { procs, .. }) => {
+                self.free(&procs);
+                Ok(())
+            }
+            Some(Op::Ending) | None => Ok(()),
+        }
+    }
+
+    pub(super) fn op_cancelled(&mut self, op: OpId) {
+        self.stir();
+        if let Some(Op::Stopping { procs, .. }) = self.ops.remove(&op) {
+            self.free(&procs);
+        }
+    }
+
+    /// A task that was only accepted runs now.
+    pub(super) fn task_runs(&mut self, op: OpId) {
+        let Some(&Op::Task(task)) = self.ops.get(&op) else { return };
+        if let TaskState::Placed { procs } = self.situation.task(task).clone() {
+            self.task_started(task, procs);
+        }
+    }
+
+    fn task_done(&mut self, task: TaskId, at: f64, report: &Report) -> Result<(), BackendError> {
+        self.task_op[task.index()] = None;
+        let (procs, since) = match self.situation.task(task).clone() {
+            TaskState::Running { procs, since } => (procs, since),
+            // It was never told to run, but is done.
+            TaskState::Placed { procs } => {
+                self.log(Happening::TaskStarted { task, procs: procs.to_vec() });
+                let seconds = report.seconds.unwrap_or(0.0);
+                (procs, (at - seconds).max(0.0))
+            }
+            TaskState::Waiting | TaskState::Done(_) => return Ok(()),
         };
-        let now = self.situation.now;
-        let site = self.situation.site(&procs);
+        self.free(&procs);
+        self.complete(task, &procs, since, at)
+    }
+
+    /// A task was to be stopped but came to its end before: where nobody has begun it again, the
+    /// result counts.
+    fn done_after_all(
+        &mut self,
+        task: TaskId,
+        procs: &[ProcId],
+        at: f64,
+        report: &Report,
+    ) -> Result<(), BackendError> {
+        let idle =
+            matches!(self.situation.task(task), TaskState::Waiting | TaskState::Placed { .. });
+        let site = self.situation.site(procs);
+        let again = self.task_op[task.index()].is_some();
+        if !idle || again || self.is_lost(&site) || self.is_abandoned(task) {
+            return Ok(());
+        }
+        self.queues.remove(task);
+        let since = (at - report.seconds.unwrap_or(0.0)).max(0.0);
+        self.log(Happening::TaskStarted { task, procs: procs.to_vec() });
+        self.complete(task, procs, since, at)?;
+        self.break_off_orphans()
+    }
+
+    fn complete(
+        &mut self,
+        task: TaskId,
+        procs: &[ProcId],
+        since: f64,
+        at: f64,
+    ) -> Result<(), BackendError> {
+        let site = self.situation.site(procs);
         self.open -= 1;
         self.ended.push(task);
-        self.situation.tasks[task.index()] = TaskState::Done(Placement::wide(&procs, since, now));
+        let placement = Placement::wide(procs, since, at.max(since));
+        self.situation.tasks[task.index()] = TaskState::Done(placement);
         self.situation.progress[task.index()] = 1.0;
-        self.task_op[task.index()] = None;
-        self.free(&procs);
+        self.situation.earlier.remove(&task);
+        self.attempt_succeeded(task);
+        site.hosts().iter().for_each(|&host| self.found_there(host));
         let workflow = self.situation.workflow.clone();
         for file in workflow.outputs(task) {
             // An earlier result may still be on its way to where there is a new one now.
             if let Some(&stale) = self.arriving.get(&(file, site.clone())) {
                 self.break_off(stale, "made anew where it was going")?;
             }
+            site.hosts().iter().for_each(|&host| self.monitor.is_there(file, host));
             let copies = &mut self.situation.copies[file.index()];
             copies.retain(|c| c.site != site);
             copies.push(FileCopy::original(site.clone()));
         }
+        self.after_end(task)?;
+        self.events.push(Event::TaskFinished(task));
+        self.log(Happening::TaskFinished { task });
+        Ok(())
+    }
+
+    /// What follows when a task counts as done.
+    fn after_end(&mut self, task: TaskId) -> Result<(), BackendError> {
+        let workflow = self.situation.workflow.clone();
         for file in workflow.inputs(task) {
-            self.forget_unneeded(file);
+            self.forget_unneeded(file)?;
         }
         for (child, _) in workflow.successors(task) {
             self.queues.touch_reader(child, self.settings.dispatch);
@@ -38,69 +146,104 @@ impl Engine<'_, '_> {
         if self.queues.transfers == Transfers::Push {
             self.queues.to_push.push(task);
         }
-        self.events.push(Event::TaskFinished(task));
-        self.log(Happening::TaskFinished { task });
         Ok(())
     }
 
     /// Copies that no task will read again are dropped; the producer keeps its own.
-    fn forget_unneeded(&mut self, file: FileId) {
+    fn forget_unneeded(&mut self, file: FileId) -> Result<(), BackendError> {
         let workflow = &self.situation.workflow;
-        if workflow.producer(file).is_some()
-            && workflow.consumers(file).all(|c| self.situation.task(c).is_done())
-        {
-            self.situation.copies[file.index()].retain(|c| c.from.is_none() || !c.is_complete());
+        let needed = workflow.producer(file).is_none()
+            || workflow.consumers(file).any(|c| !self.situation.task(c).is_done());
+        if needed {
+            return Ok(());
         }
+        let copies = &mut self.situation.copies[file.index()];
+        let unneeded = copies.extract_if(.., |c| c.from.is_some() && c.is_complete());
+        for copy in unneeded.collect::<Vec<_>>() {
+            for &host in copy.site.hosts() {
+                self.backend.delete(file, host)?;
+            }
+        }
+        Ok(())
     }
 
-    pub(super) fn task_failed(&mut self, task: TaskId, why: String) {
+    /// A task broke off by itself.
+    fn task_failed(&mut self, task: TaskId, error: &OpError) -> Result<(), BackendError> {
         self.counters.failures += 1;
         self.task_op[task.index()] = None;
         self.lose_computation(task);
-        self.back_to_waiting(task);
+        let procs = self.back_to_waiting(task);
+        self.log(Happening::TaskFailed { task, reason: error.to_string() });
+        self.events.push(Event::TaskFailed(task));
         if self.is_abandoned(task) {
             self.queues.remove(task);
             self.open -= 1;
+            return Ok(());
         }
-        self.events.push(Event::TaskFailed(task));
-        self.log(Happening::TaskFailed { task, reason: why });
+        if !matches!(error, OpError::Lost { .. }) {
+            self.attempt_failed(task, &procs, error)?;
+        }
+        Ok(())
+    }
+
+    /// Whether an operation under way uses a host.
+    pub(super) fn uses(&self, host: HostId) -> bool {
+        let on = |procs: &[ProcId]| procs.iter().any(|p| self.situation.host_of[p.index()] == host);
+        self.ops.values().any(|op| match op {
+            Op::Task(task) => self.situation.task(*task).procs().is_some_and(on),
+            Op::Transfer(id) => self.transfers.get(id).is_some_and(|t| t.uses(host)),
+            Op::Stopping { procs, .. } => on(procs),
+            Op::Ending => false,
+        })
     }
 
     /// Everything on the host is gone: what computes, what arrives, and what lies there unless
     /// the host keeps its data until it is back.
     pub(super) fn host_lost(&mut self, host: HostId, keeps_data: bool) -> Result<(), BackendError> {
-        if std::mem::replace(&mut self.lost[host.index()], true) {
+        if !keeps_data {
+            let place = self.situation.place_of(host);
+            self.shelved.retain(|(at, ..)| *at != place);
+        }
+        if std::mem::replace(&mut self.situation.lost[host.index()], true) {
             return Ok(());
         }
         self.counters.hosts_lost += 1;
         self.situation.view.availability[host.index()] = 0.0;
-        self.log(Happening::HostChanged { host, availability: 0.0 });
+        self.log(Happening::HostLost { host });
         self.events.push(Event::HostLost(host));
-        for index in 0..self.situation.tasks.len() {
-            let task = TaskId::new(index);
-            let there =
-                |procs: &[ProcId]| procs.iter().any(|p| self.situation.host_of[p.index()] == host);
-            match self.situation.task(task) {
-                TaskState::Running { procs, .. } if there(procs) => {
-                    if let Some(id) = self.task_op[index] {
-                        self.measure_task(task, id);
-                        self.backend.cancel(id)?;
-                        self.ops.remove(&id);
-                    }
-                    self.task_failed(task, "its host is gone".to_string());
+        let touches =
+            |procs: &[ProcId]| procs.iter().any(|p| self.situation.host_of[p.index()] == host);
+        let gone = |(_, op): &(&OpId, &Op)| match op {
+            Op::Task(task) => self.situation.task(*task).procs().is_some_and(touches),
+            Op::Stopping { procs, .. } => touches(procs),
+            _ => false,
+        };
+        let gone: Vec<(OpId, Op)> =
+            self.ops.iter().filter(gone).map(|(id, op)| (*id, op.clone())).collect();
+        for (id, op) in gone {
+            self.ops.remove(&id);
+            match op {
+                Op::Task(task) => {
+                    let why = "its host is gone".to_string();
+                    self.task_failed(task, &OpError::Lost { host: Some(host), why })?;
                 }
-                TaskState::Placed { procs } if there(procs) => {
-                    self.situation.tasks[index] = TaskState::Waiting;
-                }
+                Op::Stopping { procs, .. } => self.free(&procs),
                 _ => {}
             }
         }
+        for index in 0..self.situation.tasks.len() {
+            if let TaskState::Placed { procs } = &self.situation.tasks[index]
+                && procs.iter().any(|p| self.situation.host_of[p.index()] == host)
+            {
+                self.situation.tasks[index] = TaskState::Waiting;
+            }
+        }
         for transfer in self.transfers_of(host) {
-            self.transfer_failed(transfer, "a host is gone")?;
+            self.transfer_lost(transfer)?;
         }
         // What several hosts share outlives each of them, what lies on a store all.
         let place = self.situation.place_of(host);
-        let files = match self.living_host(place) {
+        let files = match self.situation.living_host(place) {
             None if !self.situation.central => self.situation.copies.len(),
             _ => 0,
         };
@@ -109,7 +252,7 @@ impl Engine<'_, '_> {
             let copies = &mut self.situation.copies[index];
             for copy in copies.extract_if(.., |c| c.site.touches(place)) {
                 self.events.push(Event::CopyLost { file, site: copy.site.clone() });
-                if keeps_data {
+                if keeps_data && copy.is_complete() {
                     self.shelved.push((place, file, copy));
                 }
             }
@@ -117,26 +260,59 @@ impl Engine<'_, '_> {
         Ok(())
     }
 
-    pub(super) fn host_back(&mut self, host: HostId) {
-        if !std::mem::replace(&mut self.lost[host.index()], false) {
-            return;
+    pub(super) fn host_back(&mut self, host: HostId) -> Result<(), BackendError> {
+        if !std::mem::replace(&mut self.situation.lost[host.index()], false) {
+            return Ok(());
         }
-        self.observe();
-        let availability = self.situation.view.availability[host.index()];
+        let availability = self.level_now(host);
+        self.situation.view.availability[host.index()] = availability;
         self.events.push(Event::HostBack(host));
+        self.log(Happening::HostBack { host });
         self.log(Happening::HostChanged { host, availability });
+        let mut writers: Vec<TaskId> = Vec::new();
         let place = self.situation.place_of(host);
         for (_, file, copy) in self.shelved.extract_if(.., |(at, ..)| *at == place) {
             let copies = &mut self.situation.copies[file.index()];
             if copies.iter().all(|c| c.site != copy.site) {
                 copies.push(copy);
+                writers.extend(self.situation.workflow.producer(file));
             }
         }
+        self.restore_what_waits(writers)?;
         self.queues.look_again();
+        Ok(())
     }
 
-    pub(super) fn measure_task(&mut self, task: TaskId, id: OpId) {
-        self.situation.progress[task.index()] = self.backend.progress(id);
+    /// Rewound tasks that have not begun again and whose results are back are done.
+    fn restore_what_waits(&mut self, mut writers: Vec<TaskId>) -> Result<(), BackendError> {
+        writers.sort_unstable();
+        writers.dedup();
+        for task in writers {
+            let state = self.situation.task(task);
+            let waits = matches!(state, TaskState::Waiting | TaskState::Placed { .. });
+            if waits
+                && self.task_op[task.index()].is_none()
+                && self.situation.restorable(task).is_some()
+            {
+                self.restore(task)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A rewound task counts as done after all.
+    pub(super) fn restore(&mut self, task: TaskId) -> Result<(), BackendError> {
+        let Some(placement) = self.situation.earlier.remove(&task) else { return Ok(()) };
+        self.queues.remove(task);
+        self.open -= usize::from(!self.is_abandoned(task));
+        self.counters.restored += 1;
+        self.counters.lost_seconds -= placement.seconds();
+        self.situation.tasks[task.index()] = TaskState::Done(placement);
+        self.situation.progress[task.index()] = 1.0;
+        self.after_end(task)?;
+        self.events.push(Event::TaskRestored(task));
+        self.log(Happening::TaskRestored { task });
+        self.break_off_orphans()
     }
 
     /// Counts the time a task has computed as lost.
@@ -153,13 +329,18 @@ impl Engine<'_, '_> {
         self.queues.touch(procs);
     }
 
-    /// The task has to begin again, wherever the plan puts it.
-    pub(super) fn back_to_waiting(&mut self, task: TaskId) {
-        if let TaskState::Running { procs, .. } = self.situation.task(task).clone() {
+    /// The task has to begin again, wherever the plan puts it; gives where it was.
+    fn back_to_waiting(&mut self, task: TaskId) -> Box<[ProcId]> {
+        let procs = match self.situation.task(task).clone() {
+            TaskState::Running { procs, .. } | TaskState::Placed { procs } => procs,
+            TaskState::Waiting | TaskState::Done(_) => Box::default(),
+        };
+        if !procs.is_empty() {
             self.free(&procs);
             self.queues.jump(task, &procs);
         }
         self.situation.tasks[task.index()] = TaskState::Waiting;
         self.situation.progress[task.index()] = 0.0;
+        procs
     }
 }

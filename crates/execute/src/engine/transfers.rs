@@ -1,35 +1,30 @@
 //! Files on their way: a transfer is one block between two hosts, or the blocks that turn one
-//! spread over hosts into another.
+//! spread over hosts into another, and one operation in any case.
 
 use super::{Engine, Op};
-use crate::backend::{Backend, BackendError, Movement, OpId};
+use crate::backend::{BackendError, Movement, OpError, OpId};
+use slackline_model::problem::Block;
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId};
-use slackline_react::{Block, Event, FileCopy, Site};
+use slackline_react::{Event, FileCopy, Site};
 
 /// A file on its way.
 pub(super) struct Transfer {
     pub(super) file: FileId,
     pub(super) from: Site,
     pub(super) to: Site,
-    /// Blocks and the operations that move them; none for those that have arrived.
-    blocks: Vec<(Block, Option<OpId>)>,
+    blocks: Vec<Block>,
+    op: OpId,
 }
 
 impl Transfer {
     fn bytes(&self) -> f64 {
-        self.blocks.iter().map(|(block, _)| block.bytes).sum()
+        self.blocks.iter().map(|block| block.bytes).sum()
     }
 
-    fn received(&self, backend: &dyn Backend) -> f64 {
-        let done = |op: &Option<OpId>| op.map_or(1.0, |op| backend.progress(op));
-        self.blocks.iter().map(|(block, op)| done(op) * block.bytes).sum()
-    }
-
-    /// Received share.
-    pub(super) fn fraction(&self, backend: &dyn Backend) -> f64 {
-        let bytes = self.bytes();
-        if bytes > 0.0 { self.received(backend) / bytes } else { 0.0 }
+    /// Whether a host sends or receives some of it.
+    pub(super) fn uses(&self, host: HostId) -> bool {
+        self.blocks.iter().any(|block| block.from == host || block.to == host)
     }
 }
 
@@ -44,32 +39,62 @@ impl Engine<'_, '_> {
         if let Some(&under_way) = self.arriving.get(&(file, to.clone())) {
             return Ok(Some(under_way));
         }
-        let Some(from) = from.map(Site::Host).or_else(|| self.source_of(file, to)) else {
+        if self.attempts.rests_moving(file, to) {
             return Ok(None);
-        };
+        }
+        let mut wanted = from.map(Site::Host);
+        loop {
+            let Some(from) = wanted.take().or_else(|| self.source_of(file, to)) else {
+                return Ok(None);
+            };
+            // What went away unnoticed is noticed now.
+            let mut hosts = from.hosts().to_vec();
+            hosts.retain(|&host| self.notice_gone(file, host));
+            if hosts.is_empty() && self.begin_transfer(file, from, to)? {
+                return Ok(self.arriving.get(&(file, to.clone())).copied());
+            }
+        }
+    }
+
+    /// Asks the backend for a transfer; false where its source turned out to be gone.
+    fn begin_transfer(
+        &mut self,
+        file: FileId,
+        from: Site,
+        to: &Site,
+    ) -> Result<bool, BackendError> {
         self.count_if_left_behind(file, &from);
         let id = self.next_transfer;
         self.next_transfer += 1;
         let bytes = self.situation.workflow.file_bytes(file);
+        let moved = from.blocks_to(to, bytes);
+        let alive = |place: HostId| self.situation.living_host(place).unwrap_or(place);
+        let blocks: Vec<Block> =
+            moved.map(|b| Block { from: alive(b.from), to: alive(b.to), ..b }).collect();
         let since = self.begun_at(file, &from);
-        let mut blocks = Vec::new();
-        let moved: Vec<Block> = from.blocks_to(to, bytes).collect();
-        for block in moved {
-            let (from, to) = (self.living_host(block.from), self.living_host(block.to));
-            let (from, to) = (from.unwrap_or(block.from), to.unwrap_or(block.to));
-            let block = Block { from, to, ..block };
-            let bytes = block.bytes;
-            let op = self.new_op(Op::Block { transfer: id, from, to });
-            self.backend.transfer(op, Movement { file, bytes, from, to, since })?;
-            blocks.push((block, Some(op)));
+        let op = self.new_op(Op::Transfer(id));
+        match self.backend.transfer(op, Movement { file, blocks: &blocks, since }) {
+            Ok(_) => {}
+            Err(OpError::Lost { host: Some(host), .. }) => {
+                self.ops.remove(&op);
+                self.found_gone(host)?;
+                return Ok(to.touches(host)); // no other source would do then
+            }
+            Err(error) => {
+                self.ops.remove(&op);
+                self.move_failed(file, from, to, &error)?;
+                return Ok(true);
+            }
+        }
+        for &Block { from, to, bytes } in &blocks {
             self.log(Happening::TransferStarted { file, from, to, bytes });
         }
         self.arriving.insert((file, to.clone()), id);
         let copies = &mut self.situation.copies[file.index()];
         copies.retain(|c| c.site != *to);
         copies.push(FileCopy { site: to.clone(), from: Some(from.clone()), fraction: 0.0 });
-        self.transfers.insert(id, Transfer { file, from, to: to.clone(), blocks });
-        Ok(Some(id))
+        self.transfers.insert(id, Transfer { file, from, to: to.clone(), blocks, op });
+        Ok(true)
     }
 
     /// Since when a transfer that is asked for now counts as begun.
@@ -90,9 +115,15 @@ impl Engine<'_, '_> {
         }
     }
 
-    /// The plan's choice, else where the producer ran, else the nearest living copy.
+    /// The plan's choice, else where the producer ran, else the nearest living copy; where a
+    /// transfer failed before only if there is no other.
     fn source_of(&self, file: FileId, to: &Site) -> Option<Site> {
-        let sources = || self.situation.sources(file).filter(|s| !self.is_lost(s));
+        let all = || {
+            let sources = self.situation.sources(file).filter(|s| !self.is_lost(s));
+            sources.filter(|s| self.attempts.may_come(s, to))
+        };
+        let any_fresh = all().any(|s| self.attempts.is_fresh(file, s, to));
+        let sources = || all().filter(|s| !any_fresh || self.attempts.is_fresh(file, s, to));
         let wanted = to.host().and_then(|to| self.queues.source(file, to));
         let wanted = wanted.map(|from| Site::Host(self.situation.place_of(from)));
         let producer = self.situation.workflow.producer(file);
@@ -113,23 +144,18 @@ impl Engine<'_, '_> {
         sources().min_by(|a, b| seconds(a).total_cmp(&seconds(b)).then(a.cmp(b))).cloned()
     }
 
-    pub(super) fn block_arrived(&mut self, id: u64, from: HostId, to: HostId) {
-        let Some(transfer) = self.transfers.get_mut(&id) else { return };
-        let file = transfer.file;
-        let block = transfer.blocks.iter_mut().find(|(b, _)| (b.from, b.to) == (from, to));
-        if let Some((block, op)) = block {
-            *op = None;
-            self.counters.bytes_moved += block.bytes;
+    pub(super) fn file_arrived(&mut self, id: u64) {
+        let Some(transfer) = self.transfers.remove(&id) else { return };
+        let Transfer { file, from, to, blocks, .. } = transfer;
+        for &Block { from, to, bytes } in &blocks {
+            self.counters.bytes_moved += bytes;
+            self.log(Happening::TransferFinished { file, from, to });
         }
-        let complete = transfer.blocks.iter().all(|(_, op)| op.is_none());
-        self.log(Happening::TransferFinished { file, from, to });
-        if complete && let Some(transfer) = self.transfers.remove(&id) {
-            self.file_arrived(id, transfer);
+        for &host in from.hosts().iter().chain(to.hosts()) {
+            self.found_there(host);
         }
-    }
-
-    fn file_arrived(&mut self, id: u64, transfer: Transfer) {
-        let Transfer { file, to, .. } = transfer;
+        to.hosts().iter().for_each(|&host| self.monitor.is_there(file, host));
+        self.move_succeeded(file, &to);
         self.arriving.remove(&(file, to.clone()));
         self.asked.remove(&id);
         self.counters.transfers += 1;
@@ -146,10 +172,13 @@ impl Engine<'_, '_> {
     }
 
     /// A transfer broke off by itself: the policy is told, somebody may have to ask again.
-    pub(super) fn transfer_failed(&mut self, id: u64, why: &str) -> Result<(), BackendError> {
+    pub(super) fn transfer_failed(&mut self, id: u64, error: &OpError) -> Result<(), BackendError> {
         let Some(transfer) = self.transfers.get(&id) else { return Ok(()) };
-        let (file, to) = (transfer.file, transfer.to.clone());
-        self.break_off(id, why)?;
+        let (file, from, to) = (transfer.file, transfer.from.clone(), transfer.to.clone());
+        self.end_transfer(id, &error.to_string());
+        if !matches!(error, OpError::Lost { host: Some(_), .. }) {
+            self.move_failed(file, from, &to, error)?;
+        }
         self.queues.look_again();
         self.events.push(Event::TransferFailed { file, to });
         Ok(())
@@ -157,14 +186,22 @@ impl Engine<'_, '_> {
 
     /// Stops a transfer and forgets what had arrived of it.
     pub(super) fn break_off(&mut self, id: u64, why: &str) -> Result<(), BackendError> {
-        let Some(transfer) = self.transfers.remove(&id) else { return Ok(()) };
-        let file = transfer.file;
-        self.counters.lost_bytes += transfer.received(&*self.backend);
-        for (block, op) in &transfer.blocks {
-            let Some(op) = *op else { continue };
-            self.counters.bytes_moved += self.backend.progress(op) * block.bytes;
+        let Some(op) = self.end_transfer(id, why) else { return Ok(()) };
+        if let Some(state) = self.ops.get_mut(&op) {
+            *state = Op::Ending;
             self.backend.cancel(op)?;
-            self.ops.remove(&op);
+        }
+        Ok(())
+    }
+
+    /// Forgets a transfer and what had arrived of it; gives its operation.
+    fn end_transfer(&mut self, id: u64, why: &str) -> Option<OpId> {
+        let transfer = self.transfers.remove(&id)?;
+        let file = transfer.file;
+        let received = self.measure(transfer.op) * transfer.bytes();
+        self.counters.lost_bytes += received;
+        self.counters.bytes_moved += received;
+        for block in &transfer.blocks {
             let (from, to, reason) = (block.from, block.to, why.to_string());
             self.log(Happening::TransferFailed { file, from, to, reason });
         }
@@ -172,7 +209,7 @@ impl Engine<'_, '_> {
         self.asked.remove(&id);
         let copies = &mut self.situation.copies[file.index()];
         copies.retain(|c| c.site != transfer.to || c.is_complete());
-        Ok(())
+        Some(transfer.op)
     }
 
     /// Transfers to sites where no task of the plan wants the file any more.
@@ -197,10 +234,16 @@ impl Engine<'_, '_> {
 
     /// Transfers that use a host.
     pub(super) fn transfers_of(&self, host: HostId) -> Vec<u64> {
-        let shared = self.situation.platform.shares_storage();
-        let sites = |t: &Transfer| !shared && (t.from.touches(host) || t.to.touches(host));
-        let blocks = |t: &Transfer| t.blocks.iter().any(|(b, _)| b.from == host || b.to == host);
-        let uses = |t: &Transfer| sites(t) || blocks(t);
-        self.transfers.iter().filter(|(_, t)| uses(t)).map(|(&id, _)| id).collect()
+        self.transfers.iter().filter(|(_, t)| t.uses(host)).map(|(&id, _)| id).collect()
+    }
+
+    /// The operation of a transfer is gone with a host.
+    pub(super) fn transfer_lost(&mut self, id: u64) -> Result<(), BackendError> {
+        if let Some(op) = self.transfers.get(&id).map(|t| t.op) {
+            self.ops.remove(&op);
+            let error = OpError::Lost { host: Some(HostId(0)), why: "a host is gone".to_string() };
+            self.transfer_failed(id, &error)?;
+        }
+        Ok(())
     }
 }

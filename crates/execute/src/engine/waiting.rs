@@ -1,6 +1,7 @@
 //! Why nothing moves any more, in words.
 
 use super::Engine;
+use slackline_model::units::fmt_seconds;
 use slackline_model::{FileId, HostId, TaskId};
 
 impl Engine<'_, '_> {
@@ -8,6 +9,12 @@ impl Engine<'_, '_> {
     pub(super) fn who_waits(&self) -> String {
         let workflow = &self.situation.workflow;
         let mut reasons = Vec::new();
+        if self.goes_in_circles() {
+            return format!("decisions go in circles at {}", fmt_seconds(self.situation.now));
+        }
+        if let Some((&task, reason)) = self.attempts.abandoned.first_key_value() {
+            return format!("'{}' was abandoned: it {reason}", workflow.task_name(task));
+        }
         for task in workflow.tasks().filter(|&t| !self.situation.task(t).is_done()) {
             if reasons.len() == 3 {
                 break;
@@ -21,7 +28,7 @@ impl Engine<'_, '_> {
         if self.open == 0 {
             return "a copy that was asked for never arrives".to_string();
         }
-        if self.lost.iter().all(|&lost| lost) {
+        if self.situation.lost.iter().all(|&lost| lost) {
             return format!("all hosts are gone, {} tasks are not done", self.open);
         }
         format!("{} tasks wait: {}", self.open, reasons.join("; "))
@@ -45,9 +52,13 @@ impl Engine<'_, '_> {
         let mut used: Vec<HostId> =
             procs.iter().map(|p| self.situation.host_of[p.index()]).collect();
         used.dedup();
-        let gone = used.iter().find(|h| self.lost[h.index()] || !self.situation.is_alive(**h));
+        let gone = used.iter().find(|h| !self.situation.is_alive(**h));
         if let Some(host) = gone {
             return format!("'{name}' waits for host '{}', which is gone", host_name(host));
+        }
+        let still = used.iter().find(|h| !self.situation.computes(**h));
+        if let Some(host) = still {
+            return format!("'{name}' waits for host '{}', which stands still", host_name(host));
         }
         let on = used.iter().map(|h| format!("'{}'", host_name(h))).collect::<Vec<_>>();
         let on = on.join(", ");

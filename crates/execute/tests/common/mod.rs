@@ -29,7 +29,7 @@ pub fn workflow(times: &[Vec<f64>], edges: &[(u32, u32, f64)]) -> Workflow {
     b.build().unwrap()
 }
 
-/// Changes of the world: `(date, what, level)`.
+/// Changes of the world: `(date, what, level)`. A host at level 0 is off for ever.
 #[derive(Clone, Copy, Debug)]
 pub enum Change {
     Host(usize, f64, f64),
@@ -48,17 +48,20 @@ fn profile(events: Vec<(f64, f64)>) -> Option<Arc<Profile>> {
 pub fn grid(hosts: usize, changes: &[Change]) -> Platform {
     let mut b = PlatformBuilder::new("grid");
     let zone = b.add_zone(None, "grid-zone", RoutingKind::Full).unwrap();
-    let of_host = |h: usize| {
+    let of_host = |h: usize, ends: bool| {
         let pick = |c: &Change| match *c {
-            Change::Host(host, date, level) if host == h => Some((date, level)),
+            Change::Host(host, date, level) if host == h => {
+                (ends == (level == 0.0)).then_some((date, level))
+            }
             _ => None,
         };
         profile(changes.iter().filter_map(pick).collect())
     };
     let ids: Vec<_> = (0..hosts)
         .map(|h| {
+            let (availability, state) = (of_host(h, false), of_host(h, true));
             let spec =
-                HostSpec { availability: of_host(h), ..HostSpec::new(format!("p{}", h + 1), 1.0) };
+                HostSpec { availability, state, ..HostSpec::new(format!("p{}", h + 1), 1.0) };
             b.add_host(zone, spec).unwrap()
         })
         .collect();

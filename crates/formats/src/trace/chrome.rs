@@ -63,14 +63,19 @@ pub(super) fn write(run: &TracedRun<'_>, out: &mut dyn Write) -> std::io::Result
     }
     for record in run.trace.records() {
         let (name, host) = match &record.what {
-            Happening::HostChanged { host, availability } if *availability == 0.0 => {
-                ("host lost".to_string(), Some(host.0))
-            }
+            Happening::HostLost { host } => ("host lost".to_string(), Some(host.0)),
+            Happening::HostBack { host } => ("host back".to_string(), Some(host.0)),
             Happening::HostChanged { host, availability } => {
                 (format!("availability {availability:.3}"), Some(host.0))
             }
             Happening::TaskRewound { task } => {
                 (format!("rewound {}", run.workflow.task_name(*task)), None)
+            }
+            Happening::TaskRestored { task } => {
+                (format!("restored {}", run.workflow.task_name(*task)), None)
+            }
+            Happening::TaskAbandoned { task, .. } => {
+                (format!("abandoned {}", run.workflow.task_name(*task)), None)
             }
             Happening::Replanned { moved } => (format!("new plan, {moved} tasks moved"), None),
             _ => continue,

@@ -53,6 +53,12 @@ fn describe(run: &TracedRun<'_>, cores: &[(HostId, u32)], what: &Happening) -> V
             json!({ "event": "task-cancelled", "task": task(*t) })
         }
         Happening::TaskRewound { task: t } => json!({ "event": "task-rewound", "task": task(*t) }),
+        Happening::TaskRestored { task: t } => {
+            json!({ "event": "task-restored", "task": task(*t) })
+        }
+        Happening::TaskAbandoned { task: t, reason } => {
+            json!({ "event": "task-abandoned", "task": task(*t), "reason": reason })
+        }
         Happening::TransferStarted { file: f, from, to, bytes } => json!({
             "event": "transfer-started", "file": file(*f), "from": host(*from), "to": host(*to),
             "bytes": bytes,
@@ -64,6 +70,8 @@ fn describe(run: &TracedRun<'_>, cores: &[(HostId, u32)], what: &Happening) -> V
             "event": "transfer-failed", "file": file(*f), "from": host(*from), "to": host(*to),
             "reason": reason,
         }),
+        Happening::HostLost { host: h } => json!({ "event": "host-lost", "host": host(*h) }),
+        Happening::HostBack { host: h } => json!({ "event": "host-back", "host": host(*h) }),
         Happening::HostChanged { host: h, availability } => {
             json!({ "event": "host-changed", "host": host(*h), "availability": availability })
         }

@@ -61,7 +61,13 @@ pub(super) fn write(run: &TracedRun<'_>, out: &mut dyn Write) -> std::io::Result
         }
     }
     for record in run.trace.records() {
-        if let Happening::HostChanged { host, availability } = &record.what {
+        let level = match &record.what {
+            Happening::HostChanged { host, availability } => Some((host, *availability)),
+            Happening::HostLost { host } => Some((host, 0.0)),
+            Happening::HostBack { host } => Some((host, 1.0)), // its level follows
+            _ => None,
+        };
+        if let Some((host, availability)) = level {
             let at = record.at;
             let line = format!("6 {at:.6} AVAILABILITY h{} {availability}", host.0);
             lines.push((at, 1, line));

@@ -2,9 +2,10 @@
 //! redistributed. Plans and runs ask here.
 
 use crate::HostId;
+use serde::{Deserialize, Serialize};
 
 /// A block that moves from one host to another.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Block {
     /// From where.
     pub from: HostId,

@@ -149,7 +149,7 @@ impl Book {
         self.placed_on.clear();
         self.sub_deadline.clear();
         self.tail.clear();
-        self.free = now.host_of.iter().map(|&h| now.is_alive(h)).collect();
+        self.free = now.host_of.iter().map(|&h| now.computes(h)).collect();
         self.until = vec![now.now; self.free.len()];
         self.admit_new(now);
         self.free_count = self.free.iter().filter(|f| **f).count();

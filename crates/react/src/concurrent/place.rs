@@ -126,7 +126,7 @@ fn best<'c>(
 fn candidates(book: &Book, now: &Situation, task: TaskId) -> Vec<Candidate> {
     let width = now.workflow.width(task).0 as usize;
     let mut found = Vec::new();
-    for host in now.platform.host_ids() {
+    for host in now.platform.host_ids().filter(|&h| !now.shuns(task, h)) {
         let free = book.procs_of(host).filter(|&p| book.is_free(p));
         let procs: Vec<ProcId> = free.take(width).collect();
         if procs.len() < width {

@@ -28,6 +28,8 @@ pub struct DlsSr {
     planned: Vec<Option<ProcId>>,
     /// Per task: the date by which it has to end.
     latest: Vec<f64>,
+    /// Some task could run nowhere when it was mapped last.
+    stranded: bool,
 }
 
 impl DlsSr {
@@ -40,6 +42,7 @@ impl DlsSr {
             level: Vec::new(),
             planned: Vec::new(),
             latest: Vec::new(),
+            stranded: false,
         }
     }
 
@@ -61,10 +64,7 @@ impl DlsSr {
     }
 
     fn reschedule(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
-        let mut lost = Vec::new();
-        if now.platform.host_ids().any(|h| !now.is_alive(h)) {
-            lost = rewound_tasks(&costs(now)?, now, false);
-        }
+        let lost = rewound_tasks(&costs(now)?, now, false);
         if lost.is_empty() {
             return self.remap(now, decisions);
         }
@@ -91,6 +91,7 @@ impl DlsSr {
         let mut schedule =
             Schedule { placements: vec![None; problem.tasks()], ..Schedule::default() };
         let mut assignments = Vec::with_capacity(order.len());
+        self.stranded = order.iter().any(|t| result.procs[t.index()].is_empty());
         for &task in order {
             let index = task.index();
             let procs = &result.procs[index];
@@ -225,7 +226,9 @@ fn highest(ready: &[Offer], level: &[f64]) -> Option<usize> {
 impl Policy for DlsSr {
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
         events.iter().any(|e| {
-            matches!(e, Event::Start | Event::HostLost(_) | Event::HostBack(_))
+            matches!(e, Event::Start | Event::HostBack(_) | Event::TaskRestored(_))
+                || planning::is_loss(e)
+                || (self.stranded && planning::may_help(e))
                 || e.is_growth()
                 || self.is_late(e, now.now)
         })

@@ -169,7 +169,11 @@ impl Policy for Gtp {
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         let outcome = if events.contains(&Event::Start) {
-            self.begin(now, decisions)
+            let begun = self.begin(now, decisions);
+            match events.iter().any(planning::is_loss) {
+                true => begun.and_then(|()| self.reschedule(now, decisions)),
+                false => begun,
+            }
         } else if events.iter().any(Event::is_growth) {
             self.learn_new_tasks(now).and_then(|()| self.reschedule(now, decisions))
         } else if events.contains(&Event::WakeUp) {

@@ -34,6 +34,8 @@ pub struct Selective {
     /// Tasks not yet started, by planned start; started ones are skipped lazily.
     orders: Vec<Vec<TaskId>>,
     next: Vec<usize>,
+    /// There was no plan when one was needed last.
+    stranded: bool,
 }
 
 impl Selective {
@@ -47,6 +49,7 @@ impl Selective {
             limit: Vec::new(),
             orders: Vec::new(),
             next: Vec::new(),
+            stranded: false,
         }
     }
 
@@ -77,9 +80,11 @@ impl Selective {
         if !lost.is_empty() {
             after = planning::rewound(now, &lost);
             problem = after.problem().map_err(|e| e.to_string())?;
-            decisions.push(Decision::Rewind(lost));
         }
         let schedule = self.planner.plan(&problem).map_err(|e| e.to_string())?;
+        if !lost.is_empty() {
+            decisions.push(Decision::Rewind(lost));
+        }
         let plan = Plan::of_schedule(&problem, &schedule, self.transfers);
         self.keep(&problem, schedule);
         decisions.push(Decision::Adopt(plan));
@@ -134,21 +139,23 @@ impl Policy for Selective {
         let any = |test: fn(&Event) -> bool| events.iter().any(test);
         let ended = any(|e| matches!(e, Event::TaskFinished(_)));
         let arrived = any(|e| matches!(e, Event::TransferFinished { .. }));
-        let must = any(|e| matches!(e, Event::Start | Event::HostLost(_)) || e.is_growth());
-        must || match self.threshold {
-            Threshold::Always => ended,
-            Threshold::Slack | Threshold::Spare => (ended || arrived) && self.is_late(now),
-        }
+        let must = any(|e| matches!(e, Event::Start) || planning::is_loss(e) || e.is_growth());
+        must || (self.stranded && any(planning::may_help))
+            || match self.threshold {
+                Threshold::Always => ended,
+                Threshold::Slack | Threshold::Spare => (ended || arrived) && self.is_late(now),
+            }
     }
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
-        let outcome = if events.contains(&Event::Start) {
-            self.begin(now, decisions)
-        } else {
-            self.replan(now, decisions)
-        };
-        if let Err(why) = outcome {
-            decisions.push(Decision::GiveUp(why));
+        if events.contains(&Event::Start) {
+            if let Err(why) = self.begin(now, decisions) {
+                decisions.push(Decision::GiveUp(why));
+            }
+            if !events.iter().any(planning::is_loss) {
+                return;
+            }
         }
+        self.stranded = self.replan(now, decisions).is_err();
     }
 }

@@ -90,6 +90,10 @@ pub struct Slackline {
     least_period: f64,
     period: f64,
     last_look: f64,
+    /// The first plan has been made.
+    begun: bool,
+    /// There was no plan when one was needed last.
+    stranded: bool,
 }
 
 /// The best plan so far, and what has to be rewound for it.
@@ -124,6 +128,7 @@ impl Slackline {
             self.try_windows(&ground, &plan, &WINDOWS, f64::INFINITY, &mut best);
         }
         let best: Choice = best.ok_or("no planner finds a plan")?;
+        self.begun = true;
         let peak = View {
             availability: vec![1.0; now.view.availability.len()],
             network: now.peak_network.regrouped(&now.view.network),
@@ -257,13 +262,15 @@ impl Slackline {
         after
     }
 
+    /// Looks for a plan that is clearly better than the present one, or for any where the present
+    /// one leads nowhere.
     fn reconsider(
         &mut self,
         now: &Situation,
         forced: bool,
         decisions: &mut Vec<Decision>,
     ) -> Result<(), String> {
-        let lost = match forced {
+        let lost = match forced || self.stranded {
             true => {
                 let problem = now.problem().map_err(|e| e.to_string())?;
                 rewound_tasks(&problem, now, true)
@@ -290,14 +297,66 @@ impl Slackline {
                 self.adopt(&Ground { problem: &problem, now: &after }, choice, decisions);
             }
             Some(choice) => self.adopt(&ground, choice, decisions),
-            None => {
-                if !lost.is_empty() {
-                    decisions.push(Decision::Rewind(lost));
-                }
-                self.expect(&ground, &present, &kept);
+            // Nothing is rewound for a plan that there is not.
+            None if kept.makespan.is_infinite() || !lost.is_empty() => {
+                return Err("there is no plan now".to_string());
             }
+            None => self.expect(&ground, &present, &kept),
         }
         Ok(())
+    }
+
+    /// Results that were thought lost are back: whether to take them instead of what has been
+    /// begun anew of them.
+    fn try_restoring(
+        &mut self,
+        now: &Situation,
+        decisions: &mut Vec<Decision>,
+    ) -> Result<bool, String> {
+        let runs = |t: &TaskId| matches!(now.task(*t), TaskState::Running { .. });
+        let again = now.earlier.keys().copied().filter(runs);
+        let back: Vec<TaskId> = again.filter(|&t| now.restorable(t).is_some()).collect();
+        if back.is_empty() {
+            return Ok(false);
+        }
+        let as_it_is = self.expected(now, &[]);
+        let problem = as_it_is.problem().map_err(|e| e.to_string())?;
+        let present = self.present(&as_it_is);
+        let kept = self.forecaster.follow(&problem, &as_it_is, &present, f64::INFINITY);
+        let mut after = self.expected(now, &[]);
+        for task in &back {
+            if let Some(placement) = now.restorable(*task) {
+                after.tasks[task.index()] = TaskState::Done(placement.clone());
+                after.progress[task.index()] = 1.0;
+            }
+        }
+        let problem = after.problem().map_err(|e| e.to_string())?;
+        let ground = Ground { problem: &problem, now: &after };
+        let present = self.present(&after);
+        let mut best = None;
+        self.try_windows(&ground, &present, &[present.transfers], kept.makespan, &mut best);
+        let limit = best.as_ref().map_or(kept.makespan, |b: &Choice| b.forecast.makespan);
+        let best = self.search(&ground, &present, limit).or(best);
+        let Some(choice) = best else { return Ok(false) };
+        decisions.push(Decision::Restore(back));
+        self.adopt(&ground, choice, decisions);
+        Ok(true)
+    }
+
+    /// What a change of the platform calls for.
+    fn respond(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
+        self.outlook.look(&now.view, now.now);
+        self.last_look = now.now;
+        if self.try_restoring(now, decisions)? {
+            return Ok(());
+        }
+        self.reconsider(now, true, decisions)
+    }
+
+    /// Whether a host has come to stand still, or to move again.
+    fn flips(&self, event: &Event, now: &Situation) -> bool {
+        let Event::HostChanged(host) = *event else { return false };
+        self.outlook.level(host).is_some_and(|seen| (seen > 0.0) != now.computes(host))
     }
 
     /// The best plan that ends before `limit`: the present placement with other windows, then the
@@ -400,29 +459,42 @@ impl Policy for Slackline {
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
         let rested = now.now - self.last_look > 0.25 * self.least_period;
         events.iter().any(|event| match event {
-            Event::Start | Event::WakeUp | Event::HostLost(_) | Event::HostBack(_) => true,
-            Event::TaskFinished(task) => rested && self.is_late(*task, now),
-            other => other.is_growth(),
+            Event::Start | Event::WakeUp | Event::HostBack(_) => true,
+            Event::TaskFinished(task) if rested && self.is_late(*task, now) => true,
+            other => {
+                planning::is_loss(other)
+                    || other.is_growth()
+                    || self.flips(other, now)
+                    || (self.stranded && planning::may_help(other))
+            }
         })
     }
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
+        if events.contains(&Event::Start) {
+            // What can never be planned is known from the start.
+            if let Err(error) = now.nominal_problem() {
+                return decisions.push(Decision::GiveUp(error.to_string()));
+            }
+        }
         let grown = events.iter().any(Event::is_growth);
-        let lost = events.iter().any(|e| matches!(e, Event::HostLost(_) | Event::HostBack(_)));
-        let outcome = if events.contains(&Event::Start) {
+        let changed = |e: &Event| {
+            planning::is_loss(e) || matches!(e, Event::HostBack(_)) || self.flips(e, now)
+        };
+        let outcome = if !self.begun {
             self.begin(now, decisions)
-        } else if lost || grown {
+        } else if grown || self.stranded || events.iter().any(changed) {
             let known = if grown { self.rank_tasks(now) } else { Ok(()) };
-            self.outlook.look(&now.view, now.now);
-            self.last_look = now.now;
-            known.and_then(|()| self.reconsider(now, true, decisions))
+            known.and_then(|()| self.respond(now, decisions))
         } else {
             self.look(now, decisions)
         };
-        match outcome {
-            Ok(()) if now.tasks.iter().all(TaskState::is_done) => {}
-            Ok(()) => decisions.push(Decision::WakeAt(now.now + self.period)),
-            Err(why) => decisions.push(Decision::GiveUp(why)),
+        self.stranded = outcome.is_err();
+        if now.tasks.iter().all(TaskState::is_done) {
+            return;
+        }
+        if self.begun && self.period > 0.0 {
+            decisions.push(Decision::WakeAt(now.now + self.period));
         }
     }
 }

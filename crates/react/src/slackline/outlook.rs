@@ -5,8 +5,8 @@
 //! kind. (Levels from before the first change tell nothing of that: everything may have begun at
 //! its peak.)
 
-use slackline_model::approx;
 use slackline_model::problem::View;
+use slackline_model::{HostId, approx};
 
 /// Changes that the mean over all resources of a kind counts for against a resource's own.
 const PRIOR: f64 = 4.0;
@@ -61,6 +61,11 @@ impl Outlook {
         self.looks = 1.0;
     }
 
+    /// The level at which a host was last seen.
+    pub(super) fn level(&self, host: HostId) -> Option<f64> {
+        self.seen.as_ref()?.availability.get(host.index()).copied()
+    }
+
     /// A further look; true when something has changed since the last.
     pub(super) fn look(&mut self, view: &View, now: f64) -> bool {
         let (Some(seen), Some(peak)) = (&self.seen, &self.peak) else { return false };
@@ -97,8 +102,8 @@ impl Outlook {
             self.rate += weight * (rate - self.rate);
             self.looks += 1.0;
             self.at = now;
-            self.seen = Some(view.clone());
         }
+        self.seen = Some(view.clone());
         changed > 0.0
     }
 

@@ -220,6 +220,27 @@ impl<'p> Simulation<'p> {
         self.kernel.next_date().min(self.profiles.next_date())
     }
 
+    /// When an activity will end next, if nothing changes before; infinite for never.
+    pub fn next_end(&mut self) -> f64 {
+        self.kernel.next_date()
+    }
+
+    /// Whether a host or link that is off, or has no capacity, has a change to come. One that
+    /// comes round and round counts until all have come round twice since a date.
+    pub fn revives(&self, since: f64) -> bool {
+        let patient = self.clock() - since <= 2.0 * self.profiles.horizon;
+        self.profiles.upcoming().any(|(subject, ends)| {
+            let stopped = match subject {
+                Subject::HostSpeed(host) => self.host_speed(host) <= 0.0,
+                Subject::HostState(host) => !self.host_is_on(host),
+                Subject::LinkBandwidth(link) => self.link_bandwidth(link) <= 0.0,
+                Subject::LinkState(link) => !self.link_is_on(link),
+                Subject::LinkLatency(_) => false,
+            };
+            stopped && (ends || patient)
+        })
+    }
+
     /// Number of activities under way.
     pub fn alive(&self) -> usize {
         self.kernel.alive()
@@ -383,7 +404,9 @@ impl<'p> Simulation<'p> {
                 return Ok(Step::Idle);
             }
             let due = self.kernel.next_date();
-            self.watch_for_calm(due)?;
+            if until == f64::INFINITY {
+                self.watch_for_calm(due)?;
+            }
             // What ends at the date of a change ends before the change.
             let together = due <= change * (1.0 + SIMULTANEOUS);
             let target = if together { due.min(until) } else { change.min(until) };

@@ -195,6 +195,14 @@ impl Profiles {
         self.heap.peek().map_or(f64::INFINITY, |next| next.0.date)
     }
 
+    /// What will change, and whether that comes to an end.
+    pub(super) fn upcoming(&self) -> impl Iterator<Item = (Subject, bool)> + '_ {
+        self.heap.iter().map(|Reverse(next)| {
+            let (subject, profile, _) = &self.players[next.player as usize];
+            (*subject, profile.period().is_none())
+        })
+    }
+
     /// The next change up to `horizon`.
     pub(super) fn pop(&mut self, horizon: f64) -> Option<(Subject, f64)> {
         if self.next_date() > horizon {

@@ -96,6 +96,9 @@ pub(crate) struct Simulate {
     /// Time between a call of the policy and its decisions taking effect
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = seconds)]
     decision_time: f64,
+    /// How often a task or transfer that fails of itself is tried again
+    #[arg(long, value_name = "TIMES", default_value_t = 3)]
+    retries: u32,
     /// Draw the run into this SVG file; of several runs one file each, FILE.POLICY.svg
     #[arg(short, long, value_name = "FILE.svg")]
     gantt: Option<PathBuf>,

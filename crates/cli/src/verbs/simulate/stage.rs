@@ -102,6 +102,7 @@ impl<'a> Stage<'a> {
                 decision_seconds: args.decision_time,
                 anticipated: args.anticipated(),
                 central: args.data == Data::Central,
+                retries: args.retries,
                 ..Settings::default()
             },
             quiet: false,

@@ -1,0 +1,250 @@
+//! What failed is tried again: elsewhere first, after a while, and not for ever.
+
+use super::Engine;
+use crate::backend::{BackendError, OpError};
+use slackline_model::trace::Happening;
+use slackline_model::{FileId, HostId, ProcId, TaskId};
+use slackline_react::{Event, Site, TaskState};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Seconds of rest after a first failure; each further one doubles them.
+const REST: f64 = 1.0;
+
+/// Longest rest.
+const LONG_REST: f64 = 300.0;
+
+/// What rests before it is tried again.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Resting {
+    Task(TaskId),
+    Move(FileId, Site),
+}
+
+/// How often what has failed, and what is to be left alone for now.
+#[derive(Default)]
+pub(super) struct Attempts {
+    failed: BTreeMap<Resting, u32>,
+    resting: BTreeSet<Resting>,
+    /// By date (its bits order as it does: none is negative).
+    until: BTreeSet<(u64, Resting)>,
+    /// From where to where nothing gets through until the network changes.
+    cut_off: BTreeSet<(Site, Site)>,
+    /// From where a file did not get through to a place.
+    tried: BTreeMap<(FileId, Site), BTreeSet<Site>>,
+    /// Tasks that are not tried again, and why.
+    pub(super) abandoned: BTreeMap<TaskId, String>,
+    /// The same tasks and all that depend on them.
+    hopeless: BTreeSet<TaskId>,
+}
+
+impl Attempts {
+    pub(super) fn next_date(&self) -> f64 {
+        self.until.first().map_or(f64::INFINITY, |(bits, _)| f64::from_bits(*bits))
+    }
+
+    pub(super) fn rests(&self, task: TaskId) -> bool {
+        !self.resting.is_empty() && self.resting.contains(&Resting::Task(task))
+    }
+
+    /// Whether a task will never run.
+    pub(super) fn is_hopeless(&self, task: TaskId) -> bool {
+        !self.hopeless.is_empty() && self.hopeless.contains(&task)
+    }
+
+    /// Whether a file is not to be moved to a place now.
+    pub(super) fn rests_moving(&self, file: FileId, to: &Site) -> bool {
+        !self.resting.is_empty() && self.resting.contains(&Resting::Move(file, to.clone()))
+    }
+
+    /// Whether a file may be fetched from a place.
+    pub(super) fn may_come(&self, from: &Site, to: &Site) -> bool {
+        self.cut_off.is_empty() || !self.cut_off.contains(&(from.clone(), to.clone()))
+    }
+
+    /// Whether a file was not yet tried to be fetched from a place in vain.
+    pub(super) fn is_fresh(&self, file: FileId, from: &Site, to: &Site) -> bool {
+        self.tried.is_empty()
+            || self.tried.get(&(file, to.clone())).is_none_or(|tried| !tried.contains(from))
+    }
+
+    /// Counts a failure and lets rest what failed; gives how often it did.
+    fn rest(&mut self, what: Resting, now: f64) -> u32 {
+        let times = self.failed.entry(what.clone()).or_insert(0);
+        *times += 1;
+        let seconds = (REST * f64::from(1u32 << (*times - 1).min(20))).min(LONG_REST);
+        self.resting.insert(what.clone());
+        self.until.insert(((now + seconds).to_bits(), what));
+        *times
+    }
+
+    fn forget(&mut self, what: &Resting) {
+        if !self.failed.is_empty() && self.failed.remove(what).is_some() {
+            self.resting.remove(what);
+            self.until.retain(|(_, resting)| resting != what);
+        }
+    }
+}
+
+impl Engine<'_, '_> {
+    /// What has rested long enough may be tried again.
+    pub(super) fn retry_what_is_due(&mut self) {
+        let mut any = false;
+        while self.attempts.next_date() <= self.situation.now {
+            let Some((_, what)) = self.attempts.until.pop_first() else { break };
+            self.attempts.resting.remove(&what);
+            any = true;
+        }
+        if any {
+            self.queues.look_again();
+        }
+    }
+
+    /// The network has changed: what did not get through may now.
+    pub(super) fn network_may_serve(&mut self) {
+        if !self.attempts.cut_off.is_empty() {
+            self.attempts.cut_off.clear();
+            self.queues.look_again();
+        }
+    }
+
+    /// A task failed of itself on some processors.
+    pub(super) fn attempt_failed(
+        &mut self,
+        task: TaskId,
+        procs: &[ProcId],
+        error: &OpError,
+    ) -> Result<(), BackendError> {
+        let times = self.attempts.rest(Resting::Task(task), self.situation.now);
+        let site = self.situation.site(procs);
+        let failed_on = self.situation.avoid.entry(task).or_default();
+        for host in site.hosts() {
+            if !failed_on.contains(host) {
+                failed_on.push(*host);
+            }
+        }
+        let elsewhere = self.elsewhere(task);
+        let refused = matches!(error, OpError::Refused(_)) && elsewhere.is_none();
+        if times > self.settings.retries || refused {
+            return self.abandon_task(task, times, error);
+        }
+        match elsewhere {
+            Some(procs) => self.queues.jump(task, &procs),
+            // Everywhere once: the next round may begin anywhere.
+            None => {
+                self.situation.avoid.remove(&task);
+                self.queues.jump(task, procs);
+            }
+        }
+        Ok(())
+    }
+
+    /// A task succeeded: its failures are forgotten.
+    pub(super) fn attempt_succeeded(&mut self, task: TaskId) {
+        self.attempts.forget(&Resting::Task(task));
+        if !self.situation.avoid.is_empty() {
+            self.situation.avoid.remove(&task);
+        }
+    }
+
+    /// A transfer broke off though its hosts are there.
+    pub(super) fn move_failed(
+        &mut self,
+        file: FileId,
+        from: Site,
+        to: &Site,
+        error: &OpError,
+    ) -> Result<(), BackendError> {
+        if matches!(error, OpError::Lost { .. }) {
+            self.attempts.cut_off.insert((from, to.clone()));
+            return Ok(());
+        }
+        let tried = self.attempts.tried.entry((file, to.clone())).or_default();
+        tried.insert(from);
+        let now = self.situation.now;
+        let times = self.attempts.rest(Resting::Move(file, to.clone()), now);
+        if times <= self.settings.retries {
+            return Ok(());
+        }
+        // Who waits for it there had better go elsewhere.
+        self.move_succeeded(file, to);
+        let workflow = self.situation.workflow.clone();
+        for task in workflow.consumers(file) {
+            let there = |procs: &&[ProcId]| self.situation.site(procs) == *to;
+            let waits =
+                matches!(self.situation.task(task), TaskState::Waiting | TaskState::Placed { .. });
+            let procs = self.queues.assigned(task).filter(there).map(<[ProcId]>::to_vec);
+            if let Some(procs) = procs.filter(|_| waits) {
+                let label = workflow.file_label(file);
+                let why = OpError::Transient(format!("'{label}' cannot be brought there: {error}"));
+                self.situation.tasks[task.index()] = TaskState::Waiting;
+                self.counters.failures += 1;
+                self.attempt_failed(task, &procs, &why)?;
+                self.events.push(Event::TaskFailed(task));
+            }
+        }
+        Ok(())
+    }
+
+    /// A file has arrived: the failures on its way are forgotten.
+    pub(super) fn move_succeeded(&mut self, file: FileId, to: &Site) {
+        self.attempts.forget(&Resting::Move(file, to.clone()));
+        if !self.attempts.tried.is_empty() {
+            self.attempts.tried.remove(&(file, to.clone()));
+        }
+    }
+
+    /// Processors of a host on which the task has not failed: the least queue, then the lowest.
+    fn elsewhere(&self, task: TaskId) -> Option<Box<[ProcId]>> {
+        let now = &self.situation;
+        let width = now.workflow.width(task).0 as usize;
+        let failed_on = now.avoid.get(&task)?;
+        let mut best: Option<(usize, Box<[ProcId]>)> = None;
+        for procs in now.host_of.chunk_by(|a, b| a == b).scan(0u32, |first, chunk| {
+            let start = *first;
+            *first += chunk.len() as u32;
+            Some((chunk[0], start..*first))
+        }) {
+            let (host, range): (HostId, std::ops::Range<u32>) = procs;
+            if failed_on.contains(&host) || !now.computes(host) || !now.fits(task, host) {
+                continue;
+            }
+            let mut all: Vec<(usize, ProcId)> =
+                range.map(ProcId).map(|p| (self.queues.length(p), p)).collect();
+            all.sort_unstable();
+            all.truncate(width);
+            let length = all.iter().map(|(length, _)| length).sum();
+            if best.as_ref().is_none_or(|(least, _)| length < *least) {
+                let mut procs: Vec<ProcId> = all.into_iter().map(|(_, p)| p).collect();
+                procs.sort_unstable();
+                best = Some((length, procs.into()));
+            }
+        }
+        best.map(|(_, procs)| procs)
+    }
+
+    /// The task is not tried again; what depends on it never runs.
+    fn abandon_task(
+        &mut self,
+        task: TaskId,
+        times: u32,
+        error: &OpError,
+    ) -> Result<(), BackendError> {
+        let workflow = self.situation.workflow.clone();
+        let mut open = vec![task];
+        while let Some(next) = open.pop() {
+            if self.attempts.hopeless.insert(next) {
+                self.queues.remove(next);
+                open.extend(workflow.successors(next).map(|(child, _)| child));
+            }
+        }
+        let blocked = self.attempts.hopeless.len() - 1;
+        let times = if times == 1 { "once".to_string() } else { format!("{times} times") };
+        let reason = format!("failed {times}, last because {error}; {blocked} tasks depend on it");
+        self.attempts.forget(&Resting::Task(task));
+        self.attempts.abandoned.insert(task, reason.clone());
+        self.counters.abandoned += 1;
+        self.events.push(Event::TaskAbandoned(task));
+        self.log(Happening::TaskAbandoned { task, reason });
+        self.break_off_orphans()
+    }
+}
