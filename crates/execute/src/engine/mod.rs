@@ -298,6 +298,7 @@ impl<'b, 'r> Engine<'b, 'r> {
                     self.carry_out(still)?;
                 }
             }
+            self.dispatch()?; // what follows is decided on what has become of them
         }
         for _ in 0..SECOND_THOUGHTS {
             if self.events.is_empty() {

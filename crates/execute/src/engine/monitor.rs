@@ -237,7 +237,7 @@ impl Engine<'_, '_> {
     }
 
     fn loss_seen(&mut self, host: HostId, keeps_data: bool, at: f64) -> Result<(), BackendError> {
-        if at <= self.monitor.facts[host.index()] {
+        if at < self.monitor.facts[host.index()] {
             // It was used since: it is there, but what lay on it before may not be.
             let of_host = self.monitor.gone.iter().filter(|(_, h)| *h == host);
             for (file, _) in of_host.copied().collect::<Vec<_>>() {
@@ -264,7 +264,7 @@ impl Engine<'_, '_> {
                     self.network_seen();
                 }
                 Seen::Lost { host, keeps_data } => self.loss_seen(host, keeps_data, at)?,
-                Seen::Back(host) if at > self.monitor.facts[host.index()] => {
+                Seen::Back(host) if at >= self.monitor.facts[host.index()] => {
                     self.back_seen(host)?
                 }
                 Seen::Back(_) => {}

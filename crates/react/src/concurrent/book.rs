@@ -123,11 +123,27 @@ impl Book {
         }
         self.admit_new(now);
         for event in events {
-            if let &Event::TaskFinished(task) = event {
-                self.finished(task, now);
+            match *event {
+                Event::TaskStarted(task) => self.started(task, now),
+                Event::TaskFinished(task) => {
+                    self.started(task, now);
+                    self.finished(task, now);
+                }
+                _ => {}
             }
         }
         Ok(())
+    }
+
+    /// A task may begin by a decision that was made before everything was read anew.
+    fn started(&mut self, task: TaskId, now: &Situation) {
+        let account = &self.accounts[now.part_of[task.index()] as usize];
+        if account.ready.contains(&offer(&self.rank, task))
+            && let Some(procs) = now.task(task).procs()
+        {
+            let until = now.now + self.times.seconds(task, now.host(procs));
+            self.place(now, task, procs, until);
+        }
     }
 
     fn learn(&mut self, now: &Situation) -> Result<(), String> {
