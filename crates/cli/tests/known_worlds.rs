@@ -96,7 +96,7 @@ fn all_hosts_may_be_away_for_a_while() {
         let outage = "{ at = 12, lasts = 2, keeps_data = true }";
         format!("[[host]]\nname = \"{name}\"\ndown = [{outage}]\n")
     };
-    place.write("world.toml", &hosts.iter().map(away).collect::<String>());
+    place.write("world.toml", hosts.iter().map(away).collect::<String>());
     let montage = "examples/workflows/montage.json -p examples/platforms/small-cluster.toml";
     ends(&place, &format!("{montage} --scenario world.toml"));
 }
@@ -115,7 +115,7 @@ fn nobody_starts_a_task_without_the_memory() {
 fn an_old_view_does_not_revive_a_dead_host() {
     let place = Place::new();
     let task = |name: &str| format!("[task.{name}]\ntime = \"40s\"\n");
-    place.write("four.toml", &["a", "b", "c", "d"].map(task).concat());
+    place.write("four.toml", ["a", "b", "c", "d"].map(task).concat());
     let pair =
         "[cluster.m]\ncount = 2\nspeed = \"1Gf\"\nbandwidth = \"125MBps\"\nlatency = \"100us\"\n";
     place.write("pair.toml", pair);
@@ -140,7 +140,7 @@ fn an_old_view_does_not_revive_a_dead_host() {
 fn a_restless_bystander_does_not_end_a_run_that_waits() {
     let place = Place::new();
     let task = |name: &str| format!("[task.{name}]\ntime = \"100s\"\nmemory = \"4GB\"\n");
-    place.write("needs.toml", &["a", "b"].map(task).concat());
+    place.write("needs.toml", ["a", "b"].map(task).concat());
     let hosts = "[host.big]\nspeed = \"1Gf\"\nmemory = \"8GB\"\n\
                  [host.small]\nspeed = \"1Gf\"\nmemory = \"1GB\"\n[matrix]\nbandwidth = \"10MBps\"\n";
     place.write("hosts.toml", hosts);
