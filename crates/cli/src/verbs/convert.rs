@@ -6,9 +6,11 @@ use crate::input::{format_parser, read_document, read_platform};
 use crate::output::Output;
 use clap::Args;
 use slackline_formats::{Format, PlatformFormat, instance, source};
+use slackline_mpi::Traces;
+use slackline_mpi::trace::{pack, unpack};
 use std::path::PathBuf;
 
-/// Convert a workflow or a platform to another format
+/// Convert a workflow, a platform or MPI traces to another format
 #[derive(Args)]
 #[command(after_help = "\
 The formats are recognised from content and extension; --from and --to say it where that fails.
@@ -16,7 +18,8 @@ The formats are recognised from content and extension; --from and --to say it wh
 Examples:
   slackline convert montage.json montage.dax
   slackline convert montage.json both.json --to instance --platform two-site-grid.toml
-  slackline convert two-site-grid.toml grid.xml")]
+  slackline convert two-site-grid.toml grid.xml
+  slackline convert traces/ lu.tib        MPI traces, packed; .tit unpacks them")]
 pub(crate) struct Convert {
     /// The file to read
     input: PathBuf,
@@ -40,6 +43,10 @@ impl Convert {
             .reads(self.platform.as_ref())
             .writes("the output", Some(&self.output))
             .check(output)?;
+        let extension = self.output.extension().unwrap_or_default();
+        if self.from.is_none() && self.to.is_none() && (extension == "tib" || extension == "tit") {
+            return self.traces(extension == "tib", output);
+        }
         if self.from.is_none() && self.to.is_none() {
             let text = source::read_text(&self.input)?;
             if PlatformFormat::recognise(Some(&self.input), &text).is_some() {
@@ -51,6 +58,17 @@ impl Convert {
 
     fn to_stdout(&self) -> bool {
         source::is_standard(&self.output)
+    }
+
+    /// MPI traces: packed, or as text in one file.
+    fn traces(&self, packed: bool, output: &mut Output) -> Result<(), Failure> {
+        let traces = Traces::open(std::slice::from_ref(&self.input))?;
+        let ranks = traces.ranks();
+        source::write_whole(&self.output, |out| match packed {
+            true => pack(traces, out),
+            false => unpack(traces, out),
+        })?;
+        output.say(&format!("{}: traces of {ranks} ranks written\n", self.output.display()))
     }
 
     fn platform(&self, output: &mut Output) -> Result<(), Failure> {

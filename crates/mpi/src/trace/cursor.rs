@@ -130,6 +130,20 @@ impl Cursor {
         }
     }
 
+    /// The next line that is neither empty nor a comment, as it is.
+    pub(super) fn next_text(&mut self) -> Result<Option<&[u8]>, FormatError> {
+        loop {
+            let Some(length) = self.find_line()? else { return Ok(None) };
+            let from = self.at;
+            self.line += 1;
+            self.at = (from + length + 1).min(self.end);
+            let text = &self.buffer[from..from + length];
+            if text.trim_ascii().first().is_some_and(|&byte| byte != b'#') {
+                return Ok(Some(&self.buffer[from..from + length]));
+            }
+        }
+    }
+
     /// Length of the next line, whole in the buffer.
     #[inline]
     fn find_line(&mut self) -> Result<Option<usize>, FormatError> {

@@ -4,10 +4,12 @@
 //! `.gz` or `.zst`. Traces are read as they are replayed: memory does not grow with their length.
 
 mod cursor;
+mod pack;
 mod parse;
 mod spool;
 
 pub use cursor::Cursor;
+pub use pack::{pack, unpack};
 pub use parse::{Reading, Sizes, Version};
 
 use cursor::{Extent, Source};
@@ -41,6 +43,7 @@ impl Traces {
         let files = expand(paths)?;
         match &files[..] {
             [] => Err(FormatError::new("no trace is given")),
+            [file] if is_packed(file)? => Traces::packed(file),
             [file] => Traces::shared(file),
             _ => Traces::separate(&files),
         }
@@ -99,6 +102,20 @@ impl Traces {
         Ok(Traces { cursors, version, _spools: Vec::new() })
     }
 
+    /// The compact form.
+    fn packed(file: &Path) -> Result<Traces, FormatError> {
+        let fail = |e: std::io::Error| FormatError::from(e).in_file(file);
+        let head = pack::Head::read(file).map_err(fail)?;
+        let name = Arc::new(file.to_path_buf());
+        let mut cursors = Vec::with_capacity(head.ranks());
+        for rank in 0..head.ranks() {
+            let source = Source::Stream(Box::new(head.unpack(file, rank).map_err(fail)?));
+            let cursor = Cursor::new(Arc::clone(&name), source, rank as u32, head.reading());
+            cursors.push(cursor.named(Arc::clone(&name), true));
+        }
+        Ok(Traces { cursors, version: head.version, _spools: Vec::new() })
+    }
+
     /// One file with the lines of all ranks.
     fn shared(file: &Path) -> Result<Traces, FormatError> {
         let version = Head::of(file)?.version.unwrap_or(Version::Three);
@@ -140,6 +157,15 @@ impl Traces {
         }
         Ok(Traces { cursors, version, _spools: spools })
     }
+}
+
+/// Whether a file is a trace in the compact form.
+pub fn is_packed(file: &Path) -> Result<bool, FormatError> {
+    let fail = |e: std::io::Error| FormatError::from(e).in_file(file);
+    let mut magic = Vec::new();
+    let opened = File::open(file).map_err(fail)?;
+    opened.take(pack::MAGIC.len() as u64).read_to_end(&mut magic).map_err(fail)?;
+    Ok(magic == pack::MAGIC)
 }
 
 /// What the beginning of a file tells.
@@ -238,6 +264,10 @@ fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, FormatError> {
             }
             inside.sort();
             files.extend(inside);
+            continue;
+        }
+        if is_packed(path)? {
+            files.push(path.clone());
             continue;
         }
         let bytes = head(path)?;
