@@ -8,6 +8,7 @@ use super::Problem;
 use crate::ids::{FileId, HostId, LinkId, ProcId, TaskId};
 use crate::platform::{Charges, Network, Platform, RouteCache, Way};
 use crate::schedule::PlannedTransfer;
+use std::collections::{HashMap, HashSet};
 
 /// Per host: the link on which transfers from the origin queue.
 #[derive(Clone, Debug, PartialEq)]
@@ -115,10 +116,57 @@ pub struct Staging<'a, 'p> {
     problem: &'a Problem<'p>,
     /// When each link has carried what it was given.
     free: Vec<f64>,
-    /// Per file: the places it was sent to and when it arrives.
+    /// Per file: the places it was sent to, sorted, and when it arrives.
     sent: Vec<Vec<(HostId, f64)>>,
     transfers: Vec<PlannedTransfer>,
-    /// Per host, for one look at all of them.
+    kinds: Kinds,
+    look: Look,
+}
+
+/// Hosts that inputs reach alike, as long as nothing was sent.
+#[derive(Clone, Debug, Default)]
+struct Kinds {
+    of_host: Vec<u32>,
+    /// One host of each.
+    first: Vec<HostId>,
+}
+
+impl Kinds {
+    fn of(problem: &Problem<'_>) -> Kinds {
+        let mut known: HashMap<(u32, u32), u32> = HashMap::new();
+        let mut kinds = Kinds::default();
+        let platform = problem.platform();
+        let lanes = problem.lanes.as_deref();
+        // A host that holds inputs itself is alone of its kind.
+        let holders: HashSet<HostId> =
+            problem.state.copies.iter().map(|c| platform.place_of(c.host)).collect();
+        for host in platform.host_ids() {
+            let alone = holders.contains(&platform.place_of(host));
+            let lane = lanes.map_or(NONE, |lanes| lanes.of_host[host.index()]);
+            let group = problem.network.group_of[host.index()];
+            let next = kinds.first.len() as u32;
+            let kind = match alone {
+                true => next,
+                false => *known.entry((group, lane)).or_insert(next),
+            };
+            if kind == next {
+                kinds.first.push(host);
+            }
+            kinds.of_host.push(kind);
+        }
+        kinds
+    }
+}
+
+/// One look at all hosts for the inputs of one task.
+#[derive(Clone, Debug, Default)]
+struct Look {
+    /// Input x kind: seconds from its one source; not a number where it has several.
+    seconds: Vec<f64>,
+    /// Per input: when it can leave, its bytes, and whether it leaves the origin.
+    inputs: Vec<(f64, f64, bool)>,
+    fresh: Vec<f64>,
+    places: Vec<HostId>,
     ready: Vec<f64>,
 }
 
@@ -145,69 +193,149 @@ impl<'a, 'p> Staging<'a, 'p> {
             free: vec![problem.state().now; links],
             sent: vec![Vec::new(); problem.workflow().file_count()],
             transfers: Vec::new(),
-            ready: Vec::new(),
+            kinds: Kinds::of(problem),
+            look: Look::default(),
         })
     }
 
     /// When the inputs of a task would be on a host if they were sent for now.
     pub fn ready_on(&self, task: TaskId, host: HostId) -> f64 {
-        let mut latest = 0.0f64;
-        let mut behind = None;
+        let (mut latest, mut behind) = (0.0f64, 0.0f64);
+        let place = self.problem.platform().place_of(host);
         for &file in self.problem.staged_inputs(task) {
-            let (arrival, free) = self.arrival(file, host, behind);
-            latest = latest.max(arrival);
-            behind = free.or(behind);
+            if let Some(at) = self.arrives(file, place) {
+                latest = latest.max(at);
+                continue;
+            }
+            let planned = self.plan(file, host, behind);
+            latest = latest.max(planned.finish);
+            if planned.link.is_some() {
+                behind = planned.free;
+            }
         }
         latest
     }
 
-    /// The same for every host.
+    /// The same for every host: once for each kind, and for those that will have some of them.
     pub fn ready(&mut self, task: TaskId) -> &[f64] {
-        let mut ready = std::mem::take(&mut self.ready);
-        let hosts = self.problem.platform().host_ids();
-        ready.clear();
-        match self.problem.staged_inputs(task) {
-            [] => ready.resize(hosts.len(), 0.0),
-            _ => ready.extend(hosts.map(|host| self.ready_on(task, host))),
+        let mut look = std::mem::take(&mut self.look);
+        let inputs = self.problem.staged_inputs(task);
+        self.tabulate(inputs, &mut look);
+        let mut fresh = std::mem::take(&mut look.fresh);
+        fresh.clear();
+        let kinds = 0..self.kinds.first.len();
+        fresh.extend(kinds.map(|kind| self.chain(inputs, &look, kind, None)));
+        look.ready.clear();
+        look.ready.extend(self.kinds.of_host.iter().map(|&kind| fresh[kind as usize]));
+        look.fresh = fresh;
+        look.places.clear();
+        for file in inputs {
+            look.places.extend(self.sent[file.index()].iter().map(|(place, _)| *place));
         }
-        self.ready = ready;
-        &self.ready
+        look.places.sort_unstable();
+        look.places.dedup();
+        let platform = self.problem.platform();
+        for at in 0..look.places.len() {
+            let place = look.places[at];
+            let mut renew = |host: HostId| {
+                let kind = self.kinds.of_host[host.index()] as usize;
+                look.ready[host.index()] = self.chain(inputs, &look, kind, Some(host));
+            };
+            match platform.shares_storage() {
+                false => renew(place),
+                true => platform.hosts_of_place(place).into_iter().for_each(renew),
+            }
+        }
+        self.look = look;
+        &self.look.ready
     }
 
-    /// Arrival of a file on a host and, where it has to be sent, when its lane is free again;
-    /// `behind` is that date after what was asked for before.
-    fn arrival(&self, file: FileId, host: HostId, behind: Option<f64>) -> (f64, Option<f64>) {
-        let place = self.problem.platform().place_of(host);
-        if let Some(&(_, at)) = self.sent[file.index()].iter().find(|(to, _)| *to == place) {
-            return (at, None);
+    /// Fills the table of a look.
+    fn tabulate(&self, inputs: &[FileId], look: &mut Look) {
+        let problem = self.problem;
+        let origin = problem.lanes.as_deref().map(|lanes| lanes.origin);
+        look.seconds.clear();
+        look.inputs.clear();
+        for &file in inputs {
+            let bytes = problem.workflow().file_bytes(file);
+            match problem.state.copies_of(file) {
+                [only] => {
+                    let seconds = |&host: &HostId| problem.transfer(bytes, only.host, host);
+                    look.seconds.extend(self.kinds.first.iter().map(seconds));
+                    let begin = only.at.max(problem.state.now);
+                    look.inputs.push((begin, bytes, origin == Some(only.host)));
+                }
+                _ => {
+                    look.seconds.extend(self.kinds.first.iter().map(|_| f64::NAN));
+                    look.inputs.push((0.0, bytes, false));
+                }
+            }
         }
-        let planned = self.plan(file, host, behind);
-        (planned.finish, planned.link.map(|_| planned.free))
     }
 
-    /// The quickest way to bring a file to a host.
-    fn plan(&self, file: FileId, host: HostId, behind: Option<f64>) -> Move {
+    /// When all inputs of a look are on a host of a kind; on any of it that has none of them, or
+    /// on a certain one.
+    fn chain(&self, inputs: &[FileId], look: &Look, kind: usize, host: Option<HostId>) -> f64 {
+        let lanes = self.problem.lanes.as_deref();
+        let first = self.kinds.first[kind];
+        let lane =
+            lanes.and_then(|lanes| Some((lanes.rate(lanes.lane(first)?), lanes.lane(first)?)));
+        let place = host.map(|host| self.problem.platform().place_of(host));
+        let (mut latest, mut behind) = (0.0f64, 0.0f64);
+        for (index, &file) in inputs.iter().enumerate() {
+            if let Some(at) = place.and_then(|place| self.arrives(file, place)) {
+                latest = latest.max(at);
+                continue;
+            }
+            let seconds = look.seconds[index * self.kinds.first.len() + kind];
+            let (begin, bytes, leaves_origin) = look.inputs[index];
+            if seconds.is_nan() {
+                let planned = self.plan(file, host.unwrap_or(first), behind);
+                latest = latest.max(planned.finish);
+                behind = if planned.link.is_some() { planned.free } else { behind };
+                continue;
+            }
+            let mut start = begin;
+            if let Some((rate, link)) = lane.filter(|_| leaves_origin && seconds > 0.0) {
+                start = start.max(behind).max(self.free[link.index()]);
+                behind = start + bytes / rate;
+            }
+            latest = latest.max(start + seconds);
+        }
+        latest
+    }
+
+    /// When a file that was sent to a place arrives there.
+    fn arrives(&self, file: FileId, place: HostId) -> Option<f64> {
+        let sent = &self.sent[file.index()];
+        let at = sent.binary_search_by_key(&place, |(to, _)| *to).ok()?;
+        Some(sent[at].1)
+    }
+
+    /// The quickest way to bring a file to a host, `behind` what was asked for before.
+    fn plan(&self, file: FileId, host: HostId, behind: f64) -> Move {
         let problem = self.problem;
         let bytes = problem.workflow().file_bytes(file);
         let lanes = problem.lanes.as_deref();
         let lane = lanes.and_then(|lanes| Some((lanes, lanes.lane(host)?)));
-        let nowhere = (host, None, f64::INFINITY, f64::INFINITY, f64::INFINITY);
-        let mut best = nowhere;
+        let nowhere = f64::INFINITY;
+        let mut best =
+            Move { from: host, link: None, start: nowhere, finish: nowhere, free: nowhere };
         for copy in problem.state().copies_of(file) {
             let mut start = copy.at.max(problem.state().now);
             let seconds = problem.transfer(bytes, copy.host, host);
             let queue = lane.filter(|(lanes, _)| lanes.origin == copy.host && seconds > 0.0);
             let mut free = start;
             if let Some((lanes, link)) = queue {
-                start = start.max(behind.unwrap_or(0.0)).max(self.free[link.index()]);
+                start = start.max(behind).max(self.free[link.index()]);
                 free = start + bytes / lanes.rate(link);
             }
-            if start + seconds < best.3 {
-                best = (copy.host, queue.map(|(_, link)| link), start, start + seconds, free);
+            if start + seconds < best.finish {
+                let (from, link) = (copy.host, queue.map(|(_, link)| link));
+                best = Move { from, link, start, finish: start + seconds, free };
             }
         }
-        let (from, link, start, finish, free) = best;
-        Move { from, link, start, finish, free }
+        best
     }
 
     /// Sends the inputs of a task to a host; gives the date they are all there.
@@ -241,17 +369,18 @@ impl<'a, 'p> Staging<'a, 'p> {
 
     fn send_file(&mut self, file: FileId, host: HostId) -> f64 {
         let place = self.problem.platform().place_of(host);
-        if let Some(&(_, at)) = self.sent[file.index()].iter().find(|(to, _)| *to == place) {
-            return at;
-        }
-        let Move { from, link, start, finish, free } = self.plan(file, host, None);
+        let at = match self.sent[file.index()].binary_search_by_key(&place, |(to, _)| *to) {
+            Ok(at) => return self.sent[file.index()][at].1,
+            Err(at) => at,
+        };
+        let Move { from, link, start, finish, free } = self.plan(file, host, 0.0);
         if !finish.is_finite() {
             return finish;
         }
         if let Some(link) = link {
             self.free[link.index()] = free;
         }
-        self.sent[file.index()].push((place, finish));
+        self.sent[file.index()].insert(at, (place, finish));
         if self.problem.platform().place_of(from) != place {
             let to = host;
             self.transfers.push(PlannedTransfer { file, from, to, link, start, finish });

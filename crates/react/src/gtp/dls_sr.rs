@@ -7,7 +7,7 @@
 //! path of median times without communication; a processor is free after the task it
 //! runs. Ties: lower task; then as in GTP's costing. O(e p + v w) per mapping for graphs of width w.
 
-use super::estimate::{Candidate, Costing, Estimate, Pass};
+use super::estimate::{Candidate, Costing, Expected, Pass};
 use super::policy::forget_gathered_inputs;
 use super::rewind::rewound_tasks;
 use crate::planning;
@@ -85,7 +85,7 @@ impl DlsSr {
         &mut self,
         problem: &Problem<'_>,
         order: &[TaskId],
-        result: Estimate,
+        result: Expected,
         decisions: &mut Vec<Decision>,
     ) {
         let mut schedule =
@@ -173,7 +173,7 @@ fn map(
     level: &[f64],
     planned: &[Option<ProcId>],
     costing: Costing,
-) -> (Vec<TaskId>, Estimate) {
+) -> (Vec<TaskId>, Expected) {
     let workflow = problem.workflow();
     let open = |t: TaskId| !now.task(t).is_done();
     let mut missing: Vec<usize> = workflow
@@ -268,7 +268,7 @@ mod tests {
         Situation::new(Arc::new(common::workflow(times, edges)), Arc::new(platform))
     }
 
-    fn mapped(now: &Situation) -> Estimate {
+    fn mapped(now: &Situation) -> Expected {
         let problem = now.problem().unwrap();
         let level = levels(&now.nominal_problem().unwrap());
         let costing = Costing { running_blocks: true, ..Costing::default() };
@@ -276,7 +276,7 @@ mod tests {
     }
 
     /// Processor (from 1), start and finish of a task.
-    fn row(e: &Estimate, task: usize) -> (u32, f64, f64) {
+    fn row(e: &Expected, task: usize) -> (u32, f64, f64) {
         (e.procs[task][0].0 + 1, e.start[task], e.finish[task])
     }
 

@@ -25,7 +25,7 @@ pub struct Costing {
 
 /// What the pass expects.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Estimate {
+pub struct Expected {
     /// Per task: its processors; empty only for tasks that can run nowhere.
     pub procs: Vec<Box<[ProcId]>>,
     /// Per task: estimated start (EST).
@@ -52,7 +52,7 @@ pub struct Pass<'a, 'p> {
     problem: &'a Problem<'p>,
     now: &'a Situation,
     costing: Costing,
-    estimate: Estimate,
+    estimate: Expected,
     /// When each processor is free of the tasks assigned so far (PA).
     free: Vec<f64>,
     hosts: Vec<Vec<HostId>>,
@@ -67,7 +67,7 @@ pub fn estimate(
     order: &[TaskId],
     previous: &[Option<ProcId>],
     costing: Costing,
-) -> Estimate {
+) -> Expected {
     let mut pass = Pass::new(problem, now, previous, costing);
     for &task in order {
         pass.assign(task);
@@ -88,7 +88,7 @@ impl<'a, 'p> Pass<'a, 'p> {
             problem,
             now,
             costing,
-            estimate: Estimate {
+            estimate: Expected {
                 procs: vec![Box::default(); tasks],
                 start: vec![now.now; tasks],
                 finish: vec![now.now; tasks],
@@ -319,7 +319,7 @@ impl<'a, 'p> Pass<'a, 'p> {
     }
 
     /// What came out.
-    pub fn finish(self) -> Estimate {
+    pub fn finish(self) -> Expected {
         self.estimate
     }
 }

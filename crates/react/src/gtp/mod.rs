@@ -8,6 +8,6 @@ mod policy;
 mod rewind;
 
 pub use dls_sr::DlsSr;
-pub use estimate::{Costing, Estimate};
+pub use estimate::{Costing, Expected};
 pub use policy::{Gtp, Period, Variant};
 pub use rewind::rewound_tasks;

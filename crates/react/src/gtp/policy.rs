@@ -1,7 +1,7 @@
 //! The GTP cycle: an initial HEFT plan, then at every rescheduling point rewind what died, cost
 //! the unfinished tasks anew and migrate where it seems to pay, however little.
 
-use super::estimate::{Costing, Estimate, estimate};
+use super::estimate::{Costing, Expected, estimate};
 use super::rewind::rewound_tasks;
 use crate::planning;
 use crate::policy::{Assignment, Decision, Event, Monitoring, Plan, Policy, Transfers};
@@ -134,7 +134,7 @@ impl Gtp {
 /// the task returns.
 pub(super) fn forget_gathered_inputs(
     now: &Situation,
-    result: &Estimate,
+    result: &Expected,
     order: &[TaskId],
     decisions: &mut Vec<Decision>,
 ) {

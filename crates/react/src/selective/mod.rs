@@ -5,6 +5,6 @@ mod offline;
 mod policy;
 mod spare;
 
-pub use offline::{Outcome, Trigger, run_offline};
+pub use offline::{OfflineRun, Trigger, run_offline};
 pub use policy::{Selective, Threshold};
 pub use spare::Spare;

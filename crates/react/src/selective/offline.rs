@@ -21,7 +21,7 @@ pub enum Trigger {
 
 /// What really happened.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct OfflineRun {
     /// Real placements.
     pub schedule: Schedule,
     /// How often the rest was planned again.
@@ -36,7 +36,7 @@ pub fn run_offline(
     planner: &Algorithm,
     trigger: Trigger,
     actual: impl Fn(TaskId, ProcId) -> f64,
-) -> Result<Outcome, PlanError> {
+) -> Result<OfflineRun, PlanError> {
     let settings = Settings::default();
     let tasks = problem.tasks();
     let mut plan = (planner.plan)(problem, &settings)?;
@@ -44,7 +44,7 @@ pub fn run_offline(
     let mut done: Vec<Option<Placement>> = vec![None; tasks];
     let mut free = vec![0.0f64; problem.procs()];
     let mut outcome =
-        Outcome { schedule: Schedule::default(), reschedulings: 0, before: Vec::new() };
+        OfflineRun { schedule: Schedule::default(), reschedulings: 0, before: Vec::new() };
     for step in 0..tasks {
         let Some(mut task) = first_unexecuted(&plan, &done) else { break };
         let real = real_start(problem, &plan, &done, &free, task);

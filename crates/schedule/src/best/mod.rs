@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use slackline_model::approx::sort_key;
 use slackline_model::rng::{self, Stream};
 use slackline_model::{Problem, Schedule, approx};
-use walk::{NONE, Plan, Walk};
+use walk::{Draft, NONE, Walk};
 
 /// Registry entry.
 pub const BEST: Algorithm = Algorithm {
@@ -75,10 +75,10 @@ pub(crate) fn search(
     let compact = Compact::new(problem)?;
     let bound = bound.unwrap_or_else(|| lower_bound(problem));
     let tails = Bounder::new(problem, &compact).levels().tail;
-    let plans: Vec<Plan> = portfolio
+    let plans: Vec<Draft> = portfolio
         .iter()
         .filter_map(|s| compact.read(s))
-        .map(|(order, choice)| Plan { order, choice })
+        .map(|(order, choice)| Draft { order, choice })
         .collect();
     let archipelago = Archipelago { compact: &compact, tails: &tails, bound, settings, budget };
     let found = in_pool(settings.threads, || archipelago.search(plans));
@@ -164,17 +164,17 @@ struct Archipelago<'a> {
 struct Island<'c> {
     walk: Walk<'c>,
     random: Stream,
-    best: Plan,
+    best: Draft,
     best_makespan: f64,
 }
 
 impl Archipelago<'_> {
-    fn search(&self, mut plans: Vec<Plan>) -> Option<(f64, Plan)> {
-        let makespan = |plan: &Plan| Walk::new(self.compact, self.tails, plan.clone()).makespan();
-        let mut rated: Vec<(f64, Plan)> = plans.drain(..).map(|p| (makespan(&p), p)).collect();
+    fn search(&self, mut plans: Vec<Draft>) -> Option<(f64, Draft)> {
+        let makespan = |plan: &Draft| Walk::new(self.compact, self.tails, plan.clone()).makespan();
+        let mut rated: Vec<(f64, Draft)> = plans.drain(..).map(|p| (makespan(&p), p)).collect();
         // The same orders with every site left open, which is another planner for each.
         for at in 0..rated.len() {
-            let open = Plan { choice: vec![NONE; self.compact.len()], ..rated[at].1.clone() };
+            let open = Draft { choice: vec![NONE; self.compact.len()], ..rated[at].1.clone() };
             rated.push((makespan(&open), open));
         }
         rated.sort_by(|a, b| sort_key(a.0).total_cmp(&sort_key(b.0)));

@@ -33,7 +33,7 @@ const UNPLACED: Placed = Placed { start: 0.0, finish: 0.0, core: 0, site: 0, cau
 
 /// A list with sites: what decodes to a schedule.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Plan {
+pub(crate) struct Draft {
     /// Tasks in order.
     pub(crate) order: Vec<u32>,
     /// Site of each task, or [`NONE`].
@@ -45,7 +45,7 @@ pub(crate) struct Walk<'c> {
     compact: &'c Compact,
     /// What follows a task at a site at least (`task * sites + site`).
     tail: &'c [f64],
-    plan: Plan,
+    plan: Draft,
     position: Vec<u32>,
     placed: Vec<Placed>,
     makespan: f64,
@@ -68,7 +68,7 @@ struct Move {
 
 impl<'c> Walk<'c> {
     /// Starts at a plan.
-    pub(crate) fn new(compact: &'c Compact, tail: &'c [f64], plan: Plan) -> Walk<'c> {
+    pub(crate) fn new(compact: &'c Compact, tail: &'c [f64], plan: Draft) -> Walk<'c> {
         let n = compact.len();
         let cores = compact.procs.len();
         let mut walk = Walk {
@@ -90,7 +90,7 @@ impl<'c> Walk<'c> {
     }
 
     /// Continues from another plan.
-    pub(crate) fn set(&mut self, plan: &Plan) {
+    pub(crate) fn set(&mut self, plan: &Draft) {
         self.plan.clone_from(plan);
         self.restart();
     }
@@ -113,14 +113,14 @@ impl<'c> Walk<'c> {
     }
 
     /// The current schedule with every site decided, in the order of starts.
-    pub(crate) fn decided(&self) -> Plan {
+    pub(crate) fn decided(&self) -> Draft {
         let mut order = self.plan.order.clone();
         let key = |t: u32| self.placed[t as usize].start;
         order.sort_by(|&a, &b| {
             let by_position = || self.position[a as usize].cmp(&self.position[b as usize]);
             key(a).total_cmp(&key(b)).then_with(by_position)
         });
-        Plan { order, choice: self.placed.iter().map(|p| p.site).collect() }
+        Draft { order, choice: self.placed.iter().map(|p| p.site).collect() }
     }
 
     /// Sorts the list by the starts it decodes to, which opens the windows of moves.

@@ -8,7 +8,7 @@
 //! fewer after 20 without improvement. O(e p) per ant. Ties: lower processor.
 
 use super::Ground;
-use crate::best::walk::Plan;
+use crate::best::walk::Draft;
 use crate::compact::{Compact, take_cores};
 use crate::registry::{Algorithm, Basis, Family, PlanError, Settings};
 use rand::RngExt;
@@ -45,7 +45,7 @@ fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanErro
     let initial = 1.0 / n as f64;
     let mut pheromone = vec![initial; n * sites];
     let mut ant = Ant::new(&ground.compact, &ground.rank);
-    let mut best: Option<(f64, Plan)> = None;
+    let mut best: Option<(f64, Draft)> = None;
     let mut since = 0;
     for _ in 0..ground.iterations(COLONIES, (ANTS as usize * sites) as f64) {
         since += 1;
@@ -100,7 +100,7 @@ impl<'c> Ant<'c> {
         }
     }
 
-    fn tour(&mut self, pheromone: &mut [f64], initial: f64, random: &mut Stream) -> (f64, Plan) {
+    fn tour(&mut self, pheromone: &mut [f64], initial: f64, random: &mut Stream) -> (f64, Draft) {
         let compact = self.compact;
         let (n, sites) = (compact.len(), compact.sites());
         self.missing.clear();
@@ -108,7 +108,7 @@ impl<'c> Ant<'c> {
         self.ready.clear();
         self.ready.extend((0..n as u32).filter(|&t| self.missing[t as usize] == 0));
         self.avail.clone_from(&compact.avail);
-        let mut plan = Plan { order: Vec::with_capacity(n), choice: vec![0; n] };
+        let mut plan = Draft { order: Vec::with_capacity(n), choice: vec![0; n] };
         let mut makespan = compact.past;
         while !self.ready.is_empty() {
             let total: f64 = self.ready.iter().map(|&t| self.rank[t as usize]).sum();
@@ -146,7 +146,7 @@ impl<'c> Ant<'c> {
         (makespan, plan)
     }
 
-    fn finish_at(&self, task: usize, site: usize, plan: &Plan) -> f64 {
+    fn finish_at(&self, task: usize, site: usize, plan: &Draft) -> f64 {
         let compact = self.compact;
         let mut ready = compact.base(task, site);
         for &(parent, bytes) in compact.parents.of(task) {

@@ -7,7 +7,7 @@
 //! (generations), fewer after 150 without improvement. O(v + e) per chromosome. Ties: the earlier one.
 
 use super::Ground;
-use crate::best::walk::Plan;
+use crate::best::walk::Draft;
 use crate::registry::{Algorithm, Basis, Family, PlanError, Settings};
 use rand::RngExt;
 use slackline_model::rng::Stream;
@@ -40,7 +40,7 @@ fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanErro
     let mut random = ground.random("ga");
     let n = ground.compact.len();
     let mut walk = ground.walk(ground.first.clone());
-    let mut people: Vec<(f64, Plan)> = vec![(walk.makespan(), ground.first.clone())];
+    let mut people: Vec<(f64, Draft)> = vec![(walk.makespan(), ground.first.clone())];
     while people.len() < POPULATION {
         let plan = ground.random_plan(&mut random);
         walk.set(&plan);
@@ -79,7 +79,7 @@ fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanErro
     Ok(ground.schedule(problem, &best.1))
 }
 
-fn fittest(people: &[(f64, Plan)]) -> &(f64, Plan) {
+fn fittest(people: &[(f64, Draft)]) -> &(f64, Draft) {
     let mut best = &people[0];
     for one in &people[1..] {
         if approx::lt(one.0, best.0) {
@@ -89,14 +89,14 @@ fn fittest(people: &[(f64, Plan)]) -> &(f64, Plan) {
     best
 }
 
-fn tournament<'p>(people: &'p [(f64, Plan)], random: &mut Stream) -> &'p Plan {
+fn tournament<'p>(people: &'p [(f64, Draft)], random: &mut Stream) -> &'p Draft {
     let a = &people[random.random_range(0..people.len())];
     let b = &people[random.random_range(0..people.len())];
     if approx::lt(b.0, a.0) { &b.1 } else { &a.1 }
 }
 
 /// The head of one list and the rest in the order of the other; likewise the map.
-fn cross(a: &Plan, b: &Plan, random: &mut Stream) -> Plan {
+fn cross(a: &Draft, b: &Draft, random: &mut Stream) -> Draft {
     let n = a.order.len();
     let cut = random.random_range(0..=n);
     let mut taken = vec![false; n];
@@ -105,5 +105,5 @@ fn cross(a: &Plan, b: &Plan, random: &mut Stream) -> Plan {
     order.extend(b.order.iter().filter(|&&t| !taken[t as usize]));
     let cut = random.random_range(0..=n);
     let choice = a.choice[..cut].iter().chain(&b.choice[cut..]).copied().collect();
-    Plan { order, choice }
+    Draft { order, choice }
 }

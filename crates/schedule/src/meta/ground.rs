@@ -1,7 +1,7 @@
 //! What the metaheuristics share: first plans, random plans, their makespan, and the way back to a
 //! schedule.
 
-use crate::best::walk::{NONE, Plan, Walk};
+use crate::best::walk::{Draft, NONE, Walk};
 use crate::budget::Budget;
 use crate::compact::Compact;
 use crate::list::ranks;
@@ -19,7 +19,7 @@ pub(crate) struct Ground<'s> {
     /// Upward rank of the tasks.
     pub(crate) rank: Vec<f64>,
     /// HEFT's plan.
-    pub(crate) first: Plan,
+    pub(crate) first: Draft,
     heft: Schedule,
     zeros: Vec<f64>,
     settings: &'s Settings,
@@ -44,7 +44,7 @@ impl<'s> Ground<'s> {
         let rank = compact.tasks.iter().map(|t| by_task[t.index()]).collect();
         let Some((order, choice)) = compact.read(&heft) else { return Ok(Err(heft)) };
         let zeros = vec![0.0; compact.len() * compact.sites()];
-        let first = Plan { order, choice };
+        let first = Draft { order, choice };
         Ok(Ok(Ground { compact, rank, first, heft, zeros, settings, budget }))
     }
 
@@ -60,7 +60,7 @@ impl<'s> Ground<'s> {
     }
 
     /// Something that decodes plans.
-    pub(crate) fn walk(&self, plan: Plan) -> Walk<'_> {
+    pub(crate) fn walk(&self, plan: Draft) -> Walk<'_> {
         Walk::new(&self.compact, &self.zeros, plan)
     }
 
@@ -73,7 +73,7 @@ impl<'s> Ground<'s> {
     }
 
     /// A random order and random sites.
-    pub(crate) fn random_plan(&self, random: &mut Stream) -> Plan {
+    pub(crate) fn random_plan(&self, random: &mut Stream) -> Draft {
         let n = self.compact.len();
         let mut missing: Vec<usize> = (0..n).map(|t| self.compact.parents.of(t).len()).collect();
         let mut ready: Vec<u32> = (0..n as u32).filter(|&t| missing[t as usize] == 0).collect();
@@ -89,11 +89,11 @@ impl<'s> Ground<'s> {
             }
         }
         let choice = (0..n).map(|t| self.any_site(t, random)).collect();
-        Plan { order, choice }
+        Draft { order, choice }
     }
 
     /// Moves a random task to a random position between its parents and its children.
-    pub(crate) fn shift(&self, plan: &mut Plan, random: &mut Stream) {
+    pub(crate) fn shift(&self, plan: &mut Draft, random: &mut Stream) {
         let n = self.compact.len();
         let from = random.random_range(0..n);
         let task = plan.order[from] as usize;
@@ -116,7 +116,7 @@ impl<'s> Ground<'s> {
     }
 
     /// The schedule of a plan; HEFT's should the plan be impossible.
-    pub(crate) fn schedule(&self, problem: &Problem<'_>, plan: &Plan) -> Schedule {
+    pub(crate) fn schedule(&self, problem: &Problem<'_>, plan: &Draft) -> Schedule {
         let walk = self.walk(plan.clone());
         if walk.makespan().is_infinite() {
             return self.heft.clone();

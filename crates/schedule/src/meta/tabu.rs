@@ -9,7 +9,7 @@
 //! O(v + e) per move looked at. Ties: lower task, lower processor.
 
 use super::Ground;
-use crate::best::walk::Plan;
+use crate::best::walk::Draft;
 use crate::registry::{Algorithm, Basis, Family, PlanError, Settings};
 use rand::RngExt;
 use slackline_model::{Problem, Schedule, approx};
@@ -39,7 +39,7 @@ fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanErro
     let mut random = ground.random("tabu");
     let (n, sites) = (ground.compact.len(), ground.compact.sites());
     let values = (0..n).map(|t| ground.any_site(t, &mut random)).collect();
-    let mut current = Plan { order: ground.first.order.clone(), choice: values };
+    let mut current = Draft { order: ground.first.order.clone(), choice: values };
     let mut walk = ground.walk(current.clone());
     let (mut best, mut best_cost) = (current.clone(), walk.makespan());
     let tenure = (n as f64).sqrt().max(7.0) as u64;
