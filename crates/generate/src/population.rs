@@ -170,6 +170,34 @@ pub const STUDIES: &[Study] = &[
         count: 3,
     },
     Study {
+        name: "hbcs",
+        about: "budgets (HBCS), Arabnejad and Barbosa 2014: every combination of the values 1,000 graphs \
+                were drawn from",
+        generator: "daggen",
+        axes: &[
+            ("tasks", "10,20,30,40,50,60"),
+            ("jump", "1,2,3"),
+            ("regularity", "0.2,0.4,0.8"),
+            ("fat", "0.2,0.4,0.8"),
+            ("density", "0.2,0.4,0.8"),
+        ],
+        count: 2,
+    },
+    Study {
+        name: "dbcs",
+        about: "deadlines and budgets (DBCS), Arabnejad, Barbosa and Prodan 2016: every combination of the \
+                values 10,000 graphs were drawn from",
+        generator: "daggen",
+        axes: &[
+            ("tasks", "30,70,90"),
+            ("jump", "1,2,3"),
+            ("regularity", "0.2,0.8"),
+            ("fat", "0.2,0.4,0.8"),
+            ("density", "0.2,0.8"),
+        ],
+        count: 93,
+    },
+    Study {
         name: "gtp",
         about: "reactive scheduling on shared systems, Hernandez 2008: 12 graphs per size and CCR",
         generator: "stg",
@@ -204,6 +232,8 @@ mod tests {
         assert_eq!(sizes("metaheuristics"), (1152, 5760));
         assert_eq!(sizes("peft"), (70_560, 705_600));
         assert_eq!(sizes("ptg"), (3 * 144, 1296));
+        assert_eq!(sizes("hbcs"), (486, 972));
+        assert_eq!(sizes("dbcs"), (108, 10_044));
         assert_eq!(sizes("gtp"), (60, 180));
     }
 

@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod metrics;
+pub mod money;
 pub mod papers;
 pub mod served;
 pub mod stats;

@@ -4,8 +4,10 @@
 //! of least times on the critical path, which is found in mean times; the stretch divides it by the
 //! turnaround of the same workflow alone. Unfinished workflows count for the success rate only.
 
+use crate::money::Money;
 use serde::Serialize;
 use slackline_execute::Outcome;
+use slackline_model::schedule::affordable;
 use slackline_model::{Problem, TaskId, approx};
 use slackline_schedule::list::ranks;
 
@@ -24,7 +26,7 @@ pub struct Served {
     pub ttr: Option<f64>,
     /// Turnaround over that of a run by itself, where that is known.
     pub stretch: Option<f64>,
-    /// Money for the processors its tasks held.
+    /// Money for the processors its tasks held, also for work in vain.
     pub cost: f64,
     /// Done, within its deadline and its budget.
     pub success: bool,
@@ -43,8 +45,9 @@ pub fn served(problem: &Problem<'_>, outcome: &Outcome, alone: &[Option<f64>]) -
         };
         one.start = Some(one.start.map_or(placement.start, |s| s.min(placement.start)));
         *last = last.max(placement.finish);
-        let price: f64 = placement.procs().iter().map(|&p| problem.price(p)).sum();
-        one.cost += placement.seconds() * price;
+    }
+    for (one, cost) in found.iter_mut().zip(Money::of(problem, outcome).per_workflow) {
+        one.cost = cost;
     }
     let least: Vec<f64> = critical_paths(problem, &outcome.part_of, parts)
         .iter()
@@ -61,7 +64,7 @@ pub fn served(problem: &Problem<'_>, outcome: &Outcome, alone: &[Option<f64>]) -
         one.stretch = took.zip(by_itself).map(|(t, a)| t / a);
         let limits = &arrived.terms.limits;
         one.success = took.is_some_and(|t| limits.deadline.is_none_or(|d| approx::le(t, d)))
-            && limits.budget.is_none_or(|b| approx::le(one.cost, b));
+            && limits.budget.is_none_or(|b| affordable(one.cost, b));
     }
     found
 }

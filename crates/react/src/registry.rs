@@ -6,7 +6,7 @@ use crate::gtp::{Costing, DlsSr, Gtp, Period, Variant};
 use crate::moldable::{Dmheft, Postponing, Queue};
 use crate::selective::{Selective, Threshold};
 use crate::{
-    Aheft, JustInTime, Monitoring, Policy, Slackline, StaticPlan, Sweep, Transfers, WorkQueue,
+    Aheft, JustInTime, Monitoring, Policy, Qos, Slackline, StaticPlan, Sweep, Transfers, WorkQueue,
     sweep,
 };
 use slackline_model::parameter::{self, Given, Kind, Parameter, ParameterError, Values};
@@ -318,6 +318,18 @@ pub const ALL: &[Entry] = &[
         make: |made| {
             let Options { planner, transfers, .. } = made.options;
             Ok(Box::new(Aheft::new(planner.clone(), *transfers)))
+        },
+    },
+    Entry {
+        name: "qos",
+        about: "re-plan under what is left of budget and deadline when a start is later than its slack",
+        source: "our own, over any planner for limits",
+        survives: true,
+        parameters: &[TRANSFERS],
+        needs: &[],
+        make: |made| {
+            let Options { planner, transfers, .. } = made.options;
+            Ok(Box::new(Qos::new(planner.clone(), *transfers)))
         },
     },
     Entry {

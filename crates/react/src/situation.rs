@@ -3,6 +3,7 @@
 use crate::site::Site;
 use slackline_model::platform::{Charges, PlanningNetwork};
 use slackline_model::problem::{DataCopy, Inputs, Lanes, State, View};
+use slackline_model::schedule::Lease;
 use slackline_model::{
     EdgeId, FileId, HostId, Placement, Platform, Problem, ProblemError, ProcId, TaskId, Terms,
     Workflow,
@@ -357,8 +358,35 @@ impl Situation {
             release: Vec::new(),
             copies: self.data_copies(),
             inputs_listed: !self.inputs_everywhere(),
+            leases: self.leases(),
         };
         problem.with_lanes(self.lanes.clone()).with_state(state)
+    }
+
+    /// Machines that exist only while leased and have been used: kept since their first task.
+    fn leases(&self) -> Vec<Lease> {
+        let class = |host: HostId| self.platform.host(host).class;
+        if !self.platform.classes().iter().any(|class| class.leasable) {
+            return Vec::new();
+        }
+        let mut first = vec![f64::INFINITY; self.platform.hosts().len()];
+        for state in &self.tasks {
+            let (procs, since) = match state {
+                TaskState::Done(placement) => (placement.procs(), placement.start),
+                TaskState::Running { procs, since } => (&procs[..], *since),
+                _ => continue,
+            };
+            for proc in procs {
+                let first = &mut first[self.host_of[proc.index()].index()];
+                *first = first.min(since);
+            }
+        }
+        let lease = |host: HostId| {
+            let from = first[host.index()];
+            let leased = from.is_finite() && self.platform.class(class(host)).leasable;
+            leased.then(|| Lease { class: class(host), host, from, to: self.now })
+        };
+        self.platform.host_ids().filter_map(lease).collect()
     }
 
     fn fixed(&self, problem: &Problem<'_>, task: TaskId) -> Option<Placement> {

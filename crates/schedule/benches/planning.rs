@@ -6,7 +6,9 @@ mod layered;
 
 use divan::counter::ItemsCount;
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
+use slackline_model::schedule::{Limits, cost};
 use slackline_model::{Problem, SpeedUp, Task, Workflow, WorkflowBuilder, WorkflowError};
+use slackline_schedule::qos::least_cost;
 use slackline_schedule::{Settings, registry};
 
 fn main() {
@@ -49,6 +51,36 @@ fn five_thousand_by_64(bencher: divan::Bencher<'_, '_>, name: &str) {
 #[divan::bench(args = [(10_000, 16), (10_000, 256), (100_000, 16), (100_000, 256)], max_time = 10)]
 fn fcp(bencher: divan::Bencher<'_, '_>, (tasks, procs): (usize, usize)) {
     bench(bencher, "fcp", tasks, procs);
+}
+
+/// Methods for limits beside HEFT, on machines priced by the law a (1 + a) / 2: half way between the
+/// cheapest plan and HEFT's, with a deadline of twice its makespan.
+fn bench_limited(bencher: divan::Bencher<'_, '_>, name: &str, tasks: usize, procs: usize) {
+    let law = |speed: f64| (speed / 4.0) * (1.0 + speed / 4.0) / 2.0;
+    let workflow = layered::workflow(tasks, 1);
+    let platform = layered::priced_platform(procs, 1, law);
+    #[allow(clippy::expect_used)] // the generator makes whole problems
+    let problem = Problem::new(&workflow, &platform).expect("a problem");
+    #[allow(clippy::expect_used)] // the names below are registered
+    let plan = |name: &str| registry::find(name).expect("a planner").plan;
+    #[allow(clippy::expect_used)] // every machine fits every task
+    let heft = plan("heft")(&problem, &Settings::default()).expect("a plan");
+    let (least, most) = (least_cost(&problem), cost(&problem, &heft));
+    let limits =
+        Limits { budget: Some((least + most) / 2.0), deadline: Some(2.0 * heft.makespan()) };
+    let settings = Settings { limits, ..Settings::default() };
+    let evaluations = ItemsCount::new(workflow.edge_count() * procs);
+    bencher.counter(evaluations).bench(|| plan(name)(&problem, &settings));
+}
+
+#[divan::bench(args = ["heft", "hbcs", "dbcs", "bheft", "loss1", "gain1"], max_time = 10)]
+fn limited_ten_thousand_by_64(bencher: divan::Bencher<'_, '_>, name: &str) {
+    bench_limited(bencher, name, 10_000, 64);
+}
+
+#[divan::bench(args = ["heft", "hbcs", "dbcs"], max_time = 10)]
+fn limited_hundred_thousand_by_64(bencher: divan::Bencher<'_, '_>, name: &str) {
+    bench_limited(bencher, name, 100_000, 64);
 }
 
 #[divan::bench(args = registry::ALL.iter().map(|a| a.name), max_time = 2)]

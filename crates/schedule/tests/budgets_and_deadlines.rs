@@ -247,8 +247,21 @@ impl Kind {
     }
 }
 
-const KEEP_BUDGETS: [&str; 9] =
-    ["hbcs", "dbcs", "loss1", "loss2", "loss3", "gain1", "gain2", "gain3", "cheapest"];
+const KEEP_BUDGETS: [&str; 13] = [
+    "hbcs",
+    "dbcs",
+    "loss1",
+    "loss2",
+    "loss3",
+    "gain1",
+    "gain2",
+    "gain3",
+    "cheapest",
+    "dca",
+    "bcsc",
+    "critical-greedy",
+    "scalestar",
+];
 
 /// What holds for a problem at a budget and a deadline between what is possible and what is plenty.
 fn check(problem: &Problem<'_>, exact: bool, shares: (f64, f64)) -> Result<(), TestCaseError> {

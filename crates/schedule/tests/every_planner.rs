@@ -158,7 +158,7 @@ impl Kind {
                 None => {}
             }
         }
-        State { now, fixed, available, release, copies, inputs_listed }
+        State { now, fixed, available, release, copies, inputs_listed, ..State::default() }
     }
 }
 

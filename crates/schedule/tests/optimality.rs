@@ -186,6 +186,7 @@ impl Tiny {
             release: problem.workflow().tasks().map(|_| late()).collect(),
             copies: vec![],
             inputs_listed: false,
+            ..State::default()
         }
     }
 }

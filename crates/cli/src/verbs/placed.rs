@@ -1,8 +1,8 @@
-//! Placements by name, as the JSON documents of plans and of runs list them.
+//! Placements and leases by name, as the JSON documents of plans and of runs list them.
 
 use serde::Serialize;
-use slackline_model::schedule::PlannedTransfer;
-use slackline_model::{Problem, Schedule, TaskId};
+use slackline_model::schedule::{Lease, PlannedTransfer};
+use slackline_model::{Platform, Problem, Schedule, TaskId};
 
 /// Where and when a task runs.
 #[derive(Serialize)]
@@ -63,4 +63,24 @@ pub(crate) fn placed<'a>(problem: &Problem<'a>, schedule: &Schedule) -> Vec<Plac
         })
     };
     workflow.tasks().filter_map(row).collect()
+}
+
+/// A machine that is rented.
+#[derive(Serialize)]
+pub(crate) struct Leased<'a> {
+    host: &'a str,
+    class: &'a str,
+    from: f64,
+    to: f64,
+}
+
+/// Leases by name.
+pub(crate) fn leased<'a>(platform: &'a Platform, leases: &[Lease]) -> Vec<Leased<'a>> {
+    let named = |lease: &Lease| Leased {
+        host: &platform.host(lease.host).name,
+        class: &platform.class(lease.class).name,
+        from: lease.from,
+        to: lease.to,
+    };
+    leases.iter().map(named).collect()
 }

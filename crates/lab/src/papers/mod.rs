@@ -5,6 +5,7 @@ mod gtp;
 mod markdown;
 mod policies;
 mod ptg;
+mod qos;
 mod report;
 mod selective;
 mod sweep;
@@ -119,8 +120,15 @@ pub struct Paper {
 }
 
 /// All reproductions, in the order they are shown.
-pub const ALL: &[Paper] =
-    &[gtp::PAPER, selective::PAPER, policies::PAPER, sweep::PAPER, ptg::PAPER];
+pub const ALL: &[Paper] = &[
+    gtp::PAPER,
+    selective::PAPER,
+    policies::PAPER,
+    sweep::PAPER,
+    ptg::PAPER,
+    qos::HBCS,
+    qos::DBCS,
+];
 
 /// The reproduction of that name.
 pub fn find(name: &str) -> Option<&'static Paper> {

@@ -18,7 +18,7 @@ pub use staging::{Lanes, Staging};
 pub use state::{DataCopy, Inputs, State};
 
 use crate::ids::{HostId, ProcId, TaskId};
-use crate::platform::{Charges, Narrows, PlanningNetwork, Platform};
+use crate::platform::{Charges, Class, Host, Narrows, PlanningNetwork, Platform};
 use crate::workflow::Workflow;
 use costs::Costs;
 pub(crate) use costs::columns_of_hosts;
@@ -89,6 +89,9 @@ pub struct Problem<'a> {
     state: State,
     staged: Staged,
     lanes: Option<Arc<Lanes>>,
+    /// Per host: when a machine that exists only while leased can be had at the earliest; empty where
+    /// none keeps anyone waiting.
+    obtainable: Vec<f64>,
 }
 
 impl<'a> Problem<'a> {
@@ -168,6 +171,7 @@ impl<'a> Problem<'a> {
             group_of,
             class_of,
             first_proc,
+            obtainable: obtainable(platform, &state),
             state,
             staged: Staged::default(),
             lanes: None,
@@ -177,6 +181,7 @@ impl<'a> Problem<'a> {
     /// The same problem with part of it already executed.
     pub fn with_state(mut self, state: State) -> Result<Self, ProblemError> {
         state.check(&self)?;
+        self.obtainable = obtainable(self.platform, &state);
         self.state = state;
         self.staged = Staged::of(&self);
         Ok(self)
@@ -368,10 +373,18 @@ impl<'a> Problem<'a> {
         self.platform.host(self.host_of(proc)).price
     }
 
-    /// When a processor can take new work: not before now.
+    /// When a processor can take new work: not before now, and on a machine that has to be leased not
+    /// before it is ready.
     #[inline]
     pub fn available_from(&self, proc: ProcId) -> f64 {
-        self.state.available.get(proc.index()).copied().unwrap_or(0.0).max(self.state.now)
+        let free = self.state.available.get(proc.index()).copied().unwrap_or(0.0);
+        free.max(self.state.now).max(self.obtainable_from(self.host_of(proc)))
+    }
+
+    /// When a machine that exists only while leased can be ready; 0 for others.
+    #[inline]
+    pub fn obtainable_from(&self, host: HostId) -> f64 {
+        self.obtainable.get(host.index()).copied().unwrap_or(0.0)
     }
 
     /// Before which date a task must not start: its release, and not before now.
@@ -379,6 +392,24 @@ impl<'a> Problem<'a> {
     pub fn release(&self, task: TaskId) -> f64 {
         self.state.release.get(task.index()).copied().unwrap_or(0.0).max(self.state.now)
     }
+}
+
+/// Orders take as long as the machines' billing says; what is leased or ordered is there from the begin
+/// of its lease.
+fn obtainable(platform: &Platform, state: &State) -> Vec<f64> {
+    let waits = |class: &Class| class.leasable && class.billing.setup > 0.0;
+    if !platform.classes().iter().any(waits) && state.leases.is_empty() {
+        return Vec::new();
+    }
+    let of = |host: &Host| match platform.class(host.class) {
+        class if waits(class) => state.now + class.billing.setup,
+        _ => 0.0,
+    };
+    let mut from: Vec<f64> = platform.hosts().iter().map(of).collect();
+    for lease in &state.leases {
+        from[lease.host.index()] = lease.from;
+    }
+    from
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::{Problem, ProblemError};
 use crate::ids::{FileId, HostId, TaskId};
 use crate::platform::Platform;
-use crate::schedule::Placement;
+use crate::schedule::{Lease, Placement};
 use crate::workflow::Workflow;
 
 /// Where the inputs of a workflow, the files that no task writes, lie at the start.
@@ -50,6 +50,9 @@ pub struct State {
     pub copies: Vec<DataCopy>,
     /// The inputs of the workflow lie only where `copies` says; otherwise on every host.
     pub inputs_listed: bool,
+    /// Machines that are leased, or ordered, now: usable from the begin of their lease. A machine that
+    /// exists only while leased and is not among them has to be ordered first.
+    pub leases: Vec<Lease>,
 }
 
 impl State {
@@ -96,6 +99,10 @@ impl State {
         }
         if self.copies.windows(2).any(|pair| pair[0].file > pair[1].file) {
             return bad("copies are not sorted by file".to_string());
+        }
+        let hosts = problem.platform().hosts().len();
+        if let Some(lease) = self.leases.iter().find(|l| l.host.index() >= hosts) {
+            return bad(format!("machine {} of {hosts} is leased", lease.host.0));
         }
         let workflow = problem.workflow();
         let (hosts, files) = (problem.platform().hosts().len(), workflow.file_count());

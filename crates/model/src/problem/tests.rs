@@ -1,6 +1,10 @@
 use super::*;
-use crate::platform::{ClusterSpec, HostSpec, LinkShape, Matrix, PlatformBuilder, Sharing};
-use crate::schedule::{Lease, Limits, Placement, Schedule, Summary, Violation, validate};
+use crate::platform::{
+    Billing, ClusterSpec, HostSpec, LinkShape, Matrix, PlatformBuilder, Sharing,
+};
+use crate::schedule::{
+    Lease, Limits, Placement, Schedule, Summary, Violation, cost, leases, validate,
+};
 use crate::workflow::{CostTable, Task, WorkflowBuilder};
 use crate::{FileId, SpeedUp};
 
@@ -218,6 +222,7 @@ fn a_half_executed_workflow_keeps_its_past() {
         release: vec![],
         copies: vec![DataCopy { file: FileId(0), host: HostId(0), at: 9.0 }],
         inputs_listed: false,
+        leases: vec![],
     };
     let problem = Problem::new(&w, &p).unwrap().with_state(state.clone()).unwrap();
     let mut s = Schedule::start(&problem);
@@ -292,4 +297,50 @@ fn only_tasks_that_spread_leave_a_host() {
     assert_eq!(plan(&workflow(task(true))), []);
     let stays = workflow(Task { min_width: 1, ..task(false) });
     assert!(matches!(plan(&stays)[..], [Violation::LeavesHost { .. }]));
+}
+
+/// Machines that exist only while leased are there after their set-up; whoever has them already has them.
+#[test]
+fn leased_machines_are_ready_after_their_setup() {
+    let mut b = PlatformBuilder::new("cloud");
+    b.set_matrix(Matrix::Uniform { bandwidth: 1.0, latency: 0.0 });
+    let root = b.root().unwrap();
+    let billing = Some(Billing { quantum: 60.0, minimum: 0.0, setup: 30.0 });
+    for name in ["vm0", "vm1"] {
+        let spec = HostSpec { price: 2.0, leasable: true, billing, ..HostSpec::new(name, 1.0) };
+        b.add_host(root, HostSpec { class: Some("vm".into()), ..spec }).unwrap();
+    }
+    let platform = b.build().unwrap();
+    let mut b = WorkflowBuilder::new("one");
+    b.add_task(Task::new("a", 10.0)).unwrap();
+    let workflow = b.build().unwrap();
+    let problem = Problem::new(&workflow, &platform).unwrap();
+    assert_eq!(problem.available_from(ProcId(1)), 30.0);
+
+    let class = platform.hosts()[0].class;
+    let lease = |host, from, to| Lease { class, host: HostId(host), from, to };
+    let plan = |start: f64, leases: Vec<Lease>| Schedule {
+        placements: vec![Some(Placement::new(ProcId(0), start, start + 10.0))],
+        leases,
+        ..Schedule::default()
+    };
+    let check = |plan: &Schedule| validate(&problem, plan, &Limits::default());
+    assert_eq!(check(&plan(30.0, vec![lease(0, 30.0, 45.0)])), []);
+    let found = check(&plan(30.0, vec![lease(0, 20.0, 45.0)]));
+    assert!(matches!(found[..], [Violation::EarlyLease { .. }]), "{found:?}");
+    let found = check(&plan(30.0, vec![lease(0, 30.0, 45.0), lease(0, 40.0, 50.0)]));
+    assert!(matches!(found[..], [Violation::DoubleLease { .. }]), "{found:?}");
+    let found = check(&plan(0.0, vec![]));
+    assert!(matches!(found[..], [Violation::Availability { .. }]), "{found:?}");
+    // Paid from when the machine is ready, by started minutes; without leases as long as it is used.
+    assert_eq!(cost(&problem, &plan(30.0, vec![lease(0, 30.0, 91.0)])), 240.0);
+    assert_eq!(cost(&problem, &plan(30.0, vec![])), 120.0);
+    assert_eq!(leases(&problem, &plan(30.0, vec![])), [lease(0, 30.0, 40.0)]);
+
+    let state = State { now: 100.0, leases: vec![lease(0, 90.0, 100.0)], ..State::default() };
+    let problem = problem.with_state(state).unwrap();
+    assert_eq!(problem.available_from(ProcId(0)), 100.0);
+    assert_eq!(problem.available_from(ProcId(1)), 130.0);
+    // The running lease is paid from its begin.
+    assert_eq!(leases(&problem, &plan(140.0, vec![])), [lease(0, 90.0, 150.0)]);
 }

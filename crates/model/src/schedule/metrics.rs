@@ -1,8 +1,8 @@
 //! Figures of a schedule that people ask for.
 
 use super::{Lease, Schedule};
-use crate::HostId;
 use crate::problem::Problem;
+use crate::{HostId, ProcId};
 
 /// What a plan promises.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,44 +56,81 @@ fn sequential_seconds(problem: &Problem<'_>) -> f64 {
         .unwrap_or_else(|| problem.workflow().tasks().map(|t| problem.best_exec(t)).sum())
 }
 
-/// Money: per task where time is billed exactly, per machine where it is billed in quanta or leased.
+/// A stretch of computation: where, from when, until when.
+pub type Stretch<'a> = (&'a [ProcId], f64, f64);
+
+/// Money of a plan: per task where time is billed exactly, per machine where it is billed in quanta or
+/// leased.
 pub fn cost(problem: &Problem<'_>, schedule: &Schedule) -> f64 {
-    let platform = problem.platform();
-    let whole = |host: HostId| {
-        let class = platform.class(platform.host(host).class);
-        class.leasable || class.billing.quantum > 0.0 || class.billing.minimum > 0.0
-    };
-    let mut total = 0.0;
-    for placement in schedule.placements.iter().flatten() {
-        let exact = placement.procs().iter().filter(|&&p| !whole(problem.host_of(p)));
-        total += placement.seconds() * exact.map(|&p| problem.price(p)).sum::<f64>();
-    }
-    for lease in uses(problem, schedule, whole) {
-        total += machine_cost(problem, lease.host, lease.to - lease.from);
-    }
-    total
+    bills(problem, stretches(schedule), &schedule.leases).iter().sum()
 }
 
 /// The leases of a plan: its own, and where it has none for a machine that exists only while leased,
 /// from the machine's first task to its last. By host, then by date.
 pub fn leases(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Lease> {
-    let platform = problem.platform();
-    uses(problem, schedule, |host| platform.class(platform.host(host).class).leasable)
+    leases_of(problem, stretches(schedule), &schedule.leases)
 }
 
-/// When the chosen machines are in use: as leased, else from the first task to the last.
-fn uses(problem: &Problem<'_>, schedule: &Schedule, chosen: impl Fn(HostId) -> bool) -> Vec<Lease> {
+fn stretches(schedule: &Schedule) -> impl Iterator<Item = Stretch<'_>> + Clone {
+    schedule.placements.iter().flatten().map(|p| (p.procs(), p.start, p.finish))
+}
+
+/// Money per host for stretches of computation, planned or done, under some leases.
+pub fn bills<'s>(
+    problem: &Problem<'_>,
+    stretches: impl Iterator<Item = Stretch<'s>> + Clone,
+    leases: &[Lease],
+) -> Vec<f64> {
     let platform = problem.platform();
-    let mut spans: Vec<Option<(f64, f64)>> = vec![None; platform.hosts().len()];
-    for placement in schedule.placements.iter().flatten() {
-        for &proc in placement.procs() {
-            let span = &mut spans[problem.host_of(proc).index()];
-            let (from, to) = span.unwrap_or((placement.start, placement.finish));
-            *span = Some((from.min(placement.start), to.max(placement.finish)));
+    let whole = |host: HostId| {
+        let class = platform.class(platform.host(host).class);
+        class.leasable || class.billing.quantum > 0.0 || class.billing.minimum > 0.0
+    };
+    let mut bills = vec![0.0; platform.hosts().len()];
+    for (procs, start, finish) in stretches.clone() {
+        for &proc in procs.iter().filter(|&&p| !whole(problem.host_of(p))) {
+            bills[problem.host_of(proc).index()] += (finish - start) * problem.price(proc);
         }
     }
-    let mut uses: Vec<Lease> = schedule.leases.clone();
-    uses.retain(|lease| chosen(lease.host));
+    for lease in uses(problem, stretches, leases, whole) {
+        bills[lease.host.index()] += machine_cost(problem, lease.host, lease.to - lease.from);
+    }
+    bills
+}
+
+/// The leases behind stretches of computation: those given, and where there is none for a machine that
+/// exists only while leased, from its first stretch to its last.
+pub fn leases_of<'s>(
+    problem: &Problem<'_>,
+    stretches: impl Iterator<Item = Stretch<'s>>,
+    leases: &[Lease],
+) -> Vec<Lease> {
+    let platform = problem.platform();
+    uses(problem, stretches, leases, |host| platform.class(platform.host(host).class).leasable)
+}
+
+/// When the chosen machines are in use: as leased, else from the first stretch to the last. A lease that
+/// runs already began when it began.
+fn uses<'s>(
+    problem: &Problem<'_>,
+    stretches: impl Iterator<Item = Stretch<'s>>,
+    leases: &[Lease],
+    chosen: impl Fn(HostId) -> bool,
+) -> Vec<Lease> {
+    let platform = problem.platform();
+    let mut spans: Vec<Option<(f64, f64)>> = vec![None; platform.hosts().len()];
+    let mut widen = |host: HostId, start: f64, finish: f64| {
+        let span = &mut spans[host.index()];
+        let (from, to) = span.unwrap_or((start, finish));
+        *span = Some((from.min(start), to.max(finish)));
+    };
+    for (procs, start, finish) in stretches {
+        procs.iter().for_each(|&proc| widen(problem.host_of(proc), start, finish));
+    }
+    for lease in &problem.state().leases {
+        widen(lease.host, lease.from, lease.from.max(problem.state().now));
+    }
+    let mut uses: Vec<Lease> = leases.iter().filter(|l| chosen(l.host)).cloned().collect();
     uses.iter().for_each(|lease| spans[lease.host.index()] = None);
     for (host, span) in platform.host_ids().zip(spans) {
         if let Some((from, to)) = span.filter(|_| chosen(host)) {

@@ -5,7 +5,7 @@ mod metrics;
 mod validate;
 
 pub use detail::Detail;
-pub use metrics::{Summary, cost, leases};
+pub use metrics::{Stretch, Summary, bills, cost, leases, leases_of};
 pub use validate::{Limits, Violation, affordable, validate};
 
 use crate::ids::{ClassId, FileId, HostId, LinkId, ProcId, TaskId};

@@ -1,6 +1,6 @@
 //! One function checks any schedule against its problem and says which rule broke where.
 
-use super::Schedule;
+use super::{Lease, Schedule};
 use crate::approx;
 use crate::ids::{ProcId, TaskId};
 use crate::problem::Problem;
@@ -79,6 +79,10 @@ pub enum Violation {
     LinkOverlap { link: String, finish: f64, start: f64 },
     #[error("lease: task '{task}' runs from {start} to {finish} on '{host}', outside its leases")]
     OutsideLease { task: String, host: String, start: f64, finish: f64 },
+    #[error("lease: '{host}' is leased from {from}, it can be ready at {earliest} at the earliest")]
+    EarlyLease { host: String, from: f64, earliest: f64 },
+    #[error("lease: '{host}' is leased twice at {at}")]
+    DoubleLease { host: String, at: f64 },
     #[error("budget: the schedule costs {cost}, more than {budget}")]
     Budget { cost: f64, budget: f64 },
     #[error("deadline: the schedule ends at {makespan}, after {deadline}")]
@@ -302,9 +306,26 @@ impl Check<'_, '_> {
         }
     }
 
-    /// On machines that exist only while leased, tasks run inside leases.
+    /// Machines are leased once at a time and not before they can be ready; on machines that exist only
+    /// while leased, tasks run inside leases.
     fn leases(&mut self) {
         let platform = self.problem.platform();
+        let mut leases: Vec<&Lease> = self.schedule.leases.iter().collect();
+        leases.sort_by(|a, b| a.host.cmp(&b.host).then(a.from.total_cmp(&b.from)));
+        for lease in &leases {
+            let (from, earliest) = (lease.from, self.problem.obtainable_from(lease.host));
+            // What was used before now was leased before now.
+            if approx::lt(from, earliest) && from >= self.problem.state().now {
+                let host = platform.host(lease.host).name.to_string();
+                self.found.push(Violation::EarlyLease { host, from, earliest });
+            }
+        }
+        for pair in leases.windows(2) {
+            if pair[0].host == pair[1].host && approx::lt(pair[1].from, pair[0].to) {
+                let (host, at) = (platform.host(pair[1].host).name.to_string(), pair[1].from);
+                self.found.push(Violation::DoubleLease { host, at });
+            }
+        }
         for task in self.problem.workflow().tasks() {
             let Some(placement) = self.schedule.placement(task) else { continue };
             let (start, finish) = (placement.start, placement.finish);

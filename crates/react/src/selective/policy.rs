@@ -10,6 +10,7 @@ use crate::gtp::rewound_tasks;
 use crate::planning;
 use crate::policy::{Decision, Event, Plan, Policy, Transfers};
 use crate::situation::{Situation, TaskState};
+use slackline_model::schedule::Limits;
 use slackline_model::{Problem, Schedule, TaskId};
 use slackline_schedule::Planner;
 
@@ -73,7 +74,23 @@ impl Selective {
         self.schedule = schedule;
     }
 
-    fn replan(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
+    /// Plans the rest as `prepare` has it, which gets the present plan too. Where that cannot be done it is
+    /// tried again when something helps.
+    pub(crate) fn replan_as(
+        &mut self,
+        now: &Situation,
+        decisions: &mut Vec<Decision>,
+        prepare: impl for<'p> FnOnce(Problem<'p>, &Schedule) -> Result<(Problem<'p>, Limits), String>,
+    ) {
+        self.stranded = self.replan(now, decisions, prepare).is_err();
+    }
+
+    fn replan(
+        &mut self,
+        now: &Situation,
+        decisions: &mut Vec<Decision>,
+        prepare: impl for<'p> FnOnce(Problem<'p>, &Schedule) -> Result<(Problem<'p>, Limits), String>,
+    ) -> Result<(), String> {
         let mut problem = now.problem().map_err(|e| e.to_string())?;
         let lost = rewound_tasks(&problem, now, true);
         let after;
@@ -81,6 +98,8 @@ impl Selective {
             after = planning::rewound(now, &lost);
             problem = after.problem().map_err(|e| e.to_string())?;
         }
+        let (problem, limits) = prepare(problem, &self.schedule)?;
+        self.planner.settings.limits = limits;
         let schedule = self.planner.plan(&problem).map_err(|e| e.to_string())?;
         if !lost.is_empty() {
             decisions.push(Decision::Rewind(lost));
@@ -156,6 +175,7 @@ impl Policy for Selective {
                 return;
             }
         }
-        self.stranded = self.replan(now, decisions).is_err();
+        let limits = self.planner.settings.limits;
+        self.replan_as(now, decisions, |problem, _| Ok((problem, limits)));
     }
 }

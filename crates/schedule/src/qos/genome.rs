@@ -39,6 +39,11 @@ impl Genome {
         Some((point, partial.into_schedule()))
     }
 
+    /// Makespan and cost; none where a task cannot go.
+    pub(super) fn measure(&self, course: &Course<'_, '_>) -> Option<Point> {
+        self.decode(course).map(|(point, _)| point)
+    }
+
     /// Takes over the processors of another plan for a window of tasks.
     pub(super) fn cross(&self, other: &Genome, random: &mut Stream) -> Genome {
         let n = self.0.len();

@@ -14,18 +14,25 @@ mod choice;
 mod genome;
 mod moves;
 pub mod pareto;
+mod paths;
 mod prices;
 
+pub mod bcsc;
 pub mod bheft;
 pub mod cheapest;
+pub mod critical_greedy;
 pub mod dbcs;
 pub mod dca;
+pub mod deadline_mdp;
 pub mod ga_qos;
 pub mod gain;
 pub mod greedytime_cd;
 pub mod hbcs;
 pub mod loss;
 pub mod moheft;
+pub mod nsga2;
+pub mod pcp;
+pub mod scalestar;
 pub mod three_step;
 
 #[cfg(test)]

@@ -158,7 +158,7 @@ impl<'c, 'a, 'p> Moves<'c, 'a, 'p> {
     }
 
     /// Where a task could go for the kind of price that is wanted: seconds gained, money more.
-    fn elsewhere(&self, task: TaskId) -> Vec<(usize, f64, f64)> {
+    pub(super) fn elsewhere(&self, task: TaskId) -> Vec<(usize, f64, f64)> {
         let (now, paid) = self.now(task);
         let there = |to| {
             let (seconds, cost) = self.at(task, to);
@@ -166,6 +166,21 @@ impl<'c, 'a, 'p> Moves<'c, 'a, 'p> {
         };
         let all = (0..self.course.prices.kinds()).map(there);
         all.filter(|&(_, _, more)| more.is_finite() && self.aim.wants(more)).collect()
+    }
+
+    /// Where a task is now.
+    pub(super) fn kind_of(&self, task: TaskId) -> usize {
+        self.kind[task.index()]
+    }
+
+    /// From now on money goes that way.
+    pub(super) fn aim(&mut self, aim: Aim) {
+        self.aim = aim;
+    }
+
+    /// A move from where a task is now.
+    pub(super) fn step(&self, task: TaskId, to: usize, weight: f64) -> Move {
+        Move { task, to, weight, from: self.kind[task.index()] }
     }
 
     /// Whether a move was weighed from where its task is now.

@@ -214,6 +214,10 @@ fn provide(
             used[host.index()] = widened(used[host.index()], (placement.start, placement.finish));
         }
     }
+    for lease in &problem.state().leases {
+        let span = (lease.from, lease.from.max(problem.state().now));
+        used[lease.host.index()] = widened(used[lease.host.index()], span);
+    }
     let mut told = Vec::new();
     for group in groups {
         let tail = |task: &TaskId| below[task.index()] - problem.best_exec(*task);

@@ -63,13 +63,19 @@ pub(crate) fn workflow(n: usize, seed: u64) -> Workflow {
 
 /// The platform of `p` processors.
 pub(crate) fn platform(p: usize, seed: u64) -> Platform {
+    priced_platform(p, seed, |_| 0.0)
+}
+
+/// The same with a price per speed.
+pub(crate) fn priced_platform(p: usize, seed: u64, price: impl Fn(f64) -> f64) -> Platform {
     let mut rng = SplitMix64(seed ^ 0xA5A5_A5A5);
     let mut b = PlatformBuilder::new(format!("uniform-{p}"));
     b.set_matrix(Matrix::uniform(Some(2.0), 0.0));
     let root = b.root().unwrap();
     for i in 0..p {
         let speed = rng.integer(100, 400) as f64 / 100.0;
-        b.add_host(root, HostSpec::new(format!("p{i:03}"), speed)).unwrap();
+        let spec = HostSpec { price: price(speed), ..HostSpec::new(format!("p{i:03}"), speed) };
+        b.add_host(root, spec).unwrap();
     }
     b.build().unwrap()
 }

@@ -5,11 +5,11 @@ use super::report::staging;
 use super::scale::Scale;
 use crate::check::Difference;
 use crate::told::{Details, Set};
-use crate::verbs::placed::{Moved, Placed, moved, placed};
+use crate::verbs::placed::{Leased, Moved, Placed, leased, moved, placed};
 use serde::Serialize;
 use slackline_model::Problem;
 use slackline_model::parameter::{self, Given};
-use slackline_model::schedule::{Lease, Limits, Violation, leases};
+use slackline_model::schedule::{Limits, Violation, leases};
 
 /// The JSON document of several plans.
 #[derive(Serialize)]
@@ -72,15 +72,6 @@ struct Limited {
     scale: Scale,
 }
 
-/// A machine that is rented.
-#[derive(Serialize)]
-struct Leased<'a> {
-    host: &'a str,
-    class: &'a str,
-    from: f64,
-    to: f64,
-}
-
 /// The makespan when run times are off.
 #[derive(Serialize)]
 struct Spread {
@@ -99,13 +90,7 @@ impl<'a> Document<'a> {
         given: &'a Given,
         recorded_makespan: Option<f64>,
     ) -> Document<'a> {
-        let (workflow, platform) = (problem.workflow(), problem.platform());
-        let leased = |lease: Lease| Leased {
-            host: &platform.host(lease.host).name,
-            class: &platform.class(lease.class).name,
-            from: lease.from,
-            to: lease.to,
-        };
+        let workflow = problem.workflow();
         Document {
             schema: "slackline/plan/1",
             algorithm: plan.algorithm.name,
@@ -132,7 +117,7 @@ impl<'a> Document<'a> {
                 missed: plan.missed.iter().map(Violation::to_string).collect(),
                 scale,
             }),
-            leases: leases(problem, &plan.schedule).into_iter().map(leased).collect(),
+            leases: leased(problem.platform(), &leases(problem, &plan.schedule)),
             wall_seconds: plan.wall_seconds,
             robustness: plan.robustness.map(|r| Spread {
                 mean: r.mean,

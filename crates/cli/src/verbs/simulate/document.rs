@@ -4,7 +4,7 @@ use super::sweep;
 use super::workflow::Ran;
 use crate::check::Difference;
 use crate::told::Set;
-use crate::verbs::placed::{Placed, placed};
+use crate::verbs::placed::{Leased, Placed, leased, placed};
 use serde::Serialize;
 use slackline_lab::served::{Beside, Served, Totals};
 use slackline_model::Problem;
@@ -53,6 +53,15 @@ pub(super) struct Document<'a> {
     copies_used: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     sweep: Option<sweep::Facts<'a>>,
+    cost: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    leases: Vec<Leased<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deadline: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    feasible: Option<bool>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     workflows: Vec<Part<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -144,6 +153,11 @@ impl<'a> Document<'a> {
             bytes_moved: c.bytes_moved,
             copies_used: c.copies_used,
             sweep: sweep::facts(problem, &outcome.trace, &ran.told),
+            cost: ran.money.total,
+            leases: leased(problem.platform(), &ran.money.leases),
+            budget: ran.limits.budget,
+            deadline: ran.limits.deadline,
+            feasible: ran.keeps_limits(),
             workflows,
             owners,
             totals,

@@ -10,7 +10,7 @@ mod sweep;
 mod workflow;
 
 use crate::failure::Failure;
-use crate::input::{Sources, seconds};
+use crate::input::{LimitOptions, Sources, seconds};
 use crate::model::ModelOptions;
 use crate::output::Output;
 use crate::told::SetOptions;
@@ -71,6 +71,8 @@ pub(crate) struct Simulate {
     /// [default: 0]
     #[arg(long, value_name = "TIMES")]
     threshold: Option<String>,
+    #[command(flatten)]
+    limits: LimitOptions,
     #[command(flatten)]
     parameters: SetOptions,
     /// Seed of planners and policies that draw random numbers

@@ -137,8 +137,20 @@ fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
         }
         row("in vain", parts.join(", "));
     }
+    if problem.platform().is_priced() {
+        row("cost", cost(problem, ran));
+    }
+    if let Some(kept) = ran.keeps_limits() {
+        row("limits", if kept { "kept".to_string() } else { "broken".to_string() });
+    }
     row("simulated in", fmt_seconds(ran.wall_seconds));
     table.render(width)
+}
+
+/// What the run cost beside what its first plan promised.
+fn cost(problem: &Problem<'_>, ran: &Ran) -> String {
+    let money = slackline_model::schedule::cost(problem, &ran.planned);
+    format!("{:.4} (planned {money:.4})", ran.money.total)
 }
 
 /// How many tasks ended later than planned, and by how much at most.

@@ -12,6 +12,7 @@ use slackline_execute::{
 };
 use slackline_lab::check::{self, Check, Ground, on_stage};
 use slackline_lab::metrics::Metrics;
+use slackline_lab::money::Money;
 use slackline_lab::served::served;
 use slackline_model::parameter::Given;
 use slackline_model::platform::{Charges, Network};
@@ -94,6 +95,7 @@ impl<'a> Stage<'a> {
                 settings: PlanSettings {
                     seed: args.seed,
                     given: given.clone(),
+                    limits: args.limits.limits(),
                     ..PlanSettings::default()
                 },
             },
@@ -201,6 +203,7 @@ impl<'a> Stage<'a> {
         let outcome = self.once(name, &self.scenario, &mut logged)?;
         let wall_seconds = clock.elapsed().as_secs_f64();
         let metrics = Metrics::of(self.problem, &outcome);
+        let money = Money::of(self.problem, &outcome);
         let served = match self.arrivals.is_empty() {
             true => Vec::new(),
             false => served(self.problem, &outcome, &[]),
@@ -209,11 +212,14 @@ impl<'a> Stage<'a> {
         let told = policy.report();
         let (name, set) = (name.to_string(), Given::new());
         let (beside, check) = (None, None);
+        let limits = self.planner.settings.limits;
         Ok(Ran {
             name,
             set,
             outcome,
             metrics,
+            money,
+            limits,
             served,
             beside,
             planned,
@@ -291,8 +297,9 @@ impl<'a> Stage<'a> {
             Some(supply) => supply.first().map_err(Failure::input)?,
             None => Arc::new(self.known.clone()),
         };
-        let (begins, terms) =
-            supply.as_ref().map_or((0.0, Terms::default()), |s| (s.begins(), s.terms()));
+        let limits = self.planner.settings.limits;
+        let own = || (0.0, Terms { limits, ..Terms::default() });
+        let (begins, terms) = supply.as_ref().map_or_else(own, |s| (s.begins(), s.terms()));
         let mut watcher = Watcher::new(what, self.quiet);
         let mut see = |now: &Situation| watcher.see(now);
         let execution = Execution {

@@ -13,6 +13,7 @@ use slackline_formats::trace::{TraceFormat, TracedRun};
 use slackline_formats::{schedule_json, source};
 use slackline_lab::check::Check;
 use slackline_lab::metrics::Metrics;
+use slackline_lab::money::Money;
 use slackline_lab::served::{Beside, Served, beside, served};
 use slackline_model::nearest::did_you_mean;
 use slackline_model::parameter::{self, Given};
@@ -22,7 +23,8 @@ use slackline_model::{Problem, Schedule};
 use slackline_react::StaticPlan;
 use slackline_react::gtp::Period;
 use slackline_react::registry::{self as policies, Entry, Options};
-use slackline_schedule::{Algorithm, registry};
+use slackline_schedule::qos::pareto::Point;
+use slackline_schedule::{Algorithm, Planner, registry};
 use slackline_view::gantt::{self, SvgOptions};
 use slackline_view::{Chart, MarkKind};
 use std::path::{Path, PathBuf};
@@ -34,6 +36,9 @@ pub(super) struct Ran {
     pub(super) set: Given,
     pub(super) outcome: Outcome,
     pub(super) metrics: Metrics,
+    pub(super) money: Money,
+    /// What was wanted of the one workflow.
+    pub(super) limits: Limits,
     /// How each of several workflows fared.
     pub(super) served: Vec<Served>,
     /// The same beside the other policies.
@@ -50,6 +55,14 @@ pub(super) struct Ran {
 }
 
 impl Ran {
+    /// Whether the run of one workflow kept to its limits, where it has any.
+    pub(super) fn keeps_limits(&self) -> Option<bool> {
+        let Limits { budget, deadline } = self.limits;
+        let limited = budget.is_some() || deadline.is_some();
+        let point = Point { makespan: self.outcome.makespan, cost: self.money.total };
+        limited.then(|| self.unfinished().is_none() && point.excess(&self.limits) == 0.0)
+    }
+
     /// The workflows of each owner, where any has one.
     pub(super) fn by_owner(&self) -> Vec<(&str, Vec<&Served>)> {
         let mut owners: Vec<(&str, Vec<&Served>)> = Vec::new();
@@ -208,15 +221,18 @@ pub(super) fn planner(name: &str) -> Result<&'static Algorithm, Failure> {
 const ALL_POLICIES: &str = "all";
 
 /// The policies of a list of names.
-fn policies_of(names: &[&str], problem: &Problem<'_>) -> Result<Vec<&'static Entry>, Failure> {
-    let limits = Limits::default();
-    let fits = |e: &&Entry| e.needs.iter().all(|need| need.is_met(problem, &limits));
+fn policies_of(
+    names: &[&str],
+    problem: &Problem<'_>,
+    limits: &Limits,
+) -> Result<Vec<&'static Entry>, Failure> {
+    let fits = |e: &&Entry| e.needs.iter().all(|need| need.is_met(problem, limits));
     let mut entries: Vec<&'static Entry> = Vec::new();
     for &name in names {
         let found: Vec<&'static Entry> = match policies::find(name) {
             _ if name == ALL_POLICIES => policies::ALL.iter().filter(fits).collect(),
             Some(entry) => {
-                check_needs(entry.name, entry.needs, problem, &limits)?;
+                check_needs(entry.name, entry.needs, problem, limits)?;
                 vec![entry]
             }
             None => {
@@ -262,7 +278,10 @@ fn runs(args: &Simulate, stage: &mut Stage<'_>, output: &mut Output) -> Result<V
     if names.is_empty() {
         names.push(args.policy.as_deref().unwrap_or("static"));
     }
-    let entries = policies_of(&names, stage.problem)?;
+    let limits = args.limits.limits();
+    let Planner { algorithm, .. } = &stage.planner;
+    check_needs(algorithm.name, algorithm.needs, stage.problem, &limits)?;
+    let entries = policies_of(&names, stage.problem, &limits)?;
     check_parameters(&entries, &options)?;
     if let Some(path) = &args.schedule {
         let text = source::read_text(path)?;
