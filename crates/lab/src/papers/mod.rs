@@ -1,6 +1,7 @@
 //! Published results, run again: what a source states, what comes out here, and a verdict that
 //! follows from the numbers by a rule written at the claim.
 
+mod concurrent;
 mod gtp;
 mod markdown;
 mod policies;
@@ -128,6 +129,9 @@ pub const ALL: &[Paper] = &[
     ptg::PAPER,
     qos::HBCS,
     qos::DBCS,
+    concurrent::FDWS,
+    concurrent::BUDGETS,
+    concurrent::DEADLINES,
 ];
 
 /// The reproduction of that name.
