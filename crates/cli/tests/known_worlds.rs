@@ -24,9 +24,11 @@ const TWO: &str = "name = \"two\"\n[host.fast]\nspeed = \"1Gf\"\n[host.slow]\nsp
 const AWAY: &str =
     "[[host]]\nname = \"fast\"\ndown = [{ at = 15, lasts = 2, keeps_data = true }]\n";
 
-/// Ends of all policies that promise to survive the loss of a host, by name.
+/// Ends of all policies that promise to survive the loss of a host and ask for nothing special, by
+/// name.
 fn ends(place: &Place, line: &str) -> Vec<(&'static str, f64)> {
-    let names: Vec<&str> = registry::ALL.iter().filter(|e| e.survives).map(|e| e.name).collect();
+    let meant = registry::ALL.iter().filter(|e| e.survives && e.needs.is_empty());
+    let names: Vec<&str> = meant.map(|e| e.name).collect();
     let text = place.ok(&format!("simulate {line} --json --compare {}", names.join(",")));
     let document: Value = serde_json::from_str(&text).unwrap();
     let runs = document["runs"].as_array().unwrap();
