@@ -125,7 +125,9 @@ fn population(options: &Options, graphs: usize) -> Result<Vec<Workflow>, StudyEr
 
 /// So many graphs of Strassen's product and of fast Fourier transforms.
 fn applications(options: &Options, graphs: usize) -> Result<Vec<Workflow>, StudyError> {
-    let given = [("moldable".to_string(), "yes".to_string())];
+    // No processors: times follow from flop.
+    let given =
+        [("moldable", "yes"), ("processors", "0")].map(|(n, v)| (n.to_string(), v.to_string()));
     let draw = |k: usize| {
         let name = ["strassen", "fft"][k % 2];
         let generator = generators::find(Family::Workflow, name).map_err(StudyError::of)?;
