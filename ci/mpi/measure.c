@@ -19,11 +19,11 @@ static double draw(void) {
     return (double)(state >> 11) / 9007199254740992.0;
 }
 
-static volatile double sink;
+static volatile double sink = 1.0;
 
 /* Two flop per turn. */
 static double burn(long turns) {
-    double x = 1.0;
+    double x = sink; /* or the loop would be done beforehand */
     for (long k = 0; k < turns; k++) x = x * 0.999999 + 1e-6;
     return x;
 }

@@ -120,7 +120,7 @@ impl Calibration {
     /// (bytes/s) from end to end.
     pub fn settings(&self, latency: f64, bandwidth: f64) -> Vec<(&'static str, String)> {
         let steps = |value: &dyn Fn(&Piece) -> f64| {
-            let step = |p: &Piece| format!("{}:{:.6}", p.from.floor(), value(p));
+            let step = |p: &Piece| format!("{}:{:.6e}", p.from.floor(), value(p));
             self.transfer.iter().map(step).collect::<Vec<_>>().join(";")
         };
         let overhead = |pieces: &[Piece]| {
