@@ -256,7 +256,10 @@ fn a_plan_says_whether_it_keeps_to_its_limits() {
     let priced =
         "plan examples/workflows/gauss.dot --platform examples/platforms/priced-cloud.toml";
     assert!(place.ok(&format!("{priced} --budget 1000000")).contains("kept, left over"));
-    assert!(place.fails(1, &format!("{priced} --budget 0")).contains("budget"));
+    // Not every machine there costs something: only who is told to hurry breaks this.
+    assert!(place.ok(&format!("{priced} --budget 0")).contains("kept"));
+    let hurry = format!("{priced} --algorithm heft --budget 0");
+    assert!(place.fails(1, &hurry).contains("budget"));
     place.fails(2, &format!("{priced} --budget much"));
     place.fails(2, &format!("{priced} --budget -1"));
 }
@@ -335,7 +338,8 @@ fn a_front_shows_time_against_cost() {
         .filter(|p| p["dominated"] == false)
         .map(|p| (p["makespan"].as_f64().unwrap(), p["cost"].as_f64().unwrap()))
         .collect();
-    assert_eq!(ends.first().unwrap().0, 28.0);
+    // The lower bound: searches find what HEFT, at 28 s, does not.
+    assert_eq!(ends.first().unwrap().0, 26.0);
     assert_eq!(*ends.last().unwrap(), (128.0, 20.0));
     assert!(
         ends.windows(2).all(|w| w[0] == w[1] || w[0].0 < w[1].0 && w[0].1 > w[1].1),

@@ -204,11 +204,12 @@ pub(super) fn blocks(steps: &[f64]) -> String {
 }
 
 const HEADINGS: [&str; 8] =
-    ["<policy", ">makespan", ">NSL", ">moved", ">redone", ">work lost", ">data", ">hosts lost"];
+    ["<policy", ">makespan", ">NSL", ">moved", ">redone", ">lost", ">data", ">down"];
 
 const EXPLANATION: &str = "
   NSL: makespan over the mean run times on the critical path; moved: tasks that
-  migrated; redone: finished tasks that were computed again.
+  migrated; redone: finished tasks that were computed again; lost: computing in
+  vain; down: hosts that were lost.
 ";
 
 /// Several policies, the shortest run first, those that cannot finish last.
