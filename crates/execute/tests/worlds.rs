@@ -241,6 +241,13 @@ fn replay(w: &Workflow, outcome: &Outcome, seen: &[(f64, Snapshot)]) -> Result<(
             Happening::TaskRewound { task } if !done.remove(task) => {
                 return Err(format!("{task:?} is rewound without being done"));
             }
+            Happening::TaskRestored { task } => {
+                let lies = |f: FileId| there.iter().any(|&(file, _)| file == f);
+                if !w.outputs(*task).all(lies) || running.contains_key(task) {
+                    return Err(format!("{task:?} counts again without its results"));
+                }
+                done.insert(*task);
+            }
             Happening::TransferStarted { file, from, .. } if !there.contains(&(*file, *from)) => {
                 return Err(format!("{file:?} leaves {from:?} without being there"));
             }
