@@ -29,7 +29,10 @@ mod zone;
 
 pub use builder::PlatformBuilder;
 pub use charges::{Band, Charges, Way, WayLink};
-pub use cluster::{CLUSTER_LIMIT, ClusterSharing, ClusterSpec, LinkShape, Topology};
+pub use cluster::{
+    CLUSTER_LIMIT, CORE_LIMIT, ClusterSharing, ClusterSpec, LinkShape, PLATFORM_CORE_LIMIT,
+    Topology,
+};
 pub use error::{PlatformError, RouteError};
 pub use host::{Billing, Class, Disk, Host, Properties};
 pub use link::{Duplex, Link, Sharing};

@@ -4,7 +4,7 @@
 mod routing;
 
 use super::classes::{ClassWish, classify};
-use super::cluster::ClusterSpec;
+use super::cluster::{CORE_LIMIT, ClusterSpec, PLATFORM_CORE_LIMIT};
 use super::error::{PlatformError, not_negative, positive};
 use super::host::{Billing, Disk, Host, Properties};
 use super::link::{Duplex, Link};
@@ -137,6 +137,10 @@ impl PlatformBuilder {
         let element = || format!("host \"{}\"", spec.name);
         positive(element, "speed", spec.speed)?;
         not_negative(element, "price", spec.price)?;
+        if spec.cores > CORE_LIMIT {
+            let message = format!("{} cores; at most {CORE_LIMIT} are possible", spec.cores);
+            return Err(PlatformError::invalid(element(), message));
+        }
         if let Some(memory) = spec.memory {
             positive(element, "memory", memory)?;
         }
@@ -396,6 +400,12 @@ impl PlatformBuilder {
             let element = format!("platform \"{}\"", self.name);
             return Err(PlatformError::invalid(element, "no host has a core"));
         }
+        let cores: u64 = self.hosts.iter().map(|host| u64::from(host.cores)).sum();
+        if cores > PLATFORM_CORE_LIMIT {
+            let message = format!("{cores} cores; at most {PLATFORM_CORE_LIMIT} are possible");
+            let element = format!("platform \"{}\"", self.name);
+            return Err(PlatformError::invalid(element, message));
+        }
         check_billing(|| format!("platform \"{}\"", self.name), &self.billing)?;
         let network = match self.matrix.take() {
             Some(matrix) => {
@@ -517,6 +527,19 @@ mod tests {
         assert_eq!(platform.host(HostId(5)).class, ClassId(2));
         assert_eq!(platform.total_cores(), 4 + 8 + 1);
         assert_eq!(platform.planning_network().transfer_time(1e9, HostId(0), HostId(5)), 0.0);
+    }
+
+    #[test]
+    fn more_cores_than_memory_can_hold_are_refused() {
+        let mut b = PlatformBuilder::new("p");
+        let root = b.root().unwrap();
+        let host = |name: &str, cores| HostSpec { cores, ..HostSpec::new(name, 1e9) };
+        let error = b.add_host(root, host("hal", u32::MAX)).unwrap_err().to_string();
+        assert_eq!(error, "host \"hal\": 4294967295 cores; at most 1000000 are possible");
+        for i in 0..11 {
+            b.add_host(root, host(&format!("h{i}"), CORE_LIMIT)).unwrap();
+        }
+        assert!(b.build().unwrap_err().to_string().contains("11000000 cores"));
     }
 
     #[test]
