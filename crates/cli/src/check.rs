@@ -1,7 +1,7 @@
 //! Plans against the simulator, for people to read.
 
 use crate::failure::Failure;
-use crate::input::World;
+use crate::input::Loaded;
 use crate::model::ModelOptions;
 use crate::output::Output;
 use serde::Serialize;
@@ -29,7 +29,7 @@ impl Difference {
 }
 
 /// The ground on which plans for a world are followed.
-pub(crate) fn ground(world: &World, options: &ModelOptions) -> Result<Ground, Failure> {
+pub(crate) fn ground(world: &Loaded, options: &ModelOptions) -> Result<Ground, Failure> {
     Ok(Ground {
         workflow: Arc::new(world.workflow.clone()),
         platform: Arc::new(world.platform.clone()),

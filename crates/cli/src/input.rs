@@ -26,7 +26,7 @@ use std::time::Instant;
 const SHOWN_WARNINGS: usize = 5;
 
 /// A workflow and the platform to plan it on.
-pub(crate) struct World {
+pub(crate) struct Loaded {
     pub(crate) workflow: Workflow,
     pub(crate) platform: Platform,
     /// Real run times and sizes that the workflow's file states beside its estimates.
@@ -122,7 +122,7 @@ impl Sources {
         &self,
         workflow: Option<&Path>,
         output: &mut Output,
-    ) -> Result<World, Failure> {
+    ) -> Result<Loaded, Failure> {
         if let Some(path) = &self.instance {
             return instance_file(path, output);
         }
@@ -147,7 +147,7 @@ impl Sources {
             Some(platform) => platform,
             None => default_platform(output)?,
         };
-        Ok(World::of(document, format, platform))
+        Ok(Loaded::of(document, format, platform))
     }
 }
 
@@ -167,7 +167,7 @@ impl Sources {
         &self,
         workflows: &[PathBuf],
         output: &mut Output,
-    ) -> Result<World, Failure> {
+    ) -> Result<Loaded, Failure> {
         let mut world = self.read(workflows.first().map(PathBuf::as_path), output)?;
         if let Some(rest @ [_, ..]) = workflows.get(1..) {
             let mut parts = vec![world.workflow];
@@ -187,11 +187,11 @@ impl Sources {
     }
 }
 
-impl World {
-    fn of(document: Document, format: Format, platform: Platform) -> World {
+impl Loaded {
+    fn of(document: Document, format: Format, platform: Platform) -> Loaded {
         let past = Some(Past::of(&document, format));
         let measured = document.measured.map(Arc::new);
-        World { workflow: document.workflow, platform, measured, past }
+        Loaded { workflow: document.workflow, platform, measured, past }
     }
 
     /// The planning problem, as a run under these rules will be charged for it.
@@ -250,12 +250,12 @@ impl LimitOptions {
     }
 }
 
-fn instance_file(path: &Path, output: &mut Output) -> Result<World, Failure> {
+fn instance_file(path: &Path, output: &mut Output) -> Result<Loaded, Failure> {
     let begin = Instant::now();
     let text = source::read_text(path)?;
     let read = instance::read(&text).map_err(|e| e.in_file(path))?;
     output.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
-    Ok(World { workflow: read.workflow, platform: read.platform, measured: None, past: None })
+    Ok(Loaded { workflow: read.workflow, platform: read.platform, measured: None, past: None })
 }
 
 /// The format of a workflow file.

@@ -6,7 +6,7 @@ use crate::interrupt;
 use clap::Args;
 use slackline_model::parameter::Given;
 use slackline_model::schedule::Limits;
-use slackline_schedule::Settings;
+use slackline_schedule::Request;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -35,8 +35,8 @@ fn duration(text: &str) -> Result<Duration, String> {
 impl SearchOptions {
     /// The settings of planners; from now on Ctrl-C raises their flag. A second one ends the
     /// command at once.
-    pub(crate) fn settings(&self, limits: Limits, given: &Given) -> Settings {
-        Settings {
+    pub(crate) fn settings(&self, limits: Limits, given: &Given) -> Request {
+        Request {
             seed: self.seed,
             iterations: self.iterations,
             time_limit: self.time_limit,
@@ -61,6 +61,6 @@ impl SearchOptions {
 }
 
 /// Whether Ctrl-C was pressed.
-pub(crate) fn interrupted(settings: &Settings) -> bool {
+pub(crate) fn interrupted(settings: &Request) -> bool {
     settings.stop.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
 }

@@ -254,7 +254,7 @@ impl GtpWorld {
     pub fn promised(&self, planner: &Algorithm) -> Result<f64, WorldError> {
         let problem = Problem::new(&self.workflow, &self.platform)
             .map_err(|e| WorldError::Other(e.to_string()))?;
-        let plan = (planner.plan)(&problem, &slackline_schedule::Settings::default())
+        let plan = (planner.plan)(&problem, &slackline_schedule::Request::default())
             .map_err(|e| WorldError::Other(e.to_string()))?;
         Ok(plan.makespan())
     }

@@ -13,7 +13,7 @@ use slackline_model::platform::{
 use slackline_model::problem::Inputs;
 use slackline_model::rng::stream;
 use slackline_model::{Platform, Problem, Task, TaskId, Workflow, WorkflowBuilder};
-use slackline_schedule::{Settings, registry};
+use slackline_schedule::{Request, registry};
 use slackline_simulate::Models;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -109,7 +109,7 @@ proptest! {
             Problem::charged(&workflow, &platform, &models.charges(), inputs).unwrap();
         let ground =
             Ground { workflow: workflow.clone(), platform: platform.clone(), models, inputs };
-        let settings = Settings { iterations: Some(40), ..Settings::seeded(7) };
+        let settings = Request { iterations: Some(40), ..Request::seeded(7) };
         for algorithm in registry::ALL.iter().filter(|a| a.needs.is_empty()) {
             let plan = (algorithm.plan)(&problem, &settings).unwrap();
             let (planned, run) = (plan.makespan(), ground.follow(&plan).unwrap());
@@ -133,7 +133,7 @@ fn check(workflow: Workflow, platform: Platform) -> Check {
     let inputs = Inputs::of(&platform);
     let problem = Problem::charged(&workflow, &platform, &models.charges(), inputs).unwrap();
     let heft = registry::find("heft").unwrap();
-    let plan = (heft.plan)(&problem, &Settings::default()).unwrap();
+    let plan = (heft.plan)(&problem, &Request::default()).unwrap();
     let ground = Ground { workflow: workflow.clone(), platform: platform.clone(), models, inputs };
     ground.check(&problem, &plan).unwrap()
 }

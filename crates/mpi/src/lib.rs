@@ -15,6 +15,6 @@ pub mod settings;
 pub mod timeline;
 pub mod trace;
 
-pub use replay::{Explained, Observer, Outcome, Replay, ReplayError};
-pub use settings::Settings;
+pub use replay::{Explained, Observer, Replay, ReplayError, Replayed};
+pub use settings::ReplaySettings;
 pub use trace::Traces;

@@ -73,7 +73,7 @@ impl Penalties {
 
 /// All settings of a replay.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct ReplaySettings {
     /// Network and hosts.
     pub models: Models,
     /// Bytes that travel with every message.
@@ -110,10 +110,10 @@ pub struct Settings {
     pub choice: Choice,
 }
 
-impl Default for Settings {
+impl Default for ReplaySettings {
     /// SimGrid 3.32's.
-    fn default() -> Settings {
-        Settings {
+    fn default() -> ReplaySettings {
+        ReplaySettings {
             models: Models::smpi(),
             envelope: 16,
             eager_below: 0,
@@ -135,21 +135,21 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl ReplaySettings {
     /// SimGrid 3.11's: no envelope, no cost of tests, other collectives.
-    pub fn simgrid_3_11() -> Settings {
-        Settings {
+    pub fn simgrid_3_11() -> ReplaySettings {
+        ReplaySettings {
             models: Models::smpi().as_of_3_11(),
             envelope: 0,
             test: 0.0,
             choice: Choice::of(Selector::Simgrid311),
-            ..Settings::default()
+            ..ReplaySettings::default()
         }
     }
 
-    /// Settings from `key=value` pairs (`key:value` too), whatever their order: those that stand
+    /// ReplaySettings from `key=value` pairs (`key:value` too), whatever their order: those that stand
     /// for many come first.
-    pub fn from_pairs(pairs: &[(String, String)]) -> Result<Settings, SettingError> {
+    pub fn from_pairs(pairs: &[(String, String)]) -> Result<ReplaySettings, SettingError> {
         let rank = |key: &str| match key {
             "preset" => 0,
             "network/model" => 1,
@@ -158,7 +158,7 @@ impl Settings {
         };
         let mut sorted: Vec<&(String, String)> = pairs.iter().collect();
         sorted.sort_by_key(|(key, _)| rank(key));
-        let mut settings = Settings::default();
+        let mut settings = ReplaySettings::default();
         for (key, value) in sorted {
             settings.set(key, value)?;
         }
@@ -214,8 +214,8 @@ impl Settings {
         };
         match key {
             "preset" => match value {
-                "simgrid-3.32" | "default" => *self = Settings::default(),
-                "simgrid-3.11" => *self = Settings::simgrid_3_11(),
+                "simgrid-3.32" | "default" => *self = ReplaySettings::default(),
+                "simgrid-3.11" => *self = ReplaySettings::simgrid_3_11(),
                 _ => return bad("simgrid-3.32 or simgrid-3.11"),
             },
             "network/model" => {
@@ -358,9 +358,9 @@ mod tests {
         let pair = |text| split_pair(text).unwrap();
         let pairs =
             [pair("network/crosstraffic:no"), pair("network/model=IB"), pair("smpi/test=0")];
-        let settings = Settings::from_pairs(&pairs).unwrap();
+        let settings = ReplaySettings::from_pairs(&pairs).unwrap();
         assert!(!settings.models.cross_traffic && settings.penalties.is_some());
-        assert!(Settings::from_pairs(&[pair("smpi/bcast=upside_down")]).is_err());
-        assert!(Settings::from_pairs(&[pair("smpi/tset=1")]).is_err());
+        assert!(ReplaySettings::from_pairs(&[pair("smpi/bcast=upside_down")]).is_err());
+        assert!(ReplaySettings::from_pairs(&[pair("smpi/tset=1")]).is_err());
     }
 }

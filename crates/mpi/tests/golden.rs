@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::Value;
-use slackline_mpi::settings::Settings;
+use slackline_mpi::settings::ReplaySettings;
 use slackline_mpi::{Replay, Traces};
 use std::path::Path;
 
@@ -51,7 +51,7 @@ fn ends_are_those_of_simgrid() {
                 .iter()
                 .map(|(key, value)| pair(key, value))
                 .collect();
-            let settings = Settings::from_pairs(&pairs).unwrap();
+            let settings = ReplaySettings::from_pairs(&pairs).unwrap();
             let traces = Traces::open(std::slice::from_ref(&file)).unwrap();
             let outcome =
                 Replay::new(&platform, &hosts, traces, settings).unwrap().run(&mut ()).unwrap();

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use slackline_model::{HostId, Platform};
-use slackline_mpi::settings::{Settings, split_pair};
-use slackline_mpi::{Outcome, Replay, Traces};
+use slackline_mpi::settings::{ReplaySettings, split_pair};
+use slackline_mpi::{Replay, Replayed, Traces};
 
 /// Three hosts that share links: routes of one, six and seven of them.
 const THREE: &str = r#"<?xml version='1.0'?>
@@ -32,7 +32,7 @@ fn platform(text: &str) -> Platform {
     slackline_formats::read_platform(&file, None).unwrap()
 }
 
-fn replay(platform: &Platform, trace: &str, settings: Settings) -> Outcome {
+fn replay(platform: &Platform, trace: &str, settings: ReplaySettings) -> Replayed {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("trace.tit");
     std::fs::write(&file, trace).unwrap();
@@ -48,7 +48,7 @@ fn close(value: f64, expected: f64) {
 }
 
 fn old(trace: &str, makespan: f64, dates: &[(usize, usize, f64)]) {
-    let outcome = replay(&platform(THREE), trace, Settings::simgrid_3_11());
+    let outcome = replay(&platform(THREE), trace, ReplaySettings::simgrid_3_11());
     close(outcome.makespan, makespan);
     for &(rank, action, date) in dates {
         close(outcome.dates.as_ref().unwrap()[rank][action], date);
@@ -127,7 +127,7 @@ fn the_ring_under_four_models() {
         ),
         (vec![], 0.065962078),
     ] {
-        let mut settings = Settings::simgrid_3_11();
+        let mut settings = ReplaySettings::simgrid_3_11();
         for change in changes {
             let (key, value) = split_pair(change).unwrap();
             settings.set(&key, &value).unwrap();

@@ -7,6 +7,7 @@
 mod aheft;
 pub mod concurrent;
 pub mod gtp;
+mod holders;
 mod idle;
 mod just_in_time;
 pub mod moldable;
@@ -15,7 +16,6 @@ mod policy;
 mod qos;
 pub mod registry;
 pub mod selective;
-mod site;
 mod situation;
 pub mod slackline;
 mod static_plan;
@@ -23,10 +23,10 @@ mod sweep;
 mod work_queue;
 
 pub use aheft::Aheft;
+pub use holders::Holders;
 pub use just_in_time::JustInTime;
 pub use policy::{Assignment, Decision, Event, Monitoring, Plan, Policy, Source, Transfers};
 pub use qos::Qos;
-pub use site::Site;
 pub use situation::{Arrived, Fetch, FileCopy, Situation, TaskState};
 pub use slackline::Slackline;
 pub use slackline_model::problem::Block;

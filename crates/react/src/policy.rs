@@ -1,6 +1,6 @@
 //! The door between a method and the world: events, decisions, plans.
 
-use crate::site::Site;
+use crate::holders::Holders;
 use crate::situation::Situation;
 use serde::{Deserialize, Serialize};
 use slackline_model::schedule::{Detail, Schedule};
@@ -33,26 +33,26 @@ pub enum Event {
     TaskRestored(TaskId),
     /// A task failed for the last time and is not tried again.
     TaskAbandoned(TaskId),
-    /// A file is complete at a site.
+    /// A file is complete at its holders.
     TransferFinished {
         /// Which.
         file: FileId,
         /// Where.
-        to: Site,
+        to: Holders,
     },
     /// A transfer broke off.
     TransferFailed {
         /// Which file.
         file: FileId,
         /// Where it should have gone.
-        to: Site,
+        to: Holders,
     },
     /// A complete copy is gone.
     CopyLost {
         /// Which file.
         file: FileId,
         /// Where it lay.
-        site: Site,
+        holders: Holders,
     },
     /// The monitored speed of a host changed.
     HostChanged(HostId),

@@ -64,7 +64,7 @@ impl Qos {
                 None => &hbcs::HBCS,
             };
         }
-        planner.settings.limits = limits;
+        planner.request.limits = limits;
         self.inner.insert(Selective::new(planner, Threshold::Slack, self.transfers))
     }
 }

@@ -1,6 +1,6 @@
 //! The live state of an execution, as far as it is known.
 
-use crate::site::Site;
+use crate::holders::Holders;
 use slackline_model::platform::{Charges, PlanningNetwork};
 use slackline_model::problem::{DataCopy, Inputs, Lanes, State, View};
 use slackline_model::schedule::Lease;
@@ -49,13 +49,13 @@ impl TaskState {
     }
 }
 
-/// A file, or the part of it that has arrived, at a site.
+/// A file, or the part of it that has arrived, at its holders.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileCopy {
     /// Where.
-    pub site: Site,
+    pub holders: Holders,
     /// Where it comes from; none where it was made or lay from the start.
-    pub from: Option<Site>,
+    pub from: Option<Holders>,
     /// Received share; 1 when complete (the papers' κd).
     pub fraction: f64,
 }
@@ -75,13 +75,13 @@ pub struct Arrived {
 
 impl FileCopy {
     /// A complete copy that was made there or lay there from the start.
-    pub fn original(site: impl Into<Site>) -> FileCopy {
-        FileCopy { site: site.into(), from: None, fraction: 1.0 }
+    pub fn original(holders: impl Into<Holders>) -> FileCopy {
+        FileCopy { holders: holders.into(), from: None, fraction: 1.0 }
     }
 
     /// A complete copy that was brought there.
-    pub fn brought(site: impl Into<Site>, from: impl Into<Site>) -> FileCopy {
-        FileCopy { site: site.into(), from: Some(from.into()), fraction: 1.0 }
+    pub fn brought(holders: impl Into<Holders>, from: impl Into<Holders>) -> FileCopy {
+        FileCopy { holders: holders.into(), from: Some(from.into()), fraction: 1.0 }
     }
 
     /// Whether it can be read and sent on.
@@ -232,12 +232,12 @@ impl Situation {
         self.platform.place_of(host)
     }
 
-    /// The site of some processors: the places of their hosts.
-    pub fn site(&self, procs: &[ProcId]) -> Site {
+    /// The holders of what lies with some processors: the places of their hosts.
+    pub fn holders_of(&self, procs: &[ProcId]) -> Holders {
         let place = |p: &ProcId| self.place_of(self.host_of[p.index()]);
         match procs {
-            [one] => Site::Host(place(one)),
-            _ => Site::of_hosts(procs.iter().map(place)),
+            [one] => Holders::Host(place(one)),
+            _ => Holders::of_hosts(procs.iter().map(place)),
         }
     }
 
@@ -252,9 +252,9 @@ impl Situation {
         self.platform.hosts_of_place(host).into_iter().find(|&h| self.is_alive(h))
     }
 
-    /// Whether all places of a site can be used.
-    pub fn is_reachable(&self, site: &Site) -> bool {
-        site.hosts().iter().all(|&h| self.living_host(h).is_some())
+    /// Whether all places of the holders can be used.
+    pub fn is_reachable(&self, holders: &Holders) -> bool {
+        holders.hosts().iter().all(|&h| self.living_host(h).is_some())
     }
 
     /// Whether inputs of the workflow lie on every host.
@@ -265,7 +265,7 @@ impl Situation {
     /// The copy, complete or not, of a file at the place of a host.
     pub fn copy(&self, file: FileId, host: HostId) -> Option<&FileCopy> {
         let place = self.place_of(host);
-        self.copies[file.index()].iter().find(|c| c.site.is(place))
+        self.copies[file.index()].iter().find(|c| c.holders.is(place))
     }
 
     /// Whether a task on this host could read the file.
@@ -273,10 +273,10 @@ impl Situation {
         self.lies_everywhere(file) || self.copy(file, host).is_some_and(FileCopy::is_complete)
     }
 
-    /// Whether a task at this site could read the file.
-    pub fn has_at(&self, file: FileId, site: &Site) -> bool {
+    /// Whether a task there could read the file.
+    pub fn has_at(&self, file: FileId, holders: &Holders) -> bool {
         let mut copies = self.copies[file.index()].iter();
-        self.lies_everywhere(file) || copies.any(|c| c.site == *site && c.is_complete())
+        self.lies_everywhere(file) || copies.any(|c| c.holders == *holders && c.is_complete())
     }
 
     fn lies_everywhere(&self, file: FileId) -> bool {
@@ -286,13 +286,13 @@ impl Situation {
     /// The hosts that hold all of a file, one for each place, from which it could be fetched.
     pub fn holders(&self, file: FileId) -> impl Iterator<Item = HostId> + '_ {
         let complete = self.copies[file.index()].iter().filter(|c| c.is_complete());
-        complete.filter_map(|c| self.living_host(c.site.host()?))
+        complete.filter_map(|c| self.living_host(c.holders.host()?))
     }
 
-    /// The sites that hold all of a file, from which it could be fetched.
-    pub fn sources(&self, file: FileId) -> impl Iterator<Item = &Site> + '_ {
+    /// Those that hold all of a file, from which it could be fetched.
+    pub fn sources(&self, file: FileId) -> impl Iterator<Item = &Holders> + '_ {
         let complete = self.copies[file.index()].iter().filter(|c| c.is_complete());
-        complete.map(|c| &c.site).filter(|s| self.is_reachable(s))
+        complete.map(|c| &c.holders).filter(|s| self.is_reachable(s))
     }
 
     /// When a file that exists was made: when its producer ended, or its workflow arrived.
@@ -311,7 +311,7 @@ impl Situation {
     /// The hosts where a file was made or lay from the start.
     fn origins(&self, file: FileId) -> impl Iterator<Item = HostId> + '_ {
         let made = self.copies[file.index()].iter().filter(|c| c.from.is_none());
-        made.filter_map(|c| c.site.host()).filter(|&h| self.is_alive(h))
+        made.filter_map(|c| c.holders.host()).filter(|&h| self.is_alive(h))
     }
 
     /// Whether all tasks are done.
@@ -410,14 +410,14 @@ impl Situation {
             let producer = self.workflow.producer(file);
             let made_at = match producer.map(|p| self.task(p)) {
                 None if self.inputs_everywhere() => continue,
-                None => Site::of_hosts([]),
-                Some(TaskState::Done(placement)) => self.site(placement.procs()),
+                None => Holders::of_hosts([]),
+                Some(TaskState::Done(placement)) => self.holders_of(placement.procs()),
                 Some(_) => continue,
             };
             if self.workflow.consumers(file).all(|c| self.task(c).is_done()) {
                 continue;
             }
-            for place in self.copies[file.index()].iter().filter_map(|c| c.site.host()) {
+            for place in self.copies[file.index()].iter().filter_map(|c| c.holders.host()) {
                 let Some(host) = self.living_host(place) else { continue };
                 let at = self.now + self.file_seconds(file, host, &Fetch::ANY);
                 if !made_at.touches(place) && at.is_finite() {
@@ -453,7 +453,7 @@ impl Situation {
         }
         // A transfer under way goes on where it is.
         if let Some(copy) = self.copy(file, to)
-            && let Some(from) = copy.from.as_ref().and_then(Site::host)
+            && let Some(from) = copy.from.as_ref().and_then(Holders::host)
             && copy.fraction > 0.0
         {
             let whole = network.transfer_time(bytes, from, to);

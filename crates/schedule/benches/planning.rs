@@ -9,7 +9,7 @@ use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
 use slackline_model::schedule::{Limits, cost};
 use slackline_model::{Problem, SpeedUp, Task, Workflow, WorkflowBuilder, WorkflowError};
 use slackline_schedule::qos::least_cost;
-use slackline_schedule::{Settings, registry};
+use slackline_schedule::{Request, registry};
 
 fn main() {
     divan::main();
@@ -23,7 +23,7 @@ fn bench(bencher: divan::Bencher<'_, '_>, name: &str, tasks: usize, procs: usize
     let plan = registry::find(name).expect("a planner").plan;
     // What the stated complexity counts: dependencies times processors.
     let evaluations = ItemsCount::new(workflow.edge_count() * procs);
-    bencher.counter(evaluations).bench(|| plan(&problem, &Settings::default()));
+    bencher.counter(evaluations).bench(|| plan(&problem, &Request::default()));
 }
 
 /// Linear in the graph for a fixed machine.
@@ -64,13 +64,13 @@ fn bench_limited(bencher: divan::Bencher<'_, '_>, name: &str, tasks: usize, proc
     #[allow(clippy::expect_used)] // the names below are registered
     let plan = |name: &str| registry::find(name).expect("a planner").plan;
     #[allow(clippy::expect_used)] // every machine fits every task
-    let heft = plan("heft")(&problem, &Settings::default()).expect("a plan");
+    let heft = plan("heft")(&problem, &Request::default()).expect("a plan");
     let (least, most) = (least_cost(&problem), cost(&problem, &heft));
     let limits =
         Limits { budget: Some((least + most) / 2.0), deadline: Some(2.0 * heft.makespan()) };
-    let settings = Settings { limits, ..Settings::default() };
+    let request = Request { limits, ..Request::default() };
     let evaluations = ItemsCount::new(workflow.edge_count() * procs);
-    bencher.counter(evaluations).bench(|| plan(name)(&problem, &settings));
+    bencher.counter(evaluations).bench(|| plan(name)(&problem, &request));
 }
 
 #[divan::bench(args = ["heft", "hbcs", "dbcs", "bheft", "loss1", "gain1"], max_time = 10)]
@@ -122,5 +122,5 @@ fn one_cluster(bencher: divan::Bencher<'_, '_>, (name, tasks, procs): (&str, usi
     let (workflow, platform) = (moldable(tasks).expect("a graph"), b.build().expect("a cluster"));
     let problem = Problem::new(&workflow, &platform).expect("a problem");
     let plan = registry::find(name).expect("a planner").plan;
-    bencher.bench(|| plan(&problem, &Settings::default()));
+    bencher.bench(|| plan(&problem, &Request::default()));
 }

@@ -17,7 +17,7 @@ use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
 use slackline_model::schedule::{Limits, validate};
 use slackline_model::{Platform, Problem, Workflow, approx};
 use slackline_schedule::bounds;
-use slackline_schedule::registry::{self, Algorithm, Settings};
+use slackline_schedule::registry::{self, Algorithm, Request};
 use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
@@ -89,10 +89,10 @@ fn report(cases: &[Case], algorithms: &[&Algorithm], verbose: bool) -> Result<()
             let mut tally = Tally::default();
             for case in &members {
                 let problem = Problem::new(&case.workflow, &case.platform)?;
-                let settings = Settings::default();
+                let request = Request::default();
                 let clock = Instant::now();
                 let outcome =
-                    registry::run(algorithm, &problem, &settings, bounds::lower_bound(&problem))?;
+                    registry::run(algorithm, &problem, &request, bounds::lower_bound(&problem))?;
                 let seconds = clock.elapsed().as_secs_f64();
                 let broken = validate(&problem, &outcome.schedule, &Limits::default());
                 let (makespan, bound) = (outcome.schedule.makespan(), outcome.lower_bound);

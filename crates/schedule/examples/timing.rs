@@ -6,7 +6,7 @@
 
 use slackline_formats::instance;
 use slackline_model::Problem;
-use slackline_schedule::{Settings, registry};
+use slackline_schedule::{Request, registry};
 use std::error::Error;
 use std::time::Instant;
 
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut makespan = 0.0;
     for _ in 0..runs.max(1) {
         let begin = Instant::now();
-        makespan = (algorithm.plan)(&problem, &Settings::default())?.makespan();
+        makespan = (algorithm.plan)(&problem, &Request::default())?.makespan();
         seconds.push(begin.elapsed().as_secs_f64());
     }
     seconds.sort_by(f64::total_cmp);

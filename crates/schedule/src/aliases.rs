@@ -25,8 +25,8 @@ macro_rules! alias {
             algorithm: Algorithm {
                 name: $name,
                 about: $about,
-                plan: |problem, settings| {
-                    ($method.plan)(problem, &settings.preset(&[$(($parameter, $value)),+]))
+                plan: |problem, request| {
+                    ($method.plan)(problem, &request.preset(&[$(($parameter, $value)),+]))
                 },
                 ..$method
             },

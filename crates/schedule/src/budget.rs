@@ -1,6 +1,6 @@
 //! How long a search may go on.
 
-use crate::registry::Settings;
+use crate::registry::Request;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -15,9 +15,9 @@ pub(crate) struct Budget {
 
 impl Budget {
     /// Starts the clock.
-    pub(crate) fn start(settings: &Settings) -> Budget {
-        let until = settings.time_limit.and_then(|limit| Instant::now().checked_add(limit));
-        Budget { until, stop: settings.stop.clone() }
+    pub(crate) fn start(request: &Request) -> Budget {
+        let until = request.time_limit.and_then(|limit| Instant::now().checked_add(limit));
+        Budget { until, stop: request.stop.clone() }
     }
 
     /// Time is up or someone asked to stop.

@@ -18,4 +18,4 @@ pub mod retime;
 pub mod robust;
 pub mod sweep;
 
-pub use registry::{Algorithm, Certified, Family, Need, PlanError, Planner, Settings};
+pub use registry::{Algorithm, Certified, Family, Need, PlanError, Planner, Request};

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 /// What a planner may be told besides the problem.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct Request {
     /// Seed of methods that draw random numbers.
     pub seed: u64,
     /// Most iterations of a search; none: a default that grows slowly with the problem. Equal
@@ -30,22 +30,22 @@ pub struct Settings {
     pub given: Given,
 }
 
-impl Settings {
+impl Request {
     /// The same with some parameters set, unless they are given.
-    pub fn preset(&self, set: &[(&str, &str)]) -> Settings {
+    pub fn preset(&self, set: &[(&str, &str)]) -> Request {
         let preset = set.iter().map(|(name, value)| (name.to_string(), value.to_string()));
         let given = preset.chain(self.given.iter().cloned()).collect();
-        Settings { given, ..self.clone() }
+        Request { given, ..self.clone() }
     }
 
     /// The same for a method inside another: what was given is not meant for it.
-    pub fn without_parameters(&self) -> Settings {
-        Settings { given: Given::new(), ..self.clone() }
+    pub fn without_parameters(&self) -> Request {
+        Request { given: Given::new(), ..self.clone() }
     }
 
     /// Defaults but for the seed.
-    pub fn seeded(seed: u64) -> Settings {
-        Settings { seed, ..Settings::default() }
+    pub fn seeded(seed: u64) -> Request {
+        Request { seed, ..Request::default() }
     }
 }
 
@@ -120,7 +120,7 @@ impl Basis {
 /// What a method needs besides a workflow and processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// A budget ([`Settings::limits`]).
+    /// A budget ([`Request::limits`]).
     Budget,
     /// A deadline.
     Deadline,
@@ -195,13 +195,13 @@ pub struct Algorithm {
     /// What it cannot do without.
     pub needs: &'static [Need],
     /// Plans the unfinished part of a problem.
-    pub plan: fn(&Problem<'_>, &Settings) -> Result<Schedule, PlanError>,
+    pub plan: fn(&Problem<'_>, &Request) -> Result<Schedule, PlanError>,
 }
 
 impl Algorithm {
     /// The values of its parameters: those given that it has, else the defaults.
-    pub fn values(&self, settings: &Settings) -> Result<Values, ParameterError> {
-        let own: Given = parameter::own(&settings.given, self.parameters).cloned().collect();
+    pub fn values(&self, request: &Request) -> Result<Values, ParameterError> {
+        let own: Given = parameter::own(&request.given, self.parameters).cloned().collect();
         Values::read(self.name, self.parameters.iter(), &[], &own)
     }
 
@@ -217,19 +217,19 @@ pub struct Planner {
     /// Which.
     pub algorithm: &'static Algorithm,
     /// What it is told.
-    pub settings: Settings,
+    pub request: Request,
 }
 
 impl Planner {
     /// Plans the unfinished part of a problem.
     pub fn plan(&self, problem: &Problem<'_>) -> Result<Schedule, PlanError> {
-        (self.algorithm.plan)(problem, &self.settings)
+        (self.algorithm.plan)(problem, &self.request)
     }
 }
 
 impl From<&'static Algorithm> for Planner {
     fn from(algorithm: &'static Algorithm) -> Planner {
-        Planner { algorithm, settings: Settings::default() }
+        Planner { algorithm, request: Request::default() }
     }
 }
 
@@ -393,14 +393,14 @@ impl Certified {
 pub fn run(
     algorithm: &Algorithm,
     problem: &Problem<'_>,
-    settings: &Settings,
+    request: &Request,
     lower_bound: f64,
 ) -> Result<Certified, PlanError> {
     if algorithm.name == exact::EXACT.name {
-        let solved = exact::solve(problem, settings)?;
+        let solved = exact::solve(problem, request)?;
         let lower_bound = lower_bound.max(solved.bound);
         return Ok(Certified { schedule: solved.schedule, lower_bound });
     }
-    let schedule = (algorithm.plan)(problem, settings)?;
+    let schedule = (algorithm.plan)(problem, request)?;
     Ok(Certified { schedule, lower_bound })
 }

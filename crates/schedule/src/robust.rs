@@ -7,7 +7,7 @@
 //! the seed, so that threads do not change the figures. O(v + e) per sample.
 
 use crate::best::in_pool;
-use crate::registry::Settings;
+use crate::registry::Request;
 use crate::retime::Retiming;
 use rand::RngExt;
 use rayon::prelude::*;
@@ -49,16 +49,16 @@ pub fn robustness(
     problem: &Problem<'_>,
     schedule: &Schedule,
     error: RunTimeError,
-    settings: &Settings,
+    request: &Request,
 ) -> Robustness {
     let plan = Retiming::new(problem, schedule);
     let largest = error.largest.clamp(0.0, 1.0);
     let sample = |index: u64| {
-        let mut random = rng::stream(settings.seed, "robust", index);
+        let mut random = rng::stream(request.seed, "robust", index);
         plan.makespan(|seconds| seconds * (1.0 + largest * random.random_range(-1.0..=1.0)))
     };
     let mut ends: Vec<f64> =
-        in_pool(settings.threads, || (0..error.samples).into_par_iter().map(sample).collect());
+        in_pool(request.threads, || (0..error.samples).into_par_iter().map(sample).collect());
     ends.sort_by(f64::total_cmp);
     let planned = schedule.makespan();
     let mean = match ends.len() {
@@ -103,20 +103,20 @@ mod tests {
         schedule.place(TaskId(0), Placement::new(ProcId(0), 0.0, 4.0));
         schedule.place(TaskId(1), Placement::new(ProcId(0), 4.0, 6.0));
         schedule.place(TaskId(2), Placement::new(ProcId(1), 0.0, 3.0));
-        let settings = Settings::seeded(1);
+        let request = Request::seeded(1);
         let exact = RunTimeError { largest: 0.0, samples: 10 };
-        let figures = robustness(&problem, &schedule, exact, &settings);
+        let figures = robustness(&problem, &schedule, exact, &request);
         assert_eq!((figures.mean, figures.p95, figures.worst), (6.0, 6.0, 6.0));
         assert_eq!(figures.slack, 1.0); // (0 + 0 + 3) / 3
         // a + b with errors up to 20 %: mean 6, between 4.8 and 7.2; c never matters.
         let error = RunTimeError::default();
-        let figures = robustness(&problem, &schedule, error, &settings);
+        let figures = robustness(&problem, &schedule, error, &request);
         assert!((figures.mean - 6.0).abs() < 0.1, "{figures:?}");
         assert!(figures.mean < figures.p95 && figures.p95 < figures.worst);
         assert!(figures.worst <= 7.2);
         for threads in [1, 2, 4] {
-            let settings = Settings { threads: Some(threads), ..settings.clone() };
-            assert_eq!(robustness(&problem, &schedule, error, &settings), figures);
+            let request = Request { threads: Some(threads), ..request.clone() };
+            assert_eq!(robustness(&problem, &schedule, error, &request), figures);
         }
     }
 }

@@ -14,7 +14,7 @@ use slackline_model::{
 };
 use slackline_schedule::aliases::ALIASES;
 use slackline_schedule::list::{OptimisticCosts, ranks::Weights};
-use slackline_schedule::{Algorithm, Need, PlanError, Settings, registry};
+use slackline_schedule::{Algorithm, Need, PlanError, Request, registry};
 
 /// What a random problem looks like; the rest follows from the seed.
 #[derive(Clone, Debug)]
@@ -120,8 +120,8 @@ impl Kind {
     fn state(&self, problem: &Problem<'_>, progress: f64) -> State {
         let mut rng = stream(self.seed, "state", 0);
         let planner = registry::find("random").unwrap();
-        let settings = Settings::seeded(rng.next_u64());
-        let plan = (planner.plan)(problem, &settings).unwrap();
+        let request = Request::seeded(rng.next_u64());
+        let plan = (planner.plan)(problem, &request).unwrap();
         let now = plan.makespan() * progress;
         let begun = |t: TaskId| plan.placement(t).filter(|p| p.start < now).cloned();
         let fixed: Vec<_> = problem.workflow().tasks().map(begun).collect();
@@ -180,19 +180,19 @@ fn stuck(problem: &Problem<'_>) -> bool {
 }
 
 /// Searches look at few plans here: what they give must be right, not short.
-fn brief(seed: u64) -> Settings {
-    Settings { iterations: Some(40), ..Settings::seeded(seed) }
+fn brief(seed: u64) -> Request {
+    Request { iterations: Some(40), ..Request::seeded(seed) }
 }
 
 fn check_all(problem: &Problem<'_>) -> Result<(), TestCaseError> {
-    let settings = brief(7);
-    for algorithm in registry::every().filter(|a| a.lacks(problem, &settings.limits).is_none()) {
+    let request = brief(7);
+    for algorithm in registry::every().filter(|a| a.lacks(problem, &request.limits).is_none()) {
         let name = algorithm.name;
-        match (algorithm.plan)(problem, &settings) {
+        match (algorithm.plan)(problem, &request) {
             Ok(schedule) => {
                 let broken = validate(problem, &schedule, &Limits::default());
                 prop_assert!(broken.is_empty(), "{name}: {broken:?}");
-                let again = (algorithm.plan)(problem, &settings);
+                let again = (algorithm.plan)(problem, &request);
                 prop_assert_eq!(again, Ok(schedule), "{} plans differently twice", name);
             }
             Err(PlanError::Nowhere { .. }) => prop_assert!(stuck(problem), "{name} gives up"),
@@ -258,7 +258,7 @@ proptest! {
             .fold(f64::INFINITY, f64::min);
         for name in ["peft", "bil"] {
             let plan = registry::find(name).unwrap().plan;
-            let makespan = plan(&problem, &Settings::default()).unwrap().makespan();
+            let makespan = plan(&problem, &Request::default()).unwrap().makespan();
             prop_assert!((makespan - least).abs() <= 1e-9 * least, "{name}: {makespan}, {least}");
         }
     }
@@ -321,8 +321,8 @@ fn names_are_found_and_unique() {
 fn aliases_are_methods_with_parameters_set() {
     for alias in ALIASES {
         let method = registry::find(alias.of).unwrap();
-        let settings = Settings::default().preset(alias.set);
-        method.values(&settings).unwrap();
+        let request = Request::default().preset(alias.set);
+        method.values(&request).unwrap();
         for (name, value) in alias.set {
             assert!(method.parameters.iter().any(|p| p.name == *name), "{name}={value}");
         }
@@ -337,7 +337,7 @@ fn aliases_are_methods_with_parameters_set() {
             Kind { seed, tasks, hosts, density, unrelated, equal, zeros, wide, uneven_network };
         let (workflow, platform) = (kind.workflow(), kind.platform());
         let problem = Problem::new(&workflow, &platform).unwrap();
-        let plan = (alias.algorithm.plan)(&problem, &Settings::default()).unwrap();
-        assert_eq!(plan, (method.plan)(&problem, &settings).unwrap(), "{}", alias.algorithm.name);
+        let plan = (alias.algorithm.plan)(&problem, &Request::default()).unwrap();
+        assert_eq!(plan, (method.plan)(&problem, &request).unwrap(), "{}", alias.algorithm.name);
     }
 }

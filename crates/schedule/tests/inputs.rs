@@ -14,7 +14,7 @@ use slackline_model::problem::Inputs;
 use slackline_model::rng::stream;
 use slackline_model::schedule::{Limits, validate};
 use slackline_model::{Platform, Problem, Task, TaskId, Workflow, WorkflowBuilder};
-use slackline_schedule::{Settings, bounds, registry, retime};
+use slackline_schedule::{Request, bounds, registry, retime};
 use std::collections::HashSet;
 
 /// The user's host and two clusters, each behind a link; `shared` clusters share their storage.
@@ -117,10 +117,10 @@ proptest! {
         let inputs = Inputs::of(&platform);
         let problem = Problem::charged(&workflow, &platform, &charges(kind), inputs).unwrap();
         let bound = bounds::lower_bound(&problem);
-        let settings = Settings { iterations: Some(40), ..Settings::seeded(7) };
+        let request = Request { iterations: Some(40), ..Request::seeded(7) };
         for algorithm in registry::ALL.iter().filter(|a| a.needs.is_empty()) {
             let name = algorithm.name;
-            let plan = (algorithm.plan)(&problem, &settings).unwrap();
+            let plan = (algorithm.plan)(&problem, &request).unwrap();
             let broken = validate(&problem, &plan, &Limits::default());
             prop_assert!(broken.is_empty(), "{name}: {broken:?}");
             let makespan = plan.makespan();

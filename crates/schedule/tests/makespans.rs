@@ -12,7 +12,7 @@ use serde_json::Value;
 use slackline_formats::instance;
 use slackline_model::Problem;
 use slackline_model::schedule::{Limits, validate};
-use slackline_schedule::{Settings, registry};
+use slackline_schedule::{Request, registry};
 
 #[test]
 fn every_method_gives_the_independent_makespan() {
@@ -26,7 +26,7 @@ fn every_method_gives_the_independent_makespan() {
         for (method, wanted) in line["makespans"].as_object().unwrap() {
             let wanted = wanted.as_f64().unwrap();
             let algorithm = registry::find(method).unwrap_or_else(|| panic!("no {method}"));
-            let schedule = (algorithm.plan)(&problem, &Settings::default()).unwrap();
+            let schedule = (algorithm.plan)(&problem, &Request::default()).unwrap();
             assert_eq!(validate(&problem, &schedule, &Limits::default()), [], "{method} on {name}");
             let makespan = schedule.makespan();
             let deviation = (makespan - wanted).abs() / wanted;

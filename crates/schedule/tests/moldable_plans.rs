@@ -12,7 +12,7 @@ use serde_json::Value;
 use slackline_formats::{dot, instance, platform_toml};
 use slackline_model::schedule::{Detail, Limits, validate};
 use slackline_model::{Platform, Problem, Schedule, Workflow};
-use slackline_schedule::{Settings, registry};
+use slackline_schedule::{Request, registry};
 
 fn read(line: &Value) -> (Workflow, Platform) {
     if line["instance"].is_object() {
@@ -53,13 +53,13 @@ fn every_method_gives_the_independent_plan() {
         let problem = Problem::new(&workflow, &platform).unwrap();
         for plan in line["plans"].as_array().unwrap() {
             let method = plan["algorithm"].as_str().unwrap();
-            let mut settings = Settings::default();
+            let mut request = Request::default();
             for (name, value) in plan["set"].as_object().unwrap() {
                 let text = value.as_str().map_or(value.to_string(), str::to_string);
-                settings.given.push((name.clone(), text));
+                request.given.push((name.clone(), text));
             }
-            let at = format!("{method} {:?} on {}", settings.given, line["name"]);
-            let schedule = (registry::find(method).unwrap().plan)(&problem, &settings).unwrap();
+            let at = format!("{method} {:?} on {}", request.given, line["name"]);
+            let schedule = (registry::find(method).unwrap().plan)(&problem, &request).unwrap();
             assert_eq!(validate(&problem, &schedule, &Limits::default()), [], "{at}");
             let widths: Vec<usize> =
                 schedule.placements.iter().flatten().map(|p| p.procs().len()).collect();

@@ -11,7 +11,7 @@ use slackline_model::schedule::{Detail, Limits, validate};
 use slackline_model::{
     Platform, Problem, Schedule, SpeedUp, Task, TaskId, Workflow, WorkflowBuilder, approx,
 };
-use slackline_schedule::{Family, PlanError, Settings, registry};
+use slackline_schedule::{Family, PlanError, Request, registry};
 
 #[derive(Clone, Debug)]
 struct Kind {
@@ -85,7 +85,7 @@ impl Kind {
     /// Part of a plan has been executed, some processors are busy or gone, tasks held back.
     fn state(&self, problem: &Problem<'_>, progress: f64) -> State {
         let mut rng = stream(self.seed, "state", 0);
-        let plan = (registry::find("hcpa").unwrap().plan)(problem, &Settings::default()).unwrap();
+        let plan = (registry::find("hcpa").unwrap().plan)(problem, &Request::default()).unwrap();
         let now = plan.makespan() * progress;
         let begun = |t: TaskId| plan.placement(t).filter(|p| p.start < now).cloned();
         let late = |rng: &mut Stream| match rng.random_range(0..6) {
@@ -114,12 +114,12 @@ fn check_all(problem: &Problem<'_>) -> Result<(), TestCaseError> {
         for packing in ["no", "yes"] {
             let name = algorithm.name;
             let given = ["packing", "backfill"].map(|p| (p.to_string(), packing.to_string()));
-            let settings = Settings { given: given.to_vec(), ..Settings::default() };
-            match (algorithm.plan)(problem, &settings) {
+            let request = Request { given: given.to_vec(), ..Request::default() };
+            match (algorithm.plan)(problem, &request) {
                 Ok(schedule) => {
                     let broken = validate(problem, &schedule, &Limits::default());
                     prop_assert!(broken.is_empty(), "{name}: {broken:?}");
-                    let again = (algorithm.plan)(problem, &settings);
+                    let again = (algorithm.plan)(problem, &request);
                     prop_assert_eq!(again, Ok(schedule), "{} plans differently twice", name);
                 }
                 Err(PlanError::Unsupported { .. } | PlanError::Nowhere { .. }) => {}
@@ -132,8 +132,8 @@ fn check_all(problem: &Problem<'_>) -> Result<(), TestCaseError> {
 
 fn plan(problem: &Problem<'_>, name: &str, set: &[(&str, &str)]) -> Schedule {
     let given = set.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-    let settings = Settings { given, ..Settings::default() };
-    (registry::find(name).unwrap().plan)(problem, &settings).unwrap()
+    let request = Request { given, ..Request::default() };
+    (registry::find(name).unwrap().plan)(problem, &request).unwrap()
 }
 
 fn work(schedule: &Schedule) -> f64 {

@@ -14,7 +14,7 @@ use slackline_model::workflow::CostTable;
 use slackline_model::{
     HostId, Platform, Problem, ProcId, SpeedUp, Task, TaskId, Workflow, WorkflowBuilder, approx,
 };
-use slackline_schedule::{Settings, bounds, exact, registry};
+use slackline_schedule::{Request, bounds, exact, registry};
 
 /// The instances of the fixture whose optimum (or a bound and a best known makespan) is known.
 fn known() -> impl Iterator<Item = (Value, f64, f64)> {
@@ -38,8 +38,8 @@ fn small_optima_are_proven_and_bounds_never_exceed_the_best_known() {
         let small = instance.workflow.len() <= 12;
         // Enough nodes to prove the small ones; the others end early with what they have.
         let iterations = if small { None } else { Some(3000) };
-        let settings = Settings { iterations, ..Settings::default() };
-        let solved = exact::solve(&problem, &settings).unwrap();
+        let request = Request { iterations, ..Request::default() };
+        let solved = exact::solve(&problem, &request).unwrap();
         assert_eq!(validate(&problem, &solved.schedule, &Limits::default()), [], "{name}");
         let makespan = solved.schedule.makespan();
         assert!(approx::le(solved.bound, best_known), "{name}: {} proven", solved.bound);
@@ -50,8 +50,8 @@ fn small_optima_are_proven_and_bounds_never_exceed_the_best_known() {
             assert!(approx::eq(makespan, best_known), "{name}: {makespan}, not {best_known}");
             proven += 1;
         }
-        let settings = Settings { iterations: Some(30_000), ..Settings::seeded(3) };
-        let plan = (registry::find("best").unwrap().plan)(&problem, &settings).unwrap();
+        let request = Request { iterations: Some(30_000), ..Request::seeded(3) };
+        let plan = (registry::find("best").unwrap().plan)(&problem, &request).unwrap();
         gap += plan.makespan() / best_known - 1.0;
         cases += 1.0;
     }
@@ -66,9 +66,9 @@ fn threads_do_not_change_the_plan() {
         let instance = instance::read(&value.to_string()).unwrap();
         let problem = Problem::new(&instance.workflow, &instance.platform).unwrap();
         let plan = |threads| {
-            let settings =
-                Settings { iterations: Some(4000), threads: Some(threads), ..Settings::seeded(5) };
-            best(&problem, &settings).unwrap()
+            let request =
+                Request { iterations: Some(4000), threads: Some(threads), ..Request::seeded(5) };
+            best(&problem, &request).unwrap()
         };
         let one = plan(1);
         assert_eq!(plan(2), one);
@@ -82,8 +82,8 @@ fn a_raised_flag_ends_a_search_with_a_plan() {
     let instance = instance::read(&value.to_string()).unwrap();
     let problem = Problem::new(&instance.workflow, &instance.platform).unwrap();
     let stop = Some(std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true)));
-    let settings = Settings { stop, ..Settings::default() };
-    let solved = exact::solve(&problem, &settings).unwrap();
+    let request = Request { stop, ..Request::default() };
+    let solved = exact::solve(&problem, &request).unwrap();
     assert_eq!(validate(&problem, &solved.schedule, &Limits::default()), []);
     assert!(approx::le(solved.bound, solved.schedule.makespan()));
 }
@@ -175,7 +175,7 @@ impl Tiny {
     /// Part of HEFT's plan has been executed, a processor may be late, tasks may be held back.
     fn state(&self, problem: &Problem<'_>, progress: f64) -> State {
         let mut random = stream(self.seed, "state", 0);
-        let plan = (registry::find("heft").unwrap().plan)(problem, &Settings::default()).unwrap();
+        let plan = (registry::find("heft").unwrap().plan)(problem, &Request::default()).unwrap();
         let now = (plan.makespan() * progress).floor();
         let begun = |t: TaskId| plan.placement(t).filter(|p| p.start < now).cloned();
         let mut late = || now + f64::from(random.random_range(0..8u32)).max(3.0) - 3.0;
@@ -282,8 +282,8 @@ fn check(problem: &Problem<'_>, rigid: bool) -> Result<(), TestCaseError> {
     let optimum = Brute::optimum(problem);
     let bound = bounds::lower_bound(problem);
     prop_assert!(approx::le(bound, optimum), "bound {bound}, optimum {optimum}");
-    let settings = Settings { iterations: Some(20_000), ..Settings::default() };
-    let solved = exact::solve(problem, &settings).unwrap();
+    let request = Request { iterations: Some(20_000), ..Request::default() };
+    let solved = exact::solve(problem, &request).unwrap();
     prop_assert!(approx::le(solved.bound, optimum), "proven {}, optimum {optimum}", solved.bound);
     if rigid {
         let makespan = solved.schedule.makespan();

@@ -6,7 +6,7 @@
 mod layered;
 
 use slackline_model::Problem;
-use slackline_schedule::{Settings, registry};
+use slackline_schedule::{Request, registry};
 
 #[test]
 fn checksums_of_the_generator() {
@@ -34,7 +34,7 @@ fn check(tasks: usize, procs: usize, wanted: &[(&str, f64)]) {
     let problem = Problem::new(&workflow, &platform).unwrap();
     for &(name, makespan) in wanted {
         let plan = registry::find(name).unwrap().plan;
-        let given = plan(&problem, &Settings::default()).unwrap().makespan();
+        let given = plan(&problem, &Request::default()).unwrap().makespan();
         assert!((given - makespan).abs() < 1e-6, "{name} on {tasks} x {procs}: {given}");
     }
 }

@@ -11,7 +11,7 @@ use slackline_model::schedule::{Limits, Summary, validate};
 use slackline_model::workflow::CostTable;
 use slackline_model::{Platform, Problem, Schedule, Task, TaskId, Workflow, WorkflowBuilder};
 use slackline_schedule::list::{OptimisticCosts, cpop, hcpt, hps, pets, ranks, ranks::Weights};
-use slackline_schedule::{Algorithm, Settings, bounds, registry};
+use slackline_schedule::{Algorithm, Request, bounds, registry};
 
 struct Example {
     workflow: Workflow,
@@ -46,7 +46,7 @@ impl Example {
     fn plan(&self, name: &str) -> Schedule {
         let problem = self.problem();
         let algorithm = registry::find(name).unwrap_or_else(|| panic!("no {name}"));
-        let schedule = (algorithm.plan)(&problem, &Settings::default()).unwrap();
+        let schedule = (algorithm.plan)(&problem, &Request::default()).unwrap();
         assert_eq!(validate(&problem, &schedule, &Limits::default()), [], "{name}");
         schedule
     }

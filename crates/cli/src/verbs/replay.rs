@@ -11,9 +11,9 @@ use slackline_formats::{FormatError, source};
 use slackline_model::names::Names;
 use slackline_model::{HostId, Platform};
 use slackline_mpi::action::Activity;
-use slackline_mpi::settings::{Settings, read_toml, split_pair};
+use slackline_mpi::settings::{ReplaySettings, read_toml, split_pair};
 use slackline_mpi::timeline::{Span, Timeline};
-use slackline_mpi::{Outcome, ReplayError, Traces};
+use slackline_mpi::{ReplayError, Replayed, Traces};
 use slackline_view::gantt::{self, SvgOptions};
 use slackline_view::{Bar, Category, Chart, Group, Look};
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ use std::time::Instant;
 #[derive(Args)]
 #[command(after_help = "\
 Traces are time-independent traces of SimGrid (any version), one file for all ranks or one per
-rank; a file that lists them, or a folder, will do. Settings have SimGrid's names.
+rank; a file that lists them, or a folder, will do. ReplaySettings have SimGrid's names.
 
 Examples:
   slackline replay lu.tit --platform cluster.xml --hosts hosts.txt
@@ -124,7 +124,7 @@ impl Replay {
         }
     }
 
-    fn settings(&self) -> Result<Settings, Failure> {
+    fn settings(&self) -> Result<ReplaySettings, Failure> {
         let mut pairs = Vec::new();
         for text in &self.settings {
             if text.ends_with(".toml") {
@@ -139,7 +139,7 @@ impl Replay {
                 }
             }
         }
-        Settings::from_pairs(&pairs).map_err(Failure::input)
+        ReplaySettings::from_pairs(&pairs).map_err(Failure::input)
     }
 
     fn places(&self, platform: &Platform, ranks: usize) -> Result<Vec<HostId>, Failure> {
@@ -156,7 +156,7 @@ impl Replay {
         Ok((0..hosts).map(HostId::new).collect())
     }
 
-    fn document(&self, outcome: &Outcome, wall: f64, output: &mut Output) -> Result<(), Failure> {
+    fn document(&self, outcome: &Replayed, wall: f64, output: &mut Output) -> Result<(), Failure> {
         let profile = |times: &[f64; Activity::COUNT]| {
             let spent = Activity::all().map(|a| (a.name(), times[a.index()]));
             spent.filter(|(_, seconds)| *seconds > 0.0).collect::<BTreeMap<_, _>>()
@@ -175,7 +175,7 @@ impl Replay {
         })
     }
 
-    fn text(&self, outcome: &Outcome, wall: f64, output: &mut Output) -> Result<(), Failure> {
+    fn text(&self, outcome: &Replayed, wall: f64, output: &mut Output) -> Result<(), Failure> {
         output.text(&format!("makespan {} s\n", outcome.makespan))?;
         let (ranks, actions) = (outcome.ends.len(), outcome.actions);
         let rate = actions as f64 / wall.max(1e-9);
@@ -214,7 +214,7 @@ impl Replay {
 }
 
 /// Writes a timeline in the format its name says.
-fn write_timeline(path: &Path, timeline: &Timeline, outcome: &Outcome) -> Result<(), Failure> {
+fn write_timeline(path: &Path, timeline: &Timeline, outcome: &Replayed) -> Result<(), Failure> {
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     match extension.as_str() {
         "json" => source::write_whole(path, |out| timeline.write_chrome(out))?,
@@ -232,7 +232,7 @@ fn write_timeline(path: &Path, timeline: &Timeline, outcome: &Outcome) -> Result
 }
 
 /// A row per rank, a colour per kind of action.
-fn chart(timeline: &Timeline, outcome: &Outcome) -> Chart {
+fn chart(timeline: &Timeline, outcome: &Replayed) -> Chart {
     let used: Vec<Activity> = Activity::all()
         .filter(|a| outcome.times.iter().any(|times| times[a.index()] > 0.0))
         .collect();
@@ -272,7 +272,7 @@ fn chart(timeline: &Timeline, outcome: &Outcome) -> Chart {
     }
 }
 
-fn choices(outcome: &Outcome) -> Option<Vec<Choice>> {
+fn choices(outcome: &Replayed) -> Option<Vec<Choice>> {
     let explained = outcome.explained.as_ref()?;
     let choice = |(e, calls): &(slackline_mpi::Explained, u64)| Choice {
         collective: e.kind.name(),

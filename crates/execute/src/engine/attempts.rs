@@ -4,7 +4,7 @@ use super::Engine;
 use crate::backend::{BackendError, OpError};
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId, ProcId, TaskId};
-use slackline_react::{Event, Site, TaskState};
+use slackline_react::{Event, Holders, TaskState};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Seconds of rest after a first failure; each further one doubles them.
@@ -17,7 +17,7 @@ const LONG_REST: f64 = 300.0;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Resting {
     Task(TaskId),
-    Move(FileId, Site),
+    Move(FileId, Holders),
 }
 
 /// How often what has failed, and what is to be left alone for now.
@@ -28,9 +28,9 @@ pub(super) struct Attempts {
     /// By date (its bits order as it does: none is negative).
     until: BTreeSet<(u64, Resting)>,
     /// From where to where nothing gets through until the network changes.
-    cut_off: BTreeSet<(Site, Site)>,
+    cut_off: BTreeSet<(Holders, Holders)>,
     /// From where a file did not get through to a place.
-    tried: BTreeMap<(FileId, Site), BTreeSet<Site>>,
+    tried: BTreeMap<(FileId, Holders), BTreeSet<Holders>>,
     /// Tasks that are not tried again, and why.
     pub(super) abandoned: BTreeMap<TaskId, String>,
     /// The same tasks and all that depend on them.
@@ -52,17 +52,17 @@ impl Attempts {
     }
 
     /// Whether a file is not to be moved to a place now.
-    pub(super) fn rests_moving(&self, file: FileId, to: &Site) -> bool {
+    pub(super) fn rests_moving(&self, file: FileId, to: &Holders) -> bool {
         !self.resting.is_empty() && self.resting.contains(&Resting::Move(file, to.clone()))
     }
 
     /// Whether a file may be fetched from a place.
-    pub(super) fn may_come(&self, from: &Site, to: &Site) -> bool {
+    pub(super) fn may_come(&self, from: &Holders, to: &Holders) -> bool {
         self.cut_off.is_empty() || !self.cut_off.contains(&(from.clone(), to.clone()))
     }
 
     /// Whether a file was not yet tried to be fetched from a place in vain.
-    pub(super) fn is_fresh(&self, file: FileId, from: &Site, to: &Site) -> bool {
+    pub(super) fn is_fresh(&self, file: FileId, from: &Holders, to: &Holders) -> bool {
         self.tried.is_empty()
             || self.tried.get(&(file, to.clone())).is_none_or(|tried| !tried.contains(from))
     }
@@ -115,9 +115,9 @@ impl Engine<'_, '_> {
         error: &OpError,
     ) -> Result<(), BackendError> {
         let times = self.attempts.rest(Resting::Task(task), self.situation.now);
-        let site = self.situation.site(procs);
+        let holders = self.situation.holders_of(procs);
         let failed_on = self.situation.avoid.entry(task).or_default();
-        for host in site.hosts() {
+        for host in holders.hosts() {
             if !failed_on.contains(host) {
                 failed_on.push(*host);
             }
@@ -150,8 +150,8 @@ impl Engine<'_, '_> {
     pub(super) fn move_failed(
         &mut self,
         file: FileId,
-        from: Site,
-        to: &Site,
+        from: Holders,
+        to: &Holders,
         error: &OpError,
     ) -> Result<(), BackendError> {
         if matches!(error, OpError::Lost { .. }) {
@@ -169,7 +169,7 @@ impl Engine<'_, '_> {
         self.move_succeeded(file, to);
         let workflow = self.situation.workflow.clone();
         for task in workflow.consumers(file) {
-            let there = |procs: &&[ProcId]| self.situation.site(procs) == *to;
+            let there = |procs: &&[ProcId]| self.situation.holders_of(procs) == *to;
             let waits =
                 matches!(self.situation.task(task), TaskState::Waiting | TaskState::Placed { .. });
             let procs = self.queues.assigned(task).filter(there).map(<[ProcId]>::to_vec);
@@ -186,7 +186,7 @@ impl Engine<'_, '_> {
     }
 
     /// A file has arrived: the failures on its way are forgotten.
-    pub(super) fn move_succeeded(&mut self, file: FileId, to: &Site) {
+    pub(super) fn move_succeeded(&mut self, file: FileId, to: &Holders) {
         self.attempts.forget(&Resting::Move(file, to.clone()));
         if !self.attempts.tried.is_empty() {
             self.attempts.tried.remove(&(file, to.clone()));

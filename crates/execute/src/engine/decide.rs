@@ -5,7 +5,7 @@ use crate::backend::BackendError;
 use slackline_model::trace::Happening;
 use slackline_model::units::fmt_bytes;
 use slackline_model::{FileId, HostId, ProcId, TaskId};
-use slackline_react::{Arrived, Decision, Plan, Site, TaskState};
+use slackline_react::{Arrived, Decision, Holders, Plan, TaskState};
 
 /// The rule a decision breaks.
 type Verdict = Result<(), String>;
@@ -66,7 +66,7 @@ impl Engine<'_, '_> {
             Decision::Drop { file, host } => {
                 let place = self.situation.place_of(host);
                 let copies = self.situation.copies.get(file.index());
-                let there = copies?.iter().any(|c| c.site.is(place) && c.is_complete());
+                let there = copies?.iter().any(|c| c.holders.is(place) && c.is_complete());
                 there.then_some(decision)
             }
             Decision::Restore(mut tasks) => {
@@ -148,7 +148,7 @@ impl Engine<'_, '_> {
             let migrates = match self.situation.task(task) {
                 TaskState::Running { procs: now, .. } => now[..] != *procs,
                 TaskState::Placed { procs: now } => {
-                    self.situation.site(now) != self.situation.site(procs)
+                    self.situation.holders_of(now) != self.situation.holders_of(procs)
                 }
                 _ => false,
             };
@@ -188,14 +188,14 @@ impl Engine<'_, '_> {
                 self.log(Happening::TaskCancelled { task });
             }
         }
-        let site = self.situation.site(&procs);
+        let holders = self.situation.holders_of(&procs);
         let workflow = self.situation.workflow.clone();
         for file in workflow.inputs(task) {
             let mut copies = self.situation.copies[file.index()].iter();
-            if copies.any(|c| c.site == site && c.from.is_some() && c.is_complete())
-                && !self.left_behind.contains_key(&(file, site.clone()))
+            if copies.any(|c| c.holders == holders && c.from.is_some() && c.is_complete())
+                && !self.left_behind.contains_key(&(file, holders.clone()))
             {
-                self.left_behind.insert((file, site.clone()), false);
+                self.left_behind.insert((file, holders.clone()), false);
                 self.counters.copies_left += 1;
             }
         }
@@ -214,7 +214,7 @@ impl Engine<'_, '_> {
                 return Ok(Err(format!("'{name}' has started already")));
             }
             TaskState::Placed { procs: now }
-                if self.situation.site(now) != self.situation.site(procs) =>
+                if self.situation.holders_of(now) != self.situation.holders_of(procs) =>
             {
                 self.evict(task)?;
             }
@@ -313,7 +313,7 @@ impl Engine<'_, '_> {
             return Ok(Err("the source does not have the file".to_string()));
         }
         let (from, to) = (from.map(|h| self.situation.place_of(h)), self.situation.place_of(to));
-        match self.fetch(file, from, &Site::Host(to))? {
+        match self.fetch(file, from, &Holders::Host(to))? {
             Some(transfer) => {
                 self.asked.insert(transfer);
                 Ok(Ok(()))
@@ -343,7 +343,7 @@ impl Engine<'_, '_> {
         }
         let place = self.situation.place_of(host);
         let copies = &mut self.situation.copies[file.index()];
-        let Some(at) = copies.iter().position(|c| c.site.is(place) && c.is_complete()) else {
+        let Some(at) = copies.iter().position(|c| c.holders.is(place) && c.is_complete()) else {
             return Ok(Err("there is no complete copy to drop".to_string()));
         };
         copies.remove(at);

@@ -5,7 +5,7 @@ use crate::backend::{Accepted, BackendError, Computation};
 use crate::execution::Dispatch;
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId, ProcId, TaskId};
-use slackline_react::{Event, Plan, Site, TaskState, Transfers};
+use slackline_react::{Event, Holders, Plan, TaskState, Transfers};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A file and its bytes, as estimated.
@@ -221,7 +221,7 @@ impl Engine<'_, '_> {
         if self.are_lost(procs) || self.attempts.rests(task) {
             return false;
         }
-        let site = self.situation.site(procs);
+        let holders = self.situation.holders_of(procs);
         let first = |proc: &ProcId| {
             self.settings.dispatch == Dispatch::FirstReady
                 || self.queues.queue[proc.index()].front() == Some(&task)
@@ -229,12 +229,12 @@ impl Engine<'_, '_> {
         procs.iter().all(|p| self.queues.busy[p.index()].is_none() && first(p))
             && self.parents_done(task)
             // From a store a task reads when it has its processors.
-            && (self.situation.central || self.has_inputs(task, &site))
+            && (self.situation.central || self.has_inputs(task, &holders))
     }
 
-    fn has_inputs(&self, task: TaskId, site: &Site) -> bool {
+    fn has_inputs(&self, task: TaskId, holders: &Holders) -> bool {
         // What was asked for last comes last.
-        self.situation.workflow.inputs(task).rev().all(|f| self.situation.has_at(f, site))
+        self.situation.workflow.inputs(task).rev().all(|f| self.situation.has_at(f, holders))
     }
 
     fn parents_done(&self, task: TaskId) -> bool {
@@ -254,8 +254,9 @@ impl Engine<'_, '_> {
             self.queues.take_out(task, *proc);
         }
         if !self.left_behind.is_empty() {
-            let (workflow, site) = (self.situation.workflow.clone(), self.situation.site(&procs));
-            workflow.inputs(task).for_each(|file| self.count_if_left_behind(file, &site));
+            let (workflow, holders) =
+                (self.situation.workflow.clone(), self.situation.holders_of(&procs));
+            workflow.inputs(task).for_each(|file| self.count_if_left_behind(file, &holders));
         }
         let id = self.new_op(Op::Task(task));
         self.situation.progress[task.index()] = 0.0;
@@ -300,10 +301,11 @@ impl Engine<'_, '_> {
 
     /// Whether an input has gone away unnoticed, which is noticed now.
     fn lacks_what_it_should_have(&mut self, task: TaskId, procs: &[ProcId]) -> bool {
-        let (workflow, site) = (self.situation.workflow.clone(), self.situation.site(procs));
+        let (workflow, holders) =
+            (self.situation.workflow.clone(), self.situation.holders_of(procs));
         let mut lacks = false;
         for file in workflow.inputs(task) {
-            for &host in site.hosts() {
+            for &host in holders.hosts() {
                 lacks |= self.notice_gone(file, host);
             }
         }
@@ -322,20 +324,20 @@ impl Engine<'_, '_> {
         if self.are_lost(procs) {
             return Ok(());
         }
-        let site = self.situation.site(procs);
+        let holders = self.situation.holders_of(procs);
         // A planned task has its inputs staged, and only asks for results.
         let staged = self.queues.stages(task) && !self.situation.inputs_everywhere();
         let workflow = self.situation.workflow.clone();
         let (mut under_way, mut all) = (false, true);
         for file in workflow.inputs(task) {
-            if self.situation.has_at(file, &site) {
+            if self.situation.has_at(file, &holders) {
                 continue;
             }
             if staged && workflow.producer(file).is_none() {
-                under_way |= self.arriving.contains_key(&(file, site.clone()));
+                under_way |= self.arriving.contains_key(&(file, holders.clone()));
                 continue;
             }
-            let comes = self.fetch(file, None, &site)?.is_some();
+            let comes = self.fetch(file, None, &holders)?.is_some();
             under_way |= comes;
             all &= comes;
         }

@@ -57,8 +57,8 @@ impl Engine<'_, '_> {
         for file in (from..now.copies.len()).map(FileId::new) {
             let Some(producer) = now.workflow.producer(file) else { continue };
             if let TaskState::Done(placement) = now.task(producer) {
-                let site = now.site(placement.procs());
-                now.copies[file.index()].push(FileCopy::original(site));
+                let holders = now.holders_of(placement.procs());
+                now.copies[file.index()].push(FileCopy::original(holders));
             }
         }
     }

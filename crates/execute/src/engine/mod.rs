@@ -19,7 +19,9 @@ use dispatch::Queues;
 use monitor::Monitor;
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId, ProcId, Schedule, TaskId, Trace};
-use slackline_react::{Decision, Event, FileCopy, Monitoring, Policy, Site, Situation, TaskState};
+use slackline_react::{
+    Decision, Event, FileCopy, Holders, Monitoring, Policy, Situation, TaskState,
+};
 use staging::Staging;
 use std::collections::{BTreeMap, BTreeSet};
 use transfers::Transfer;
@@ -62,11 +64,11 @@ pub(crate) struct Engine<'b, 'r> {
     /// Operation of a task that runs or was accepted.
     task_op: Vec<Option<OpId>>,
     transfers: BTreeMap<u64, Transfer>,
-    /// The transfer that brings a file to a site.
-    arriving: BTreeMap<(FileId, Site), u64>,
+    /// The transfer that brings a file there.
+    arriving: BTreeMap<(FileId, Holders), u64>,
     next_transfer: u64,
     /// Complete inputs that migrating tasks left behind, and whether they have served since.
-    left_behind: BTreeMap<(FileId, Site), bool>,
+    left_behind: BTreeMap<(FileId, Holders), bool>,
     staging: Staging,
     /// Transfers the policy has asked for; the run waits for those of final results.
     asked: BTreeSet<u64>,
@@ -346,7 +348,7 @@ impl<'b, 'r> Engine<'b, 'r> {
                     let Some(transfer) = self.transfers.get(id) else { continue };
                     let copies = &mut self.situation.copies[transfer.file.index()];
                     // What was made there meanwhile is complete whatever is still on its way.
-                    let arriving = |c: &&mut FileCopy| c.site == transfer.to && !c.is_complete();
+                    let arriving = |c: &&mut FileCopy| c.holders == transfer.to && !c.is_complete();
                     if let Some(copy) = copies.iter_mut().find(arriving) {
                         // Only completion makes it complete.
                         copy.fraction = share.min(1.0 - 1e-12);
@@ -404,8 +406,8 @@ impl<'b, 'r> Engine<'b, 'r> {
         procs.iter().any(|p| !self.situation.is_alive(self.situation.host_of[p.index()]))
     }
 
-    fn is_lost(&self, site: &Site) -> bool {
-        !self.situation.is_reachable(site)
+    fn is_lost(&self, holders: &Holders) -> bool {
+        !self.situation.is_reachable(holders)
     }
 
     pub(crate) fn outcome(self, ending: Ending) -> Outcome {

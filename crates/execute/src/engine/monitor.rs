@@ -147,7 +147,7 @@ impl Engine<'_, '_> {
         }
         if !keeps_data && !self.situation.central {
             for (file, copies) in self.situation.copies.iter().enumerate() {
-                let lies = |c: &FileCopy| c.is_complete() && c.site.touches(host);
+                let lies = |c: &FileCopy| c.is_complete() && c.holders.touches(host);
                 if copies.iter().any(lies) {
                     self.monitor.gone.insert((FileId::new(file), host));
                 }
@@ -194,8 +194,9 @@ impl Engine<'_, '_> {
         if self.monitor.gone.is_empty() || !self.monitor.gone.remove(&(file, host)) {
             return false;
         }
-        for copy in self.situation.copies[file.index()].extract_if(.., |c| c.site.touches(host)) {
-            self.events.push(Event::CopyLost { file, site: copy.site });
+        for copy in self.situation.copies[file.index()].extract_if(.., |c| c.holders.touches(host))
+        {
+            self.events.push(Event::CopyLost { file, holders: copy.holders });
         }
         true
     }

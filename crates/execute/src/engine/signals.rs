@@ -89,9 +89,9 @@ impl Engine<'_, '_> {
     ) -> Result<(), BackendError> {
         let idle =
             matches!(self.situation.task(task), TaskState::Waiting | TaskState::Placed { .. });
-        let site = self.situation.site(procs);
+        let holders = self.situation.holders_of(procs);
         let again = self.task_op[task.index()].is_some();
-        if !idle || again || self.is_lost(&site) || self.is_abandoned(task) {
+        if !idle || again || self.is_lost(&holders) || self.is_abandoned(task) {
             return Ok(());
         }
         self.queues.remove(task);
@@ -108,7 +108,7 @@ impl Engine<'_, '_> {
         since: f64,
         at: f64,
     ) -> Result<(), BackendError> {
-        let site = self.situation.site(procs);
+        let holders = self.situation.holders_of(procs);
         self.open -= 1;
         self.ended.push(task);
         let placement = Placement::wide(procs, since, at.max(since));
@@ -116,17 +116,17 @@ impl Engine<'_, '_> {
         self.situation.progress[task.index()] = 1.0;
         self.situation.earlier.remove(&task);
         self.attempt_succeeded(task);
-        site.hosts().iter().for_each(|&host| self.found_there(host));
+        holders.hosts().iter().for_each(|&host| self.found_there(host));
         let workflow = self.situation.workflow.clone();
         for file in workflow.outputs(task) {
             // An earlier result may still be on its way to where there is a new one now.
-            if let Some(&stale) = self.arriving.get(&(file, site.clone())) {
+            if let Some(&stale) = self.arriving.get(&(file, holders.clone())) {
                 self.break_off(stale, "made anew where it was going")?;
             }
-            site.hosts().iter().for_each(|&host| self.monitor.is_there(file, host));
+            holders.hosts().iter().for_each(|&host| self.monitor.is_there(file, host));
             let copies = &mut self.situation.copies[file.index()];
-            copies.retain(|c| c.site != site);
-            copies.push(FileCopy::original(site.clone()));
+            copies.retain(|c| c.holders != holders);
+            copies.push(FileCopy::original(holders.clone()));
         }
         self.after_end(task)?;
         self.events.push(Event::TaskFinished(task));
@@ -160,7 +160,7 @@ impl Engine<'_, '_> {
         let copies = &mut self.situation.copies[file.index()];
         let unneeded = copies.extract_if(.., |c| c.from.is_some() && c.is_complete());
         for copy in unneeded.collect::<Vec<_>>() {
-            for &host in copy.site.hosts() {
+            for &host in copy.holders.hosts() {
                 self.backend.delete(file, host)?;
             }
         }
@@ -250,8 +250,8 @@ impl Engine<'_, '_> {
         for index in 0..files {
             let file = FileId::new(index);
             let copies = &mut self.situation.copies[index];
-            for copy in copies.extract_if(.., |c| c.site.touches(place)) {
-                self.events.push(Event::CopyLost { file, site: copy.site.clone() });
+            for copy in copies.extract_if(.., |c| c.holders.touches(place)) {
+                self.events.push(Event::CopyLost { file, holders: copy.holders.clone() });
                 if keeps_data && copy.is_complete() {
                     self.shelved.push((place, file, copy));
                 }
@@ -273,7 +273,7 @@ impl Engine<'_, '_> {
         let place = self.situation.place_of(host);
         for (_, file, copy) in self.shelved.extract_if(.., |(at, ..)| *at == place) {
             let copies = &mut self.situation.copies[file.index()];
-            if copies.iter().all(|c| c.site != copy.site) {
+            if copies.iter().all(|c| c.holders != copy.holders) {
                 copies.push(copy);
                 writers.extend(self.situation.workflow.producer(file));
             }

@@ -5,7 +5,7 @@
 use super::Engine;
 use crate::backend::BackendError;
 use slackline_model::{FileId, HostId, LinkId, TaskId, approx};
-use slackline_react::{Plan, Site, TaskState, Transfers};
+use slackline_react::{Holders, Plan, TaskState, Transfers};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// Inputs that wait for their turn.
@@ -14,7 +14,7 @@ pub(super) struct Staging {
     /// Where the plan puts the transfer of a file to a host in its order.
     order: HashMap<(FileId, HostId), usize>,
     /// Per link on which they queue, none first: what has to be sent.
-    waiting: BTreeMap<Option<LinkId>, VecDeque<(FileId, Site)>>,
+    waiting: BTreeMap<Option<LinkId>, VecDeque<(FileId, Holders)>>,
     /// When each link will have carried what was sent.
     free: BTreeMap<LinkId, f64>,
     /// What waits has to be gathered anew.
@@ -84,12 +84,12 @@ impl Engine<'_, '_> {
     /// The inputs of all planned tasks, in the order of the plan's transfers, then of its tasks.
     fn gather_inputs(&mut self) {
         let workflow = self.situation.workflow.clone();
-        let mut wanted: Vec<(usize, FileId, Site)> = Vec::new();
+        let mut wanted: Vec<(usize, FileId, Holders)> = Vec::new();
         for task in self.queues.planned() {
             let Some(procs) = self.queues.assigned(task).filter(|_| self.waits(task)) else {
                 continue;
             };
-            let to = self.situation.site(procs);
+            let to = self.situation.holders_of(procs);
             let host = self.situation.host(procs);
             for file in workflow.inputs(task).filter(|&f| workflow.producer(f).is_none()) {
                 let at = self.staging.order.get(&(file, host)).copied().unwrap_or(usize::MAX);

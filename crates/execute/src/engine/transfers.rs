@@ -6,13 +6,13 @@ use crate::backend::{BackendError, Movement, OpError, OpId};
 use slackline_model::problem::Block;
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId};
-use slackline_react::{Event, FileCopy, Site};
+use slackline_react::{Event, FileCopy, Holders};
 
 /// A file on its way.
 pub(super) struct Transfer {
     pub(super) file: FileId,
-    pub(super) from: Site,
-    pub(super) to: Site,
+    pub(super) from: Holders,
+    pub(super) to: Holders,
     blocks: Vec<Block>,
     op: OpId,
 }
@@ -29,12 +29,12 @@ impl Transfer {
 }
 
 impl Engine<'_, '_> {
-    /// Brings a file to a site, unless it is there or on its way; gives the transfer.
+    /// Brings a file there, unless it is there or on its way; gives the transfer.
     pub(super) fn fetch(
         &mut self,
         file: FileId,
         from: Option<HostId>,
-        to: &Site,
+        to: &Holders,
     ) -> Result<Option<u64>, BackendError> {
         if let Some(&under_way) = self.arriving.get(&(file, to.clone())) {
             return Ok(Some(under_way));
@@ -42,7 +42,7 @@ impl Engine<'_, '_> {
         if self.attempts.rests_moving(file, to) {
             return Ok(None);
         }
-        let mut wanted = from.map(Site::Host);
+        let mut wanted = from.map(Holders::Host);
         loop {
             let Some(from) = wanted.take().or_else(|| self.source_of(file, to)) else {
                 return Ok(None);
@@ -60,8 +60,8 @@ impl Engine<'_, '_> {
     fn begin_transfer(
         &mut self,
         file: FileId,
-        from: Site,
-        to: &Site,
+        from: Holders,
+        to: &Holders,
     ) -> Result<bool, BackendError> {
         self.count_if_left_behind(file, &from);
         let id = self.next_transfer;
@@ -91,15 +91,15 @@ impl Engine<'_, '_> {
         }
         self.arriving.insert((file, to.clone()), id);
         let copies = &mut self.situation.copies[file.index()];
-        copies.retain(|c| c.site != *to);
-        copies.push(FileCopy { site: to.clone(), from: Some(from.clone()), fraction: 0.0 });
+        copies.retain(|c| c.holders != *to);
+        copies.push(FileCopy { holders: to.clone(), from: Some(from.clone()), fraction: 0.0 });
         self.transfers.insert(id, Transfer { file, from, to: to.clone(), blocks, op });
         Ok(true)
     }
 
     /// Since when a transfer that is asked for now counts as begun.
-    fn begun_at(&self, file: FileId, from: &Site) -> f64 {
-        let made_there = |c: &FileCopy| c.site == *from && c.from.is_none();
+    fn begun_at(&self, file: FileId, from: &Holders) -> f64 {
+        let made_there = |c: &FileCopy| c.holders == *from && c.from.is_none();
         if self.settings.anticipated && self.situation.copies[file.index()].iter().any(made_there) {
             return self.situation.made_at(file);
         }
@@ -107,8 +107,8 @@ impl Engine<'_, '_> {
     }
 
     /// A copy that a migration left behind serves after all.
-    pub(super) fn count_if_left_behind(&mut self, file: FileId, site: &Site) {
-        if let Some(used) = self.left_behind.get_mut(&(file, site.clone()))
+    pub(super) fn count_if_left_behind(&mut self, file: FileId, holders: &Holders) {
+        if let Some(used) = self.left_behind.get_mut(&(file, holders.clone()))
             && !std::mem::replace(used, true)
         {
             self.counters.copies_used += 1;
@@ -117,7 +117,7 @@ impl Engine<'_, '_> {
 
     /// The plan's choice, else where the producer ran, else the nearest living copy; where a
     /// transfer failed before only if there is no other.
-    fn source_of(&self, file: FileId, to: &Site) -> Option<Site> {
+    fn source_of(&self, file: FileId, to: &Holders) -> Option<Holders> {
         let all = || {
             let sources = self.situation.sources(file).filter(|s| !self.is_lost(s));
             sources.filter(|s| self.attempts.may_come(s, to))
@@ -125,10 +125,10 @@ impl Engine<'_, '_> {
         let any_fresh = all().any(|s| self.attempts.is_fresh(file, s, to));
         let sources = || all().filter(|s| !any_fresh || self.attempts.is_fresh(file, s, to));
         let wanted = to.host().and_then(|to| self.queues.source(file, to));
-        let wanted = wanted.map(|from| Site::Host(self.situation.place_of(from)));
+        let wanted = wanted.map(|from| Holders::Host(self.situation.place_of(from)));
         let producer = self.situation.workflow.producer(file);
         let made_at = producer.and_then(|p| self.situation.task(p).procs());
-        let made_at = made_at.map(|procs| self.situation.site(procs));
+        let made_at = made_at.map(|procs| self.situation.holders_of(procs));
         if let Some(source) =
             [wanted, made_at].into_iter().flatten().find(|s| sources().any(|x| x == s))
         {
@@ -136,7 +136,7 @@ impl Engine<'_, '_> {
         }
         let bytes = self.situation.workflow.file_bytes(file);
         let network = &self.situation.view.network;
-        let seconds = |from: &Site| {
+        let seconds = |from: &Holders| {
             let blocks = from.blocks_to(to, bytes);
             let times = blocks.map(|b| network.transfer_time(b.bytes, b.from, b.to));
             times.fold(0.0, f64::max)
@@ -159,12 +159,13 @@ impl Engine<'_, '_> {
         self.arriving.remove(&(file, to.clone()));
         self.asked.remove(&id);
         self.counters.transfers += 1;
-        if let Some(copy) = self.situation.copies[file.index()].iter_mut().find(|c| c.site == to) {
+        if let Some(copy) = self.situation.copies[file.index()].iter_mut().find(|c| c.holders == to)
+        {
             copy.fraction = 1.0;
         }
         for consumer in self.situation.workflow.consumers(file) {
             let procs = self.queues.assigned(consumer);
-            if procs.is_some_and(|procs| self.situation.site(procs) == to) {
+            if procs.is_some_and(|procs| self.situation.holders_of(procs) == to) {
                 self.queues.touch_reader(consumer, self.settings.dispatch);
             }
         }
@@ -208,16 +209,18 @@ impl Engine<'_, '_> {
         self.arriving.remove(&(file, transfer.to.clone()));
         self.asked.remove(&id);
         let copies = &mut self.situation.copies[file.index()];
-        copies.retain(|c| c.site != transfer.to || c.is_complete());
+        copies.retain(|c| c.holders != transfer.to || c.is_complete());
         Some(transfer.op)
     }
 
-    /// Transfers to sites where no task of the plan wants the file any more.
+    /// Transfers to where no task of the plan wants the file any more.
     pub(super) fn break_off_orphans(&mut self) -> Result<(), BackendError> {
         let workflow = self.situation.workflow.clone();
         let wanted = |t: &Transfer| {
             workflow.consumers(t.file).any(|c| {
-                self.queues.assigned(c).is_some_and(|procs| self.situation.site(procs) == t.to)
+                self.queues
+                    .assigned(c)
+                    .is_some_and(|procs| self.situation.holders_of(procs) == t.to)
             })
         };
         let orphans: Vec<u64> = self

@@ -46,7 +46,7 @@ impl Engine<'_, '_> {
                 None => format!("'{name}' has no processor"),
             };
         };
-        let site = self.situation.site(procs);
+        let holders = self.situation.holders_of(procs);
         let hosts = self.situation.platform.hosts();
         let host_name = |h: &HostId| &hosts[h.index()].name;
         let mut used: Vec<HostId> =
@@ -62,7 +62,7 @@ impl Engine<'_, '_> {
         }
         let on = used.iter().map(|h| format!("'{}'", host_name(h))).collect::<Vec<_>>();
         let on = on.join(", ");
-        let missing = workflow.inputs(task).find(|&f| !self.situation.has_at(f, &site));
+        let missing = workflow.inputs(task).find(|&f| !self.situation.has_at(f, &holders));
         let Some(file) = missing else {
             return format!("'{name}' waits for its turn on {on}");
         };

@@ -11,7 +11,7 @@ mod report;
 mod selective;
 mod sweep;
 
-pub use report::{Cell, Check, Claim, Outcome, Report, Rule, Table, Unit, Verdict};
+pub use report::{Cell, Check, Claim, Judgement, Report, Rule, Table, Unit, Verdict};
 
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};

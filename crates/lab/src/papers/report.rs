@@ -84,15 +84,15 @@ impl Rule {
     }
 
     /// Passes or fails when the whole interval does; otherwise the figure leaves it open.
-    fn judge(self, estimate: &Estimate) -> Outcome {
+    fn judge(self, estimate: &Estimate) -> Judgement {
         let ends = [estimate.low(), estimate.high(), estimate.value].map(|v| self.allows(v));
         let spans = matches!(self, Rule::Between(low, high)
             if estimate.low() < low && estimate.high() > high);
         match ends {
-            _ if !estimate.value.is_finite() => Outcome::Open,
-            [true, true, true] => Outcome::Passes,
-            [false, false, false] if !spans => Outcome::Fails,
-            _ => Outcome::Open,
+            _ if !estimate.value.is_finite() => Judgement::Open,
+            [true, true, true] => Judgement::Passes,
+            [false, false, false] if !spans => Judgement::Fails,
+            _ => Judgement::Open,
         }
     }
 }
@@ -100,7 +100,7 @@ impl Rule {
 /// What became of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum Judgement {
     /// The figure satisfies the rule, and so does its interval.
     Passes,
     /// Neither does.
@@ -109,13 +109,13 @@ pub enum Outcome {
     Open,
 }
 
-impl Outcome {
+impl Judgement {
     /// Word to show.
     pub fn name(self) -> &'static str {
         match self {
-            Outcome::Passes => "yes",
-            Outcome::Fails => "no",
-            Outcome::Open => "open",
+            Judgement::Passes => "yes",
+            Judgement::Fails => "no",
+            Judgement::Open => "open",
         }
     }
 }
@@ -134,7 +134,7 @@ pub struct Check {
     /// What it has to satisfy.
     pub rule: Rule,
     /// Whether it does.
-    pub outcome: Outcome,
+    pub outcome: Judgement,
 }
 
 impl Serialize for Check {
@@ -146,7 +146,7 @@ impl Serialize for Check {
             published: Option<&'a str>,
             ours: Estimate,
             rule: String,
-            outcome: Outcome,
+            outcome: Judgement,
         }
         Document {
             what: &self.what,
@@ -189,8 +189,8 @@ impl Verdict {
 
     /// The verdict of some checks.
     fn of(checks: &[Check]) -> Verdict {
-        let count = |o: Outcome| checks.iter().filter(|c| c.outcome == o).count();
-        match (count(Outcome::Passes), count(Outcome::Fails)) {
+        let count = |o: Judgement| checks.iter().filter(|c| c.outcome == o).count();
+        match (count(Judgement::Passes), count(Judgement::Fails)) {
             (passes, 0) if passes > 0 && passes == checks.len() => Verdict::Holds,
             (0, 0) => Verdict::CannotBeChecked {
                 reason: "the intervals are too wide at this number of graphs".to_string(),
@@ -411,12 +411,12 @@ mod tests {
 
     #[test]
     fn an_interval_across_the_rule_leaves_it_open() {
-        assert_eq!(Rule::AtMost(1.0).judge(&estimate(0.5, 0.4)), Outcome::Passes);
-        assert_eq!(Rule::AtMost(1.0).judge(&estimate(0.5, 0.6)), Outcome::Open);
-        assert_eq!(Rule::AtMost(1.0).judge(&estimate(1.5, 0.6)), Outcome::Open);
-        assert_eq!(Rule::AtMost(1.0).judge(&estimate(1.5, 0.4)), Outcome::Fails);
-        assert_eq!(Rule::Between(1.0, 2.0).judge(&estimate(3.0, 9.0)), Outcome::Open);
-        assert_eq!(Rule::Between(1.0, 2.0).judge(&Estimate::exact(f64::NAN)), Outcome::Open);
+        assert_eq!(Rule::AtMost(1.0).judge(&estimate(0.5, 0.4)), Judgement::Passes);
+        assert_eq!(Rule::AtMost(1.0).judge(&estimate(0.5, 0.6)), Judgement::Open);
+        assert_eq!(Rule::AtMost(1.0).judge(&estimate(1.5, 0.6)), Judgement::Open);
+        assert_eq!(Rule::AtMost(1.0).judge(&estimate(1.5, 0.4)), Judgement::Fails);
+        assert_eq!(Rule::Between(1.0, 2.0).judge(&estimate(3.0, 9.0)), Judgement::Open);
+        assert_eq!(Rule::Between(1.0, 2.0).judge(&Estimate::exact(f64::NAN)), Judgement::Open);
     }
 
     #[test]

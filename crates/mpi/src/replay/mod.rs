@@ -16,11 +16,11 @@ mod mail;
 mod perform;
 mod report;
 
-pub use report::{Explained, Observer, Outcome, ReplayError};
+pub use report::{Explained, Observer, ReplayError, Replayed};
 
 use crate::action::{Activity, Line};
 use crate::collectives::Op;
-use crate::settings::Settings;
+use crate::settings::ReplaySettings;
 use crate::trace::{Cursor, Traces};
 use agent::{Agent, Pending};
 use comm::Comm;
@@ -45,7 +45,7 @@ const CHORUS: u32 = 1;
 /// A replay that has not yet run.
 pub struct Replay<'p> {
     simulation: Simulation<'p>,
-    settings: Settings,
+    settings: ReplaySettings,
     agents: Vec<Agent>,
     /// The first this many agents are the ranks; others do collectives in the background.
     ranks: usize,
@@ -72,7 +72,7 @@ impl<'p> Replay<'p> {
         platform: &'p Platform,
         hosts: &[HostId],
         traces: Traces,
-        settings: Settings,
+        settings: ReplaySettings,
     ) -> Result<Replay<'p>, ReplayError> {
         let ranks = traces.ranks();
         if hosts.len() < ranks {
@@ -129,7 +129,7 @@ impl<'p> Replay<'p> {
     }
 
     /// Runs to the end; `observer` is told of every action.
-    pub fn run(mut self, observer: &mut dyn Observer) -> Result<Outcome, ReplayError> {
+    pub fn run(mut self, observer: &mut dyn Observer) -> Result<Replayed, ReplayError> {
         loop {
             while let Some(agent) = self.ready.pop() {
                 self.advance(agent as usize, observer)?;
@@ -574,7 +574,7 @@ impl<'p> Replay<'p> {
         Ok(())
     }
 
-    fn conclude(self) -> Result<Outcome, ReplayError> {
+    fn conclude(self) -> Result<Replayed, ReplayError> {
         report::conclude(self)
     }
 }

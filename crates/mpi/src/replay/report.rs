@@ -34,7 +34,7 @@ pub struct Explained {
 
 /// How a replay went.
 #[derive(Clone, Debug, Default)]
-pub struct Outcome {
+pub struct Replayed {
     /// When the last rank ended its last action.
     pub makespan: f64,
     /// When every rank did.
@@ -89,7 +89,7 @@ pub enum ReplayError {
     Simulation(#[from] SimulationError),
 }
 
-pub(super) fn conclude(replay: Replay<'_>) -> Result<Outcome, ReplayError> {
+pub(super) fn conclude(replay: Replay<'_>) -> Result<Replayed, ReplayError> {
     let ranks = replay.ranks;
     if replay.agents[..ranks].iter().any(|agent| !agent.over) {
         return Err(deadlock(&replay));
@@ -109,7 +109,7 @@ pub(super) fn conclude(replay: Replay<'_>) -> Result<Outcome, ReplayError> {
         return Err(ReplayError::Unmatched(left.iter().map(say).collect()));
     }
     let ends: Vec<f64> = replay.agents[..ranks].iter().map(|agent| agent.end).collect();
-    Ok(Outcome {
+    Ok(Replayed {
         makespan: ends.iter().copied().fold(0.0, f64::max),
         ends,
         actions: replay.actions,

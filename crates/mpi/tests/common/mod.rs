@@ -2,8 +2,8 @@
 #![allow(dead_code, clippy::unwrap_used)] // no test uses all of it, and all want to fail
 
 use slackline_model::{HostId, Platform};
-use slackline_mpi::settings::{Settings, split_pair};
-use slackline_mpi::{Outcome, Replay, ReplayError, Traces};
+use slackline_mpi::settings::{ReplaySettings, split_pair};
+use slackline_mpi::{Replay, ReplayError, Replayed, Traces};
 use std::path::Path;
 
 /// One of the test platforms.
@@ -17,12 +17,12 @@ pub(crate) fn try_replay(
     platform: &Platform,
     trace: &str,
     changes: &[&str],
-) -> Result<Outcome, ReplayError> {
+) -> Result<Replayed, ReplayError> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("t.tit");
     std::fs::write(&file, trace).unwrap();
     let pairs: Vec<_> = changes.iter().map(|change| split_pair(change).unwrap()).collect();
-    let settings = Settings::from_pairs(&pairs).unwrap();
+    let settings = ReplaySettings::from_pairs(&pairs).unwrap();
     let hosts: Vec<HostId> = platform.host_ids().collect();
     let traces = Traces::open(&[file])?;
     let mut replay = Replay::new(platform, &hosts, traces, settings)?;

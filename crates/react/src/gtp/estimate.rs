@@ -172,7 +172,7 @@ impl<'a, 'p> Pass<'a, 'p> {
         let mut files = self.problem.workflow().edge_files(edge);
         let (Some(file), None) = (files.next(), files.next()) else { return None };
         let [copy] = &self.now.copies[file.index()][..] else { return None };
-        let place = copy.site.host()?;
+        let place = copy.holders.host()?;
         let host = *producer_hosts.iter().find(|&&h| self.now.place_of(h) == place)?;
         let made_here = copy.is_complete();
         (made_here && self.now.is_alive(host)).then_some(host)

@@ -4,7 +4,7 @@
 use super::Spare;
 use slackline_model::problem::State;
 use slackline_model::{Placement, Problem, ProcId, Schedule, TaskId};
-use slackline_schedule::{Algorithm, PlanError, Settings};
+use slackline_schedule::{Algorithm, PlanError, Request};
 
 /// When to plan again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub fn run_offline(
     trigger: Trigger,
     actual: impl Fn(TaskId, ProcId) -> f64,
 ) -> Result<OfflineRun, PlanError> {
-    let settings = Settings::default();
+    let settings = Request::default();
     let tasks = problem.tasks();
     let mut plan = (planner.plan)(problem, &settings)?;
     let mut spare = Spare::of(problem, &plan);
@@ -125,5 +125,5 @@ fn replan(
         algorithm: "selective rescheduling",
         why: e.to_string(),
     })?;
-    (planner.plan)(&rest, &Settings::default())
+    (planner.plan)(&rest, &Request::default())
 }

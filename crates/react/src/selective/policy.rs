@@ -99,7 +99,7 @@ impl Selective {
             problem = after.problem().map_err(|e| e.to_string())?;
         }
         let (problem, limits) = prepare(problem, &self.schedule)?;
-        self.planner.settings.limits = limits;
+        self.planner.request.limits = limits;
         let schedule = self.planner.plan(&problem).map_err(|e| e.to_string())?;
         if !lost.is_empty() {
             decisions.push(Decision::Rewind(lost));
@@ -139,10 +139,10 @@ impl Selective {
     /// Whether a next task has its processors and its data.
     fn is_due(&mut self, task: TaskId, now: &Situation) -> bool {
         let Some(planned) = self.schedule.placement(task).cloned() else { return false };
-        let site = now.site(planned.procs());
+        let holders = now.holders_of(planned.procs());
         planned.procs().iter().all(|p| self.is_free(p.index(), now))
             && now.workflow.predecessors(task).all(|(p, _)| now.task(p).is_done())
-            && now.workflow.inputs(task).all(|f| now.has_at(f, &site))
+            && now.workflow.inputs(task).all(|f| now.has_at(f, &holders))
     }
 
     /// Whether what was started last on a processor has ended.
@@ -175,7 +175,7 @@ impl Policy for Selective {
                 return;
             }
         }
-        let limits = self.planner.settings.limits;
+        let limits = self.planner.request.limits;
         self.replan_as(now, decisions, |problem, _| Ok((problem, limits)));
     }
 }

@@ -7,8 +7,8 @@
 //! keeps every link of its route busy for its bytes over that link's rate. Where hosts are joined
 //! pairwise this is exactly one transfer at a time. O((v + transfers) log v).
 
+use crate::holders::Holders;
 use crate::policy::{Plan, Transfers};
-use crate::site::Site;
 use crate::situation::{Situation, TaskState};
 use slackline_model::platform::{Network, RouteCache};
 use slackline_model::{EdgeId, FileId, HostId, Problem, ProcId, TaskId};
@@ -179,11 +179,11 @@ impl<'a, 'p> Run<'a, 'p> {
         for file in workflow.files() {
             for copy in &self.now.copies[file.index()] {
                 // Spread copies only come from plans over several hosts, which it never makes.
-                let host = copy.site.host().and_then(|place| self.now.living_host(place));
+                let host = copy.holders.host().and_then(|place| self.now.living_host(place));
                 let Some(host) = host else { continue };
                 if copy.is_complete() {
                     self.add_copy(file, host, true);
-                } else if let Some(from) = copy.from.as_ref().and_then(Site::host)
+                } else if let Some(from) = copy.from.as_ref().and_then(Holders::host)
                     && workflow.consumers(file).any(|c| self.reads_at(c, host))
                 {
                     let bytes = workflow.file_bytes(file) * (1.0 - copy.fraction);

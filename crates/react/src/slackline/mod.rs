@@ -37,7 +37,7 @@ use outlook::Outlook;
 use slackline_model::problem::View;
 use slackline_model::{Placement, Problem, ProcId, Schedule, TaskId, approx};
 use slackline_schedule::list::ranks;
-use slackline_schedule::{Settings, registry};
+use slackline_schedule::{Request, registry};
 
 /// Gain, as a share of the remaining time, below which the present plan is kept.
 const WORTH_IT: f64 = 0.03;
@@ -117,7 +117,7 @@ impl Slackline {
         let mut plans: Vec<Plan> = Vec::new();
         for name in FIRST {
             if let Some(planner) = registry::find(name)
-                && let Ok(schedule) = (planner.plan)(&problem, &Settings::default())
+                && let Ok(schedule) = (planner.plan)(&problem, &Request::default())
             {
                 plans.push(Plan::of_schedule(&problem, &schedule, WINDOWS[0]));
             }
@@ -248,7 +248,7 @@ impl Slackline {
         let transfers = self.plan.transfers;
         plans.push(Plan { assignments, sources: Vec::new(), transfers });
         if let Some(heft) = registry::find("heft")
-            && let Ok(schedule) = (heft.plan)(problem, &Settings::default())
+            && let Ok(schedule) = (heft.plan)(problem, &Request::default())
         {
             plans.push(Plan::of_schedule(problem, &schedule, transfers));
         }

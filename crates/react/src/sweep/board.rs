@@ -2,8 +2,8 @@
 //! the queues when somebody is idle.
 
 use super::{Choices, LinkOrder};
+use crate::holders::Holders;
 use crate::policy::{Decision, Event};
-use crate::site::Site;
 use crate::situation::{FileCopy, Situation, TaskState};
 use slackline_model::{FileId, HostId, ProcId, TaskId};
 use slackline_schedule::sweep::{Cluster, clusters};
@@ -94,21 +94,21 @@ impl Board {
         if !now.inputs_everywhere() {
             for file in workflow.files() {
                 for copy in now.copies[file.index()].iter().filter(|c| c.is_complete()) {
-                    board.arrived(now, file, &copy.site);
+                    board.arrived(now, file, &copy.holders);
                 }
             }
         }
         Ok(board)
     }
 
-    /// The cluster whose storage a site is.
-    fn cluster_at(&self, now: &Situation, site: &Site) -> Option<usize> {
-        let host = site.host()?;
+    /// The cluster whose storage it is.
+    fn cluster_at(&self, now: &Situation, holders: &Holders) -> Option<usize> {
+        let host = holders.host()?;
         self.clusters.iter().position(|c| now.place_of(c.gate) == now.place_of(host))
     }
 
-    fn arrived(&mut self, now: &Situation, file: FileId, site: &Site) {
-        if let Some(cluster) = self.cluster_at(now, site) {
+    fn arrived(&mut self, now: &Situation, file: FileId, holders: &Holders) {
+        if let Some(cluster) = self.cluster_at(now, holders) {
             self.lanes[cluster].there.insert(file);
         }
     }
@@ -137,8 +137,8 @@ impl Board {
                 &Event::TaskFailed(task) => self.failed(task, now),
                 Event::TransferFinished { file, to } => self.moved(*file, to, now),
                 Event::TransferFailed { file, to } => self.broke_off(*file, to, now),
-                Event::CopyLost { file, site } => {
-                    if let Some(cluster) = self.cluster_at(now, site) {
+                Event::CopyLost { file, holders } => {
+                    if let Some(cluster) = self.cluster_at(now, holders) {
                         self.lanes[cluster].there.remove(file);
                     }
                 }
@@ -188,8 +188,8 @@ impl Board {
         }
     }
 
-    /// The lane on which a file goes to a site.
-    fn lane_to(&mut self, file: FileId, to: &Site, now: &Situation) -> Option<&mut Lane> {
+    /// The lane on which a file goes there.
+    fn lane_to(&mut self, file: FileId, to: &Holders, now: &Situation) -> Option<&mut Lane> {
         let back = self.origin.is_some_and(|origin| to.is(now.place_of(origin)));
         let cluster = match back {
             true => self.unsent.get(&file).map(|&(_, cluster)| cluster),
@@ -198,7 +198,7 @@ impl Board {
         self.lanes.get_mut(cluster?)
     }
 
-    fn moved(&mut self, file: FileId, to: &Site, now: &Situation) {
+    fn moved(&mut self, file: FileId, to: &Holders, now: &Situation) {
         if let Some(lane) = self.lane_to(file, to, now) {
             lane.moving.take_if(|(item, _)| item.file == file);
         }
@@ -209,7 +209,7 @@ impl Board {
         self.arrived(now, file, to);
     }
 
-    fn broke_off(&mut self, file: FileId, to: &Site, now: &Situation) {
+    fn broke_off(&mut self, file: FileId, to: &Holders, now: &Situation) {
         let Some(lane) = self.lane_to(file, to, now) else { return };
         if let Some((item, _)) = lane.moving.take_if(|(item, _)| item.file == file) {
             lane.queue.insert(0, item);
@@ -218,9 +218,9 @@ impl Board {
 
     /// What a storage kept lies there again.
     fn back(&mut self, host: HostId, now: &Situation) {
-        let place = Site::Host(now.place_of(host));
+        let place = Holders::Host(now.place_of(host));
         for file in now.workflow.files() {
-            let complete = |c: &FileCopy| c.site == place && c.is_complete();
+            let complete = |c: &FileCopy| c.holders == place && c.is_complete();
             if now.copies[file.index()].iter().any(complete) {
                 self.arrived(now, file, &place);
             }
@@ -250,7 +250,7 @@ impl Board {
                 _ => self.take_back(task),
             },
             Decision::Copy { file, to, .. } => {
-                let to = Site::Host(now.place_of(to));
+                let to = Holders::Host(now.place_of(to));
                 if let Some(lane) = self.lane_to(file, &to, now) {
                     lane.moving.take_if(|(item, _)| item.file == file);
                 }

@@ -12,7 +12,7 @@ pub(crate) mod walk;
 use crate::bounds::{Bounder, lower_bound};
 use crate::budget::Budget;
 use crate::compact::Compact;
-use crate::registry::{Algorithm, Basis, Family, PlanError, Settings, every};
+use crate::registry::{Algorithm, Basis, Family, PlanError, Request, every};
 use rand::RngExt;
 use rayon::prelude::*;
 use slackline_model::approx::sort_key;
@@ -56,18 +56,18 @@ const SLOWLY: [&str; 9] = [
     "heft-simple-best",
 ];
 
-fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    search(problem, settings, None)
+fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    search(problem, request, None)
 }
 
 /// The same, with a bound that the caller already knows.
 pub(crate) fn search(
     problem: &Problem<'_>,
-    settings: &Settings,
+    request: &Request,
     bound: Option<f64>,
 ) -> Result<Schedule, PlanError> {
-    let budget = Budget::start(settings);
-    let portfolio = portfolio(problem, settings, &budget)?;
+    let budget = Budget::start(request);
+    let portfolio = portfolio(problem, request, &budget)?;
     let unfinished = problem.workflow().tasks().any(|t| problem.state().fixed(t).is_none());
     if !unfinished || problem.tasks() * problem.platform().hosts().len() > LARGEST {
         return Ok(shortest(portfolio));
@@ -80,8 +80,8 @@ pub(crate) fn search(
         .filter_map(|s| compact.read(s))
         .map(|(order, choice)| Draft { order, choice })
         .collect();
-    let archipelago = Archipelago { compact: &compact, tails: &tails, bound, settings, budget };
-    let found = in_pool(settings.threads, || archipelago.search(plans));
+    let archipelago = Archipelago { compact: &compact, tails: &tails, bound, request, budget };
+    let found = in_pool(request.threads, || archipelago.search(plans));
     let first = shortest(portfolio);
     // Insertion into gaps of wide tasks, and inputs that leave in turn, are more than a list can
     // say: keep the better of both.
@@ -107,7 +107,7 @@ pub(crate) fn in_pool<T: Send>(threads: Option<usize>, run: impl FnOnce() -> T +
 /// The plans of the list planners, those that fail left out; an error only if all fail.
 fn portfolio(
     problem: &Problem<'_>,
-    settings: &Settings,
+    request: &Request,
     budget: &Budget,
 ) -> Result<Vec<Schedule>, PlanError> {
     let takes_part = |a: &&Algorithm| match problem.tasks() * problem.procs() {
@@ -118,16 +118,16 @@ fn portfolio(
     // Names for another mean of transfers make the same plan on most networks.
     let differs = |a: &&Algorithm| !a.name.ends_with("-meantime");
     let members: Vec<&Algorithm> = every().filter(differs).filter(takes_part).collect();
-    let settings = &settings.without_parameters();
+    let request = &request.without_parameters();
     let run = |a: &&Algorithm| {
         // HEFT always runs: there is a plan whatever the budget.
         if a.name != "heft" && budget.is_over() {
             return None;
         }
-        Some((a.plan)(problem, settings))
+        Some((a.plan)(problem, request))
     };
     let results: Vec<Result<Schedule, PlanError>> =
-        in_pool(settings.threads, || members.par_iter().filter_map(run).collect());
+        in_pool(request.threads, || members.par_iter().filter_map(run).collect());
     let (mut plans, mut error) = (Vec::new(), None);
     for result in results {
         match result {
@@ -156,7 +156,7 @@ struct Archipelago<'a> {
     compact: &'a Compact,
     tails: &'a [f64],
     bound: f64,
-    settings: &'a Settings,
+    request: &'a Request,
     budget: Budget,
 }
 
@@ -184,11 +184,11 @@ impl Archipelago<'_> {
                 // The two best plans, each twice.
                 let (best_makespan, plan) = rated[(i / 2).min(last)].clone();
                 let walk = Walk::new(self.compact, self.tails, plan);
-                let random = rng::stream(self.settings.seed, "best/island", i as u64);
+                let random = rng::stream(self.request.seed, "best/island", i as u64);
                 Island { best: walk.decided(), walk, random, best_makespan }
             })
             .collect();
-        let mut left = match (self.settings.iterations, self.settings.time_limit) {
+        let mut left = match (self.request.iterations, self.request.time_limit) {
             (Some(iterations), _) => iterations,
             (None, Some(_)) => u64::MAX,
             (None, None) => default_iterations(self.compact),

@@ -26,7 +26,7 @@ use crate::best;
 use crate::bounds::{Bounder, granule, lower_bound};
 use crate::budget::Budget;
 use crate::compact::Compact;
-use crate::registry::{Algorithm, Basis, Family, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
 use search::Search;
 use slackline_model::{Problem, Schedule, approx};
 
@@ -66,13 +66,13 @@ impl Solved {
     }
 }
 
-fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    Ok(solve(problem, settings)?.schedule)
+fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    Ok(solve(problem, request)?.schedule)
 }
 
 /// The shortest plan, or the best one and a bound when a limit ends the search.
-pub fn solve(problem: &Problem<'_>, settings: &Settings) -> Result<Solved, PlanError> {
-    let budget = Budget::start(settings);
+pub fn solve(problem: &Problem<'_>, request: &Request) -> Result<Solved, PlanError> {
+    let budget = Budget::start(request);
     let unfinished = problem.workflow().tasks().filter(|&t| problem.state().fixed(t).is_none());
     let unfinished = unfinished.count();
     if unfinished > MOST_TASKS {
@@ -80,7 +80,7 @@ pub fn solve(problem: &Problem<'_>, settings: &Settings) -> Result<Solved, PlanE
         return Err(PlanError::Unsupported { algorithm: EXACT.name, why });
     }
     let bound = lower_bound(problem);
-    let schedule = best::search(problem, settings, Some(bound))?;
+    let schedule = best::search(problem, request, Some(bound))?;
     let makespan = schedule.makespan();
     if approx::le(makespan, bound) {
         return Ok(Solved { schedule, bound, nodes: 0 });
@@ -90,7 +90,7 @@ pub fn solve(problem: &Problem<'_>, settings: &Settings) -> Result<Solved, PlanE
         return Ok(Solved { schedule, bound, nodes: 0 });
     }
     let bounder = Bounder::new(problem, &compact);
-    let nodes = settings.iterations.unwrap_or(DEFAULT_NODES);
+    let nodes = request.iterations.unwrap_or(DEFAULT_NODES);
     let mut search = Search::new(&compact, &bounder, makespan, budget, nodes);
     let open = search.run();
     let schedule = match search.found() {

@@ -22,7 +22,7 @@ pub const BIL: Algorithm = Algorithm {
     complexity: "O(v^2 p)",
     parameters: &[TRANSFER],
     needs: &[],
-    plan: |problem, settings| plan(problem, Weights::of(&BIL.values(settings)?)),
+    plan: |problem, request| plan(problem, Weights::of(&BIL.values(request)?)),
 };
 
 fn plan(problem: &Problem<'_>, weights: Weights) -> Result<Schedule, PlanError> {

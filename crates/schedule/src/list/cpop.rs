@@ -21,7 +21,7 @@ pub const CPOP: Algorithm = Algorithm {
     complexity: "O(e p)",
     parameters: &[TRANSFER],
     needs: &[],
-    plan: |problem, settings| plan(problem, Weights::of(&CPOP.values(settings)?)),
+    plan: |problem, request| plan(problem, Weights::of(&CPOP.values(request)?)),
 };
 
 fn plan(problem: &Problem<'_>, weights: Weights) -> Result<Schedule, PlanError> {

@@ -24,7 +24,7 @@ pub const DLS: Algorithm = Algorithm {
     complexity: "O(v^2 p)",
     parameters: &[EXEC],
     needs: &[],
-    plan: |problem, settings| match DLS.values(settings)?.word(EXEC.name) {
+    plan: |problem, request| match DLS.values(request)?.word(EXEC.name) {
         "median" => plan(problem, Weights::MEDIAN),
         _ => plan(problem, Weights::MEAN),
     },

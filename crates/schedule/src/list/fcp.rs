@@ -26,7 +26,7 @@ pub const FCP: Algorithm = Algorithm {
     complexity: "O(v log p + e)",
     parameters: &[TRANSFER],
     needs: &[],
-    plan: |problem, settings| plan(problem, Weights::of(&FCP.values(settings)?)),
+    plan: |problem, request| plan(problem, Weights::of(&FCP.values(request)?)),
 };
 
 fn plan(problem: &Problem<'_>, weights: Weights) -> Result<Schedule, PlanError> {

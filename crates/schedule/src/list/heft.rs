@@ -26,7 +26,7 @@ pub const HEFT: Algorithm = Algorithm {
     complexity: "O(e p)",
     parameters: &[RANK, TRANSFER],
     needs: &[],
-    plan: |problem, settings| by_rank(problem, &rank(problem, &HEFT.values(settings)?)?),
+    plan: |problem, request| by_rank(problem, &rank(problem, &HEFT.values(request)?)?),
 };
 
 /// The choices of Zhao and Sakellariou, as their names stand for them.

@@ -19,7 +19,7 @@ pub const HPS: Algorithm = Algorithm {
     complexity: "O(e p)",
     parameters: &[TRANSFER],
     needs: &[],
-    plan: |problem, settings| plan(problem, Weights::of(&HPS.values(settings)?)),
+    plan: |problem, request| plan(problem, Weights::of(&HPS.values(request)?)),
 };
 
 fn plan(problem: &Problem<'_>, weights: Weights) -> Result<Schedule, PlanError> {

@@ -93,8 +93,8 @@ pub const RANDOM: Algorithm = Algorithm {
     complexity: "O(e)",
     parameters: &[],
     needs: &[],
-    plan: |problem, settings| {
-        let mut rng = stream(settings.seed, "random planner", 0);
+    plan: |problem, request| {
+        let mut rng = stream(request.seed, "random planner", 0);
         let mut procs: Vec<ProcId> = problem.proc_ids().collect();
         place_each(problem, |partial, task| {
             // Draws without putting back, so that every processor that can run it is as likely.

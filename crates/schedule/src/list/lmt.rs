@@ -29,7 +29,7 @@ pub const LMT: Algorithm = Algorithm {
     complexity: "O(e p)",
     parameters: &[MERGE],
     needs: &[],
-    plan: |problem, settings| match LMT.values(settings)?.switch(MERGE.name) {
+    plan: |problem, request| match LMT.values(request)?.switch(MERGE.name) {
         true => merging(problem),
         false => simple(problem),
     },

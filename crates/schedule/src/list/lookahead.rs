@@ -31,8 +31,8 @@ pub const LOOKAHEAD: Algorithm = Algorithm {
     complexity: "O(e p^2)",
     parameters: &[CHILDREN, TRANSFER],
     needs: &[],
-    plan: |problem, settings| {
-        let values = LOOKAHEAD.values(settings)?;
+    plan: |problem, request| {
+        let values = LOOKAHEAD.values(request)?;
         let judge = match values.word(CHILDREN.name) {
             "alone" => Judge::LatestAlone,
             "weighted" => Judge::WeightedMean,

@@ -24,8 +24,8 @@ pub const MIN_MIN: Algorithm = Algorithm {
     complexity: "O(v^2 p)",
     parameters: &[CHOOSE, BATCH],
     needs: &[],
-    plan: |problem, settings| {
-        let values = MIN_MIN.values(settings)?;
+    plan: |problem, request| {
+        let values = MIN_MIN.values(request)?;
         let batch = values.switch(BATCH.name);
         match values.word(CHOOSE.name) {
             "max" => plan(problem, largest, batch),

@@ -20,7 +20,7 @@ pub const PEFT: Algorithm = Algorithm {
     complexity: "O(e p)",
     parameters: &[TRANSFER],
     needs: &[],
-    plan: |problem, settings| plan(problem, Weights::of(&PEFT.values(settings)?)),
+    plan: |problem, request| plan(problem, Weights::of(&PEFT.values(request)?)),
 };
 
 fn plan(problem: &Problem<'_>, weights: Weights) -> Result<Schedule, PlanError> {

@@ -10,7 +10,7 @@
 use super::Ground;
 use crate::best::walk::Draft;
 use crate::compact::{Compact, take_cores};
-use crate::registry::{Algorithm, Basis, Family, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
 use rand::RngExt;
 use slackline_model::rng::Stream;
 use slackline_model::{Problem, Schedule, approx};
@@ -35,8 +35,8 @@ const EXPLOITATION: f64 = 0.7;
 const LOCAL: f64 = 0.1;
 const GLOBAL: f64 = 0.1;
 
-fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let ground = match Ground::new(problem, settings)? {
+fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let ground = match Ground::new(problem, request)? {
         Ok(ground) => ground,
         Err(done) => return Ok(done),
     };

@@ -8,7 +8,7 @@
 
 use super::Ground;
 use crate::best::walk::Draft;
-use crate::registry::{Algorithm, Basis, Family, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
 use rand::RngExt;
 use slackline_model::rng::Stream;
 use slackline_model::{Problem, Schedule, approx};
@@ -32,8 +32,8 @@ const PATIENCE: u64 = 150;
 const CROSSOVER: f64 = 0.4;
 const MUTATION: f64 = 0.1;
 
-fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let ground = match Ground::new(problem, settings)? {
+fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let ground = match Ground::new(problem, request)? {
         Ok(ground) => ground,
         Err(done) => return Ok(done),
     };

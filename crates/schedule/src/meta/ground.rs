@@ -5,7 +5,7 @@ use crate::best::walk::{Draft, NONE, Walk};
 use crate::budget::Budget;
 use crate::compact::Compact;
 use crate::list::ranks;
-use crate::registry::{PlanError, Settings, find};
+use crate::registry::{PlanError, Request, find};
 use rand::RngExt;
 use slackline_model::rng::{self, Stream};
 use slackline_model::{Problem, Schedule};
@@ -22,7 +22,7 @@ pub(crate) struct Ground<'s> {
     pub(crate) first: Draft,
     heft: Schedule,
     zeros: Vec<f64>,
-    settings: &'s Settings,
+    request: &'s Request,
     pub(crate) budget: Budget,
 }
 
@@ -30,12 +30,11 @@ impl<'s> Ground<'s> {
     /// Prepares a run; none when nothing is left to plan.
     pub(crate) fn new(
         problem: &Problem<'_>,
-        settings: &'s Settings,
+        request: &'s Request,
     ) -> Result<Result<Ground<'s>, Schedule>, PlanError> {
-        let budget = Budget::start(settings);
+        let budget = Budget::start(request);
         let unsupported = PlanError::Unsupported { algorithm: "heft", why: "no planner".into() };
-        let heft =
-            (find("heft").ok_or(unsupported)?.plan)(problem, &settings.without_parameters())?;
+        let heft = (find("heft").ok_or(unsupported)?.plan)(problem, &request.without_parameters())?;
         let compact = Compact::new(problem)?;
         if compact.len() == 0 {
             return Ok(Err(heft));
@@ -45,18 +44,18 @@ impl<'s> Ground<'s> {
         let Some((order, choice)) = compact.read(&heft) else { return Ok(Err(heft)) };
         let zeros = vec![0.0; compact.len() * compact.sites()];
         let first = Draft { order, choice };
-        Ok(Ok(Ground { compact, rank, first, heft, zeros, settings, budget }))
+        Ok(Ok(Ground { compact, rank, first, heft, zeros, request, budget }))
     }
 
     /// The random numbers of a method.
     pub(crate) fn random(&self, purpose: &str) -> Stream {
-        rng::stream(self.settings.seed, purpose, 0)
+        rng::stream(self.request.seed, purpose, 0)
     }
 
     /// The limit on iterations: the user's, else the usual number as far as the effort allows.
     pub(crate) fn iterations(&self, usual: u64, evaluations_each: f64) -> u64 {
         let one = (self.compact.len() + self.compact.parents.len()) as f64 * evaluations_each;
-        self.settings.iterations.unwrap_or(usual.min((EFFORT / one) as u64).max(1))
+        self.request.iterations.unwrap_or(usual.min((EFFORT / one) as u64).max(1))
     }
 
     /// Something that decodes plans.

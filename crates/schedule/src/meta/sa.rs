@@ -9,7 +9,7 @@
 //! O(v + e) per move. Ties: the plan found first.
 
 use super::Ground;
-use crate::registry::{Algorithm, Basis, Family, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
 use rand::RngExt;
 use slackline_model::{Problem, Schedule};
 
@@ -30,8 +30,8 @@ const SAMPLE: usize = 10;
 const COOLING: f64 = 0.9;
 const LAST_TEMPERATURE: f64 = 1e-4;
 
-fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let ground = match Ground::new(problem, settings)? {
+fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let ground = match Ground::new(problem, request)? {
         Ok(ground) => ground,
         Err(done) => return Ok(done),
     };

@@ -10,7 +10,7 @@
 
 use super::Ground;
 use crate::best::walk::Draft;
-use crate::registry::{Algorithm, Basis, Family, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
 use rand::RngExt;
 use slackline_model::{Problem, Schedule, approx};
 
@@ -31,8 +31,8 @@ const ITERATIONS: u64 = 1000;
 const NEIGHBOURS: usize = 200;
 const PATIENCE: u64 = 100;
 
-fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let ground = match Ground::new(problem, settings)? {
+fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let ground = match Ground::new(problem, request)? {
         Ok(ground) => ground,
         Err(done) => return Ok(done),
     };

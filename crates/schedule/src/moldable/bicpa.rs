@@ -14,7 +14,7 @@ use super::mapping::{Mapper, by_priority};
 use super::report::{Fact, told, work};
 use super::{BACKFILL, MAX_WIDTH, PACKING, Steps, room};
 use crate::list::unfinished;
-use crate::registry::{Algorithm, PlanError, Settings};
+use crate::registry::{Algorithm, PlanError, Request};
 use slackline_model::parameter::{Kind, Parameter};
 use slackline_model::schedule::Detail;
 use slackline_model::{Problem, Schedule, TaskId, approx};
@@ -70,29 +70,29 @@ pub const S: Algorithm = Algorithm {
     ..M
 };
 
-fn bicpa_m(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    bicpa(&M, problem, settings, Criterion::Makespan)
+fn bicpa_m(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    bicpa(&M, problem, request, Criterion::Makespan)
 }
 
-fn bicpa_w(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    bicpa(&W, problem, settings, Criterion::Work)
+fn bicpa_w(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    bicpa(&W, problem, request, Criterion::Work)
 }
 
-fn bicpa_e(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    bicpa(&E, problem, settings, Criterion::Equity)
+fn bicpa_e(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    bicpa(&E, problem, request, Criterion::Equity)
 }
 
-fn bicpa_s(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    bicpa(&S, problem, settings, Criterion::Sum)
+fn bicpa_s(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    bicpa(&S, problem, request, Criterion::Sum)
 }
 
 fn bicpa(
     algorithm: &Algorithm,
     problem: &Problem<'_>,
-    settings: &Settings,
+    request: &Request,
     criterion: Criterion,
 ) -> Result<Schedule, PlanError> {
-    let values = algorithm.values(settings)?;
+    let values = algorithm.values(request)?;
     let machines = Machines::single(problem, values.maybe_count("max-width"), algorithm.name)?;
     let tasks: Vec<TaskId> = unfinished(problem).collect();
     let candidates = candidates(&machines, &tasks, Steps::of(&values))?;

@@ -13,7 +13,7 @@ use super::machines::Machines;
 use super::report::told;
 use super::virtual_cluster::VirtualCluster;
 use super::{BACKFILL, MAX_WIDTH, PACKING, Steps};
-use crate::registry::{Algorithm, Basis, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, PlanError, Request};
 use slackline_model::parameter::{Kind, Parameter};
 use slackline_model::{Problem, Schedule};
 
@@ -36,8 +36,8 @@ pub const BIHCPA: Algorithm = Algorithm {
     ..HCPA
 };
 
-fn bihcpa(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let values = BIHCPA.values(settings)?;
+fn bihcpa(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let values = BIHCPA.values(request)?;
     let criterion = match values.word("criterion") {
         "work" => Criterion::Work,
         "equity" => Criterion::Equity,

@@ -8,7 +8,7 @@
 use super::machines::Machines;
 use super::report::{Fact, told};
 use super::{Steps, TWO_STEP, allocation, on_first, room};
-use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::schedule::Detail;
 use slackline_model::{Problem, Schedule};
 
@@ -34,21 +34,21 @@ pub const GEO: Algorithm = Algorithm {
     ..CPA
 };
 
-fn cpa(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    balanced(&CPA, problem, settings, |_, processors| processors)
+fn cpa(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    balanced(&CPA, problem, request, |_, processors| processors)
 }
 
-fn cpa_geo(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    balanced(&GEO, problem, settings, allocation::geometric)
+fn cpa_geo(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    balanced(&GEO, problem, request, allocation::geometric)
 }
 
 fn balanced(
     algorithm: &Algorithm,
     problem: &Problem<'_>,
-    settings: &Settings,
+    request: &Request,
     divisor: fn(usize, f64) -> f64,
 ) -> Result<Schedule, PlanError> {
-    let values = algorithm.values(settings)?;
+    let values = algorithm.values(request)?;
     let machines = Machines::single(problem, values.maybe_count("max-width"), algorithm.name)?;
     let mut growing = on_first(&machines);
     let divisor = divisor(growing.len(), machines.size() as f64);

@@ -9,7 +9,7 @@ use super::machines::Machines;
 use super::report::told;
 use super::{Steps, TWO_STEP, on_first, room};
 use crate::list::unfinished;
-use crate::registry::{Algorithm, PlanError, Settings};
+use crate::registry::{Algorithm, PlanError, Request};
 use slackline_model::{Problem, Schedule, TaskId, approx};
 
 /// Registry entry.
@@ -23,8 +23,8 @@ pub const CPR: Algorithm = Algorithm {
     ..CPA
 };
 
-fn cpr(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let values = CPR.values(settings)?;
+fn cpr(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let values = CPR.values(request)?;
     let machines = Machines::single(problem, values.maybe_count("max-width"), CPR.name)?;
     let steps = Steps::of(&values);
     let workflow = problem.workflow();

@@ -13,7 +13,7 @@ use super::mheft::earliest;
 use super::report::told;
 use super::{BACKFILL, MAX_WIDTH, Steps};
 use crate::list::unfinished;
-use crate::registry::{Algorithm, PlanError, Settings};
+use crate::registry::{Algorithm, PlanError, Request};
 use slackline_model::parameter::{Kind, Parameter};
 use slackline_model::schedule::Detail;
 use slackline_model::{Problem, Schedule, TaskId, approx};
@@ -37,8 +37,8 @@ pub const DELTA_CTS: Algorithm = Algorithm {
     ..CPA
 };
 
-fn delta_cts(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let values = DELTA_CTS.values(settings)?;
+fn delta_cts(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let values = DELTA_CTS.values(request)?;
     let delta = values.number("delta")?;
     let machines = Machines::new(problem, values.maybe_count("max-width"))?;
     let workflow = problem.workflow();

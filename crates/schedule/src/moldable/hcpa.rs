@@ -14,7 +14,7 @@ use super::mapping::{Mapper, Slot, by_priority, map_by};
 use super::report::{Fact, told};
 use super::virtual_cluster::VirtualCluster;
 use super::{BACKFILL, MAX_WIDTH, PACKING, Steps, TWO_STEP};
-use crate::registry::{Algorithm, PlanError, Settings};
+use crate::registry::{Algorithm, PlanError, Request};
 use slackline_model::parameter::Parameter;
 use slackline_model::schedule::Detail;
 use slackline_model::{Problem, Schedule, TaskId, approx};
@@ -41,21 +41,21 @@ pub const FIRST: Algorithm = Algorithm {
     ..HCPA
 };
 
-fn hcpa(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    balanced(&HCPA, problem, settings, geometric)
+fn hcpa(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    balanced(&HCPA, problem, request, geometric)
 }
 
-fn hcpa_2006(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    balanced(&FIRST, problem, settings, |_, processors| processors)
+fn hcpa_2006(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    balanced(&FIRST, problem, request, |_, processors| processors)
 }
 
 fn balanced(
     algorithm: &Algorithm,
     problem: &Problem<'_>,
-    settings: &Settings,
+    request: &Request,
     divisor: fn(usize, f64) -> f64,
 ) -> Result<Schedule, PlanError> {
-    let values = algorithm.values(settings)?;
+    let values = algorithm.values(request)?;
     let machines = Machines::new(problem, values.maybe_count("max-width"))?;
     let ground = VirtualCluster::new(&machines);
     let translation = Translation::new(&ground, &machines);

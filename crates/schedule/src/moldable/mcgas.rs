@@ -18,7 +18,7 @@ use super::mapping::{Mapper, Slot};
 use super::report::told;
 use super::{BACKFILL, MAX_WIDTH, Steps};
 use crate::list::{Readiness, unfinished};
-use crate::registry::{Algorithm, PlanError, Settings};
+use crate::registry::{Algorithm, PlanError, Request};
 use microlp::{ComparisonOp, LinearExpr, OptimizationDirection};
 use slackline_model::approx::{self, sort_key};
 use slackline_model::parameter::{Kind, Parameter};
@@ -49,8 +49,8 @@ pub const MCGAS: Algorithm = Algorithm {
     ..CPA
 };
 
-fn mcgas(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let values = MCGAS.values(settings)?;
+fn mcgas(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let values = MCGAS.values(request)?;
     let machines = Machines::new(problem, values.maybe_count("max-width"))?;
     check_equal(&machines)?;
     let sizes: Vec<usize> = machines.clusters.iter().map(|c| c.size()).collect();
@@ -239,8 +239,8 @@ mod tests {
             solve(&machines, |t| Some((1..=2).map(|w| machines.seconds(t, 0, w)).collect()));
         assert!((times.unwrap()[0] - 0.75).abs() < 1e-9);
         let given = vec![("mu".to_string(), "0.5".to_string()), ("b".to_string(), "2".to_string())];
-        let settings = Settings { given, ..Settings::default() };
-        let schedule = mcgas(&problem, &settings).unwrap();
+        let request = Request { given, ..Request::default() };
+        let schedule = mcgas(&problem, &request).unwrap();
         assert_eq!((widths(&schedule), schedule.makespan()), (vec![1], 1.0));
     }
 
@@ -248,7 +248,7 @@ mod tests {
     fn unequal_machines_are_refused_by_name() {
         let i = instance(&[(1.0, 0.5)], &[], &[(2, 1.0), (2, 1.5)]);
         let problem = Problem::new(&i.workflow, &i.platform).unwrap();
-        let error = mcgas(&problem, &Settings::default()).unwrap_err().to_string();
+        let error = mcgas(&problem, &Request::default()).unwrap_err().to_string();
         assert!(error.contains("'c0' and 'c1' differ"), "{error}");
     }
 

@@ -15,7 +15,7 @@ use super::machines::Machines;
 use super::report::told;
 use super::{BACKFILL, MAX_WIDTH, PACKING, Steps, allocation::Levels, on_first, room};
 use crate::list::unfinished;
-use crate::registry::{Algorithm, Basis, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, PlanError, Request};
 use slackline_model::parameter::{Kind, Parameter};
 use slackline_model::workflow::Shape;
 use slackline_model::{Problem, Schedule};
@@ -60,8 +60,8 @@ pub const MCPA2: Algorithm = Algorithm {
     ..CPA
 };
 
-fn mcpa(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let values = MCPA.values(settings)?;
+fn mcpa(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let values = MCPA.values(request)?;
     let machines = Machines::single(problem, values.maybe_count("max-width"), MCPA.name)?;
     let processors = machines.size();
     let only_critical = values.word("level") == "critical";
@@ -93,8 +93,8 @@ fn mcpa(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanErro
     Ok(told(&machines, mapper.schedule, facts))
 }
 
-fn mcpa2(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let values = MCPA2.values(settings)?;
+fn mcpa2(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let values = MCPA2.values(request)?;
     let machines = Machines::single(problem, values.maybe_count("max-width"), MCPA2.name)?;
     let processors = machines.size() as f64;
     let (cover, width) = (values.number("cover")?, values.number("width")?);

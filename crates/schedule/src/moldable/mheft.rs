@@ -13,7 +13,7 @@ use super::mapping::{Mapper, Slot, by_priority, map_by};
 use super::report::told;
 use super::{BACKFILL, MAX_WIDTH, Steps};
 use crate::list::ranks;
-use crate::registry::{Algorithm, PlanError, Settings};
+use crate::registry::{Algorithm, PlanError, Request};
 use slackline_model::parameter::{Kind, Parameter};
 use slackline_model::schedule::Detail;
 use slackline_model::{Problem, Schedule, TaskId, approx};
@@ -80,12 +80,12 @@ pub const MAX: Algorithm = Algorithm {
     ..IMP
 };
 
-fn mheft(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    bounded(&MHEFT, problem, settings, |_, _, _, (_, most)| most)
+fn mheft(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    bounded(&MHEFT, problem, request, |_, _, _, (_, most)| most)
 }
 
-fn mheft_imp(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    bounded(&IMP, problem, settings, |machines, (task, cluster), x, widths| {
+fn mheft_imp(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    bounded(&IMP, problem, request, |machines, (task, cluster), x, widths| {
         let time = |width| machines.seconds(task, cluster, width);
         grown(widths, |width| {
             let (before, after) = (time(width - 1), time(width));
@@ -94,8 +94,8 @@ fn mheft_imp(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, Pla
     })
 }
 
-fn mheft_eff(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    bounded(&EFF, problem, settings, |machines, (task, cluster), x, widths| {
+fn mheft_eff(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    bounded(&EFF, problem, request, |machines, (task, cluster), x, widths| {
         let alone = machines.seconds(task, cluster, 1);
         grown(widths, |width| {
             let work = f64::from(width) * machines.seconds(task, cluster, width);
@@ -104,8 +104,8 @@ fn mheft_eff(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, Pla
     })
 }
 
-fn mheft_max(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    bounded(&MAX, problem, settings, |machines, (_, cluster), x, (least, most)| {
+fn mheft_max(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    bounded(&MAX, problem, request, |machines, (_, cluster), x, (least, most)| {
         let share = x / 100.0 * machines.clusters[cluster].size() as f64;
         ((share + approx::EPSILON) as u32).clamp(least, most)
     })
@@ -122,10 +122,10 @@ type Bound = fn(&Machines<'_, '_>, (TaskId, usize), f64, (u32, u32)) -> u32;
 fn bounded(
     algorithm: &Algorithm,
     problem: &Problem<'_>,
-    settings: &Settings,
+    request: &Request,
     bound: Bound,
 ) -> Result<Schedule, PlanError> {
-    let values = algorithm.values(settings)?;
+    let values = algorithm.values(request)?;
     let machines = Machines::new(problem, values.maybe_count("max-width"))?;
     let x = values.maybe_number("x");
     let rank = ranks::upward(problem);

@@ -19,7 +19,7 @@ use super::mapping::{Mapper, edge_arrival};
 use super::report::told;
 use super::{MAX_WIDTH, room};
 use crate::list::ReadyList;
-use crate::registry::{Algorithm, Basis, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, PlanError, Request};
 use slackline_model::parameter::{Kind, Parameter};
 use slackline_model::schedule::Detail;
 use slackline_model::{Placement, Problem, ProcId, Schedule, TaskId, approx};
@@ -56,12 +56,12 @@ pub const LOC_MPS: Algorithm = Algorithm {
 /// Improvements this close to the best are weighed by what could run beside the task.
 const ABOUT_AS_MUCH: f64 = 0.9;
 
-fn icaslb(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    search(&ICASLB, problem, settings, false)
+fn icaslb(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    search(&ICASLB, problem, request, false)
 }
 
-fn loc_mps(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    search(&LOC_MPS, problem, settings, true)
+fn loc_mps(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    search(&LOC_MPS, problem, request, true)
 }
 
 /// Widths with their schedule.
@@ -75,10 +75,10 @@ struct State {
 fn search(
     algorithm: &Algorithm,
     problem: &Problem<'_>,
-    settings: &Settings,
+    request: &Request,
     local: bool,
 ) -> Result<Schedule, PlanError> {
-    let values = algorithm.values(settings)?;
+    let values = algorithm.values(request)?;
     let machines = Machines::single(problem, values.maybe_count("max-width"), algorithm.name)?;
     let depth = values.count("look-ahead")?;
     let beside = local.then(|| beside(problem));

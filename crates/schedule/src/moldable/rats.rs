@@ -15,7 +15,7 @@ use super::mapping::Mapper;
 use super::report::told;
 use super::{BACKFILL, MAX_WIDTH, Steps, on_first, room};
 use crate::list::Readiness;
-use crate::registry::{Algorithm, PlanError, Settings};
+use crate::registry::{Algorithm, PlanError, Request};
 use slackline_model::approx::{self, sort_key};
 use slackline_model::parameter::{Kind, Parameter, Values};
 use slackline_model::schedule::Detail;
@@ -66,14 +66,14 @@ enum Strategy {
     TimeCost { least: f64 },
 }
 
-fn rats_delta(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let values = DELTA.values(settings)?;
+fn rats_delta(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let values = DELTA.values(request)?;
     let (shrink, grow) = (values.number("mindelta")?, values.number("maxdelta")?);
     rats(&DELTA, problem, &values, Strategy::Delta { shrink, grow })
 }
 
-fn rats_time_cost(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let values = TIME_COST.values(settings)?;
+fn rats_time_cost(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let values = TIME_COST.values(request)?;
     let least = values.number("rho-min")?;
     rats(&TIME_COST, problem, &values, Strategy::TimeCost { least })
 }

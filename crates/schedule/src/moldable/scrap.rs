@@ -10,7 +10,7 @@ use super::cpa::{CPA, loop_facts};
 use super::machines::Machines;
 use super::report::told;
 use super::{BACKFILL, MAX_WIDTH, PACKING, Steps, on_first, room};
-use crate::registry::{Algorithm, PlanError, Settings};
+use crate::registry::{Algorithm, PlanError, Request};
 use slackline_model::parameter::{Kind, Parameter, bad};
 use slackline_model::schedule::Detail;
 use slackline_model::{Problem, Schedule, TaskId, approx};
@@ -40,21 +40,21 @@ pub const MAX: Algorithm = Algorithm {
     ..SCRAP
 };
 
-fn scrap(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    within_share(&SCRAP, problem, settings, false)
+fn scrap(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    within_share(&SCRAP, problem, request, false)
 }
 
-fn scrap_max(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    within_share(&MAX, problem, settings, true)
+fn scrap_max(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    within_share(&MAX, problem, request, true)
 }
 
 fn within_share(
     algorithm: &Algorithm,
     problem: &Problem<'_>,
-    settings: &Settings,
+    request: &Request,
     per_level: bool,
 ) -> Result<Schedule, PlanError> {
-    let values = algorithm.values(settings)?;
+    let values = algorithm.values(request)?;
     let beta = values.number("beta")?;
     if beta <= 0.0 {
         return Err(bad("beta", beta, "a share above 0 is needed").into());

@@ -5,7 +5,7 @@ use super::machines::Machines;
 use super::mapping::Mapper;
 use super::{Steps, backfill, on_first, room};
 use crate::registry;
-use crate::{PlanError, Settings};
+use crate::{PlanError, Request};
 use slackline_formats::instance;
 use slackline_model::schedule::{Detail, Limits, validate};
 use slackline_model::{Problem, ProcId, Schedule, TaskId};
@@ -55,9 +55,9 @@ const TEN: [(f64, f64); 10] = [
 ];
 const TEN_EDGES: [(usize, usize); 7] = [(1, 3), (2, 4), (3, 5), (3, 6), (6, 7), (6, 8), (6, 9)];
 
-fn given(pairs: &[(&str, &str)]) -> Settings {
+fn given(pairs: &[(&str, &str)]) -> Request {
     let given = pairs.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-    Settings { given, ..Settings::default() }
+    Request { given, ..Request::default() }
 }
 
 pub(super) fn plan(problem: &Problem<'_>, name: &str, set: &[(&str, &str)]) -> Schedule {
@@ -317,7 +317,7 @@ fn backfilling_moves_a_narrow_task_forward() {
 fn methods_for_one_cluster_name_the_clusters_they_cannot_take() {
     let i = instance(&[(4.0, 0.1)], &[], &[(2, 1.0), (2, 2.0)]);
     let problem = Problem::new(&i.workflow, &i.platform).unwrap();
-    let error = (registry::find("cpa").unwrap().plan)(&problem, &Settings::default()).unwrap_err();
+    let error = (registry::find("cpa").unwrap().plan)(&problem, &Request::default()).unwrap_err();
     let PlanError::Unsupported { why, .. } = error else { panic!("{error}") };
     assert_eq!(why, "it needs one cluster of equal machines, this platform has 2 (c0, c1)");
     assert_eq!(registry::usual(&problem).name, "hcpa");

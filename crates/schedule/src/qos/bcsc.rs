@@ -10,7 +10,7 @@
 use super::moves::{Aim, Move, Moves};
 use super::paths::Paths;
 use super::{Course, cheapest};
-use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::schedule::affordable;
 use slackline_model::{Problem, Schedule, approx};
 
@@ -27,8 +27,8 @@ pub const BCSC: Algorithm = Algorithm {
     plan,
 };
 
-fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, settings);
+fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let course = Course::new(problem, request);
     let (heft, paid) = course.heft()?;
     let mut moves = Moves::new(&course, Aim::Save, heft.clone());
     while let Some(step) = next(&course, &moves, true) {

@@ -8,7 +8,7 @@
 //! means over the processors that can be chosen this does not happen, unless one is cut off.
 
 use super::{Course, Offer, choice, sums_from};
-use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::{Problem, Schedule};
 
 /// Registry entry.
@@ -24,8 +24,8 @@ pub const BHEFT: Algorithm = Algorithm {
     plan,
 };
 
-fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, settings);
+fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let course = Course::new(problem, request);
     let mut shares = Shares::new(&course);
     course.place(|at, _, offers| shares.choose(at, offers))
 }

@@ -10,7 +10,7 @@
 use super::moves::{Aim, Move, Moves};
 use super::paths::Paths;
 use super::{Course, cheapest};
-use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::schedule::affordable;
 use slackline_model::{Problem, Schedule, approx};
 
@@ -27,8 +27,8 @@ pub const CRITICAL_GREEDY: Algorithm = Algorithm {
     plan,
 };
 
-fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, settings);
+fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let course = Course::new(problem, request);
     let mut moves = Moves::new(&course, Aim::Spend, cheapest::plan(problem)?);
     spend(&course, &mut moves);
     moves.finish()

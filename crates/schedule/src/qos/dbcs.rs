@@ -15,7 +15,7 @@
 use super::choice::{self, Span};
 use super::{Course, Offer, cheapest};
 use crate::list::ranks::Weights;
-use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::parameter::{Kind, Parameter};
 use slackline_model::schedule::affordable;
 use slackline_model::{Problem, Schedule, TaskId, approx};
@@ -42,9 +42,9 @@ const RATIO: Parameter = Parameter::new(
 )
 .published("current");
 
-fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let ratio = Ratio::read(DBCS.values(settings)?.word("ratio"));
-    let course = Course::new(problem, settings);
+fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let ratio = Ratio::read(DBCS.values(request)?.word("ratio"));
+    let course = Course::new(problem, request);
     if course.too_poor() {
         return cheapest::plan(problem);
     }

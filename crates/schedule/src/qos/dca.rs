@@ -11,7 +11,7 @@
 use super::pareto::{self, Point};
 use super::{Course, beam, cheapest};
 use crate::list::Partial;
-use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::schedule::{Limits, affordable};
 use slackline_model::{Problem, Schedule};
 
@@ -31,8 +31,8 @@ pub const DCA: Algorithm = Algorithm {
 const CELLS: usize = 100;
 const PER_CELL: usize = 10;
 
-fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, settings);
+fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let course = Course::new(problem, request);
     if course.too_poor() {
         return cheapest::plan(problem);
     }

@@ -9,7 +9,7 @@
 //! lower processor. Without a deadline: the cheapest plan.
 
 use super::{Course, Offer, cheapest, choice};
-use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::{Problem, Schedule, TaskId, approx};
 
 /// Registry entry.
@@ -28,8 +28,8 @@ pub const DEADLINE_MDP: Algorithm = Algorithm {
 /// Steps into which the time of a branch is divided.
 const STEPS: usize = 200;
 
-fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, settings);
+fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let course = Course::new(problem, request);
     if course.deadline.is_infinite() {
         return cheapest::plan(problem);
     }

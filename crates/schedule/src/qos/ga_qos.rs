@@ -11,7 +11,7 @@ use super::genome::Genome;
 use super::pareto::{self, Point};
 use super::{Course, cheapest};
 use crate::budget::Budget;
-use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use rand::RngExt;
 use slackline_model::approx;
 use slackline_model::rng::{Stream, stream};
@@ -43,20 +43,20 @@ struct Individual {
     schedule: Schedule,
 }
 
-fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, settings);
+fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let course = Course::new(problem, request);
     // Also says where a task can run nowhere.
     let safe = cheapest::plan(problem)?;
     if course.order.is_empty() {
         return Ok(safe);
     }
-    let limits = settings.limits;
-    let mut random = stream(settings.seed, "ga-qos", 0);
-    let budget = Budget::start(settings);
+    let limits = request.limits;
+    let mut random = stream(request.seed, "ga-qos", 0);
+    let budget = Budget::start(request);
     let one = (course.order.len() + problem.workflow().edge_count()) as f64;
     let usual = GENERATIONS.min((EFFORT / one / POPULATION as f64) as u64).max(1);
     let mut people: Vec<Individual> = Vec::new();
-    'search: for generation in 0..=settings.iterations.unwrap_or(usual) {
+    'search: for generation in 0..=request.iterations.unwrap_or(usual) {
         let parents = people.len();
         let born = if generation == 0 { POPULATION } else { POPULATION / 2 };
         for index in 0..born {

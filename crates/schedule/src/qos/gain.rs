@@ -9,7 +9,7 @@
 
 use super::moves::{Aim, Moves, Version};
 use super::{Course, cheapest};
-use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::schedule::affordable;
 use slackline_model::{Problem, Schedule, approx};
 use std::cmp::Reverse;
@@ -24,7 +24,7 @@ pub const GAIN1: Algorithm = Algorithm {
     complexity: "O(v k log(v k) + e p)",
     parameters: &[],
     needs: &[Need::Budget],
-    plan: |problem, settings| plan(problem, settings, Version::Task),
+    plan: |problem, request| plan(problem, request, Version::Task),
 };
 
 /// Registry entry: weights by the makespan.
@@ -32,7 +32,7 @@ pub const GAIN2: Algorithm = Algorithm {
     name: "gain2",
     about: "GAIN1 with moves weighed by the makespan",
     complexity: "O(v k e p)",
-    plan: |problem, settings| plan(problem, settings, Version::Makespan),
+    plan: |problem, request| plan(problem, request, Version::Makespan),
     ..GAIN1
 };
 
@@ -40,16 +40,12 @@ pub const GAIN2: Algorithm = Algorithm {
 pub const GAIN3: Algorithm = Algorithm {
     name: "gain3",
     about: "GAIN1 with moves weighed anew after each",
-    plan: |problem, settings| plan(problem, settings, Version::Renewed),
+    plan: |problem, request| plan(problem, request, Version::Renewed),
     ..GAIN1
 };
 
-fn plan(
-    problem: &Problem<'_>,
-    settings: &Settings,
-    version: Version,
-) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, settings);
+fn plan(problem: &Problem<'_>, request: &Request, version: Version) -> Result<Schedule, PlanError> {
+    let course = Course::new(problem, request);
     let cheapest = cheapest::plan(problem)?;
     let mut moves = Moves::new(&course, Aim::Spend, cheapest);
     let mut candidates = moves.candidates(version)?;

@@ -6,7 +6,7 @@
 //! budget may be exceeded.
 
 use super::{Course, Offer, choice, sums_from};
-use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::{Problem, Schedule};
 
 /// Registry entry.
@@ -22,8 +22,8 @@ pub const GREEDYTIME_CD: Algorithm = Algorithm {
     plan,
 };
 
-fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, settings);
+fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let course = Course::new(problem, request);
     let mut parts = Parts::new(&course);
     course.place(|at, _, offers| parts.choose(at, offers))
 }

@@ -10,7 +10,7 @@
 
 use super::choice::{self, Span};
 use super::{Course, Offer, cheapest};
-use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::schedule::affordable;
 use slackline_model::{Problem, Schedule};
 
@@ -27,8 +27,8 @@ pub const HBCS: Algorithm = Algorithm {
     plan,
 };
 
-fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, settings);
+fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let course = Course::new(problem, request);
     let (heft, paid) = course.heft()?;
     if paid {
         return Ok(heft);

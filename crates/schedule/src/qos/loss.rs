@@ -11,7 +11,7 @@
 
 use super::moves::{Aim, Move, Moves, Version};
 use super::{Course, cheapest};
-use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::schedule::affordable;
 use slackline_model::{Problem, Schedule, approx};
 use std::cmp::Reverse;
@@ -26,7 +26,7 @@ pub const LOSS1: Algorithm = Algorithm {
     complexity: "O(v k log(v k) + e p)",
     parameters: &[],
     needs: &[Need::Budget],
-    plan: |problem, settings| plan(problem, settings, Version::Task),
+    plan: |problem, request| plan(problem, request, Version::Task),
 };
 
 /// Registry entry: weights by the makespan.
@@ -34,7 +34,7 @@ pub const LOSS2: Algorithm = Algorithm {
     name: "loss2",
     about: "LOSS1 with moves weighed by the makespan",
     complexity: "O(v k e p)",
-    plan: |problem, settings| plan(problem, settings, Version::Makespan),
+    plan: |problem, request| plan(problem, request, Version::Makespan),
     ..LOSS1
 };
 
@@ -42,16 +42,12 @@ pub const LOSS2: Algorithm = Algorithm {
 pub const LOSS3: Algorithm = Algorithm {
     name: "loss3",
     about: "LOSS1 with moves weighed anew after each",
-    plan: |problem, settings| plan(problem, settings, Version::Renewed),
+    plan: |problem, request| plan(problem, request, Version::Renewed),
     ..LOSS1
 };
 
-fn plan(
-    problem: &Problem<'_>,
-    settings: &Settings,
-    version: Version,
-) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, settings);
+fn plan(problem: &Problem<'_>, request: &Request, version: Version) -> Result<Schedule, PlanError> {
+    let course = Course::new(problem, request);
     let (heft, paid) = course.heft()?;
     if paid {
         return Ok(heft);

@@ -41,7 +41,7 @@ mod tests;
 pub use prices::{Prices, exact_cost, least_cost};
 
 use crate::list::{Partial, ReadyList, Slot, heft, ranks};
-use crate::registry::{Algorithm, PlanError, Settings};
+use crate::registry::{Algorithm, PlanError, Request};
 use slackline_model::{Problem, Schedule, TaskId};
 
 /// The methods that take little more time than HEFT.
@@ -79,15 +79,15 @@ pub(crate) struct Course<'a, 'p> {
 }
 
 impl<'a, 'p> Course<'a, 'p> {
-    pub(crate) fn new(problem: &'a Problem<'p>, settings: &Settings) -> Self {
+    pub(crate) fn new(problem: &'a Problem<'p>, request: &Request) -> Self {
         let prices = Prices::new(problem);
         let rank = ranks::upward(problem);
         let mut ready = ReadyList::new(problem, &rank);
         let order: Vec<TaskId> = std::iter::from_fn(|| ready.pop()).collect();
         let least_from = sums_from(&order, |task| prices.least(task));
         let most = || order.iter().map(|&t| prices.most(t)).sum();
-        let money = settings.limits.budget.map_or_else(most, |budget| budget - prices.spent());
-        let deadline = settings.limits.deadline.unwrap_or(f64::INFINITY);
+        let money = request.limits.budget.map_or_else(most, |budget| budget - prices.spent());
+        let deadline = request.limits.deadline.unwrap_or(f64::INFINITY);
         Course { problem, prices, order, money, deadline, least_from }
     }
 

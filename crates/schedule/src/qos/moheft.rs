@@ -9,7 +9,7 @@
 use super::pareto::{self, Point};
 use super::{Course, beam};
 use crate::list::Partial;
-use crate::registry::{Algorithm, Basis, Family, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
 use slackline_model::parameter::{Kind, Parameter};
 use slackline_model::schedule::{Detail, Limits};
 use slackline_model::{Problem, Schedule};
@@ -31,9 +31,9 @@ const PLANS: Parameter =
     Parameter::new("plans", Kind::Count(1, 1000), "10", "partial plans carried along")
         .published("10");
 
-fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let wanted = MOHEFT.values(settings)?.count("plans")?;
-    let course = Course::new(problem, settings);
+fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let wanted = MOHEFT.values(request)?.count("plans")?;
+    let course = Course::new(problem, request);
     let width = beam::width(&course, wanted);
     let done = beam::search(&course, Partial::new(problem), |_, _, longer| {
         let points: Vec<Point> =
@@ -49,7 +49,7 @@ fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanErro
     let plans = done.into_iter().map(|plan| {
         (Point { makespan: plan.end, cost: plan.cost + course.prices.spent() }, plan.schedule)
     });
-    Ok(give(plans.collect(), &settings.limits))
+    Ok(give(plans.collect(), &request.limits))
 }
 
 /// The plan to give of several, with all of them told: those that no other beats, by makespan.

@@ -13,7 +13,7 @@ use super::moheft::give;
 use super::pareto::{Point, spread};
 use super::{Course, cheapest};
 use crate::budget::Budget;
-use crate::registry::{Algorithm, Basis, Family, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
 use rand::RngExt;
 use slackline_model::rng::{Stream, stream};
 use slackline_model::{Problem, Schedule};
@@ -37,14 +37,14 @@ const MUTATION: f64 = 0.5;
 /// Visits of a task or dependency that a run may take unless told otherwise.
 const EFFORT: f64 = 1e9;
 
-fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, settings);
+fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let course = Course::new(problem, request);
     let (heft, _) = course.heft()?;
     if course.order.is_empty() {
         return Ok(heft);
     }
-    let mut random = stream(settings.seed, "nsga2", 0);
-    let budget = Budget::start(settings);
+    let mut random = stream(request.seed, "nsga2", 0);
+    let budget = Budget::start(request);
     let one = (course.order.len() + problem.workflow().edge_count()) as f64;
     let usual = GENERATIONS.min((EFFORT / one / POPULATION as f64) as u64).max(1);
     let first = [Genome::read(&course, &heft), Genome::read(&course, &cheapest::plan(problem)?)];
@@ -53,7 +53,7 @@ fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanErro
     for genome in first.into_iter().chain(others.collect::<Vec<_>>()) {
         people.extend(genome.measure(&course).map(|point| (genome, point)));
     }
-    for _ in 0..settings.iterations.unwrap_or(usual) {
+    for _ in 0..request.iterations.unwrap_or(usual) {
         if people.is_empty() || budget.is_over() {
             break;
         }
@@ -69,7 +69,7 @@ fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanErro
     let decoded = people.iter().filter_map(|(genome, _)| genome.decode(&course));
     // HEFT's own plan is there too: decoded without insertion it may be longer.
     let own = Point { makespan: heft.makespan(), cost: super::exact_cost(problem, &heft) };
-    Ok(give(std::iter::once((own, heft)).chain(decoded).collect(), &settings.limits))
+    Ok(give(std::iter::once((own, heft)).chain(decoded).collect(), &request.limits))
 }
 
 fn child(parents: &[(Genome, Point)], course: &Course<'_, '_>, random: &mut Stream) -> Genome {

@@ -19,7 +19,7 @@
 
 use super::{Course, Offer, cheapest, choice};
 use crate::list::{Partial, Timeline};
-use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::platform::Billing;
 use slackline_model::{HostId, Problem, ProcId, Schedule, TaskId, approx};
 
@@ -33,7 +33,7 @@ pub const PCP: Algorithm = Algorithm {
     complexity: "O(v (v + e) + e p)",
     parameters: &[],
     needs: &[Need::Deadline],
-    plan: |problem, settings| plan(problem, settings, Form::Shared),
+    plan: |problem, request| plan(problem, request, Form::Shared),
 };
 
 /// Registry entry.
@@ -41,7 +41,7 @@ pub const IC_PCP: Algorithm = Algorithm {
     name: "ic-pcp",
     about: "partial critical paths, each on the cheapest machine in time",
     source: "Abrishami, Naghibzadeh, Epema, FGCS 29, 2013",
-    plan: |problem, settings| plan(problem, settings, Form::Whole),
+    plan: |problem, request| plan(problem, request, Form::Whole),
     ..PCP
 };
 
@@ -49,7 +49,7 @@ pub const IC_PCP: Algorithm = Algorithm {
 pub const IC_PCPD2: Algorithm = Algorithm {
     name: "ic-pcpd2",
     about: "deadline shared out along partial critical paths, least addition to a machine's bill",
-    plan: |problem, settings| plan(problem, settings, Form::Billed),
+    plan: |problem, request| plan(problem, request, Form::Billed),
     ..IC_PCP
 };
 
@@ -61,8 +61,8 @@ enum Form {
     Billed,
 }
 
-fn plan(problem: &Problem<'_>, settings: &Settings, form: Form) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, settings);
+fn plan(problem: &Problem<'_>, request: &Request, form: Form) -> Result<Schedule, PlanError> {
+    let course = Course::new(problem, request);
     if course.deadline.is_infinite() {
         return cheapest::plan(problem);
     }

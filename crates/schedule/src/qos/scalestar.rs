@@ -9,7 +9,7 @@
 
 use super::moves::{Aim, Moves};
 use super::{Course, bcsc, cheapest, critical_greedy};
-use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::schedule::affordable;
 use slackline_model::{Problem, Schedule, TaskId, approx};
 
@@ -26,8 +26,8 @@ pub const SCALESTAR: Algorithm = Algorithm {
     plan,
 };
 
-fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let course = Course::new(problem, settings);
+fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let course = Course::new(problem, request);
     let mut moves = Moves::new(&course, Aim::Save, cheapest::plan(problem)?);
     for &task in &course.order {
         if let Some(kind) = advantage(&course, task)

@@ -52,8 +52,8 @@ impl Example {
     fn plan(&self, name: &str, budget: f64, deadline: Option<f64>) -> (Schedule, f64, f64, bool) {
         let problem = self.problem();
         let limits = Limits { budget: Some(budget), deadline };
-        let settings = Settings { limits, ..Settings::default() };
-        let schedule = (find(name).unwrap().plan)(&problem, &settings).unwrap();
+        let request = Request { limits, ..Request::default() };
+        let schedule = (find(name).unwrap().plan)(&problem, &request).unwrap();
         let broken = validate(&problem, &schedule, &limits);
         let limit =
             |v: &Violation| matches!(v, Violation::Budget { .. } | Violation::Deadline { .. });
@@ -66,8 +66,8 @@ impl Example {
         self.cheapest + k * (self.heft - self.cheapest)
     }
 
-    fn settings(&self, budget: f64, deadline: Option<f64>) -> Settings {
-        Settings { limits: Limits { budget: Some(budget), deadline }, ..Settings::default() }
+    fn request(&self, budget: f64, deadline: Option<f64>) -> Request {
+        Request { limits: Limits { budget: Some(budget), deadline }, ..Request::default() }
     }
 
     /// Every cell of a table: makespan and cost of five methods by budget.
@@ -201,7 +201,7 @@ fn hbcs_worth() {
     const OUT: f64 = f64::NEG_INFINITY;
     let example = e1();
     let problem = example.problem();
-    let course = Course::new(&problem, &example.settings(example.budget(0.5), None));
+    let course = Course::new(&problem, &example.request(example.budget(0.5), None));
     let mut money = hbcs::Money::new(&course);
     let steps = trace(&course, |at, _, offers| {
         let mut figures = vec![money.reserve(at), money.left];
@@ -224,7 +224,7 @@ fn hbcs_worth() {
 
     let example = e2();
     let problem = example.problem();
-    let course = Course::new(&problem, &example.settings(example.budget(0.5), None));
+    let course = Course::new(&problem, &example.request(example.budget(0.5), None));
     let mut money = hbcs::Money::new(&course);
     let steps = trace(&course, |at, _, offers| {
         let worth = money.worth(at, offers);
@@ -242,7 +242,7 @@ fn hbcs_worth() {
 fn bheft_budgets() {
     let example = e1();
     let problem = example.problem();
-    let course = Course::new(&problem, &example.settings(25.0, None));
+    let course = Course::new(&problem, &example.request(25.0, None));
     let mut shares = bheft::Shares::new(&course);
     let steps = trace(&course, |at, _, offers| {
         let (spare, budget) = shares.of(at);
@@ -267,7 +267,7 @@ fn bheft_budgets() {
 fn greedytime_cd_limits() {
     let example = e1();
     let problem = example.problem();
-    let course = Course::new(&problem, &example.settings(25.0, None));
+    let course = Course::new(&problem, &example.request(25.0, None));
     let mut parts = greedytime_cd::Parts::new(&course);
     let steps = trace(&course, |at, _, offers| {
         let figures = vec![parts.planned[at], parts.limit(at)];
@@ -291,7 +291,7 @@ type Step = (u32, usize, f64, f64);
 
 fn loss1_moves(example: &Example, budget: f64) -> Vec<Step> {
     let problem = example.problem();
-    let course = Course::new(&problem, &example.settings(budget, None));
+    let course = Course::new(&problem, &example.request(budget, None));
     let (heft, _) = course.heft().unwrap();
     let moves = loss::moves(&course, heft, moves::Version::Task).unwrap();
     let step = |(m, total): &(moves::Move, f64)| (m.task.0 + 1, m.to + 1, m.weight, *total);
@@ -320,7 +320,7 @@ fn dbcs_quality() {
     const OUT: f64 = f64::NEG_INFINITY;
     let example = e1();
     let problem = example.problem();
-    let course = Course::new(&problem, &example.settings(26.0, Some(53.0)));
+    let course = Course::new(&problem, &example.request(26.0, Some(53.0)));
     let mut quality = dbcs::Quality::new(&course, dbcs::Ratio::Current);
     close(&quality.deadlines, &[31., 47., 48., 44., 53.], 1e-9, "deadlines");
     let steps = trace(&course, |at, task, offers| {
@@ -342,7 +342,7 @@ fn dbcs_quality() {
 
     let example = e2();
     let problem = example.problem();
-    let course = Course::new(&problem, &example.settings(113.79, Some(151.6)));
+    let course = Course::new(&problem, &example.request(113.79, Some(151.6)));
     let mut quality = dbcs::Quality::new(&course, dbcs::Ratio::Current);
     let deadlines = [26.6, 70.6, 99.6, 62.6, 66.6, 68.6, 129.6, 96.6, 131.6, 151.6];
     close(&quality.deadlines, &deadlines, 1e-9, "deadlines");

@@ -20,7 +20,7 @@
 use super::{Course, Prices};
 use crate::list::trial::Trial;
 use crate::list::{Partial, Slot};
-use crate::registry::{Algorithm, Basis, Family, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
 use slackline_model::parameter::{Kind, Parameter};
 use slackline_model::schedule::{Detail, Lease};
 use slackline_model::units::Quantity;
@@ -58,9 +58,9 @@ const SAFETY: Parameter = Parameter::new(
     "factor from a group's duration to the walltime to ask for",
 );
 
-fn plan(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let values = THREE_STEP.values(settings)?;
-    let course = Course::new(problem, settings);
+fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let values = THREE_STEP.values(request)?;
+    let course = Course::new(problem, request);
     let reference = reference(&course);
     let quanta = values.count("quanta")? as f64;
     let most = quanta * values.maybe_number("quantum").unwrap_or_else(|| longest_quantum(problem));

@@ -18,7 +18,7 @@ pub use choose::{Height, Heuristic, Limit, Rule, draw_some, fill, step};
 pub use ground::{Cluster, Ground, clusters};
 
 use crate::list::unfinished;
-use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Settings};
+use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::parameter::{Kind, Parameter, ParameterError, Values};
 use slackline_model::rng::stream;
 use slackline_model::schedule::PlannedTransfer;
@@ -78,14 +78,14 @@ pub const MIN_MIN: Algorithm = Algorithm {
     complexity: "O(v^2 p)",
     parameters: &[COMPLETION],
     needs: &[Need::Independent],
-    plan: |problem, settings| plan(problem, settings, &MIN_MIN, Rule::MinMin, false),
+    plan: |problem, request| plan(problem, request, &MIN_MIN, Rule::MinMin, false),
 };
 
 /// Registry entry, H2.
 pub const MAX_MIN: Algorithm = Algorithm {
     name: "sweep-maxmin",
     about: "sweep (H2): task of largest least completion time first",
-    plan: |problem, settings| plan(problem, settings, &MAX_MIN, Rule::MaxMin, false),
+    plan: |problem, request| plan(problem, request, &MAX_MIN, Rule::MaxMin, false),
     ..MIN_MIN
 };
 
@@ -94,7 +94,7 @@ pub const SUFFERAGE: Algorithm = Algorithm {
     name: "sweep-sufferage",
     about: "sweep (H3): task first that would lose most on another host",
     parameters: &[COMPLETION, SECOND],
-    plan: |problem, settings| plan(problem, settings, &SUFFERAGE, Rule::Sufferage, false),
+    plan: |problem, request| plan(problem, request, &SUFFERAGE, Rule::Sufferage, false),
     ..MIN_MIN
 };
 
@@ -103,7 +103,7 @@ pub const EXTENDED: Algorithm = Algorithm {
     name: "sweep-extended",
     about: "sweep (H4): task first that would lose most outside its good clusters",
     parameters: &[COMPLETION, JUMP, STEP],
-    plan: |problem, settings| plan(problem, settings, &EXTENDED, Rule::Extended, false),
+    plan: |problem, request| plan(problem, request, &EXTENDED, Rule::Extended, false),
     ..MIN_MIN
 };
 
@@ -112,7 +112,7 @@ pub const MIN_MIN_RANDOM: Algorithm = Algorithm {
     name: "sweep-minmin-random",
     about: "sweep (H5): H1 with a random choice among nearly equal ones",
     parameters: &[COMPLETION, RHO],
-    plan: |problem, settings| plan(problem, settings, &MIN_MIN_RANDOM, Rule::MinMin, true),
+    plan: |problem, request| plan(problem, request, &MIN_MIN_RANDOM, Rule::MinMin, true),
     ..MIN_MIN
 };
 
@@ -121,7 +121,7 @@ pub const MAX_MIN_RANDOM: Algorithm = Algorithm {
     name: "sweep-maxmin-random",
     about: "sweep (H6): H2 with a random choice among nearly equal ones",
     parameters: &[COMPLETION, RHO],
-    plan: |problem, settings| plan(problem, settings, &MAX_MIN_RANDOM, Rule::MaxMin, true),
+    plan: |problem, request| plan(problem, request, &MAX_MIN_RANDOM, Rule::MaxMin, true),
     ..MIN_MIN
 };
 
@@ -130,7 +130,7 @@ pub const SUFFERAGE_RANDOM: Algorithm = Algorithm {
     name: "sweep-sufferage-random",
     about: "sweep (H7): H3 with a random choice among nearly equal ones",
     parameters: &[COMPLETION, SECOND, RHO],
-    plan: |problem, settings| plan(problem, settings, &SUFFERAGE_RANDOM, Rule::Sufferage, true),
+    plan: |problem, request| plan(problem, request, &SUFFERAGE_RANDOM, Rule::Sufferage, true),
     ..MIN_MIN
 };
 
@@ -139,7 +139,7 @@ pub const EXTENDED_RANDOM: Algorithm = Algorithm {
     name: "sweep-extended-random",
     about: "sweep (H8): H4 with a random choice among nearly equal ones",
     parameters: &[COMPLETION, JUMP, STEP, RHO],
-    plan: |problem, settings| plan(problem, settings, &EXTENDED_RANDOM, Rule::Extended, true),
+    plan: |problem, request| plan(problem, request, &EXTENDED_RANDOM, Rule::Extended, true),
     ..MIN_MIN
 };
 
@@ -148,7 +148,7 @@ pub const SUFFERAGE_2: Algorithm = Algorithm {
     name: "sweep-sufferage2",
     about: "sweep (H9): task with the fewest good clusters first",
     parameters: &[COMPLETION, JUMP, STEP],
-    plan: |problem, settings| plan(problem, settings, &SUFFERAGE_2, Rule::Fewest, false),
+    plan: |problem, request| plan(problem, request, &SUFFERAGE_2, Rule::Fewest, false),
     ..MIN_MIN
 };
 
@@ -157,7 +157,7 @@ pub const XSUFFERAGE: Algorithm = Algorithm {
     name: "sweep-xsufferage",
     about: "sweep: task first that would lose most on its second best cluster",
     source: "Casanova, Legrand, Zagorodnov, Berman, HCW, 2000",
-    plan: |problem, settings| plan(problem, settings, &XSUFFERAGE, Rule::Clusters, false),
+    plan: |problem, request| plan(problem, request, &XSUFFERAGE, Rule::Clusters, false),
     ..MIN_MIN
 };
 
@@ -165,7 +165,7 @@ pub const XSUFFERAGE: Algorithm = Algorithm {
 pub const RANDOM_MET: Algorithm = Algorithm {
     name: "sweep-random-met",
     about: "sweep: a random task to the host where its computation alone is shortest",
-    plan: |problem, settings| plan(problem, settings, &RANDOM_MET, Rule::Any, false),
+    plan: |problem, request| plan(problem, request, &RANDOM_MET, Rule::Any, false),
     ..MIN_MIN
 };
 
@@ -201,12 +201,12 @@ pub fn heuristic(rule: Rule, random: bool, values: &Values) -> Result<Heuristic,
 
 fn plan(
     problem: &Problem<'_>,
-    settings: &Settings,
+    request: &Request,
     method: &Algorithm,
     rule: Rule,
     random: bool,
 ) -> Result<Schedule, PlanError> {
-    let values = method.values(settings)?;
+    let values = method.values(request)?;
     let heuristic = heuristic(rule, random, &values)?;
     let mut ground = Ground::of(problem, method.name)?;
     ground.until_computed = values.word("completion") == "compute";
@@ -226,7 +226,7 @@ fn plan(
         }
     }
     let open: Vec<_> = unfinished(problem).collect();
-    let mut draws = stream(settings.seed, STREAM, 0);
+    let mut draws = stream(request.seed, STREAM, 0);
     fill(&mut chart, &ground, &open, &heuristic, Limit::NONE, &mut draws);
     let mut schedule = Schedule::start(problem);
     for c in &chart.computations {

@@ -7,7 +7,7 @@ use slackline_model::units::fmt_seconds;
 use slackline_model::{Problem, Schedule, approx};
 use slackline_schedule::list::heft;
 use slackline_schedule::qos::{cheapest, exact_cost, least_cost};
-use slackline_schedule::{Algorithm, PlanError, Settings};
+use slackline_schedule::{Algorithm, PlanError, Request};
 
 /// Makespan and cost of a plan.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -32,7 +32,7 @@ pub(super) struct Scale {
 impl Scale {
     pub(super) fn of(problem: &Problem<'_>) -> Result<Scale, PlanError> {
         let end = |method: &Algorithm| {
-            let schedule: Schedule = (method.plan)(problem, &Settings::default())?;
+            let schedule: Schedule = (method.plan)(problem, &Request::default())?;
             let Summary { makespan, cost, .. } = Summary::of(problem, &schedule);
             Ok::<_, PlanError>((End { makespan, cost }, exact_cost(problem, &schedule)))
         };

@@ -3,7 +3,7 @@
 use super::workflow::{Ran, planner};
 use super::{Data, Knows, Simulate};
 use crate::failure::Failure;
-use crate::input::World;
+use crate::input::Loaded;
 use crate::model;
 use crate::output::Output;
 use crate::progress::Bar;
@@ -24,7 +24,7 @@ use slackline_model::{FileId, Problem, ProcId, Schedule, TaskId, Terms, Workflow
 use slackline_react::registry::transfers;
 use slackline_react::{Policy, Situation, StaticPlan, Transfers};
 use slackline_schedule::registry::Need;
-use slackline_schedule::{Planner, Settings as PlanSettings};
+use slackline_schedule::{Planner, Request};
 use slackline_simulate::Models;
 use std::path::Path;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ const EVERY: Duration = Duration::from_millis(100);
 pub(super) struct Stage<'a> {
     pub(super) problem: &'a Problem<'a>,
     /// The platform at its peak, as planners know it.
-    pub(super) world: &'a World,
+    pub(super) world: &'a Loaded,
     scenario: Scenario,
     /// Where the scenario comes from.
     scenario_file: Option<&'a Path>,
@@ -59,7 +59,7 @@ pub(super) struct Stage<'a> {
 impl<'a> Stage<'a> {
     pub(super) fn new(
         args: &'a Simulate,
-        world: &'a World,
+        world: &'a Loaded,
         problem: &'a Problem<'a>,
         scenario: Scenario,
         arrivals: Vec<Coming>,
@@ -92,11 +92,11 @@ impl<'a> Stage<'a> {
                     Some(name) => planner(name)?,
                     None => slackline_schedule::registry::usual(problem),
                 },
-                settings: PlanSettings {
+                request: Request {
                     seed: args.seed,
                     given: given.clone(),
                     limits: args.limits.limits(),
-                    ..PlanSettings::default()
+                    ..Request::default()
                 },
             },
             settings: Settings {
@@ -212,7 +212,7 @@ impl<'a> Stage<'a> {
         let told = policy.report();
         let (name, set) = (name.to_string(), Given::new());
         let (beside, check) = (None, None);
-        let limits = self.planner.settings.limits;
+        let limits = self.planner.request.limits;
         Ok(Ran {
             name,
             set,
@@ -241,8 +241,12 @@ impl<'a> Stage<'a> {
             let only = vec![Coming { when: When::At(arrived.at), ..coming.clone() }];
             let all = Arrivals::new(only.clone()).and_then(|a| a.all()).map_err(Failure::input)?;
             let platform = self.world.platform.clone();
-            let world =
-                World { workflow: Arc::unwrap_or_clone(all), platform, measured: None, past: None };
+            let world = Loaded {
+                workflow: Arc::unwrap_or_clone(all),
+                platform,
+                measured: None,
+                past: None,
+            };
             let problem = world.charged(&self.models.charges(), self.inputs)?;
             let by_itself = Stage {
                 problem: &problem,
@@ -297,7 +301,7 @@ impl<'a> Stage<'a> {
             Some(supply) => supply.first().map_err(Failure::input)?,
             None => Arc::new(self.known.clone()),
         };
-        let limits = self.planner.settings.limits;
+        let limits = self.planner.request.limits;
         let own = || (0.0, Terms { limits, ..Terms::default() });
         let (begins, terms) = supply.as_ref().map_or_else(own, |s| (s.begins(), s.terms()));
         let mut watcher = Watcher::new(what, self.quiet);

@@ -2,7 +2,7 @@
 
 use super::{Data, Simulate};
 use crate::failure::Failure;
-use crate::input::{World, read_workflow};
+use crate::input::{Loaded, read_workflow};
 use crate::output::Output;
 use slackline_execute::{Arrivals, Coming};
 use slackline_formats::instance::stream;
@@ -19,7 +19,7 @@ pub(super) fn read(
     args: &Simulate,
     scenario: &Scenario,
     output: &mut Output,
-) -> Result<(World, Vec<Coming>), Failure> {
+) -> Result<(Loaded, Vec<Coming>), Failure> {
     if let Some(path) = &args.arrivals {
         refuse_second(scenario, "--arrivals")?;
         let stream = read_scenario(path)?;
@@ -27,7 +27,7 @@ pub(super) fn read(
         let platform = args.sources.read_platform(output)?;
         let coming = arrivals(path, &stream.arrivals, &platform, args, None, output)?;
         let workflow = all_of(path, &coming)?;
-        return Ok((World { workflow, platform, measured: None, past: None }, coming));
+        return Ok((Loaded { workflow, platform, measured: None, past: None }, coming));
     }
     if let Some(path) = &args.sources.instance {
         let text = source::read_text(path)?;
@@ -82,7 +82,7 @@ fn all_of(path: &Path, coming: &[Coming]) -> Result<Workflow, Failure> {
     Ok(Arc::unwrap_or_clone(supply.all().map_err(failed)?))
 }
 
-fn of_instance(path: &Path, text: &str) -> Result<(World, Vec<Coming>), Failure> {
+fn of_instance(path: &Path, text: &str) -> Result<(Loaded, Vec<Coming>), Failure> {
     let read = stream::read(text).map_err(|e| e.in_file(path))?;
     let coming = |w: stream::Submitted| Coming {
         workflow: Arc::new(w.workflow),
@@ -95,7 +95,7 @@ fn of_instance(path: &Path, text: &str) -> Result<(World, Vec<Coming>), Failure>
         name => name.to_string(),
     };
     let workflow = all_of(path, &coming)?.renamed(name);
-    Ok((World { workflow, platform: read.platform, measured: None, past: None }, coming))
+    Ok((Loaded { workflow, platform: read.platform, measured: None, past: None }, coming))
 }
 
 /// The workflows of a list of arrivals; `given` is the one that the command names.

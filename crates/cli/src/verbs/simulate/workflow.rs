@@ -258,7 +258,7 @@ fn check_parameters(entries: &[&'static Entry], options: &Options) -> Result<(),
     let of_policies = entries.iter().map(|e| (e.name, e.parameters));
     let methods: Vec<_> = of_policies.chain([(planner.name, planner.parameters)]).collect();
     parameter::check_known(&options.given, methods.into_iter())?;
-    planner.values(&options.planner.settings)?;
+    planner.values(&options.planner.request)?;
     for entry in entries {
         entry.policy(options)?;
     }

@@ -16,7 +16,7 @@ use slackline_model::platform::{
 };
 use slackline_model::schedule::Detail;
 use slackline_model::{Platform, Problem, Schedule, Workflow};
-use slackline_schedule::{Settings, registry};
+use slackline_schedule::{Request, registry};
 
 /// Registry entry.
 pub(super) const PAPER: Paper = Paper {
@@ -79,7 +79,7 @@ impl Figures {
 
 fn plan(problem: &Problem<'_>, name: &str, set: &[(&str, &str)]) -> Result<Schedule, StudyError> {
     let given = set.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-    let settings = Settings { given, ..Settings::default() };
+    let settings = Request { given, ..Request::default() };
     let missing = || StudyError(format!("the planner {name} is missing"));
     let algorithm = registry::find(name).ok_or_else(missing)?;
     (algorithm.plan)(problem, &settings).map_err(StudyError::of)

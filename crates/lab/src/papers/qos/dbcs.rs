@@ -7,7 +7,7 @@ use crate::stats::Estimate;
 use slackline_model::schedule::affordable;
 use slackline_model::{Platform, Problem, Workflow, approx};
 use slackline_schedule::qos::Prices;
-use slackline_schedule::{Algorithm, Settings};
+use slackline_schedule::{Algorithm, Request};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -121,7 +121,7 @@ impl Job<'_> {
         let at = |a_b: f64, a_d: f64, method: &Algorithm, given: &[(&str, &str)]| {
             let (budget, deadline) = (range.budget(a_b), range.deadline(a_d));
             let given = given.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-            let settings = Settings { given, seed, ..under(budget, Some(deadline)) };
+            let settings = Request { given, seed, ..under(budget, Some(deadline)) };
             let done = case.done(method, &settings)?;
             Ok::<_, StudyError>(Point { done, budget, deadline })
         };

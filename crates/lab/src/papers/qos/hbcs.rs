@@ -5,7 +5,7 @@ use crate::papers::{Cell, Claim, Options, Paper, Report, Rule, StudyError, Table
 use crate::stats::Estimate;
 use slackline_model::schedule::affordable;
 use slackline_model::{Platform, Workflow};
-use slackline_schedule::Settings;
+use slackline_schedule::Request;
 use slackline_schedule::qos::least_cost;
 use std::sync::Arc;
 
@@ -45,9 +45,9 @@ struct OnMachine {
 impl OnMachine {
     fn of(workflow: &Arc<Workflow>, platform: &Arc<Platform>) -> Result<OnMachine, StudyError> {
         let case = Case::new(workflow, platform)?;
-        let heft = case.done(planner("heft")?, &Settings::default())?;
+        let heft = case.done(planner("heft")?, &Request::default())?;
         let least = least_cost(&case.problem);
-        let cheapest = case.done(planner("cheapest")?, &Settings::default())?;
+        let cheapest = case.done(planner("cheapest")?, &Request::default())?;
         let mut result = OnMachine { heft, ..OnMachine::default() };
         for k in BUDGETS {
             let budget = least + k * (heft.cost - least);

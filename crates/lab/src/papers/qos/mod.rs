@@ -12,14 +12,14 @@ pub(super) use dbcs::PAPER as DBCS;
 pub(super) use hbcs::PAPER as HBCS;
 
 use super::{Options, Size, StudyError};
-use slackline_execute::{Ending, Settings as EngineSettings, Simulated, run};
+use slackline_execute::{Ending, Settings, Simulated, run};
 use slackline_generate::Seed;
 use slackline_generate::population::STUDIES;
 use slackline_generate::registry::{Family, find};
 use slackline_model::schedule::{Limits, Summary};
 use slackline_model::{Platform, Problem, ProcId, Schedule, TaskId, Workflow};
 use slackline_react::{StaticPlan, Transfers};
-use slackline_schedule::{Algorithm, Settings, registry};
+use slackline_schedule::{Algorithm, Request, registry};
 use slackline_simulate::Models;
 use std::sync::Arc;
 
@@ -123,7 +123,7 @@ impl<'c> Case<'c> {
     }
 
     /// Plans under limits; executes the plan too.
-    fn done(&self, method: &Algorithm, settings: &Settings) -> Result<Done, StudyError> {
+    fn done(&self, method: &Algorithm, settings: &Request) -> Result<Done, StudyError> {
         let schedule = (method.plan)(&self.problem, settings).map_err(StudyError::of)?;
         let summary = Summary::of(&self.problem, &schedule);
         let simulated = self.simulated(schedule)?;
@@ -131,7 +131,7 @@ impl<'c> Case<'c> {
     }
 
     /// The plan alone.
-    fn planned(&self, method: &Algorithm, settings: &Settings) -> Result<Done, StudyError> {
+    fn planned(&self, method: &Algorithm, settings: &Request) -> Result<Done, StudyError> {
         let schedule = (method.plan)(&self.problem, settings).map_err(StudyError::of)?;
         let Summary { makespan, cost, .. } = Summary::of(&self.problem, &schedule);
         Ok(Done { planned: makespan, simulated: f64::NAN, cost })
@@ -146,7 +146,7 @@ impl<'c> Case<'c> {
             .map_err(StudyError::of)?;
         let mut policy = StaticPlan::of_schedule(schedule, planner("heft")?, Transfers::Push);
         let (workflow, platform) = (self.workflow.clone(), self.platform.clone());
-        let settings = EngineSettings::default();
+        let settings = Settings::default();
         let outcome =
             run(workflow, platform, &mut policy, &mut backend, settings).map_err(StudyError::of)?;
         match outcome.ending {
@@ -156,8 +156,8 @@ impl<'c> Case<'c> {
     }
 }
 
-fn under(budget: f64, deadline: Option<f64>) -> Settings {
-    Settings { limits: Limits { budget: Some(budget), deadline }, ..Settings::default() }
+fn under(budget: f64, deadline: Option<f64>) -> Request {
+    Request { limits: Limits { budget: Some(budget), deadline }, ..Request::default() }
 }
 
 fn graphs_of(options: &Options, [quick, standard, full]: [usize; 3]) -> usize {

@@ -2,7 +2,7 @@
 //! wrong by up to a given share.
 
 use super::super::StudyError;
-use slackline_execute::{Ending, Settings as EngineSettings, Simulated, run};
+use slackline_execute::{Ending, Settings, Simulated, run};
 use slackline_generate::Seed;
 use slackline_generate::costs::{Ccr, CcrBy, Costs, TaskCosts};
 use slackline_generate::workflow::layered::SelectiveRescheduling;
@@ -13,7 +13,7 @@ use slackline_react::Transfers;
 use slackline_react::gtp::Period;
 use slackline_react::registry::{Entry, Options as PolicyOptions};
 use slackline_react::selective::{Trigger, run_offline};
-use slackline_schedule::{Algorithm, Settings};
+use slackline_schedule::{Algorithm, Request};
 use slackline_simulate::Models;
 use std::sync::Arc;
 
@@ -119,7 +119,7 @@ impl Instance {
     pub(super) fn ideal(&self, planner: &Algorithm, quality: f64) -> Result<Ran, StudyError> {
         let known = self.with_real_times(quality)?;
         let problem = Problem::new(&known, &self.platform).map_err(StudyError::of)?;
-        let plan = (planner.plan)(&problem, &Settings::default()).map_err(StudyError::of)?;
+        let plan = (planner.plan)(&problem, &Request::default()).map_err(StudyError::of)?;
         Ok(Ran { makespan: plan.makespan(), reschedulings: 0.0 })
     }
 
@@ -166,7 +166,7 @@ impl Instance {
             PolicyOptions { transfers: Transfers::Push, period, ..PolicyOptions::new(planner) };
         let mut policy = entry.policy(&options).map_err(StudyError::of)?;
         let (workflow, platform) = (self.workflow.clone(), self.platform.clone());
-        let settings = EngineSettings::default();
+        let settings = Settings::default();
         let outcome = run(workflow, platform, policy.as_mut(), &mut backend, settings)
             .map_err(StudyError::of)?;
         match outcome.ending {

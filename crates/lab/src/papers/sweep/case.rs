@@ -10,7 +10,7 @@ use slackline_model::scenario::{Knowledge, Scenario, Truth};
 use slackline_model::schedule::Detail;
 use slackline_model::{FileId, Platform, Problem, ProcId, Schedule, TaskId, Workflow};
 use slackline_react::registry::{self as policies, Options};
-use slackline_schedule::{Settings as PlanSettings, registry as planners};
+use slackline_schedule::{Request, registry as planners};
 use slackline_simulate::{Models, NetworkModel};
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl Case {
         let problem = Problem::new(&self.workflow, &self.platform).map_err(StudyError::of)?;
         let state = State::at_start(&self.workflow, Inputs::of(&self.platform));
         let problem = problem.with_state(state).map_err(StudyError::of)?;
-        let settings = PlanSettings { given: given(set), ..PlanSettings::default() };
+        let settings = Request { given: given(set), ..Request::default() };
         (planner.plan)(&problem, &settings).map_err(StudyError::of)
     }
 

@@ -12,7 +12,7 @@ use super::{Batch, Graph, RANK, SEVERAL, one_cluster, rank_of, ready};
 use crate::moldable::machines::Machines;
 use crate::moldable::mapping::{Mapper, by_priority};
 use crate::moldable::{BACKFILL, MAX_WIDTH, PACKING, Steps};
-use crate::registry::{Algorithm, PlanError, Settings};
+use crate::registry::{Algorithm, PlanError, Request};
 use slackline_model::approx::sort_key;
 use slackline_model::parameter::{Kind, Parameter};
 use slackline_model::schedule::Detail;
@@ -41,7 +41,7 @@ pub const LPTF: Algorithm = Algorithm {
     about: "several graphs in boxes, the longest box first",
     complexity: "O(n p) mappings, n graphs",
     parameters: &[PRECISION, BACKFILLED, MAX_WIDTH],
-    plan: |problem, settings| boxed(problem, settings, "cafm-lptf", Boxes::Longest),
+    plan: |problem, request| boxed(problem, request, "cafm-lptf", Boxes::Longest),
     ..SEVERAL
 };
 
@@ -49,7 +49,7 @@ pub const LPTF: Algorithm = Algorithm {
 pub const SPTF: Algorithm = Algorithm {
     name: "cafm-sptf",
     about: "several graphs in boxes, the shortest box first",
-    plan: |problem, settings| boxed(problem, settings, "cafm-sptf", Boxes::Shortest),
+    plan: |problem, request| boxed(problem, request, "cafm-sptf", Boxes::Shortest),
     ..LPTF
 };
 
@@ -57,7 +57,7 @@ pub const SPTF: Algorithm = Algorithm {
 pub const SAF: Algorithm = Algorithm {
     name: "cafm-saf",
     about: "several graphs in boxes, the smallest area first",
-    plan: |problem, settings| boxed(problem, settings, "cafm-saf", Boxes::SmallestArea),
+    plan: |problem, request| boxed(problem, request, "cafm-saf", Boxes::SmallestArea),
     ..LPTF
 };
 
@@ -65,7 +65,7 @@ pub const SAF: Algorithm = Algorithm {
 pub const K_SHELVES: Algorithm = Algorithm {
     name: "cafm-k-shelves",
     about: "several graphs in boxes on shelves of growing length",
-    plan: |problem, settings| boxed(problem, settings, "cafm-k-shelves", Boxes::Shelves),
+    plan: |problem, request| boxed(problem, request, "cafm-k-shelves", Boxes::Shelves),
     ..LPTF
 };
 
@@ -151,11 +151,11 @@ fn allotted(
 
 fn boxed(
     problem: &Problem<'_>,
-    settings: &Settings,
+    request: &Request,
     name: &'static str,
     placing: Boxes,
 ) -> Result<Schedule, PlanError> {
-    let values = LPTF.values(settings)?;
+    let values = LPTF.values(request)?;
     let machines = one_cluster(problem, &values, name)?;
     let batch = Batch::new(&machines)?;
     let (jobs, found) = allotted(&batch, values.number("precision")?, name)?;
@@ -208,8 +208,8 @@ fn boxed(
     Ok(batch.told(schedule, values.switch("backfill"), facts(&found)))
 }
 
-fn without_boxes(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let values = CRA.values(settings)?;
+fn without_boxes(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let values = CRA.values(request)?;
     let machines = one_cluster(problem, &values, CRA.name)?;
     let batch = Batch::new(&machines)?;
     let (jobs, found) = allotted(&batch, values.number("precision")?, CRA.name)?;

@@ -9,7 +9,7 @@
 use super::{Batch, Graph, RANK, SEVERAL, one_cluster, rank_of, ready};
 use crate::moldable::scrap::constrain;
 use crate::moldable::{BACKFILL, MAX_WIDTH, PACKING, Steps};
-use crate::registry::{Algorithm, PlanError, Settings};
+use crate::registry::{Algorithm, PlanError, Request};
 use slackline_model::parameter::Parameter;
 use slackline_model::schedule::Detail;
 use slackline_model::workflow::Shape;
@@ -39,7 +39,7 @@ pub const SELFISH: Algorithm = Algorithm {
     about: "several graphs, each with widths as if it were alone",
     complexity: "O(n v p (v + e)), n graphs",
     parameters: PARAMETERS,
-    plan: |problem, settings| shared(problem, settings, "selfish", Share::Everything),
+    plan: |problem, request| shared(problem, request, "selfish", Share::Everything),
     ..SEVERAL
 };
 
@@ -47,7 +47,7 @@ pub const SELFISH: Algorithm = Algorithm {
 pub const NDAGS: Algorithm = Algorithm {
     name: "cra-ndags",
     about: "several graphs with equal shares of the cluster",
-    plan: |problem, settings| shared(problem, settings, "cra-ndags", Share::Equal),
+    plan: |problem, request| shared(problem, request, "cra-ndags", Share::Equal),
     ..SELFISH
 };
 
@@ -55,7 +55,7 @@ pub const NDAGS: Algorithm = Algorithm {
 pub const CP: Algorithm = Algorithm {
     name: "cra-cp",
     about: "several graphs with shares by their critical paths",
-    plan: |problem, settings| shared(problem, settings, "cra-cp", Share::CriticalPath),
+    plan: |problem, request| shared(problem, request, "cra-cp", Share::CriticalPath),
     ..SELFISH
 };
 
@@ -63,7 +63,7 @@ pub const CP: Algorithm = Algorithm {
 pub const WIDTH: Algorithm = Algorithm {
     name: "cra-width",
     about: "several graphs with shares by the tasks of their widest levels",
-    plan: |problem, settings| shared(problem, settings, "cra-width", Share::Width),
+    plan: |problem, request| shared(problem, request, "cra-width", Share::Width),
     ..SELFISH
 };
 
@@ -71,17 +71,17 @@ pub const WIDTH: Algorithm = Algorithm {
 pub const WORK: Algorithm = Algorithm {
     name: "cra-work",
     about: "several graphs with shares by their work",
-    plan: |problem, settings| shared(problem, settings, "cra-work", Share::Work),
+    plan: |problem, request| shared(problem, request, "cra-work", Share::Work),
     ..SELFISH
 };
 
 fn shared(
     problem: &Problem<'_>,
-    settings: &Settings,
+    request: &Request,
     name: &'static str,
     share: Share,
 ) -> Result<Schedule, PlanError> {
-    let values = SELFISH.values(settings)?;
+    let values = SELFISH.values(request)?;
     let machines = one_cluster(problem, &values, name)?;
     let batch = Batch::new(&machines)?;
     let shares = shares(&batch, share);

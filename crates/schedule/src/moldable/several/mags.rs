@@ -11,7 +11,7 @@ use super::periods::{Direction, Periods, whole};
 use super::{Batch, Graph, SEVERAL, one_cluster};
 use crate::moldable::mapping::{edge_arrival, inputs_arrival};
 use crate::moldable::{BACKFILL, MAX_WIDTH};
-use crate::registry::{Algorithm, PlanError, Settings};
+use crate::registry::{Algorithm, PlanError, Request};
 use slackline_model::approx::{self, sort_key};
 use slackline_model::parameter::{Kind, Parameter};
 use slackline_model::schedule::Detail;
@@ -47,8 +47,8 @@ pub const MAGS: Algorithm = Algorithm {
 /// Slacks this close are the same.
 const TOLERANCE: f64 = 0.01;
 
-fn mags(problem: &Problem<'_>, settings: &Settings) -> Result<Schedule, PlanError> {
-    let values = MAGS.values(settings)?;
+fn mags(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let values = MAGS.values(request)?;
     let machines = one_cluster(problem, &values, MAGS.name)?;
     let batch = Batch::new(&machines)?;
     let now = problem.state().now;

@@ -11,7 +11,7 @@ use crate::moldable::Steps;
 use crate::moldable::machines::Machines;
 use crate::moldable::tests::{instance, number, plan};
 use crate::registry;
-use crate::{Need, Settings};
+use crate::{Need, Request};
 use serde_json::Value;
 use slackline_formats::instance::Instance;
 use slackline_model::schedule::{Detail, Limits, validate};
@@ -171,7 +171,7 @@ fn every_method_plans_several_graphs() {
 fn one_graph_is_refused() {
     let one = instance(&[(3.0, 0.1)], &[], &[(2, 1.0)]);
     let problem = Problem::new(&one.workflow, &one.platform).unwrap();
-    let values = super::cra::SELFISH.values(&Settings::default()).unwrap();
+    let values = super::cra::SELFISH.values(&Request::default()).unwrap();
     let error = one_cluster(&problem, &values, "selfish").err().unwrap().to_string();
     assert!(error.contains("it plans several workflows, there is one"), "{error}");
     assert_eq!(validate(&problem, &plan(&problem, "cpa", &[]), &Limits::default()), []);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// A place for data.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(from = "Vec<HostId>", into = "Vec<HostId>")]
-pub enum Site {
+pub enum Holders {
     /// On one host, or at the place of several that share their storage, named by the first.
     Host(HostId),
     /// In equal blocks over several hosts, in ascending order: what a parallel task reads and
@@ -16,38 +16,38 @@ pub enum Site {
     Spread(Arc<[HostId]>),
 }
 
-impl Site {
-    /// The site of some hosts, given in any order and more than once.
-    pub fn of_hosts(hosts: impl IntoIterator<Item = HostId>) -> Site {
+impl Holders {
+    /// The holders of what lies with some hosts, given in any order and more than once.
+    pub fn of_hosts(hosts: impl IntoIterator<Item = HostId>) -> Holders {
         let mut hosts: Vec<HostId> = hosts.into_iter().collect();
         hosts.sort_unstable();
         hosts.dedup();
         match hosts.as_slice() {
-            &[host] => Site::Host(host),
-            _ => Site::Spread(hosts.into()),
+            &[host] => Holders::Host(host),
+            _ => Holders::Spread(hosts.into()),
         }
     }
 
     /// Its hosts.
     pub fn hosts(&self) -> &[HostId] {
         match self {
-            Site::Host(host) => std::slice::from_ref(host),
-            Site::Spread(hosts) => hosts,
+            Holders::Host(host) => std::slice::from_ref(host),
+            Holders::Spread(hosts) => hosts,
         }
     }
 
     /// Its only host.
     pub fn host(&self) -> Option<HostId> {
         match self {
-            Site::Host(host) => Some(*host),
-            Site::Spread(_) => None,
+            Holders::Host(host) => Some(*host),
+            Holders::Spread(_) => None,
         }
     }
 
     /// Whether it is just this host.
     #[inline]
     pub fn is(&self, host: HostId) -> bool {
-        matches!(self, Site::Host(own) if *own == host)
+        matches!(self, Holders::Host(own) if *own == host)
     }
 
     /// Whether part of it is on this host.
@@ -59,28 +59,28 @@ impl Site {
     /// hold equal blocks, and what a host has already stays.
     pub fn blocks_to<'a>(
         &'a self,
-        to: &'a Site,
+        to: &'a Holders,
         bytes: f64,
     ) -> impl Iterator<Item = Block> + use<'a> {
         blocks(self.hosts(), to.hosts(), bytes)
     }
 }
 
-impl From<Vec<HostId>> for Site {
-    fn from(hosts: Vec<HostId>) -> Site {
-        Site::of_hosts(hosts)
+impl From<Vec<HostId>> for Holders {
+    fn from(hosts: Vec<HostId>) -> Holders {
+        Holders::of_hosts(hosts)
     }
 }
 
-impl From<Site> for Vec<HostId> {
-    fn from(site: Site) -> Vec<HostId> {
-        site.hosts().to_vec()
+impl From<Holders> for Vec<HostId> {
+    fn from(holders: Holders) -> Vec<HostId> {
+        holders.hosts().to_vec()
     }
 }
 
-impl From<HostId> for Site {
-    fn from(host: HostId) -> Site {
-        Site::Host(host)
+impl From<HostId> for Holders {
+    fn from(host: HostId) -> Holders {
+        Holders::Host(host)
     }
 }
 
@@ -88,12 +88,12 @@ impl From<HostId> for Site {
 mod tests {
     use super::*;
 
-    fn site(hosts: &[u32]) -> Site {
-        Site::of_hosts(hosts.iter().copied().map(HostId))
+    fn holders(hosts: &[u32]) -> Holders {
+        Holders::of_hosts(hosts.iter().copied().map(HostId))
     }
 
     fn blocks(from: &[u32], to: &[u32], bytes: f64) -> Vec<(u32, u32, f64)> {
-        let (from, to) = (site(from), site(to));
+        let (from, to) = (holders(from), holders(to));
         from.blocks_to(&to, bytes).map(|b| (b.from.0, b.to.0, b.bytes)).collect()
     }
 
@@ -114,8 +114,8 @@ mod tests {
 
     #[test]
     fn the_same_hosts_are_the_same_site() {
-        assert_eq!(site(&[2, 1, 2]), site(&[1, 2]));
-        assert_eq!(site(&[3, 3]), Site::Host(HostId(3)));
-        assert!(site(&[1, 2]).touches(HostId(2)) && !site(&[1, 2]).is(HostId(2)));
+        assert_eq!(holders(&[2, 1, 2]), holders(&[1, 2]));
+        assert_eq!(holders(&[3, 3]), Holders::Host(HostId(3)));
+        assert!(holders(&[1, 2]).touches(HostId(2)) && !holders(&[1, 2]).is(HostId(2)));
     }
 }
