@@ -39,6 +39,16 @@ pub struct Movement<'a> {
     pub since: f64,
 }
 
+/// A machine to order: one that exists only while leased.
+#[derive(Clone, Copy, Debug)]
+pub struct Order {
+    /// Which.
+    pub host: HostId,
+    /// Until when it is expected to be needed, where somebody knows. It is kept beyond until it is
+    /// given back.
+    pub until: Option<f64>,
+}
+
 /// What an operation does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -65,6 +75,14 @@ pub enum Work {
         /// Since when.
         since: f64,
     },
+    /// A machine is rented.
+    Lease {
+        /// Which.
+        host: HostId,
+        /// Until when it is expected to be needed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until: Option<f64>,
+    },
 }
 
 impl Work {
@@ -77,6 +95,7 @@ impl Work {
             Work::Move { file, blocks, since } => {
                 backend.transfer(op, Movement { file: *file, blocks, since: *since })
             }
+            Work::Lease { host, until } => backend.lease(op, Order { host: *host, until: *until }),
         }
     }
 }
@@ -95,14 +114,20 @@ impl From<Movement<'_>> for Work {
     }
 }
 
-/// An operation that has not ended, as far as is known.
+impl From<Order> for Work {
+    fn from(order: Order) -> Work {
+        Work::Lease { host: order.host, until: order.until }
+    }
+}
+
+/// An operation that has not ended, as far as is known. A lease is one from its order to its end.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Open {
     /// Which.
     pub op: OpId,
     /// What it does.
     pub work: Work,
-    /// It was asked to stop.
+    /// It was asked to stop, or the machine given back.
     pub cancelling: bool,
 }
 
@@ -193,13 +218,22 @@ pub enum What {
     },
     /// A host is on again.
     HostBack(HostId),
+    /// A machine that was ordered can be used, and is paid from now on.
+    LeaseReady(OpId),
+    /// A machine is not there any more, or will never come: it was given back, or of itself for the
+    /// reason given. Operations that computed there have failed ([`OpError::Lost`] without a host: what
+    /// lies there can still be read), which is told before.
+    LeaseEnded(OpId, Option<OpError>),
 }
 
 impl What {
     /// The operation that this is the end of.
     pub fn ends(&self) -> Option<OpId> {
         match self {
-            What::Done(op, _) | What::Failed(op, _) | What::Cancelled(op) => Some(*op),
+            What::Done(op, _)
+            | What::Failed(op, _)
+            | What::Cancelled(op)
+            | What::LeaseEnded(op, _) => Some(*op),
             _ => None,
         }
     }
@@ -275,6 +309,18 @@ pub trait Backend {
 
     /// Deletes a file from a host, where it lies; nobody needs it there any more.
     fn delete(&mut self, file: FileId, host: HostId) -> Result<(), BackendError>;
+
+    /// Orders a machine. [`Accepted::Running`]: it is there; else [`What::LeaseReady`] follows.
+    /// [`What::LeaseEnded`] comes in the end, whatever becomes of it. Refused: it cannot be had.
+    fn lease(&mut self, _: OpId, _: Order) -> Result<Accepted, OpError> {
+        Err(OpError::Refused("no machines can be leased here".to_string()))
+    }
+
+    /// Gives a machine back, or takes its order back; nothing computes there any more.
+    /// [`What::LeaseEnded`] follows.
+    fn release(&mut self, _lease: OpId) -> Result<(), BackendError> {
+        Ok(())
+    }
 
     /// After the engine was away: these operations have not ended as far as it knows, and it heard
     /// the answers to so many calls of [`next`](Backend::next). The backend begins those it never

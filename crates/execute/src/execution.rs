@@ -110,6 +110,7 @@ impl<'r> Execution<'r> {
         let mut engine = Engine::new(self, backend);
         engine.wait_until(begins)?;
         let ending = engine.drive(policy)?;
+        engine.give_all_back()?;
         Ok(engine.outcome(ending))
     }
 }

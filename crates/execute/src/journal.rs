@@ -4,7 +4,7 @@
 //! same decisions, and what was begun is not begun again. Without a backend it just repeats the run.
 
 use crate::backend::{
-    Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open,
+    Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open, Order,
     Outlook, Reached, Signal, Work,
 };
 use serde::{Deserialize, Serialize};
@@ -40,6 +40,8 @@ pub enum Record {
     Refused(OpError),
     /// An operation is about to be asked to stop.
     Cancel(OpId),
+    /// A machine is about to be given back.
+    Release(OpId),
     /// A file is about to be deleted.
     Delete {
         /// Which.
@@ -230,6 +232,20 @@ impl Backend for Journaled<'_> {
         self.backend.delete(file, host)
     }
 
+    fn lease(&mut self, op: OpId, order: Order) -> Result<Accepted, OpError> {
+        if !self.note(Record::Begin { op, work: order.into() }) {
+            return Ok(Accepted::Waiting);
+        }
+        let answer = self.backend.lease(op, order);
+        self.answered(answer)
+    }
+
+    fn release(&mut self, lease: OpId) -> Result<(), BackendError> {
+        self.note(Record::Release(lease));
+        self.check()?;
+        self.backend.release(lease)
+    }
+
     fn reattach(&mut self, open: &[Open], heard: u64) -> Result<(), BackendError> {
         self.backend.reattach(open, heard)
     }
@@ -379,6 +395,17 @@ impl<'b> Resumed<'b> {
     }
 }
 
+impl Resumed<'_> {
+    /// An operation was asked to stop; where the journal ends, the backend hears of it.
+    fn stop(&mut self, op: OpId, record: &Record) -> Result<(), BackendError> {
+        self.take(|r| (r == record).then_some(()));
+        if let Some(open) = self.open.get_mut(&op) {
+            open.cancelling = true;
+        }
+        self.check()
+    }
+}
+
 impl Backend for Resumed<'_> {
     fn abilities(&self) -> Abilities {
         match self.journal.records.first() {
@@ -416,11 +443,7 @@ impl Backend for Resumed<'_> {
         if let Some(live) = self.live() {
             return live.cancel(op);
         }
-        self.take(|r| (*r == Record::Cancel(op)).then_some(()));
-        if let Some(open) = self.open.get_mut(&op) {
-            open.cancelling = true;
-        }
-        self.check()
+        self.stop(op, &Record::Cancel(op))
     }
 
     fn delete(&mut self, file: FileId, host: HostId) -> Result<(), BackendError> {
@@ -434,6 +457,20 @@ impl Backend for Resumed<'_> {
             return live.delete(file, host); // nobody knows whether it was done
         }
         self.check()
+    }
+
+    fn lease(&mut self, op: OpId, order: Order) -> Result<Accepted, OpError> {
+        match self.live() {
+            Some(live) => live.lease(op, order),
+            None => self.begin(op, order.into()),
+        }
+    }
+
+    fn release(&mut self, lease: OpId) -> Result<(), BackendError> {
+        if let Some(live) = self.live() {
+            return live.release(lease);
+        }
+        self.stop(lease, &Record::Release(lease))
     }
 
     fn reattach(&mut self, _: &[Open], _: u64) -> Result<(), BackendError> {

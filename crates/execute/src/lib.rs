@@ -17,7 +17,7 @@ mod supply;
 mod usage;
 
 pub use backend::{
-    Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open,
+    Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open, Order,
     Outlook, Reached, Report, Signal, What, Work,
 };
 pub use execution::{Dispatch, Execution, Settings, run};

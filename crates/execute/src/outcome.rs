@@ -1,5 +1,6 @@
 //! What a run came to.
 
+use slackline_model::schedule::Lease;
 use slackline_model::{Schedule, Trace, Workflow};
 use slackline_react::Arrived;
 use std::sync::Arc;
@@ -67,6 +68,8 @@ pub struct Outcome {
     pub arrived: Vec<Arrived>,
     /// Per task: the workflow it belongs to, an index of `arrived`.
     pub part_of: Vec<u32>,
+    /// The machines that were leased, in order of their orders.
+    pub leases: Vec<Lease>,
 }
 
 impl Outcome {

@@ -1,8 +1,8 @@
 //! The backend that only simulates: operations become activities of the fluid kernel.
 
 use crate::backend::{
-    Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open,
-    Outlook, Reached, Report, Signal, What,
+    Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open, Order,
+    Outlook, Reached, Report, Signal, What, Work,
 };
 use crate::store::{Location, Reader, Writes};
 use slackline_model::activity::{Activity, Exec, Transfer};
@@ -45,6 +45,13 @@ struct Operation {
     writes: Vec<(FileId, f64)>,
 }
 
+/// A machine that was ordered.
+struct Rented {
+    host: HostId,
+    /// Its being set up; none when it is ready.
+    setting_up: Option<ActivityId>,
+}
+
 /// Tasks and transfers on a simulated platform.
 pub struct Simulated<'p, 't> {
     simulation: Simulation<'p>,
@@ -53,6 +60,7 @@ pub struct Simulated<'p, 't> {
     /// Per host: dates at which it goes off and keeps its data.
     kept: Vec<Vec<f64>>,
     operations: BTreeMap<OpId, Operation>,
+    rented: BTreeMap<OpId, Rented>,
     /// Told at the next call, before time goes on.
     pending: Vec<Signal>,
     /// What the last call told, and how many there were.
@@ -85,6 +93,7 @@ impl<'p, 't> Simulated<'p, 't> {
             host_of: platform.host_of_procs().collect(),
             kept: Vec::new(),
             operations: BTreeMap::new(),
+            rented: BTreeMap::new(),
             pending: Vec::new(),
             told: Vec::new(),
             answers: 0,
@@ -136,6 +145,11 @@ impl<'p, 't> Simulated<'p, 't> {
                     return self.written(file);
                 }
                 let op = OpId(tag);
+                if let Some(rented) = self.rented.get_mut(&op) {
+                    rented.setting_up = None;
+                    self.tell(What::LeaseReady(op));
+                    return Ok(());
+                }
                 let Some(operation) = self.operations.get_mut(&op) else { return Ok(()) };
                 operation.left -= 1;
                 if operation.left > 0 {
@@ -203,6 +217,19 @@ impl<'p, 't> Simulated<'p, 't> {
     fn absent(&self, hosts: &[HostId]) -> Result<(), OpError> {
         match hosts.iter().find(|&&h| !self.simulation.host_is_on(h)) {
             Some(&host) => Err(self.lost(Cause::HostOff(host))),
+            None => Ok(()),
+        }
+    }
+
+    /// A machine among these that is not there now.
+    fn unleased(&self, hosts: &[HostId]) -> Result<(), OpError> {
+        let platform = self.simulation.platform();
+        let ready = |h: HostId| self.rented.values().any(|r| r.host == h && r.setting_up.is_none());
+        let needs = |h: HostId| platform.class(platform.host(h).class).leasable;
+        match hosts.iter().find(|&&h| needs(h) && !ready(h)) {
+            Some(&host) => {
+                Err(OpError::Refused(format!("'{}' is not leased", platform.host(host).name)))
+            }
             None => Ok(()),
         }
     }
@@ -422,6 +449,7 @@ impl Backend for Simulated<'_, '_> {
         let Computation { task, procs, reads, writes } = work;
         let hosts: Vec<HostId> = procs.iter().map(|p| self.host_of[p.index()]).collect();
         self.absent(&hosts)?;
+        self.unleased(&hosts)?;
         let writes = writes.to_vec();
         if reads.is_empty() {
             let activities = self.start_computing(op, task, procs).map_err(refused)?;
@@ -473,6 +501,36 @@ impl Backend for Simulated<'_, '_> {
         Ok(()) // room on disks is not simulated
     }
 
+    fn lease(&mut self, op: OpId, order: Order) -> Result<Accepted, OpError> {
+        let answer = |ready: bool| if ready { Accepted::Running } else { Accepted::Waiting };
+        if let Some(rented) = self.rented.get(&op) {
+            let told = |s: &Signal| s.what == What::LeaseReady(op);
+            return Ok(answer(rented.setting_up.is_none() && !self.pending.iter().any(told)));
+        }
+        let platform = self.simulation.platform();
+        let host = platform.host(order.host);
+        let class = platform.class(host.class);
+        if !class.leasable || self.rented.values().any(|r| r.host == order.host) {
+            return Err(OpError::Refused(format!("'{}' cannot be leased", host.name)));
+        }
+        let setup = class.billing.setup;
+        let setting_up = match setup > 0.0 {
+            true => Some(self.simulation.start(Activity::Sleep(setup), op.0).map_err(refused)?),
+            false => None,
+        };
+        self.rented.insert(op, Rented { host: order.host, setting_up });
+        Ok(answer(setup <= 0.0))
+    }
+
+    fn release(&mut self, lease: OpId) -> Result<(), BackendError> {
+        let Some(rented) = self.rented.remove(&lease) else { return Ok(()) };
+        if let Some(activity) = rented.setting_up {
+            self.simulation.cancel(activity).map_err(failed)?;
+        }
+        self.tell(What::LeaseEnded(lease, None));
+        Ok(())
+    }
+
     fn reattach(&mut self, open: &[Open], heard: u64) -> Result<(), BackendError> {
         if heard < self.answers {
             self.unheard = std::mem::take(&mut self.told);
@@ -482,17 +540,27 @@ impl Backend for Simulated<'_, '_> {
         for op in unknown.copied().collect::<Vec<_>>() {
             self.forget(op)?;
         }
+        let unknown = self.rented.keys().filter(|op| open.iter().all(|o| o.op != **op));
+        for op in unknown.copied().collect::<Vec<_>>() {
+            self.release(op)?;
+        }
         for Open { op, work, cancelling } in open {
             let told = |s: &Signal| s.what.ends() == Some(*op);
-            match (self.operations.contains_key(op), *cancelling) {
+            let known = self.operations.contains_key(op) || self.rented.contains_key(op);
+            let lease = matches!(work, Work::Lease { .. });
+            match (known, *cancelling) {
+                (true, true) if lease => self.release(*op)?,
                 (true, true) => self.cancel(*op)?,
                 (true, false) => {}
                 (false, _) if self.unheard.iter().chain(&self.pending).any(told) => {}
+                (false, true) if lease => self.tell(What::LeaseEnded(*op, None)),
                 (false, true) => self.tell(What::Cancelled(*op)),
                 (false, false) => {
                     let begun = work.begin(*op, self);
-                    if let Err(error) = begun {
-                        self.tell(What::Failed(*op, error));
+                    match begun {
+                        Err(error) if lease => self.tell(What::LeaseEnded(*op, Some(error))),
+                        Err(error) => self.tell(What::Failed(*op, error)),
+                        Ok(_) => {}
                     }
                 }
             }

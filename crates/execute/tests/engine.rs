@@ -256,7 +256,7 @@ fn a_decision_that_breaks_a_rule_is_refused_with_the_rule() {
         (Decision::Drop { file, host }, "there is no complete copy to drop"),
         (Decision::WakeAt(0.0), "cannot wake at 0: it is 0 already"),
         (Decision::WakeAt(f64::NAN), "cannot wake at NaN"),
-        (Decision::Lease(ClassId(0)), "no machines to lease"),
+        (Decision::Lease(ClassId(0)), "is not for lease"),
     ];
     for (says, rule) in cases {
         let mut policy = Stubborn { says, told: Vec::new() };

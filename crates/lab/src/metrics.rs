@@ -169,6 +169,7 @@ mod tests {
             workflow: Arc::new(workflow.clone()),
             arrived: Vec::new(),
             part_of: Vec::new(),
+            leases: Vec::new(),
         };
         let metrics = Metrics::of(&problem, &outcome(schedule.clone(), trace.clone()));
         // Mean times 9 and 6 s, least times 6 and 4 s.

@@ -2,7 +2,7 @@
 //! were stopped, failed or had to be done again.
 
 use slackline_execute::Outcome;
-use slackline_model::schedule::{Lease, Stretch, bills, leases_of};
+use slackline_model::schedule::{Lease, Stretch, bills};
 use slackline_model::trace::{Span, Work};
 use slackline_model::{Problem, TaskId};
 
@@ -13,7 +13,7 @@ pub struct Money {
     pub total: f64,
     /// Per workflow that arrived: machines that are billed as a whole by the share of their use.
     pub per_workflow: Vec<f64>,
-    /// Machines that exist only while leased, for as long as they were used.
+    /// Machines that exist only while leased.
     pub leases: Vec<Lease>,
 }
 
@@ -22,7 +22,7 @@ impl Money {
     pub fn of(problem: &Problem<'_>, outcome: &Outcome) -> Money {
         let done = computed(outcome);
         let stretches = done.iter().map(|(_, stretch)| *stretch);
-        let bills = bills(problem, stretches.clone(), &[]);
+        let bills = bills(problem, stretches.clone(), &outcome.leases);
         let mut used = vec![0.0; bills.len()];
         for (procs, start, finish) in stretches.clone() {
             procs.iter().for_each(|&p| used[problem.host_of(p).index()] += finish - start);
@@ -37,8 +37,11 @@ impl Money {
                 }
             }
         }
-        let leases = leases_of(problem, stretches, &[]);
-        Money { total: bills.iter().sum(), per_workflow, leases }
+        // What was leased and never used is everybody's.
+        let idle = bills.iter().zip(&used).filter(|(_, used)| **used <= 0.0).map(|(bill, _)| bill);
+        let share = idle.sum::<f64>() / per_workflow.len().max(1) as f64;
+        per_workflow.iter_mut().for_each(|cost| *cost += share);
+        Money { total: bills.iter().sum(), per_workflow, leases: outcome.leases.clone() }
     }
 }
 

@@ -102,6 +102,16 @@ pub enum Happening {
         /// Bytes per second.
         bandwidth: f64,
     },
+    /// A machine that exists only while leased is there, and paid from now on.
+    LeaseReady {
+        /// Which.
+        host: HostId,
+    },
+    /// It was given back or went away.
+    LeaseEnded {
+        /// Which.
+        host: HostId,
+    },
     /// The policy made a new plan.
     Replanned {
         /// How many placed or running tasks it moves.

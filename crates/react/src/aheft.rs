@@ -28,7 +28,7 @@ impl Aheft {
         let problem = now.nominal_problem().map_err(|e| e.to_string())?;
         self.schedule = self.planner.plan(&problem).map_err(|e| e.to_string())?;
         let plan = Plan::of_schedule(&problem, &self.schedule, self.transfers);
-        decisions.push(Decision::Adopt(plan));
+        decisions.push(Decision::Adopt(plan.begun_at(now.now)));
         Ok(())
     }
 

@@ -109,7 +109,8 @@ pub(crate) fn quickest_idle(
         let procs: Vec<ProcId> =
             problem.procs_of(host).map(ProcId).filter(|p| idle[p.index()]).take(width).collect();
         let Some(&first) = procs.first().filter(|_| procs.len() == width) else { continue };
-        let seconds = gather_seconds(now, task, host) + problem.exec_on(task, first);
+        let wait = gather_seconds(now, task, host).max(now.seconds_to_lease(host));
+        let seconds = wait + problem.exec_on(task, first);
         if seconds.is_finite() && best.as_ref().is_none_or(|(b, _)| approx::lt(seconds, *b)) {
             best = Some((seconds, procs));
         }

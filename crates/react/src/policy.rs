@@ -3,7 +3,7 @@
 use crate::holders::Holders;
 use crate::situation::Situation;
 use serde::{Deserialize, Serialize};
-use slackline_model::schedule::{Detail, Schedule};
+use slackline_model::schedule::{Detail, Lease, Schedule, leases};
 use slackline_model::{ClassId, FileId, HostId, Problem, ProcId, TaskId};
 use std::ops::Range;
 
@@ -64,7 +64,7 @@ pub enum Event {
     HostBack(HostId),
     /// A leased machine is ready.
     LeaseReady(HostId),
-    /// A lease has ended.
+    /// A lease has ended: the machine was given back or went away.
     LeaseEnded(HostId),
     /// The date asked for by [`Decision::WakeAt`].
     WakeUp,
@@ -122,9 +122,10 @@ pub enum Decision {
     },
     /// Call again at this date.
     WakeAt(f64),
-    /// Rent a machine of a class.
+    /// Rent a machine of a class that exists only while leased; [`Event::LeaseReady`] says which it is.
+    /// It is kept until it is given back, or the run ends.
     Lease(ClassId),
-    /// Give a rented machine back.
+    /// Give back a rented machine, on which nothing is to run any more.
     Release(HostId),
     /// Give a workflow up: its tasks that have not begun are never started.
     Abandon {
@@ -187,6 +188,10 @@ pub struct Plan {
     pub sources: Vec<Source>,
     /// When inputs travel.
     pub transfers: Transfers,
+    /// When to have the machines that exist only while leased. One that is not here is ordered as soon as
+    /// a task is assigned to it. All are given back when nothing is left to run there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leases: Vec<Lease>,
 }
 
 impl Plan {
@@ -211,7 +216,17 @@ impl Plan {
             problem.workflow().producer(t.file).is_none() && problem.state().inputs_listed
         });
         let sources = inputs.map(|t| Source { file: t.file, to: t.to, from: t.from }).collect();
-        Plan { assignments, sources, transfers }
+        let leases = leases(problem, schedule).into_iter().filter(|l| l.to > state.now).collect();
+        Plan { assignments, sources, transfers, leases }
+    }
+
+    /// The same where its dates count from the one at which it is adopted.
+    pub(crate) fn begun_at(mut self, date: f64) -> Plan {
+        for lease in &mut self.leases {
+            lease.from += date;
+            lease.to += date;
+        }
+        self
     }
 }
 

@@ -3,15 +3,14 @@
 //! Plans with a method for limits (the planner given if it is one, else DBCS under a deadline and HBCS
 //! under a budget alone), and again, as selective rescheduling does, when a task starts later than its
 //! slack allows or a host is lost: the rest under what is left of both. Work that was stopped, failed or
-//! has to be done again was paid too and lowers the budget of the rest. Machines that the present plan has
-//! ordered by then come as ordered. Several workflows are planned as
+//! has to be done again was paid too and lowers the budget of the rest. Several workflows are planned as
 //! one, under the sum of their budgets and the latest of their deadlines, where all have them.
 
 use crate::policy::{Decision, Event, Policy, Transfers};
 use crate::selective::{Selective, Threshold};
 use crate::situation::{Situation, TaskState};
-use slackline_model::schedule::{Limits, leases};
-use slackline_model::{Problem, ProcId, Schedule, TaskId, approx};
+use slackline_model::schedule::Limits;
+use slackline_model::{Problem, ProcId, TaskId};
 use slackline_schedule::qos::{dbcs, hbcs};
 use slackline_schedule::{Family, Planner};
 use std::collections::HashMap;
@@ -92,20 +91,6 @@ fn left(problem: &Problem<'_>, now: &Situation, paid: f64) -> Limits {
     Limits { budget: limits.budget.map(|budget| budget - (paid - kept).max(0.0)), ..limits }
 }
 
-/// Machines that the present plan has ordered by now come as ordered.
-fn with_orders<'p>(problem: Problem<'p>, plan: &Schedule) -> Result<Problem<'p>, String> {
-    let mut state = problem.state().clone();
-    let platform = problem.platform();
-    for lease in leases(&problem, plan) {
-        let ordered = lease.from - platform.class(lease.class).billing.setup;
-        let known = state.leases.iter().any(|l| l.host == lease.host);
-        if !known && approx::le(ordered, state.now) {
-            state.leases.push(lease);
-        }
-    }
-    problem.with_state(state).map_err(|e| e.to_string())
-}
-
 impl Policy for Qos {
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
         self.note(events, now);
@@ -120,11 +105,7 @@ impl Policy for Qos {
         match &mut self.inner {
             None => self.first(now).react(events, now, decisions),
             Some(inner) => {
-                inner.replan_as(now, decisions, |problem, plan| {
-                    let problem = with_orders(problem, plan)?;
-                    let limits = left(&problem, now, paid);
-                    Ok((problem, limits))
-                });
+                inner.replan_under(now, decisions, |problem| left(problem, now, paid));
             }
         }
     }

@@ -130,6 +130,8 @@ pub struct Situation {
     pub lost: Vec<bool>,
     /// Rewound tasks that are not done again: where and when they were done before.
     pub earlier: BTreeMap<TaskId, Placement>,
+    /// The leases so far; open ones run, or are ordered and expected at their begin.
+    pub leases: Vec<Lease>,
     /// Tasks that failed of themselves, and where: they are to be tried elsewhere first.
     pub avoid: BTreeMap<TaskId, Vec<HostId>>,
 }
@@ -177,6 +179,7 @@ impl Situation {
             lost: vec![false; platform.hosts().len()],
             earlier: BTreeMap::new(),
             avoid: BTreeMap::new(),
+            leases: Vec::new(),
             workflow,
             platform,
         }
@@ -358,35 +361,19 @@ impl Situation {
             release: Vec::new(),
             copies: self.data_copies(),
             inputs_listed: !self.inputs_everywhere(),
-            leases: self.leases(),
+            leases: self.leases.clone(),
         };
         problem.with_lanes(self.lanes.clone()).with_state(state)
     }
 
-    /// Machines that exist only while leased and have been used: kept since their first task.
-    fn leases(&self) -> Vec<Lease> {
-        let class = |host: HostId| self.platform.host(host).class;
-        if !self.platform.classes().iter().any(|class| class.leasable) {
-            return Vec::new();
+    /// Seconds until a machine can compute, where it has to be leased first.
+    pub fn seconds_to_lease(&self, host: HostId) -> f64 {
+        let class = self.platform.class(self.platform.host(host).class);
+        if !class.leasable {
+            return 0.0;
         }
-        let mut first = vec![f64::INFINITY; self.platform.hosts().len()];
-        for state in &self.tasks {
-            let (procs, since) = match state {
-                TaskState::Done(placement) => (placement.procs(), placement.start),
-                TaskState::Running { procs, since } => (&procs[..], *since),
-                _ => continue,
-            };
-            for proc in procs {
-                let first = &mut first[self.host_of[proc.index()].index()];
-                *first = first.min(since);
-            }
-        }
-        let lease = |host: HostId| {
-            let from = first[host.index()];
-            let leased = from.is_finite() && self.platform.class(class(host)).leasable;
-            leased.then(|| Lease { class: class(host), host, from, to: self.now })
-        };
-        self.platform.host_ids().filter_map(lease).collect()
+        let open = self.leases.iter().find(|l| l.host == host && l.is_open());
+        open.map_or(class.billing.setup, |lease| (lease.from - self.now).max(0.0))
     }
 
     fn fixed(&self, problem: &Problem<'_>, task: TaskId) -> Option<Placement> {

@@ -48,7 +48,8 @@ impl StaticPlan {
             Some(schedule) => schedule,
             None => self.planner.plan(&problem).map_err(|e| e.to_string())?,
         };
-        Ok(Decision::Adopt(Plan::of_schedule(&problem, &schedule, self.transfers)))
+        let plan = Plan::of_schedule(&problem, &schedule, self.transfers);
+        Ok(Decision::Adopt(plan.begun_at(now.now)))
     }
 
     /// Rewinds what is needed and gone, plans the rest on the hosts that are left.

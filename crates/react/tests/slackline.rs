@@ -23,7 +23,7 @@ fn plan(procs: &[(u32, u32)]) -> Plan {
         .iter()
         .map(|&(task, proc)| Assignment { task: TaskId(task), procs: [ProcId(proc)].into() })
         .collect();
-    Plan { assignments, sources: Vec::new(), transfers: Transfers::Push }
+    Plan { assignments, transfers: Transfers::Push, ..Plan::default() }
 }
 
 fn forecast(now: &Situation, plan: &Plan) -> f64 {

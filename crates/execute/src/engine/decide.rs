@@ -26,9 +26,8 @@ impl Engine<'_, '_> {
                 self.gave_up = Some(why.clone());
                 Ok(Ok(()))
             }
-            Decision::Lease(_) | Decision::Release(_) => {
-                Ok(Err("this backend has no machines to lease".to_string()))
-            }
+            Decision::Lease(class) => self.lease_one(*class),
+            Decision::Release(host) => self.release(*host),
         }
     }
 
@@ -135,7 +134,11 @@ impl Engine<'_, '_> {
                 return Err(format!("'{name}' is done already; rewind it first"));
             }
         }
-        Ok(())
+        let hosts = self.situation.platform.hosts().len();
+        match plan.leases.iter().find(|l| l.host.index() >= hosts || l.from.is_nan()) {
+            Some(lease) => Err(format!("machine {} cannot be leased", lease.host.0)),
+            None => Ok(()),
+        }
     }
 
     fn adopt(&mut self, plan: &Plan) -> Result<Verdict, BackendError> {
@@ -171,6 +174,7 @@ impl Engine<'_, '_> {
             waits && ops[t.index()].is_none() && !attempts.is_hopeless(t)
         };
         self.queues.adopt(plan, is_open);
+        self.follow_leases(plan);
         self.staging.follow(plan);
         self.break_off_orphans()?;
         Ok(Ok(()))
@@ -221,8 +225,12 @@ impl Engine<'_, '_> {
             _ => {}
         }
         self.queues.jump(task, procs);
+        self.hold(procs);
         self.staging.look_again();
         self.request_inputs(task)?;
+        if !self.are_there(procs) {
+            self.situation.tasks[task.index()] = TaskState::Placed { procs: procs.into() };
+        }
         Ok(Ok(()))
     }
 

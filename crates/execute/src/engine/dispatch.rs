@@ -180,10 +180,11 @@ impl Engine<'_, '_> {
         }
         self.push_results(&pushes)?;
         self.stage_inputs()?;
+        self.order_machines()?;
         while let Some(proc) = self.queues.touched.pop_first() {
             self.look_at(ProcId(proc))?;
         }
-        Ok(())
+        self.give_machines_back()
     }
 
     /// Requests inputs for the tasks in the window of a processor and starts what may start.
@@ -218,7 +219,7 @@ impl Engine<'_, '_> {
     /// All its processors are free, it is first where order counts, its inputs are there.
     fn may_start(&self, task: TaskId) -> bool {
         let Some(procs) = self.queues.assigned(task) else { return false };
-        if self.are_lost(procs) || self.attempts.rests(task) {
+        if self.are_lost(procs) || !self.are_there(procs) || self.attempts.rests(task) {
             return false;
         }
         let holders = self.situation.holders_of(procs);

@@ -4,6 +4,7 @@ mod attempts;
 mod decide;
 mod dispatch;
 mod growth;
+mod leases;
 mod monitor;
 mod signals;
 mod staging;
@@ -16,6 +17,7 @@ use crate::outcome::{Counters, Ending, Outcome};
 use crate::supply::Supply;
 use attempts::Attempts;
 use dispatch::Queues;
+use leases::Leases;
 use monitor::Monitor;
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId, ProcId, Schedule, TaskId, Trace};
@@ -70,6 +72,7 @@ pub(crate) struct Engine<'b, 'r> {
     /// Complete inputs that migrating tasks left behind, and whether they have served since.
     left_behind: BTreeMap<(FileId, Holders), bool>,
     staging: Staging,
+    leases: Leases,
     /// Transfers the policy has asked for; the run waits for those of final results.
     asked: BTreeSet<u64>,
     /// Files that lie on hosts that are off, to be there again when these are back.
@@ -110,6 +113,7 @@ impl<'b, 'r> Engine<'b, 'r> {
         situation.central = settings.central;
         situation.arrived[0].at = begins;
         situation.arrived[0].terms = terms;
+        let leases = Leases::new(&situation.platform);
         let mut engine = Engine {
             abilities: backend.abilities(),
             backend,
@@ -129,6 +133,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             next_transfer: 0,
             left_behind: BTreeMap::new(),
             staging: Staging::default(),
+            leases,
             asked: BTreeSet::new(),
             shelved: Vec::new(),
             wake_at: f64::INFINITY,
@@ -275,7 +280,8 @@ impl<'b, 'r> Engine<'b, 'r> {
         let arrives = self.supply.as_ref().map_or(f64::INFINITY, |s| s.next_date());
         let staged = self.staging.next_date();
         let told = self.monitor.next_date();
-        decided.min(arrives).min(staged).min(told).min(self.attempts.next_date())
+        let own = decided.min(arrives).min(staged).min(told);
+        own.min(self.attempts.next_date()).min(self.next_lease())
     }
 
     /// The date the policy asked for has come.
@@ -374,6 +380,8 @@ impl<'b, 'r> Engine<'b, 'r> {
                 What::Cancelled(op) => self.op_cancelled(op),
                 What::HostLost { host, keeps_data } => self.host_went(host, keeps_data)?,
                 What::HostBack(host) => self.host_came(host)?,
+                What::LeaseReady(lease) => self.lease_ready(lease, at),
+                What::LeaseEnded(lease, error) => self.lease_ended(lease, at, error.as_ref())?,
                 What::HostChanged { host, availability } => self.host_changed(host, availability),
                 What::NetworkChanged { link } => {
                     network = true;
@@ -434,6 +442,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             workflow: self.situation.workflow,
             arrived: self.situation.arrived,
             part_of: self.situation.part_of,
+            leases: self.situation.leases,
         }
     }
 }

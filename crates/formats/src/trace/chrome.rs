@@ -68,6 +68,8 @@ pub(super) fn write(run: &TracedRun<'_>, out: &mut dyn Write) -> std::io::Result
             Happening::HostChanged { host, availability } => {
                 (format!("availability {availability:.3}"), Some(host.0))
             }
+            Happening::LeaseReady { host } => ("lease ready".to_string(), Some(host.0)),
+            Happening::LeaseEnded { host } => ("lease ended".to_string(), Some(host.0)),
             Happening::TaskRewound { task } => {
                 (format!("rewound {}", run.workflow.task_name(*task)), None)
             }

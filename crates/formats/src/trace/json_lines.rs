@@ -79,6 +79,8 @@ fn describe(run: &TracedRun<'_>, cores: &[(HostId, u32)], what: &Happening) -> V
             let name = run.platform.link(*link).name.to_string();
             json!({ "event": "link-changed", "link": name, "bandwidth": bandwidth })
         }
+        Happening::LeaseReady { host: h } => json!({ "event": "lease-ready", "host": host(*h) }),
+        Happening::LeaseEnded { host: h } => json!({ "event": "lease-ended", "host": host(*h) }),
         Happening::Replanned { moved } => json!({ "event": "replanned", "moved": moved }),
     }
 }

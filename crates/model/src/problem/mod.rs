@@ -406,7 +406,7 @@ fn obtainable(platform: &Platform, state: &State) -> Vec<f64> {
         _ => 0.0,
     };
     let mut from: Vec<f64> = platform.hosts().iter().map(of).collect();
-    for lease in &state.leases {
+    for lease in state.leases.iter().filter(|l| l.is_open()) {
         from[lease.host.index()] = lease.from;
     }
     from

@@ -50,8 +50,9 @@ pub struct State {
     pub copies: Vec<DataCopy>,
     /// The inputs of the workflow lie only where `copies` says; otherwise on every host.
     pub inputs_listed: bool,
-    /// Machines that are leased, or ordered, now: usable from the begin of their lease. A machine that
-    /// exists only while leased and is not among them has to be ordered first.
+    /// The leases so far. Open ones run, or are ordered: the machine is usable from their begin. Without
+    /// one, a machine that exists only while leased has to be ordered first. The others are over and
+    /// have to be paid.
     pub leases: Vec<Lease>,
 }
 
@@ -103,6 +104,9 @@ impl State {
         let hosts = problem.platform().hosts().len();
         if let Some(lease) = self.leases.iter().find(|l| l.host.index() >= hosts) {
             return bad(format!("machine {} of {hosts} is leased", lease.host.0));
+        }
+        if self.leases.iter().any(|l| !l.from.is_finite() || l.to.is_nan()) {
+            return bad("a date of a lease is not a number".to_string());
         }
         let workflow = problem.workflow();
         let (hosts, files) = (problem.platform().hosts().len(), workflow.file_count());

@@ -337,10 +337,19 @@ fn leased_machines_are_ready_after_their_setup() {
     assert_eq!(cost(&problem, &plan(30.0, vec![])), 120.0);
     assert_eq!(leases(&problem, &plan(30.0, vec![])), [lease(0, 30.0, 40.0)]);
 
-    let state = State { now: 100.0, leases: vec![lease(0, 90.0, 100.0)], ..State::default() };
+    let open = f64::INFINITY;
+    let held = vec![lease(0, 10.0, 20.0), lease(0, 90.0, open), lease(1, 120.0, open)];
+    let state = State { now: 100.0, leases: held, ..State::default() };
     let problem = problem.with_state(state).unwrap();
     assert_eq!(problem.available_from(ProcId(0)), 100.0);
-    assert_eq!(problem.available_from(ProcId(1)), 130.0);
-    // The running lease is paid from its begin.
-    assert_eq!(leases(&problem, &plan(140.0, vec![])), [lease(0, 90.0, 150.0)]);
+    assert_eq!(problem.available_from(ProcId(1)), 120.0);
+    // What is over is paid, the running lease from its begin; what is only ordered can be sent back.
+    let kept = [lease(0, 10.0, 20.0), lease(0, 90.0, 150.0)];
+    assert_eq!(leases(&problem, &plan(140.0, vec![])), kept);
+    assert_eq!(cost(&problem, &plan(140.0, vec![])), 240.0);
+    let used = |proc: u32| Schedule {
+        placements: vec![Some(Placement::new(ProcId(proc), 140.0, 150.0))],
+        ..Schedule::default()
+    };
+    assert_eq!(leases(&problem, &used(1))[2], lease(1, 120.0, 150.0));
 }

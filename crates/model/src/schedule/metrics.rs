@@ -2,7 +2,7 @@
 
 use super::{Lease, Schedule};
 use crate::problem::Problem;
-use crate::{HostId, ProcId};
+use crate::{HostId, ProcId, approx};
 
 /// What a plan promises.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,8 +109,42 @@ pub fn leases_of<'s>(
     uses(problem, stretches, leases, |host| platform.class(platform.host(host).class).leasable)
 }
 
-/// When the chosen machines are in use: as leased, else from the first stretch to the last. A lease that
-/// runs already began when it began.
+/// Per machine: from the first stretch to the last, without what belongs to leases that are over. A lease
+/// that runs began when it began; one that is only ordered counts where it is used.
+pub fn in_use<'s>(
+    problem: &Problem<'_>,
+    stretches: impl Iterator<Item = Stretch<'s>>,
+) -> Vec<Option<(f64, f64)>> {
+    let (state, hosts) = (problem.state(), problem.platform().hosts().len());
+    let mut over = vec![f64::NEG_INFINITY; if state.leases.is_empty() { 0 } else { hosts }];
+    for lease in state.leases.iter().filter(|l| !l.is_open()) {
+        let over = &mut over[lease.host.index()];
+        *over = over.max(lease.to);
+    }
+    let mut spans: Vec<Option<(f64, f64)>> = vec![None; hosts];
+    let widen = |span: &mut Option<(f64, f64)>, start: f64, finish: f64| {
+        let (from, to) = span.unwrap_or((start, finish));
+        *span = Some((from.min(start), to.max(finish)));
+    };
+    for (procs, start, finish) in stretches {
+        for &proc in procs {
+            let host = problem.host_of(proc).index();
+            if over.get(host).is_none_or(|&over| approx::le(over, start)) {
+                widen(&mut spans[host], start, finish);
+            }
+        }
+    }
+    for lease in state.leases.iter().filter(|l| l.is_open()) {
+        let span = &mut spans[lease.host.index()];
+        if lease.from <= state.now || span.is_some() {
+            widen(span, lease.from, lease.from.max(state.now));
+        }
+    }
+    spans
+}
+
+/// When the chosen machines are in use: as leased, else from the first stretch to the last; leases that
+/// are over besides.
 fn uses<'s>(
     problem: &Problem<'_>,
     stretches: impl Iterator<Item = Stretch<'s>>,
@@ -118,20 +152,10 @@ fn uses<'s>(
     chosen: impl Fn(HostId) -> bool,
 ) -> Vec<Lease> {
     let platform = problem.platform();
-    let mut spans: Vec<Option<(f64, f64)>> = vec![None; platform.hosts().len()];
-    let mut widen = |host: HostId, start: f64, finish: f64| {
-        let span = &mut spans[host.index()];
-        let (from, to) = span.unwrap_or((start, finish));
-        *span = Some((from.min(start), to.max(finish)));
-    };
-    for (procs, start, finish) in stretches {
-        procs.iter().for_each(|&proc| widen(problem.host_of(proc), start, finish));
-    }
-    for lease in &problem.state().leases {
-        widen(lease.host, lease.from, lease.from.max(problem.state().now));
-    }
+    let mut spans = in_use(problem, stretches);
     let mut uses: Vec<Lease> = leases.iter().filter(|l| chosen(l.host)).cloned().collect();
     uses.iter().for_each(|lease| spans[lease.host.index()] = None);
+    uses.extend(problem.state().leases.iter().filter(|l| !l.is_open() && chosen(l.host)).cloned());
     for (host, span) in platform.host_ids().zip(spans) {
         if let Some((from, to)) = span.filter(|_| chosen(host)) {
             uses.push(Lease { class: platform.host(host).class, host, from, to });

@@ -5,11 +5,12 @@ mod metrics;
 mod validate;
 
 pub use detail::Detail;
-pub use metrics::{Stretch, Summary, bills, cost, leases, leases_of};
+pub use metrics::{Stretch, Summary, bills, cost, in_use, leases, leases_of};
 pub use validate::{Limits, Violation, affordable, validate};
 
 use crate::ids::{ClassId, FileId, HostId, LinkId, ProcId, TaskId};
 use crate::problem::Problem;
+use serde::{Deserialize, Serialize};
 
 /// Where and when a task runs.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,17 +89,25 @@ pub struct PlannedTransfer {
     pub finish: f64,
 }
 
-/// A machine that the planner rents.
-#[derive(Clone, Debug, PartialEq)]
+/// A machine that is rented. It computes only meanwhile; what lies on it can be read and written at any
+/// time, and costs nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lease {
     /// What kind of machine.
     pub class: ClassId,
     /// Which one.
     pub host: HostId,
-    /// From when.
+    /// When it is ready, and paid from: `setup` after it was ordered.
     pub from: f64,
-    /// Until when.
+    /// Until when; infinite where nobody knows yet.
     pub to: f64,
+}
+
+impl Lease {
+    /// Whether the machine has not been given back.
+    pub fn is_open(&self) -> bool {
+        self.to == f64::INFINITY
+    }
 }
 
 /// A placement for every task, and where the method plans them, transfers and leases.

@@ -335,7 +335,10 @@ impl Check<'_, '_> {
                 if !platform.class(platform.host(host).class).leasable || leases.peek().is_none() {
                     continue;
                 }
-                if !leases.any(|l| approx::le(l.from, start) && approx::le(finish, l.to)) {
+                // What began in a lease that is over has its place there.
+                let over = self.problem.state().leases.iter().filter(|l| !l.is_open());
+                let mut all = leases.chain(over.filter(|l| l.host == host));
+                if !all.any(|l| approx::le(l.from, start) && approx::le(finish, l.to)) {
                     let host = platform.host(host).name.to_string();
                     let task = self.name(task);
                     self.found.push(Violation::OutsideLease { task, host, start, finish });

@@ -114,8 +114,8 @@ impl DlsSr {
         }
         decisions.push(Decision::Adopt(Plan {
             assignments,
-            sources: Vec::new(),
             transfers: self.transfers,
+            ..Plan::default()
         }));
     }
 

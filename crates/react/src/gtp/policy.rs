@@ -76,11 +76,8 @@ impl Gtp {
         };
         self.planned =
             now.workflow.tasks().map(|t| schedule.placement(t).map(|p| p.proc())).collect();
-        decisions.push(Decision::Adopt(Plan::of_schedule(
-            &problem,
-            &schedule,
-            self.variant.transfers,
-        )));
+        let plan = Plan::of_schedule(&problem, &schedule, self.variant.transfers);
+        decisions.push(Decision::Adopt(plan.begun_at(now.now)));
         Ok(())
     }
 
@@ -121,7 +118,7 @@ impl Gtp {
             .filter(|t| !result.procs[t.index()].is_empty())
             .map(|task| Assignment { task, procs: result.procs[task.index()].clone() })
             .collect();
-        let mut plan = Plan { assignments, sources: Vec::new(), transfers: self.variant.transfers };
+        let mut plan = Plan { assignments, transfers: self.variant.transfers, ..Plan::default() };
         if self.variant.copies {
             plan.sources = planning::quickest_sources(now, &plan);
         }

@@ -59,7 +59,7 @@ impl Selective {
         let schedule = self.planner.plan(&problem).map_err(|e| e.to_string())?;
         self.keep(&problem, schedule);
         let plan = Plan::of_schedule(&problem, &self.schedule, self.transfers);
-        decisions.push(Decision::Adopt(plan));
+        decisions.push(Decision::Adopt(plan.begun_at(now.now)));
         Ok(())
     }
 
@@ -74,22 +74,21 @@ impl Selective {
         self.schedule = schedule;
     }
 
-    /// Plans the rest as `prepare` has it, which gets the present plan too. Where that cannot be done it is
-    /// tried again when something helps.
-    pub(crate) fn replan_as(
+    /// Plans the rest under limits. Where that cannot be done it is tried again when something helps.
+    pub(crate) fn replan_under(
         &mut self,
         now: &Situation,
         decisions: &mut Vec<Decision>,
-        prepare: impl for<'p> FnOnce(Problem<'p>, &Schedule) -> Result<(Problem<'p>, Limits), String>,
+        limits: impl FnOnce(&Problem<'_>) -> Limits,
     ) {
-        self.stranded = self.replan(now, decisions, prepare).is_err();
+        self.stranded = self.replan(now, decisions, limits).is_err();
     }
 
     fn replan(
         &mut self,
         now: &Situation,
         decisions: &mut Vec<Decision>,
-        prepare: impl for<'p> FnOnce(Problem<'p>, &Schedule) -> Result<(Problem<'p>, Limits), String>,
+        limits: impl FnOnce(&Problem<'_>) -> Limits,
     ) -> Result<(), String> {
         let mut problem = now.problem().map_err(|e| e.to_string())?;
         let lost = rewound_tasks(&problem, now, true);
@@ -98,8 +97,7 @@ impl Selective {
             after = planning::rewound(now, &lost);
             problem = after.problem().map_err(|e| e.to_string())?;
         }
-        let (problem, limits) = prepare(problem, &self.schedule)?;
-        self.planner.request.limits = limits;
+        self.planner.request.limits = limits(&problem);
         let schedule = self.planner.plan(&problem).map_err(|e| e.to_string())?;
         if !lost.is_empty() {
             decisions.push(Decision::Rewind(lost));
@@ -176,6 +174,6 @@ impl Policy for Selective {
             }
         }
         let limits = self.planner.request.limits;
-        self.replan_as(now, decisions, |problem, _| Ok((problem, limits)));
+        self.replan_under(now, decisions, |_| limits);
     }
 }

@@ -208,7 +208,7 @@ impl Slackline {
     fn present(&self, now: &Situation) -> Plan {
         let open = |a: &&Assignment| !now.task(a.task).is_done();
         let assignments = self.plan.assignments.iter().filter(open).cloned().collect();
-        Plan { assignments, sources: Vec::new(), transfers: self.plan.transfers }
+        Plan { assignments, transfers: self.plan.transfers, ..Plan::default() }
     }
 
     /// The windows next to the present one.
@@ -224,7 +224,7 @@ impl Slackline {
         let order = planning::by_falling_rank(ground.now, &self.rank);
         let routes = &mut self.forecaster.routes;
         let assignments = contended::assign(ground.problem, ground.now, routes, &order, weights);
-        Plan { assignments, sources: Vec::new(), transfers: self.plan.transfers }
+        Plan { assignments, transfers: self.plan.transfers, ..Plan::default() }
     }
 
     /// Plans worth a forecast: placed with contention in mind, placed by GTP's costs with copies
@@ -246,7 +246,7 @@ impl Slackline {
             .map(|&task| Assignment { task, procs: result.procs[task.index()].clone() })
             .collect();
         let transfers = self.plan.transfers;
-        plans.push(Plan { assignments, sources: Vec::new(), transfers });
+        plans.push(Plan { assignments, transfers, ..Plan::default() });
         if let Some(heft) = registry::find("heft")
             && let Ok(schedule) = (heft.plan)(problem, &Request::default())
         {

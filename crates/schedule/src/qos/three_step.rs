@@ -22,7 +22,7 @@ use crate::list::trial::Trial;
 use crate::list::{Partial, Slot};
 use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
 use slackline_model::parameter::{Kind, Parameter};
-use slackline_model::schedule::{Detail, Lease};
+use slackline_model::schedule::{Detail, Lease, in_use};
 use slackline_model::units::Quantity;
 use slackline_model::{HostId, Problem, ProcId, Schedule, TaskId, approx};
 
@@ -208,16 +208,8 @@ fn provide(
     let below = problem.workflow().bottom_levels(|t| problem.best_exec(t), |_| 0.0);
     let mut partial = Partial::new(problem);
     let mut trial = Trial::new(problem.procs());
-    let mut used: Vec<Use> = vec![None; platform.hosts().len()];
-    for placement in problem.state().fixed.iter().flatten() {
-        for host in problem.hosts_of(placement.procs()) {
-            used[host.index()] = widened(used[host.index()], (placement.start, placement.finish));
-        }
-    }
-    for lease in &problem.state().leases {
-        let span = (lease.from, lease.from.max(problem.state().now));
-        used[lease.host.index()] = widened(used[lease.host.index()], span);
-    }
+    let fixed = problem.state().fixed.iter().flatten();
+    let mut used: Vec<Use> = in_use(problem, fixed.map(|p| (p.procs(), p.start, p.finish)));
     let mut told = Vec::new();
     for group in groups {
         let tail = |task: &TaskId| below[task.index()] - problem.best_exec(*task);
