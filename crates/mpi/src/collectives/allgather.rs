@@ -55,10 +55,10 @@ pub(super) fn logical_ring_nonblocking(call: &Call, team: &mut Team<'_>) {
     let blocks = blocks(call, size);
     let receives: Vec<u32> = (0..size - 1).map(|_| team.irecv((me + size - 1) % size)).collect();
     for (step, &receive) in receives.iter().enumerate() {
-        team.isend((me + 1) % size, blocks[(me + size - step) % size]);
+        let send = team.isend((me + 1) % size, blocks[(me + size - step) % size]);
         team.wait(receive);
+        team.wait(send);
     }
-    team.waitall();
 }
 
 /// Step i: exchange with rank xor i. For powers of two.
@@ -139,7 +139,7 @@ pub(super) fn doubling_with(team: &mut Team<'_>, tree: &dyn Fn(usize, usize) -> 
 pub(super) fn neighbour_exchange(call: &Call, team: &mut Team<'_>) {
     let (me, size) = (team.me, team.size);
     if size % 2 == 1 {
-        return logical_ring(call, team);
+        return ring(call, team);
     }
     let blocks = blocks(call, size);
     let (left, right) = ((me + size - 1) % size, (me + 1) % size);

@@ -92,10 +92,15 @@ fn double(
 
 /// Rabenseifner as in MPICH.
 pub(super) fn halving_doubling(call: &Call, team: &mut Team<'_>) {
-    if call.bytes / call.unit < floor_power(team.size) as u64 {
-        return recursive_doubling(call, team);
-    }
     folded(call, team, |team, place, rank_at| halve_and_double(call, team, place, rank_at));
+}
+
+/// The same where there is an element for everybody.
+pub(super) fn halving_doubling_or_doubling(call: &Call, team: &mut Team<'_>) {
+    match call.bytes / call.unit < floor_power(team.size) as u64 {
+        true => recursive_doubling(call, team),
+        false => halving_doubling(call, team),
+    }
 }
 
 /// Rabenseifner's own.
@@ -248,12 +253,28 @@ pub(super) fn smp_ring_uneven(call: &Call, team: &mut Team<'_>) {
     });
 }
 
-/// Halving and doubling of equal blocks over the hosts; what does not fit is left out.
+/// Halving and doubling over the hosts: half of the elements, half of these, and so on, whole ones
+/// each time; on the way back twice as many, so that what a division left out stays out.
 pub(super) fn smp_halving(call: &Call, team: &mut Team<'_>) {
     by_host(call, team, |team| {
-        let block = call.bytes / call.unit / team.size as u64 * call.unit;
-        let whole = Call { bytes: block * team.size as u64, ..call.clone() };
-        rabenseifner(&whole, team);
+        let (size, me) = (team.size, team.me);
+        if !size.is_power_of_two() {
+            return halving_doubling(call, team);
+        }
+        let mut elements = call.bytes / call.unit;
+        let mut exchange = |mask: usize, elements: u64| {
+            team.sendrecv(me ^ mask, elements * call.unit, me ^ mask);
+        };
+        let steps = size.ilog2();
+        for step in 0..steps {
+            elements /= 2;
+            exchange(1 << step, elements);
+        }
+        elements /= 2;
+        for step in (0..steps).rev() {
+            elements *= 2;
+            exchange(1 << step, elements);
+        }
     });
 }
 
@@ -263,7 +284,7 @@ pub(super) fn two_level(call: &Call, team: &mut Team<'_>) {
     let leaders: Vec<usize> = nodes.iter().map(|members| members[0]).collect();
     for members in &nodes {
         team.within(members, |team| match call.bytes > 2048 {
-            true => halving_doubling(call, team),
+            true => halving_doubling_or_doubling(call, team),
             false => recursive_doubling(call, team),
         });
     }

@@ -189,6 +189,49 @@ pub(super) fn inter_node(call: &Call, team: &mut Team<'_>) {
     team.within(&leaders, |team| mpich(&over, team));
 }
 
+/// From above this size on, a rank that leads a host sends to all its neighbours at once.
+const FLAT_INSIDE: u64 = 131_072;
+
+/// Medium messages host by host: over the first ranks of the hosts, then inside. Up to `FLAT_INSIDE`
+/// every host begins with the rank that is counted there as the root is in all, even where that
+/// rank has nothing yet: what SimGrid 3.32 does.
+pub(super) fn intra_node(call: &Call, team: &mut Team<'_>) {
+    match call.bytes {
+        0..=16_384 => return binomial(call, team),
+        524_288.. => return scatter_ring(call, team),
+        _ => inter_node(call, team),
+    }
+    for members in &team.nodes() {
+        let root = call.root % members.len() as u32;
+        team.within(members, |team| match call.bytes > FLAT_INSIDE {
+            true => knomial(&Call { root: 0, ..call.clone() }, team),
+            false => binomial(&Call { root, ..call.clone() }, team),
+        });
+    }
+}
+
+/// MVAPICH2's own: over the first ranks of the hosts, then inside from these.
+pub(super) fn two_level(call: &Call, team: &mut Team<'_>) {
+    let nodes = team.nodes();
+    let home = nodes.iter().position(|members| members.contains(&(call.root as usize)));
+    let home = home.unwrap_or(0);
+    hand_over(call, team, nodes[home][0]);
+    let leaders: Vec<usize> = nodes.iter().map(|members| members[0]).collect();
+    let over = Call { root: home as u32, ..call.clone() };
+    team.within(&leaders, |team| match (call.bytes, team.size) {
+        (0..=16_384, _) => binomial(&over, team),
+        (131_072.., _) => scatter_ring(&over, team),
+        _ => mpich(&over, team),
+    });
+    for members in &nodes {
+        let inside = Call { root: 0, ..call.clone() };
+        team.within(members, |team| match call.bytes >= FLAT_INSIDE {
+            true => knomial(&inside, team),
+            false => binomial(&inside, team),
+        });
+    }
+}
+
 /// A tree of four branches per level, farthest first.
 pub(super) fn knomial(call: &Call, team: &mut Team<'_>) {
     const RADIX: usize = 4;

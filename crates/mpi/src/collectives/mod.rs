@@ -56,7 +56,8 @@ pub fn algorithms(kind: Kind) -> &'static [(&'static str, Algorithm)] {
             ("ompi_split_bintree", bcast::split_binary),
             ("ompi_pipeline", bcast::ompi_pipeline),
             ("mvapich2_inter_node", bcast::inter_node),
-            ("mvapich2_intra_node", bcast::mpich),
+            ("mvapich2_intra_node", bcast::intra_node),
+            ("mvapich2_two_level", bcast::two_level),
             ("mvapich2_knomial_intra_node", bcast::knomial),
         ],
         Kind::Reduce => &[
@@ -91,7 +92,7 @@ pub fn algorithms(kind: Kind) -> &'static [(&'static str, Algorithm)] {
             ("smp_rsag_rab", allreduce::smp_halving),
             ("redbcast", allreduce::reduce_bcast),
             ("ompi_ring_segmented", allreduce::logical_ring),
-            ("mvapich2_rs", allreduce::halving_doubling),
+            ("mvapich2_rs", allreduce::halving_doubling_or_doubling),
             ("mvapich2_two_level", allreduce::two_level),
             ("mvapich2_knomial_two_level", allreduce::two_level_knomial),
             ("rab", allreduce::rabenseifner),

@@ -117,9 +117,10 @@ pub(super) fn ompi_binary(call: &Call, team: &mut Team<'_>) {
     over(call, team, Tree::binary, 32 << 10);
 }
 
-/// Binomial tree.
+/// Binomial tree, whole for few ranks or bytes.
 pub(super) fn ompi_binomial(call: &Call, team: &mut Team<'_>) {
-    let segment = small_segments(call, team, 0.6016, 1.3496);
+    let whole = call.bytes < 2048 || (team.size < 8 && call.bytes < 20_480);
+    let segment = if whole { 0 } else { small_segments(call, team, 0.6016, 1.3496) };
     over(call, team, Tree::binomial, segment);
 }
 

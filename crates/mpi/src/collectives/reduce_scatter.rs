@@ -5,40 +5,66 @@ use super::reduce::floor_power;
 use super::script::Team;
 use crate::action::Call;
 
-/// Recursive halving as in Open MPI: of the first ranks that are too many, the even ones give
-/// everything to their right neighbours and get their block from there.
+/// A power of two of the ranks, in places: of the first ranks that are too many, the even ones give
+/// everything to their right neighbours, which stand for both.
+struct Folded {
+    power: usize,
+    extra: usize,
+    /// Bytes of the blocks of each place.
+    parts: Vec<u64>,
+}
+
+impl Folded {
+    fn new(call: &Call, size: usize) -> Folded {
+        let power = floor_power(size);
+        let extra = size - power;
+        let mut folded = Folded { power, extra, parts: vec![0; power] };
+        for (rank, &bytes) in call.counts.iter().enumerate() {
+            let place = folded.place(rank);
+            folded.parts[place] += bytes;
+        }
+        folded
+    }
+
+    fn place(&self, rank: usize) -> usize {
+        if rank < 2 * self.extra { rank / 2 } else { rank - self.extra }
+    }
+
+    fn rank_at(&self, place: usize) -> usize {
+        if place < self.extra { 2 * place + 1 } else { place + self.extra }
+    }
+
+    /// Halves everything with the partners that `masks` name, in turn.
+    fn halve(&self, team: &mut Team<'_>, masks: impl Iterator<Item = usize>) {
+        let place = self.place(team.me);
+        let (mut low, mut high) = (0, self.power);
+        for mask in masks {
+            let other = self.rank_at(place ^ mask);
+            let middle = (low + high) / 2;
+            let (mine, theirs) = match place & mask {
+                0 => ((low, middle), (middle, high)),
+                _ => ((middle, high), (low, middle)),
+            };
+            team.sendrecv(other, self.parts[theirs.0..theirs.1].iter().sum(), other);
+            (low, high) = mine;
+        }
+    }
+}
+
+/// Recursive halving as in Open MPI, the far half of the places first.
 pub(super) fn recursive_halving(call: &Call, team: &mut Team<'_>) {
-    let (size, me) = (team.size, team.me);
-    let power = floor_power(size);
-    let extra = size - power;
-    if me < 2 * extra && me % 2 == 0 {
+    let me = team.me;
+    let folded = Folded::new(call, team.size);
+    let paired = me < 2 * folded.extra;
+    if paired && me.is_multiple_of(2) {
         team.send(me + 1, call.bytes);
         return team.recv(me + 1);
     }
-    let rank_at = |place: usize| if place < extra { 2 * place + 1 } else { place + extra };
-    let mut parts = vec![0u64; power];
-    for (rank, &bytes) in call.counts.iter().enumerate() {
-        parts[if rank < 2 * extra { rank / 2 } else { rank - extra }] += bytes;
-    }
-    let place = if me < 2 * extra { me / 2 } else { me - extra };
-    if me < 2 * extra {
+    if paired {
         team.recv(me - 1);
     }
-    let (mut low, mut high) = (0, power);
-    let mut mask = power >> 1;
-    while mask > 0 {
-        let other = rank_at(place ^ mask);
-        let middle = (low + high) / 2;
-        let (mine, theirs) = match place & mask {
-            0 => ((low, middle), (middle, high)),
-            _ => ((middle, high), (low, middle)),
-        };
-        let bytes: u64 = parts[theirs.0..theirs.1].iter().sum();
-        team.sendrecv(other, bytes, other);
-        (low, high) = mine;
-        mask >>= 1;
-    }
-    if me < 2 * extra {
+    folded.halve(team, (0..folded.power.ilog2()).rev().map(|bit| 1 << bit));
+    if paired {
         team.send(me - 1, call.counts[me - 1]);
     }
 }
@@ -92,14 +118,29 @@ pub(super) fn mirrored(call: &Call, team: &mut Team<'_>) {
     }
 }
 
-/// The same, and every block to its rank.
+/// Halving among neighbours first, so that blocks end up at mirrored places, and every block to its
+/// rank.
 pub(super) fn butterfly(call: &Call, team: &mut Team<'_>) {
-    let (me, size) = (team.me, team.size);
-    mirrored(call, team);
-    if size.is_power_of_two() && size > 1 {
-        let other = me.reverse_bits() >> (usize::BITS - size.trailing_zeros());
-        if other != me {
-            team.sendrecv(other, call.counts[other], other);
-        }
+    let me = team.me;
+    let folded = Folded::new(call, team.size);
+    let bits = folded.power.ilog2();
+    let mirror = |place: usize| place.reverse_bits().checked_shr(usize::BITS - bits).unwrap_or(0);
+    let paired = me < 2 * folded.extra;
+    if paired && me.is_multiple_of(2) {
+        team.send(me + 1, call.bytes);
+        return team.recv(folded.rank_at(mirror(me / 2)));
+    }
+    if paired {
+        team.recv(me - 1);
+    }
+    folded.halve(team, (0..bits).map(|bit| 1 << bit));
+    let place = folded.place(me);
+    let peer = mirror(place);
+    if peer < folded.extra {
+        team.send(2 * peer, call.counts[2 * peer]);
+    }
+    if peer != place {
+        let other = folded.rank_at(peer);
+        team.sendrecv(other, call.counts[other], other);
     }
 }

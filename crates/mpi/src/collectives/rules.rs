@@ -74,7 +74,7 @@ pub(super) fn mpich(call: &Call, size: usize, uniform: &dyn Fn() -> bool) -> &'s
         Kind::Alltoallv => "bruck",
         Kind::Allgather if power && total < 524_288 => "rdb",
         Kind::Allgather if total <= 81_920 => "bruck",
-        Kind::Allgather => "NTSLR",
+        Kind::Allgather => "ring",
         Kind::Allgatherv if power && total < 524_288 => "mpich_rdb",
         Kind::Allgatherv if total <= 81_920 => "ompi_bruck",
         Kind::Allgatherv => "mpich_ring",
@@ -86,22 +86,25 @@ pub(super) fn mpich(call: &Call, size: usize, uniform: &dyn Fn() -> bool) -> &'s
     }
 }
 
-/// MVAPICH2's choice, as far as it is known: sizes in between take the rule of the nearest below.
+/// MVAPICH2's choice, seen from outside: of the sizes that were tried (most powers of two, and one byte
+/// more) each takes what SimGrid 3.32 takes; in between the rule of the size below holds.
 pub(super) fn mvapich2(call: &Call, size: usize, spread: &dyn Fn() -> bool) -> &'static str {
-    let bytes = call.bytes;
+    let (bytes, power, many) = (call.bytes, size.is_power_of_two(), size >= 16);
     match call.kind {
-        Kind::Bcast => large_bcast(bytes, size),
-        Kind::Reduce if spread() => "mvapich2_knomial",
-        Kind::Reduce => "mvapich2_flat_knomial",
-        Kind::Allreduce if bytes <= 2048 => "mvapich2_knomial_two_level",
+        Kind::Bcast => "mvapich2_two_level",
+        Kind::Reduce => large_reduce(bytes, spread),
+        Kind::Allreduce if bytes <= 1024 => "mvapich2_knomial_two_level",
         Kind::Allreduce => "mvapich2_rs",
         Kind::Allgather => "rdb",
-        Kind::Allgatherv if blocks(call, size).iter().sum::<u64>() <= 8192 => "mpich_rdb",
-        Kind::Allgatherv => "mpich_ring",
-        Kind::Alltoall if bytes <= 1024 && size >= 16 => "rdb",
+        Kind::Allgatherv if measure(call, size) >= 512 => "mpich_ring",
+        Kind::Allgatherv if power => "mpich_rdb",
+        Kind::Allgatherv => "ompi_bruck",
+        Kind::Alltoall if bytes < 16 || (many && bytes <= 64) => "rdb",
+        Kind::Alltoall if many && bytes <= 512 => "bruck",
         Kind::Alltoall => "mvapich2_scatter_dest",
         Kind::Alltoallv => "ring",
-        Kind::ReduceScatter if bytes <= 131_072 => "ompi_basic_recursivehalving",
+        Kind::ReduceScatter if bytes < 64 => "default",
+        Kind::ReduceScatter if bytes <= 65_536 => "ompi_basic_recursivehalving",
         Kind::ReduceScatter => "mpich_pair",
         Kind::Gather => "ompi_binomial",
         Kind::Scatter => "ompi_basic_linear",
@@ -110,45 +113,65 @@ pub(super) fn mvapich2(call: &Call, size: usize, spread: &dyn Fn() -> bool) -> &
     }
 }
 
-fn large_bcast(bytes: u64, size: usize) -> &'static str {
-    let limit = if size <= 8 { 65_536 } else { 12_288 };
-    if bytes < limit { "binomial_tree" } else { "scatter_LR_allgather" }
+/// The reductions of MVAPICH2 and Intel MPI.
+fn large_reduce(bytes: u64, spread: &dyn Fn() -> bool) -> &'static str {
+    match bytes {
+        524_288.. => "binomial",
+        _ if spread() => "mvapich2_knomial",
+        _ => "mvapich2_flat_knomial",
+    }
 }
 
-/// Intel MPI's choice, as far as it is known.
+/// Intel MPI's choice, as far as it is known in the same way: up to 8 ranks, up to 15, and more.
 pub(super) fn impi(call: &Call, size: usize, spread: &dyn Fn() -> bool) -> &'static str {
-    let (bytes, many) = (call.bytes, size >= 16);
+    let bytes = call.bytes;
+    let (few, many) = (size <= 8, size >= 16);
     match call.kind {
-        Kind::Bcast => large_bcast(bytes, size),
-        Kind::Reduce if spread() => "mvapich2_knomial",
-        Kind::Reduce => "mvapich2_flat_knomial",
-        Kind::Allreduce if bytes > 131_072 => "lr",
-        Kind::Allreduce if many => "rab1",
-        Kind::Allreduce => "rdb",
-        Kind::Allgather if many && bytes < 1024 => "rdb",
-        Kind::Allgather if many => "ring",
-        Kind::Allgather if size > 8 && bytes >= 16_384 => "rdb",
-        Kind::Allgather if size <= 8 && (1024..16_384).contains(&bytes) => "bruck",
-        Kind::Allgather => "GB",
-        Kind::Allgatherv => {
-            let average = measure(call, size);
-            match (many, average) {
-                (true, 0..1024) => "mpich_rdb",
-                (false, 0..1024) => "ompi_bruck",
-                (false, 16_384..) => "GB",
-                _ => "ring",
-            }
-        }
-        Kind::Alltoall if many && bytes < 1024 => "rdb",
-        Kind::Alltoall if many && bytes >= 16_384 => "pair",
-        Kind::Alltoall => "mvapich2_scatter_dest",
-        Kind::ReduceScatter => match (many, bytes / size as u64) {
-            (true, 16_384..) => "mpich_pair",
-            (false, 16_384..) => "default",
-            (false, 0..1024) => "ompi_basic_recursivehalving",
-            _ => "mpich_rdb",
+        Kind::Bcast => "mvapich2_two_level",
+        Kind::Reduce => large_reduce(bytes, spread),
+        Kind::Allreduce => match bytes {
+            524_288.. => "default",
+            131_072.. => "lr",
+            65_536.. if !many => "lr",
+            512..4096 | 16_384.. if many => "rab1",
+            _ => "rdb",
         },
-        Kind::Gather if !many && bytes >= 16_384 => "ompi_binomial",
+        Kind::Allgather => match bytes {
+            0..1024 if many => "rdb",
+            _ if many => "ring",
+            256..16_384 if few => "bruck",
+            16_384..=16_385 if few => "ring",
+            65_536.. if few => "rdb",
+            8192.. if !few => "rdb",
+            _ => "GB",
+        },
+        Kind::Allgatherv => match measure(call, size) {
+            0..128 if many => "mpich_rdb",
+            0..1024 if few => "ompi_bruck",
+            8192.. if few => "GB",
+            0..256 => "ompi_bruck",
+            _ => "ring",
+        },
+        Kind::Alltoall if many => match bytes {
+            16..=64 => "rdb",
+            0..1024 => "bruck",
+            16_385..65_536 => "pair",
+            _ => "mvapich2_scatter_dest",
+        },
+        Kind::Alltoall => "mvapich2_scatter_dest",
+        Kind::ReduceScatter => match bytes / size as u64 {
+            block if many => match block {
+                0..32 => "ompi_basic_recursivehalving",
+                32..16_384 => "mpich_rdb",
+                _ => "mpich_pair",
+            },
+            512..4096 => "mpich_rdb",
+            8192..=16_384 => "mpich_pair",
+            16_385.. => "default",
+            _ => "ompi_basic_recursivehalving",
+        },
+        Kind::Gather if !many && (16_384..65_536).contains(&bytes) => "ompi_binomial",
+        Kind::Scatter if many && (256..=1024).contains(&bytes) => "ompi_binomial",
         Kind::Gather | Kind::Scatter => "ompi_basic_linear",
         Kind::Barrier if many => "ompi_recursivedoubling",
         Kind::Barrier => "ompi_basic_linear",
