@@ -4,11 +4,11 @@ use crate::failure::Failure;
 use crate::files::Files;
 use crate::output::Output;
 use crate::table::Table;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
 use slackline_formats::source;
 use slackline_model::units::{parse_bandwidth, parse_duration};
-use slackline_mpi::calibrate::{self, Calibration};
+use slackline_mpi::calibrate::{self, Calibration, Criterion};
 use std::path::PathBuf;
 
 /// Find the settings of a simulation from measurements
@@ -42,12 +42,31 @@ struct Mpi {
     /// Bandwidth of the platform between two nodes
     #[arg(long, value_name = "RATE", value_parser = |text: &str| parse_bandwidth(text).map_err(|e| e.to_string()))]
     bandwidth: f64,
+    /// What the best segments have: the smallest relative error, or the largest product of
+    /// correlations (for data with little noise)
+    #[arg(long, value_enum, default_value = "relative-error", value_name = "WHAT")]
+    segments_by: SegmentsBy,
     /// Write the settings to this TOML file; the measurements are kept beside it
     #[arg(short, long, value_name = "FILE.toml")]
     output: Option<PathBuf>,
     /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum SegmentsBy {
+    RelativeError,
+    Correlation,
+}
+
+impl From<SegmentsBy> for Criterion {
+    fn from(by: SegmentsBy) -> Criterion {
+        match by {
+            SegmentsBy::RelativeError => Criterion::RelativeError,
+            SegmentsBy::Correlation => Criterion::Correlation,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -86,7 +105,7 @@ impl Mpi {
             return Err(Failure::input("latency and bandwidth of the platform must be above 0"));
         }
         let data = calibrate::read(&self.data)?;
-        let Some(found) = calibrate::calibrate(&data) else {
+        let Some(found) = calibrate::calibrate(&data, self.segments_by.into()) else {
             return Err(Failure::input(format!("{}: too few measurements", self.data.display())));
         };
         if let Some(path) = &self.output {

@@ -8,7 +8,7 @@ mod data;
 mod fit;
 
 pub use data::{Measurements, read};
-pub use fit::{Affine, Piece, Point, mean_log_error, pieces};
+pub use fit::{Affine, Criterion, Piece, Point, mean_log_error, pieces};
 
 use std::fmt::Write as _;
 
@@ -44,9 +44,9 @@ pub struct Calibration {
     pub limiter: Option<f64>,
 }
 
-/// Fits everything there is data for.
-pub fn calibrate(data: &Measurements) -> Option<Calibration> {
-    let transfer = pieces(&data.transfer, MOST_PIECES)?;
+/// Fits everything there is data for, segments chosen `by` one of two meanings of best.
+pub fn calibrate(data: &Measurements, by: Criterion) -> Option<Calibration> {
+    let transfer = pieces(&data.transfer, MOST_PIECES, by)?;
     let plain = Affine::plain(&data.transfer)?;
     let best = Affine::best(&data.transfer)?;
     let errors = [
@@ -54,7 +54,7 @@ pub fn calibrate(data: &Measurements) -> Option<Calibration> {
         mean_log_error(&data.transfer, |s| best.at(s)),
         mean_log_error(&data.transfer, |s| fit::at(&transfer, s)),
     ];
-    let overhead = |points: &[Point]| pieces(points, MOST_PIECES).unwrap_or_default();
+    let overhead = |points: &[Point]| pieces(points, MOST_PIECES, by).unwrap_or_default();
     Some(Calibration {
         detached_below: threshold(&data.send, &transfer),
         send: overhead(&data.send),
@@ -172,37 +172,67 @@ mod tests {
         (*state >> 11) as f64 / (1u64 << 52) as f64 - 1.0
     }
 
-    /// Ping-pong on the published three segments, latency 100 us and 125 MB/s, 5 % noise.
-    fn published() -> Measurements {
-        let table = [(0.0, 1.0056, 0.2758), (1024.0, 1.8805, 0.5477), (32768.0, 22.7111, 0.9359)];
-        let mut state = 7;
+    /// The published three segments: above bytes, factors of latency and bandwidth.
+    const TABLE: [(f64, f64, f64); 3] =
+        [(0.0, 1.0056, 0.2758), (1024.0, 1.8805, 0.5477), (32768.0, 22.7111, 0.9359)];
+
+    /// Ping-pong on the published segments, latency 100 us and 125 MB/s, with noise of a relative
+    /// standard deviation.
+    fn published(deviation: f64, seed: u64) -> Measurements {
+        let mut state = seed;
         let mut data = Measurements::default();
         for k in 0..1000 {
             let size = (f64::from(k) / 1000.0 * (100.0f64 * 1024.0 * 1024.0).ln()).exp().floor();
-            let step = table.iter().rev().find(|step| step.0 < size).unwrap_or(&table[0]);
+            let step = TABLE.iter().rev().find(|step| step.0 < size).unwrap_or(&TABLE[0]);
             let time = step.1 * 1e-4 + size / (step.2 * 1.25e8);
-            // Four draws make a bell of standard deviation 0.05.
-            let bell: f64 = (0..4).map(|_| noise(&mut state)).sum::<f64>() * 0.5 * 0.0866;
-            data.transfer.push(Point { size, time: time * (1.0 + bell) });
+            // The sum of twelve uniform draws on (-1, 1) has a standard deviation of 2.
+            let bell: f64 = (0..12).map(|_| noise(&mut state)).sum::<f64>() * 0.5;
+            data.transfer.push(Point { size, time: time * (1.0 + deviation * bell) });
             let inside = if size < 65536.0 { 2e-6 + 1e-9 * size } else { time };
             data.send.push(Point { size, time: inside });
         }
         data
     }
 
+    /// Whether three segments were found, all numbers within 10 % of the table's.
+    fn recovered(found: &[Piece]) -> bool {
+        let close = |value: f64, expected: f64| (value / expected - 1.0).abs() < 0.1;
+        found.len() == TABLE.len()
+            && found.iter().zip(TABLE).all(|(piece, (from, latency, bandwidth))| {
+                (from == 0.0 || close(piece.from, from))
+                    && close(piece.constant / 1e-4, latency)
+                    && close(1.0 / (piece.slope * 1.25e8), bandwidth)
+            })
+    }
+
+    fn share_recovered(by: Criterion, noise: f64, seeds: u64) -> f64 {
+        let fit = |seed| pieces(&published(noise, 7 + seed).transfer, MOST_PIECES, by);
+        (0..seeds).filter_map(fit).filter(|found| recovered(found)).count() as f64 / seeds as f64
+    }
+
     #[test]
-    fn the_published_table_comes_back() {
-        let found = calibrate(&published()).unwrap();
-        assert_eq!(found.transfer.len(), 3, "{:?}", found.transfer);
-        let expected =
-            [(0.0, 1.0056, 0.2758), (1024.0, 1.8805, 0.5477), (32768.0, 22.7111, 0.9359)];
-        for (piece, (from, latency, bandwidth)) in found.transfer.iter().zip(expected) {
-            let close = |value: f64, expected: f64| (value / expected - 1.0).abs() < 0.1;
-            assert!(from == 0.0 || close(piece.from, from), "{piece:?}");
-            assert!(close(piece.constant / 1e-4, latency), "{piece:?}");
-            assert!(close(1.0 / (piece.slope * 1.25e8), bandwidth), "{piece:?}");
+    fn small_errors_recover_the_table_from_noise() {
+        for noise in [0.0, 0.01, 0.05] {
+            assert_eq!(share_recovered(Criterion::RelativeError, noise, 10), 1.0, "noise {noise}");
         }
-        // Segments beat the best single pair, which beats the plain one.
+    }
+
+    #[test]
+    fn high_correlations_recover_the_table_from_clean_data_only() {
+        for noise in [0.0, 0.01] {
+            assert_eq!(share_recovered(Criterion::Correlation, noise, 10), 1.0, "noise {noise}");
+        }
+        // The slope below 1 KiB drowns: the two small segments become one.
+        assert_eq!(share_recovered(Criterion::Correlation, 0.05, 10), 0.0);
+        let data = published(0.05, 7).transfer;
+        let found = pieces(&data, MOST_PIECES, Criterion::Correlation).unwrap();
+        assert_eq!(found.len(), 2, "{found:?}");
+    }
+
+    #[test]
+    fn segments_beat_the_best_pair_which_beats_the_plain_one() {
+        let found = calibrate(&published(0.05, 7), Criterion::default()).unwrap();
+        assert!(recovered(&found.transfer), "{:?}", found.transfer);
         assert!(found.errors[2] < found.errors[1] && found.errors[1] < found.errors[0]);
         let detached = found.detached_below.unwrap();
         assert!((detached / 65536.0 - 1.0).abs() < 0.05, "{detached}");
