@@ -147,7 +147,7 @@ impl ReplaySettings {
         }
     }
 
-    /// ReplaySettings from `key=value` pairs (`key:value` too), whatever their order: those that stand
+    /// Settings from `key=value` pairs (`key:value` too), whatever their order: those that stand
     /// for many come first.
     pub fn from_pairs(pairs: &[(String, String)]) -> Result<ReplaySettings, SettingError> {
         let rank = |key: &str| match key {

@@ -24,7 +24,7 @@ use std::time::Instant;
 #[derive(Args)]
 #[command(after_help = "\
 Traces are time-independent traces of SimGrid (any version), one file for all ranks or one per
-rank; a file that lists them, or a folder, will do. ReplaySettings have SimGrid's names.
+rank; a file that lists them, or a folder, will do. Settings have SimGrid's names.
 
 Examples:
   slackline replay lu.tit --platform cluster.xml --hosts hosts.txt

@@ -150,7 +150,7 @@ impl Cursor {
         let mut seen = 0;
         loop {
             let rest = &self.buffer[self.at..self.end];
-            if let Some(k) = rest[seen..].iter().position(|&b| b == b'\n') {
+            if let Some(k) = end_of_line(&rest[seen..]) {
                 return Ok(Some(seen + k));
             }
             seen = rest.len();
@@ -206,9 +206,46 @@ impl Cursor {
     }
 }
 
+/// Where the first line ends, found eight bytes at a time: a byte of `lines` is zero where `text` has
+/// a line feed, and subtracting one from each byte borrows from the lowest zero first.
+#[inline]
+fn end_of_line(text: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::MAX / 255;
+    const FEEDS: u64 = ONES * b'\n' as u64;
+    let (words, rest) = text.as_chunks::<8>();
+    for (k, word) in words.iter().enumerate() {
+        let lines = u64::from_le_bytes(*word) ^ FEEDS;
+        let found = lines.wrapping_sub(ONES) & !lines & (ONES << 7);
+        if found != 0 {
+            return Some(8 * k + found.trailing_zeros() as usize / 8);
+        }
+    }
+    rest.iter().position(|&byte| byte == b'\n').map(|k| 8 * words.len() + k)
+}
+
 /// `init 1` makes double the type of counts.
 #[inline]
 fn is_init_with_argument(text: &[u8]) -> bool {
     let text = text.trim_ascii_start();
     text.len() > 5 && text[..4].eq_ignore_ascii_case(b"init") && !text[4..].trim_ascii().is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::end_of_line;
+
+    #[test]
+    fn lines_end_at_their_first_feed() {
+        for length in 0..40 {
+            for at in 0..length {
+                for other in [b'\x0b', b'\x00', b'\x8a', b'x'] {
+                    let mut text = vec![other; length];
+                    assert_eq!(end_of_line(&text), None);
+                    text[at] = b'\n';
+                    text[length - 1] = b'\n';
+                    assert_eq!(end_of_line(&text), Some(at));
+                }
+            }
+        }
+    }
 }

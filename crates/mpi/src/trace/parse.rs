@@ -49,26 +49,46 @@ struct Words<'a> {
 impl<'a> Words<'a> {
     #[inline]
     fn next(&mut self) -> Option<&'a [u8]> {
-        let text = self.text;
-        let mut at = self.at;
-        while at < text.len() && is_blank(text[at]) {
-            at += 1;
+        if self.is_over() {
+            return None;
         }
-        let start = at;
-        while at < text.len() && !is_blank(text[at]) {
-            at += 1;
-        }
-        self.at = at;
-        (at > start).then(|| &text[start..at])
+        let start = self.at;
+        let rest = &self.text[start..];
+        let length = rest.iter().position(|&byte| is_blank(byte)).unwrap_or(rest.len());
+        self.at = start + length;
+        Some(&rest[..length])
     }
 
-    fn rest(&self) -> usize {
-        let mut copy = Words { text: self.text, at: self.at };
-        let mut count = 0;
-        while copy.next().is_some() {
-            count += 1;
+    /// Whether nothing follows; goes on to what does.
+    #[inline]
+    fn is_over(&mut self) -> bool {
+        while self.text.get(self.at).is_some_and(|&byte| is_blank(byte)) {
+            self.at += 1;
         }
-        count
+        self.at == self.text.len()
+    }
+
+    /// The next word if it is made of digits; what else it may be is the caller's to find out.
+    /// Most words are, and are read in one go.
+    #[inline]
+    fn natural(&mut self) -> Option<u64> {
+        if self.is_over() {
+            return None;
+        }
+        let (mut at, mut value) = (self.at, 0u64);
+        while let Some(digit) = self.text.get(at).map(|byte| byte.wrapping_sub(b'0')) {
+            if digit > 9 {
+                break;
+            }
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+            at += 1;
+        }
+        let whole = self.text.get(at).is_none_or(|&byte| is_blank(byte));
+        if !whole || at - self.at > LONGEST_NUMBER {
+            return None;
+        }
+        self.at = at;
+        Some(value)
     }
 
     fn complain<T>(&self, message: impl Into<String>) -> Result<T, Complaint> {
@@ -89,7 +109,11 @@ impl<'a> Words<'a> {
     }
 
     /// A number that is not negative; floating point is allowed.
+    #[inline]
     fn amount(&mut self, what: &str) -> Result<f64, Complaint> {
+        if let Some(value) = self.natural() {
+            return Ok(value as f64);
+        }
         let word = self.need(what)?;
         match number(word) {
             Some(value) if value >= 0.0 && value.is_finite() => Ok(value),
@@ -100,10 +124,10 @@ impl<'a> Words<'a> {
     /// A whole number that is not negative.
     #[inline]
     fn count(&mut self, what: &str) -> Result<u64, Complaint> {
-        let word = self.need(what)?;
-        if let Some(value) = digits(word) {
+        if let Some(value) = self.natural() {
             return Ok(value);
         }
+        let word = self.need(what)?;
         match number(word) {
             Some(value) if (0.0..9e15).contains(&value) => Ok(value as u64),
             _ => self.complain(format!("{what} is `{}`, not a count", show(word))),
@@ -112,6 +136,11 @@ impl<'a> Words<'a> {
 
     #[inline]
     fn integer(&mut self, what: &str) -> Result<i32, Complaint> {
+        let start = self.at;
+        if let Some(value) = self.natural().and_then(|v| i32::try_from(v).ok()) {
+            return Ok(value);
+        }
+        self.at = start;
         let word = self.need(what)?;
         let (sign, word) = match word.strip_prefix(b"-") {
             Some(rest) => (-1, rest),
@@ -124,6 +153,7 @@ impl<'a> Words<'a> {
     }
 
     /// An optional type code: the factor of counts.
+    #[inline]
     fn unit(&mut self, default: u64) -> Result<u64, Complaint> {
         match self.next() {
             None => Ok(default),
@@ -151,9 +181,12 @@ fn show(word: &[u8]) -> String {
     String::from_utf8_lossy(&word[..word.len().min(40)]).into_owned()
 }
 
+/// Digits that surely fit 64 bits.
+const LONGEST_NUMBER: usize = 18;
+
 #[inline]
 pub(super) fn digits(word: &[u8]) -> Option<u64> {
-    if word.is_empty() || word.len() > 18 {
+    if word.is_empty() || word.len() > LONGEST_NUMBER {
         return None;
     }
     let mut value = 0u64;
@@ -179,6 +212,10 @@ fn number(word: &[u8]) -> Option<f64> {
 #[inline]
 pub(super) fn rank(text: &[u8]) -> Result<Option<(u32, usize)>, Complaint> {
     let mut words = Words { text, at: 0 };
+    if let Some(rank) = words.natural().and_then(|v| u32::try_from(v).ok()) {
+        return Ok(Some((rank, words.at)));
+    }
+    words.at = 0;
     let Some(word) = words.next().filter(|word| word[0] != b'#') else { return Ok(None) };
     let plain = match word[0] {
         b'p' | b'P' => &word[1..],
@@ -199,7 +236,7 @@ pub(super) fn evidence(text: &[u8]) -> Option<Version> {
     }
     let name = words.next()?;
     let lower = name.to_ascii_lowercase();
-    let arguments = words.rest();
+    let arguments = std::iter::from_fn(|| words.next()).count();
     if name != lower && lower != b"sendrecv" {
         return Some(Version::One);
     }
@@ -299,14 +336,14 @@ pub(super) fn action(
         b"comm_split" if extended => {
             let id = new_comm(w)?;
             let colour = w.integer("the colour")?;
-            let key = if w.rest() > 0 { w.integer("the key")? } else { 0 };
+            let key = if w.is_over() { 0 } else { w.integer("the key")? };
             Action::CommSplit { id, colour: (colour >= 0).then_some(colour), key }
         }
         b"comm_dup" if extended => Action::CommDup(new_comm(w)?),
         b"comm_create" if extended => {
             let id = new_comm(w)?;
             let mut members = Vec::new();
-            while w.rest() > 0 {
+            while !w.is_over() {
                 members.push(w.count("a rank")? as u32);
             }
             Action::CommCreate(id, members.into())
@@ -416,7 +453,7 @@ fn outgoing(w: &mut Words<'_>, tagged: bool, unit: u64) -> Result<Envelope, Comp
 fn incoming(w: &mut Words<'_>, tagged: bool, unit: u64) -> Result<Envelope, Complaint> {
     let peer = w.integer("the source")?;
     let tag = if tagged { w.integer("the tag")? } else { 0 };
-    if !tagged && w.rest() == 0 {
+    if !tagged && w.is_over() {
         return Ok(Envelope { peer, tag, bytes: None });
     }
     let mut ahead = Words { text: w.text, at: w.at };
@@ -437,7 +474,7 @@ fn collective(
     ranks: u32,
 ) -> Result<Option<Call>, Complaint> {
     let root = |w: &mut Words<'_>| -> Result<u32, Complaint> {
-        if w.rest() == 0 {
+        if w.is_over() {
             return Ok(0);
         }
         Ok(u32::try_from(w.count("the root")?).unwrap_or(u32::MAX))
@@ -496,7 +533,7 @@ fn collective(
             }
             call.unit = w.unit(unit)?;
             let recv_unit = w.unit(call.unit)?;
-            if kind == Kind::Allgatherv && w.rest() > 0 {
+            if kind == Kind::Allgatherv && !w.is_over() {
                 counts(w, ranks)?; // displacements: they move no data
             }
             call.bytes = times(w, send, call.unit)?;
@@ -537,7 +574,7 @@ fn collective(
 fn counts(w: &mut Words<'_>, ranks: u32) -> Result<Box<[u64]>, Complaint> {
     let mut counts = Vec::with_capacity(ranks as usize);
     for rank in 0..ranks {
-        if w.rest() == 0 {
+        if w.is_over() {
             let message =
                 format!("one count for each of {ranks} ranks is needed, {rank} are given");
             return Err(Complaint { offset: w.text.len(), message });
