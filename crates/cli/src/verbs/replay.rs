@@ -43,7 +43,7 @@ pub(crate) struct Replay {
     /// Change a setting, e.g. smpi/coll-selector=ompi; or a TOML file with settings
     #[arg(long = "config", value_name = "KEY=VALUE|FILE")]
     settings: Vec<String>,
-    /// Add the end of every action
+    /// Add the end of every action: a line with rank and seconds for each
     #[arg(long)]
     dates: bool,
     /// Say how much time every rank spends on what
@@ -180,6 +180,11 @@ impl Replay {
         let (ranks, actions) = (outcome.ends.len(), outcome.actions);
         let rate = actions as f64 / wall.max(1e-9);
         output.say(&format!("{ranks} ranks, {actions} actions, {rate:.0} per second\n"))?;
+        for (rank, dates) in outcome.dates.iter().flatten().enumerate() {
+            for date in dates {
+                output.text(&format!("{rank} {date}\n"))?;
+            }
+        }
         if self.profile {
             let used: Vec<Activity> = Activity::all()
                 .filter(|a| outcome.times.iter().any(|times| times[a.index()] > 0.0))
