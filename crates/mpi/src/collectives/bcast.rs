@@ -220,7 +220,7 @@ pub(super) fn two_level(call: &Call, team: &mut Team<'_>) {
     let over = Call { root: home as u32, ..call.clone() };
     team.within(&leaders, |team| match (call.bytes, team.size) {
         (0..=16_384, _) => binomial(&over, team),
-        (131_072.., _) => scatter_ring(&over, team),
+        (65_537.., _) => scatter_ring(&over, team),
         _ => mpich(&over, team),
     });
     for members in &nodes {
