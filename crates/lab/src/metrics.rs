@@ -56,10 +56,8 @@ impl Metrics {
 /// Sum of the mean times on the path that is longest with communication.
 pub fn mean_critical_path(problem: &Problem<'_>) -> f64 {
     let workflow = problem.workflow();
-    let path = workflow.critical_path(
-        |t| problem.mean_exec(t),
-        |e: EdgeId| problem.mean_transfer(workflow.edge_bytes(e)),
-    );
+    let path =
+        workflow.critical_path(|t| problem.mean_exec(t), |e: EdgeId| problem.mean_edge_transfer(e));
     path.tasks.iter().map(|&t| problem.mean_exec(t)).sum()
 }
 

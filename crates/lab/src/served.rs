@@ -83,7 +83,7 @@ fn critical_paths(problem: &Problem<'_>, part_of: &[u32], parts: usize) -> Vec<V
     let next = |task: TaskId| {
         let mut best: Option<(f64, TaskId)> = None;
         for (child, edge) in workflow.successors(task) {
-            let way = problem.mean_transfer(workflow.edge_bytes(edge)) + rank[child.index()];
+            let way = problem.mean_edge_transfer(edge) + rank[child.index()];
             if best.is_none_or(|(b, _)| approx::gt(way, b)) {
                 best = Some((way, child));
             }

@@ -83,7 +83,14 @@ fn workflow(seed: u64, tasks: u32) -> Workflow {
     for i in 0..tasks {
         for j in i + 1..tasks {
             if rng.random_range(0..5) == 0 {
-                b.add_edge(TaskId(i), TaskId(j), f64::from(rng.random_range(1..20u32))).unwrap();
+                // One in five is pure control; data of no size still has to be sent.
+                match rng.random_range(0..5) {
+                    0 => b.add_control(TaskId(i), TaskId(j)).unwrap(),
+                    _ => {
+                        let bytes = f64::from(rng.random_range(0..20u32));
+                        b.add_edge(TaskId(i), TaskId(j), bytes).unwrap();
+                    }
+                }
             }
         }
     }

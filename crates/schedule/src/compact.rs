@@ -11,6 +11,9 @@ use slackline_model::{HostId, Placement, Problem, ProcId, Schedule, TaskId, appr
 use std::collections::HashMap;
 use std::ops::Range;
 
+/// Stands for the bytes of a pure control dependency, which takes no time.
+const CONTROL: f64 = -1.0;
+
 /// Compressed rows of `(task, bytes)`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
@@ -140,7 +143,8 @@ impl Compact {
             let task = compact.tasks[index];
             let known = |(t, e): (TaskId, _)| {
                 let l = local[t.index()];
-                (l != u32::MAX).then_some((l, workflow.edge_bytes(e)))
+                let bytes = if workflow.is_control(e) { CONTROL } else { workflow.edge_bytes(e) };
+                (l != u32::MAX).then_some((l, bytes))
             };
             compact.parents.push_row(workflow.predecessors(task).filter_map(known));
             compact.children.push_row(workflow.successors(task).filter_map(known));
@@ -255,7 +259,7 @@ impl Compact {
     /// Seconds to move `bytes` between two sites.
     #[inline]
     pub(crate) fn transfer(&self, bytes: f64, from: usize, to: usize) -> f64 {
-        if from == to {
+        if from == to || bytes < 0.0 {
             return 0.0;
         }
         let mut at = self.site_group[from] as usize * self.groups + self.site_group[to] as usize;

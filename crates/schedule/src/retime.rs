@@ -99,9 +99,8 @@ impl Retiming {
                         earliest = earliest.max(arrival);
                     }
                     step => {
-                        let bytes = workflow.edge_bytes(edge);
                         let (from, to) = (source.procs(), placement.procs());
-                        plan.waits.push((step, problem.transfer_between(bytes, from, to)));
+                        plan.waits.push((step, problem.edge_transfer(edge, from, to)));
                     }
                 }
             }

@@ -72,7 +72,10 @@ fn workflow(seed: u64, tasks: u32) -> Workflow {
         for j in i + 1..tasks {
             if rng.random_range(0..5) == 0 {
                 let bytes = f64::from(rng.random_range(0..20u32));
-                b.add_edge(TaskId(i), TaskId(j), bytes).unwrap();
+                match rng.random_range(0..5) {
+                    0 => b.add_control(TaskId(i), TaskId(j)).unwrap(),
+                    _ => b.add_edge(TaskId(i), TaskId(j), bytes).unwrap(),
+                }
             }
         }
     }

@@ -70,7 +70,7 @@ impl Chart {
         if planned_results {
             return self;
         }
-        for edge in workflow.edges() {
+        for edge in workflow.edges().filter(|&e| !workflow.is_control(e)) {
             let (parent, child) = workflow.edge_ends(edge);
             let (Some(source), Some(target)) =
                 (schedule.placement(parent), schedule.placement(child))

@@ -19,6 +19,23 @@ impl Problem<'_> {
         }
     }
 
+    /// The same for the data of an edge; a pure control dependency takes no time.
+    pub fn edge_transfer(&self, edge: EdgeId, from: &[ProcId], to: &[ProcId]) -> f64 {
+        match self.workflow.is_control(edge) {
+            true => 0.0,
+            false => self.transfer_between(self.workflow.edge_bytes(edge), from, to),
+        }
+    }
+
+    /// Mean seconds that the data of an edge takes between processors.
+    #[inline]
+    pub fn mean_edge_transfer(&self, edge: EdgeId) -> f64 {
+        match self.workflow.is_control(edge) {
+            true => 0.0,
+            false => self.mean_transfer(self.workflow.edge_bytes(edge)),
+        }
+    }
+
     /// Seconds to move `bytes` from some hosts to others, in equal blocks.
     fn redistribution(&self, bytes: f64, from: &[HostId], to: &[HostId]) -> f64 {
         let group = |host: HostId| self.network.group_of[host.index()] as usize;
@@ -99,6 +116,9 @@ impl Problem<'_> {
     pub fn edge_arrival(&self, edge: EdgeId, finish: f64, from: &[ProcId], to: &[ProcId]) -> f64 {
         // Transfers that have not begun cannot begin in the past.
         let finish = finish.max(self.state.now);
+        if self.workflow.is_control(edge) {
+            return finish;
+        }
         let bytes = self.workflow.edge_bytes(edge);
         let host = match to.first() {
             Some(&first) if !self.state.copies.is_empty() && self.at_one_place(to) => {
@@ -107,7 +127,7 @@ impl Problem<'_> {
             _ => return finish + self.transfer_between(bytes, from, to),
         };
         let (mut latest, mut left) = (0.0f64, bytes);
-        let mut all_copied = self.workflow.edge_files(edge).len() > 0;
+        let mut all_copied = true;
         for file in self.workflow.edge_files(edge) {
             let size = self.workflow.file_bytes(file);
             let direct = finish + self.transfer_between(size, from, to);

@@ -273,6 +273,7 @@ impl WorkflowBuilder {
         let predecessors = Rows::group(tasks, &incoming);
         drop(incoming);
         let edge_files = files_of_edges(&successors, &outputs, &consumers);
+        let has_controls = (0..edge_bytes.len()).any(|edge| edge_files.range(edge).is_empty());
         let order = topological_order(&successors, &predecessors).map_err(|cycle| {
             let name = |&t: &u32| self.task_names.names().get(t as usize).to_string();
             WorkflowError::Cycle { tasks: cycle.iter().map(name).collect() }
@@ -299,6 +300,7 @@ impl WorkflowBuilder {
             edge_bytes,
             edge_source,
             edge_files,
+            has_controls,
             predecessors,
             order,
             cost_table: self.cost_table,

@@ -167,6 +167,8 @@ pub struct Workflow {
     edge_bytes: Vec<f64>,
     edge_source: Vec<u32>,
     edge_files: Rows<u32>,
+    /// Some edge has no files.
+    has_controls: bool,
     predecessors: Rows<(u32, u32)>,
     order: Vec<TaskId>,
     cost_table: Option<CostTable>,
@@ -373,6 +375,18 @@ impl Workflow {
     #[inline]
     pub fn edge_bytes(&self, edge: EdgeId) -> f64 {
         self.edge_bytes[edge.index()]
+    }
+
+    /// Whether an edge is a pure control dependency: nothing moves along it, which takes no time.
+    #[inline]
+    pub fn is_control(&self, edge: EdgeId) -> bool {
+        self.has_controls && self.edge_files.range(edge.index()).is_empty()
+    }
+
+    /// Whether some edge is.
+    #[inline]
+    pub fn has_controls(&self) -> bool {
+        self.has_controls
     }
 
     /// The two ends of an edge.

@@ -180,11 +180,15 @@ impl<'a, 'p> Pass<'a, 'p> {
 
     /// The data of an edge leaves `from` at `finish` for every host.
     fn arrive(&self, edge: EdgeId, from: HostId, finish: f64, latest: &mut [f64]) {
-        let bytes = self.problem.workflow().edge_bytes(edge);
+        let workflow = self.problem.workflow();
+        let (bytes, control) = (workflow.edge_bytes(edge), workflow.is_control(edge));
         for (host, latest) in latest.iter_mut().enumerate() {
             let host = HostId::new(host);
-            let startup = if from == host { 0.0 } else { self.costing.startup };
-            *latest = latest.max(finish + startup + self.problem.transfer(bytes, from, host));
+            let (startup, seconds) = match from == host || control {
+                true => (0.0, 0.0),
+                false => (self.costing.startup, self.problem.transfer(bytes, from, host)),
+            };
+            *latest = latest.max(finish + startup + seconds);
         }
     }
 

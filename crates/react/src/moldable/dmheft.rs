@@ -219,8 +219,7 @@ fn longest_transfer(problem: &Problem<'_>, now: &Situation, task: TaskId, procs:
     let mut longest = 0.0f64;
     for (parent, edge) in now.workflow.predecessors(task) {
         let TaskState::Done(placement) = now.task(parent) else { return f64::INFINITY };
-        let bytes = now.workflow.edge_bytes(edge);
-        longest = longest.max(problem.transfer_between(bytes, placement.procs(), procs));
+        longest = longest.max(problem.edge_transfer(edge, placement.procs(), procs));
     }
     let staged = problem.staged_inputs(task).iter();
     let arrivals = staged.map(|&file| problem.arrival_at(file, procs) - now.now);

@@ -90,8 +90,7 @@ fn real_start(
     let idle = planned.procs().iter().map(|p| free[p.index()]).fold(0.0, f64::max);
     let arrivals = problem.workflow().predecessors(task).filter_map(|(parent, edge)| {
         let source = done[parent.index()].as_ref()?;
-        let bytes = problem.workflow().edge_bytes(edge);
-        Some(source.finish + problem.transfer_between(bytes, source.procs(), planned.procs()))
+        Some(source.finish + problem.edge_transfer(edge, source.procs(), planned.procs()))
     });
     let inputs = problem.staged_inputs(task).iter();
     let staged = inputs.map(|&file| problem.arrival_at(file, planned.procs()));

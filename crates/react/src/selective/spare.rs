@@ -41,9 +41,8 @@ impl Spare {
             let Some(placement) = schedule.placement(task) else { continue };
             let by_data = workflow.successors(task).filter_map(|(child, edge)| {
                 let to = schedule.placement(child)?;
-                let bytes = workflow.edge_bytes(edge);
-                let arrival = placement.finish
-                    + problem.transfer_between(bytes, placement.procs(), to.procs());
+                let arrival =
+                    placement.finish + problem.edge_transfer(edge, placement.procs(), to.procs());
                 Some((child, to.start - arrival))
             });
             let by_machine = next[task.index()].iter().filter_map(|&after| {

@@ -104,7 +104,7 @@ fn extreme_rank(problem: &Problem<'_>, before: fn(f64, f64) -> bool) -> Vec<f64>
             let (from, to) = workflow.edge_ends(edge);
             let host = |task: TaskId| seat[chosen[task.index()].1];
             match (host(from), host(to)) {
-                (Some(from), Some(to)) => {
+                (Some(from), Some(to)) if !workflow.is_control(edge) => {
                     let seconds = problem.transfer(workflow.edge_bytes(edge), from, to);
                     if seconds.is_finite() { seconds } else { 0.0 }
                 }
@@ -137,6 +137,9 @@ fn simple_rank(
         .collect();
     let workflow = problem.workflow();
     workflow.bottom_levels(exec, |edge| {
+        if workflow.is_control(edge) {
+            return 0.0;
+        }
         let bytes = workflow.edge_bytes(edge);
         let times = pairs.iter().map(|(latency, bandwidth)| latency + bytes / bandwidth);
         let extreme = times.fold(neutral, pick);

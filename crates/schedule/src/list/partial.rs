@@ -224,13 +224,14 @@ impl<'a, 'p> Partial<'a, 'p> {
         self.groups.fill(none);
         for (parent, edge) in workflow.predecessors(task) {
             let host = self.host[parent.index()];
-            if host == UNPLACED {
+            if host == UNPLACED || workflow.is_control(edge) {
                 continue;
             }
             let finish = self.finish[parent.index()];
             let bytes = workflow.edge_bytes(edge);
             let own = network.group_of[host as usize] as usize;
             let row = network.band(bytes) + own * network.groups;
+        let release = release.max(self.controlled(task));
             let at = row + own;
             let inside = finish + (network.latency[at] + bytes / network.bandwidth[at]);
             self.groups[own].add_inside(inside, host);
@@ -261,6 +262,18 @@ impl<'a, 'p> Partial<'a, 'p> {
                 let others = if group.from == host { group.inside_others } else { group.inside };
                 self.ready[host as usize] = group.outside.max(others);
             }
+    /// When the last of the placed parents ends that send no data.
+    fn controlled(&self, task: TaskId) -> f64 {
+        let workflow = self.problem.workflow();
+        if !workflow.has_controls() {
+            return 0.0;
+        }
+        let controls = workflow.predecessors(task).filter(|&(parent, edge)| {
+            self.host[parent.index()] != UNPLACED && workflow.is_control(edge)
+        });
+        controls.map(|(parent, _)| self.finish[parent.index()]).fold(0.0, f64::max)
+    }
+
         }
         for (parent, _) in workflow.predecessors(task) {
             let host = self.host[parent.index()];
@@ -298,6 +311,10 @@ impl<'a, 'p> Partial<'a, 'p> {
     }
 
     /// The slot of least finish time over all processors; of equal ones the lowest processor.
+        if problem.workflow().is_control(edge) {
+            return finish;
+        }
+        let bytes = problem.workflow().edge_bytes(edge);
     pub fn earliest_finish(&mut self, task: TaskId) -> Result<Slot, PlanError> {
         self.best_slot(task, |slot| slot.finish)
     }

@@ -70,10 +70,11 @@ impl Weights {
     /// Seconds that stand for a transfer.
     #[inline]
     pub fn transfer(self, problem: &Problem<'_>, edge: EdgeId) -> f64 {
-        let bytes = problem.workflow().edge_bytes(edge);
+        let workflow = problem.workflow();
         match self.transfer {
-            TransferWeight::MeanBandwidth => problem.mean_transfer(bytes),
-            TransferWeight::MeanTime => problem.mean_transfer_time(bytes),
+            TransferWeight::MeanBandwidth => problem.mean_edge_transfer(edge),
+            TransferWeight::MeanTime if workflow.is_control(edge) => 0.0,
+            TransferWeight::MeanTime => problem.mean_transfer_time(workflow.edge_bytes(edge)),
         }
     }
 

@@ -58,7 +58,7 @@ fn parts(course: &Course<'_, '_>) -> Vec<f64> {
         None => problem.best_exec(t),
         Some(_) => 0.0,
     };
-    let transfer = |edge| problem.mean_transfer(workflow.edge_bytes(edge));
+    let transfer = |edge| problem.mean_edge_transfer(edge);
     let (above, below) =
         (workflow.top_levels(exec, transfer), workflow.bottom_levels(exec, transfer));
     let now = problem.state().now;

@@ -19,7 +19,7 @@ impl Paths {
         let seconds: Vec<f64> =
             workflow.tasks().map(|t| if open(t) { moves.now(t).0 } else { 0.0 }).collect();
         let exec = |task: TaskId| seconds[task.index()];
-        let transfer = |edge| problem.mean_transfer(workflow.edge_bytes(edge));
+        let transfer = |edge| problem.mean_edge_transfer(edge);
         let (above, below) =
             (workflow.top_levels(exec, transfer), workflow.bottom_levels(exec, transfer));
         let through = |task: TaskId| above[task.index()] + below[task.index()];

@@ -168,7 +168,7 @@ impl<'c, 'a, 'p> Windows<'c, 'a, 'p> {
         let host = |t: TaskId| self.machine[t.index()].map(|p| problem.host_of(p));
         match (host(from), host(to)) {
             (Some(a), Some(b)) if a == b => 0.0,
-            _ => problem.mean_transfer(problem.workflow().edge_bytes(edge)),
+            _ => problem.mean_edge_transfer(edge),
         }
     }
 

@@ -49,7 +49,7 @@ struct Range {
 impl Range {
     fn of(workflow: &Workflow, three: &Platform) -> Result<Range, StudyError> {
         let problem = Problem::new(workflow, three).map_err(StudyError::of)?;
-        let transfer = |edge| problem.mean_transfer(workflow.edge_bytes(edge));
+        let transfer = |edge| problem.mean_edge_transfer(edge);
         let path = workflow.critical_path(|t| problem.mean_exec(t), transfer).tasks;
         let mut moved = 0.0;
         for pair in path.windows(2) {

@@ -194,8 +194,7 @@ impl<'b, 'm, 'a, 'p> Backwards<'b, 'm, 'a, 'p> {
         let workflow = problem.workflow();
         let dates = workflow.successors(task).filter_map(|(child, edge)| {
             let placed = self.schedule.placement(child)?;
-            let bytes = workflow.edge_bytes(edge);
-            Some(placed.start - problem.transfer_between(bytes, procs, placed.procs()))
+            Some(placed.start - problem.edge_transfer(edge, procs, placed.procs()))
         });
         dates.fold(due, f64::min)
     }
