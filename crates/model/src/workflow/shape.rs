@@ -121,7 +121,8 @@ impl Workflow {
 
     /// Sum of the bytes on all edges.
     pub fn total_edge_bytes(&self) -> f64 {
-        self.edge_bytes.iter().sum()
+        // The sum of nothing is -0.
+        self.edge_bytes.iter().fold(0.0, |sum, bytes| sum + bytes)
     }
 }
 
