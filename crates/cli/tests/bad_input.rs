@@ -118,13 +118,46 @@ fn parameters_that_no_chosen_method_has_are_refused() {
         place.fails(2, &format!("simulate {gauss} --policy gtp {wrong}"));
     }
     let error = place.fails(2, &format!("plan {gauss} --algorithm heft --iterations 5"));
-    assert!(error.contains("--iterations: none of the chosen planners searches"), "{error}");
+    assert!(error.contains("--iterations: none of the chosen methods searches"), "{error}");
     let error = place.fails(2, "reproduce polices");
     assert!(error.contains("did you mean 'policies'?"), "{error}");
     // One of several methods suffices.
     place.ok(&format!("simulate {gauss} --compare gtp,slackline --period 3s"));
     let error = place.fails(2, &format!("simulate {gauss} --policy slackdine"));
     assert!(error.contains("did you mean 'slackline'?"), "{error}");
+}
+
+#[test]
+fn options_that_no_chosen_method_heeds_are_refused() {
+    let place = Place::new();
+    let gauss = "examples/workflows/gauss.dot";
+    let cloud = "examples/workflows/gauss.dot -p examples/platforms/priced-cloud.toml";
+    for foreign in ["--seed 1", "--iterations 5", "--time-limit 1s", "--threads 2"] {
+        place.fails(2, &format!("plan {gauss} {foreign}"));
+        place.fails(2, &format!("plan {cloud} --budget 100 {foreign}"));
+    }
+    // Among the planners of a front there is one that draws lots.
+    place.ok(&format!("plan {cloud} --front --seed 1"));
+    place.fails(2, &format!("plan {cloud} --front --threads 2"));
+    // One of several methods suffices.
+    let all = "--seed 1 --iterations 5 --time-limit 5s --threads 2";
+    place.ok(&format!("plan {gauss} --algorithm heft,exact {all}"));
+    let error = place.fails(2, &format!("plan {gauss} --algorithm sa --threads 2"));
+    assert!(error.contains("uses several threads") && error.contains("best, exact"), "{error}");
+    place.fails(2, &format!("plan {gauss} --algorithm random --iterations 5"));
+    place.ok(&format!("plan {gauss} --algorithm random --seed 3"));
+    // Samples of run times are drawn, too.
+    place.ok(&format!("plan {gauss} --robust --seed 3 --threads 2"));
+    place.fails(2, &format!("plan {gauss} --robust --iterations 3"));
+    let error = place.fails(2, &format!("simulate {gauss} --seed 1"));
+    assert!(error.contains("--seed: none of the chosen methods draws lots"), "{error}");
+    place.ok(&format!("simulate {gauss} --algorithm random --seed 1"));
+    place.fails(2, &format!("simulate {gauss} --alone"));
+    place.fails(2, &format!("plan {cloud} --front --set beta=1"));
+    place.fails(2, &format!("plan {cloud} --front --no-check"));
+    place.write("activities.json", "{}");
+    let error = place.fails(2, "simulate --activities activities.json --period 3s");
+    assert!(error.contains("cannot be used with"), "{error}");
 }
 
 #[test]

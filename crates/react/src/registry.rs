@@ -68,6 +68,11 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Whether it draws random numbers.
+    pub fn draws_lots(&self) -> bool {
+        heuristics::ALL.iter().any(|(heuristic, ..)| heuristic.name == self.name)
+    }
+
     /// The policy as it is told to be.
     pub fn policy(&self, options: &Options) -> Making {
         let own: Given = parameter::own(&options.given, self.parameters).cloned().collect();

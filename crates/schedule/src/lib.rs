@@ -9,6 +9,7 @@ pub mod bounds;
 mod budget;
 mod compact;
 pub mod exact;
+pub mod heeds;
 pub mod list;
 pub mod meta;
 pub mod moldable;
@@ -18,4 +19,5 @@ pub mod retime;
 pub mod robust;
 pub mod sweep;
 
+pub use heeds::Heed;
 pub use registry::{Algorithm, Certified, Family, Need, PlanError, Planner, Request};

@@ -14,7 +14,8 @@ use slackline_model::{
 };
 use slackline_schedule::aliases::ALIASES;
 use slackline_schedule::list::{OptimisticCosts, ranks::Weights};
-use slackline_schedule::{Algorithm, Need, PlanError, Request, registry};
+use slackline_schedule::{Algorithm, Heed, Need, PlanError, Request, registry};
+use std::time::Duration;
 
 /// What a random problem looks like; the rest follows from the seed.
 #[derive(Clone, Debug)]
@@ -184,6 +185,18 @@ fn brief(seed: u64) -> Request {
     Request { iterations: Some(40), ..Request::seeded(seed) }
 }
 
+/// The same request but for what a method says it does not heed.
+fn unheeded(algorithm: &Algorithm, request: &Request) -> Request {
+    let heeds = |heed| algorithm.heeds().contains(&heed);
+    Request {
+        seed: if heeds(Heed::Seed) { request.seed } else { request.seed + 1 },
+        iterations: request.iterations.filter(|_| heeds(Heed::Iterations)),
+        time_limit: (!heeds(Heed::TimeLimit)).then_some(Duration::ZERO),
+        threads: Some(2),
+        ..request.clone()
+    }
+}
+
 fn check_all(problem: &Problem<'_>) -> Result<(), TestCaseError> {
     let request = brief(7);
     for algorithm in registry::every().filter(|a| a.lacks(problem, &request.limits).is_none()) {
@@ -192,7 +205,7 @@ fn check_all(problem: &Problem<'_>) -> Result<(), TestCaseError> {
             Ok(schedule) => {
                 let broken = validate(problem, &schedule, &Limits::default());
                 prop_assert!(broken.is_empty(), "{name}: {broken:?}");
-                let again = (algorithm.plan)(problem, &request);
+                let again = (algorithm.plan)(problem, &unheeded(algorithm, &request));
                 prop_assert_eq!(again, Ok(schedule), "{} plans differently twice", name);
             }
             Err(PlanError::Nowhere { .. }) => prop_assert!(stuck(problem), "{name} gives up"),

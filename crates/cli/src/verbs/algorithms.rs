@@ -54,6 +54,8 @@ struct Entry {
     aliases: Vec<AliasEntry>,
     /// What it cannot do without: limits, prices, moldable tasks, several workflows.
     needs: Vec<&'static str>,
+    /// What of seed, limits of a search and threads it heeds.
+    heeds: Vec<&'static str>,
 }
 
 #[derive(Serialize)]
@@ -126,6 +128,7 @@ impl Algorithms {
                 parameters: described(a.parameters),
                 aliases: aliases(a.name).map(alias).collect(),
                 needs: names(a.needs),
+                heeds: a.heeds().iter().map(|heed| heed.name()).collect(),
             };
             let algorithms = registry::ALL.iter().map(entry).collect();
             let options = policies::Options::new(&heft::HEFT);

@@ -57,7 +57,9 @@ impl Plan {
         let limits = self.limits.limits();
         let scale = Scale::of(problem)?;
         let mut points: Vec<Found> = Vec::new();
-        for algorithm in self.contenders(problem)? {
+        let contenders = self.contenders(problem)?;
+        self.check_options(&contenders)?;
+        for algorithm in contenders {
             for told in sweep(algorithm, &scale, &limits) {
                 let settings = self.search.settings(told, &self.parameters.set);
                 let schedule = match (algorithm.plan)(problem, &settings) {

@@ -26,7 +26,7 @@ use slackline_model::{Problem, Schedule};
 use slackline_schedule::qos::pareto::{self, Point};
 use slackline_schedule::registry::Need;
 use slackline_schedule::robust::{Robustness, RunTimeError, robustness};
-use slackline_schedule::{Algorithm, Family, bounds, qos, registry};
+use slackline_schedule::{Algorithm, Request, bounds, qos, registry};
 use slackline_view::gantt::{self, SvgOptions, TerminalOptions};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -66,7 +66,7 @@ pub(crate) struct Plan {
         long,
         value_name = "FILE.svg",
         num_args = 0..=1,
-        conflicts_with_all = ["gantt", "output", "robust"],
+        conflicts_with_all = ["gantt", "output", "robust", "no_check"],
     )]
     front: Option<Option<PathBuf>>,
     /// Draw the plan into this SVG file
@@ -244,18 +244,7 @@ impl Plan {
     ) -> Result<(Vec<Planned>, f64), Failure> {
         let chosen = self.chosen(problem)?;
         let settings = self.search.settings(self.limits.limits(), &self.parameters.set);
-        let parameters = chosen.iter().map(|a| (a.name, a.parameters));
-        parameter::check_known(&settings.given, parameters)?;
-        if let Some(option) = self.search.limit()
-            && self.robust.is_none()
-            && chosen.iter().all(|a| a.family == Family::List)
-        {
-            let message = format!("{option}: none of the chosen planners searches");
-            return Err(Failure::input(message).with_help("best, exact, sa, tabu, ga and aco do"));
-        }
-        for algorithm in &chosen {
-            algorithm.values(&settings)?;
-        }
+        self.check_options(&chosen)?;
         let mut bound = bounds::lower_bound(problem);
         let mut plans = Vec::new();
         for &algorithm in &chosen {
@@ -309,6 +298,18 @@ impl Plan {
             true => Err(Failure::work("none of the chosen algorithms can plan this")),
             false => Ok((plans, bound)),
         }
+    }
+
+    /// Fails where something is given that none of the planners has, or that one cannot take.
+    fn check_options(&self, chosen: &[&Algorithm]) -> Result<(), Failure> {
+        let given = &self.parameters.set;
+        parameter::check_known(given, chosen.iter().map(|a| (a.name, a.parameters)))?;
+        self.search.check(chosen, self.robust.is_some())?;
+        let request = Request { given: given.clone(), ..Request::default() };
+        for algorithm in chosen {
+            algorithm.values(&request)?;
+        }
+        Ok(())
     }
 
     /// Whether the simulator follows the plans.

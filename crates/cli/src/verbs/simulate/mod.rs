@@ -35,7 +35,7 @@ pub(crate) struct Simulate {
     #[arg(required_unless_present_any = ["instance", "activities", "arrivals"])]
     workflow: Option<PathBuf>,
     /// A graph of activities that are already placed, instead of a workflow
-    #[arg(long, value_name = "PLAN.json", conflicts_with_all = ["workflow", "instance", "schedule", "policy"])]
+    #[arg(long, value_name = "PLAN.json", conflicts_with_all = NOT_OF_ACTIVITIES)]
     activities: Option<PathBuf>,
     /// Workflows that arrive over time: a file of [[arrival]] as in a scenario, instead of a workflow
     #[arg(long, value_name = "STREAM.toml", conflicts_with_all = ["workflow", "instance", "activities", "schedule"])]
@@ -75,9 +75,9 @@ pub(crate) struct Simulate {
     limits: LimitOptions,
     #[command(flatten)]
     parameters: SetOptions,
-    /// Seed of planners and policies that draw random numbers
-    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
-    seed: u64,
+    /// Seed of planners and policies that draw random numbers [default: 0]
+    #[arg(long, value_name = "NUMBER")]
+    seed: Option<u64>,
     /// Also run each workflow of a stream by itself under the same policy, for its stretch
     #[arg(long)]
     alone: bool,
@@ -117,6 +117,37 @@ pub(crate) struct Simulate {
     #[arg(long)]
     json: bool,
 }
+
+/// What means nothing to a graph of placed activities.
+const NOT_OF_ACTIVITIES: [&str; 27] = [
+    "workflow",
+    "instance",
+    "from",
+    "reference_speed",
+    "schedule",
+    "algorithm",
+    "policy",
+    "compare",
+    "scenario",
+    "transfers",
+    "period",
+    "threshold",
+    "budget",
+    "deadline",
+    "set",
+    "seed",
+    "alone",
+    "knows",
+    "inputs",
+    "data",
+    "monitoring_delay",
+    "decision_time",
+    "retries",
+    "gantt",
+    "trace",
+    "decisions",
+    "same_decisions",
+];
 
 /// What is known of run times.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

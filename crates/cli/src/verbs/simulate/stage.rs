@@ -93,7 +93,7 @@ impl<'a> Stage<'a> {
                     None => slackline_schedule::registry::usual(problem),
                 },
                 request: Request {
-                    seed: args.seed,
+                    seed: args.seed.unwrap_or_default(),
                     given: given.clone(),
                     limits: args.limits.limits(),
                     ..Request::default()

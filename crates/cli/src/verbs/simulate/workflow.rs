@@ -6,6 +6,7 @@ use super::{Simulate, report, stream};
 use crate::failure::Failure;
 use crate::input::Past;
 use crate::output::Output;
+use crate::search::unheeded;
 use crate::told::check_needs;
 use slackline_execute::{DecisionLog, Ending, Outcome};
 use slackline_formats::scenario::read_scenario;
@@ -24,7 +25,7 @@ use slackline_react::StaticPlan;
 use slackline_react::gtp::Period;
 use slackline_react::registry::{self as policies, Entry, Options};
 use slackline_schedule::qos::pareto::Point;
-use slackline_schedule::{Algorithm, Planner, registry};
+use slackline_schedule::{Algorithm, Heed, Planner, registry};
 use slackline_view::gantt::{self, SvgOptions};
 use slackline_view::{Chart, MarkKind};
 use std::path::{Path, PathBuf};
@@ -112,6 +113,10 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
         scenario.measured = world.measured.take();
     }
     let problem = world.problem(&args.model, world.has_moldable_tasks())?;
+    if args.alone && arrivals.is_empty() {
+        let message = "--alone compares workflows that arrive with themselves; none arrives";
+        return Err(Failure::input(message).with_help("--arrivals FILE says who does"));
+    }
     let mut stage = Stage::new(args, &world, &problem, scenario, arrivals)?;
     stage.quiet = output.quiet;
     let mut runs = runs(args, &mut stage, output)?;
@@ -271,7 +276,7 @@ fn runs(args: &Simulate, stage: &mut Stage<'_>, output: &mut Output) -> Result<V
     let mut options = Options {
         transfers,
         given: given.clone(),
-        seed: args.seed,
+        seed: args.seed.unwrap_or_default(),
         ..Options::new(stage.planner.clone())
     };
     let mut names: Vec<&str> = args.compare.iter().map(String::as_str).collect();
@@ -283,6 +288,10 @@ fn runs(args: &Simulate, stage: &mut Stage<'_>, output: &mut Output) -> Result<V
     check_needs(algorithm.name, algorithm.needs, stage.problem, &limits)?;
     let entries = policies_of(&names, stage.problem, &limits)?;
     check_parameters(&entries, &options)?;
+    let lots = algorithm.heeds().contains(&Heed::Seed) || entries.iter().any(|e| e.draws_lots());
+    if args.seed.is_some() && !lots {
+        return Err(unheeded(Heed::Seed));
+    }
     if let Some(path) = &args.schedule {
         let text = source::read_text(path)?;
         let schedule = schedule_json::read(&text, stage.problem).map_err(|e| e.in_file(path))?;
