@@ -198,7 +198,8 @@ impl<'a> Lowering<'a> {
             self.builder.set_fifo();
         }
         if let Some(origin) = &file.origin {
-            let host = self.builder.host(origin).map_err(FormatError::new)?;
+            let unknown = |error| FormatError::in_path("origin", error);
+            let host = self.builder.host(origin).map_err(unknown)?;
             self.builder.set_origin(host);
         }
         if let Some(matrix) = file.matrix {
