@@ -9,6 +9,7 @@ use crate::ids::{FileId, HostId, LinkId, ProcId, TaskId};
 use crate::platform::{Charges, Network, Platform, RouteCache, Way};
 use crate::schedule::PlannedTransfer;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 /// Per host: the link on which transfers from the origin queue.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,6 +74,18 @@ impl Lanes {
 pub(super) struct Staged {
     start: Vec<u32>,
     files: Vec<FileId>,
+    /// Beside each file.
+    sources: Vec<Source>,
+}
+
+/// Where an input lies, for looks at all hosts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Source {
+    /// The host; none where it lies at several places or nowhere.
+    host: Option<HostId>,
+    /// When it can leave.
+    begin: f64,
+    bytes: f64,
 }
 
 impl Staged {
@@ -92,7 +105,18 @@ impl Staged {
         }
         if staged.files.is_empty() {
             staged.start.clear();
+            return staged;
         }
+        let unknown =
+            |file| (0, Source { host: None, begin: 0.0, bytes: workflow.file_bytes(file) });
+        let mut copies: Vec<(u32, Source)> = workflow.files().map(unknown).collect();
+        for copy in &problem.state().copies {
+            let (count, source) = &mut copies[copy.file.index()];
+            *count += 1;
+            source.host = (*count == 1).then_some(copy.host);
+            source.begin = copy.at.max(problem.state().now);
+        }
+        staged.sources.extend(staged.files.iter().map(|file| copies[file.index()].1));
         staged
     }
 
@@ -106,7 +130,17 @@ impl Staged {
         if self.start.is_empty() {
             return &[];
         }
-        &self.files[self.start[task.index()] as usize..self.start[task.index() + 1] as usize]
+        &self.files[self.range(task)]
+    }
+
+    #[inline]
+    fn sources(&self, task: TaskId) -> &[Source] {
+        &self.sources[self.range(task)]
+    }
+
+    #[inline]
+    fn range(&self, task: TaskId) -> Range<usize> {
+        self.start[task.index()] as usize..self.start[task.index() + 1] as usize
     }
 }
 
@@ -129,6 +163,8 @@ struct Kinds {
     of_host: Vec<u32>,
     /// One host of each.
     first: Vec<HostId>,
+    /// The link on which inputs for them queue, with its rate.
+    lane: Vec<Option<(LinkId, f64)>>,
 }
 
 impl Kinds {
@@ -151,6 +187,9 @@ impl Kinds {
             };
             if kind == next {
                 kinds.first.push(host);
+                let queue =
+                    |lanes: &Lanes| Some((lanes.lane(host)?, lanes.rate(lanes.lane(host)?)));
+                kinds.lane.push(lanes.and_then(queue));
             }
             kinds.of_host.push(kind);
         }
@@ -158,16 +197,40 @@ impl Kinds {
     }
 }
 
-/// One look at all hosts for the inputs of one task.
+/// One look at all hosts for the inputs of one task. Who has none of them yet fares like all of its
+/// kind; a course for each kind comes first, then one for each host that will have some.
 #[derive(Clone, Debug, Default)]
 struct Look {
-    /// Input x kind: seconds from its one source; not a number where it has several.
-    seconds: Vec<f64>,
-    /// Per input: when it can leave, its bytes, and whether it leaves the origin.
-    inputs: Vec<(f64, f64, bool)>,
-    fresh: Vec<f64>,
-    places: Vec<HostId>,
+    courses: Vec<Course>,
+    /// Per host: the course it follows.
+    course_of: Vec<u32>,
+    /// Per place, for the input at hand: when it arrives there, not a number where it was not sent.
+    arrives: Vec<f64>,
+    /// Per kind, for the input at hand.
+    legs: Vec<Leg>,
     ready: Vec<f64>,
+}
+
+/// How the inputs of a look come to a host, one after the other.
+#[derive(Clone, Copy, Debug)]
+struct Course {
+    host: HostId,
+    place: HostId,
+    kind: u32,
+    /// When those before are all there.
+    latest: f64,
+    /// When its lane is free of them.
+    behind: f64,
+}
+
+/// The way of one input to the hosts of a kind.
+#[derive(Clone, Copy, Debug)]
+struct Leg {
+    /// When it can leave, but for what this task fetches before.
+    start: f64,
+    seconds: f64,
+    /// How long it holds its lane; not a number where it queues on none.
+    holds: f64,
 }
 
 /// The transfer of an input that would be made.
@@ -188,13 +251,15 @@ impl<'a, 'p> Staging<'a, 'p> {
         }
         let queues = problem.lanes.is_some();
         let links = if queues { problem.platform().links().len() } else { 0 };
+        let hosts = problem.platform().hosts().len();
+        let look = Look { arrives: vec![f64::NAN; hosts], ..Look::default() };
         Some(Staging {
             problem,
             free: vec![problem.state().now; links],
             sent: vec![Vec::new(); problem.workflow().file_count()],
             transfers: Vec::new(),
             kinds: Kinds::of(problem),
-            look: Look::default(),
+            look,
         })
     }
 
@@ -220,89 +285,106 @@ impl<'a, 'p> Staging<'a, 'p> {
     pub fn ready(&mut self, task: TaskId) -> &[f64] {
         let mut look = std::mem::take(&mut self.look);
         let inputs = self.problem.staged_inputs(task);
-        self.tabulate(inputs, &mut look);
-        let mut fresh = std::mem::take(&mut look.fresh);
-        fresh.clear();
-        let kinds = 0..self.kinds.first.len();
-        fresh.extend(kinds.map(|kind| self.chain(inputs, &look, kind, None)));
-        look.ready.clear();
-        look.ready.extend(self.kinds.of_host.iter().map(|&kind| fresh[kind as usize]));
-        look.fresh = fresh;
-        look.places.clear();
-        for file in inputs {
-            look.places.extend(self.sent[file.index()].iter().map(|(place, _)| *place));
-        }
-        look.places.sort_unstable();
-        look.places.dedup();
-        let platform = self.problem.platform();
-        for at in 0..look.places.len() {
-            let place = look.places[at];
-            let mut renew = |host: HostId| {
-                let kind = self.kinds.of_host[host.index()] as usize;
-                look.ready[host.index()] = self.chain(inputs, &look, kind, Some(host));
-            };
-            match platform.shares_storage() {
-                false => renew(place),
-                true => platform.hosts_of_place(place).into_iter().for_each(renew),
+        self.set_out(inputs, &mut look);
+        for (&file, source) in inputs.iter().zip(self.problem.staged.sources(task)) {
+            match source.host {
+                Some(from) => self.advance(file, from, source, &mut look),
+                None => self.advance_from_several(file, &mut look),
             }
         }
+        look.ready.clear();
+        look.ready.extend(look.course_of.iter().map(|&at| look.courses[at as usize].latest));
         self.look = look;
         &self.look.ready
     }
 
-    /// Fills the table of a look.
-    fn tabulate(&self, inputs: &[FileId], look: &mut Look) {
-        let problem = self.problem;
-        let origin = problem.lanes.as_deref().map(|lanes| lanes.origin);
-        look.seconds.clear();
-        look.inputs.clear();
-        for &file in inputs {
-            let bytes = problem.workflow().file_bytes(file);
-            match problem.state.copies_of(file) {
-                [only] => {
-                    let seconds = |&host: &HostId| problem.transfer(bytes, only.host, host);
-                    look.seconds.extend(self.kinds.first.iter().map(seconds));
-                    let begin = only.at.max(problem.state.now);
-                    look.inputs.push((begin, bytes, origin == Some(only.host)));
-                }
-                _ => {
-                    look.seconds.extend(self.kinds.first.iter().map(|_| f64::NAN));
-                    look.inputs.push((0.0, bytes, false));
+    /// The courses of a look, before the first input.
+    fn set_out(&self, inputs: &[FileId], look: &mut Look) {
+        let platform = self.problem.platform();
+        let Look { courses, course_of, .. } = look;
+        let course = |host: HostId, kind: u32| {
+            let place = platform.place_of(host);
+            Course { host, place, kind, latest: 0.0, behind: 0.0 }
+        };
+        courses.clear();
+        courses.extend(self.kinds.first.iter().zip(0..).map(|(&host, kind)| course(host, kind)));
+        course_of.clone_from(&self.kinds.of_host);
+        let kinds = courses.len() as u32;
+        let mut own = |host: HostId| {
+            let at = &mut course_of[host.index()];
+            if *at < kinds {
+                let kind = std::mem::replace(at, courses.len() as u32);
+                courses.push(course(host, kind));
+            }
+        };
+        for file in inputs {
+            for &(place, _) in &self.sent[file.index()] {
+                match platform.shares_storage() {
+                    false => own(place),
+                    true => platform.hosts_of_place(place).into_iter().for_each(&mut own),
                 }
             }
         }
     }
 
-    /// When all inputs of a look are on a host of a kind; on any of it that has none of them, or
-    /// on a certain one.
-    fn chain(&self, inputs: &[FileId], look: &Look, kind: usize, host: Option<HostId>) -> f64 {
-        let lanes = self.problem.lanes.as_deref();
-        let first = self.kinds.first[kind];
-        let lane =
-            lanes.and_then(|lanes| Some((lanes.rate(lanes.lane(first)?), lanes.lane(first)?)));
-        let place = host.map(|host| self.problem.platform().place_of(host));
-        let (mut latest, mut behind) = (0.0f64, 0.0f64);
-        for (index, &file) in inputs.iter().enumerate() {
-            if let Some(at) = place.and_then(|place| self.arrives(file, place)) {
-                latest = latest.max(at);
-                continue;
+    /// The next input comes from its one source to all hosts.
+    fn advance(&self, file: FileId, from: HostId, source: &Source, look: &mut Look) {
+        let (problem, Source { begin, bytes, .. }) = (self.problem, *source);
+        let leaves_origin = problem.lanes.as_deref().is_some_and(|lanes| lanes.origin == from);
+        let leg = |(&host, lane): (&HostId, &Option<(LinkId, f64)>)| {
+            let seconds = problem.transfer(bytes, from, host);
+            match lane {
+                Some((link, rate)) if leaves_origin && seconds > 0.0 => {
+                    let start = begin.max(self.free[link.index()]);
+                    Leg { start, seconds, holds: bytes / rate }
+                }
+                _ => Leg { start: begin, seconds, holds: f64::NAN },
             }
-            let seconds = look.seconds[index * self.kinds.first.len() + kind];
-            let (begin, bytes, leaves_origin) = look.inputs[index];
-            if seconds.is_nan() {
-                let planned = self.plan(file, host.unwrap_or(first), behind);
-                latest = latest.max(planned.finish);
-                behind = if planned.link.is_some() { planned.free } else { behind };
-                continue;
-            }
-            let mut start = begin;
-            if let Some((rate, link)) = lane.filter(|_| leaves_origin && seconds > 0.0) {
-                start = start.max(behind).max(self.free[link.index()]);
-                behind = start + bytes / rate;
-            }
-            latest = latest.max(start + seconds);
+        };
+        look.legs.clear();
+        look.legs.extend(self.kinds.first.iter().zip(&self.kinds.lane).map(leg));
+        let sent = &self.sent[file.index()];
+        for &(place, at) in sent {
+            look.arrives[place.index()] = at;
         }
-        latest
+        let kinds = self.kinds.first.len();
+        for (index, course) in look.courses.iter_mut().enumerate() {
+            let there = look.arrives[course.place.index()];
+            if index >= kinds && !there.is_nan() {
+                course.latest = course.latest.max(there);
+                continue;
+            }
+            let Leg { start, seconds, holds } = look.legs[course.kind as usize];
+            match holds.is_nan() {
+                true => course.latest = course.latest.max(start + seconds),
+                false => {
+                    let start = start.max(course.behind);
+                    course.behind = start + holds;
+                    course.latest = course.latest.max(start + seconds);
+                }
+            }
+        }
+        for &(place, _) in sent {
+            look.arrives[place.index()] = f64::NAN;
+        }
+    }
+
+    /// The next input comes from where it is quickest.
+    fn advance_from_several(&self, file: FileId, look: &mut Look) {
+        let kinds = self.kinds.first.len();
+        for (index, course) in look.courses.iter_mut().enumerate() {
+            let there = self.arrives(file, course.place).filter(|_| index >= kinds);
+            course.latest = course.latest.max(match there {
+                Some(at) => at,
+                None => {
+                    let planned = self.plan(file, course.host, course.behind);
+                    if planned.link.is_some() {
+                        course.behind = planned.free;
+                    }
+                    planned.finish
+                }
+            });
+        }
     }
 
     /// When a file that was sent to a place arrives there.
