@@ -5,9 +5,12 @@
 mod layered;
 
 use divan::counter::ItemsCount;
+use slackline_formats::platform_toml;
+use slackline_generate::Seed;
+use slackline_generate::registry::{self as generators, Family};
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
 use slackline_model::schedule::{Limits, cost};
-use slackline_model::{Problem, SpeedUp, Task, Workflow, WorkflowBuilder, WorkflowError};
+use slackline_model::{Platform, Problem, SpeedUp, Task, Workflow, WorkflowBuilder, WorkflowError};
 use slackline_schedule::qos::least_cost;
 use slackline_schedule::{Request, registry};
 
@@ -51,6 +54,32 @@ fn five_thousand_by_64(bencher: divan::Bencher<'_, '_>, name: &str) {
 #[divan::bench(args = [(10_000, 16), (10_000, 256), (100_000, 16), (100_000, 256)], max_time = 10)]
 fn fcp(bencher: divan::Bencher<'_, '_>, (tasks, procs): (usize, usize)) {
     bench(bencher, "fcp", tasks, procs);
+}
+
+/// Montage of 5,000 tasks on the bundled grid.
+#[allow(clippy::expect_used)] // the generator makes whole workflows, the example is one
+fn montage_on_grid() -> (Workflow, Platform) {
+    let montage = generators::find(Family::Workflow, "montage").expect("a generator");
+    let given = [("tasks".to_string(), "5000".to_string())];
+    let values = montage.settings(&given).expect("values");
+    let workflow = montage.workflow(&values, Seed::new(1)).expect("a workflow");
+    let grid = include_str!("../../../examples/platforms/two-site-grid.toml");
+    (workflow, platform_toml::parse(grid).expect("a platform"))
+}
+
+/// What inputs cost that leave the origin in turn, beside the same with inputs everywhere.
+#[divan::bench(args = [
+    ("heft", "everywhere"), ("heft", "origin"), ("peft", "everywhere"), ("peft", "origin"),
+    ("dls", "everywhere"), ("dls", "origin"), ("best", "everywhere"), ("best", "origin"),
+], max_time = 10)]
+fn montage_five_thousand(bencher: divan::Bencher<'_, '_>, (name, inputs): (&str, &str)) {
+    let (workflow, platform) = montage_on_grid();
+    #[allow(clippy::expect_used)] // every host fits every task
+    let problem = Problem::new(&workflow, &platform).expect("a problem");
+    let problem = if inputs == "origin" { problem } else { problem.without_staging() };
+    #[allow(clippy::expect_used)] // the names above are registered
+    let plan = registry::find(name).expect("a planner").plan;
+    bencher.bench(|| plan(&problem, &Request::default()));
 }
 
 /// Methods for limits beside HEFT, on machines priced by the law a (1 + a) / 2: half way between the
