@@ -14,7 +14,7 @@ use super::{Partial, Slot};
 use crate::registry::{Algorithm, Basis, Family, PlanError};
 use rand::RngExt;
 use slackline_model::rng::stream;
-use slackline_model::{Problem, ProcId, Schedule, TaskId};
+use slackline_model::{Problem, ProcId, Schedule, TaskId, approx};
 
 /// Registry entry: minimum completion time.
 pub const MCT: Algorithm = Algorithm {
@@ -51,13 +51,21 @@ pub const OLB: Algorithm = Algorithm {
             idle.clear();
             idle.extend(problem.proc_ids().map(|p| partial.timeline(p).tail()));
             let wide = problem.workflow().width(task).0 > 1;
-            partial.best_slot(task, |slot| match wide {
-                false => idle[slot.proc.index()],
+            let idle_at = |proc: ProcId| match wide {
+                false => idle[proc.index()],
                 true => {
-                    let procs = problem.procs_of(problem.host_of(slot.proc));
+                    let procs = problem.procs_of(problem.host_of(proc));
                     procs.map(|p| idle[p as usize]).fold(f64::INFINITY, f64::min)
                 }
-            })
+            };
+            let (mut first, mut least) = (None, f64::INFINITY);
+            partial.slots(task, |slot, _| {
+                let idle = idle_at(slot.proc);
+                if approx::lt(idle, least) {
+                    (first, least) = (Some(slot), idle);
+                }
+            });
+            first.ok_or_else(|| partial.nowhere(task))
         })
     },
     ..MCT

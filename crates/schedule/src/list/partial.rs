@@ -39,6 +39,8 @@ pub struct Partial<'a, 'p> {
     general: Vec<bool>,
     /// Inputs that leave the origin in turn; none where they lie everywhere.
     staging: Option<Staging<'a, 'p>>,
+    /// Per host: before which none of its processors can take anything.
+    idle: Vec<f64>,
     ready: Vec<f64>,
     groups: Vec<GroupReady>,
     row: Vec<f64>,
@@ -101,12 +103,14 @@ impl<'a, 'p> Partial<'a, 'p> {
             host: vec![UNPLACED; problem.tasks()],
             general: Vec::new(),
             staging: Staging::new(problem),
+            idle: vec![0.0; problem.platform().hosts().len()],
             ready: vec![0.0; problem.platform().hosts().len()],
             groups: vec![group; problem.network().groups],
             row: Vec::new(),
         };
         partial.mark_general();
         partial.place_fixed();
+        problem.platform().host_ids().for_each(|host| partial.renew_idle(host));
         partial
     }
 
@@ -153,6 +157,13 @@ impl<'a, 'p> Partial<'a, 'p> {
                 self.general[task.index()] = true;
             }
         }
+    }
+
+    fn renew_idle(&mut self, host: HostId) {
+        let procs = self.problem.procs_of(host);
+        let lines = &self.timelines[procs.start as usize..procs.end as usize];
+        self.idle[host.index()] =
+            lines.iter().map(Timeline::first_idle).fold(f64::INFINITY, f64::min);
     }
 
     fn is_general(&self, task: TaskId) -> bool {
@@ -220,6 +231,7 @@ impl<'a, 'p> Partial<'a, 'p> {
     fn network_ready(&mut self, task: TaskId, release: f64) {
         let network = self.problem.network();
         let workflow = self.problem.workflow();
+        let release = release.max(self.controlled(task));
         let none = GroupReady { outside: release, inside: 0.0, from: UNPLACED, inside_others: 0.0 };
         self.groups.fill(none);
         for (parent, edge) in workflow.predecessors(task) {
@@ -231,7 +243,6 @@ impl<'a, 'p> Partial<'a, 'p> {
             let bytes = workflow.edge_bytes(edge);
             let own = network.group_of[host as usize] as usize;
             let row = network.band(bytes) + own * network.groups;
-        let release = release.max(self.controlled(task));
             let at = row + own;
             let inside = finish + (network.latency[at] + bytes / network.bandwidth[at]);
             self.groups[own].add_inside(inside, host);
@@ -251,17 +262,6 @@ impl<'a, 'p> Partial<'a, 'p> {
         }
     }
 
-    /// A host that ran a parent has that parent's data at once.
-    fn local_ready(&mut self, task: TaskId) {
-        let network = self.problem.network();
-        let workflow = self.problem.workflow();
-        for (parent, _) in workflow.predecessors(task) {
-            let host = self.host[parent.index()];
-            if host != UNPLACED {
-                let group = &self.groups[network.group_of[host as usize] as usize];
-                let others = if group.from == host { group.inside_others } else { group.inside };
-                self.ready[host as usize] = group.outside.max(others);
-            }
     /// When the last of the placed parents ends that send no data.
     fn controlled(&self, task: TaskId) -> f64 {
         let workflow = self.problem.workflow();
@@ -274,6 +274,17 @@ impl<'a, 'p> Partial<'a, 'p> {
         controls.map(|(parent, _)| self.finish[parent.index()]).fold(0.0, f64::max)
     }
 
+    /// A host that ran a parent has that parent's data at once.
+    fn local_ready(&mut self, task: TaskId) {
+        let network = self.problem.network();
+        let workflow = self.problem.workflow();
+        for (parent, _) in workflow.predecessors(task) {
+            let host = self.host[parent.index()];
+            if host != UNPLACED {
+                let group = &self.groups[network.group_of[host as usize] as usize];
+                let others = if group.from == host { group.inside_others } else { group.inside };
+                self.ready[host as usize] = group.outside.max(others);
+            }
         }
         for (parent, _) in workflow.predecessors(task) {
             let host = self.host[parent.index()];
@@ -299,8 +310,11 @@ impl<'a, 'p> Partial<'a, 'p> {
     #[inline]
     pub fn edge_arrival(&self, parent: TaskId, edge: EdgeId, host: HostId) -> f64 {
         let problem = self.problem;
-        let bytes = problem.workflow().edge_bytes(edge);
         let finish = self.finish[parent.index()];
+        if problem.workflow().is_control(edge) {
+            return finish;
+        }
+        let bytes = problem.workflow().edge_bytes(edge);
         let from = HostId(self.host[parent.index()]);
         let simple = self.general.is_empty();
         let Some(placement) = self.schedule.placement(parent).filter(|_| !simple) else {
@@ -311,23 +325,19 @@ impl<'a, 'p> Partial<'a, 'p> {
     }
 
     /// The slot of least finish time over all processors; of equal ones the lowest processor.
-        if problem.workflow().is_control(edge) {
-            return finish;
-        }
-        let bytes = problem.workflow().edge_bytes(edge);
     pub fn earliest_finish(&mut self, task: TaskId) -> Result<Slot, PlanError> {
         self.best_slot(task, |slot| slot.finish)
     }
 
     /// The slot that makes `score` least over all processors; of equal ones the lowest
-    /// processor. `score` must not fall when a slot moves to a later date.
+    /// processor. `score` must not fall when a slot moves to a later date, and must not tell
+    /// processors of one host apart.
     pub fn best_slot<S: Score>(
         &mut self,
         task: TaskId,
         score: impl Fn(&Slot) -> S,
     ) -> Result<Slot, PlanError> {
-        self.search(task, score, |line, _, ready, seconds| line.earliest(ready, seconds))
-            .ok_or_else(|| self.nowhere(task))
+        self.search(task, score, &Insertion).ok_or_else(|| self.nowhere(task))
     }
 
     /// Every slot that a task could take, by rising processor (a wide task: by host), with the
@@ -372,13 +382,12 @@ impl<'a, 'p> Partial<'a, 'p> {
         PlanError::Nowhere { task: self.problem.workflow().task_name(task).to_string() }
     }
 
-    /// The best slot where `earliest(timeline, processor, ready, seconds)` tells when a task can
-    /// start.
+    /// The best slot where `fit` tells when a task can start.
     pub(super) fn search<S: Score>(
         &mut self,
         task: TaskId,
         score: impl Fn(&Slot) -> S,
-        earliest: impl Fn(&Timeline, ProcId, f64, f64) -> f64,
+        fit: &impl Fit,
     ) -> Option<Slot> {
         self.data_ready(task);
         let problem = self.problem;
@@ -387,16 +396,33 @@ impl<'a, 'p> Partial<'a, 'p> {
         let width = problem.workflow().width(task).0;
         let mut best = Best { slot: None, least: S::WORST, score };
         if width == 1 {
-            for (line, proc) in self.timelines.iter().zip(problem.proc_ids()) {
-                let seconds = times[problem.class_of(proc)];
-                let ready = self.ready[problem.host_of(proc).index()];
-                best.offer(proc, (ready, seconds), || earliest(line, proc, ready, seconds));
+            for (host, (&ready, &idle)) in self.ready.iter().zip(&self.idle).enumerate() {
+                let procs = problem.procs_of(HostId::new(host)).map(ProcId);
+                let Some(first) = procs.clone().next() else { continue };
+                let seconds = times[problem.class_of(first)];
+                if !best.hopes(first, ready.max(idle), seconds) {
+                    continue;
+                }
+                procs.for_each(|proc| {
+                    let line = &self.timelines[proc.index()];
+                    if best.hopes(proc, ready.max(line.first_idle()), seconds) {
+                        let worth = |start| best.hopes(proc, start, seconds);
+                        let start = fit.earliest(line, proc, (ready, seconds), worth);
+                        best.take(proc, start, seconds);
+                    }
+                });
             }
         } else {
+            let earliest = |line: &Timeline, proc, ready, seconds| {
+                fit.earliest(line, proc, (ready, seconds), |_| true)
+            };
             for host in problem.platform().host_ids() {
                 let proc = ProcId(problem.procs_of(host).start);
-                let task = (self.ready[host.index()], times[problem.class_of(proc)]);
-                best.offer(proc, task, || self.earliest_wide(host, width, task, &earliest));
+                let (ready, seconds) = (self.ready[host.index()], times[problem.class_of(proc)]);
+                if best.hopes(proc, ready, seconds) {
+                    let start = self.earliest_wide(host, width, (ready, seconds), &earliest);
+                    best.take(proc, start, seconds);
+                }
             }
         }
         let slot = best.slot;
@@ -498,6 +524,7 @@ impl<'a, 'p> Partial<'a, 'p> {
         let slot = self.send_inputs(task, slot);
         if self.problem.workflow().width(task).0 == 1 {
             self.timelines[slot.proc.index()].occupy(slot.start, slot.finish);
+            self.renew_idle(self.problem.host_of(slot.proc));
             return self.record(task, Placement::new(slot.proc, slot.start, slot.finish));
         }
         let procs =
@@ -505,6 +532,7 @@ impl<'a, 'p> Partial<'a, 'p> {
         for proc in &procs {
             self.timelines[proc.index()].occupy(slot.start, slot.finish);
         }
+        self.renew_idle(self.problem.host_of(slot.proc));
         self.record(task, Placement::wide(&procs, slot.start, slot.finish));
     }
 
@@ -537,19 +565,50 @@ struct Best<S, F> {
 }
 
 impl<S: Score, F: Fn(&Slot) -> S> Best<S, F> {
-    /// A task that is `(ready, seconds)` could go to `proc`, where `start` looks for the date.
+    /// Whether a slot there would be better.
     #[inline]
-    fn offer(&mut self, proc: ProcId, (ready, seconds): (f64, f64), start: impl FnOnce() -> f64) {
-        let soonest = Slot { proc, start: ready, finish: ready + seconds };
-        if !soonest.possible() || !(self.score)(&soonest).better_than(self.least) {
-            return;
-        }
-        let start = start();
+    fn hopes(&self, proc: ProcId, start: f64, seconds: f64) -> bool {
+        let slot = Slot { proc, start, finish: start + seconds };
+        slot.possible() && (self.score)(&slot).better_than(self.least)
+    }
+
+    /// Takes a slot that is better.
+    #[inline]
+    fn take(&mut self, proc: ProcId, start: f64, seconds: f64) {
         let slot = Slot { proc, start, finish: start + seconds };
         let value = (self.score)(&slot);
         if slot.possible() && value.better_than(self.least) {
             (self.slot, self.least) = (Some(slot), value);
         }
+    }
+}
+
+/// When a task can start on a processor.
+pub(super) trait Fit {
+    /// The earliest start of a task that is `(ready, seconds)`, or some later date where no start
+    /// is `worth` it.
+    fn earliest(
+        &self,
+        line: &Timeline,
+        proc: ProcId,
+        task: (f64, f64),
+        worth: impl Fn(f64) -> bool,
+    ) -> f64;
+}
+
+/// In the gaps of its timeline, or after its tasks.
+struct Insertion;
+
+impl Fit for Insertion {
+    #[inline]
+    fn earliest(
+        &self,
+        line: &Timeline,
+        _: ProcId,
+        (ready, seconds): (f64, f64),
+        worth: impl Fn(f64) -> bool,
+    ) -> f64 {
+        line.earliest_worth(ready, seconds, worth)
     }
 }
 

@@ -56,20 +56,33 @@ impl Timeline {
         self.tail
     }
 
+    /// Nothing can start before.
+    #[inline]
+    pub fn first_idle(&self) -> f64 {
+        self.digests.first().map_or(self.tail, |digest| digest.start)
+    }
+
     /// Earliest start, not before `ready`, of a task of the given length. A gap that fits exactly
     /// counts.
     #[inline]
     pub fn earliest(&self, ready: f64, seconds: f64) -> f64 {
+        self.earliest_worth(ready, seconds, |_| true)
+    }
+
+    /// The same, or some later date where no start is `worth` it: the search ends with the first gap
+    /// that begins too late, and later ones begin later.
+    #[inline]
+    pub fn earliest_worth(&self, ready: f64, seconds: f64, worth: impl Fn(f64) -> bool) -> f64 {
         if ready < self.tail
             && !self.digests.is_empty()
-            && let Some(start) = self.earliest_gap(ready, seconds)
+            && let Some(start) = self.earliest_gap(ready, seconds, worth)
         {
             return start;
         }
         self.tail.max(ready)
     }
 
-    fn earliest_gap(&self, ready: f64, seconds: f64) -> Option<f64> {
+    fn earliest_gap(&self, ready: f64, seconds: f64, worth: impl Fn(f64) -> bool) -> Option<f64> {
         let first = self.digests.partition_point(|d| d.end < ready);
         for (digest, gaps) in self.digests[first..].iter().zip(&self.chunks[first..]) {
             // A gap at a late date is only known to the precision of the date.
@@ -81,6 +94,9 @@ impl Timeline {
                 let start = gap.start.max(ready);
                 if approx::le(start + seconds, gap.end) {
                     return Some(start);
+                }
+                if !worth(start) {
+                    return None;
                 }
             }
         }

@@ -3,7 +3,7 @@
 //! The tried tasks are kept as a few extra busy intervals per processor beside the timelines, so
 //! that taking them back costs no more than the number of them.
 
-use super::partial::UNPLACED;
+use super::partial::{Fit, UNPLACED};
 use super::{Partial, Slot, Timeline};
 use slackline_model::{ProcId, TaskId, approx};
 
@@ -40,11 +40,7 @@ impl Trial {
         partial: &mut Partial<'_, '_>,
         task: TaskId,
     ) -> Option<Slot> {
-        partial.search(
-            task,
-            |slot| slot.finish,
-            |line, proc, ready, seconds| self.earliest(line, proc, ready, seconds),
-        )
+        partial.search(task, |slot| slot.finish, self)
     }
 
     /// The slot on one processor beside everything on trial.
@@ -84,5 +80,18 @@ impl Trial {
         for proc in self.used.drain(..) {
             self.busy[proc.index()].clear();
         }
+    }
+}
+
+impl Fit for Trial {
+    #[inline]
+    fn earliest(
+        &self,
+        line: &Timeline,
+        proc: ProcId,
+        (ready, seconds): (f64, f64),
+        _: impl Fn(f64) -> bool,
+    ) -> f64 {
+        Trial::earliest(self, line, proc, ready, seconds)
     }
 }
