@@ -11,8 +11,9 @@ use slackline_model::{HostId, Placement, Problem, ProcId, Schedule, TaskId, appr
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Stands for the bytes of a pure control dependency, which takes no time.
-const CONTROL: f64 = -1.0;
+/// Stands for the bytes of a pure control dependency: a band of its own, above all sizes, in which
+/// transfers take no time.
+const CONTROL: f64 = f64::MAX;
 
 /// Compressed rows of `(task, bytes)`.
 #[derive(Clone, Debug, Default)]
@@ -125,6 +126,12 @@ impl Compact {
             faithful: true,
             tasks,
         };
+        if workflow.has_controls() {
+            let table = compact.groups * compact.groups;
+            compact.thresholds.push(CONTROL / 2.0);
+            compact.latency.resize(compact.latency.len() + table, 0.0);
+            compact.seconds_per_byte.resize(compact.seconds_per_byte.len() + table, 0.0);
+        }
         compact.add_sites(problem, free, (&avail, &certain));
         let mut row = Vec::new();
         for &task in &compact.tasks {
@@ -259,7 +266,7 @@ impl Compact {
     /// Seconds to move `bytes` between two sites.
     #[inline]
     pub(crate) fn transfer(&self, bytes: f64, from: usize, to: usize) -> f64 {
-        if from == to || bytes < 0.0 {
+        if from == to {
             return 0.0;
         }
         let mut at = self.site_group[from] as usize * self.groups + self.site_group[to] as usize;
