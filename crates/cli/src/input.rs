@@ -225,10 +225,10 @@ impl Loaded {
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct LimitOptions {
     /// Latest end, in seconds or such as 2h
-    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true)]
     deadline: Option<f64>,
     /// Most money
-    #[arg(long, value_name = "MONEY", value_parser = money)]
+    #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
     budget: Option<f64>,
 }
 

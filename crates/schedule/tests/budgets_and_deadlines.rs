@@ -12,14 +12,16 @@ use proptest::prelude::*;
 use rand::RngExt;
 use serde_json::Value;
 use slackline_formats::instance;
-use slackline_model::platform::{Billing, HostSpec, Matrix, PlatformBuilder};
+use slackline_model::platform::{Billing, Class, HostSpec, Matrix, PlatformBuilder};
 use slackline_model::problem::State;
 use slackline_model::rng::{Stream, stream};
 use slackline_model::schedule::{
-    Detail, Limits, Summary, Violation, affordable, cost, leases, validate,
+    Detail, Lease, Limits, Summary, Violation, affordable, cost, leases, validate,
 };
 use slackline_model::workflow::CostTable;
-use slackline_model::{Platform, Problem, Schedule, Task, TaskId, Workflow, WorkflowBuilder};
+use slackline_model::{
+    Placement, Platform, Problem, Schedule, Task, TaskId, Workflow, WorkflowBuilder,
+};
 use slackline_schedule::qos::least_cost;
 use slackline_schedule::{Family, Request, registry};
 
@@ -164,6 +166,8 @@ struct Kind {
     zeros: bool,
     /// Machines are paid by the quantum or leased.
     quanta: bool,
+    /// What all times and data are multiplied by.
+    scale: f64,
 }
 
 prop_compose! {
@@ -175,7 +179,7 @@ prop_compose! {
         flags in any::<[bool; 3]>(),
     ) -> Kind {
         let [unrelated, zeros, quanta] = flags;
-        Kind { seed, tasks, clusters, density, unrelated, zeros, quanta }
+        Kind { seed, tasks, clusters, density, unrelated, zeros, quanta, scale: 1.0 }
     }
 }
 
@@ -192,7 +196,7 @@ impl Kind {
         let mut p = PlatformBuilder::new("p");
         p.set_matrix(Matrix::Uniform {
             bandwidth: f64::from(rng.random_range(1..6u32)),
-            latency: 0.5,
+            latency: 0.5 * self.scale,
         });
         let root = p.root().unwrap();
         for (c, &machines) in self.clusters.iter().enumerate() {
@@ -219,31 +223,53 @@ impl Kind {
         let mut rng = stream(self.seed, "workflow", 0);
         let mut b = WorkflowBuilder::new("w");
         for i in 0..self.tasks {
-            b.add_task(Task::new(format!("t{i}"), self.amount(&mut rng))).unwrap();
+            b.add_task(Task::new(format!("t{i}"), self.amount(&mut rng) * self.scale)).unwrap();
         }
         for i in 0..self.tasks as u32 {
             for j in i + 1..self.tasks as u32 {
                 if rng.random_range(0..100) < self.density {
-                    b.add_edge(TaskId(i), TaskId(j), self.amount(&mut rng)).unwrap();
+                    let data = self.amount(&mut rng) * self.scale;
+                    b.add_edge(TaskId(i), TaskId(j), data).unwrap();
                 }
             }
         }
         if self.unrelated {
             let columns: Vec<String> = (0..self.clusters.len()).map(|c| format!("c{c}")).collect();
             let times = self.tasks * columns.len();
-            let seconds = (0..times).map(|_| self.amount(&mut rng)).collect();
+            let seconds = (0..times).map(|_| self.amount(&mut rng) * self.scale).collect();
             b.set_cost_table(CostTable { columns, seconds });
         }
         b.build().unwrap()
     }
 
-    /// Part of a random plan has been executed.
+    /// Part of a random plan has been executed; some machines were given back since, others ordered.
     fn state(&self, problem: &Problem<'_>, progress: f64) -> State {
         let random = registry::find("random").unwrap();
         let plan = (random.plan)(problem, &Request::seeded(self.seed)).unwrap();
         let now = plan.makespan() * progress;
         let begun = |t: TaskId| plan.placement(t).filter(|p| p.start < now).cloned();
-        State { now, fixed: problem.workflow().tasks().map(begun).collect(), ..State::default() }
+        let fixed: Vec<Option<Placement>> = problem.workflow().tasks().map(begun).collect();
+        let (platform, mut rng) = (problem.platform(), stream(self.seed, "leases", 0));
+        let mut leases = Vec::new();
+        for host in platform.host_ids() {
+            let class = platform.host(host).class;
+            let Class { leasable: true, billing, .. } = platform.class(class) else { continue };
+            let there = |p: &&Placement| problem.host_of(p.proc()) == host;
+            let used = || fixed.iter().flatten().filter(there);
+            let from = used().map(|p| p.start).fold(f64::INFINITY, f64::min);
+            let last = used().map(|p| p.finish).fold(0.0, f64::max);
+            let open = f64::INFINITY;
+            match (from.is_finite(), rng.random_bool(0.5)) {
+                (true, true) if last <= now => leases.push(Lease { class, host, from, to: last }),
+                (true, _) => leases.push(Lease { class, host, from, to: open }),
+                (false, true) => {
+                    let from = now + billing.setup / 2.0;
+                    leases.push(Lease { class, host, from, to: open });
+                }
+                (false, false) => {}
+            }
+        }
+        State { now, fixed, leases, ..State::default() }
     }
 }
 
@@ -323,6 +349,30 @@ proptest! {
     fn budgets_are_kept(kind in kinds(), shares in (0.0f64..1.2, 0.0f64..1.2)) {
         let (workflow, platform) = (kind.workflow(), kind.platform());
         check(&Problem::new(&workflow, &platform).unwrap(), !kind.quanta, shares)?;
+    }
+
+    /// Twice the speed, and half the data: half the time, half the money, the same choices.
+    #[test]
+    fn the_unit_of_time_does_not_matter(kind in kinds(), shares in (0.0f64..1.2, 0.0f64..1.2)) {
+        let slow = Kind { quanta: false, ..kind };
+        let fast = Kind { scale: 0.5, ..slow.clone() };
+        let (workflow, platform) = (slow.workflow(), slow.platform());
+        let problem = Problem::new(&workflow, &platform).unwrap();
+        let (quick_workflow, quick_platform) = (fast.workflow(), fast.platform());
+        let quick = Problem::new(&quick_workflow, &quick_platform).unwrap();
+        let heft = Summary::of(&problem, &plan(&problem, "heft", Limits::default()));
+        let least = least_cost(&problem);
+        let budget = least + shares.0 * (heft.cost - least).max(0.0);
+        let deadline = heft.makespan * (1.0 + shares.1);
+        for name in KEEP_BUDGETS.iter().filter(|name| **name != "dca") {
+            let given = |scale: f64| Limits {
+                budget: Some(budget * scale),
+                deadline: Some(deadline * scale),
+            };
+            let (a, b) = (plan(&problem, name, given(1.0)), plan(&quick, name, given(0.5)));
+            prop_assert!(close(a.makespan(), 2.0 * b.makespan()), "{}", name);
+            prop_assert!(close(cost(&problem, &a), 2.0 * cost(&quick, &b)), "{}", name);
+        }
     }
 
     #[test]

@@ -6,6 +6,8 @@
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
+mod published;
+
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
 use slackline_model::schedule::{Limits, Summary, validate};
 use slackline_model::workflow::CostTable;
@@ -71,35 +73,7 @@ impl Example {
 const UNIFORM: [[f64; 3]; 3] = [[1.0; 3]; 3];
 
 fn a() -> Example {
-    let costs = [
-        [22., 21., 36.],
-        [22., 18., 18.],
-        [32., 27., 43.],
-        [7., 10., 4.],
-        [29., 27., 35.],
-        [26., 17., 24.],
-        [14., 25., 30.],
-        [29., 23., 36.],
-        [15., 21., 8.],
-        [13., 16., 33.],
-    ];
-    let edges = [
-        (0, 1, 17.),
-        (0, 2, 31.),
-        (0, 3, 29.),
-        (0, 4, 13.),
-        (0, 5, 7.),
-        (1, 7, 3.),
-        (1, 8, 30.),
-        (2, 6, 16.),
-        (3, 7, 11.),
-        (3, 8, 7.),
-        (4, 8, 57.),
-        (5, 7, 5.),
-        (6, 9, 9.),
-        (7, 9, 42.),
-        (8, 9, 7.),
-    ];
+    let (costs, edges) = published::PEFT;
     Example::new(&costs, &edges, UNIFORM)
 }
 

@@ -286,9 +286,13 @@ mod tests {
 
     #[test]
     fn prices_of_the_qos_study() {
-        // Relative to parapide, 30.130 Gflop/s: two digits were printed.
-        let cent = |gflops: f64| (price(gflops / 30.130) * 100.0).round() / 100.0;
-        assert_eq!([21.496, 12.910, 30.130, 27.391].map(cent), [0.61, 0.31, 1.0, 0.87]);
-        assert_eq!([7.732, 8.939, 23.530, 22.270].map(cent), [0.16, 0.19, 0.7, 0.64]);
+        // Relative to parapide, 30.130 Gflop/s: the source prints two digits.
+        let digits = |gflops: f64| (price(gflops / 30.130) * 1e4).round() / 1e4;
+        let rennes = [21.496, 12.910, 30.130, 27.391].map(digits);
+        assert_eq!(rennes, [0.6112, 0.3060, 1.0, 0.8678]);
+        let sophia = [7.7318, 8.9388, 23.530].map(digits);
+        assert_eq!(sophia, [0.1612, 0.1923, 0.6954]);
+        let lille = [8.9618, 23.531, 22.270].map(digits);
+        assert_eq!(lille, [0.1930, 0.6955, 0.6427]);
     }
 }

@@ -7,42 +7,36 @@
 //! task's own weighed anew after every move (3). Ties: lower task, kind in the order of the platform.
 //! Complexity as for LOSS. A budget below the least cost gives the cheapest plan.
 
-use super::moves::{Aim, Moves, Version};
+use super::moves::{Aim, Moves, Version, entry};
 use super::{Course, cheapest};
-use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
+use crate::registry::{Algorithm, PlanError, Request};
 use slackline_model::schedule::affordable;
 use slackline_model::{Problem, Schedule, approx};
 use std::cmp::Reverse;
 
 /// Registry entry: weights by the task's own time.
-pub const GAIN1: Algorithm = Algorithm {
-    name: "gain1",
-    family: Family::Qos,
-    basis: Basis::Published,
-    about: "cheapest plan, then moves to faster machines while the budget holds",
-    source: "Sakellariou, Zhao, Tsiakkouri, Dikaiakos, 2007",
-    complexity: "O(v k log(v k) + e p)",
-    parameters: &[],
-    needs: &[Need::Budget],
-    plan: |problem, request| plan(problem, request, Version::Task),
-};
+pub const GAIN1: Algorithm = entry(
+    "gain1",
+    "cheapest plan, then moves to faster machines while the budget holds",
+    Version::Task,
+    |problem, request| plan(problem, request, Version::Task),
+);
 
 /// Registry entry: weights by the makespan.
-pub const GAIN2: Algorithm = Algorithm {
-    name: "gain2",
-    about: "GAIN1 with moves weighed by the makespan",
-    complexity: "O(v k e p)",
-    plan: |problem, request| plan(problem, request, Version::Makespan),
-    ..GAIN1
-};
+pub const GAIN2: Algorithm = entry(
+    "gain2",
+    "GAIN1 with moves weighed by the makespan",
+    Version::Makespan,
+    |problem, request| plan(problem, request, Version::Makespan),
+);
 
 /// Registry entry: weights computed anew.
-pub const GAIN3: Algorithm = Algorithm {
-    name: "gain3",
-    about: "GAIN1 with moves weighed anew after each",
-    plan: |problem, request| plan(problem, request, Version::Renewed),
-    ..GAIN1
-};
+pub const GAIN3: Algorithm = entry(
+    "gain3",
+    "GAIN1 with moves weighed anew after each",
+    Version::Renewed,
+    |problem, request| plan(problem, request, Version::Renewed),
+);
 
 fn plan(problem: &Problem<'_>, request: &Request, version: Version) -> Result<Schedule, PlanError> {
     let course = Course::new(problem, request);

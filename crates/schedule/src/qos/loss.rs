@@ -9,42 +9,36 @@
 //! order of the platform. A budget that no moves can meet gives the cheapest plan.
 //! O(v k log v k + e p) for v tasks and k kinds; version 2 builds a schedule per move, O(v k e p).
 
-use super::moves::{Aim, Move, Moves, Version};
+use super::moves::{Aim, Move, Moves, Version, entry};
 use super::{Course, cheapest};
-use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
+use crate::registry::{Algorithm, PlanError, Request};
 use slackline_model::schedule::affordable;
 use slackline_model::{Problem, Schedule, approx};
 use std::cmp::Reverse;
 
 /// Registry entry: weights by the task's own time.
-pub const LOSS1: Algorithm = Algorithm {
-    name: "loss1",
-    family: Family::Qos,
-    basis: Basis::Published,
-    about: "HEFT, then moves to cheaper machines until the budget holds",
-    source: "Sakellariou, Zhao, Tsiakkouri, Dikaiakos, 2007",
-    complexity: "O(v k log(v k) + e p)",
-    parameters: &[],
-    needs: &[Need::Budget],
-    plan: |problem, request| plan(problem, request, Version::Task),
-};
+pub const LOSS1: Algorithm = entry(
+    "loss1",
+    "HEFT, then moves to cheaper machines until the budget holds",
+    Version::Task,
+    |problem, request| plan(problem, request, Version::Task),
+);
 
 /// Registry entry: weights by the makespan.
-pub const LOSS2: Algorithm = Algorithm {
-    name: "loss2",
-    about: "LOSS1 with moves weighed by the makespan",
-    complexity: "O(v k e p)",
-    plan: |problem, request| plan(problem, request, Version::Makespan),
-    ..LOSS1
-};
+pub const LOSS2: Algorithm = entry(
+    "loss2",
+    "LOSS1 with moves weighed by the makespan",
+    Version::Makespan,
+    |problem, request| plan(problem, request, Version::Makespan),
+);
 
 /// Registry entry: weights computed anew.
-pub const LOSS3: Algorithm = Algorithm {
-    name: "loss3",
-    about: "LOSS1 with moves weighed anew after each",
-    plan: |problem, request| plan(problem, request, Version::Renewed),
-    ..LOSS1
-};
+pub const LOSS3: Algorithm = entry(
+    "loss3",
+    "LOSS1 with moves weighed anew after each",
+    Version::Renewed,
+    |problem, request| plan(problem, request, Version::Renewed),
+);
 
 fn plan(problem: &Problem<'_>, request: &Request, version: Version) -> Result<Schedule, PlanError> {
     let course = Course::new(problem, request);

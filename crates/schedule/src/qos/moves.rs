@@ -2,10 +2,10 @@
 
 use super::Course;
 use crate::list::Partial;
-use crate::registry::PlanError;
+use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::approx::sort_key;
 use slackline_model::schedule::{Detail, Schedule};
-use slackline_model::{TaskId, approx};
+use slackline_model::{Problem, TaskId, approx};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
@@ -18,6 +18,29 @@ pub(super) enum Version {
     Makespan,
     /// The task's own time, anew after every move.
     Renewed,
+}
+
+/// What the registry says of a version of LOSS or GAIN.
+pub(super) const fn entry(
+    name: &'static str,
+    about: &'static str,
+    version: Version,
+    plan: fn(&Problem<'_>, &Request) -> Result<Schedule, PlanError>,
+) -> Algorithm {
+    Algorithm {
+        name,
+        family: Family::Qos,
+        basis: Basis::Published,
+        about,
+        source: "Sakellariou, Zhao, Tsiakkouri, Dikaiakos, 2007",
+        complexity: match version {
+            Version::Makespan => "O(v k e p)",
+            Version::Task | Version::Renewed => "O(v k log(v k) + e p)",
+        },
+        parameters: &[],
+        needs: &[Need::Budget],
+        plan,
+    }
 }
 
 /// Which way money goes.

@@ -3,6 +3,9 @@
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
+#[path = "../../tests/published/mod.rs"]
+mod published;
+
 use super::*;
 use crate::registry::find;
 use slackline_model::Platform;
@@ -101,35 +104,8 @@ fn e1() -> Example {
 }
 
 fn e2() -> Example {
-    let costs = [
-        [22., 21., 36.],
-        [22., 18., 18.],
-        [32., 27., 43.],
-        [7., 10., 4.],
-        [29., 27., 35.],
-        [26., 17., 24.],
-        [14., 25., 30.],
-        [29., 23., 36.],
-        [15., 21., 8.],
-        [13., 16., 33.],
-    ];
-    let edges = [
-        (1, 2, 17.),
-        (1, 3, 31.),
-        (1, 4, 29.),
-        (1, 5, 13.),
-        (1, 6, 7.),
-        (2, 8, 3.),
-        (2, 9, 30.),
-        (3, 7, 16.),
-        (4, 8, 11.),
-        (4, 9, 7.),
-        (5, 9, 57.),
-        (6, 8, 5.),
-        (7, 10, 9.),
-        (8, 10, 42.),
-        (9, 10, 7.),
-    ];
+    let (costs, edges) = published::PEFT;
+    let edges = edges.map(|(from, to, data)| (from + 1, to + 1, data));
     Example::new(&costs, &edges, [0.5, 1.0, 0.3], [74.7, 142.8])
 }
 
