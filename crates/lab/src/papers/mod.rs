@@ -129,6 +129,7 @@ pub const ALL: &[Paper] = &[
     ptg::PAPER,
     qos::HBCS,
     qos::DBCS,
+    qos::CLOUD,
     concurrent::FDWS,
     concurrent::BUDGETS,
     concurrent::DEADLINES,

@@ -5,9 +5,11 @@
 //! planned, without contention, and as executed on the simulated machine, where mapping and order are
 //! kept and transfers share links. Contention does not change what computation costs.
 
+mod cloud;
 mod dbcs;
 mod hbcs;
 
+pub(super) use cloud::PAPER as CLOUD;
 pub(super) use dbcs::PAPER as DBCS;
 pub(super) use hbcs::PAPER as HBCS;
 

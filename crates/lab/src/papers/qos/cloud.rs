@@ -1,0 +1,272 @@
+//! Limits on the example cloud when run times are not what they were thought to be: what a plan
+//! promises, what following it costs and takes, and what `qos` makes of it.
+
+use super::{graphs_of, planner, under};
+use crate::money::Money;
+use crate::papers::{Cell, Claim, Options, Paper, Report, Rule, StudyError, Table, Unit, Watch};
+use crate::stats::Estimate;
+use rand::RngExt;
+use slackline_execute::{Ending, Execution, Inputs, Simulated};
+use slackline_formats::{parse_workflow, platform_toml};
+use slackline_model::problem::State;
+use slackline_model::rng;
+use slackline_model::schedule::{Limits, Summary, affordable};
+use slackline_model::{Platform, Problem, ProcId, TaskId, Terms, Workflow, approx};
+use slackline_react::{Policy, Qos, Situation, StaticPlan, Transfers};
+use slackline_schedule::{Planner, Request};
+use slackline_simulate::Models;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Registry entry.
+pub(in crate::papers) const PAPER: Paper = Paper {
+    name: "cloud",
+    title: "Budgets and deadlines on the example cloud under wrong estimates",
+    source: "our own",
+    about: "promised against realised cost and time, `static` against `qos`",
+    run,
+};
+
+const CLOUD: &str = include_str!("../../../../../examples/platforms/priced-cloud.toml");
+const WORKFLOWS: [(&str, &str); 2] = [
+    ("epigenomics.dax", include_str!("../../../../../examples/workflows/epigenomics.dax")),
+    ("montage.json", include_str!("../../../../../examples/workflows/montage.json")),
+];
+const METHODS: [&str; 2] = ["hbcs", "dbcs"];
+const POLICIES: [&str; 2] = ["static", "qos"];
+const STATIC: usize = 0;
+const QOS: usize = 1;
+/// How far budget and deadline lie above what a first plan promises.
+const MARGINS: [f64; 3] = [0.05, 0.15, 0.3];
+/// A task takes so much more or less than estimated at most, evenly drawn.
+const ERROR: f64 = 0.3;
+
+/// A workflow, a method and limits.
+struct Wish {
+    workflow: usize,
+    method: &'static str,
+    margin: f64,
+    limits: Limits,
+    /// What the plan under the limits says.
+    promised: (f64, f64),
+}
+
+/// What became of a run.
+#[derive(Clone, Copy)]
+struct Ran {
+    makespan: f64,
+    cost: f64,
+    replannings: f64,
+    in_budget: bool,
+    in_time: bool,
+}
+
+struct Cloud {
+    platform: Arc<Platform>,
+    workflows: Vec<Arc<Workflow>>,
+}
+
+impl Cloud {
+    fn new() -> Result<Cloud, StudyError> {
+        let platform = platform_toml::parse(CLOUD).map_err(StudyError::of)?;
+        let read = |(name, text): (&str, &str)| {
+            let document = parse_workflow(text, Some(Path::new(name)), None);
+            Ok(Arc::new(document.map_err(StudyError::of)?.workflow))
+        };
+        let workflows = WORKFLOWS.into_iter().map(read).collect::<Result<_, StudyError>>()?;
+        Ok(Cloud { platform: Arc::new(platform), workflows })
+    }
+
+    /// The plan of a method, as a policy would make it before anything has happened.
+    fn plan(
+        &self,
+        workflow: usize,
+        method: &str,
+        request: &Request,
+    ) -> Result<Summary, StudyError> {
+        let (workflow, platform) = (self.workflows[workflow].clone(), self.platform.clone());
+        let inputs = Inputs::of(&platform);
+        let start = Situation::charged(workflow, platform, &Models::default().charges(), inputs);
+        let problem = start.nominal_problem().map_err(StudyError::of)?;
+        let plan = (planner(method)?.plan)(&problem, request).map_err(StudyError::of)?;
+        Ok(Summary::of(&problem, &plan))
+    }
+
+    /// Limits some way above what the method promises half-way between the cheapest plan and HEFT's.
+    fn wish(&self, workflow: usize, method: &'static str, margin: f64) -> Result<Wish, StudyError> {
+        let heft = self.plan(workflow, "heft", &Request::default())?;
+        let cheapest = self.plan(workflow, "cheapest", &Request::default())?;
+        let middle = under((heft.cost + cheapest.cost) / 2.0, Some(2.0 * heft.makespan));
+        let first = self.plan(workflow, method, &middle)?;
+        let above = 1.0 + margin;
+        let request = under(first.cost * above, Some(first.makespan * above));
+        let promised = self.plan(workflow, method, &request)?;
+        let promised = (promised.makespan, promised.cost);
+        Ok(Wish { workflow, method, margin, limits: request.limits, promised })
+    }
+
+    /// Runs in a world of its own number.
+    fn run(&self, wish: &Wish, policy: usize, seed: u64, world: usize) -> Result<Ran, StudyError> {
+        let (workflow, platform) = (self.workflows[wish.workflow].clone(), self.platform.clone());
+        let inputs = Inputs::of(&platform);
+        let start = State::at_start(&workflow, inputs);
+        let problem = Problem::at_peak(&workflow, &platform).map_err(StudyError::of)?;
+        let problem = problem.with_state(start).map_err(StudyError::of)?;
+        let mut draws = rng::stream(seed, "cloud/run-times", world as u64);
+        let factors: Vec<f64> =
+            (0..workflow.len()).map(|_| draws.random_range(1.0 - ERROR..1.0 + ERROR)).collect();
+        let truth = |task: TaskId, procs: &[ProcId]| {
+            let stated = procs.first().map_or(0.0, |&proc| problem.exec_on(task, proc));
+            stated * factors[task.index()]
+        };
+        let mut backend = Simulated::new(&platform, Models::default(), Box::new(truth))
+            .map_err(StudyError::of)?;
+        let request = Request { limits: wish.limits, ..Request::default() };
+        let planner = Planner { algorithm: planner(wish.method)?, request };
+        let mut policy: Box<dyn Policy> = match policy {
+            STATIC => Box::new(StaticPlan::new(planner, Transfers::Push)),
+            _ => Box::new(Qos::new(planner, Transfers::Push)),
+        };
+        let terms = Terms { limits: wish.limits, ..Terms::default() };
+        let execution = Execution { terms, ..Execution::new(workflow.clone(), platform.clone()) };
+        let outcome = execution.run(policy.as_mut(), &mut backend).map_err(StudyError::of)?;
+        if let Ending::CannotFinish(why) = outcome.ending {
+            return Err(StudyError(why));
+        }
+        let cost = Money::of(&problem, &outcome).total;
+        let Limits { budget, deadline } = wish.limits;
+        Ok(Ran {
+            makespan: outcome.makespan,
+            cost,
+            replannings: outcome.counters.replannings as f64,
+            in_budget: budget.is_none_or(|budget| affordable(cost, budget)),
+            in_time: deadline.is_none_or(|deadline| approx::le(outcome.makespan, deadline)),
+        })
+    }
+}
+
+fn run(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
+    let count = graphs_of(options, [4, 100, 400]);
+    let cloud = Cloud::new()?;
+    let mut wishes = Vec::new();
+    for workflow in 0..WORKFLOWS.len() {
+        for method in METHODS {
+            for margin in MARGINS {
+                wishes.push(cloud.wish(workflow, method, margin)?);
+            }
+        }
+    }
+    let jobs: Vec<(usize, usize, usize)> = (0..wishes.len())
+        .flat_map(|w| (0..POLICIES.len()).flat_map(move |p| (0..count).map(move |k| (w, p, k))))
+        .collect();
+    let flat = watch.over("runs", &jobs, |&(wish, policy, world)| {
+        cloud.run(&wishes[wish], policy, options.seed, world)
+    })?;
+    let ran: Vec<&[Ran]> = flat.chunks(count.max(1)).collect();
+    let of = |wish: usize, policy: usize| ran[wish * POLICIES.len() + policy];
+    let mut report = Report::new(&PAPER, options, count);
+    report.choices = CHOICES.map(String::from).to_vec();
+    report.findings.claims = vec![keeps(&wishes, &of)];
+    report.findings.tables = vec![promises(&wishes, &of), kept(&wishes, &of)];
+    Ok(report)
+}
+
+fn name(wish: &Wish) -> String {
+    let file = WORKFLOWS[wish.workflow].0;
+    format!("{file}, {}, {:.0} % above", wish.method, 100.0 * wish.margin)
+}
+
+fn keeps<'r>(wishes: &[Wish], of: &dyn Fn(usize, usize) -> &'r [Ran]) -> Claim {
+    let mut claim =
+        Claim::new("keeps", "`qos` keeps both limits at least as often as `static` does");
+    let both = |ran: &Ran| f64::from(u8::from(ran.in_budget && ran.in_time));
+    let differences = |wish: usize| -> Vec<f64> {
+        of(wish, QOS).iter().zip(of(wish, STATIC)).map(|(a, b)| both(a) - both(b)).collect()
+    };
+    let all: Vec<f64> = (0..wishes.len()).flat_map(differences).collect();
+    let more = (Estimate::mean(&all), Unit::Percent(1));
+    claim.check("more runs within both limits, all settings", "", more, Rule::AtLeast(0.0));
+    for (index, wish) in wishes.iter().enumerate() {
+        let more = (Estimate::mean(&differences(index)), Unit::Percent(0));
+        claim.check(name(wish), "", more, Rule::AtLeast(0.0));
+    }
+    claim.remark(
+        "Points by which the share of runs that keep both limits is higher, in the same worlds.",
+    )
+}
+
+fn promises<'r>(wishes: &[Wish], of: &dyn Fn(usize, usize) -> &'r [Ran]) -> Table {
+    let columns = [
+        "setting",
+        "deadline",
+        "budget",
+        "promised time",
+        "promised cost",
+        "time, static",
+        "time, qos",
+        "cost, static",
+        "cost, qos",
+    ];
+    let mut table = Table::new("Promised and realised, means over the worlds", &columns);
+    for (index, wish) in wishes.iter().enumerate() {
+        let mean = |policy: usize, figure: fn(&Ran) -> f64, unit: Unit| {
+            Cell::mean(&of(index, policy).iter().map(figure).collect::<Vec<_>>(), unit)
+        };
+        let number = |value: Option<f64>, unit| Cell::exact(value.unwrap_or(f64::NAN), unit);
+        let (seconds, money) = (Unit::Number(0), Unit::Number(3));
+        table.rows.push(vec![
+            name(wish).into(),
+            number(wish.limits.deadline, seconds),
+            number(wish.limits.budget, money),
+            Cell::exact(wish.promised.0, seconds),
+            Cell::exact(wish.promised.1, money),
+            mean(STATIC, |r| r.makespan, seconds),
+            mean(QOS, |r| r.makespan, seconds),
+            mean(STATIC, |r| r.cost, money),
+            mean(QOS, |r| r.cost, money),
+        ]);
+    }
+    table
+}
+
+fn kept<'r>(wishes: &[Wish], of: &dyn Fn(usize, usize) -> &'r [Ran]) -> Table {
+    let columns = [
+        "setting",
+        "budget, static",
+        "budget, qos",
+        "deadline, static",
+        "deadline, qos",
+        "both, static",
+        "both, qos",
+        "new plans, qos",
+    ];
+    let mut table = Table::new("Share of the runs that keep the limits", &columns);
+    for (index, wish) in wishes.iter().enumerate() {
+        let mean = |policy: usize, figure: fn(&Ran) -> f64, unit: Unit| {
+            Cell::mean(&of(index, policy).iter().map(figure).collect::<Vec<_>>(), unit)
+        };
+        let mut row = vec![name(wish).into()];
+        let figures: [fn(&Ran) -> f64; 3] = [
+            |r| f64::from(u8::from(r.in_budget)),
+            |r| f64::from(u8::from(r.in_time)),
+            |r| f64::from(u8::from(r.in_budget && r.in_time)),
+        ];
+        for figure in figures {
+            row.extend([STATIC, QOS].map(|policy| mean(policy, figure, Unit::Percent(0))));
+        }
+        row.push(mean(QOS, |r| r.replannings, Unit::Number(1)));
+        table.rows.push(row);
+    }
+    table
+}
+
+const CHOICES: [&str; 4] = [
+    "Platform and workflows are those of `slackline examples`; inputs come from the gateway.",
+    "A task takes 0.7 to 1.3 times what was estimated, evenly drawn and the same on every machine; the \
+     network is as stated. Both policies meet the same worlds.",
+    "Limits: the method plans under the mean of the costs of HEFT and of the cheapest plan and twice \
+     HEFT's makespan; budget and deadline lie 5, 15 or 30 % above what that plan says. The promise is the plan \
+     under these limits.",
+    "Bills count whole machines from when they are ready until they are given back, by started hours or \
+     minutes; set-up times are waited for.",
+];
