@@ -1,19 +1,27 @@
 //! `qos`: keeps a plan under budget and deadline.
 //!
 //! Plans with a method for limits (the planner given if it is one, else DBCS under a deadline and HBCS
-//! under a budget alone), and again, as selective rescheduling does, when a task starts later than its
-//! slack allows or a host is lost: the rest under what is left of both. Work that was stopped, failed or
-//! has to be done again was paid too and lowers the budget of the rest. Several workflows are planned as
-//! one, under the sum of their budgets and the latest of their deadlines, where all have them.
+//! under a budget alone), and looks at the plan again, as selective rescheduling does, when a task starts
+//! later than its slack allows, a host is lost or a lease is late. While the present plan is still
+//! expected to keep the limits it stays, with its dates moved. Else the rest is planned anew, with all
+//! machines and with those at hand alone, because another lease may cost more than it brings; of the
+//! present plan and the new ones the shortest that keeps the limits is followed, or the one that breaks
+//! them least. Work that was stopped, failed or has to be done again was paid too and lowers the budget of
+//! the rest. Several workflows are planned as one, under the sum of their budgets and the latest of their
+//! deadlines, where all have them.
 
 use crate::policy::{Decision, Event, Policy, Transfers};
 use crate::selective::{Selective, Threshold};
 use crate::situation::{Situation, TaskState};
-use slackline_model::schedule::Limits;
-use slackline_model::{Problem, ProcId, TaskId};
+use slackline_model::schedule::{Lease, Limits, cost};
+use slackline_model::{HostId, Problem, ProcId, Schedule, TaskId};
+use slackline_schedule::qos::pareto::{self, Point};
 use slackline_schedule::qos::{dbcs, hbcs};
-use slackline_schedule::{Family, Planner};
+use slackline_schedule::{Family, Planner, retime};
 use std::collections::HashMap;
+
+/// Part of its set-up time by which a machine may be late.
+const GRACE: f64 = 0.01;
 
 /// See the module's head.
 pub struct Qos {
@@ -21,18 +29,26 @@ pub struct Qos {
     transfers: Transfers,
     inner: Option<Selective>,
     running: HashMap<TaskId, (Vec<ProcId>, f64)>,
-    /// Money for all computation that ended, whatever came of it.
+    /// Money for all computation that ended, whatever came of it, on machines that are paid by the task.
     paid: f64,
+    /// Machines that the plan counts on, and when it calls them late.
+    awaited: Vec<(HostId, f64)>,
 }
 
 impl Qos {
     /// Plans with `planner` if it is a method for limits.
     pub fn new(planner: impl Into<Planner>, transfers: Transfers) -> Qos {
-        let planner = planner.into();
-        Qos { planner, transfers, inner: None, running: HashMap::new(), paid: 0.0 }
+        Qos {
+            planner: planner.into(),
+            transfers,
+            inner: None,
+            running: HashMap::new(),
+            paid: 0.0,
+            awaited: Vec::new(),
+        }
     }
 
-    /// Writes down what was computed.
+    /// Writes down what was computed and which machines have come.
     fn note(&mut self, events: &[Event], now: &Situation) {
         for event in events {
             match event {
@@ -49,6 +65,7 @@ impl Qos {
                         _ => 0.0,
                     };
                 }
+                Event::LeaseReady(host) => self.awaited.retain(|(h, _)| h != host),
                 _ => {}
             }
         }
@@ -66,11 +83,31 @@ impl Qos {
         planner.request.limits = limits;
         self.inner.insert(Selective::new(planner, Threshold::Slack, self.transfers))
     }
+
+    /// Asks to be called when a machine that an adopted plan counts on should be there.
+    fn await_leases(&mut self, now: &Situation, decisions: &mut Vec<Decision>) {
+        let adopted = decisions.iter().rev().find_map(|d| match d {
+            Decision::Adopt(plan) => Some(plan),
+            _ => None,
+        });
+        if let Some(plan) = adopted {
+            let grace = |l: &Lease| GRACE * now.platform.class(l.class).billing.setup;
+            let coming = plan.leases.iter().filter(|l| l.from > now.now && grace(l) > 0.0);
+            self.awaited = coming.map(|l| (l.host, l.from + grace(l))).collect();
+        }
+        let dates = self.awaited.iter().map(|(_, late)| *late).filter(|&late| late > now.now);
+        decisions.extend(dates.reduce(f64::min).map(Decision::WakeAt));
+    }
+
+    fn lease_is_late(&self, now: &Situation) -> bool {
+        self.awaited.iter().any(|(_, late)| *late <= now.now)
+    }
 }
 
-/// Money per second of some processors.
+/// Money per second of some processors, of those that are paid by the task.
 fn price(now: &Situation, procs: &[ProcId]) -> f64 {
-    procs.iter().map(|p| now.platform.host(now.host_of[p.index()]).price).sum()
+    let hosts = procs.iter().map(|p| now.platform.host(now.host_of[p.index()]));
+    hosts.filter(|h| !now.platform.class(h.class).is_billed_whole()).map(|h| h.price).sum()
 }
 
 /// The limits of all workflows together, as dates.
@@ -91,11 +128,62 @@ fn left(problem: &Problem<'_>, now: &Situation, paid: f64) -> Limits {
     Limits { budget: limits.budget.map(|budget| budget - (paid - kept).max(0.0)), ..limits }
 }
 
+/// What a plan is expected to take.
+fn point(problem: &Problem<'_>, plan: &Schedule) -> Point {
+    Point { makespan: plan.makespan(), cost: cost(problem, plan) }
+}
+
+/// The problem without the machines that would have to be leased first; none where that is all the same.
+fn at_hand<'p>(problem: &Problem<'p>) -> Option<Problem<'p>> {
+    let (platform, mut state) = (problem.platform(), problem.state().clone());
+    let open = |h: HostId| state.leases.iter().any(|l| l.host == h && l.is_open());
+    let leasable = |h: HostId| platform.class(platform.host(h).class).leasable;
+    let missing: Vec<ProcId> = problem
+        .proc_ids()
+        .filter(|&p| leasable(problem.host_of(p)) && !open(problem.host_of(p)))
+        .collect();
+    if missing.is_empty() || missing.len() == problem.procs() {
+        return None;
+    }
+    state.available.resize(problem.procs(), state.now);
+    missing.iter().for_each(|p| state.available[p.index()] = f64::INFINITY);
+    problem.clone().with_state(state).ok()
+}
+
+/// The plan for the rest; see the module's head.
+fn choose(
+    problem: &Problem<'_>,
+    present: &Schedule,
+    planner: &Planner,
+    limits: Limits,
+) -> Result<Schedule, String> {
+    let mut planner = planner.clone();
+    planner.request.limits = limits;
+    let mut plans = Vec::new();
+    if retime::makespan(problem, present).is_finite() {
+        // Its machines are leased for as long as its tasks take now.
+        let kept = Schedule { leases: Vec::new(), ..retime::retimed(problem, present) };
+        if point(problem, &kept).excess(&limits) <= 0.0 {
+            return Ok(kept);
+        }
+        plans.push(kept);
+    }
+    match planner.plan(problem) {
+        Ok(fresh) => plans.push(fresh),
+        Err(error) if plans.is_empty() => return Err(error.to_string()),
+        Err(_) => {}
+    }
+    plans.extend(at_hand(problem).and_then(|problem| planner.plan(&problem).ok()));
+    let points: Vec<Point> = plans.iter().map(|plan| point(problem, plan)).collect();
+    Ok(plans.swap_remove(pareto::best(&points, &limits)))
+}
+
 impl Policy for Qos {
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
         self.note(events, now);
+        let late = self.lease_is_late(now);
         match &mut self.inner {
-            Some(inner) => inner.wants(events, now),
+            Some(inner) => inner.wants(events, now) || late,
             None => true,
         }
     }
@@ -104,9 +192,10 @@ impl Policy for Qos {
         let paid = self.paid;
         match &mut self.inner {
             None => self.first(now).react(events, now, decisions),
-            Some(inner) => {
-                inner.replan_under(now, decisions, |problem| left(problem, now, paid));
-            }
+            Some(inner) => inner.replan_with(now, decisions, |problem, present, planner| {
+                choose(problem, present, planner, left(problem, now, paid))
+            }),
         }
+        self.await_leases(now, decisions);
     }
 }

@@ -22,6 +22,11 @@ enum Tenure {
     Ready(OpId, f64),
 }
 
+/// When a machine is expected that should be there by some date: one that is late as much later again.
+fn expected(due: f64, now: f64) -> f64 {
+    due.max(now + (now - due))
+}
+
 /// All machines of a platform; empty where none has to be leased.
 pub(super) struct Leases {
     tenure: Vec<Tenure>,
@@ -32,6 +37,8 @@ pub(super) struct Leases {
     held: BTreeSet<HostId>,
     /// Per host: leases of the plan that have not been ordered.
     planned: Vec<VecDeque<Lease>>,
+    /// Per host: when what is ordered should be there.
+    due: Vec<f64>,
     /// How often a machine did not come, or went away of itself.
     failures: BTreeMap<HostId, u32>,
 }
@@ -45,6 +52,7 @@ impl Leases {
             by_op: BTreeMap::new(),
             held: BTreeSet::new(),
             planned: Vec::new(),
+            due: Vec::new(),
             failures: BTreeMap::new(),
         };
         if platform.host_ids().any(leasable) {
@@ -55,6 +63,7 @@ impl Leases {
                 next += platform.host(host).cores;
                 leases.procs.push(first..next);
                 leases.planned.push(VecDeque::new());
+                leases.due.push(0.0);
             }
         }
         leases
@@ -144,6 +153,16 @@ impl Engine<'_, '_> {
         }
     }
 
+    /// What is ordered and late is expected later.
+    pub(super) fn expect_leases(&mut self) {
+        for lease in self.situation.leases.iter_mut().filter(|l| l.is_open()) {
+            let host = lease.host.index();
+            if matches!(self.leases.tenure[host], Tenure::Ordered(..)) {
+                lease.from = expected(self.leases.due[host], self.situation.now);
+            }
+        }
+    }
+
     /// Orders the machines whose time has come: those of the plan when it says so, others as soon as
     /// there is work for them.
     pub(super) fn order_machines(&mut self) -> Result<(), BackendError> {
@@ -151,11 +170,6 @@ impl Engine<'_, '_> {
             return Ok(());
         }
         let now = self.situation.now;
-        for lease in self.situation.leases.iter_mut().filter(|l| l.is_open()) {
-            if matches!(self.leases.tenure[lease.host.index()], Tenure::Ordered(..)) {
-                lease.from = lease.from.max(now); // late: any moment now
-            }
-        }
         for host in self.situation.platform.clone().host_ids() {
             let due = match self.leases.next_of(host) {
                 Some(lease) => {
@@ -184,6 +198,7 @@ impl Engine<'_, '_> {
         self.stir();
         let class = self.situation.platform.host(host).class;
         let from = self.situation.now + self.setup(host);
+        self.leases.due[host.index()] = from;
         self.situation.leases.push(Lease { class, host, from, to: f64::INFINITY });
         self.leases.tenure[host.index()] = Tenure::Ordered(op, until);
         self.leases.by_op.insert(op, host);

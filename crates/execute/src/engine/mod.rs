@@ -394,6 +394,7 @@ impl<'b, 'r> Engine<'b, 'r> {
         if network {
             self.network_changed();
         }
+        self.expect_leases();
         Ok(())
     }
 

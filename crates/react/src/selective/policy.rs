@@ -10,8 +10,7 @@ use crate::gtp::rewound_tasks;
 use crate::planning;
 use crate::policy::{Decision, Event, Plan, Policy, Transfers};
 use crate::situation::{Situation, TaskState};
-use slackline_model::schedule::Limits;
-use slackline_model::{Problem, Schedule, TaskId};
+use slackline_model::{Problem, ProcId, Schedule, TaskId};
 use slackline_schedule::Planner;
 
 /// What a start may be late by.
@@ -74,21 +73,22 @@ impl Selective {
         self.schedule = schedule;
     }
 
-    /// Plans the rest under limits. Where that cannot be done it is tried again when something helps.
-    pub(crate) fn replan_under(
+    /// Follows the plan for the rest that is chosen, given the present one and the planner. Where there
+    /// is none it is tried again when something helps.
+    pub(crate) fn replan_with(
         &mut self,
         now: &Situation,
         decisions: &mut Vec<Decision>,
-        limits: impl FnOnce(&Problem<'_>) -> Limits,
+        choose: impl FnOnce(&Problem<'_>, &Schedule, &Planner) -> Result<Schedule, String>,
     ) {
-        self.stranded = self.replan(now, decisions, limits).is_err();
+        self.stranded = self.replan(now, decisions, choose).is_err();
     }
 
     fn replan(
         &mut self,
         now: &Situation,
         decisions: &mut Vec<Decision>,
-        limits: impl FnOnce(&Problem<'_>) -> Limits,
+        choose: impl FnOnce(&Problem<'_>, &Schedule, &Planner) -> Result<Schedule, String>,
     ) -> Result<(), String> {
         let mut problem = now.problem().map_err(|e| e.to_string())?;
         let lost = rewound_tasks(&problem, now, true);
@@ -97,8 +97,7 @@ impl Selective {
             after = planning::rewound(now, &lost);
             problem = after.problem().map_err(|e| e.to_string())?;
         }
-        self.planner.request.limits = limits(&problem);
-        let schedule = self.planner.plan(&problem).map_err(|e| e.to_string())?;
+        let schedule = choose(&problem, &self.schedule, &self.planner)?;
         if !lost.is_empty() {
             decisions.push(Decision::Rewind(lost));
         }
@@ -138,7 +137,8 @@ impl Selective {
     fn is_due(&mut self, task: TaskId, now: &Situation) -> bool {
         let Some(planned) = self.schedule.placement(task).cloned() else { return false };
         let holders = now.holders_of(planned.procs());
-        planned.procs().iter().all(|p| self.is_free(p.index(), now))
+        let there = |p: &ProcId| now.seconds_to_lease(now.host_of[p.index()]) <= 0.0;
+        planned.procs().iter().all(|p| there(p) && self.is_free(p.index(), now))
             && now.workflow.predecessors(task).all(|(p, _)| now.task(p).is_done())
             && now.workflow.inputs(task).all(|f| now.has_at(f, &holders))
     }
@@ -155,7 +155,7 @@ impl Policy for Selective {
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
         let any = |test: fn(&Event) -> bool| events.iter().any(test);
         let ended = any(|e| matches!(e, Event::TaskFinished(_)));
-        let arrived = any(|e| matches!(e, Event::TransferFinished { .. }));
+        let arrived = any(|e| matches!(e, Event::TransferFinished { .. } | Event::LeaseReady(_)));
         let must = any(|e| matches!(e, Event::Start) || planning::is_loss(e) || e.is_growth());
         must || (self.stranded && any(planning::may_help))
             || match self.threshold {
@@ -173,7 +173,8 @@ impl Policy for Selective {
                 return;
             }
         }
-        let limits = self.planner.request.limits;
-        self.replan_under(now, decisions, |_| limits);
+        self.replan_with(now, decisions, |problem, _, planner| {
+            planner.plan(problem).map_err(|e| e.to_string())
+        });
     }
 }
