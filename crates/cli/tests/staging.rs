@@ -118,6 +118,41 @@ fn a_cluster_that_shares_its_storage_holds_one_copy() {
     }
 }
 
+/// Money per GB that leaves a cluster or a site, in plans and runs alike.
+#[test]
+fn data_that_leaves_a_priced_place_costs_money() {
+    let place = place();
+    place.write(
+        "two.toml",
+        "[files]\nf = \"1GB\"\n[task.a]\ntime = \"100s\"\noutputs = [\"f\"]\n\
+         [task.b]\ntime = \"10s\"\ninputs = [\"f\"]\nmemory = \"2GB\"\n",
+    );
+    let platform = |site: &str, cluster: &str| {
+        format!(
+            "[site.north]\ntransfer-price = {site}\n[site.south]\n\
+             [cluster.small]\nsite = \"north\"\ncount = 1\nspeed = \"2Gf\"\nmemory = \"1GB\"\n\
+             transfer-price = {cluster}\n\
+             [cluster.big]\nsite = \"south\"\ncount = 1\nspeed = \"1Gf\"\nmemory = \"4GB\"\n\
+             price = 0.01\ntransfer-price = 9\n"
+        )
+    };
+    place.write("grid.toml", platform("0.02", "0.05"));
+    place.ok("convert grid.toml grid.xml");
+    place.ok("convert grid.xml again.toml");
+    for file in ["grid.toml", "grid.xml", "again.toml"] {
+        let plan = json(&place.ok(&format!("plan two.toml -p {file} --json --budget 1")));
+        // Ten seconds of the large machine, and one GB out of the cluster and out of its site.
+        assert!((number(&plan, "cost") - 0.17).abs() < 1e-12, "{plan}");
+        let run = json(&place.ok(&format!("simulate two.toml -p {file} --json")));
+        assert!((number(&run, "cost") - 0.17).abs() < 1e-12, "{run}");
+    }
+    for bad in ["-1", "nan", "inf"] {
+        place.write("bad.toml", platform(bad, "0"));
+        let said = place.fails(2, "plan two.toml -p bad.toml");
+        assert!(said.contains("north") && said.contains("transfer price"), "{said}");
+    }
+}
+
 #[test]
 fn the_bound_of_a_run_holds_for_what_really_happened() {
     let place = place();

@@ -117,6 +117,7 @@ fn platforms() -> impl Strategy<Value = Platform> {
             for (index, (kind, hosts, rate, delay, split, priced)) in zones.into_iter().enumerate()
             {
                 let zone = b.add_zone(Some(root), format!("z{index}"), kind).unwrap();
+                b.set_transfer_price(zone, if priced { delay } else { 0.0 }).unwrap();
                 let router = Member::Router(b.add_router(zone, format!("r{index}")).unwrap());
                 for host in 0..hosts {
                     let name = format!("h {index}.{host}");
@@ -150,6 +151,7 @@ fn platforms() -> impl Strategy<Value = Platform> {
             let link = LinkShape { bandwidth: 1e9, latency: 1e-5 };
             let spec = ClusterSpec::flat("c", cluster, speed, link);
             let zone = b.add_cluster(Some(root), spec).unwrap();
+            b.set_transfer_price(zone, f64::from(cluster)).unwrap();
             gateways.push((Member::Zone(zone), b.member("c-c_router").unwrap()));
             for (index, pair) in gateways.windows(2).enumerate() {
                 let link = b.add_link(LinkSpec::new(format!("trunk{index}"), 1e6, 0.01)).unwrap();
@@ -198,7 +200,8 @@ fn described(platform: &Platform) -> Vec<String> {
                 (links.collect::<Vec<_>>(), route.latency)
             });
             let ends = (&platform.host(src).name, &platform.host(dst).name);
-            lines.push(format!("{ends:?} {:?}", route.ok()));
+            let price = platform.transfer_price(src, dst);
+            lines.push(format!("{ends:?} {price} {:?}", route.ok()));
         }
     }
     lines.sort();

@@ -3,8 +3,8 @@
 
 use slackline_execute::Outcome;
 use slackline_model::schedule::{Lease, Stretch, bills};
-use slackline_model::trace::{Span, Work};
-use slackline_model::{Problem, TaskId};
+use slackline_model::trace::{Happening, Span, Work};
+use slackline_model::{FileId, Problem, TaskId};
 
 /// Money of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,12 +37,41 @@ impl Money {
                 }
             }
         }
+        let mut moved = 0.0;
+        for (file, money) in transfers(problem, outcome) {
+            moved += money;
+            let of = |task: TaskId| outcome.part_of.get(task.index());
+            let reader = outcome.workflow.consumers(file).next();
+            if let Some(&part) = outcome.workflow.producer(file).or(reader).and_then(of) {
+                per_workflow[part as usize] += money;
+            }
+        }
         // What was leased and never used is everybody's.
         let idle = bills.iter().zip(&used).filter(|(_, used)| **used <= 0.0).map(|(bill, _)| bill);
         let share = idle.sum::<f64>() / per_workflow.len().max(1) as f64;
         per_workflow.iter_mut().for_each(|cost| *cost += share);
-        Money { total: bills.iter().sum(), per_workflow, leases: outcome.leases.clone() }
+        let total = bills.iter().sum::<f64>() + moved;
+        Money { total, per_workflow, leases: outcome.leases.clone() }
     }
+}
+
+/// What every transfer cost that left a priced site or cluster; one that broke off as far as it came.
+fn transfers(problem: &Problem<'_>, outcome: &Outcome) -> Vec<(FileId, f64)> {
+    let (platform, records) = (problem.platform(), outcome.trace.records());
+    if !platform.prices_transfers() {
+        return Vec::new();
+    }
+    let priced = |span: Span<'_>| match span.work {
+        Work::Transfer { file, from, to, bytes } => {
+            let arrived = match records[span.record].what {
+                Happening::TransferFailed { bytes, .. } => bytes,
+                _ => bytes,
+            };
+            Some((file, arrived * platform.transfer_price(from, to)))
+        }
+        Work::Task { .. } => None,
+    };
+    outcome.trace.spans().into_iter().filter_map(priced).collect()
 }
 
 /// Every stretch of computation of a run.

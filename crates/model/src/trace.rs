@@ -75,6 +75,8 @@ pub enum Happening {
         from: HostId,
         /// To where.
         to: HostId,
+        /// How much had arrived, in vain.
+        bytes: f64,
         /// Why.
         reason: String,
     },

@@ -199,12 +199,14 @@ impl Engine<'_, '_> {
     fn end_transfer(&mut self, id: u64, why: &str) -> Option<OpId> {
         let transfer = self.transfers.remove(&id)?;
         let file = transfer.file;
-        let received = self.measure(transfer.op) * transfer.bytes();
+        let share = self.measure(transfer.op);
+        let received = share * transfer.bytes();
         self.counters.lost_bytes += received;
         self.counters.bytes_moved += received;
         for block in &transfer.blocks {
             let (from, to, reason) = (block.from, block.to, why.to_string());
-            self.log(Happening::TransferFailed { file, from, to, reason });
+            let bytes = share * block.bytes;
+            self.log(Happening::TransferFailed { file, from, to, bytes, reason });
         }
         self.arriving.remove(&(file, transfer.to.clone()));
         self.asked.remove(&id);

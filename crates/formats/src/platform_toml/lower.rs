@@ -103,6 +103,13 @@ impl<'a> Lowering<'a> {
         FormatError::at_offset(self.text, offset, message)
     }
 
+    fn price_transfers(&mut self, zone: ZoneId, price: Option<f64>, offset: usize) -> Result<()> {
+        match price {
+            Some(price) => self.builder.set_transfer_price(zone, price).map_err(self.at(offset)),
+            None => Ok(()),
+        }
+    }
+
     fn lower(&mut self, file: File) -> Result<()> {
         for Named { name, offset, table } in file.profile.0 {
             let profile = profile(&table)
@@ -135,6 +142,7 @@ impl<'a> Lowering<'a> {
             if table.shared_storage == Some(true) {
                 self.builder.share_storage(zone);
             }
+            self.price_transfers(zone, table.transfer_price, *offset)?;
         }
         for Named { name, offset, table } in &file.site.0 {
             if !file.zone.is_empty() {
@@ -146,6 +154,7 @@ impl<'a> Lowering<'a> {
             if table.shared_storage == Some(true) {
                 self.builder.share_storage(zone);
             }
+            self.price_transfers(zone, table.transfer_price, *offset)?;
             if file.matrix.is_some() {
                 continue;
             }
@@ -435,11 +444,14 @@ impl<'a> Lowering<'a> {
             router: if short { Some(router_of(&name)) } else { table.router.clone() },
             topology: topology(&table),
         };
-        if matrix && table.shared_storage == Some(true) {
+        let of_zones = [
+            ("shared-storage", table.shared_storage == Some(true)),
+            ("transfer-price", table.transfer_price.is_some()),
+        ];
+        if let Some((key, _)) = of_zones.iter().find(|(_, said)| matrix && *said) {
             let message = "a cluster of a matrix platform is only a list of machines";
-            return Err(self
-                .fail(offset, message)
-                .with_help("say shared-storage of a site around it"));
+            let help = format!("say {key} of a site around it");
+            return Err(self.fail(offset, message).with_help(help));
         }
         if matrix {
             // Only the machines count: a matrix has no links.
@@ -449,6 +461,7 @@ impl<'a> Lowering<'a> {
         if table.shared_storage == Some(true) {
             self.builder.share_storage(cluster);
         }
+        self.price_transfers(cluster, table.transfer_price, offset)?;
         if short && !self.joined.contains(&name) {
             let bandwidth = table.uplink.or(self.network.uplink).map_or(UPLINK, |b| b.0);
             let latency = self.shape(None, None).latency;

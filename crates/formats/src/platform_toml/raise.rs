@@ -116,6 +116,7 @@ pub(super) fn short(platform: &Platform) -> Option<File> {
                 &*zone.name,
                 SiteTable {
                     shared_storage: zone.shared_storage.then_some(true),
+                    transfer_price: unless(zone.transfer_price, 0.0),
                     bandwidth: link.and_then(|l| unless(l.bandwidth, BANDWIDTH)).map(Bandwidth),
                     latency: link.and_then(|l| unless(l.latency, raising.latency)).map(Seconds),
                 },
@@ -229,6 +230,7 @@ impl<'a> Raising<'a> {
             },
             backbone: zone.backbone().map(|link| self.platform.link(link).name.to_string()),
             shared_storage: zone.shared_storage.then_some(true),
+            transfer_price: unless(zone.transfer_price, 0.0),
             properties: ordered(zone.properties.as_ref()),
         };
         debug_assert!(self.platform.zone(id).cluster.is_none());
@@ -395,6 +397,7 @@ impl<'a> Raising<'a> {
         let class = host.map(|host| platform.class(host.class));
         let mut table = ClusterTable {
             shared_storage: platform.zone(id).shared_storage.then_some(true),
+            transfer_price: unless(platform.zone(id).transfer_price, 0.0),
             speed: Some(Speed(spec.host.speed)),
             cores: (spec.host.cores != 1).then_some(spec.host.cores),
             memory: spec.host.memory.map(Bytes),

@@ -141,6 +141,8 @@ pub(super) struct ZoneTable {
     pub(super) backbone: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) shared_storage: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) transfer_price: Option<f64>,
     #[serde(default, skip_serializing_if = "Ordered::is_empty")]
     pub(super) properties: Ordered<String>,
 }
@@ -161,6 +163,8 @@ pub(super) enum RoutingWord {
 pub(super) struct SiteTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) shared_storage: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) transfer_price: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) bandwidth: Option<Bandwidth>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -249,6 +253,8 @@ pub(super) struct HostTable {
 pub(super) struct ClusterTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) shared_storage: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) transfer_price: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) site: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

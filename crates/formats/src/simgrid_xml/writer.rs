@@ -232,7 +232,7 @@ impl Writer<'_> {
         };
         self.open("zone", &[("id", some(&zone.name)), ("routing", some(routing))]);
         let mut properties = zone.properties.as_deref().cloned().unwrap_or_default();
-        properties.extend(shared_storage(zone));
+        properties.extend(zone_properties(zone));
         self.properties(&properties);
         if id.0 == 0 {
             self.platform_properties();
@@ -428,7 +428,7 @@ impl Writer<'_> {
             let class = self.platform.class(host.class);
             properties.extend(own_properties(class, host, self.platform));
         }
-        properties.extend(shared_storage(zone));
+        properties.extend(zone_properties(zone));
         self.with_properties(
             "cluster",
             &[
@@ -632,12 +632,19 @@ fn topology(topology: &Topology) -> (Option<String>, Option<String>) {
     }
 }
 
-fn shared_storage(zone: &Zone) -> Option<(String, String)> {
-    let pair = || (own::SHARED_STORAGE.to_string(), "true".to_string());
-    zone.shared_storage.then(pair)
+/// What SimGrid has no attribute for, of a zone.
+fn zone_properties(zone: &Zone) -> Properties {
+    let mut list = Vec::new();
+    if zone.shared_storage {
+        list.push((own::SHARED_STORAGE.to_string(), "true".to_string()));
+    }
+    if zone.transfer_price > 0.0 {
+        list.push((own::TRANSFER_PRICE.to_string(), zone.transfer_price.to_string()));
+    }
+    list
 }
 
-/// What SimGrid has no attribute for.
+/// The same of a host.
 fn own_properties(class: &Class, host: &Host, platform: &Platform) -> Properties {
     let mut list = Vec::new();
     let mut add = |key: &str, value: String| list.push((key.to_string(), value));

@@ -66,9 +66,9 @@ fn describe(run: &TracedRun<'_>, cores: &[(HostId, u32)], what: &Happening) -> V
         Happening::TransferFinished { file: f, from, to } => json!({
             "event": "transfer-finished", "file": file(*f), "from": host(*from), "to": host(*to),
         }),
-        Happening::TransferFailed { file: f, from, to, reason } => json!({
+        Happening::TransferFailed { file: f, from, to, bytes, reason } => json!({
             "event": "transfer-failed", "file": file(*f), "from": host(*from), "to": host(*to),
-            "reason": reason,
+            "bytes": bytes, "reason": reason,
         }),
         Happening::HostLost { host: h } => json!({ "event": "host-lost", "host": host(*h) }),
         Happening::HostBack { host: h } => json!({ "event": "host-back", "host": host(*h) }),

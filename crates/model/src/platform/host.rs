@@ -78,6 +78,13 @@ pub struct Class {
     pub billing: Billing,
 }
 
+impl Class {
+    /// Whether a machine is paid as a whole, from its first use to its last, and not by the task.
+    pub fn is_billed_whole(&self) -> bool {
+        self.leasable || self.billing.quantum > 0.0 || self.billing.minimum > 0.0
+    }
+}
+
 /// How time on a machine turns into billed time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Billing {

@@ -74,6 +74,9 @@ pub struct Platform {
     fifo: bool,
     /// Per host: the first host of its place; empty where every host is a place of its own.
     place_of: Vec<HostId>,
+    /// Per host: the zones around it that take money for what leaves them, with the price of a byte;
+    /// empty where none does.
+    tolls: Vec<Vec<(ZoneId, f64)>>,
     members: HashMap<Arc<str>, Member>,
     link_names: HashMap<Arc<str>, LinkId>,
 }
@@ -89,9 +92,23 @@ impl Platform {
         &self.hosts
     }
 
-    /// Whether any machine costs money.
+    /// Whether anything costs money.
     pub fn is_priced(&self) -> bool {
-        self.hosts.iter().any(|host| host.price > 0.0)
+        self.prices_transfers() || self.hosts.iter().any(|host| host.price > 0.0)
+    }
+
+    /// Whether data that leaves some cluster or site costs money.
+    pub fn prices_transfers(&self) -> bool {
+        !self.tolls.is_empty()
+    }
+
+    /// Money per byte that moves between two hosts: what every zone takes that it leaves.
+    pub fn transfer_price(&self, from: HostId, to: HostId) -> f64 {
+        if self.tolls.is_empty() {
+            return 0.0;
+        }
+        let stays = |zone: ZoneId| self.tolls[to.index()].iter().any(|(z, _)| *z == zone);
+        self.tolls[from.index()].iter().filter(|(z, _)| !stays(*z)).map(|(_, price)| price).sum()
     }
 
     /// One host.
@@ -206,6 +223,7 @@ impl Platform {
             Network::Matrix(matrix) => {
                 let mut linked = pairwise::linked(self, matrix, world)?;
                 linked.place_of.clone_from(&self.place_of);
+                linked.tolls.clone_from(&self.tolls);
                 Ok(linked.with_host_courses(world))
             }
             Network::Zones => Ok(self.in_world(world)),

@@ -150,6 +150,8 @@ pub struct Zone {
     pub properties: Option<Arc<Properties>>,
     /// Its hosts share their storage: a file that one of them has, all have.
     pub shared_storage: bool,
+    /// Money per GB that leaves it.
+    pub transfer_price: f64,
     /// The line it was described with and the ids of the links that line stands for, if it is a
     /// cluster described in one.
     pub cluster: Option<Box<(ClusterSpec, Range<u32>)>>,

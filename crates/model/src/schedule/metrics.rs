@@ -60,15 +60,32 @@ fn sequential_seconds(problem: &Problem<'_>) -> f64 {
 pub type Stretch<'a> = (&'a [ProcId], f64, f64);
 
 /// Money of a plan: per task where time is billed exactly, per machine where it is billed in quanta or
-/// leased.
+/// leased, and for data that leaves a site or cluster with a transfer price.
 pub fn cost(problem: &Problem<'_>, schedule: &Schedule) -> f64 {
-    bills(problem, stretches(schedule), &schedule.leases).iter().sum()
+    let machines: f64 = bills(problem, stretches(schedule), &schedule.leases).iter().sum();
+    machines + transfer_cost(problem, schedule)
+}
+
+fn transfer_cost(problem: &Problem<'_>, schedule: &Schedule) -> f64 {
+    let platform = problem.platform();
+    if !platform.prices_transfers() {
+        return 0.0;
+    }
+    let mut total = 0.0;
+    each_movement(problem, schedule, |bytes, sources, to| {
+        let prices = sources.iter().map(|&from| platform.transfer_price(from, to));
+        // Where several places have it, the cheapest sends it.
+        total += bytes * prices.reduce(f64::min).unwrap_or(0.0);
+    });
+    total
 }
 
 /// The leases of a plan: its own, and where it has none for a machine that exists only while leased,
 /// from the machine's first task to its last. By host, then by date.
 pub fn leases(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Lease> {
-    leases_of(problem, stretches(schedule), &schedule.leases)
+    let platform = problem.platform();
+    let leasable = |host: HostId| platform.class(platform.host(host).class).leasable;
+    uses(problem, stretches(schedule), &schedule.leases, leasable)
 }
 
 fn stretches(schedule: &Schedule) -> impl Iterator<Item = Stretch<'_>> + Clone {
@@ -82,10 +99,7 @@ pub fn bills<'s>(
     leases: &[Lease],
 ) -> Vec<f64> {
     let platform = problem.platform();
-    let whole = |host: HostId| {
-        let class = platform.class(platform.host(host).class);
-        class.leasable || class.billing.quantum > 0.0 || class.billing.minimum > 0.0
-    };
+    let whole = |host: HostId| platform.class(platform.host(host).class).is_billed_whole();
     let mut bills = vec![0.0; platform.hosts().len()];
     for (procs, start, finish) in stretches.clone() {
         for &proc in procs.iter().filter(|&&p| !whole(problem.host_of(p))) {
@@ -96,17 +110,6 @@ pub fn bills<'s>(
         bills[lease.host.index()] += machine_cost(problem, lease.host, lease.to - lease.from);
     }
     bills
-}
-
-/// The leases behind stretches of computation: those given, and where there is none for a machine that
-/// exists only while leased, from its first stretch to its last.
-pub fn leases_of<'s>(
-    problem: &Problem<'_>,
-    stretches: impl Iterator<Item = Stretch<'s>>,
-    leases: &[Lease],
-) -> Vec<Lease> {
-    let platform = problem.platform();
-    uses(problem, stretches, leases, |host| platform.class(platform.host(host).class).leasable)
 }
 
 /// Per machine: from the first stretch to the last, without what belongs to leases that are over. A lease
@@ -171,12 +174,22 @@ fn machine_cost(problem: &Problem<'_>, host: HostId, seconds: f64) -> f64 {
     billing.billed_seconds(seconds) * host.price * f64::from(host.cores)
 }
 
-/// A file goes at most once to each place that reads it.
 fn bytes_moved(problem: &Problem<'_>, schedule: &Schedule) -> f64 {
+    let mut total = 0.0;
+    each_movement(problem, schedule, |bytes, _, _| total += bytes);
+    total
+}
+
+/// Calls with the bytes of every file that moves, the places where it was at first, and the one that it goes
+/// to: at most once to each place that reads it.
+fn each_movement(
+    problem: &Problem<'_>,
+    schedule: &Schedule,
+    mut moves: impl FnMut(f64, &[HostId], HostId),
+) {
     let workflow = problem.workflow();
     let places_of =
         |task| schedule.placement(task).map(|p| problem.places_of(p.procs())).unwrap_or_default();
-    let mut total = 0.0;
     for file in workflow.files() {
         let mut places = match workflow.producer(file) {
             Some(producer) => places_of(producer),
@@ -186,14 +199,14 @@ fn bytes_moved(problem: &Problem<'_>, schedule: &Schedule) -> f64 {
                 copies.map(|c| problem.platform().place_of(c.host)).collect()
             }
         };
+        let sources = places.len();
         for consumer in workflow.consumers(file) {
             for place in places_of(consumer) {
                 if !places.contains(&place) {
                     places.push(place);
-                    total += workflow.file_bytes(file);
+                    moves(workflow.file_bytes(file), &places[..sources], place);
                 }
             }
         }
     }
-    total
 }

@@ -5,7 +5,7 @@ mod metrics;
 mod validate;
 
 pub use detail::Detail;
-pub use metrics::{Stretch, Summary, bills, cost, in_use, leases, leases_of};
+pub use metrics::{Stretch, Summary, bills, cost, in_use, leases};
 pub use validate::{Limits, Violation, affordable, validate};
 
 use crate::ids::{ClassId, FileId, HostId, LinkId, ProcId, TaskId};

@@ -218,9 +218,8 @@ impl<'a> Elements<'a> {
     fn close_frame(&mut self, frame: Frame) -> Result<()> {
         match frame {
             Frame::Zone(zone, mut properties) => {
-                if take_shared_storage(&mut properties)? {
-                    self.builder.share_storage(zone);
-                }
+                let own = OfZone::take(&mut properties)?;
+                own.tell(&mut self.builder, zone)?;
                 if !properties.is_empty() {
                     self.builder.set_zone_properties(zone, properties);
                 }
@@ -231,15 +230,13 @@ impl<'a> Elements<'a> {
                 self.builder.add_link(*spec).map_err(FormatError::new)?;
             }
             Frame::Cluster(mut spec, mut properties) => {
-                let shares = take_shared_storage(&mut properties)?;
+                let own = OfZone::take(&mut properties)?;
                 let properties = take_own(&mut spec.host, properties)?;
                 spec.host.properties = shared(properties);
                 let parent = self.zone_or_root()?;
                 let zone =
                     self.builder.add_cluster(Some(parent), *spec).map_err(FormatError::new)?;
-                if shares {
-                    self.builder.share_storage(zone);
-                }
+                own.tell(&mut self.builder, zone)?;
             }
             Frame::Route(route) => self.routes.push(route),
             Frame::Disk(disk) => match self.stack.last_mut() {
@@ -431,12 +428,40 @@ fn open_trace(elements: &mut Elements<'_>, a: &Attributes<'_>) -> Result<Frame> 
     Ok(Frame::Trace(name.to_string(), period, String::new()))
 }
 
-/// Takes the property that says whether the hosts of a zone share their storage.
-fn take_shared_storage(properties: &mut Properties) -> Result<bool> {
-    let Some(at) = properties.iter().position(|(key, _)| key == own::SHARED_STORAGE) else {
-        return Ok(false);
-    };
-    let (key, value) = properties.remove(at);
-    let bad = || FormatError::new(format!("{key} is \"{value}\": expected true or false"));
-    value.parse().map_err(|_| bad())
+/// What our own properties say of a zone: whether its hosts share their storage, and what its data costs
+/// that leaves it.
+struct OfZone {
+    shared_storage: Option<bool>,
+    transfer_price: Option<f64>,
+}
+
+impl OfZone {
+    /// Takes the properties out.
+    fn take(properties: &mut Properties) -> Result<OfZone> {
+        Ok(OfZone {
+            shared_storage: take(properties, own::SHARED_STORAGE, "true or false")?,
+            transfer_price: take(properties, own::TRANSFER_PRICE, "a number")?,
+        })
+    }
+
+    fn tell(self, builder: &mut PlatformBuilder, zone: ZoneId) -> Result<()> {
+        if self.shared_storage == Some(true) {
+            builder.share_storage(zone);
+        }
+        match self.transfer_price {
+            Some(price) => builder.set_transfer_price(zone, price).map_err(FormatError::new),
+            None => Ok(()),
+        }
+    }
+}
+
+fn take<T: std::str::FromStr>(
+    properties: &mut Properties,
+    key: &str,
+    expected: &str,
+) -> Result<Option<T>> {
+    let Some(at) = properties.iter().position(|(k, _)| k == key) else { return Ok(None) };
+    let (_, value) = properties.remove(at);
+    let bad = |_| FormatError::new(format!("{key} is \"{value}\": expected {expected}"));
+    value.parse().map(Some).map_err(bad)
 }

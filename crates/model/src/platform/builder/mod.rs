@@ -23,6 +23,9 @@ use std::sync::Arc;
 /// Zones nested deeper than this are refused.
 const DEPTH_LIMIT: u32 = 64;
 
+/// Bytes that a transfer price is for.
+const GIGABYTE: f64 = 1e9;
+
 /// Collects the elements of a platform.
 #[derive(Clone, Default)]
 pub struct PlatformBuilder {
@@ -124,6 +127,7 @@ impl PlatformBuilder {
             depth,
             properties: None,
             shared_storage: false,
+            transfer_price: 0.0,
             cluster: None,
             routing,
             bypass,
@@ -254,6 +258,41 @@ impl PlatformBuilder {
     /// The hosts in a zone and in the zones inside it share their storage.
     pub fn share_storage(&mut self, zone: ZoneId) {
         self.zones[zone.index()].shared_storage = true;
+    }
+
+    /// What leaves a zone costs money, so much per GB.
+    pub fn set_transfer_price(&mut self, zone: ZoneId, price: f64) -> Result<(), PlatformError> {
+        let zone = &mut self.zones[zone.index()];
+        if !(price >= 0.0 && price.is_finite()) {
+            return Err(PlatformError::BadNumber {
+                element: format!("\"{}\"", zone.name),
+                what: "the transfer price",
+                value: price,
+                must: "finite and not negative",
+            });
+        }
+        zone.transfer_price = price;
+        Ok(())
+    }
+
+    /// Per host: the zones around it that take money for what leaves them, with the price of a byte.
+    fn tolls(&self) -> Vec<Vec<(ZoneId, f64)>> {
+        if self.zones.iter().all(|zone| zone.transfer_price == 0.0) {
+            return Vec::new();
+        }
+        let around = |host: &Host| {
+            let mut tolls = Vec::new();
+            let mut around = Some(host.zone);
+            while let Some(id) = around {
+                let zone = &self.zones[id.index()];
+                if zone.transfer_price > 0.0 {
+                    tolls.push((id, zone.transfer_price / GIGABYTE));
+                }
+                around = zone.parent;
+            }
+            tolls
+        };
+        self.hosts.iter().map(around).collect()
     }
 
     /// The place of every host: the outermost zone around it that shares storage.
@@ -416,7 +455,7 @@ impl PlatformBuilder {
         };
         self.join_vivaldi_zones();
         let classes = classify(&mut self.hosts, &mut self.host_class, &self.zones, self.billing)?;
-        let place_of = self.places();
+        let (place_of, tolls) = (self.places(), self.tolls());
         Ok(Platform {
             name: self.name,
             hosts: self.hosts,
@@ -429,6 +468,7 @@ impl PlatformBuilder {
             origin: self.origin,
             fifo: self.fifo,
             place_of,
+            tolls,
             members: self.members,
             link_names: self.link_names,
         })
