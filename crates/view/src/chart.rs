@@ -225,6 +225,13 @@ impl Chart {
         ((date - self.span.start) / self.seconds()).clamp(0.0, 1.0)
     }
 
+    /// Pieces of one task that do not lie next to each other, each with the next one below it.
+    pub fn pieces(&self) -> impl Iterator<Item = (&Bar, &Bar)> + '_ {
+        // Every task has a label of its own, and its pieces follow each other.
+        let pairs = self.bars.windows(2).map(|pair| (&pair[0], &pair[1]));
+        pairs.filter(|(above, below)| above.label == below.label)
+    }
+
     /// Label of a bar.
     pub fn label(&self, bar: &Bar) -> &str {
         self.labels.get(bar.label as usize)

@@ -50,6 +50,7 @@ pub fn svg(chart: &Chart, options: &SvgOptions) -> String {
     frame.background(&mut canvas, chart, &lanes);
     if lanes.level == Level::Row {
         bars(&mut canvas, chart, &lanes, &frame);
+        signs::ties(&mut canvas, chart, &frame);
         if chart.arrows.len() <= options.most_arrows {
             signs::arrows(&mut canvas, chart, &frame);
         }
@@ -60,7 +61,8 @@ pub fn svg(chart: &Chart, options: &SvgOptions) -> String {
     signs::replannings(&mut canvas, chart, &frame);
     signs::marks(&mut canvas, chart, &frame);
     let mut bottom = frame.bottom() + 30.0 + MARGIN / 2.0;
-    bottom += signs::legend(&mut canvas, chart, options, bottom);
+    let one_by_one = lanes.level == Level::Row;
+    bottom += signs::legend(&mut canvas, chart, options, one_by_one, bottom);
     if let Some(note) = chart.idle_note() {
         canvas.text(MARGIN, bottom + 6.0, FOOT, &note);
         bottom += 18.0;

@@ -4,9 +4,10 @@
 use super::bars::define;
 use super::frame::Frame;
 use super::{FOOT, SvgOptions};
-use crate::chart::{Chart, Look, MarkKind};
+use crate::chart::{Bar, Chart, Look, MarkKind};
 use crate::svg::{Anchor, Canvas, MARGIN, Type};
 use crate::text::{coordinate, grouped, push_escaped, width};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Re-planning points nearer to each other are one, pixels.
@@ -82,6 +83,28 @@ pub(super) fn replannings(canvas: &mut Canvas, chart: &Chart, frame: &Frame) {
     }
 }
 
+/// A dotted line from piece to piece of a task whose processors are no neighbours.
+pub(super) fn ties(canvas: &mut Canvas, chart: &Chart, frame: &Frame) {
+    let mut lines = String::new();
+    for (above, below) in chart.pieces() {
+        let lanes = |bar: &Bar| {
+            let y = |row: u32| frame.lane_y.get(row as usize).copied();
+            Some((y(bar.rows.start)?, y(bar.rows.end.checked_sub(1)?)? + frame.row_height))
+        };
+        let (Some((_, from)), Some((to, _))) = (lanes(above), lanes(below)) else { continue };
+        let (begin, end) = (frame.x(chart, above.start), frame.x(chart, above.finish));
+        let x = coordinate(begin + ((end - begin) / 2.0).min(3.0));
+        let _ = write!(lines, "M{x} {}V{}", coordinate(from - 1.0), coordinate(to + 1.0));
+    }
+    if !lines.is_empty() {
+        let _ = writeln!(
+            canvas.body,
+            "<path class=\"wire\" stroke-width=\"1.2\" stroke-dasharray=\"1.5 1.5\" \
+             pointer-events=\"none\" d=\"{lines}\"/>"
+        );
+    }
+}
+
 /// Transfers as thin curves from where the data lies to where it arrives.
 pub(super) fn arrows(canvas: &mut Canvas, chart: &Chart, frame: &Frame) {
     let opacity = if chart.arrows.len() < 60 { 0.7 } else { 0.35 };
@@ -116,11 +139,18 @@ enum Sample {
     Pattern(Look),
     Down,
     Wire(&'static str),
+    Tie,
     Point,
 }
 
-/// Explains the signs that occur; gives the height it took.
-pub(super) fn legend(canvas: &mut Canvas, chart: &Chart, options: &SvgOptions, top: f64) -> f64 {
+/// Explains the signs that occur, of rows drawn `one_by_one` or taken together; gives the height it took.
+pub(super) fn legend(
+    canvas: &mut Canvas,
+    chart: &Chart,
+    options: &SvgOptions,
+    one_by_one: bool,
+    top: f64,
+) -> f64 {
     let mut entries: Vec<(Sample, String)> = Vec::new();
     for look in [Look::Stopped, Look::Failed, Look::Rewound] {
         let count = chart.bars.iter().filter(|b| b.look == look).count();
@@ -131,6 +161,12 @@ pub(super) fn legend(canvas: &mut Canvas, chart: &Chart, options: &SvgOptions, t
     }
     if chart.bars.iter().any(|b| b.look == Look::Down) {
         entries.push((Sample::Down, Look::Down.meaning().to_string()));
+    }
+    let pieces = chart.pieces().map(|(_, below)| below.label).collect::<BTreeSet<_>>().len();
+    if pieces > 0 && one_by_one {
+        let tasks = if pieces == 1 { "task" } else { "tasks" };
+        let text = format!("pieces of one task ({} {tasks})", grouped(pieces));
+        entries.push((Sample::Tie, text));
     }
     if !chart.replannings.is_empty() {
         let plans = grouped(chart.replannings.len());
@@ -182,6 +218,16 @@ fn draw_sample(canvas: &mut Canvas, sample: &Sample, x: f64, y: f64) {
         Sample::Wire(class) => {
             let [x1, x2, y] = [x, x + 16.0, y - 4.0].map(coordinate);
             let _ = writeln!(canvas.body, "<path class=\"{class}\" d=\"M{x1} {y}H{x2}\"/>");
+        }
+        Sample::Tie => {
+            canvas.rect("k0", [x, y - 10.0, 16.0, 4.0]);
+            canvas.rect("k0", [x, y - 2.0, 16.0, 4.0]);
+            let [x, top, bottom] = [x + 3.0, y - 6.5, y - 1.5].map(coordinate);
+            let _ = writeln!(
+                canvas.body,
+                "<path class=\"wire\" stroke-width=\"1.2\" stroke-dasharray=\"1.5 1.5\" \
+                 d=\"M{x} {top}V{bottom}\"/>"
+            );
         }
         Sample::Point => {
             let [x, y] = [x + 8.0, y - 2.0].map(coordinate);
