@@ -166,7 +166,8 @@ impl Need {
             Need::Budget => limits.budget.is_some(),
             Need::Deadline => limits.deadline.is_some(),
             Need::Prices => problem.platform().hosts().iter().any(|host| host.price > 0.0),
-            Need::Moldable => workflow.tasks().any(|t| workflow.width(t).0 < workflow.width(t).1),
+            // Widths of tasks that are rigid and spread over hosts need a method of that family too.
+            Need::Moldable => workflow.is_moldable() || workflow.has_spread_tasks(),
             Need::Several => workflow.members().len() > 1,
             Need::Independent => {
                 workflow.edge_count() == 0 && workflow.tasks().all(|t| workflow.width(t).0 == 1)

@@ -273,6 +273,11 @@ impl Workflow {
         self.spread[task.index()]
     }
 
+    /// Whether some task may lie on several hosts.
+    pub fn has_spread_tasks(&self) -> bool {
+        self.tasks().any(|t| self.spreads(t) && self.width(t).1 > 1)
+    }
+
     /// Whether some task has a choice of widths.
     pub fn is_moldable(&self) -> bool {
         self.width.iter().any(|(least, most)| least < most)

@@ -72,7 +72,8 @@ pub(crate) fn search(
     if !unfinished || problem.tasks() * problem.platform().hosts().len() > LARGEST {
         return Ok(shortest(portfolio));
     }
-    let compact = Compact::new(problem)?;
+    // Tasks over several hosts are more than a walk over sites can move.
+    let Ok(compact) = Compact::new(problem) else { return Ok(shortest(portfolio)) };
     let bound = bound.unwrap_or_else(|| lower_bound(problem));
     let tails = Bounder::new(problem, &compact).levels().tail;
     let plans: Vec<Draft> = portfolio

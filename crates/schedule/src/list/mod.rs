@@ -12,6 +12,7 @@ mod ready;
 mod score;
 mod timeline;
 pub(crate) mod trial;
+mod wide;
 
 pub mod bil;
 pub mod ceft;

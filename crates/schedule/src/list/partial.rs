@@ -1,6 +1,7 @@
 //! A schedule in the making: when a task's data reaches each host, where it could start and
 //! end, and the placing of it.
 
+use super::wide::Spans;
 use super::{Score, Timeline};
 use crate::registry::PlanError;
 use slackline_model::problem::Staging;
@@ -28,8 +29,8 @@ impl Slot {
 /// A schedule in the making over a problem.
 #[derive(Clone)]
 pub struct Partial<'a, 'p> {
-    problem: &'a Problem<'p>,
-    schedule: Schedule,
+    pub(super) problem: &'a Problem<'p>,
+    pub(super) schedule: Schedule,
     pub(super) timelines: Vec<Timeline>,
     /// Per task: end and host, for the loops over parents.
     pub(super) finish: Vec<f64>,
@@ -37,6 +38,8 @@ pub struct Partial<'a, 'p> {
     /// Tasks with an input that lies on several hosts: arrival needs the general rule. Empty
     /// where there are none.
     general: Vec<bool>,
+    /// Clusters whose hosts are too narrow for some task; none where there are none.
+    pub(super) spans: Option<Spans>,
     /// Inputs that leave the origin in turn; none where they lie everywhere.
     staging: Option<Staging<'a, 'p>>,
     /// Per host: before which none of its processors can take anything.
@@ -102,6 +105,7 @@ impl<'a, 'p> Partial<'a, 'p> {
             finish: vec![0.0; problem.tasks()],
             host: vec![UNPLACED; problem.tasks()],
             general: Vec::new(),
+            spans: Spans::new(problem),
             staging: Staging::new(problem),
             idle: vec![0.0; problem.platform().hosts().len()],
             ready: vec![0.0; problem.platform().hosts().len()],
@@ -137,7 +141,7 @@ impl<'a, 'p> Partial<'a, 'p> {
         }
     }
 
-    /// Marks the readers of data that was copied, and of finished tasks that span hosts.
+    /// Marks the readers of data that was copied, and of tasks that span hosts.
     fn mark_general(&mut self) {
         let (problem, workflow) = (self.problem, self.problem.workflow());
         let copied = problem.state().copies.iter().map(|copy| copy.file);
@@ -147,7 +151,10 @@ impl<'a, 'p> Partial<'a, 'p> {
             .collect();
         for task in workflow.tasks() {
             let procs = problem.state().fixed(task).map_or(&[][..], Placement::procs);
-            if procs.len() > 1 && problem.hosts_of(procs).len() > 1 {
+            let may_span = |spans: &Spans| spans.may_span(problem, task);
+            if procs.len() > 1 && problem.hosts_of(procs).len() > 1
+                || self.spans.as_ref().is_some_and(may_span)
+            {
                 readers.extend(workflow.successors(task).map(|(child, _)| child));
             }
         }
@@ -365,16 +372,25 @@ impl<'a, 'p> Partial<'a, 'p> {
         } else {
             let earliest =
                 |line: &Timeline, _: ProcId, ready, seconds| line.earliest(ready, seconds);
-            for host in problem.platform().host_ids() {
+            for host in self.anchors(task) {
                 let proc = ProcId(problem.procs_of(host).start);
-                let (ready, seconds) = (self.ready[host.index()], times[problem.class_of(proc)]);
+                let (ready, seconds) = (self.ready_at(task, host), times[problem.class_of(proc)]);
                 if ready.is_finite() && seconds.is_finite() {
-                    let start = self.earliest_wide(host, width, (ready, seconds), &earliest);
+                    let start = self.earliest_wide(task, host, (ready, seconds), &earliest);
                     offer(proc, start, seconds);
                 }
             }
         }
         self.row = row;
+    }
+
+    /// When a wide task whose data-ready times were looked up last is ready at a host, or at the
+    /// earliest over several, where data may come sooner than to one.
+    fn ready_at(&self, task: TaskId, host: HostId) -> f64 {
+        match self.cluster(task, host) {
+            Some(_) => self.problem.release(task),
+            None => self.ready[host.index()],
+        }
     }
 
     /// What to say of a task that no processor can take.
@@ -416,11 +432,11 @@ impl<'a, 'p> Partial<'a, 'p> {
             let earliest = |line: &Timeline, proc, ready, seconds| {
                 fit.earliest(line, proc, (ready, seconds), |_| true)
             };
-            for host in problem.platform().host_ids() {
+            for host in self.anchors(task) {
                 let proc = ProcId(problem.procs_of(host).start);
-                let (ready, seconds) = (self.ready[host.index()], times[problem.class_of(proc)]);
+                let (ready, seconds) = (self.ready_at(task, host), times[problem.class_of(proc)]);
                 if best.hopes(proc, ready, seconds) {
-                    let start = self.earliest_wide(host, width, (ready, seconds), &earliest);
+                    let start = self.earliest_wide(task, host, (ready, seconds), &earliest);
                     best.take(proc, start, seconds);
                 }
             }
@@ -471,51 +487,9 @@ impl<'a, 'p> Partial<'a, 'p> {
         let start = if width == 1 {
             earliest(&self.timelines[proc.index()], proc, ready, seconds)
         } else {
-            self.earliest_wide(problem.host_of(proc), width, (ready, seconds), &earliest)
+            self.earliest_wide(task, problem.host_of(proc), (ready, seconds), &earliest)
         };
         Slot { proc, start, finish: start + seconds }
-    }
-
-    /// Earliest time at which `width` processors of a host are idle together, for a task that is
-    /// `(ready, seconds)`.
-    fn earliest_wide(
-        &self,
-        host: HostId,
-        width: u32,
-        (ready, seconds): (f64, f64),
-        earliest: &impl Fn(&Timeline, ProcId, f64, f64) -> f64,
-    ) -> f64 {
-        let procs = self.problem.procs_of(host).map(ProcId);
-        let mut start = ready;
-        let mut starts: Vec<f64> = Vec::new();
-        loop {
-            let from = |p: ProcId| earliest(&self.timelines[p.index()], p, start, seconds);
-            starts.clear();
-            starts.extend(procs.clone().map(from));
-            starts.sort_by(f64::total_cmp);
-            let Some(&together) = starts.get(width as usize - 1) else { return f64::INFINITY };
-            // Each pass moves to a later gap of some processor, so this ends.
-            if together <= start || together.is_infinite() {
-                return together;
-            }
-            start = together;
-        }
-    }
-
-    /// The processors a task would take in a slot: the lowest idle ones of the host.
-    pub(super) fn procs_in(
-        &self,
-        task: TaskId,
-        slot: Slot,
-        earliest: impl Fn(&Timeline, ProcId, f64, f64) -> f64,
-    ) -> Vec<ProcId> {
-        let host = self.problem.host_of(slot.proc);
-        let seconds = slot.finish - slot.start;
-        let idle = |p: &ProcId| {
-            earliest(&self.timelines[p.index()], *p, slot.start, seconds) <= slot.start
-        };
-        let width = self.problem.workflow().width(task).0 as usize;
-        self.problem.procs_of(host).map(ProcId).filter(idle).take(width).collect()
     }
 
     /// Puts a task into a slot, or as soon after it as its inputs are there: those of tasks placed
@@ -538,10 +512,15 @@ impl<'a, 'p> Partial<'a, 'p> {
 
     fn send_inputs(&mut self, task: TaskId, slot: Slot) -> Slot {
         let Some(staging) = &mut self.staging else { return slot };
-        if self.problem.staged_inputs(task).is_empty() {
+        // What goes to several hosts leaves by none of the lanes that are kept.
+        let spans = self.spans.as_ref();
+        let host = self.problem.host_of(slot.proc);
+        if self.problem.staged_inputs(task).is_empty()
+            || spans.is_some_and(|spans| spans.over(self.problem, task, host).is_some())
+        {
             return slot;
         }
-        let ready = staging.send(task, self.problem.host_of(slot.proc));
+        let ready = staging.send(task, host);
         match approx::lt(slot.start, ready) {
             true => self.slot_after(task, slot.proc, ready),
             false => slot,
