@@ -144,11 +144,19 @@ impl<'c> Bounder<'c> {
         let sites = compact.sites();
         let mut seconds = Vec::with_capacity(compact.len() * sites);
         let mut area = Vec::with_capacity(compact.len() * sites);
+        // By class: sites are many more.
+        let mut least: Vec<(f64, f64)> = Vec::new();
         for (index, &task) in compact.tasks.iter().enumerate() {
+            if compact.flexible[index] {
+                let of = |c| (least_seconds(problem, task, c), least_area(problem, task, c));
+                least.clear();
+                least.extend((0..problem.classes()).map(of));
+            }
             for site in 0..sites {
                 if compact.flexible[index] {
-                    seconds.push(least_seconds(problem, task, compact.class(site)));
-                    area.push(least_area(problem, task, compact.class(site)));
+                    let (least_seconds, least_area) = least[compact.class(site)];
+                    seconds.push(least_seconds);
+                    area.push(least_area);
                 } else {
                     seconds.push(compact.seconds(index, site));
                     area.push(compact.seconds(index, site));

@@ -64,7 +64,7 @@ fn mcgas(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError
             .filter_map(|c| Some((machines.widths(task, c)?, c)))
             .reduce(|best, next| if next.0.1 > best.0.1 { next } else { best })
     };
-    let times = solve(&machines, |task| {
+    let Programme { times, span } = solve(&machines, |task| {
         let ((least, most), cluster) = widest(task)?;
         Some((least..=most).map(|w| machines.seconds(task, cluster, w)).collect())
     })?;
@@ -84,6 +84,7 @@ fn mcgas(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError
         ("constraint", Detail::Count(u64::from(guarantee.bound))),
         ("mu", Detail::Number(guarantee.mu)),
         ("guarantee", Detail::Number(guarantee.ratio)),
+        ("programme", Detail::Number(span)),
     ];
     Ok(told(&machines, steps.finished(&machines, mapper).schedule, facts))
 }
@@ -102,12 +103,19 @@ fn check_equal(machines: &Machines<'_, '_>) -> Result<(), PlanError> {
     Ok(())
 }
 
+/// What the linear programme says: seconds of every task, and those that no plan without transfers
+/// goes below.
+struct Programme {
+    times: Vec<f64>,
+    span: f64,
+}
+
 /// The times of all tasks for which the larger of longest path and work per processor is least.
 /// `times(task)` are those of its widths, the narrowest first.
 fn solve(
     machines: &Machines<'_, '_>,
     times: impl Fn(TaskId) -> Option<Vec<f64>>,
-) -> Result<Vec<f64>, PlanError> {
+) -> Result<Programme, PlanError> {
     let problem = machines.problem;
     let workflow = problem.workflow();
     let failed = |what: &dyn std::fmt::Display| PlanError::Unsupported {
@@ -119,7 +127,7 @@ fn solve(
     let alone = |t: TaskId| times(t).and_then(|t| t.first().copied()).unwrap_or(0.0);
     let scale = open.iter().map(|&t| alone(t)).fold(0.0, f64::max);
     if scale <= 0.0 {
-        return Ok(vec![0.0; workflow.len()]);
+        return Ok(Programme { times: vec![0.0; workflow.len()], span: 0.0 });
     }
     let mut programme = microlp::Problem::new(OptimizationDirection::Minimize);
     let span = programme.add_var(1.0, (0.0, f64::INFINITY));
@@ -169,7 +177,8 @@ fn solve(
         let parts = corners[task.index()].iter();
         parts.map(|&(corner, seconds)| solution.var_value(corner) * seconds).sum::<f64>() * scale
     };
-    Ok(workflow.tasks().map(time).collect())
+    let span = solution.var_value(span) * scale;
+    Ok(Programme { times: workflow.tasks().map(time).collect(), span })
 }
 
 /// Work of a task whose time is that of its width number `at`: every narrower width is given up to
@@ -237,7 +246,8 @@ mod tests {
         let machines = Machines::new(&problem, None).unwrap();
         let times =
             solve(&machines, |t| Some((1..=2).map(|w| machines.seconds(t, 0, w)).collect()));
-        assert!((times.unwrap()[0] - 0.75).abs() < 1e-9);
+        let Programme { times, span } = times.unwrap();
+        assert!((times[0] - 0.75).abs() < 1e-9 && (span - 0.75).abs() < 1e-9);
         let given = vec![("mu".to_string(), "0.5".to_string()), ("b".to_string(), "2".to_string())];
         let request = Request { given, ..Request::default() };
         let schedule = mcgas(&problem, &request).unwrap();
@@ -258,9 +268,9 @@ mod tests {
         let i = instance(&tasks, &[(0, 1), (0, 2), (1, 3), (2, 3)], &[(20, 1.0), (20, 1.0)]);
         let problem = Problem::new(&i.workflow, &i.platform).unwrap();
         let schedule = plan(&problem, "mcgas", &[]);
-        let bound = crate::bounds::lower_bound(&problem);
         assert!((number(&schedule, "guarantee") - 5.707).abs() < 6e-4);
         assert_eq!(number(&schedule, "constraint"), 11.0);
+        let bound = number(&schedule, "programme");
         assert!(schedule.makespan() <= number(&schedule, "guarantee") * bound);
     }
 }

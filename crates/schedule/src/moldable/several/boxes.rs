@@ -8,10 +8,10 @@
 //! end. O(n p) mappings for n graphs.
 
 use super::dual::{self, Job};
-use super::{Batch, Graph, RANK, SEVERAL, one_cluster, rank_of, ready};
+use super::{BACKFILLED, Batch, Graph, PACKED, RANK, SEVERAL, one_cluster, ready};
+use crate::moldable::MAX_WIDTH;
 use crate::moldable::machines::Machines;
 use crate::moldable::mapping::{Mapper, by_priority};
-use crate::moldable::{BACKFILL, MAX_WIDTH, PACKING, Steps};
 use crate::registry::{Algorithm, PlanError, Request};
 use slackline_model::approx::sort_key;
 use slackline_model::parameter::{Kind, Parameter};
@@ -24,7 +24,6 @@ const PRECISION: Parameter = Parameter::new(
     "0.01",
     "how closely the least length of all jobs together is searched, relative",
 );
-const BACKFILLED: Parameter = Parameter { default: "yes", ..BACKFILL };
 
 /// How boxes are placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +72,7 @@ pub const K_SHELVES: Algorithm = Algorithm {
 pub const CRA: Algorithm = Algorithm {
     name: "cafm-cra",
     about: "several graphs with the processors of the dual approximation as their shares",
-    parameters: &[PRECISION, RANK, Parameter { default: "yes", ..PACKING }, BACKFILLED, MAX_WIDTH],
+    parameters: &[PRECISION, RANK, PACKED, BACKFILLED, MAX_WIDTH],
     plan: without_boxes,
     ..LPTF
 };
@@ -210,18 +209,12 @@ fn boxed(
 
 fn without_boxes(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
     let values = CRA.values(request)?;
-    let machines = one_cluster(problem, &values, CRA.name)?;
-    let batch = Batch::new(&machines)?;
-    let (jobs, found) = allotted(&batch, values.number("precision")?, CRA.name)?;
-    let mut width = vec![1; problem.tasks()];
-    for ((graph, job), &processors) in batch.graphs.iter().zip(&jobs).zip(&found.processors) {
-        for (task, &w) in graph.tasks.iter().zip(&job.widths[processors - 1]) {
-            width[task.index()] = w;
-        }
-    }
-    let steps = Steps::of(&values);
-    let schedule = ready::map(&batch, &width, rank_of(&values), steps)?;
-    Ok(batch.told(schedule, steps.backfill, facts(&found)))
+    ready::plan(problem, &values, CRA.name, |batch| {
+        let (jobs, found) = allotted(batch, values.number("precision")?, CRA.name)?;
+        let width =
+            batch.gathered(|graph, _| jobs[graph].widths[found.processors[graph] - 1].clone());
+        Ok((width, facts(&found)))
+    })
 }
 
 fn facts(found: &dual::Allotment) -> Vec<(&'static str, Detail)> {

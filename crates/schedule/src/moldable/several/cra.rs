@@ -6,11 +6,10 @@
 //! share; all graphs are mapped together over the whole cluster and backfilled. `order` says which ready task
 //! comes first. O(n v p (v + e)) for n graphs.
 
-use super::{Batch, Graph, RANK, SEVERAL, one_cluster, rank_of, ready};
+use super::{BACKFILLED, Batch, Graph, PACKED, RANK, SEVERAL, ready};
+use crate::moldable::MAX_WIDTH;
 use crate::moldable::scrap::constrain;
-use crate::moldable::{BACKFILL, MAX_WIDTH, PACKING, Steps};
 use crate::registry::{Algorithm, PlanError, Request};
-use slackline_model::parameter::Parameter;
 use slackline_model::schedule::Detail;
 use slackline_model::workflow::Shape;
 use slackline_model::{Problem, Schedule, TaskId};
@@ -25,20 +24,12 @@ pub(super) enum Share {
     Work,
 }
 
-/// Packing and backfilling are part of the methods.
-const PARAMETERS: &[Parameter] = &[
-    RANK,
-    Parameter { default: "yes", ..PACKING },
-    Parameter { default: "yes", ..BACKFILL },
-    MAX_WIDTH,
-];
-
 /// Registry entry: every graph as if it were alone.
 pub const SELFISH: Algorithm = Algorithm {
     name: "selfish",
     about: "several graphs, each with widths as if it were alone",
     complexity: "O(n v p (v + e)), n graphs",
-    parameters: PARAMETERS,
+    parameters: &[RANK, PACKED, BACKFILLED, MAX_WIDTH],
     plan: |problem, request| shared(problem, request, "selfish", Share::Everything),
     ..SEVERAL
 };
@@ -81,15 +72,12 @@ fn shared(
     name: &'static str,
     share: Share,
 ) -> Result<Schedule, PlanError> {
-    let values = SELFISH.values(request)?;
-    let machines = one_cluster(problem, &values, name)?;
-    let batch = Batch::new(&machines)?;
-    let shares = shares(&batch, share);
-    let width = constrained(&batch, &shares);
-    let steps = Steps::of(&values);
-    let schedule = ready::map(&batch, &width, rank_of(&values), steps)?;
-    let list = shares.into_iter().map(Detail::Number).collect();
-    Ok(batch.told(schedule, steps.backfill, vec![("constraint", Detail::List(list))]))
+    ready::plan(problem, &SELFISH.values(request)?, name, |batch| {
+        let shares = shares(batch, share);
+        let width = constrained(batch, &shares);
+        let list = shares.into_iter().map(Detail::Number).collect();
+        Ok((width, vec![("constraint", Detail::List(list))]))
+    })
 }
 
 /// The share of every graph.
@@ -127,15 +115,11 @@ fn mixed(weight: f64, total: f64, graphs: f64) -> f64 {
 
 /// SCRAP-MAX's widths of all graphs within their shares.
 pub(super) fn constrained(batch: &Batch<'_, '_, '_>, shares: &[f64]) -> Vec<u32> {
-    let mut width = vec![1; batch.problem().tasks()];
-    for (graph, &share) in batch.graphs.iter().zip(shares) {
+    batch.gathered(|index, graph| {
         let mut growing = batch.growing(graph);
-        constrain(&mut growing, batch.machines, share, true);
-        for task in &graph.tasks {
-            width[task.index()] = growing.width[task.index()];
-        }
-    }
-    width
+        constrain(&mut growing, batch.machines, shares[index], true);
+        graph.tasks.iter().map(|task| growing.width[task.index()]).collect()
+    })
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@
 //! stretched is the least, to 1 %, for which everything fits. Backfilled at the end. O(log) attempts of O(v p) each.
 
 use super::periods::{Direction, Periods, whole};
-use super::{Batch, Graph, SEVERAL, one_cluster};
+use super::{BACKFILLED, Batch, Graph, SEVERAL, one_cluster};
+use crate::moldable::MAX_WIDTH;
 use crate::moldable::mapping::{edge_arrival, inputs_arrival};
-use crate::moldable::{BACKFILL, MAX_WIDTH};
 use crate::registry::{Algorithm, PlanError, Request};
 use slackline_model::approx::{self, sort_key};
 use slackline_model::parameter::{Kind, Parameter};
@@ -39,7 +39,7 @@ pub const MAGS: Algorithm = Algorithm {
     about: "several graphs by dates that stretch all of them about alike, with a guarantee",
     source: "Casanova, Desprez, Suter, ICPP 2010",
     complexity: "O(v p) per attempt",
-    parameters: &[PERIODS, LAMBDA, PI, Parameter { default: "yes", ..BACKFILL }, MAX_WIDTH],
+    parameters: &[PERIODS, LAMBDA, PI, BACKFILLED, MAX_WIDTH],
     plan: mags,
     ..SEVERAL
 };

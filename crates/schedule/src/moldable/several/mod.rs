@@ -18,7 +18,7 @@ use super::bicpa::{Criterion, Point, candidates, choose};
 use super::cpa::CPA;
 use super::machines::Machines;
 use super::report::{Fact, told};
-use super::{Steps, room};
+use super::{BACKFILL, PACKING, Steps, room};
 use crate::registry::{Algorithm, Need, PlanError};
 use slackline_model::parameter::{Kind, Parameter, Values};
 use slackline_model::schedule::Detail;
@@ -31,6 +31,10 @@ const RANK: Parameter = Parameter::new(
     "which ready task comes first: of largest bottom level, of the graph that is shortest alone, of \
      largest level over the square of that",
 );
+
+/// Packing and backfilling are part of these methods.
+const PACKED: Parameter = Parameter { default: "yes", ..PACKING };
+const BACKFILLED: Parameter = Parameter { default: "yes", ..BACKFILL };
 
 /// What methods for several graphs have in common.
 const SEVERAL: Algorithm = Algorithm {
@@ -105,6 +109,17 @@ impl<'m, 'a, 'p> Batch<'m, 'a, 'p> {
         (1..=self.processors()).map(&mut for_processors).collect()
     }
 
+    /// The widths of all tasks, from those of each graph in the order of its tasks.
+    fn gathered(&self, mut widths: impl FnMut(usize, &Graph) -> Vec<u32>) -> Vec<u32> {
+        let mut all = vec![1; self.problem().tasks()];
+        for (index, graph) in self.graphs.iter().enumerate() {
+            for (task, width) in graph.tasks.iter().zip(widths(index, graph)) {
+                all[task.index()] = width;
+            }
+        }
+        all
+    }
+
     /// Bottom levels of tasks of given widths.
     fn levels(&self, width: &[u32]) -> Vec<f64> {
         let time = |t: TaskId| self.machines.seconds(t, 0, width[t.index()]);
@@ -148,15 +163,6 @@ fn one_cluster<'a, 'p>(
         return Err(PlanError::Unsupported { algorithm, why });
     }
     Machines::single(problem, values.maybe_count("max-width"), algorithm)
-}
-
-/// The order that the parameters name.
-fn rank_of(values: &Values) -> ready::Rank {
-    match values.word("order") {
-        "dedicated" => ready::Rank::Dedicated,
-        "weight" => ready::Rank::Weight,
-        _ => ready::Rank::Level,
-    }
 }
 
 #[cfg(test)]

@@ -4,13 +4,15 @@
 //! behind all tasks of a large one. While a processor is idle the first task of the list is mapped
 //! where it ends first.
 
-use super::Batch;
+use super::{Batch, one_cluster};
 use crate::list::Readiness;
 use crate::moldable::Steps;
 use crate::moldable::mapping::Mapper;
+use crate::moldable::report::Fact;
 use crate::registry::PlanError;
 use slackline_model::approx::{self, sort_key};
-use slackline_model::{Schedule, TaskId};
+use slackline_model::parameter::Values;
+use slackline_model::{Problem, Schedule, TaskId};
 
 /// Which ready task comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +23,26 @@ pub(super) enum Rank {
     Dedicated,
     /// The largest level over the square of what its graph takes alone.
     Weight,
+}
+
+/// Plans all graphs together with the widths that `choose` gives, with what it tells of them.
+pub(super) fn plan(
+    problem: &Problem<'_>,
+    values: &Values,
+    algorithm: &'static str,
+    choose: impl FnOnce(&Batch<'_, '_, '_>) -> Result<(Vec<u32>, Vec<Fact>), PlanError>,
+) -> Result<Schedule, PlanError> {
+    let machines = one_cluster(problem, values, algorithm)?;
+    let batch = Batch::new(&machines)?;
+    let (width, facts) = choose(&batch)?;
+    let rank = match values.word("order") {
+        "dedicated" => Rank::Dedicated,
+        "weight" => Rank::Weight,
+        _ => Rank::Level,
+    };
+    let steps = Steps::of(values);
+    let schedule = map(&batch, &width, rank, steps)?;
+    Ok(batch.told(schedule, steps.backfill, facts))
 }
 
 /// Maps all graphs together; tasks have given widths.
