@@ -64,16 +64,25 @@ struct Figures {
     makespan: f64,
     work: f64,
     peak: f64,
+    /// Work of the tasks alone on one processor each, where they are placed, over what they work now.
+    efficiency: f64,
 }
 
 impl Figures {
-    fn of(schedule: &Schedule) -> Figures {
+    fn of(problem: &Problem<'_>, schedule: &Schedule) -> Figures {
         let detail = |name: &str| match schedule.details.iter().find(|d| d.0 == name) {
             Some((_, Detail::Number(x))) => *x,
             Some((_, Detail::Count(n))) => *n as f64,
             _ => f64::NAN,
         };
-        Figures { makespan: schedule.makespan(), work: detail("work"), peak: detail("peak") }
+        let placed = problem.workflow().tasks().zip(&schedule.placements);
+        let alone = placed.filter_map(|(task, placement)| {
+            let class = problem.class_of(placement.as_ref()?.proc());
+            Some(problem.exec_wide(task, class, 1))
+        });
+        let (work, peak) = (detail("work"), detail("peak"));
+        let efficiency = alone.sum::<f64>() / work;
+        Figures { makespan: schedule.makespan(), work, peak, efficiency }
     }
 }
 
@@ -95,7 +104,7 @@ fn plans(
 ) -> Result<Vec<Vec<Figures>>, StudyError> {
     watch.over(stage, graphs, |graph| {
         let problem = Problem::new(graph, platform).map_err(StudyError::of)?;
-        methods.iter().map(|name| Ok(Figures::of(&plan(&problem, name, &[])?))).collect()
+        methods.iter().map(|name| Ok(Figures::of(&problem, &plan(&problem, name, &[])?))).collect()
     })
 }
 

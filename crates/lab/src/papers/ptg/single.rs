@@ -47,9 +47,20 @@ pub(super) fn findings(
     Ok(Findings { claims, tables })
 }
 
-/// Every method over the first: makespan, work, processors at once, and how far from the best.
+/// Every method over the first: makespan, work, processors at once; how efficient it is, how many
+/// plans are shorter, as long or longer than the first's, and how far from the best.
 fn table(title: &str, methods: &[&str], plans: &[Vec<Figures>]) -> Table {
-    let columns = ["method", "makespan", "work", "peak", "best in", "from best", "when not best"];
+    let columns = [
+        "method",
+        "makespan",
+        "work",
+        "peak",
+        "efficiency",
+        "shorter, equal, longer",
+        "best in",
+        "from best",
+        "when not best",
+    ];
     let mut table = Table::new(title, &columns);
     let best: Vec<f64> =
         plans.iter().map(|row| row.iter().map(makespan).fold(f64::INFINITY, f64::min)).collect();
@@ -69,11 +80,21 @@ fn table(title: &str, methods: &[&str], plans: &[Vec<Figures>]) -> Table {
         } else {
             Cell::mean(&lost, Unit::Percent(1))
         };
+        let mut counts = [0usize; 3];
+        for (own, first) in column(plans, m, makespan).into_iter().zip(column(plans, 0, makespan)) {
+            counts[match () {
+                () if approx::lt(own, first) => 0,
+                () if approx::gt(own, first) => 2,
+                () => 1,
+            }] += 1;
+        }
         table.rows.push(vec![
             Cell::Text(name.to_string()),
             over(makespan),
             over(work),
             over(|f| f.peak),
+            Cell::mean(&column(plans, m, |f| f.efficiency), Unit::Percent(0)),
+            Cell::Text(counts.map(|n| n.to_string()).join(", ")),
             Cell::exact(won, Unit::Percent(0)),
             Cell::mean(&away, Unit::Percent(1)),
             when_lost,
@@ -227,7 +248,7 @@ fn shares(graphs: &[Workflow], watch: &Watch<'_>) -> Result<Claim, StudyError> {
             let problem = Problem::new(graph, &platform).map_err(StudyError::of)?;
             let processors = problem.procs() as f64;
             let over = |beta: &&str| {
-                let figures = Figures::of(&plan(&problem, name, &[("beta", beta)])?);
+                let figures = Figures::of(&problem, &plan(&problem, name, &[("beta", beta)])?);
                 let wanted: f64 = beta.parse().map_err(StudyError::of)?;
                 Ok(figures.work / figures.makespan / processors / wanted - 1.0)
             };
