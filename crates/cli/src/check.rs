@@ -33,7 +33,7 @@ pub(crate) fn ground(world: &Loaded, options: &ModelOptions) -> Result<Ground, F
     Ok(Ground {
         workflow: Arc::new(world.workflow.clone()),
         platform: Arc::new(world.platform.clone()),
-        models: options.models(&world.platform)?,
+        models: options.models(&world.platform, &world.workflow)?,
         inputs: options.inputs(&world.platform)?,
     })
 }

@@ -194,21 +194,17 @@ impl Loaded {
         Loaded { workflow: document.workflow, platform, measured, past }
     }
 
-    /// The planning problem, as a run under these rules will be charged for it.
-    pub(crate) fn problem(
-        &self,
-        options: &ModelOptions,
-        stated: bool,
-    ) -> Result<Problem<'_>, Failure> {
-        let charges = model::charges(&options.models(&self.platform)?, stated);
+    /// The planning problem, as a run under these rules will be charged for it, but for data that
+    /// stay on a host.
+    pub(crate) fn problem(&self, options: &ModelOptions) -> Result<Problem<'_>, Failure> {
+        let charges = model::charges(&options.models(&self.platform, &self.workflow)?, false);
         self.charged(&charges, options.inputs(&self.platform)?)
     }
 
-    /// Whether the methods that plan as `stated` may have planned it. What holds with the factors
-    /// of a network model holds without.
-    pub(crate) fn has_moldable_tasks(&self) -> bool {
-        let workflow = &self.workflow;
-        workflow.tasks().any(|t| workflow.width(t).0 < workflow.width(t).1)
+    /// The same with data that stay on a host charged, where the rules say so.
+    pub(crate) fn moldable_problem(&self, options: &ModelOptions) -> Result<Problem<'_>, Failure> {
+        let charges = model::charges(&options.models(&self.platform, &self.workflow)?, true);
+        self.charged(&charges, options.inputs(&self.platform)?)
     }
 
     /// The planning problem with such a network and inputs there.

@@ -2,10 +2,10 @@
 
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
-use slackline_model::Platform;
 use slackline_model::platform::Charges;
 use slackline_model::problem::Inputs;
-use slackline_simulate::{Models, NetworkModel};
+use slackline_model::{Platform, Workflow};
+use slackline_simulate::{HostModel, Models, NetworkModel};
 
 /// Options of everything that plans or simulates.
 #[derive(Args, Clone, Debug, Default)]
@@ -28,14 +28,33 @@ enum WhereInputs {
 }
 
 impl ModelOptions {
-    /// The rules of the simulation: those of the command line over the defaults of the platform.
-    pub(crate) fn models(&self, platform: &Platform) -> Result<Models, Failure> {
+    /// The rules of the simulation: those of the command line over the defaults of platform and
+    /// workflow. Tasks that spread over hosts, and what is redistributed between them, are parallel
+    /// tasks unless somebody names another model.
+    pub(crate) fn models(
+        &self,
+        platform: &Platform,
+        workflow: &Workflow,
+    ) -> Result<Models, Failure> {
         let mut models = Models::default();
         if platform.is_fifo() {
             models.network = NetworkModel::Fifo;
+        } else if workflow.has_spread_tasks() && !self.names_a_model() {
+            models.host = HostModel::ParallelTasks;
         }
         set(&mut models, &self.settings)?;
+        if models.charge_local && models.host != HostModel::ParallelTasks {
+            let message = "--config ptask/charge-local: nothing runs as a parallel task here";
+            return Err(Failure::input(message).with_help(
+                "it goes with host/model:ptask_L07, the model of tasks that spread over hosts",
+            ));
+        }
         Ok(models)
+    }
+
+    fn names_a_model(&self) -> bool {
+        let models = ["preset:", "host/model:", "network/model:"];
+        self.settings.iter().any(|setting| models.iter().any(|key| setting.starts_with(key)))
     }
 
     /// Where the inputs of workflows lie on a platform.
@@ -53,10 +72,11 @@ impl ModelOptions {
     }
 }
 
-/// What transfers are charged in plans. Methods for moldable tasks plan as parallel tasks are run:
-/// as `stated`, without factors.
-pub(crate) fn charges(models: &Models, stated: bool) -> Charges {
-    if stated { Charges::default() } else { models.charges() }
+/// What transfers are charged in plans. Only methods for moldable tasks know of data that are charged
+/// although they stay where they are.
+pub(crate) fn charges(models: &Models, local: bool) -> Charges {
+    let charges = models.charges();
+    Charges { local: charges.local && local, ..charges }
 }
 
 /// Applies settings of the command line.

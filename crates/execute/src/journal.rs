@@ -98,6 +98,7 @@ impl Sight {
             thresholds: self.thresholds.clone(),
             latency: all(&self.latency),
             bandwidth: all(&self.bandwidth),
+            local: std::mem::take(&mut view.network.local),
         };
     }
 }

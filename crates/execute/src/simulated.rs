@@ -5,12 +5,14 @@ use crate::backend::{
     Outlook, Reached, Report, Signal, What, Work,
 };
 use crate::store::{Location, Reader, Writes};
-use slackline_model::activity::{Activity, Exec, Transfer};
+use slackline_model::activity::{Activity, Exec, ParallelTask, Transfer};
 use slackline_model::platform::{Charges, Network, PlanningNetwork, Platform, RouteCache, Way};
-use slackline_model::problem::{MeanNetwork, View};
+use slackline_model::problem::{Block, MeanNetwork, View};
 use slackline_model::scenario::{HostWorld, World};
 use slackline_model::{FileId, HostId, LinkId, ProcId, TaskId, approx};
-use slackline_simulate::{ActivityId, Cause, Event, Models, Simulation, SimulationError, Step};
+use slackline_simulate::{
+    ActivityId, Cause, Event, HostModel, Models, Simulation, SimulationError, Step,
+};
 use std::collections::BTreeMap;
 
 /// How long tasks really take and how much files really weigh.
@@ -30,7 +32,8 @@ impl<F: Fn(TaskId, &[ProcId]) -> f64> Reality for F {
     }
 }
 
-/// An operation as activities: a core of a wide task, a block of a file.
+/// An operation as activities: where everything is a parallel task a single one, else one for each
+/// core of a wide task or block of a file.
 struct Operation {
     /// With the amount each began with.
     activities: Vec<(ActivityId, f64)>,
@@ -281,13 +284,32 @@ impl<'p, 't> Simulated<'p, 't> {
         procs: &[ProcId],
     ) -> Result<Vec<(ActivityId, f64)>, SimulationError> {
         let seconds = self.reality.seconds(task, procs);
-        let mut activities = Vec::with_capacity(procs.len());
-        for proc in procs {
-            let host = self.host_of[proc.index()];
-            let amount = seconds * self.simulation.platform().host(host).speed;
-            activities.push((self.simulation.start(Exec::new(host, amount), op.0)?, amount));
+        let hosts: Vec<HostId> = procs.iter().map(|p| self.host_of[p.index()]).collect();
+        let platform = self.simulation.platform();
+        let amount = |host: &HostId| seconds * platform.host(*host).speed;
+        let flops: Vec<f64> = hosts.iter().map(amount).collect();
+        if self.is_one_activity(procs.len()) {
+            let rate = f64::INFINITY;
+            let whole = ParallelTask { hosts, flops, blocks: Vec::new(), rate };
+            return Ok(vec![self.start(whole, op)?]);
         }
-        Ok(activities)
+        let parts = hosts.into_iter().zip(flops);
+        parts.map(|(host, flops)| self.start(Exec::new(host, flops), op)).collect()
+    }
+
+    /// Starts an activity; gives it with the amount it began with.
+    fn start(
+        &mut self,
+        activity: impl Into<Activity>,
+        op: OpId,
+    ) -> Result<(ActivityId, f64), SimulationError> {
+        let id = self.simulation.start(activity, op.0)?;
+        Ok((id, self.simulation.remaining(id).unwrap_or(0.0)))
+    }
+
+    /// Whether so many parts advance together as one activity.
+    fn is_one_activity(&self, parts: usize) -> bool {
+        parts > 1 && self.simulation.models().host == HostModel::ParallelTasks
     }
 
     /// A task reads its next input from the store, or computes when it has them all.
@@ -324,9 +346,11 @@ impl<'p, 't> Simulated<'p, 't> {
             Location::Host(_) => Activity::Sleep(0.0),
             Location::Means(network) => Activity::Sleep(network.seconds(bytes)),
         };
-        let started = self.simulation.start(activity, op.0)?;
-        operation.activities.push((started, bytes));
-        operation.left = 1;
+        let started = self.start(activity, op)?;
+        if let Some(operation) = self.operations.get_mut(&op) {
+            operation.activities.push(started);
+            operation.left = 1;
+        }
         Ok(())
     }
 
@@ -472,19 +496,21 @@ impl Backend for Simulated<'_, '_> {
         let Movement { file, blocks, since } = movement;
         let hosts: Vec<HostId> = blocks.iter().flat_map(|b| [b.from, b.to]).collect();
         self.absent(&hosts)?;
+        let real = |block: &Block| Block { bytes: self.reality.bytes(file, block.bytes), ..*block };
+        let blocks: Vec<Block> = blocks.iter().map(real).collect();
         let now = self.simulation.clock();
-        let mut activities = Vec::with_capacity(blocks.len());
-        for block in blocks {
-            let bytes = self.reality.bytes(file, block.bytes);
-            let activity = if since < now {
-                // What nobody disturbs ends at a date that is known.
-                let arrives = since + self.network.transfer_time(bytes, block.from, block.to);
-                Activity::Sleep((arrives - now).max(0.0))
-            } else {
-                Transfer::new(block.from, block.to, bytes).into()
-            };
-            activities.push((self.simulation.start(activity, op.0).map_err(refused)?, bytes));
-        }
+        let activities = if since < now {
+            // What nobody disturbs ends at a date that is known.
+            let arrives = since + self.network.together(blocks.iter().copied());
+            vec![self.start(Activity::Sleep((arrives - now).max(0.0)), op)]
+        } else if self.is_one_activity(blocks.len()) {
+            let (rate, hosts, flops) = (f64::INFINITY, Vec::new(), Vec::new());
+            vec![self.start(ParallelTask { hosts, flops, blocks, rate }, op)]
+        } else {
+            let parts = blocks.iter().map(|b| Transfer::new(b.from, b.to, b.bytes));
+            parts.map(|part| self.start(part, op)).collect()
+        };
+        let activities = activities.into_iter().collect::<Result<_, _>>().map_err(refused)?;
         let moving = self.operation(hosts, activities);
         self.begin(op, Operation { shares: true, ..moving });
         Ok(Accepted::Running)

@@ -28,6 +28,7 @@ use serde::Deserialize;
 use slackline_model::activity::{
     Activity, ActivityGraph, DiskAccess, DiskOperation, Exec, ParallelTask, Transfer,
 };
+use slackline_model::problem::Block;
 use slackline_model::{DiskId, HostId, Platform};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -221,10 +222,13 @@ fn activity(what: &What, platform: &Platform, at: &dyn Fn(&str) -> String) -> Re
             if hosts.is_empty() {
                 return Err(FormatError::in_path(at("hosts"), "a parallel task needs hosts"));
             }
+            let pairs = hosts.iter().flat_map(|&from| hosts.iter().map(move |&to| (from, to)));
+            let blocks = pairs.zip(bytes_matrix).filter(|(_, bytes)| **bytes > 0.0);
+            let blocks = blocks.map(|((from, to), &bytes)| Block { from, to, bytes }).collect();
             Activity::from(ParallelTask {
                 hosts,
                 flops: flops_per_host.clone(),
-                bytes: bytes_matrix.clone(),
+                blocks,
                 rate: limit("rate", *rate)?,
             })
         }

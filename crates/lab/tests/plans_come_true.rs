@@ -2,98 +2,74 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "../../schedule/tests/random/mod.rs"]
+mod random;
+
 use proptest::prelude::*;
 use rand::RngExt;
+use random::Clusters;
 use slackline_formats::{instance, read_platform, read_workflow};
 use slackline_lab::check::{Check, Ground};
 use slackline_model::platform::{
-    ClusterSharing, ClusterSpec, DeclaredRoute, HostSpec, LinkShape, LinkSpec, Matrix, Member,
-    PlatformBuilder, RoutingKind, Sharing,
+    ClusterSharing, ClusterSpec, HostSpec, LinkShape, Matrix, PlatformBuilder,
 };
 use slackline_model::problem::Inputs;
 use slackline_model::rng::stream;
-use slackline_model::{Platform, Problem, Task, TaskId, Workflow, WorkflowBuilder};
-use slackline_schedule::{Request, registry};
+use slackline_model::{Platform, Problem, SpeedUp, Task, Workflow, WorkflowBuilder};
+use slackline_schedule::{Algorithm, Family, Need, Request, registry};
 use slackline_simulate::Models;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The user's host and clusters whose links give every transfer their full bandwidth.
-fn free_of_contention(seed: u64, matrix: bool) -> Platform {
+/// Hosts with plain bandwidths between them, the first of which has the inputs.
+fn joined_pairwise(seed: u64) -> Platform {
     let mut rng = stream(seed, "platform", 0);
     let mut b = PlatformBuilder::new("p");
-    let root = b.add_zone(None, "world", RoutingKind::Floyd).unwrap();
+    let root = b.root().unwrap();
     let user = b.add_host(root, HostSpec::new("user", 1.0)).unwrap();
     b.set_origin(user);
-    let host = |rng: &mut slackline_model::rng::Stream| HostSpec {
-        cores: rng.random_range(1..3),
-        ..HostSpec::new("h", f64::from(rng.random_range(1..4u32)))
-    };
-    if matrix {
-        for k in 0..3 {
-            let spec = host(&mut rng);
-            b.add_host(root, HostSpec { name: format!("h{k}"), ..spec }).unwrap();
-        }
-        b.set_matrix(Matrix::uniform(Some(f64::from(rng.random_range(1..5u32))), 0.5));
-        return b.build().unwrap();
+    for k in 0..3 {
+        let (cores, speed) = (rng.random_range(1..3), f64::from(rng.random_range(1..4u32)));
+        b.add_host(root, HostSpec { cores, ..HostSpec::new(format!("h{k}"), speed) }).unwrap();
     }
-    for k in 0..2 {
-        let link = LinkShape { bandwidth: f64::from(rng.random_range(1..6u32)), latency: 0.25 };
-        let spec = ClusterSpec {
-            host: host(&mut rng),
-            sharing: ClusterSharing::Fatpipe,
-            router: Some(format!("r{k}")),
-            ..ClusterSpec::flat(format!("c{k}"), rng.random_range(1..4), 1.0, link)
-        };
-        let zone = b.add_cluster(Some(root), spec).unwrap();
-        if rng.random() {
-            b.share_storage(zone);
+    b.set_matrix(Matrix::uniform(Some(f64::from(rng.random_range(1..5u32))), 0.5));
+    b.build().unwrap()
+}
+
+/// Equal machines, between which nothing is shared.
+fn equal_machines(seed: u64, matrix: bool) -> Platform {
+    let mut rng = stream(seed, "platform", 0);
+    let mut b = PlatformBuilder::new("p");
+    let (hosts, cores) = (rng.random_range(2..7), rng.random_range(1..3));
+    let bandwidth = f64::from(rng.random_range(1..5u32));
+    if matrix {
+        let root = b.root().unwrap();
+        for k in 0..hosts {
+            b.add_host(root, HostSpec { cores, ..HostSpec::new(format!("h{k}"), 1.0) }).unwrap();
         }
-        let wire = LinkSpec::new(format!("w{k}"), f64::from(rng.random_range(1..4u32)), 0.5);
-        let wire = b.add_link(LinkSpec { sharing: Sharing::Fatpipe, ..wire }).unwrap();
-        let gateway = b.member(&format!("r{k}")).unwrap();
-        let route = DeclaredRoute {
-            src: Member::Host(user),
-            dst: Member::Zone(zone),
-            gw_src: None,
-            gw_dst: Some(gateway),
-            links: [wire].into(),
-            symmetrical: true,
-        };
-        b.add_route(root, route).unwrap();
+        b.set_matrix(Matrix::uniform(Some(bandwidth), 0.5));
+    } else {
+        let link = LinkShape { bandwidth, latency: 0.25 };
+        let spec = ClusterSpec::flat("c", hosts, 1.0, link);
+        let host = HostSpec { cores, ..spec.host.clone() };
+        let sharing = ClusterSharing::Fatpipe;
+        b.add_cluster(None, ClusterSpec { host, sharing, ..spec }).unwrap();
     }
     b.build().unwrap()
 }
 
-fn workflow(seed: u64, tasks: u32) -> Workflow {
+/// Moldable tasks over several hosts.
+fn moldable(seed: u64, tasks: u32) -> Workflow {
     let mut rng = stream(seed, "workflow", 0);
     let mut b = WorkflowBuilder::new("w");
     for i in 0..tasks {
-        let work = f64::from(rng.random_range(1..40u32)) / 4.0;
-        b.add_task(Task::new(format!("t{i}"), work)).unwrap();
+        let work = f64::from(rng.random_range(1..80u32)) / 4.0;
+        let speedup = SpeedUp::Amdahl { serial: f64::from(rng.random_range(0..5u32)) / 10.0 };
+        let task = Task { speedup, spread: true, ..Task::new(format!("t{i}"), work) };
+        b.add_task(Task { max_width: u32::MAX, ..task }).unwrap();
     }
-    for k in 0..rng.random_range(1..5u32) {
-        let file = b.add_file(&format!("in{k}"), f64::from(rng.random_range(0..60u32))).unwrap();
-        for i in 0..tasks {
-            if rng.random_range(0..3) == 0 {
-                b.reads(TaskId(i), file);
-            }
-        }
-    }
-    for i in 0..tasks {
-        for j in i + 1..tasks {
-            if rng.random_range(0..5) == 0 {
-                // One in five is pure control; data of no size still has to be sent.
-                match rng.random_range(0..5) {
-                    0 => b.add_control(TaskId(i), TaskId(j)).unwrap(),
-                    _ => {
-                        let bytes = f64::from(rng.random_range(0..20u32));
-                        b.add_edge(TaskId(i), TaskId(j), bytes).unwrap();
-                    }
-                }
-            }
-        }
-    }
+    let order: Vec<u32> = (0..tasks).collect();
+    random::edges(&mut b, &mut rng, &order, 30, |rng| Some(f64::from(rng.random_range(1..40u32))));
     b.build().unwrap()
 }
 
@@ -108,8 +84,12 @@ proptest! {
         model in 0usize..4,
     ) {
         let name = ["LV08", "CM02", "SMPI", "matrix"][model];
-        let platform = Arc::new(free_of_contention(seed, name == "matrix"));
-        let workflow = Arc::new(workflow(seed, tasks));
+        let clusters = Clusters { shared: None, free_of_contention: true };
+        let platform = Arc::new(match name {
+            "matrix" => joined_pairwise(seed),
+            _ => random::user_and_clusters(seed, clusters),
+        });
+        let workflow = Arc::new(random::with_inputs(seed, tasks, 1));
         let models = Models::preset(name).unwrap();
         let inputs = Inputs::of(&platform);
         let problem =
@@ -122,6 +102,31 @@ proptest! {
             let (planned, run) = (plan.makespan(), ground.follow(&plan).unwrap());
             let near = (planned - run).abs() <= 1e-9 * planned.max(1.0);
             prop_assert!(near, "{} under {name}: planned {planned}, run {run}", algorithm.name);
+        }
+    }
+
+    /// The same for tasks over several hosts: plan and run redistribute the same blocks.
+    #[test]
+    fn without_contention_wide_plans_come_true(
+        seed in any::<u64>(),
+        tasks in 1u32..12,
+        matrix in any::<bool>(),
+    ) {
+        let platform = Arc::new(equal_machines(seed, matrix));
+        let workflow = Arc::new(moldable(seed, tasks));
+        let models = Models::parallel_tasks();
+        let inputs = Inputs::of(&platform);
+        let problem =
+            Problem::charged(&workflow, &platform, &models.charges(), inputs).unwrap();
+        let ground =
+            Ground { workflow: workflow.clone(), platform: platform.clone(), models, inputs };
+        let one_graph = |a: &&Algorithm| !a.needs.contains(&Need::Several);
+        let all = registry::ALL.iter().filter(|a| a.family == Family::Moldable);
+        for algorithm in all.filter(one_graph) {
+            let plan = (algorithm.plan)(&problem, &Request::default()).unwrap();
+            let (planned, run) = (plan.makespan(), ground.follow(&plan).unwrap());
+            let near = (planned - run).abs() <= 1e-9 * planned.max(1.0);
+            prop_assert!(near, "{}: planned {planned}, run {run}", algorithm.name);
         }
     }
 }

@@ -279,7 +279,21 @@ impl Situation {
     /// Whether a task there could read the file.
     pub fn has_at(&self, file: FileId, holders: &Holders) -> bool {
         let mut copies = self.copies[file.index()].iter();
-        self.lies_everywhere(file) || copies.any(|c| c.holders == *holders && c.is_complete())
+        self.lies_everywhere(file)
+            || copies
+                .any(|c| c.holders == *holders && c.is_complete() && self.was_received(file, c))
+    }
+
+    /// Where data that stay on their hosts are charged for, what a task made has to come to its
+    /// readers there as well.
+    fn was_received(&self, file: FileId, copy: &FileCopy) -> bool {
+        let made = copy.from.is_none() && self.workflow.producer(file).is_some();
+        !(made && self.charges_local())
+    }
+
+    /// Whether data that stay on their hosts are charged for.
+    pub fn charges_local(&self) -> bool {
+        !self.view.network.local.is_empty()
     }
 
     fn lies_everywhere(&self, file: FileId) -> bool {

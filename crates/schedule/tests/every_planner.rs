@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
+mod random;
+
 use proptest::prelude::*;
 use rand::{Rng, RngExt};
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
@@ -100,14 +102,7 @@ impl Kind {
         for i in (1..order.len()).rev() {
             order.swap(i, rng.random_range(0..=i));
         }
-        for i in 0..self.tasks {
-            for j in i + 1..self.tasks {
-                if rng.random_range(0..100) < self.density {
-                    let bytes = self.amount(&mut rng);
-                    b.add_edge(TaskId(order[i]), TaskId(order[j]), bytes).unwrap();
-                }
-            }
-        }
+        random::edges(&mut b, &mut rng, &order, self.density, |rng| Some(self.amount(rng)));
         if self.unrelated {
             let columns = (0..self.hosts).map(|h| format!("h{h}")).collect();
             let seconds = (0..self.tasks * self.hosts).map(|_| self.amount(&mut rng)).collect();
@@ -123,20 +118,8 @@ impl Kind {
         let planner = registry::find("random").unwrap();
         let request = Request::seeded(rng.next_u64());
         let plan = (planner.plan)(problem, &request).unwrap();
-        let now = plan.makespan() * progress;
-        let begun = |t: TaskId| plan.placement(t).filter(|p| p.start < now).cloned();
-        let fixed: Vec<_> = problem.workflow().tasks().map(begun).collect();
-        let late = |rng: &mut Stream| match rng.random_range(0..6) {
-            0 => now + f64::from(rng.random_range(0..50u32)),
-            _ => 0.0,
-        };
-        let mut available: Vec<f64> = problem.proc_ids().map(|_| late(&mut rng)).collect();
-        for gone in &mut available {
-            if rng.random_range(0..8) == 0 {
-                *gone = f64::INFINITY;
-            }
-        }
-        let release = problem.workflow().tasks().map(|_| late(&mut rng)).collect();
+        let begun = random::partly_executed(problem, &plan, progress, &mut rng);
+        let (now, fixed) = (begun.now, &begun.fixed);
         let mut copies = Vec::new();
         let inputs_listed = problem.state().inputs_listed;
         for file in problem.workflow().files() {
@@ -159,7 +142,7 @@ impl Kind {
                 None => {}
             }
         }
-        State { now, fixed, available, release, copies, inputs_listed, ..State::default() }
+        State { copies, inputs_listed, ..begun }
     }
 }
 

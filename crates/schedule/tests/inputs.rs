@@ -3,84 +3,16 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod random;
+
 use proptest::prelude::*;
-use rand::RngExt;
-use slackline_model::platform::{
-    Band, Charges, ClusterSpec, HostSpec, LinkShape, LinkSpec, PlatformBuilder, RoutingKind,
-    Sharing,
-};
-use slackline_model::platform::{DeclaredRoute, Member};
+use random::Clusters;
+use slackline_model::Problem;
+use slackline_model::platform::{Band, Charges};
 use slackline_model::problem::Inputs;
-use slackline_model::rng::stream;
 use slackline_model::schedule::{Limits, validate};
-use slackline_model::{Platform, Problem, Task, TaskId, Workflow, WorkflowBuilder};
 use slackline_schedule::{Request, bounds, registry, retime};
 use std::collections::HashSet;
-
-/// The user's host and two clusters, each behind a link; `shared` clusters share their storage.
-fn platform(seed: u64, shared: [bool; 2]) -> Platform {
-    let mut rng = stream(seed, "platform", 0);
-    let mut b = PlatformBuilder::new("p");
-    let root = b.add_zone(None, "world", RoutingKind::Floyd).unwrap();
-    let user = b.add_host(root, HostSpec::new("user", 1.0)).unwrap();
-    b.set_origin(user);
-    for (k, shares) in shared.into_iter().enumerate() {
-        let link = LinkShape { bandwidth: f64::from(rng.random_range(1..6u32)), latency: 0.25 };
-        let spec = ClusterSpec::flat(format!("c{k}"), rng.random_range(1..4), 1.0, link);
-        let speed = f64::from(rng.random_range(1..4u32));
-        let router = Some(format!("r{k}"));
-        let host = HostSpec { speed, ..spec.host.clone() };
-        let zone = b.add_cluster(Some(root), ClusterSpec { host, router, ..spec }).unwrap();
-        if shares {
-            b.share_storage(zone);
-        }
-        let bandwidth = f64::from(rng.random_range(1..4u32));
-        let sharing = if rng.random() { Sharing::Shared } else { Sharing::Fatpipe };
-        let wire = LinkSpec { sharing, ..LinkSpec::new(format!("w{k}"), bandwidth, 0.5) };
-        let wire = b.add_link(wire).unwrap();
-        let gateway = b.member(&format!("r{k}")).unwrap();
-        let route = DeclaredRoute {
-            src: Member::Host(user),
-            dst: Member::Zone(zone),
-            gw_src: None,
-            gw_dst: Some(gateway),
-            links: [wire].into(),
-            symmetrical: true,
-        };
-        b.add_route(root, route).unwrap();
-    }
-    b.build().unwrap()
-}
-
-fn workflow(seed: u64, tasks: u32) -> Workflow {
-    let mut rng = stream(seed, "workflow", 0);
-    let mut b = WorkflowBuilder::new("w");
-    for i in 0..tasks {
-        let work = f64::from(rng.random_range(0..40u32)) / 4.0;
-        b.add_task(Task::new(format!("t{i}"), work)).unwrap();
-    }
-    for k in 0..rng.random_range(1..5u32) {
-        let bytes = f64::from(rng.random_range(0..30u32)) / 2.0;
-        let file = b.add_file(&format!("in{k}"), bytes).unwrap();
-        for i in 0..tasks {
-            if rng.random_range(0..3) == 0 {
-                b.reads(TaskId(i), file);
-            }
-        }
-    }
-    for i in 0..tasks {
-        for j in i + 1..tasks {
-            if rng.random_range(0..5) == 0 {
-                let bytes = f64::from(rng.random_range(0..20u32));
-                match rng.random_range(0..5) {
-                    0 => b.add_control(TaskId(i), TaskId(j)).unwrap(),
-                    _ => b.add_edge(TaskId(i), TaskId(j), bytes).unwrap(),
-                }
-            }
-        }
-    }
-    b.build().unwrap()
-}
 
 /// Factors by size, a window and acknowledgements.
 fn charges(kind: u8) -> Charges {
@@ -94,6 +26,7 @@ fn charges(kind: u8) -> Charges {
             window_scaled: true,
             acknowledgements: 0.05,
             contention: true,
+            local: false,
         },
         _ => Charges {
             bands: vec![
@@ -116,7 +49,9 @@ proptest! {
         shared in any::<[bool; 2]>(),
         kind in 0u8..3,
     ) {
-        let (workflow, platform) = (workflow(seed, tasks), platform(seed, shared));
+        let clusters = Clusters { shared: Some(shared), free_of_contention: false };
+        let platform = random::user_and_clusters(seed, clusters);
+        let workflow = random::with_inputs(seed, tasks, 0);
         let inputs = Inputs::of(&platform);
         let problem = Problem::charged(&workflow, &platform, &charges(kind), inputs).unwrap();
         let bound = bounds::lower_bound(&problem);

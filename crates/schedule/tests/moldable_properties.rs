@@ -2,14 +2,17 @@
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
+mod random;
+
 use proptest::prelude::*;
 use rand::RngExt;
 use slackline_formats::platform_toml;
-use slackline_model::problem::State;
-use slackline_model::rng::{Stream, stream};
+use slackline_model::platform::Charges;
+use slackline_model::problem::{State, View};
+use slackline_model::rng::stream;
 use slackline_model::schedule::{Detail, Limits, validate};
 use slackline_model::{
-    Platform, Problem, Schedule, SpeedUp, Task, TaskId, Workflow, WorkflowBuilder, approx,
+    Platform, Problem, Schedule, SpeedUp, Task, Workflow, WorkflowBuilder, approx,
 };
 use slackline_schedule::{Family, PlanError, Request, registry};
 
@@ -70,15 +73,11 @@ impl Kind {
             let task = Task { speedup, min_width, spread, ..Task::new(format!("t{i}"), work) };
             b.add_task(Task { max_width: [3, u32::MAX][i % 2], ..task }).unwrap();
         }
-        for i in 0..self.tasks as u32 {
-            for j in i + 1..self.tasks as u32 {
-                if rng.random_range(0..100) < self.density {
-                    let bytes =
-                        if self.network { f64::from(rng.random_range(0..100u32)) } else { 0.0 };
-                    b.add_edge(TaskId(i), TaskId(j), bytes).unwrap();
-                }
-            }
-        }
+        let order: Vec<u32> = (0..self.tasks as u32).collect();
+        random::edges(&mut b, &mut rng, &order, self.density, |rng| match self.network {
+            true => Some(f64::from(rng.random_range(0..100u32))),
+            false => Some(0.0),
+        });
         b.build().unwrap()
     }
 
@@ -86,25 +85,13 @@ impl Kind {
     fn state(&self, problem: &Problem<'_>, progress: f64) -> State {
         let mut rng = stream(self.seed, "state", 0);
         let plan = (registry::find("hcpa").unwrap().plan)(problem, &Request::default()).unwrap();
-        let now = plan.makespan() * progress;
-        let begun = |t: TaskId| plan.placement(t).filter(|p| p.start < now).cloned();
-        let late = |rng: &mut Stream| match rng.random_range(0..6) {
-            0 => now + f64::from(rng.random_range(0..50u32)),
-            _ => 0.0,
-        };
-        let mut available: Vec<f64> = problem.proc_ids().map(|_| late(&mut rng)).collect();
-        for gone in &mut available {
-            if rng.random_range(0..8) == 0 {
-                *gone = f64::INFINITY;
-            }
-        }
-        State {
-            now,
-            fixed: problem.workflow().tasks().map(begun).collect(),
-            available,
-            release: problem.workflow().tasks().map(|_| late(&mut rng)).collect(),
-            ..State::default()
-        }
+        random::partly_executed(problem, &plan, progress, &mut rng)
+    }
+
+    /// Two such graphs at once.
+    fn batch(&self) -> Workflow {
+        let parts = [self.workflow(), Kind { seed: !self.seed, ..self.clone() }.workflow()];
+        Workflow::union("batch", &[&parts[0], &parts[1]]).unwrap()
     }
 }
 
@@ -136,11 +123,15 @@ fn plan(problem: &Problem<'_>, name: &str, set: &[(&str, &str)]) -> Schedule {
     (registry::find(name).unwrap().plan)(problem, &request).unwrap()
 }
 
-fn work(schedule: &Schedule) -> f64 {
-    match schedule.details.iter().find(|d| d.0 == "work").unwrap().1 {
-        Detail::Number(work) => work,
-        _ => panic!("no work"),
+fn number(schedule: &Schedule, name: &str) -> f64 {
+    match schedule.details.iter().find(|d| d.0 == name).unwrap().1 {
+        Detail::Number(number) => number,
+        _ => panic!("no {name}"),
     }
+}
+
+fn work(schedule: &Schedule) -> f64 {
+    number(schedule, "work")
 }
 
 proptest! {
@@ -158,6 +149,112 @@ proptest! {
         let problem = Problem::new(&workflow, &platform).unwrap();
         let state = kind.state(&problem, progress);
         check_all(&problem.with_state(state).unwrap())?;
+    }
+
+    /// List methods give every task its least width, over several hosts where one is too narrow.
+    #[test]
+    fn list_methods_keep_the_least_width(kind in kinds(), progress in 0.0f64..1.2) {
+        let kind = Kind { wide: false, ..kind };
+        let (drawn, platform) = (kind.workflow(), kind.platform());
+        let mut b = WorkflowBuilder::new("wide");
+        for t in drawn.tasks() {
+            b.add_task(Task { min_width: 1 + t.0 % 3, ..drawn.task(t) }).unwrap();
+        }
+        for edge in drawn.edges() {
+            let (from, to) = drawn.edge_ends(edge);
+            b.add_edge(from, to, drawn.edge_bytes(edge)).unwrap();
+        }
+        let workflow = b.build().unwrap();
+        let problem = Problem::new(&workflow, &platform).unwrap();
+        let state = kind.state(&problem, progress);
+        let request = Request { iterations: Some(20), ..Request::default() };
+        for problem in [problem.clone(), problem.with_state(state).unwrap()] {
+            let list = registry::ALL.iter().filter(|a| a.needs.is_empty());
+            for algorithm in list.filter(|a| a.family == Family::List || a.name == "best") {
+                let name = algorithm.name;
+                let plan = match (algorithm.plan)(&problem, &request) {
+                    Ok(plan) => plan,
+                    // Too few processors may be left.
+                    Err(PlanError::Nowhere { .. }) => continue,
+                    Err(other) => return Err(TestCaseError::fail(format!("{name}: {other}"))),
+                };
+                let broken = validate(&problem, &plan, &Limits::default());
+                prop_assert!(broken.is_empty(), "{name}: {broken:?}");
+                for task in workflow.tasks().filter(|&t| problem.state().fixed(t).is_none()) {
+                    let width = plan.placement(task).unwrap().procs().len() as u32;
+                    prop_assert_eq!(width, workflow.width(task).0, "{}", name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn plans_of_several_graphs_are_valid(kind in kinds(), progress in 0.0f64..1.2) {
+        let kind = Kind { clusters: 1, tasks: kind.tasks.min(8), ..kind };
+        let (workflow, platform) = (kind.batch(), kind.platform());
+        let problem = Problem::new(&workflow, &platform).unwrap();
+        check_all(&problem)?;
+        let state = kind.state(&problem, progress);
+        check_all(&problem.with_state(state).unwrap())?;
+    }
+
+    /// Every graph ends by (1 + lambda) times the slack times its fair date.
+    #[test]
+    fn mags_keeps_its_stretch(
+        kind in kinds(),
+        backward in any::<bool>(),
+        lambda in 0.5f64..3.0,
+    ) {
+        let kind = Kind { clusters: 1, tasks: kind.tasks.min(8), ..kind };
+        let (workflow, platform) = (kind.batch(), kind.platform());
+        let problem = Problem::new(&workflow, &platform).unwrap();
+        let periods = if backward { "backward" } else { "forward" };
+        let set = [("periods", periods), ("lambda", &*lambda.to_string())];
+        let plan = plan(&problem, "mags", &set);
+        let fair = number(&plan, "slack") * number(&plan, "fair_stretch");
+        prop_assert!(approx::le(number(&plan, "guarantee"), (1.0 + lambda) * fair));
+        let workflows = &plan.details.iter().find(|d| d.0 == "workflows").unwrap().1;
+        let Detail::List(rows) = workflows else { panic!("no workflows") };
+        for row in rows {
+            let Detail::Record(parts) = row else { panic!("no record") };
+            let value = |name| match parts.iter().find(|p| p.0 == name).unwrap().1 {
+                Detail::Number(x) => x,
+                _ => panic!("no {name}"),
+            };
+            let (finish, alone) = (value("finish"), value("alone"));
+            let latest = (1.0 + lambda) * fair * alone;
+            prop_assert!(approx::le(finish, latest), "{finish} after {latest}");
+        }
+    }
+
+    /// No plan is longer than the stated ratio times what the programme says that every plan takes.
+    #[test]
+    fn mcgas_keeps_its_ratio(kind in kinds()) {
+        let kind = Kind { equal: true, network: false, wide: false, ..kind };
+        let mut b = WorkflowBuilder::new("amdahl");
+        let (drawn, platform) = (kind.workflow(), kind.platform());
+        for t in drawn.tasks() {
+            let serial = f64::from(t.0 % 4) / 10.0;
+            let speedup = SpeedUp::Amdahl { serial };
+            let work = 1.0 + f64::from(t.0 * 7 % 11);
+            let task = Task { work, speedup, max_width: u32::MAX, ..drawn.task(t) };
+            b.add_task(task).unwrap();
+        }
+        for edge in drawn.edges() {
+            let (from, to) = drawn.edge_ends(edge);
+            b.add_edge(from, to, 0.0).unwrap();
+        }
+        let workflow = b.build().unwrap();
+        // Latencies are part of no guarantee.
+        let charges = Charges::default();
+        let mut network = platform.charged_network(&charges);
+        network.latency.fill(0.0);
+        network.bandwidth.fill(f64::INFINITY);
+        let view = View { availability: Vec::new(), network };
+        let problem = Problem::as_seen(&workflow, &platform, view).unwrap();
+        let plan = plan(&problem, "mcgas", &[]);
+        let most = number(&plan, "guarantee") * number(&plan, "programme");
+        prop_assert!(approx::le(plan.makespan(), most), "{} above {most}", plan.makespan());
     }
 
     #[test]
@@ -195,10 +292,7 @@ proptest! {
         let problem = Problem::new(&workflow, &platform).unwrap();
         for name in ["scrap", "scrap-max"] {
             let schedule = plan(&problem, name, &[("beta", &beta.to_string())]);
-            let path = match schedule.details.iter().find(|d| d.0 == "critical_path").unwrap().1 {
-                Detail::Number(path) => path,
-                _ => panic!("no path"),
-            };
+            let path = number(&schedule, "critical_path");
             let used = work(&schedule) / path / problem.procs() as f64;
             let narrow = schedule.placements.iter().flatten().all(|p| p.procs().len() == 1);
             prop_assert!(path == 0.0 || narrow || approx::le(used, beta), "{name}: {used}");

@@ -17,5 +17,4 @@ pub use models::{Factor, HostModel, Models, NetworkModel};
 pub use simulation::{Cause, Event, Simulation, SimulationError, Step};
 pub use slackline_model::activity::{
     Activity, ActivityGraph, DiskAccess, DiskOperation, Exec, ParallelTask, Transfer, amdahl_flops,
-    block_redistribution,
 };

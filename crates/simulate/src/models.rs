@@ -14,6 +14,7 @@ pub(crate) const ACKNOWLEDGEMENTS: f64 = 0.05;
 /// The settings that [`Models::set`] knows, for whoever misspells one.
 const KEYS: &[&str] = &[
     "preset",
+    "ptask/charge-local",
     "network/model",
     "host/model",
     "network/crosstraffic",
@@ -115,6 +116,8 @@ pub struct Models {
     pub loopback_latency: f64,
     /// A transfer keeps a core of its destination busy.
     pub receiving_occupies_core: bool,
+    /// Data that stay on a host cross its links too; only where everything is a parallel task.
+    pub charge_local: bool,
 }
 
 impl Default for Models {
@@ -157,6 +160,7 @@ impl Models {
             loopback_bandwidth: 10e9,
             loopback_latency: 0.0,
             receiving_occupies_core: false,
+            charge_local: false,
         }
     }
 
@@ -272,6 +276,10 @@ impl Models {
                 Some(yes) => self.cross_traffic = yes,
                 None => return bad("yes or no"),
             },
+            "ptask/charge-local" => match yes {
+                Some(yes) => self.charge_local = yes,
+                None => return bad("yes or no"),
+            },
             "network/receiving-occupies-core" => match yes {
                 Some(yes) => self.receiving_occupies_core = yes,
                 None => return bad("yes or no"),
@@ -319,7 +327,8 @@ impl Models {
     pub fn charges(&self) -> Charges {
         let contention = self.network != NetworkModel::Matrix;
         if self.host == HostModel::ParallelTasks || self.network != NetworkModel::Flows {
-            return Charges { contention, ..Charges::default() };
+            let local = self.charge_local && self.host == HostModel::ParallelTasks;
+            return Charges { contention, local, ..Charges::default() };
         }
         let thresholds = |factor: &Factor| match factor {
             Factor::Constant(_) => Vec::new(),
@@ -344,6 +353,7 @@ impl Models {
             window_scaled: self.window_scaled,
             acknowledgements: if self.cross_traffic { ACKNOWLEDGEMENTS } else { 0.0 },
             contention,
+            local: false,
         }
     }
 
@@ -381,6 +391,9 @@ mod tests {
 
     #[test]
     fn settings_are_checked() {
+        let mut local = Models::parallel_tasks();
+        local.set("ptask/charge-local", "yes").unwrap();
+        assert!(local.charges().local && !Models::parallel_tasks().charges().local);
         let mut models = Models::default();
         models.set("network/model", "CM02").unwrap();
         models.set("network/crosstraffic", "no").unwrap();

@@ -7,10 +7,11 @@ use slackline_model::platform::{
     DeclaredRoute, Disk, HostSpec, LinkSpec, Member, PlatformBuilder, Profile, ProfileEvent,
     RoutingKind,
 };
+use slackline_model::problem::{Block, blocks};
 use slackline_model::{DiskId, HostId, Platform};
 use slackline_simulate::{
     Activity, DiskAccess, DiskOperation, Event, Exec, GraphRun, JobState, Models, NetworkModel,
-    ParallelTask, Simulation, SimulationError, Step, Transfer, amdahl_flops, block_redistribution,
+    ParallelTask, Simulation, SimulationError, Step, Transfer, amdahl_flops,
 };
 use std::sync::Arc;
 
@@ -81,9 +82,12 @@ fn exec(host: u32, flops: f64) -> Activity {
     Exec::new(HostId(host), flops).into()
 }
 
+/// Bytes row by row, from the host of the row to that of the column.
 fn ptask(hosts: &[u32], flops: Vec<f64>, bytes: Vec<f64>) -> Activity {
-    let hosts = hosts.iter().map(|&h| HostId(h)).collect();
-    ParallelTask { hosts, flops, bytes, rate: f64::INFINITY }.into()
+    let hosts: Vec<HostId> = hosts.iter().map(|&h| HostId(h)).collect();
+    let pairs = hosts.iter().flat_map(|&from| hosts.iter().map(move |&to| (from, to)));
+    let blocks = pairs.zip(bytes).map(|((from, to), bytes)| Block { from, to, bytes }).collect();
+    ParallelTask { hosts, flops, blocks, rate: f64::INFINITY }.into()
 }
 
 fn l07() -> Models {
@@ -411,18 +415,14 @@ fn moldable_computations_and_a_redistribution() {
     // 0.4e9 flop each at 5e9; 1.2e8 bytes from 4 to 3 hosts, of which 50 MB cross one link;
     // (0.5 + 0.5 / 3) * 3e8 = 2e8 flop each.
     let platform = two_clusters();
-    let hosts = [5, 6, 7, 8, 5, 6, 7];
-    let block = block_redistribution(1.2e8, 4, 3);
-    let mut bytes = vec![0.0; 49];
-    for i in 0..4 {
-        for j in 0..3 {
-            bytes[i * 7 + 4 + j] = block[i * 3 + j];
-        }
-    }
+    let hosts = [5, 6, 7, 8];
+    let ids = hosts.map(HostId);
+    let blocks: Vec<Block> = blocks(&ids, &ids[..3], 1.2e8).collect();
+    let moved = ParallelTask { hosts: vec![], flops: vec![], blocks, rate: f64::INFINITY };
     let mut run = GraphRun::new(Simulation::new(&platform, l07()).unwrap());
     let jobs: Vec<u32> = [
-        ptask(&hosts[..4], amdahl_flops(1e9, 0.2, 4), vec![]),
-        ptask(&hosts, vec![], bytes),
+        ptask(&hosts, amdahl_flops(1e9, 0.2, 4), vec![]),
+        moved.into(),
         ptask(&hosts[..3], amdahl_flops(3e8, 0.5, 3), vec![]),
     ]
     .into_iter()
@@ -448,7 +448,7 @@ fn sequential_hosts_and_rates() {
     let slow = ParallelTask {
         hosts: vec![HostId(5), HostId(6)],
         flops: vec![],
-        bytes: vec![0.0, 1e7, 0.0, 0.0],
+        blocks: vec![Block { from: HostId(5), to: HostId(6), bytes: 1e7 }],
         rate: 6.25,
     };
     assert!((ends(&platform, l07(), &[slow.into()])[0] - 0.1603).abs() < 1e-9);

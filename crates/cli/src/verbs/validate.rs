@@ -49,7 +49,7 @@ struct Document {
 impl Validate {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         let world = self.sources.read(self.workflow.as_deref(), output)?;
-        let problem = world.problem(&self.model, world.has_moldable_tasks())?;
+        let problem = world.problem(&self.model)?;
         let schedule = schedule_file::read_schedule(&self.schedule, &problem)?;
         let violations = validate(&problem, &schedule, &self.limits.limits());
         if self.json {

@@ -311,6 +311,7 @@ fn empty_view() -> View {
         thresholds: vec![],
         latency: vec![],
         bandwidth: vec![],
+        local: vec![],
     };
     View { availability: Vec::new(), network }
 }

@@ -67,7 +67,8 @@ impl Engine<'_, '_> {
         let id = self.next_transfer;
         self.next_transfer += 1;
         let bytes = self.situation.workflow.file_bytes(file);
-        let moved = from.blocks_to(to, bytes);
+        let charged = self.situation.charges_local();
+        let moved = from.blocks_to(to, bytes).filter(|b| b.moves() || charged);
         let alive = |place: HostId| self.situation.living_host(place).unwrap_or(place);
         let blocks: Vec<Block> =
             moved.map(|b| Block { from: alive(b.from), to: alive(b.to), ..b }).collect();
@@ -91,7 +92,7 @@ impl Engine<'_, '_> {
         }
         self.arriving.insert((file, to.clone()), id);
         let copies = &mut self.situation.copies[file.index()];
-        copies.retain(|c| c.holders != *to);
+        copies.retain(|c| c.holders != *to || (from == *to && c.from.is_none()));
         copies.push(FileCopy { holders: to.clone(), from: Some(from.clone()), fraction: 0.0 });
         self.transfers.insert(id, Transfer { file, from, to: to.clone(), blocks, op });
         Ok(true)
@@ -136,11 +137,8 @@ impl Engine<'_, '_> {
         }
         let bytes = self.situation.workflow.file_bytes(file);
         let network = &self.situation.view.network;
-        let seconds = |from: &Holders| {
-            let blocks = from.blocks_to(to, bytes);
-            let times = blocks.map(|b| network.transfer_time(b.bytes, b.from, b.to));
-            times.fold(0.0, f64::max)
-        };
+        let seconds =
+            |from: &Holders| network.together(from.blocks_to(to, bytes).filter(Block::moves));
         sources().min_by(|a, b| seconds(a).total_cmp(&seconds(b)).then(a.cmp(b))).cloned()
     }
 
@@ -159,8 +157,8 @@ impl Engine<'_, '_> {
         self.arriving.remove(&(file, to.clone()));
         self.asked.remove(&id);
         self.counters.transfers += 1;
-        if let Some(copy) = self.situation.copies[file.index()].iter_mut().find(|c| c.holders == to)
-        {
+        let arriving = |c: &&mut FileCopy| c.holders == to && !c.is_complete();
+        if let Some(copy) = self.situation.copies[file.index()].iter_mut().find(arriving) {
             copy.fraction = 1.0;
         }
         for consumer in self.situation.workflow.consumers(file) {

@@ -4,6 +4,7 @@ mod graph;
 
 pub use graph::{ActivityGraph, CycleError};
 
+use crate::problem::Block;
 use crate::{DiskId, HostId};
 
 /// A computation on one core of a host.
@@ -53,8 +54,8 @@ pub struct ParallelTask {
     pub hosts: Vec<HostId>,
     /// Flop on each host; empty: none.
     pub flops: Vec<f64>,
-    /// Bytes between hosts, row-major, entry `i * n + j` from i to j; empty: none.
-    pub bytes: Vec<f64>,
+    /// What goes from which host to which.
+    pub blocks: Vec<Block>,
     /// Upper limit of its progress, parts of the task per second.
     pub rate: f64,
 }
@@ -126,39 +127,9 @@ pub fn amdahl_flops(flops: f64, alpha: f64, width: usize) -> Vec<f64> {
     vec![(alpha + (1.0 - alpha) / width as f64) * flops; width]
 }
 
-/// Bytes from each of `sources` to each of `targets` hosts when a block-distributed array of
-/// `bytes` is redistributed: row i, column j is what source i owns of target j's block.
-pub fn block_redistribution(bytes: f64, sources: usize, targets: usize) -> Vec<f64> {
-    let mut matrix = vec![0.0; sources * targets];
-    for i in 0..sources {
-        for j in 0..targets {
-            // In units of bytes / (sources * targets), where block borders are integers.
-            let from = (i * targets).max(j * sources);
-            let to = ((i + 1) * targets).min((j + 1) * sources);
-            if to > from {
-                matrix[i * targets + j] = bytes * (to - from) as f64 / (sources * targets) as f64;
-            }
-        }
-    }
-    matrix
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn redistribution_from_five_to_three() {
-        // 15 units: sources own 3 each, targets 5 each.
-        let expected = [
-            [3.0, 0.0, 0.0], //
-            [2.0, 1.0, 0.0],
-            [0.0, 3.0, 0.0],
-            [0.0, 1.0, 2.0],
-            [0.0, 0.0, 3.0],
-        ];
-        assert_eq!(block_redistribution(15.0, 5, 3), expected.concat());
-    }
 
     #[test]
     fn amdahl() {

@@ -32,6 +32,9 @@ pub struct Charges {
     pub acknowledgements: f64,
     /// Whether transfers take from each other what they share.
     pub contention: bool,
+    /// Whether data that stay on a host are charged for the way from the host to itself: over its
+    /// own links, where the platform declares no loopback.
+    pub local: bool,
 }
 
 impl Charges {
@@ -73,6 +76,7 @@ impl Default for Charges {
             window_scaled: false,
             acknowledgements: 0.0,
             contention: true,
+            local: false,
         }
     }
 }

@@ -7,12 +7,14 @@ use super::{Network, PlanningNetwork, Platform, RouteCache};
 use crate::{HostId, LinkId};
 
 /// Between two groups of hosts: how many times wider than the narrowest link of the route are the
-/// link of the sender, the narrowest shared link and the link of the receiver.
+/// link of the sender, the narrowest shared link, the link of the receiver, and the narrowest that
+/// gives everybody its full bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Widths {
     source: f64,
     shared: f64,
     target: f64,
+    stream: f64,
 }
 
 /// For every pair of groups of a [`PlanningNetwork`] which part of its bandwidth hosts share.
@@ -25,11 +27,17 @@ pub struct Narrows {
 impl Narrows {
     /// Of the bytes that `senders` hosts of group `from` have for `receivers` hosts of group `to`,
     /// the part that is as long under way as all of them: each host carries its share, a shared
-    /// link everything.
-    pub fn share(&self, from: usize, to: usize, senders: usize, receivers: usize) -> f64 {
-        let Widths { source, shared, target } = self.widths[from * self.groups + to];
+    /// link everything, and one that is not shared the largest block.
+    pub fn share(
+        &self,
+        (from, to): (usize, usize),
+        (senders, receivers): (usize, usize),
+        largest: impl FnOnce() -> f64,
+    ) -> f64 {
+        let Widths { source, shared, target, stream } = self.widths[from * self.groups + to];
         let own = (1.0 / (senders as f64 * source)).max(1.0 / (receivers as f64 * target));
-        own.max(1.0 / shared)
+        let block = if stream.is_finite() { largest() / stream } else { 0.0 };
+        own.max(1.0 / shared).max(block)
     }
 }
 
@@ -63,21 +71,22 @@ impl Platform {
         let (own_src, own_dst) = (self.own_links(src), self.own_links(dst));
         let Ok(route) = cache.route_once(self, src, dst) else { return UNSHARED };
         let narrowest = route.bandwidth(self.links());
-        let mut widths =
-            Widths { source: f64::INFINITY, shared: f64::INFINITY, target: f64::INFINITY };
+        let mut widths = UNBOUNDED;
         for &link in route.links {
             let wide = self.link(link).bandwidth / narrowest;
             let of = |own: Option<[Option<LinkId>; 3]>| own.map(|own| own.contains(&Some(link)));
             let (of_src, of_dst) = (of(own_src), of(own_dst));
-            // A link that gives everybody its full bandwidth bounds each stream.
-            let everybody = self.link(link).sharing == Sharing::Fatpipe;
-            if of_src == Some(true) || everybody || (of_src.is_none() && of_dst != Some(true)) {
+            if self.link(link).sharing == Sharing::Fatpipe {
+                widths.stream = widths.stream.min(wide);
+                continue;
+            }
+            if of_src == Some(true) || (of_src.is_none() && of_dst != Some(true)) {
                 widths.source = widths.source.min(wide);
             }
-            if of_dst == Some(true) || everybody || (of_dst.is_none() && of_src != Some(true)) {
+            if of_dst == Some(true) || (of_dst.is_none() && of_src != Some(true)) {
                 widths.target = widths.target.min(wide);
             }
-            if of_src == Some(false) && of_dst == Some(false) && !everybody {
+            if of_src == Some(false) && of_dst == Some(false) {
                 widths.shared = widths.shared.min(wide);
             }
         }
@@ -97,5 +106,12 @@ impl Platform {
     }
 }
 
+const UNBOUNDED: Widths = Widths {
+    source: f64::INFINITY,
+    shared: f64::INFINITY,
+    target: f64::INFINITY,
+    stream: f64::INFINITY,
+};
+
 /// Every stream has its way to itself.
-const UNSHARED: Widths = Widths { source: 1.0, shared: f64::INFINITY, target: 1.0 };
+const UNSHARED: Widths = Widths { stream: 1.0, ..UNBOUNDED };

@@ -4,6 +4,7 @@
 use super::Profile;
 use super::zone::{Member, Routing};
 use super::{Charges, Network, Platform, RouteCache, Way};
+use crate::problem::Block;
 use crate::{HostId, LinkId};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -31,6 +32,8 @@ pub struct PlanningNetwork {
     pub latency: Vec<f64>,
     /// Bytes/s, `groups x groups` row-major; infinite where transfers take no time.
     pub bandwidth: Vec<f64>,
+    /// Latency and bandwidth by group for data that stay on a host; empty where that is free.
+    pub local: Vec<(f64, f64)>,
 }
 
 impl PlanningNetwork {
@@ -47,10 +50,31 @@ impl PlanningNetwork {
     #[inline]
     pub fn transfer_time(&self, bytes: f64, src: HostId, dst: HostId) -> f64 {
         if src == dst {
-            return 0.0;
+            return self.local_time(bytes, src);
         }
         let at = self.pair(src, dst) + self.band(bytes);
         self.latency[at] + bytes / self.bandwidth[at]
+    }
+
+    /// Seconds to move some blocks as one operation, each with its way to itself: all advance
+    /// together, after the longest latency.
+    pub fn together(&self, blocks: impl Iterator<Item = Block>) -> f64 {
+        let (mut latency, mut seconds) = (0.0f64, 0.0f64);
+        for Block { from, to, bytes } in blocks {
+            let at = self.pair(from, to) + self.band(bytes);
+            latency = latency.max(self.latency[at]);
+            seconds = seconds.max(bytes / self.bandwidth[at]);
+        }
+        latency + seconds
+    }
+
+    /// Seconds that data which stay on a host are charged.
+    fn local_time(&self, bytes: f64, host: HostId) -> f64 {
+        if self.local.is_empty() {
+            return 0.0;
+        }
+        let (latency, bandwidth) = self.local[self.group_of[host.index()] as usize];
+        latency + bytes / bandwidth
     }
 
     /// Bytes/s of a lone message of a size; infinite from a host to itself.
@@ -76,6 +100,11 @@ impl PlanningNetwork {
         let mut network = like.clone();
         let tables = self.thresholds.len() + 1;
         network.thresholds.clone_from(&self.thresholds);
+        if !self.local.is_empty() {
+            let first = |members: &Vec<usize>| members.first().copied().unwrap_or(0);
+            let group = |host: usize| self.group_of[host] as usize;
+            network.local = members.iter().map(|m| self.local[group(first(m))]).collect();
+        }
         network.latency.resize(tables * like.groups * like.groups, 0.0);
         network.bandwidth.resize(tables * like.groups * like.groups, f64::INFINITY);
         for from in 0..like.groups {
@@ -116,6 +145,7 @@ impl Platform {
                 groups: 1,
                 latency: vec![*latency],
                 bandwidth: vec![*bandwidth],
+                local: Vec::new(),
             };
         }
         let gateways = self.named_in_routes();
@@ -211,7 +241,22 @@ impl Platform {
                 }
             }
         }
-        PlanningNetwork { group_of, groups, thresholds, latency, bandwidth }
+        let local = match charges.local && !matrix {
+            true => members.iter().map(|hosts| self.way_home(&mut cache, hosts, charges)).collect(),
+            false => Vec::new(),
+        };
+        PlanningNetwork { group_of, groups, thresholds, latency, bandwidth, local }
+    }
+
+    /// Latency and bandwidth from a host of a group to itself; nothing where there are no links.
+    fn way_home(&self, cache: &mut RouteCache, group: &[HostId], charges: &Charges) -> (f64, f64) {
+        let Some(&host) = group.first() else { return (0.0, f64::INFINITY) };
+        match Way::find(self, cache, (host, host), charges) {
+            Ok(way) if !way.links.is_empty() => {
+                charges.of(&charges.bands[0], &way, |link| self.link(link).level())
+            }
+            _ => (0.0, f64::INFINITY),
+        }
     }
 
     /// Tells latency and bandwidth of a pair, band by band; infinite latency where there is no
@@ -270,6 +315,7 @@ mod tests {
             thresholds: Vec::new(),
             latency: vec![1.0, 2.0, 3.0, f64::INFINITY],
             bandwidth: vec![10.0, 20.0, 30.0, f64::INFINITY],
+            local: Vec::new(),
         };
         let fine = PlanningNetwork {
             group_of: vec![0, 1, 2],
@@ -277,6 +323,7 @@ mod tests {
             thresholds: Vec::new(),
             latency: vec![0.0; 9],
             bandwidth: vec![5.0; 9],
+            local: Vec::new(),
         };
         let told = coarse.regrouped(&fine);
         for (src, dst) in [(0, 1), (1, 0), (0, 2), (2, 1)] {

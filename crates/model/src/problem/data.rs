@@ -1,7 +1,8 @@
 //! Where data is and when it can be elsewhere: what planners, bounds, the validator and policies ask.
 
-use super::{DataCopy, Lanes, Problem, blocks};
+use super::{Block, DataCopy, Lanes, Problem, blocks};
 use crate::ids::{EdgeId, FileId, HostId, ProcId, TaskId};
+use crate::platform::Network;
 
 impl Problem<'_> {
     /// Seconds to move `bytes` from the processors of one task to those of another. Between
@@ -11,12 +12,7 @@ impl Problem<'_> {
         if let (&[a], &[b]) = (from, to) {
             return self.transfer(bytes, self.host_of(a), self.host_of(b));
         }
-        let (from, to) = (self.places_of(from), self.places_of(to));
-        match (from.as_slice(), to.as_slice()) {
-            (&[a], &[b]) => self.transfer(bytes, a, b),
-            (a, b) if a == b => 0.0,
-            (a, b) => self.redistribution(bytes, a, b),
-        }
+        self.redistribution(bytes, &self.places_of(from), &self.places_of(to))
     }
 
     /// The same for the data of an edge; a pure control dependency takes no time.
@@ -36,8 +32,18 @@ impl Problem<'_> {
         }
     }
 
-    /// Seconds to move `bytes` from some hosts to others, in equal blocks.
+    /// Seconds to move `bytes` from some places to others, in equal blocks, if nothing else moves.
+    /// Where nothing is shared the slowest block counts; else the links of the hosts and those they
+    /// share bound everything together, and what could stay on a host is not told apart.
     fn redistribution(&self, bytes: f64, from: &[HostId], to: &[HostId]) -> f64 {
+        match (from, to) {
+            (&[a], &[b]) => return self.transfer(bytes, a, b),
+            (a, b) if a == b && self.network.local.is_empty() => return 0.0,
+            _ => {}
+        }
+        if let Network::Matrix(_) = self.platform.network() {
+            return self.network.together(blocks(from, to, bytes).filter(Block::moves));
+        }
         let group = |host: HostId| self.network.group_of[host.index()] as usize;
         let mut worst = 0.0f64;
         for (i, &a) in from.iter().enumerate() {
@@ -49,10 +55,14 @@ impl Problem<'_> {
                 if to[..j].iter().any(|&y| group(y) == group(b)) {
                     continue;
                 }
-                let (senders, receivers) = (from.len(), to.len());
+                let (pair, hosts) = ((group(a), group(b)), (from.len(), to.len()));
+                let largest = || {
+                    let moved = blocks(from, to, 1.0).filter(Block::moves);
+                    moved.map(|block| block.bytes).fold(0.0, f64::max)
+                };
                 let share = match &self.narrows {
-                    Some(narrows) => narrows.share(group(a), group(b), senders, receivers),
-                    None => 1.0 / senders.min(receivers) as f64,
+                    Some(narrows) => narrows.share(pair, hosts, largest),
+                    None => 1.0 / from.len().min(to.len()) as f64,
                 };
                 let other = |c: &&HostId| **c != a && group(**c) == group(b);
                 if let Some(&b) = to.iter().find(other) {
@@ -104,9 +114,7 @@ impl Problem<'_> {
         let bytes = self.workflow.file_bytes(file);
         let from = |copy: &DataCopy| {
             let source = [self.platform.place_of(copy.host)];
-            let moved = blocks(&source, &places, bytes);
-            let seconds = moved.map(|b| self.transfer(b.bytes, b.from, b.to)).fold(0.0, f64::max);
-            copy.at.max(self.state.now) + seconds
+            copy.at.max(self.state.now) + self.redistribution(bytes, &source, &places)
         };
         self.state.copies_of(file).iter().map(from).fold(f64::INFINITY, f64::min)
     }

@@ -157,8 +157,7 @@ impl<'a> Problem<'a> {
         let tables = network.thresholds.len() + 1;
         let mean = |band| MeanNetwork::of(platform, &network, band);
         let mean_network = (0..tables).map(mean).collect();
-        let spread = workflow.tasks().any(|t| workflow.spreads(t));
-        let narrows = spread.then(|| platform.narrows(&network));
+        let narrows = workflow.has_spread_tasks().then(|| platform.narrows(&network));
         let state = State::default();
         Ok(Problem {
             workflow,

@@ -145,6 +145,7 @@ mod tests {
             groups: 1,
             latency: vec![0.0],
             bandwidth: vec![1.0],
+            local: Vec::new(),
         };
         View { availability: levels.to_vec(), network }
     }

@@ -21,6 +21,7 @@ use resources::{Owner, Profiles, Resources, Subject};
 use slackline_model::activity::{Activity, Transfer};
 use slackline_model::platform::{Platform, RouteError};
 use slackline_model::{HostId, LinkId};
+use std::collections::BTreeSet;
 use thiserror::Error;
 
 /// Why a simulation cannot do what is asked.
@@ -472,7 +473,8 @@ impl<'p> Simulation<'p> {
         Ok(match activity {
             Activity::Exec(exec) if sequential(&exec.host) => vec![exec.host.0],
             Activity::Ptask(task) => {
-                task.hosts.iter().filter(|h| sequential(h)).map(|h| h.0).collect()
+                let hosts = task.hosts.iter().filter(|h| sequential(h)).map(|h| h.0);
+                hosts.collect::<BTreeSet<u32>>().into_iter().collect()
             }
             Activity::Comm(transfer) if self.models.network == NetworkModel::Fifo => {
                 let hosts = self.resources.hosts.len() as u32;

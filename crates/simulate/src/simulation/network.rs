@@ -196,13 +196,13 @@ fn matrix_flow(matrix: &Matrix, (src, dst): (HostId, HostId)) -> Flow {
 }
 
 /// Adds the consumption of a link, once per constraint.
-pub(super) fn consume(uses: &mut Vec<Use>, resources: &Resources, link: LinkId, coefficient: f64) {
+fn consume(uses: &mut Vec<Use>, resources: &Resources, link: LinkId, coefficient: f64) {
     let Some(constraint) = resources.links[link.index()].constraint else { return };
     add_use(uses, constraint.0, coefficient);
 }
 
 /// Adds a consumption, once per constraint.
-pub(super) fn add_use(uses: &mut Vec<Use>, constraint: u32, coefficient: f64) {
+fn add_use(uses: &mut Vec<Use>, constraint: u32, coefficient: f64) {
     match uses.iter_mut().find(|used| used.constraint == constraint) {
         Some(used) => used.coefficient += coefficient,
         None => uses.push(Use { constraint, coefficient }),

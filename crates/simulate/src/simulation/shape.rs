@@ -1,6 +1,5 @@
 //! From an activity to what the kernel needs to know: amount, latency, weight, bound, uses.
 
-use super::network::{add_use, consume};
 use super::{Cause, Simulation, SimulationError};
 use crate::kernel::{ActivityId, ConstraintId};
 use crate::models::{Factor, HostModel, Models, NetworkModel};
@@ -9,7 +8,9 @@ use slackline_model::activity::{
     Activity, DiskAccess, DiskOperation, Exec, ParallelTask, Transfer,
 };
 use slackline_model::platform::Platform;
+use slackline_model::problem::Block;
 use slackline_model::{HostId, LinkId};
+use std::collections::BTreeMap;
 
 /// An activity as the kernel sees it; what it consumes is left in `Simulation::uses`.
 pub(super) struct Shape {
@@ -35,8 +36,8 @@ impl Simulation<'_> {
                 self.check_limit(activity, transfer.rate)?;
                 self.check_amount(activity, transfer.bytes)?;
                 let bound = transfer.rate / transfer.bytes;
-                let pairs = [(transfer.src, transfer.dst, transfer.bytes)];
-                self.parallel_shape(&[], &[], &pairs, bound)
+                let Transfer { src: from, dst: to, bytes, .. } = *transfer;
+                self.parallel_shape(&[], &[], &[Block { from, to, bytes }], bound)
             }
             Activity::Comm(transfer) => self.comm_shape(transfer),
             Activity::Ptask(task) => self.ptask_shape(activity, task, parallel),
@@ -151,30 +152,20 @@ impl Simulation<'_> {
         if !task.flops.is_empty() && task.flops.len() != width {
             return refuse(format!("{} amounts of flop for {width} hosts", task.flops.len()));
         }
-        if !task.bytes.is_empty() && task.bytes.len() != width * width {
-            let cause =
-                format!("{} amounts of bytes instead of {width} x {width}", task.bytes.len());
-            return refuse(cause);
-        }
-        for &amount in task.flops.iter().chain(&task.bytes) {
+        let blocks = task.blocks.iter();
+        for &amount in task.flops.iter().chain(blocks.map(|block| &block.bytes)) {
             self.check_amount(activity, amount)?;
         }
         self.check_limit(activity, task.rate)?;
-        let mut pairs = Vec::new();
-        for (k, &bytes) in task.bytes.iter().enumerate() {
-            if bytes > 0.0 {
-                pairs.push((task.hosts[k / width], task.hosts[k % width], bytes));
-            }
-        }
-        self.parallel_shape(&task.hosts, &task.flops, &pairs, task.rate)
+        self.parallel_shape(&task.hosts, &task.flops, &task.blocks, task.rate)
     }
 
-    /// One progress variable for computations on `hosts` and transfers between `pairs`.
+    /// One progress variable for computations on `hosts` and all `blocks`.
     fn parallel_shape(
         &mut self,
         hosts: &[HostId],
         flops: &[f64],
-        pairs: &[(HostId, HostId, f64)],
+        blocks: &[Block],
         rate: f64,
     ) -> Result<Shape, SimulationError> {
         let mut shape = Shape { bound: rate, doomed: self.off(hosts), ..Shape::NOTHING };
@@ -184,46 +175,53 @@ impl Simulation<'_> {
                 let state = &self.resources.hosts[host.index()];
                 shape.amount = 1.0;
                 shape.bound = shape.bound.min(state.speed / flops);
-                add_use(&mut uses, state.constraint.0, flops);
+                uses.push(Use { constraint: state.constraint.0, coefficient: flops });
             }
         }
         // Of a link that is not shared only the largest amount counts.
-        let mut unshared: Vec<(LinkId, f64)> = Vec::new();
+        let mut unshared: BTreeMap<LinkId, f64> = BTreeMap::new();
         let mut window = 0.0f64;
-        for &(src, dst, bytes) in pairs {
+        for &Block { from, to, bytes } in blocks {
             if bytes == 0.0 {
                 continue;
             }
             shape.amount = 1.0;
             let (flow, _) =
-                self.network.flow(self.platform, &self.models, &self.resources, (src, dst))?;
+                self.network.flow(self.platform, &self.models, &self.resources, (from, to))?;
             shape.latency = shape.latency.max(flow.latency);
             shape.doomed =
-                shape.doomed.or(self.off(&[src, dst])).or(flow.broken.map(Cause::LinkOff));
-            window = window.max(flow.latency * bytes);
-            let links = self.network.links(self.platform, src, dst)?;
+                shape.doomed.or(self.off(&[from, to])).or(flow.broken.map(Cause::LinkOff));
+            let links = self.network.links(self.platform, from, to)?;
             if links.is_empty() {
                 // The built-in loopback, or a matrix: nothing is shared.
                 shape.bound = shape.bound.min(flow.narrowest / bytes);
+            } else {
+                window = window.max(flow.latency * bytes);
             }
             for &link in links {
-                if self.resources.links[link.index()].shared {
-                    consume(&mut uses, &self.resources, link, bytes);
-                } else if let Some(known) = unshared.iter_mut().find(|(l, _)| *l == link) {
-                    known.1 = known.1.max(bytes);
-                } else {
-                    unshared.push((link, bytes));
+                let state = &self.resources.links[link.index()];
+                match state.constraint {
+                    Some(constraint) if state.shared => {
+                        uses.push(Use { constraint: constraint.0, coefficient: bytes });
+                    }
+                    _ => {
+                        let most = unshared.entry(link).or_default();
+                        *most = most.max(bytes);
+                    }
                 }
             }
         }
         for (link, bytes) in unshared {
             let state = &self.resources.links[link.index()];
             shape.bound = shape.bound.min(state.bandwidth / bytes);
-            consume(&mut uses, &self.resources, link, bytes);
+            if let Some(constraint) = state.constraint {
+                uses.push(Use { constraint: constraint.0, coefficient: bytes });
+            }
         }
         if window > 0.0 {
             shape.bound = shape.bound.min(self.models.tcp_gamma / (2.0 * window));
         }
+        add_up(&mut uses);
         self.uses = uses;
         Ok(shape)
     }
@@ -255,7 +253,10 @@ impl Simulation<'_> {
         match &self.running[id.slot()].activity {
             Activity::Exec(exec) => exec.host == host,
             Activity::Comm(transfer) => transfer.src == host || transfer.dst == host,
-            Activity::Ptask(task) => task.hosts.contains(&host),
+            Activity::Ptask(task) => {
+                let mut blocks = task.blocks.iter();
+                task.hosts.contains(&host) || blocks.any(|b| b.from == host || b.to == host)
+            }
             Activity::Io(io) => io.client == host || self.platform.disk(io.disk).host == host,
             Activity::Sleep(_) => false,
         }
@@ -306,6 +307,18 @@ impl Simulation<'_> {
     }
 }
 
+/// Makes one of the uses of the same constraint.
+fn add_up(uses: &mut Vec<Use>) {
+    uses.sort_by_key(|used| used.constraint);
+    uses.dedup_by(|next, first| {
+        let same = next.constraint == first.constraint;
+        if same {
+            first.coefficient += next.coefficient;
+        }
+        same
+    });
+}
+
 /// What a local disk operation weighs against one that comes over the network: as much as a
 /// transfer over one ordinary link.
 pub(super) fn typical_weight(platform: &Platform, models: &Models) -> f64 {
@@ -331,6 +344,10 @@ pub(super) fn describe(platform: &Platform, activity: &Activity) -> String {
         }
         Activity::Comm(Transfer { src, dst, bytes, .. }) => {
             format!("transfer of {bytes} bytes from `{}` to `{}`", name(src), name(dst))
+        }
+        Activity::Ptask(task) if task.hosts.is_empty() => {
+            let bytes: f64 = task.blocks.iter().map(|block| block.bytes).sum();
+            format!("redistribution of {bytes} bytes")
         }
         Activity::Ptask(task) => {
             let hosts: Vec<&str> = task.hosts.iter().take(4).map(name).collect();

@@ -176,12 +176,19 @@ impl Plan {
 
     fn planned(self, output: &mut Output) -> Result<(), Failure> {
         let world = self.sources.read_all(&self.workflow, output)?;
-        let mut problem = world.problem(&self.model, false)?;
+        let mut problem = world.problem(&self.model)?;
         if self.front.is_some() {
             return self.front(&problem, output);
         }
-        if self.chosen(&problem)?.iter().any(|a| a.needs.contains(&Need::Moldable)) {
-            problem = world.problem(&self.model, true)?;
+        if self.model.models(&world.platform, &world.workflow)?.charge_local {
+            let chosen = self.chosen(&problem)?;
+            if let Some(other) = chosen.iter().find(|a| !a.needs.contains(&Need::Moldable)) {
+                let message = "--config ptask/charge-local: data that stay on a host are free to";
+                let message = format!("{message} {}", other.name);
+                let help = "slackline algorithms lists the methods for moldable tasks";
+                return Err(Failure::input(message).with_help(help));
+            }
+            problem = world.moldable_problem(&self.model)?;
         }
         let (mut plans, lower_bound) = self.plans(&problem, output)?;
         if self.checks(&problem) {

@@ -119,7 +119,7 @@ impl Show {
         let (platform, instance) = (self.platform.clone(), self.instance.clone());
         let sources = Sources { platform, instance, from: None, reference_speed: None };
         let world = sources.read(self.workflow.as_deref(), output)?;
-        let problem = world.problem(&ModelOptions::default(), world.has_moldable_tasks())?;
+        let problem = world.problem(&ModelOptions::default())?;
         let schedule = schedule_file::read_schedule(&self.file, &problem)?;
         let summary = Summary::of(&problem, &schedule);
         if self.json {

@@ -84,7 +84,7 @@ impl<'a> Stage<'a> {
             known: world.workflow.clone(),
             arrivals,
             inputs,
-            models: args.model.models(&world.platform)?,
+            models: args.model.models(&world.platform, &world.workflow)?,
             peak: Problem::at_peak(&world.workflow, &world.platform)?,
             transfers: when.map_or(Ok(Transfers::Push), |(_, text)| transfers(text))?,
             planner: Planner {
@@ -125,8 +125,8 @@ impl<'a> Stage<'a> {
 
     /// What plans count for transfers.
     fn charges(&self) -> Charges {
-        let stated = self.planner.algorithm.needs.contains(&Need::Moldable);
-        model::charges(&self.models, stated)
+        let local = self.planner.algorithm.needs.contains(&Need::Moldable);
+        model::charges(&self.models, local)
     }
 
     /// The planning problem as far as run times are known.

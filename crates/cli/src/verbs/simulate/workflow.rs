@@ -112,7 +112,7 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
     if scenario.arrivals.is_empty() {
         scenario.measured = world.measured.take();
     }
-    let problem = world.problem(&args.model, world.has_moldable_tasks())?;
+    let problem = world.problem(&args.model)?;
     if args.alone && arrivals.is_empty() {
         let message = "--alone compares workflows that arrive with themselves; none arrives";
         return Err(Failure::input(message).with_help("--arrivals FILE says who does"));
