@@ -5,7 +5,7 @@ mod common;
 
 use common::{platform, workflow};
 use slackline_model::{Placement, ProcId, TaskId};
-use slackline_react::slackline::forecast::Forecaster;
+use slackline_react::slackline::forecast::{Forecaster, Future};
 use slackline_react::{Assignment, Decision, Event, Plan, Policy};
 use slackline_react::{FileCopy, Situation, Slackline, TaskState, Transfers};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ fn plan(procs: &[(u32, u32)]) -> Plan {
 
 fn forecast(now: &Situation, plan: &Plan) -> f64 {
     let problem = now.problem().unwrap();
-    Forecaster::default().follow(&problem, now, plan, f64::INFINITY).makespan
+    Forecaster::default().follow(&Future::lasting(&problem, now), plan, f64::INFINITY).makespan
 }
 
 /// The last example of the GTP thesis: v0 is done on p2 at 2, when p2 falls to 0.4.
@@ -53,7 +53,8 @@ fn forecasts_follow_the_engine() {
     assert_eq!(forecast(&now, &plan(&[(1, 0), (2, 0), (3, 0)])), 10.0);
     // A limit cuts a forecast short.
     let (problem, late) = (now.problem().unwrap(), plan(&[(1, 0), (2, 0), (3, 0)]));
-    assert_eq!(Forecaster::default().follow(&problem, &now, &late, 9.5).makespan, f64::INFINITY);
+    let future = Future::lasting(&problem, &now);
+    assert_eq!(Forecaster::default().follow(&future, &late, 9.5).makespan, f64::INFINITY);
 }
 
 #[test]

@@ -1,19 +1,35 @@
 //! What a plan would come to if nothing changed any more: a quick forward run of the engine's own
-//! rules (queues in order, inputs pulled through a window or pushed) over links that serve
-//! transfers in turn. Planners assume that transfers never meet; on a busy network that is wrong
-//! by a factor of several, and choosing between plans needs better.
-//!
-//! Each link is a server with its own rate: a transfer takes its time at the narrowest link and
-//! keeps every link of its route busy for its bytes over that link's rate. Where hosts are joined
-//! pairwise this is exactly one transfer at a time. O((v + transfers) log v).
+//! rules (queues in order, inputs pulled through a window or pushed) over links that transfers
+//! share ([`links`](super::links)). Planners assume that transfers never meet; on a busy network
+//! that is wrong by a factor of several, and choosing between plans needs better.
+//! O((v + transfers) log v).
 
+use super::links::{Begun, Links};
 use crate::holders::Holders;
 use crate::policy::{Plan, Transfers};
 use crate::situation::{Situation, TaskState};
-use slackline_model::platform::{Network, RouteCache};
-use slackline_model::{EdgeId, FileId, HostId, Problem, ProcId, TaskId};
+use slackline_model::platform::RouteCache;
+use slackline_model::{EdgeId, FileId, HostId, LinkId, Problem, ProcId, TaskId};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
+
+/// What is known of the rest of a run: how things are, and how they are expected to be later.
+#[derive(Clone, Copy)]
+pub struct Future<'a, 'p> {
+    /// The unfinished rest at the levels of now.
+    pub problem: &'a Problem<'p>,
+    /// How things are.
+    pub now: &'a Situation,
+    /// From a date on: the same tasks at other levels.
+    pub later: Option<(f64, &'a Problem<'p>)>,
+}
+
+impl<'a, 'p> Future<'a, 'p> {
+    /// Everything stays as it is.
+    pub fn lasting(problem: &'a Problem<'p>, now: &'a Situation) -> Self {
+        Future { problem, now, later: None }
+    }
+}
 
 /// Makes forecasts; keeps the routes found so far.
 #[derive(Default)]
@@ -35,7 +51,7 @@ const NONE: u32 = u32::MAX;
 
 /// A date that can be ordered.
 #[derive(Clone, Copy, PartialEq)]
-struct Date(f64);
+pub(super) struct Date(pub(super) f64);
 
 impl Eq for Date {}
 
@@ -56,6 +72,10 @@ enum End {
     Task(TaskId),
     /// Entry of the list of copies.
     Copy(u32),
+    /// A transfer that a link holds back, if nothing has changed there since.
+    Transfer(LinkId, u32),
+    /// The next input may leave the origin over this link.
+    Turn(LinkId),
 }
 
 /// A file at a place, or on its way there.
@@ -71,7 +91,8 @@ struct Copy {
 struct Run<'a, 'p> {
     problem: &'a Problem<'p>,
     now: &'a Situation,
-    routes: &'a mut RouteCache,
+    later: Option<(f64, &'a Problem<'p>)>,
+    links: Links<'a>,
     push: bool,
     window: usize,
     clock: f64,
@@ -88,32 +109,22 @@ struct Run<'a, 'p> {
     asks: Vec<bool>,
     first_copy: Vec<u32>,
     copies: Vec<Copy>,
-    /// When each link has served what it was given so far.
-    link_free: Vec<f64>,
+    /// Inputs that leave the origin in turn under a plan that pushes, per link on which they queue.
+    turns: BTreeMap<LinkId, VecDeque<(TaskId, FileId)>>,
     left: usize,
     times: Vec<(f64, f64)>,
 }
 
 impl Forecaster {
     /// Follows `plan` from now on, at most to the date `limit`.
-    pub fn follow(
-        &mut self,
-        problem: &Problem<'_>,
-        now: &Situation,
-        plan: &Plan,
-        limit: f64,
-    ) -> Forecast {
-        Run::new(problem, now, &mut self.routes, plan).finish(limit)
+    pub fn follow(&mut self, future: &Future<'_, '_>, plan: &Plan, limit: f64) -> Forecast {
+        Run::new(future, &mut self.routes, plan).finish(plan, limit)
     }
 }
 
 impl<'a, 'p> Run<'a, 'p> {
-    fn new(
-        problem: &'a Problem<'p>,
-        now: &'a Situation,
-        routes: &'a mut RouteCache,
-        plan: &'a Plan,
-    ) -> Self {
+    fn new(future: &Future<'a, 'p>, routes: &'a mut RouteCache, plan: &'a Plan) -> Self {
+        let Future { problem, now, later } = *future;
         let workflow = problem.workflow();
         let tasks = workflow.len();
         let (push, window) = match plan.transfers {
@@ -123,7 +134,8 @@ impl<'a, 'p> Run<'a, 'p> {
         let mut run = Run {
             problem,
             now,
-            routes,
+            later,
+            links: Links::new(problem.platform(), routes, now.now),
             push,
             window,
             clock: now.now,
@@ -139,7 +151,7 @@ impl<'a, 'p> Run<'a, 'p> {
             asks: vec![false; tasks],
             first_copy: vec![NONE; workflow.file_count()],
             copies: Vec::new(),
-            link_free: vec![now.now; problem.platform().links().len()],
+            turns: BTreeMap::new(),
             left: 0,
             times: vec![(now.now, now.now); tasks],
         };
@@ -166,8 +178,7 @@ impl<'a, 'p> Run<'a, 'p> {
                         || self.procs[task.index()] == &procs[..] =>
                 {
                     self.procs[task.index()] = procs;
-                    let seconds = self.seconds(task) * (1.0 - self.now.progress[task.index()]);
-                    self.begin(task, seconds);
+                    self.begin(task, 1.0 - self.now.progress[task.index()]);
                 }
                 _ => {}
             }
@@ -188,7 +199,9 @@ impl<'a, 'p> Run<'a, 'p> {
                 {
                     let bytes = workflow.file_bytes(file) * (1.0 - copy.fraction);
                     let entry = self.add_copy(file, host, false);
-                    self.send(entry, bytes, from, host);
+                    // What has begun to arrive has its latency behind it, the rest on average half.
+                    let latency = if copy.fraction > 0.0 { 0.0 } else { 0.5 };
+                    self.send(entry, bytes, (from, host), latency);
                 }
             }
         }
@@ -211,19 +224,33 @@ impl<'a, 'p> Run<'a, 'p> {
         }
     }
 
-    fn seconds(&self, task: TaskId) -> f64 {
+    /// When a part of a task that begins now is done.
+    fn end_of(&self, task: TaskId, part: f64) -> f64 {
         let procs = self.procs[task.index()];
         let Some(&first) = procs.first() else { return f64::INFINITY };
-        self.problem.exec_wide(task, self.problem.class_of(first), procs.len() as u32)
+        let seconds = |problem: &Problem<'_>| {
+            problem.exec_wide(task, problem.class_of(first), procs.len() as u32)
+        };
+        let end = self.clock + part * seconds(self.problem);
+        match self.later {
+            Some((date, _)) if end <= date => end,
+            Some((date, later)) if self.clock < date => {
+                let left = part * (1.0 - (date - self.clock) / (end - self.clock));
+                date + left * seconds(later)
+            }
+            Some((_, later)) => self.clock + part * seconds(later),
+            None => end,
+        }
     }
 
-    fn begin(&mut self, task: TaskId, seconds: f64) {
+    fn begin(&mut self, task: TaskId, part: f64) {
         for proc in self.procs[task.index()] {
             self.busy[proc.index()] = true;
         }
         self.times[task.index()].0 = self.clock;
-        if seconds.is_finite() {
-            self.at(self.clock + seconds, End::Task(task));
+        let end = self.end_of(task, part);
+        if end.is_finite() {
+            self.at(end, End::Task(task));
         }
     }
 
@@ -264,43 +291,34 @@ impl<'a, 'p> Run<'a, 'p> {
             || self.copies_of(file).any(|c| c.host == place && c.complete)
     }
 
-    /// Occupies the links of the route, in turn with what they were given before.
-    fn send(&mut self, entry: u32, bytes: f64, from: HostId, to: HostId) {
-        let network = &self.now.view.network;
-        let seconds = network.transfer_time(bytes, from, to);
-        if !seconds.is_finite() {
-            return;
-        }
-        let mut start = self.clock;
-        let platform = self.problem.platform();
-        let route = match platform.network() {
-            Network::Zones => self.routes.route(platform, from, to).ok(),
-            Network::Matrix(_) => None,
+    /// Lets a transfer begin that has this share of its latency before it.
+    fn send(&mut self, entry: u32, bytes: f64, (from, to): (HostId, HostId), ahead: f64) {
+        let network = match self.later {
+            Some((date, later)) if self.clock >= date => later.network(),
+            _ => self.problem.network(),
         };
-        if let Some(route) = route {
-            for link in route.links {
-                start = start.max(self.link_free[link.index()]);
-            }
-            // Present over nominal bandwidth of the way, for links wider than the narrowest.
-            let nominal = route.bandwidth(platform.links());
-            let pure = seconds - network.transfer_time(0.0, from, to);
-            for link in route.links {
-                let share = nominal / platform.link(*link).bandwidth;
-                self.link_free[link.index()] = start + pure * share;
-            }
+        let latency = network.transfer_time(0.0, from, to);
+        let alone = network.transfer_time(bytes, from, to) - latency;
+        match self.links.begin(entry, (from, to), (ahead * latency, alone), self.clock) {
+            Begun::Arrives(date) => self.at(date, End::Copy(entry)),
+            Begun::Shares => self.hear(),
+            Begun::Never => {}
         }
-        self.at(start + seconds, End::Copy(entry));
     }
 
-    fn finish(mut self, limit: f64) -> Forecast {
+    /// Puts what links have announced on the agenda.
+    fn hear(&mut self) {
+        while let Some((date, link, stamp)) = self.links.announced.pop() {
+            self.at(date, End::Transfer(link, stamp));
+        }
+    }
+
+    fn finish(mut self, plan: &Plan, limit: f64) -> Forecast {
         for proc in 0..self.queue.len() {
             self.move_window(ProcId::new(proc));
         }
         if self.push {
-            let mut open: Vec<TaskId> =
-                self.problem.workflow().tasks().filter(|t| !self.done[t.index()]).collect();
-            open.sort_by_key(|t| (self.rank[t.index()], *t));
-            open.into_iter().for_each(|task| self.request(task));
+            self.push_all(plan);
         }
         for proc in 0..self.queue.len() {
             self.start_next(ProcId::new(proc));
@@ -318,6 +336,13 @@ impl<'a, 'p> Run<'a, 'p> {
                     makespan = date;
                     self.task_ends(task);
                 }
+                End::Turn(lane) => self.next_turn(lane),
+                End::Transfer(link, stamp) => {
+                    if let Some((entry, date)) = self.links.end(link, stamp, self.clock) {
+                        self.at(date, End::Copy(entry));
+                        self.hear();
+                    }
+                }
                 End::Copy(entry) => {
                     self.copies[entry as usize].complete = true;
                     let Copy { file, host, .. } = self.copies[entry as usize];
@@ -326,6 +351,55 @@ impl<'a, 'p> Run<'a, 'p> {
             }
         }
         Forecast { makespan, times: self.times }
+    }
+
+    /// Sends what exists to those who will read it; inputs leave the origin in the order of the
+    /// plan, the next when the link on which they queue has had time for those before.
+    fn push_all(&mut self, plan: &Plan) {
+        let workflow = self.problem.workflow();
+        let mut open: Vec<TaskId> = workflow.tasks().filter(|t| !self.done[t.index()]).collect();
+        open.sort_by_key(|t| (self.rank[t.index()], *t));
+        let Some(lanes) = &self.now.lanes else {
+            return open.into_iter().for_each(|task| self.request(task));
+        };
+        let sources = plan.sources.iter().enumerate();
+        let order: HashMap<(FileId, HostId), usize> =
+            sources.map(|(at, s)| ((s.file, s.to), at)).collect();
+        let mut staged: Vec<(usize, LinkId, TaskId, FileId)> = Vec::new();
+        for task in open {
+            let host = HostId(self.host[task.index()]);
+            for file in workflow.inputs(task) {
+                let lane = (host.0 != NONE && workflow.producer(file).is_none())
+                    .then(|| lanes.lane(host))
+                    .flatten();
+                match lane {
+                    Some(lane) => {
+                        let at = order.get(&(file, host)).copied().unwrap_or(usize::MAX);
+                        staged.push((at, lane, task, file));
+                    }
+                    None => self.request_file(task, file),
+                }
+            }
+        }
+        staged.sort_by_key(|s| s.0); // stable: the rest in the order of the tasks
+        for (_, lane, task, file) in staged {
+            self.turns.entry(lane).or_default().push_back((task, file));
+        }
+        let lanes: Vec<LinkId> = self.turns.keys().copied().collect();
+        lanes.into_iter().for_each(|lane| self.next_turn(lane));
+    }
+
+    /// Lets inputs leave until the link is busy.
+    fn next_turn(&mut self, lane: LinkId) {
+        let Some(lanes) = &self.now.lanes else { return };
+        while let Some((task, file)) = self.turns.get_mut(&lane).and_then(VecDeque::pop_front) {
+            let known = self.copies.len();
+            self.request_file(task, file);
+            if self.copies.len() > known {
+                let seconds = self.problem.workflow().file_bytes(file) / lanes.rate(lane);
+                return self.at(self.clock + seconds, End::Turn(lane));
+            }
+        }
     }
 
     fn task_ends(&mut self, task: TaskId) {
@@ -403,12 +477,12 @@ impl<'a, 'p> Run<'a, 'p> {
         {
             return;
         }
-        let seconds = |from| self.now.view.network.transfer_time(1.0, from, host);
+        let seconds = |from| self.problem.network().transfer_time(1.0, from, host);
         let sources = self.copies_of(file).filter(|c| c.complete).map(|c| c.host);
         let nearest = sources.min_by(|&a, &b| seconds(a).total_cmp(&seconds(b)).then(a.cmp(&b)));
         if let Some(from) = nearest {
             let entry = self.add_copy(file, host, false);
-            self.send(entry, self.problem.workflow().file_bytes(file), from, host);
+            self.send(entry, self.problem.workflow().file_bytes(file), (from, host), 1.0);
         }
     }
 
@@ -432,8 +506,7 @@ impl<'a, 'p> Run<'a, 'p> {
         for proc in procs {
             self.queue[proc.index()].pop_front();
         }
-        let seconds = self.seconds(task);
-        self.begin(task, seconds);
+        self.begin(task, 1.0);
         for &proc in procs {
             self.move_window(proc);
         }

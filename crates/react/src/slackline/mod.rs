@@ -3,13 +3,17 @@
 //! What the published ones miss, and what this one does about it:
 //!
 //! - *Predictions ignore contention.* Every candidate plan, the present one included, is judged by
-//!   a forecast that lets transfers queue on links ([`forecast`]), and one way of making plans
+//!   a forecast in which transfers share links ([`forecast`]), and one way of making plans
 //!   counts with such queues while it places tasks (`contended`).
 //! - *Tasks migrate for tiny gains.* A new plan is taken only if it promises a clear gain over
 //!   keeping the present one; inside it a placed task moves only for a good part of its own time.
+//!   What begins after the next look is not decided before it.
 //! - *Passing dips are chased.* From the changes seen so far it estimates how long a level lasts,
-//!   and plans with the levels to expect over the rest of the run instead of the present ones
-//!   (`outlook`).
+//!   plans with the levels to expect over the rest of the run, and judges plans by forecasts in
+//!   which present levels last that long and then give way to the mean (`outlook`). A new plan has
+//!   to pay in the mean over several lifetimes and may lose next to nothing in any of them.
+//! - *A clever first plan is luck.* It begins with what `static` would follow unless another plan
+//!   is clearly better, under the levels seen and when they have passed.
 //! - *Copies are left unused.* Any complete copy is a source, the nearest first.
 //! - *The window is fixed.* How far ahead inputs travel is chosen with the plan.
 //! - *The period is fixed.* While nothing changes and nothing is late, looks become rarer. A task
@@ -23,6 +27,7 @@
 
 mod contended;
 pub mod forecast;
+mod links;
 mod outlook;
 
 use crate::gtp::estimate::{Costing, estimate};
@@ -32,7 +37,7 @@ use crate::policy::{Assignment, Decision, Event, Plan, Policy, Transfers};
 use crate::selective::Spare;
 use crate::situation::{Situation, TaskState};
 use contended::Weights;
-use forecast::{Forecast, Forecaster};
+use forecast::{Forecast, Forecaster, Future};
 use outlook::Outlook;
 use slackline_model::problem::View;
 use slackline_model::{Placement, Problem, ProcId, Schedule, TaskId, approx};
@@ -40,10 +45,30 @@ use slackline_schedule::list::ranks;
 use slackline_schedule::{Request, registry};
 
 /// Gain, as a share of the remaining time, below which the present plan is kept.
-const WORTH_IT: f64 = 0.03;
+const WORTH_IT: f64 = 0.08;
+
+/// The same for the first plan, against what `static` would follow.
+const FIRST_GAIN: f64 = 0.05;
+
+/// Gains below this share are none: what was tried first stays.
+const NEAR_TIE: f64 = 0.005;
+
+/// Levels seen at the start are taken to last for this share of the run.
+const FIRST_LASTS: f64 = 0.5;
 
 /// A placed task moves for at least this multiple of its mean time.
 const HYSTERESIS: f64 = 0.5;
+
+/// How soon present levels may pass, in their mean lifetimes: the middle of each third of the
+/// exponential law.
+const PASSES: [f64; 3] = [0.18, 0.69, 1.79];
+
+/// In none of these may a new plan end later than the present one by more than this share of the
+/// remaining time.
+const TAIL: f64 = 0.01;
+
+/// What begins only after this many times between looks is decided then.
+const URGENT: f64 = 1.0;
 
 /// Looks per makespan while things change.
 const LOOKS: f64 = 10.0;
@@ -68,10 +93,10 @@ const OCCUPATIONS: [f64; 2] = [1.0, 0.4];
 
 /// How far ahead inputs may travel.
 const WINDOWS: [Transfers; 4] = [
-    Transfers::Pull { window: 1 },
-    Transfers::Pull { window: 2 },
-    Transfers::Pull { window: 6 },
     Transfers::Push,
+    Transfers::Pull { window: 6 },
+    Transfers::Pull { window: 2 },
+    Transfers::Pull { window: 1 },
 ];
 
 /// The policy; see the module's head.
@@ -103,17 +128,59 @@ struct Choice {
     rewind: Vec<TaskId>,
 }
 
-/// A situation as it is expected to be, with its problem.
+/// A situation at the levels to plan with, with its problem, and what is expected to come.
+#[derive(Clone, Copy)]
 struct Ground<'a, 'p> {
     problem: &'a Problem<'p>,
     now: &'a Situation,
+    future: Future<'a, 'p>,
+}
+
+/// Levels as they are and as they will be after a date.
+struct Levels {
+    seen: View,
+    later: Option<(f64, View)>,
+}
+
+/// The problems of the levels, without state.
+struct Prospect<'p> {
+    seen: Problem<'p>,
+    later: Option<(f64, Problem<'p>)>,
+}
+
+impl Levels {
+    fn prospect<'p>(&self, now: &'p Situation) -> Result<Prospect<'p>, String> {
+        let problem = |view: &View| {
+            let problem = Problem::as_seen(&now.workflow, &now.platform, view.clone());
+            problem.map_err(|e| e.to_string())
+        };
+        let later = match &self.later {
+            Some((date, view)) => Some((*date, problem(view)?)),
+            None => None,
+        };
+        Ok(Prospect { seen: problem(&self.seen)?, later })
+    }
+}
+
+impl<'p> Prospect<'p> {
+    fn ground<'a>(&'a self, problem: &'a Problem<'p>, now: &'a Situation) -> Ground<'a, 'p> {
+        let later = self.later.as_ref().map(|(date, problem)| (*date, problem));
+        Ground { problem, now, future: Future { problem: &self.seen, now, later } }
+    }
 }
 
 impl Slackline {
     fn begin(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
         self.rank_tasks(now)?;
         let problem = now.problem().map_err(|e| e.to_string())?;
-        let ground = Ground { problem: &problem, now };
+        let plain = self.plain(now);
+        let length = plain.as_ref().map_or(0.0, |(_, makespan)| *makespan);
+        let prospect = first_levels(now, now.now + FIRST_LASTS * length).prospect(now)?;
+        let ground = prospect.ground(&problem, now);
+        let mut best = None;
+        if let Some((plan, _)) = &plain {
+            self.try_windows(&ground, plan, &WINDOWS, f64::INFINITY, &mut best);
+        }
         let mut plans: Vec<Plan> = Vec::new();
         for name in FIRST {
             if let Some(planner) = registry::find(name)
@@ -123,11 +190,18 @@ impl Slackline {
             }
         }
         plans.extend(OCCUPATIONS.map(|occupation| self.contended(&ground, occupation)));
-        let mut best = None;
+        let followed = best.as_ref().map_or(f64::INFINITY, |b: &Choice| b.forecast.makespan);
+        let limit = now.now + (followed - now.now) * (1.0 - FIRST_GAIN);
+        let mut other = None;
         for plan in plans {
-            self.try_windows(&ground, &plan, &WINDOWS, f64::INFINITY, &mut best);
+            self.try_windows(&ground, &plan, &WINDOWS, limit, &mut other);
         }
-        let best: Choice = best.ok_or("no planner finds a plan")?;
+        if let (Some(choice), Some(plain)) = (&other, &best)
+            && !self.holds(&ground, &plain.plan, choice, now)
+        {
+            other = None;
+        }
+        let best: Choice = other.or(best).ok_or("no planner finds a plan")?;
         self.begun = true;
         let peak = View {
             availability: vec![1.0; now.view.availability.len()],
@@ -140,6 +214,14 @@ impl Slackline {
         self.last_look = now.now;
         self.adopt(&ground, best, decisions);
         Ok(())
+    }
+
+    /// What `static` would follow, and its planned length.
+    fn plain(&self, now: &Situation) -> Option<(Plan, f64)> {
+        let problem = now.nominal_problem().ok()?;
+        let schedule = (registry::usual(&problem).plan)(&problem, &Request::default()).ok()?;
+        let plan = Plan::of_schedule(&problem, &schedule, WINDOWS[0]);
+        Some((plan, schedule.makespan()))
     }
 
     /// Upward ranks, at the start and when work has come in.
@@ -161,9 +243,11 @@ impl Slackline {
         best: &mut Option<Choice>,
     ) {
         for &transfers in windows {
-            let limit = best.as_ref().map_or(limit, |b| b.forecast.makespan);
+            let limit = best.as_ref().map_or(limit, |b| {
+                ground.now.now + (b.forecast.makespan - ground.now.now) * (1.0 - NEAR_TIE)
+            });
             let plan = Plan { transfers, ..plan.clone() };
-            let forecast = self.forecaster.follow(ground.problem, ground.now, &plan, limit);
+            let forecast = self.forecaster.follow(&ground.future, &plan, limit);
             if forecast.makespan.is_finite() && approx::lt(forecast.makespan, limit) {
                 *best = Some(Choice { plan, forecast, rewind: Vec::new() });
             }
@@ -172,7 +256,8 @@ impl Slackline {
 
     fn adopt(&mut self, ground: &Ground<'_, '_>, choice: Choice, decisions: &mut Vec<Decision>) {
         let Choice { mut plan, forecast, rewind } = choice;
-        plan.sources = planning::quickest_sources(ground.now, &plan);
+        // Inputs keep their order; what lies on several hosts comes from the quickest.
+        plan.sources.extend(planning::quickest_sources(ground.now, &plan));
         self.planned.fill(None);
         for assignment in &plan.assignments {
             self.planned[assignment.task.index()] = assignment.procs.first().copied();
@@ -208,7 +293,8 @@ impl Slackline {
     fn present(&self, now: &Situation) -> Plan {
         let open = |a: &&Assignment| !now.task(a.task).is_done();
         let assignments = self.plan.assignments.iter().filter(open).cloned().collect();
-        Plan { assignments, transfers: self.plan.transfers, ..Plan::default() }
+        let (sources, transfers) = (self.plan.sources.clone(), self.plan.transfers);
+        Plan { assignments, sources, transfers, ..Plan::default() }
     }
 
     /// The windows next to the present one.
@@ -230,7 +316,7 @@ impl Slackline {
     /// Plans worth a forecast: placed with contention in mind, placed by GTP's costs with copies
     /// and hysteresis, and HEFT's plan of the rest.
     fn candidates(&mut self, ground: &Ground<'_, '_>) -> Vec<Plan> {
-        let Ground { problem, now } = *ground;
+        let Ground { problem, now, .. } = *ground;
         let mut plans: Vec<Plan> =
             OCCUPATIONS.map(|occupation| self.contended(ground, occupation)).into();
         let order = planning::by_falling_rank(now, &self.rank);
@@ -262,6 +348,13 @@ impl Slackline {
         after
     }
 
+    /// What levels to judge plans by.
+    fn levels(&self, now: &Situation) -> Levels {
+        let lasts = self.outlook.lifetime();
+        let later = lasts.is_finite().then(|| (now.now + lasts, self.outlook.settled(&now.view)));
+        Levels { seen: now.view.clone(), later }
+    }
+
     /// Looks for a plan that is clearly better than the present one, or for any where the present
     /// one leads nowhere.
     fn reconsider(
@@ -279,9 +372,10 @@ impl Slackline {
         };
         let after = self.expected(now, &lost);
         let problem = after.problem().map_err(|e| e.to_string())?;
-        let ground = Ground { problem: &problem, now: &after };
+        let prospect = self.levels(now).prospect(now)?;
+        let ground = prospect.ground(&problem, &after);
         let present = self.present(&after);
-        let kept = self.forecaster.follow(&problem, &after, &present, f64::INFINITY);
+        let kept = self.forecaster.follow(&ground.future, &present, f64::INFINITY);
         let limit = now.now + (kept.makespan - now.now) * (1.0 - WORTH_IT);
         let mut best = self.search(&ground, &present, limit);
         if let Some(choice) = &mut best {
@@ -290,11 +384,16 @@ impl Slackline {
         if lost.is_empty() {
             self.try_rewinding(&ground, limit, &mut best)?;
         }
+        let best = best.filter(|choice| {
+            let free = forced || kept.makespan.is_infinite();
+            (free || self.is_urgent(choice, &kept, now))
+                && (kept.makespan.is_infinite() || self.holds(&ground, &present, choice, now))
+        });
         match best {
             Some(choice) if choice.rewind.len() > lost.len() => {
                 let after = self.expected(now, &choice.rewind);
                 let problem = after.problem().map_err(|e| e.to_string())?;
-                self.adopt(&Ground { problem: &problem, now: &after }, choice, decisions);
+                self.adopt(&prospect.ground(&problem, &after), choice, decisions);
             }
             Some(choice) => self.adopt(&ground, choice, decisions),
             // Nothing is rewound for a plan that there is not.
@@ -304,6 +403,48 @@ impl Slackline {
             None => self.expect(&ground, &present, &kept),
         }
         Ok(())
+    }
+
+    /// Whether a choice changes anything before the next look: what begins only later is better
+    /// decided then, when more is known.
+    fn is_urgent(&self, choice: &Choice, kept: &Forecast, now: &Situation) -> bool {
+        if !choice.rewind.is_empty() || choice.plan.transfers != self.plan.transfers {
+            return true;
+        }
+        let soon = now.now + URGENT * self.least_period;
+        choice.plan.assignments.iter().any(|a| {
+            let begins = |f: &Forecast| f.times[a.task.index()].0;
+            self.planned[a.task.index()] != a.procs.first().copied()
+                && begins(kept).min(begins(&choice.forecast)) < soon
+        })
+    }
+
+    /// Whether a choice is better than the present plan however soon present levels pass: clearly
+    /// in the mean, and never much worse.
+    fn holds(
+        &mut self,
+        ground: &Ground<'_, '_>,
+        present: &Plan,
+        choice: &Choice,
+        now: &Situation,
+    ) -> bool {
+        let Some((date, later)) = ground.future.later else { return true };
+        if !choice.rewind.is_empty() {
+            return true;
+        }
+        let (mut sum, mut kept_sum) = (0.0, 0.0);
+        for share in PASSES {
+            let passes = now.now + share * (date - now.now);
+            let future = Future { later: Some((passes, later)), ..ground.future };
+            let end = self.forecaster.follow(&future, &choice.plan, f64::INFINITY).makespan;
+            let kept = self.forecaster.follow(&future, present, f64::INFINITY).makespan;
+            if end - now.now > (kept - now.now) * (1.0 + TAIL) {
+                return false;
+            }
+            sum += end - now.now;
+            kept_sum += kept - now.now;
+        }
+        sum < kept_sum * (1.0 - WORTH_IT)
     }
 
     /// Results that were thought lost are back: whether to take them instead of what has been
@@ -321,8 +462,10 @@ impl Slackline {
         }
         let as_it_is = self.expected(now, &[]);
         let problem = as_it_is.problem().map_err(|e| e.to_string())?;
+        let prospect = self.levels(now).prospect(now)?;
         let present = self.present(&as_it_is);
-        let kept = self.forecaster.follow(&problem, &as_it_is, &present, f64::INFINITY);
+        let ground = prospect.ground(&problem, &as_it_is);
+        let kept = self.forecaster.follow(&ground.future, &present, f64::INFINITY);
         let mut after = self.expected(now, &[]);
         for task in &back {
             if let Some(placement) = now.restorable(*task) {
@@ -331,7 +474,7 @@ impl Slackline {
             }
         }
         let problem = after.problem().map_err(|e| e.to_string())?;
-        let ground = Ground { problem: &problem, now: &after };
+        let ground = prospect.ground(&problem, &after);
         let present = self.present(&after);
         let mut best = None;
         self.try_windows(&ground, &present, &[present.transfers], kept.makespan, &mut best);
@@ -387,7 +530,8 @@ impl Slackline {
         for task in worth_redoing(ground, WORTH_IT * (self.end - ground.now.now)) {
             let after = planning::rewound(ground.now, &[task]);
             let problem = after.problem().map_err(|e| e.to_string())?;
-            let again = Ground { problem: &problem, now: &after };
+            let future = Future { now: &after, ..ground.future };
+            let again = Ground { problem: &problem, now: &after, future };
             let plan = self.contended(&again, OCCUPATIONS[0]);
             let limit = best.as_ref().map_or(limit, |b| b.forecast.makespan);
             let mut found = None;
@@ -414,10 +558,24 @@ impl Slackline {
     }
 }
 
+/// The levels of the start: as seen until a date, then the mean of all hosts and all pairs.
+fn first_levels(now: &Situation, until: f64) -> Levels {
+    let seen = now.view.clone();
+    let mut later = seen.clone();
+    let alive = now.platform.host_ids().filter(|&h| now.is_alive(h));
+    let levels: Vec<f64> = alive.map(|h| seen.availability[h.index()]).collect();
+    let mean = levels.iter().sum::<f64>() / (levels.len().max(1)) as f64;
+    let differ = levels.iter().any(|&level| !approx::eq(level, mean));
+    for host in now.platform.host_ids().filter(|&h| now.is_alive(h)) {
+        later.availability[host.index()] = mean;
+    }
+    Levels { seen, later: differ.then_some((until, later)) }
+}
+
 /// Finished tasks whose results take longer to fetch than to make again somewhere else, by more
 /// than `gain`; the greatest gains first.
 fn worth_redoing(ground: &Ground<'_, '_>, gain: f64) -> Vec<TaskId> {
-    let Ground { problem, now } = *ground;
+    let Ground { problem, now, .. } = *ground;
     let mut found: Vec<(f64, TaskId)> = Vec::new();
     for task in now.workflow.tasks() {
         let TaskState::Done(placement) = now.task(task) else { continue };

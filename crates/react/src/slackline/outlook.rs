@@ -107,6 +107,16 @@ impl Outlook {
         changed > 0.0
     }
 
+    /// How long present levels last on average, from now on.
+    pub(super) fn lifetime(&self) -> f64 {
+        if self.rate > 0.0 { 1.0 / self.rate } else { f64::INFINITY }
+    }
+
+    /// The levels to expect when the present ones have passed.
+    pub(super) fn settled(&self, view: &View) -> View {
+        self.expect(view, f64::INFINITY)
+    }
+
     /// The levels to expect on average over the next `span` seconds.
     pub(super) fn expect(&self, view: &View, span: f64) -> View {
         let mut expected = view.clone();
