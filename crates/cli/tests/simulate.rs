@@ -301,3 +301,15 @@ fn connections_of_a_matrix_change_too() {
         assert_eq!(run(&format!("--scenario slow.toml --policy {policy}")), 14.0, "{policy}");
     }
 }
+
+/// Inputs that take longer to come than the time between two looks: tasks that are moved at every
+/// look would never begin.
+#[test]
+fn moving_comes_to_an_end() {
+    let place = Place::new();
+    place.ok("generate workflow seismology --tasks 101 --seed 1 -o seismology.json");
+    for policy in ["gtp", "gtp/c", "gtp/c/r"] {
+        let line = "simulate seismology.json -p two-site-grid --json --policy";
+        assert_eq!(json(&place.ok(&format!("{line} {policy}")))["finished"], true, "{policy}");
+    }
+}

@@ -10,6 +10,11 @@ use slackline_model::{ProcId, TaskId};
 use slackline_schedule::Planner;
 use slackline_schedule::list::ranks;
 
+/// Moves after which a task that has not begun stays where it is while it can. Without a threshold
+/// GTP moves for any gain, and where inputs take longer than a period to come it could do so for
+/// ever; published runs have far fewer rescheduling points.
+const ENOUGH_MOVES: u32 = 20;
+
 /// Time between rescheduling points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Period {
@@ -55,6 +60,8 @@ pub struct Gtp {
     rank: Vec<f64>,
     /// Where each task was last planned.
     planned: Vec<Option<ProcId>>,
+    /// How often it was moved since.
+    moves: Vec<u32>,
 }
 
 impl Gtp {
@@ -62,8 +69,8 @@ impl Gtp {
     pub fn new(variant: Variant, planner: impl Into<Planner>) -> Gtp {
         let mut variant = variant;
         variant.costing.reuse_copies = variant.copies;
-        let (period, rank, planned) = (f64::INFINITY, Vec::new(), Vec::new());
-        Gtp { variant, planner: planner.into(), period, rank, planned }
+        let (period, rank, planned, moves) = (f64::INFINITY, Vec::new(), Vec::new(), Vec::new());
+        Gtp { variant, planner: planner.into(), period, rank, planned, moves }
     }
 
     fn begin(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
@@ -106,7 +113,8 @@ impl Gtp {
     fn remap(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
         let problem = now.problem().map_err(|e| e.to_string())?;
         let order = planning::by_falling_rank(now, &self.rank);
-        let result = estimate(&problem, now, &order, &self.planned, self.variant.costing);
+        let mut result = estimate(&problem, now, &order, &self.planned, self.variant.costing);
+        self.hold(now, &order, &mut result);
         if !self.variant.copies {
             forget_gathered_inputs(now, &result, &order, decisions);
         }
@@ -124,6 +132,30 @@ impl Gtp {
         }
         decisions.push(Decision::Adopt(plan));
         Ok(())
+    }
+}
+
+impl Gtp {
+    /// Counts moves, and takes back those of tasks that have been moved often enough.
+    fn hold(&mut self, now: &Situation, order: &[TaskId], result: &mut Expected) {
+        self.moves.resize(now.tasks.len(), 0);
+        for &task in order {
+            let (Some(before), Some(&after)) =
+                (self.planned[task.index()], result.procs[task.index()].first())
+            else {
+                continue;
+            };
+            if before == after {
+                continue;
+            }
+            let moves = &mut self.moves[task.index()];
+            *moves += 1;
+            let waits = matches!(now.task(task), TaskState::Waiting | TaskState::Placed { .. });
+            let one = result.procs[task.index()].len() == 1;
+            if *moves > ENOUGH_MOVES && waits && one && now.computes(now.host(&[before])) {
+                result.procs[task.index()] = [before].into();
+            }
+        }
     }
 }
 
