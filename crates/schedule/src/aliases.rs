@@ -86,5 +86,6 @@ pub const ALIASES: &[Alias] = &[
     alias!("cra-width-weight", cra::WIDTH, "order" = "weight"; "cra-width, levels weighed by what graphs take alone"),
     alias!("cra-work-order", cra::WORK, "order" = "dedicated"; "cra-work, the graph that is shortest alone first"),
     alias!("cra-work-weight", cra::WORK, "order" = "weight"; "cra-work, levels weighed by what graphs take alone"),
+    alias!("cafm-cra-order", boxes::CRA, "order" = "dedicated"; "cafm-cra, the graph that is shortest alone first"),
     alias!("cafm-cra-weight", boxes::CRA, "order" = "weight"; "cafm-cra, levels weighed by what graphs take alone"),
 ];
