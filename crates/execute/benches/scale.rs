@@ -1,0 +1,182 @@
+//! How the cost of a whole run grows with the number of tasks, policy by policy:
+//!
+//!     cargo bench -p slackline-execute                  # the whole table, some minutes
+//!     cargo bench -p slackline-execute -- static 10000  # one row, one size
+//!
+//! Layered graphs (square root of n levels, three parents per task, uniform times, CCR 0.1) on a
+//! cluster of 64 hosts that holds still; `sce` is the one in which hosts and links change ten times
+//! per makespan. Every run has a process of its own, which tells its processor time, without
+//! drawing the world, and its peak memory, the world included.
+
+#![allow(clippy::print_stdout)] // a table is what this makes
+
+use slackline_execute::{Execution, Settings, Simulated};
+use slackline_generate::registry::{self as generators, Family};
+use slackline_generate::scenario::Surroundings;
+use slackline_generate::Seed;
+use slackline_model::{Platform, Problem, ProcId, Scenario, TaskId, Workflow};
+use slackline_react::registry::{self as policies, Options};
+use slackline_react::Transfers;
+use slackline_schedule::registry as planners;
+use slackline_simulate::Models;
+use std::error::Error;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Instant;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+/// Policies, and how many times as long as `static` they may take.
+const STILL: [(&str, f64); 7] = [
+    ("static", 1.0),
+    ("just-in-time", 3.0),
+    ("work-queue", 3.0),
+    ("fdws", 3.0),
+    ("gtp/c", 3.0),
+    ("slackline", 10.0),
+    ("sr-slack", 10.0),
+];
+
+/// Tasks of the worlds that change.
+const RESTLESS: usize = 1_000;
+
+struct Cell {
+    seconds: f64,
+    mebibytes: f64,
+}
+
+fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    match &args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["cell", policy, tasks, world] => cell(policy, tasks.parse()?, *world == "sce"),
+        [] => table(),
+        [policy] => row(policy, &[10_000, 100_000]).map(|_| ()),
+        [policy, tasks @ ..] => {
+            let tasks: std::result::Result<Vec<usize>, _> =
+                tasks.iter().map(|t| t.parse()).collect();
+            row(policy, &tasks?).map(|_| ())
+        }
+    }
+}
+
+fn table() -> Result<()> {
+    let mut still = 0.0;
+    for (policy, most) in STILL {
+        let cells = row(policy, &[10_000, 100_000])?;
+        let [small, large] = &cells[..] else { continue };
+        still = if policy == "static" { large.seconds } else { still };
+        let (ratio, growth) = (large.seconds / still, large.seconds / small.seconds);
+        println!("  {ratio:.1} times static (at most {most}), {growth:.1} from 10,000 on (at most 14)");
+    }
+    let million = &row("static", &[1_000_000])?[0];
+    let (growth, bytes) = (million.seconds / still, million.mebibytes * 1.048_576);
+    println!("  {growth:.1} from 100,000 on (at most 14), {bytes:.0} bytes a task (at most 1000)");
+    let calm = measured("static", RESTLESS, "sce")?;
+    let aheft = measured("aheft", RESTLESS, "sce")?;
+    let ratio = aheft.seconds / calm.seconds;
+    println!("aheft, {RESTLESS} tasks, sce: {ratio:.1} times static (at most 20)");
+    Ok(())
+}
+
+fn row(policy: &str, sizes: &[usize]) -> Result<Vec<Cell>> {
+    let mut cells = Vec::new();
+    for &tasks in sizes {
+        let cell = measured(policy, tasks, "still")?;
+        let Cell { seconds, mebibytes } = cell;
+        println!("{policy:<14} {tasks:>9} tasks {seconds:>9.3} s {mebibytes:>7.0} MiB");
+        cells.push(cell);
+    }
+    Ok(cells)
+}
+
+/// Runs a cell in a process of its own.
+fn measured(policy: &str, tasks: usize, world: &str) -> Result<Cell> {
+    let output = Command::new(std::env::current_exe()?)
+        .args(["cell", policy, &tasks.to_string(), world])
+        .output()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut numbers = text.split_whitespace().map(str::parse::<f64>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(seconds)), Some(Ok(mebibytes))) => Ok(Cell { seconds, mebibytes }),
+        _ => Err(String::from_utf8_lossy(&output.stderr).into()),
+    }
+}
+
+fn cell(policy: &str, tasks: usize, restless: bool) -> Result<()> {
+    let (workflow, platform) = (Arc::new(graph(tasks)?), Arc::new(cluster()?));
+    let scenario = if restless { sce(&workflow, &platform)? } else { Scenario::default() };
+    let course = scenario.on(&platform)?;
+    let world = platform.in_world(&course);
+    let problem = Problem::at_peak(&workflow, &platform)?;
+    let truth = |task: TaskId, procs: &[ProcId]| problem.exec_on(task, procs[0]);
+    let heft = planners::find("heft").ok_or("no HEFT")?;
+    let options = Options { transfers: Transfers::Push, ..Options::new(heft) };
+    let entry = policies::find(policy).ok_or("no such policy")?;
+    let mut policy = entry.policy(&options)?;
+    let clock = Clock::start();
+    let mut backend =
+        Simulated::new(&world, Models::default(), Box::new(truth))?.in_world(&course);
+    let settings = Settings::default();
+    let execution = Execution { settings, ..Execution::new(workflow.clone(), platform.clone()) };
+    let outcome = execution.run(policy.as_mut(), &mut backend)?;
+    let seconds = clock.seconds();
+    println!("{seconds} {} {} {:?}", peak_mebibytes(), outcome.makespan, outcome.ending);
+    Ok(())
+}
+
+fn texts(given: &[(&str, &str)]) -> Vec<(String, String)> {
+    given.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
+}
+
+fn graph(tasks: usize) -> Result<Workflow> {
+    let layered = generators::find(Family::Workflow, "layered")?;
+    let tasks = tasks.to_string();
+    let given =
+        [("tasks", tasks.as_str()), ("costs", "uniform"), ("processors", "0"), ("ccr", "0.1")];
+    Ok(layered.workflow(&layered.settings(&texts(&given))?, Seed::new(1))?)
+}
+
+fn cluster() -> Result<Platform> {
+    let cluster = generators::find(Family::Platform, "cluster")?;
+    Ok(cluster.platform(&cluster.settings(&texts(&[("hosts", "64")]))?, Seed::new(1))?)
+}
+
+/// Hosts and links that change ten times while the workflow would run undisturbed.
+fn sce(workflow: &Workflow, platform: &Platform) -> Result<Scenario> {
+    let heft = planners::find("heft").ok_or("no HEFT")?;
+    let still = (heft.plan)(&Problem::new(workflow, platform)?, &Default::default())?.makespan();
+    let sce = generators::find(Family::Scenario, "sce")?;
+    let makespan = format!("{still}s");
+    let given = [("variability", "60"), ("gap", "0.1"), ("makespan", makespan.as_str())];
+    let around = Surroundings { platform: Some(platform), ..Surroundings::default() };
+    Ok(sce.scenario(&sce.settings(&texts(&given))?, Seed::new(1), &around)?)
+}
+
+/// Processor time where the system tells it, else time.
+struct Clock {
+    ran: Option<f64>,
+    since: Instant,
+}
+
+impl Clock {
+    fn start() -> Clock {
+        Clock { ran: processor_seconds(), since: Instant::now() }
+    }
+
+    fn seconds(&self) -> f64 {
+        let ran = processor_seconds().zip(self.ran).map(|(now, before)| now - before);
+        ran.unwrap_or_else(|| self.since.elapsed().as_secs_f64())
+    }
+}
+
+fn processor_seconds() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/self/schedstat").ok()?;
+    Some(text.split_whitespace().next()?.parse::<f64>().ok()? * 1e-9)
+}
+
+fn peak_mebibytes() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = peak.and_then(|rest| rest.split_whitespace().next()?.parse::<f64>().ok());
+    kibibytes.unwrap_or(f64::NAN) / 1024.0
+}
