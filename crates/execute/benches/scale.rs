@@ -5,18 +5,22 @@
 //!
 //! Layered graphs (square root of n levels, three parents per task, uniform times, CCR 0.1) on a
 //! cluster of 64 hosts that holds still; `sce` is the one in which hosts and links change ten times
-//! per makespan. Every run has a process of its own, which tells its processor time, without
+//! per makespan. In a stream, workflows of 100 tasks each arrive at 500 processors; `given` is the
+//! same work under a schedule that is known from the start. Every run has a process of its own, which tells its processor time, without
 //! drawing the world, and its peak memory, the world included.
 
 #![allow(clippy::print_stdout)] // a table is what this makes
 
-use slackline_execute::{Execution, Settings, Simulated};
+use slackline_execute::{Coming, Execution, Recording, Simulated, Stage};
+use slackline_generate::Seed;
 use slackline_generate::registry::{self as generators, Family};
 use slackline_generate::scenario::Surroundings;
-use slackline_generate::Seed;
-use slackline_model::{Platform, Problem, ProcId, Scenario, TaskId, Workflow};
+use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
+use slackline_model::scenario::When;
+use slackline_model::schedule::Limits;
+use slackline_model::{Platform, Problem, ProcId, Scenario, TaskId, Terms, Workflow};
 use slackline_react::registry::{self as policies, Options};
-use slackline_react::Transfers;
+use slackline_react::{Policy, StaticPlan, Transfers};
 use slackline_schedule::registry as planners;
 use slackline_simulate::Models;
 use std::error::Error;
@@ -48,6 +52,7 @@ struct Cell {
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     match &args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["cell", policy, workflows, "stream"] => stream(policy, workflows.parse()?),
         ["cell", policy, tasks, world] => cell(policy, tasks.parse()?, *world == "sce"),
         [] => table(),
         [policy] => row(policy, &[10_000, 100_000]).map(|_| ()),
@@ -66,7 +71,9 @@ fn table() -> Result<()> {
         let [small, large] = &cells[..] else { continue };
         still = if policy == "static" { large.seconds } else { still };
         let (ratio, growth) = (large.seconds / still, large.seconds / small.seconds);
-        println!("  {ratio:.1} times static (at most {most}), {growth:.1} from 10,000 on (at most 14)");
+        println!(
+            "  {ratio:.1} times static (at most {most}), {growth:.1} from 10,000 on (at most 14)"
+        );
     }
     let million = &row("static", &[1_000_000])?[0];
     let (growth, bytes) = (million.seconds / still, million.mebibytes * 1.048_576);
@@ -75,6 +82,17 @@ fn table() -> Result<()> {
     let aheft = measured("aheft", RESTLESS, "sce")?;
     let ratio = aheft.seconds / calm.seconds;
     println!("aheft, {RESTLESS} tasks, sce: {ratio:.1} times static (at most 20)");
+    let given = measured("given", 1_000, "stream")?;
+    for policy in ["fdws", "b-fdws4", "mw-dbs"] {
+        let (few, many) = (measured(policy, 100, "stream")?, measured(policy, 1_000, "stream")?);
+        let ratio = many.seconds / given.seconds;
+        let each = many.seconds / few.seconds / 10.0;
+        let bytes = many.mebibytes * 10.485_76;
+        println!(
+            "{policy}, 1000 workflows: {ratio:.1} times a given schedule (at most 3), {each:.1} \
+             times the time per event of 100 (at most 2), {bytes:.0} bytes a task (at most 3000)"
+        );
+    }
     Ok(())
 }
 
@@ -114,11 +132,47 @@ fn cell(policy: &str, tasks: usize, restless: bool) -> Result<()> {
     let entry = policies::find(policy).ok_or("no such policy")?;
     let mut policy = entry.policy(&options)?;
     let clock = Clock::start();
-    let mut backend =
-        Simulated::new(&world, Models::default(), Box::new(truth))?.in_world(&course);
-    let settings = Settings::default();
-    let execution = Execution { settings, ..Execution::new(workflow.clone(), platform.clone()) };
+    let mut backend = Simulated::new(&world, Models::default(), Box::new(truth))?.in_world(&course);
+    let recording = Recording::Nothing;
+    let execution = Execution { recording, ..Execution::new(workflow.clone(), platform.clone()) };
     let outcome = execution.run(policy.as_mut(), &mut backend)?;
+    let seconds = clock.seconds();
+    let (end, plans) = (outcome.makespan, outcome.counters.replannings);
+    println!("{seconds} {} {end} {plans} {:?}", peak_mebibytes(), outcome.ending);
+    Ok(())
+}
+
+/// Workflows that arrive one after the other, under limits that leave some room.
+fn stream(policy: &str, workflows: usize) -> Result<()> {
+    const EVERY: f64 = 1.3;
+    let mut coming = Vec::new();
+    for index in 0..workflows {
+        let limits = Limits { budget: Some(2_000.0), deadline: Some(600.0) };
+        let terms = Terms { limits, ..Terms::default() };
+        let when = When::At(EVERY * index as f64);
+        coming.push(Coming { workflow: Arc::new(drawn(100, index as u64)?), when, terms });
+    }
+    let mut b = PlatformBuilder::new("site");
+    b.set_matrix(Matrix::uniform(Some(1.25e8), 1e-4));
+    let root = b.root()?;
+    for (index, speed) in [1.0, 1.5, 2.0, 3.0].iter().cycle().take(500).enumerate() {
+        let spec = HostSpec::new(format!("p{index}"), speed * 1e9);
+        b.add_host(root, HostSpec { price: *speed, ..spec })?;
+    }
+    let platform = Arc::new(b.build()?);
+    let heft = planners::find("heft").ok_or("no HEFT")?;
+    let recording = Recording::Nothing;
+    let mut stage = Stage::of_arrivals(coming, platform.clone())?;
+    let mut policy: Box<dyn Policy> = if policy == "given" {
+        stage.arrivals.clear();
+        let problem = Problem::new(&stage.workflow, &platform)?;
+        let plan = (heft.plan)(&problem, &Default::default())?;
+        Box::new(StaticPlan::of_schedule(plan, heft, Transfers::Push))
+    } else {
+        policies::find(policy).ok_or("no such policy")?.policy(&Options::new(heft))?
+    };
+    let clock = Clock::start();
+    let outcome = stage.run_as(policy.as_mut(), recording, None)?;
     let seconds = clock.seconds();
     println!("{seconds} {} {} {:?}", peak_mebibytes(), outcome.makespan, outcome.ending);
     Ok(())
@@ -129,16 +183,21 @@ fn texts(given: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 fn graph(tasks: usize) -> Result<Workflow> {
+    drawn(tasks, 1)
+}
+
+fn drawn(tasks: usize, seed: u64) -> Result<Workflow> {
     let layered = generators::find(Family::Workflow, "layered")?;
     let tasks = tasks.to_string();
     let given =
         [("tasks", tasks.as_str()), ("costs", "uniform"), ("processors", "0"), ("ccr", "0.1")];
-    Ok(layered.workflow(&layered.settings(&texts(&given))?, Seed::new(1))?)
+    Ok(layered.workflow(&layered.settings(&texts(&given))?, Seed::new(seed))?)
 }
 
 fn cluster() -> Result<Platform> {
     let cluster = generators::find(Family::Platform, "cluster")?;
-    Ok(cluster.platform(&cluster.settings(&texts(&[("hosts", "64")]))?, Seed::new(1))?)
+    let given = texts(&[("hosts", "64"), ("speed", "1Gf")]); // where the CCR holds
+    Ok(cluster.platform(&cluster.settings(&given)?, Seed::new(1))?)
 }
 
 /// Hosts and links that change ten times while the workflow would run undisturbed.

@@ -5,6 +5,7 @@ use crate::engine::Engine;
 use crate::outcome::Outcome;
 use crate::supply::Supply;
 use slackline_model::problem::Inputs;
+use slackline_model::trace::Record;
 use slackline_model::{Platform, Terms, Workflow};
 use slackline_react::{Policy, Situation};
 use std::sync::Arc;
@@ -40,6 +41,8 @@ pub struct Settings {
     pub retries: u32,
     /// Seconds to wait for a host of which nobody knows whether it will be back.
     pub patience: f64,
+    /// The run is broken off at this date.
+    pub until: f64,
 }
 
 impl Default for Settings {
@@ -52,6 +55,36 @@ impl Default for Settings {
             central: false,
             retries: 3,
             patience: 600.0,
+            until: f64::INFINITY,
+        }
+    }
+}
+
+/// What becomes of the trace of a run.
+#[derive(Default)]
+pub enum Recording<'r> {
+    /// All of it is part of the outcome.
+    #[default]
+    Keep,
+    /// All but the changing levels of hosts and links, of which there may be any number.
+    KeepWork,
+    /// Nobody wants it; the outcome has none.
+    Nothing,
+    /// Somebody takes each record as it comes; the outcome has none.
+    Tell(&'r mut dyn FnMut(&Record)),
+}
+
+impl<'r> Recording<'r> {
+    /// The same for a shorter time.
+    pub(crate) fn within<'s>(self) -> Recording<'s>
+    where
+        'r: 's,
+    {
+        match self {
+            Recording::Keep => Recording::Keep,
+            Recording::KeepWork => Recording::KeepWork,
+            Recording::Nothing => Recording::Nothing,
+            Recording::Tell(tell) => Recording::Tell(tell),
         }
     }
 }
@@ -72,6 +105,8 @@ pub struct Execution<'r> {
     pub inputs: Inputs,
     /// Workflows that arrive later and tasks that appear.
     pub supply: Option<&'r mut dyn Supply>,
+    /// What becomes of the trace.
+    pub recording: Recording<'r>,
     /// Called after every instant at which something happened.
     pub watch: Option<&'r mut dyn FnMut(&Situation)>,
 }
@@ -89,6 +124,7 @@ impl<'r> Execution<'r> {
             settings: Settings::default(),
             inputs,
             supply: None,
+            recording: Recording::default(),
             watch: None,
         }
     }

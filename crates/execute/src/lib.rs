@@ -12,6 +12,7 @@ mod journal;
 mod log;
 mod outcome;
 mod simulated;
+mod stage;
 mod store;
 mod supply;
 mod usage;
@@ -20,11 +21,12 @@ pub use backend::{
     Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open, Order,
     Outlook, Reached, Report, Signal, What, Work,
 };
-pub use execution::{Dispatch, Execution, Settings, run};
+pub use execution::{Dispatch, Execution, Recording, Settings, run};
 pub use journal::{Journal, Journaled, Record, Resumed, Sight, Sink};
 pub use log::{Call, DecisionLog, Logged, Repeat};
 pub use outcome::{Counters, Ending, Outcome};
 pub use simulated::{Reality, Simulated};
 pub use slackline_model::problem::Inputs;
-pub use supply::{Arrivals, Coming, Growth, New, Supply, Unfolding};
+pub use stage::{Stage, StageError};
+pub use supply::{Arrivals, Coming, Growth, Supply, Unfolding};
 pub use usage::Usage;

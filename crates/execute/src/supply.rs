@@ -7,26 +7,21 @@ use std::sync::Arc;
 
 /// What a supply has to say.
 #[derive(Clone, Debug)]
-pub struct Growth {
-    /// All work known now. Tasks and files known before keep their numbers, new ones follow.
-    pub workflow: Arc<Workflow>,
-    /// What the new tasks are.
-    pub what: New,
-}
-
-/// What new tasks are.
-#[derive(Clone, Debug, PartialEq)]
-pub enum New {
-    /// A further workflow.
+pub enum Growth {
+    /// A further workflow, beside those that are known.
     Workflow {
-        /// Its name.
+        /// As it was submitted.
+        workflow: Arc<Workflow>,
+        /// Its name among the others.
         name: String,
         /// What it was submitted under.
         terms: Terms,
     },
-    /// More tasks of the workflow that arrived as number so-and-so.
+    /// More tasks of a workflow.
     Tasks {
-        /// Which, an index of [`Situation::arrived`].
+        /// All work known now. Tasks and files known before keep their numbers, new ones follow.
+        workflow: Arc<Workflow>,
+        /// Of which workflow, an index of [`Situation::arrived`].
         of: u32,
     },
 }
@@ -54,7 +49,8 @@ pub struct Coming {
 
 /// Workflows that arrive one after the other.
 pub struct Arrivals {
-    parts: Vec<Arc<Workflow>>,
+    /// Names among each other.
+    names: Vec<String>,
     known: usize,
     coming: Vec<Coming>,
     /// When each workflow arrived.
@@ -66,8 +62,9 @@ impl Arrivals {
     pub fn new(coming: Vec<Coming>) -> Result<Arrivals, String> {
         match coming.first().map(|c| c.when) {
             Some(When::At(first)) => {
-                let parts = coming.iter().map(|c| c.workflow.clone()).collect();
-                Ok(Arrivals { parts, known: 1, coming, arrived: vec![first] })
+                let all = union(&coming)?;
+                let names = all.members().iter().map(|m| m.name.clone()).collect();
+                Ok(Arrivals { names, known: 1, coming, arrived: vec![first] })
             }
             Some(_) => Err("the first workflow follows none: it needs a date".to_string()),
             None => Err("no workflow arrives".to_string()),
@@ -86,16 +83,12 @@ impl Arrivals {
 
     /// The first workflow as a run must be given it: named as it will be among the others.
     pub fn first(&self) -> Result<Arc<Workflow>, String> {
-        self.union()
+        union(&self.coming[..1])
     }
 
     /// All of them, as the last growth will give them: for those who know the future.
     pub fn all(&self) -> Result<Arc<Workflow>, String> {
-        union(&self.parts)
-    }
-
-    fn union(&self) -> Result<Arc<Workflow>, String> {
-        union(&self.parts[..self.known])
+        union(&self.coming)
     }
 
     fn next(&self) -> Option<&Coming> {
@@ -120,18 +113,20 @@ impl Arrivals {
         match self.next().map(|c| c.when) {
             None => false,
             Some(When::AfterTasks(share)) => {
-                let mine = || now.tasks.iter().zip(&now.part_of).filter(|(_, p)| **p == last);
-                let done = mine().filter(|(t, _)| t.is_done()).count();
+                // It is the last of all.
+                let first = now.part_of.partition_point(|&part| part < last);
+                let mine = &now.tasks[first..];
+                let done = mine.iter().filter(|t| t.is_done()).count();
                 let gone = now.arrived[last as usize].abandoned.is_some();
-                gone || done as f64 >= share * mine().count() as f64
+                gone || done as f64 >= share * mine.len() as f64
             }
             Some(_) => approx::le(self.date(), now.now),
         }
     }
 }
 
-fn union(parts: &[Arc<Workflow>]) -> Result<Arc<Workflow>, String> {
-    let parts: Vec<&Workflow> = parts.iter().map(Arc::as_ref).collect();
+fn union(coming: &[Coming]) -> Result<Arc<Workflow>, String> {
+    let parts: Vec<&Workflow> = coming.iter().map(|c| c.workflow.as_ref()).collect();
     let name = parts.first().map_or("", |w| w.name());
     Workflow::union(name, &parts).map(Arc::new).map_err(|e| e.to_string())
 }
@@ -145,12 +140,11 @@ impl Supply for Arrivals {
         if !self.is_due(now) {
             return Ok(None);
         }
-        let Some(terms) = self.next().map(|c| c.terms.clone()) else { return Ok(None) };
+        let Some(Coming { workflow, terms, .. }) = self.next().cloned() else { return Ok(None) };
+        let name = self.names[self.known].clone();
         self.arrived.push(now.now);
         self.known += 1;
-        let workflow = self.union()?;
-        let name = workflow.members().last().map_or_else(String::new, |m| m.name.clone());
-        Ok(Some(Growth { workflow, what: New::Workflow { name, terms } }))
+        Ok(Some(Growth::Workflow { workflow, name, terms }))
     }
 }
 
@@ -176,7 +170,6 @@ where
                 known = Some(grown);
             }
         }
-        let growth = |w| Growth { workflow: Arc::new(w), what: New::Tasks { of } };
-        Ok(known.map(growth))
+        Ok(known.map(|w| Growth::Tasks { workflow: Arc::new(w), of }))
     }
 }

@@ -28,6 +28,7 @@ use serde::Deserialize;
 use slackline_model::activity::{
     Activity, ActivityGraph, DiskAccess, DiskOperation, Exec, ParallelTask, Transfer,
 };
+use slackline_model::platform::LATEST;
 use slackline_model::problem::Block;
 use slackline_model::{DiskId, HostId, Platform};
 use std::collections::HashMap;
@@ -157,7 +158,7 @@ impl ActivityPlan {
                 return Err(FormatError::in_path(at("id"), message));
             }
             if let Some(date) = planned.not_before {
-                graph.not_before[k] = not_negative(date, || at("not_before"))?;
+                graph.not_before[k] = dated(date, || at("not_before"))?;
             }
         }
         for (later, planned) in self.activities.iter().enumerate() {
@@ -248,7 +249,7 @@ fn activity(what: &What, platform: &Platform, at: &dyn Fn(&str) -> String) -> Re
                 },
             })
         }
-        What::Sleep { duration } => Activity::Sleep(not_negative(*duration, || at("duration"))?),
+        What::Sleep { duration } => Activity::Sleep(dated(*duration, || at("duration"))?),
     })
 }
 
@@ -257,6 +258,14 @@ fn not_negative(value: f64, path: impl FnOnce() -> String) -> Result<f64> {
         return Ok(value);
     }
     Err(FormatError::in_path(path(), format!("{value} must not be negative")))
+}
+
+/// A date, or a number of seconds.
+fn dated(value: f64, path: impl FnOnce() -> String) -> Result<f64> {
+    if value > LATEST {
+        return Err(FormatError::in_path(path(), format!("{value} s is more than 1e15 s")));
+    }
+    not_negative(value, path)
 }
 
 /// `disk` or `host/disk`.

@@ -6,14 +6,13 @@
 //! Each is measured by leaving it out: the run with steady levels, and that with inputs everywhere
 //! against the plan's own dates without staging.
 
-use slackline_execute::{BackendError, Ending, Execution, Inputs, Simulated};
-use slackline_model::platform::{Charges, Network, PlatformError, Profile};
+use slackline_execute::{Ending, Inputs, Recording, Stage, StageError};
+use slackline_model::platform::{Charges, Profile};
 use slackline_model::problem::{State, View};
-use slackline_model::scenario::World;
-use slackline_model::{Platform, Problem, ProblemError, ProcId, Schedule, TaskId, Workflow};
+use slackline_model::{Platform, Problem, ProblemError, Schedule, Workflow};
 use slackline_react::{StaticPlan, Transfers};
 use slackline_schedule::{bounds, registry, retime};
-use slackline_simulate::{Models, NetworkModel};
+use slackline_simulate::Models;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -52,9 +51,7 @@ pub enum CheckError {
     #[error(transparent)]
     Problem(#[from] ProblemError),
     #[error(transparent)]
-    Platform(#[from] PlatformError),
-    #[error(transparent)]
-    Backend(#[from] BackendError),
+    Stage(#[from] StageError),
     #[error("the plan cannot be followed to its end: {0}")]
     Stuck(String),
 }
@@ -95,19 +92,12 @@ impl Ground {
 
     /// The simulated end of a plan.
     pub fn follow(&self, plan: &Schedule) -> Result<f64, CheckError> {
-        let peak = Problem::at_peak(&self.workflow, &self.platform)?;
-        let stated = |task: TaskId, procs: &[ProcId]| {
-            let first = procs.first().copied().unwrap_or(ProcId(0));
-            peak.exec_wide(task, peak.class_of(first), procs.len() as u32)
-        };
-        let (platform, models) = on_stage(&self.platform, &self.models, &World::default())?;
-        let platform = platform.unwrap_or_else(|| (*self.platform).clone());
-        let mut backend = Simulated::new(&platform, models, Box::new(stated))?;
         let planner = &registry::ALL[0]; // never asked: no host is lost for good
         let mut policy = StaticPlan::of_schedule(plan.clone(), planner, Transfers::Push);
-        let (workflow, nominal) = (self.workflow.clone(), self.platform.clone());
-        let execution = Execution { inputs: self.inputs, ..Execution::new(workflow, nominal) };
-        let outcome = execution.run(&mut policy, &mut backend)?;
+        let (workflow, platform) = (self.workflow.clone(), self.platform.clone());
+        let (models, inputs) = (self.models.clone(), self.inputs);
+        let stage = Stage { models, inputs, ..Stage::new(workflow, platform) };
+        let outcome = stage.run_as(&mut policy, Recording::Nothing, None)?;
         match outcome.ending {
             Ending::Finished => Ok(outcome.makespan),
             Ending::CannotFinish(why) => Err(CheckError::Stuck(why)),
@@ -150,25 +140,4 @@ pub fn lower_bound(
     let inputs = if counts { inputs } else { Inputs::Everywhere };
     let problem = problem.with_state(State::at_start(workflow, inputs))?;
     Ok(bounds::lower_bound(&problem) / faster)
-}
-
-/// The platform and the rules by which a nominal platform is simulated: a matrix means what it
-/// says, unless its connections change or serve one transfer at a time. No platform means the
-/// nominal one.
-pub fn on_stage(
-    nominal: &Platform,
-    models: &Models,
-    world: &World,
-) -> Result<(Option<Platform>, Models), PlatformError> {
-    let mut models = models.clone();
-    let matrix = matches!(nominal.network(), Network::Matrix(_));
-    let one_at_a_time = models.network == NetworkModel::Fifo;
-    if matrix && !one_at_a_time {
-        models.network = NetworkModel::Matrix;
-    }
-    let platform = match matrix && (one_at_a_time || !world.pairs.is_empty()) {
-        true => Some(nominal.linked_pairwise(world)?),
-        false => None,
-    };
-    Ok((platform, models))
 }

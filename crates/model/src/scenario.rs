@@ -14,7 +14,7 @@ pub use knowledge::{Knowledge, KnowledgeError};
 pub use truth::Truth;
 pub use world::{HostWorld, LinkWorld, PairWorld, World};
 
-use crate::platform::Profile;
+use crate::platform::{LATEST, Profile};
 use crate::terms::Terms;
 use crate::workflow::CostTable;
 use std::sync::Arc;
@@ -322,7 +322,7 @@ impl Scenario {
             let bad = |why| Err(ScenarioError::Bad { what: what(), why });
             match arrival.when {
                 When::At(date) => {
-                    not_negative(what, date)?;
+                    dated(what, date)?;
                     if matches!(before, Some(Arrival { when: When::At(last), .. }) if date < *last)
                     {
                         return bad("it is dated before the one that stands before it");
@@ -390,6 +390,13 @@ fn not_negative(what: impl Fn() -> String, value: f64) -> Result<(), ScenarioErr
     Err(bad_number(what(), value, "a finite number >= 0"))
 }
 
+fn dated(what: impl Fn() -> String, value: f64) -> Result<(), ScenarioError> {
+    match value > LATEST {
+        true => Err(bad_number(what(), value, "at most 1e15 s")),
+        false => not_negative(what, value),
+    }
+}
+
 fn fractions(
     what: &dyn Fn() -> String,
     of: &str,
@@ -408,9 +415,9 @@ fn fractions(
 fn outages(what: &dyn Fn() -> String, list: &[Outage]) -> Result<(), ScenarioError> {
     for outage in list {
         let (Moment::Seconds(from) | Moment::OfMakespan(from)) = outage.from;
-        not_negative(|| format!("outage of {}", what()), from)?;
+        dated(|| format!("outage of {}", what()), from)?;
         if let Some(lasts) = outage.lasts {
-            not_negative(|| format!("length of an outage of {}", what()), lasts)?;
+            dated(|| format!("length of an outage of {}", what()), lasts)?;
         }
     }
     Ok(())

@@ -4,8 +4,9 @@
 use crate::gtp::rewound_tasks;
 use crate::planning;
 use crate::policy::{Decision, Event};
-use crate::situation::{Fetch, Situation, TaskState};
+use crate::situation::{Fetch, Situation};
 use slackline_model::{HostId, Problem, ProcId, TaskId, approx};
+use std::collections::BTreeSet;
 
 /// Whether something happened after which a task could start that could not before.
 pub(crate) fn worth_a_look(event: &Event) -> bool {
@@ -53,24 +54,95 @@ pub(crate) fn when_idle(
 /// Per processor: whether it could compute and nothing runs or gathers inputs there.
 pub(crate) fn idle_procs(now: &Situation) -> Vec<bool> {
     let mut idle: Vec<bool> = now.host_of.iter().map(|&h| now.computes(h)).collect();
-    for task in now.workflow.tasks().filter(|&t| !now.task(t).is_done()) {
-        // A task that waits for a parent to be done again leaves its processor to others.
-        if parents_done(now, task) {
-            for proc in now.task(task).procs().into_iter().flatten() {
-                idle[proc.index()] = false;
-            }
+    // A task that waits for a parent to be done again leaves its processor to others.
+    for task in now.tasks.begun().filter(|&t| now.parents_done(t)) {
+        for proc in now.task(task).procs().into_iter().flatten() {
+            idle[proc.index()] = false;
         }
     }
     idle
 }
 
-fn parents_done(now: &Situation, task: TaskId) -> bool {
-    now.workflow.predecessors(task).all(|(p, _)| now.task(p).is_done())
+/// The ready tasks in the order in which they are to be taken, kept between calls.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ready {
+    /// By key, then by task. Those that have begun since are left out when they are met.
+    tasks: BTreeSet<(u64, TaskId)>,
 }
 
-/// Whether a task has not begun and could.
-pub(crate) fn is_ready(now: &Situation, task: TaskId) -> bool {
-    matches!(now.task(task), TaskState::Waiting) && parents_done(now, task)
+impl Ready {
+    /// Takes in what happened; tasks of the lowest `key` come first. After anything out of the
+    /// ordinary the ready tasks are looked for among all.
+    pub(crate) fn update(
+        &mut self,
+        events: &[Event],
+        now: &Situation,
+        key: impl Fn(TaskId) -> u64,
+    ) {
+        let ordinary = |event: &Event| {
+            matches!(
+                event,
+                Event::WorkflowArrived { .. }
+                    | Event::TaskStarted(_)
+                    | Event::TaskFinished(_)
+                    | Event::TransferFinished { .. }
+                    | Event::HostChanged(_)
+                    | Event::NetworkChanged
+                    | Event::WakeUp
+            )
+        };
+        let anew = !events.iter().all(ordinary);
+        if anew {
+            self.tasks.clear();
+        }
+        let mut admit = |task: TaskId| {
+            if now.is_ready(task) {
+                self.tasks.insert((key(task), task));
+            }
+        };
+        if anew {
+            return now.workflow.tasks().for_each(&mut admit);
+        }
+        for event in events {
+            match event {
+                Event::TaskFinished(task) => {
+                    now.workflow.successors(*task).for_each(|(child, _)| admit(child));
+                }
+                Event::WorkflowArrived { tasks } => tasks.clone().map(TaskId).for_each(&mut admit),
+                _ => {}
+            }
+        }
+    }
+
+    /// Offers ready tasks in turn while processors are idle; `place` says where one is to start.
+    pub(crate) fn start(
+        &mut self,
+        now: &Situation,
+        idle: &mut [bool],
+        decisions: &mut Vec<Decision>,
+        place: impl Fn(TaskId, &[bool]) -> Option<Vec<ProcId>>,
+    ) {
+        let mut left = idle.iter().filter(|idle| **idle).count();
+        let mut begun = Vec::new();
+        for &(key, task) in &self.tasks {
+            if left == 0 {
+                break;
+            }
+            if !now.is_ready(task) {
+                begun.push((key, task));
+                continue;
+            }
+            let Some(procs) = place(task, idle) else { continue };
+            for proc in &procs {
+                idle[proc.index()] = false;
+            }
+            left -= procs.len();
+            decisions.push(Decision::Start { task, procs: procs.into() });
+        }
+        for entry in begun {
+            self.tasks.remove(&entry);
+        }
+    }
 }
 
 /// Seconds until all inputs of a ready task are on a host, transfers side by side.

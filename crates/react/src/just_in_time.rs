@@ -1,43 +1,41 @@
 //! Just in time: no plan at all. Whenever processors are idle, ready tasks are taken by falling
 //! upward rank and each starts where it is expected to end first, among the idle processors.
-//! Ties: lower task, lower processor.
+//! O(log v + p) per task that starts. Ties: lower task, lower processor.
 
-use crate::idle;
+use crate::idle::{self, Ready};
 use crate::policy::{Decision, Event, Policy};
 use crate::situation::Situation;
-use slackline_model::{TaskId, approx};
+use slackline_model::approx;
 use slackline_schedule::list::ranks;
 
 /// The dynamic baseline.
 #[derive(Default)]
 pub struct JustInTime {
-    /// Tasks by falling rank.
-    order: Vec<TaskId>,
+    /// Upward rank of every task.
+    rank: Vec<f64>,
+    ready: Ready,
 }
 
 impl JustInTime {
-    fn assign(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
-        let problem = now.problem().map_err(|e| e.to_string())?;
-        if self.order.len() != now.tasks.len() {
-            let rank = ranks::upward(&now.nominal_problem().map_err(|e| e.to_string())?);
-            self.order = now.workflow.tasks().collect();
-            let key = |t: &TaskId| approx::sort_key(rank[t.index()]);
-            self.order.sort_by(|a, b| key(b).total_cmp(&key(a)).then(a.cmp(b)));
+    fn assign(
+        &mut self,
+        events: &[Event],
+        now: &Situation,
+        decisions: &mut Vec<Decision>,
+    ) -> Result<(), String> {
+        if events.iter().any(|e| matches!(e, Event::TasksAdded { .. })) {
+            self.rank.clear(); // tasks that were known may have more behind them now
         }
-        let mut idle = idle::idle_procs(now);
-        for &task in &self.order {
-            if !idle.contains(&true) {
-                break;
-            }
-            if !idle::is_ready(now, task) {
-                continue;
-            }
-            let Some(procs) = idle::quickest_idle(&problem, now, task, &idle) else { continue };
-            for proc in &procs {
-                idle[proc.index()] = false;
-            }
-            decisions.push(Decision::Start { task, procs: procs.into() });
+        if self.rank.len() != now.tasks.len() {
+            let nominal = now.nominal_problem().map_err(|e| e.to_string())?;
+            ranks::more_upward(&nominal, &mut self.rank);
         }
+        // Ranks are not negative: the bits of a higher one are more.
+        let key = |rank: f64| !approx::sort_key(rank).to_bits();
+        self.ready.update(events, now, |task| key(self.rank[task.index()]));
+        let problem = now.seen_problem().map_err(|e| e.to_string())?;
+        let quickest = |task, idle: &[bool]| idle::quickest_idle(&problem, now, task, idle);
+        self.ready.start(now, &mut idle::idle_procs(now), decisions, quickest);
         Ok(())
     }
 }
@@ -48,6 +46,8 @@ impl Policy for JustInTime {
     }
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
-        idle::when_idle(events, now, decisions, |now, decisions| self.assign(now, decisions));
+        idle::when_idle(events, now, decisions, |now, decisions| {
+            self.assign(events, now, decisions)
+        });
     }
 }

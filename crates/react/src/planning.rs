@@ -4,6 +4,7 @@ use crate::policy::{Decision, Event, Plan, Source, Transfers};
 use crate::situation::{Situation, TaskState};
 use slackline_model::{Schedule, TaskId, approx};
 use slackline_schedule::Planner;
+use std::borrow::Cow;
 
 /// Whether something went away that may be needed: a plan has to be made without it.
 pub(crate) fn is_loss(event: &Event) -> bool {
@@ -56,13 +57,16 @@ pub(crate) fn by_falling_rank(now: &Situation, rank: &[f64]) -> Vec<TaskId> {
 }
 
 /// The situation after the given finished tasks have been rewound.
-pub(crate) fn rewound(now: &Situation, tasks: &[TaskId]) -> Situation {
+pub(crate) fn rewound<'a>(now: &'a Situation, tasks: &[TaskId]) -> Cow<'a, Situation> {
+    if tasks.is_empty() {
+        return Cow::Borrowed(now);
+    }
     let mut after = now.clone();
-    for task in tasks {
-        after.tasks[task.index()] = TaskState::Waiting;
+    for &task in tasks {
+        after.set_task(task, TaskState::Waiting);
         after.progress[task.index()] = 0.0;
     }
-    after
+    Cow::Owned(after)
 }
 
 /// For every input of the assigned tasks that lies on several hosts: the quickest source.

@@ -1,6 +1,7 @@
 //! The live state of an execution, as far as it is known.
 
 use crate::holders::Holders;
+use crate::states::States;
 use slackline_model::platform::{Charges, PlanningNetwork};
 use slackline_model::problem::{DataCopy, Inputs, Lanes, State, View};
 use slackline_model::schedule::Lease;
@@ -107,8 +108,8 @@ pub struct Situation {
     pub host_of: Arc<[HostId]>,
     /// The platform as last observed.
     pub view: View,
-    /// Per task.
-    pub tasks: Vec<TaskState>,
+    /// Per task; [`Situation::set_task`] changes them.
+    pub tasks: States,
     /// Per task: the computed share of a running task as last observed (the papers' κc).
     pub progress: Vec<f64>,
     /// Per file.
@@ -168,7 +169,7 @@ impl Situation {
             part_of: vec![0; workflow.len()],
             host_of: platform.host_of_procs().collect(),
             view,
-            tasks: vec![TaskState::Waiting; workflow.len()],
+            tasks: States::new(&workflow),
             progress: vec![0.0; workflow.len()],
             copies: vec![Vec::new(); workflow.file_count()],
             inputs,
@@ -188,6 +189,49 @@ impl Situation {
     /// State of a task.
     pub fn task(&self, task: TaskId) -> &TaskState {
         &self.tasks[task.index()]
+    }
+
+    /// A task is this far from now on.
+    pub fn set_task(&mut self, task: TaskId, state: TaskState) {
+        self.tasks.set(&self.workflow, task, state);
+    }
+
+    /// More work is known: what was known keeps its numbers. New tasks belong to the workflow that
+    /// arrived as `part`.
+    pub fn grow(&mut self, workflow: Arc<Workflow>, part: u32) {
+        self.workflow = workflow;
+        self.take_in(part);
+    }
+
+    /// A further workflow arrives now.
+    pub fn add_workflow(&mut self, workflow: &Workflow, name: &str, terms: Terms) {
+        let (name, at) = (name.to_string(), self.now);
+        Arc::make_mut(&mut self.workflow).add_member(workflow, &name);
+        self.arrived.push(Arrived { name, at, terms, abandoned: None });
+        self.take_in(self.arrived.len() as u32 - 1);
+    }
+
+    fn take_in(&mut self, part: u32) {
+        let (tasks, files) = (self.workflow.len(), self.workflow.file_count());
+        self.tasks.grow(&self.workflow);
+        self.progress.resize(tasks, 0.0);
+        self.part_of.resize(tasks, part);
+        self.copies.resize(files, Vec::new());
+    }
+
+    /// Whether a task that is not done reads a file.
+    pub fn is_needed(&self, file: FileId) -> bool {
+        self.tasks.is_read(file)
+    }
+
+    /// Whether all tasks on which a task depends are done.
+    pub fn parents_done(&self, task: TaskId) -> bool {
+        self.workflow.predecessors(task).all(|(p, _)| self.task(p).is_done())
+    }
+
+    /// Whether a task has not begun and could.
+    pub fn is_ready(&self, task: TaskId) -> bool {
+        matches!(self.task(task), TaskState::Waiting) && self.parents_done(task)
     }
 
     /// Whether a host is there, as far as is known: what lies on it can be read.
@@ -219,9 +263,8 @@ impl Situation {
     /// Where a rewound task was done before, if all it wrote for others is there again.
     pub fn restorable(&self, task: TaskId) -> Option<&Placement> {
         let earlier = self.earlier.get(&task)?;
-        let needed = |&f: &FileId| self.workflow.consumers(f).any(|c| !self.task(c).is_done());
         let there = |f: FileId| self.sources(f).next().is_some();
-        self.workflow.outputs(task).filter(needed).all(there).then_some(earlier)
+        self.workflow.outputs(task).filter(|&f| self.is_needed(f)).all(there).then_some(earlier)
     }
 
     /// The host of the first of some processors.
@@ -333,7 +376,7 @@ impl Situation {
 
     /// Whether all tasks are done.
     pub fn is_finished(&self) -> bool {
-        self.tasks.iter().all(TaskState::is_done)
+        self.tasks.done() == self.tasks.len()
     }
 
     /// The whole workflow on the platform at its peak, nothing done: what an initial plan is
@@ -415,7 +458,7 @@ impl Situation {
                 Some(TaskState::Done(placement)) => self.holders_of(placement.procs()),
                 Some(_) => continue,
             };
-            if self.workflow.consumers(file).all(|c| self.task(c).is_done()) {
+            if !self.is_needed(file) {
                 continue;
             }
             for place in self.copies[file.index()].iter().filter_map(|c| c.holders.host()) {

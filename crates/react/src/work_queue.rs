@@ -2,9 +2,9 @@
 //! processor that becomes idle takes the next ready one. No estimates, no look-ahead. Inputs that
 //! are already there are not sent again, missing ones are fetched when the task is taken; final
 //! results are sent back to the host where the inputs came from, without holding the processor.
-//! That host, the user's, does not compute. O(v + p) per call. Ties: lower task, lower processor.
+//! That host, the user's, does not compute. O(log v + p) per task that starts. Ties: lower task, lower processor.
 
-use crate::idle;
+use crate::idle::{self, Ready};
 use crate::policy::{Decision, Event, Policy};
 use crate::situation::Situation;
 use slackline_model::{ProcId, TaskId};
@@ -12,32 +12,19 @@ use slackline_model::{ProcId, TaskId};
 /// The policy; see the module's head.
 #[derive(Clone, Debug, Default)]
 pub struct WorkQueue {
-    /// Tasks below this one have been taken, or were when it was last looked at.
-    next: u32,
+    ready: Ready,
 }
 
 impl WorkQueue {
-    fn assign(&mut self, now: &Situation, decisions: &mut Vec<Decision>) {
+    fn assign(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         let origin = now.platform.origin().filter(|_| now.platform.hosts().len() > 1);
         let mut idle = idle::idle_procs(now);
         for (proc, &host) in now.host_of.iter().enumerate() {
             idle[proc] &= Some(host) != origin;
         }
-        while now.tasks.get(self.next as usize).is_some_and(|t| t.procs().is_some()) {
-            self.next += 1;
-        }
-        let waiting = (self.next..now.tasks.len() as u32).map(TaskId);
-        let waiting = waiting.filter(|&t| idle::is_ready(now, t));
-        for task in waiting {
-            if !idle.contains(&true) {
-                return;
-            }
-            let Some(procs) = first_idle(now, &idle, task) else { continue };
-            for proc in &procs {
-                idle[proc.index()] = false;
-            }
-            decisions.push(Decision::Start { task, procs: procs.into() });
-        }
+        self.ready.update(events, now, |_| 0);
+        let first = |task, idle: &[bool]| first_idle(now, idle, task);
+        self.ready.start(now, &mut idle, decisions, first);
     }
 }
 
@@ -73,12 +60,8 @@ impl Policy for WorkQueue {
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         collect_results(events, now, decisions);
-        let again = |e: &Event| crate::planning::is_loss(e) || matches!(e, Event::TaskFailed(_));
-        if events.iter().any(again) {
-            self.next = 0; // some tasks wait again
-        }
         idle::when_idle(events, now, decisions, |now, decisions| {
-            self.assign(now, decisions);
+            self.assign(events, now, decisions);
             Ok(())
         });
     }

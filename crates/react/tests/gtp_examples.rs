@@ -37,11 +37,11 @@ fn test_a_at_14() -> Situation {
     s.view.availability = vec![0.7, 0.4, 1.0];
     s.view.network.bandwidth[2] = 0.7; // p1 -> p3
     s.view.network.bandwidth[6] = 0.7; // p3 -> p1
-    s.tasks[0] = done(2, 0.0, 10.0);
-    s.tasks[4] = TaskState::Running { procs: [ProcId(2)].into(), since: 10.0 };
+    s.set_task(TaskId(0), done(2, 0.0, 10.0));
+    s.set_task(TaskId(4), TaskState::Running { procs: [ProcId(2)].into(), since: 10.0 });
     s.progress[4] = 4.0 / 11.0;
-    s.tasks[5] = placed(1);
-    s.tasks[1] = placed(0);
+    s.set_task(TaskId(5), placed(1));
+    s.set_task(TaskId(1), placed(0));
     for child in 1..=5 {
         let file = file_between(&s.workflow, 0, child);
         s.copies[file.index()].push(complete(2, None));
@@ -186,7 +186,7 @@ fn rewinding_as_an_optimisation_saves_a_tenth() {
     // At 2 v0 is done on p2 and p2 slows down to 0.4.
     s.now = 2.0;
     s.view.availability[1] = 0.4;
-    s.tasks[0] = done(1, 0.0, 2.0);
+    s.set_task(TaskId(0), done(1, 0.0, 2.0));
     for child in [1, 2] {
         let file = file_between(&s.workflow, 0, child);
         s.copies[file.index()].push(complete(1, None));
@@ -199,7 +199,7 @@ fn rewinding_as_an_optimisation_saves_a_tenth() {
     check(&s, &[1, 2, 3], Costing::default(), &table);
 
     // With v0 rewound: 9 instead of 10.
-    s.tasks[0] = TaskState::Waiting;
+    s.set_task(TaskId(0), TaskState::Waiting);
     s.copies.iter_mut().for_each(Vec::clear);
     let table = [
         (0, [(2.0, 5.0), (2.0, 7.0), (2.0, 6.0)], 0),
@@ -216,10 +216,10 @@ fn after_failure(copy_on_p2: bool) -> Situation {
     let w = workflow(&[row; 4], &[(0, 1, 1.0), (0, 2, 1.0), (1, 3, 1.0), (2, 3, 1.0)]);
     let mut s = Situation::new(Arc::new(w), Arc::new(platform(4, |_, _| 1.0)));
     s.now = 10.0;
-    s.tasks[0] = done(2, 0.0, 1.0);
-    s.tasks[1] = done(0, 2.0, 3.0);
-    s.tasks[2] = done(2, 1.0, 2.0);
-    s.tasks[3] = placed(3);
+    s.set_task(TaskId(0), done(2, 0.0, 1.0));
+    s.set_task(TaskId(1), done(0, 2.0, 3.0));
+    s.set_task(TaskId(2), done(2, 1.0, 2.0));
+    s.set_task(TaskId(3), placed(3));
     let v1_v3 = file_between(&s.workflow, 1, 3).index();
     let v2_v3 = file_between(&s.workflow, 2, 3).index();
     s.copies[v1_v3].extend([complete(0, None), complete(3, Some(0))]);

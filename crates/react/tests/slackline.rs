@@ -36,7 +36,7 @@ fn after_the_fall() -> Situation {
     let mut now = diamond();
     now.now = 2.0;
     now.view.availability[1] = 0.4;
-    now.tasks[0] = TaskState::Done(Placement::new(ProcId(1), 0.0, 2.0));
+    now.set_task(TaskId(0), TaskState::Done(Placement::new(ProcId(1), 0.0, 2.0)));
     now.progress[0] = 1.0;
     for file in now.workflow.clone().outputs(TaskId(0)) {
         now.copies[file.index()].push(FileCopy::original(slackline_model::HostId(1)));
@@ -70,7 +70,7 @@ fn finished_work_is_done_again_where_that_pays() {
     let Decision::Adopt(plan) = &decisions[1] else { panic!("{decisions:?}") };
     assert!(plan.assignments.iter().all(|a| a.procs[..] == [ProcId(0)]), "{plan:?}");
     let mut rewound = now.clone();
-    rewound.tasks[0] = TaskState::Waiting;
+    rewound.set_task(TaskId(0), TaskState::Waiting);
     assert_eq!(forecast(&rewound, plan), 9.0);
 }
 

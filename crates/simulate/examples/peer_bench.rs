@@ -174,7 +174,12 @@ fn cpu_seconds() -> f64 {
 /// Marks the tag of a transfer; the rest is the task it goes to.
 const TRANSFER: u64 = 1 << 32;
 
-fn bench_dag(tasks: usize, hosts: usize, backbone: bool, seed: u64) -> Result<(), Box<dyn Error>> {
+pub(crate) fn bench_dag(
+    tasks: usize,
+    hosts: usize,
+    backbone: bool,
+    seed: u64,
+) -> Result<(), Box<dyn Error>> {
     let platform = flat_platform(hosts, backbone)?;
     let mut dag = draw_dag(tasks, hosts as u64, &mut Random(seed));
     let (clock, cpu) = (Instant::now(), cpu_seconds());
@@ -233,7 +238,7 @@ fn arrive(pending: &mut [u32], ready: &mut Vec<u32>, task: u32) {
     }
 }
 
-fn bench_flows(flows: usize, completions: u64, seed: u64) -> Result<(), Box<dyn Error>> {
+pub(crate) fn bench_flows(flows: usize, completions: u64, seed: u64) -> Result<(), Box<dyn Error>> {
     let platform = two_level_platform()?;
     let mut random = Random(seed);
     let mut draw = || {

@@ -23,7 +23,7 @@ use clap::Subcommand;
 #[derive(Subcommand)]
 pub(crate) enum Verb {
     Plan(plan::Plan),
-    Simulate(simulate::Simulate),
+    Simulate(Box<simulate::Simulate>),
     Replay(replay::Replay),
     Calibrate(calibrate::Calibrate),
     Reproduce(reproduce::Reproduce),

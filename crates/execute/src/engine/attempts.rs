@@ -31,6 +31,8 @@ pub(super) struct Attempts {
     cut_off: BTreeSet<(Holders, Holders)>,
     /// From where a file did not get through to a place.
     tried: BTreeMap<(FileId, Holders), BTreeSet<Holders>>,
+    /// Tasks that were put where no plan and no policy had put them.
+    moved: BTreeSet<TaskId>,
     /// Tasks that are not tried again, and why.
     pub(super) abandoned: BTreeMap<TaskId, String>,
     /// The same tasks and all that depend on them.
@@ -75,6 +77,18 @@ impl Attempts {
         self.resting.insert(what.clone());
         self.until.insert(((now + seconds).to_bits(), what));
         *times
+    }
+
+    /// A policy has said where a task is to be.
+    pub(super) fn placed_by_policy(&mut self, task: TaskId) {
+        if !self.moved.is_empty() {
+            self.moved.remove(&task);
+        }
+    }
+
+    /// A plan has said where all tasks are to be.
+    pub(super) fn placed_by_plan(&mut self) {
+        self.moved.clear();
     }
 
     fn forget(&mut self, what: &Resting) {
@@ -127,6 +141,7 @@ impl Engine<'_, '_> {
         if times > self.settings.retries || refused {
             return self.abandon_task(task, times, error);
         }
+        self.attempts.moved.insert(task);
         match elsewhere {
             Some(procs) => self.queues.jump(task, &procs),
             // Everywhere once: the next round may begin anywhere.
@@ -138,9 +153,29 @@ impl Engine<'_, '_> {
         Ok(())
     }
 
+    /// What no policy has put on a host that is gone goes elsewhere: nobody else would know.
+    pub(super) fn rescue_moved(&mut self) {
+        let stranded = |task: &TaskId| {
+            let state = self.situation.task(*task);
+            let waits = matches!(state, TaskState::Waiting | TaskState::Placed { .. });
+            let idle = waits && self.task_op[task.index()].is_none();
+            idle && self.queues.assigned(*task).is_some_and(|procs| self.are_lost(procs))
+        };
+        let stranded: Vec<TaskId> = self.attempts.moved.iter().copied().filter(stranded).collect();
+        for task in stranded {
+            if self.elsewhere(task).is_none() {
+                self.situation.avoid.remove(&task);
+            }
+            if let Some(procs) = self.elsewhere(task) {
+                self.queues.jump(task, &procs);
+            }
+        }
+    }
+
     /// A task succeeded: its failures are forgotten.
     pub(super) fn attempt_succeeded(&mut self, task: TaskId) {
         self.attempts.forget(&Resting::Task(task));
+        self.attempts.placed_by_policy(task);
         if !self.situation.avoid.is_empty() {
             self.situation.avoid.remove(&task);
         }
@@ -176,7 +211,7 @@ impl Engine<'_, '_> {
             if let Some(procs) = procs.filter(|_| waits) {
                 let label = workflow.file_label(file);
                 let why = OpError::Transient(format!("'{label}' cannot be brought there: {error}"));
-                self.situation.tasks[task.index()] = TaskState::Waiting;
+                self.situation.set_task(task, TaskState::Waiting);
                 self.counters.failures += 1;
                 self.attempt_failed(task, &procs, &why)?;
                 self.events.push(Event::TaskFailed(task));
@@ -197,7 +232,7 @@ impl Engine<'_, '_> {
     fn elsewhere(&self, task: TaskId) -> Option<Box<[ProcId]>> {
         let now = &self.situation;
         let width = now.workflow.width(task).0 as usize;
-        let failed_on = now.avoid.get(&task)?;
+        let failed_on = now.avoid.get(&task).map_or(&[][..], Vec::as_slice);
         let mut best: Option<(usize, Box<[ProcId]>)> = None;
         for procs in now.host_of.chunk_by(|a, b| a == b).scan(0u32, |first, chunk| {
             let start = *first;

@@ -174,6 +174,7 @@ impl Engine<'_, '_> {
             waits && ops[t.index()].is_none() && !attempts.is_hopeless(t)
         };
         self.queues.adopt(plan, is_open);
+        self.attempts.placed_by_plan();
         self.follow_leases(plan);
         self.staging.follow(plan);
         self.break_off_orphans()?;
@@ -203,7 +204,7 @@ impl Engine<'_, '_> {
                 self.counters.copies_left += 1;
             }
         }
-        self.situation.tasks[task.index()] = TaskState::Waiting;
+        self.situation.set_task(task, TaskState::Waiting);
         self.situation.progress[task.index()] = 0.0;
         Ok(())
     }
@@ -217,19 +218,25 @@ impl Engine<'_, '_> {
                 let name = self.situation.workflow.task_name(task);
                 return Ok(Err(format!("'{name}' has started already")));
             }
-            TaskState::Placed { procs: now }
-                if self.situation.holders_of(now) != self.situation.holders_of(procs) =>
-            {
-                self.evict(task)?;
+            TaskState::Placed { procs: now } => {
+                let accepted = self.task_op[task.index()].is_some();
+                if accepted && now[..] == *procs {
+                    return Ok(Ok(())); // it is about to run there
+                }
+                let elsewhere = self.situation.holders_of(now) != self.situation.holders_of(procs);
+                if accepted || elsewhere {
+                    self.evict(task)?;
+                }
             }
-            _ => {}
+            TaskState::Waiting => {}
         }
+        self.attempts.placed_by_policy(task);
         self.queues.jump(task, procs);
         self.hold(procs);
         self.staging.look_again();
         self.request_inputs(task)?;
         if !self.are_there(procs) {
-            self.situation.tasks[task.index()] = TaskState::Placed { procs: procs.into() };
+            self.situation.set_task(task, TaskState::Placed { procs: procs.into() });
         }
         Ok(Ok(()))
     }
@@ -296,7 +303,7 @@ impl Engine<'_, '_> {
             }
             self.counters.rewound += 1;
             self.open += usize::from(!self.is_abandoned(task));
-            self.situation.tasks[task.index()] = TaskState::Waiting;
+            self.situation.set_task(task, TaskState::Waiting);
             self.situation.progress[task.index()] = 0.0;
             self.log(Happening::TaskRewound { task });
         }

@@ -23,6 +23,9 @@ pub(super) struct Queues {
     /// Tasks that have all their inputs, or on their way: nothing to ask for until something
     /// unforeseen happens.
     asked: Vec<bool>,
+    /// Per task: the round of pushes in which it last asked for what exists, and the last round.
+    asked_in: Vec<u32>,
+    round: u32,
     pub(super) transfers: Transfers,
     /// Processors whose queue has to be looked at.
     touched: BTreeSet<u32>,
@@ -41,6 +44,8 @@ impl Queues {
             busy: vec![None; procs],
             sources: BTreeMap::new(),
             asked: vec![false; tasks],
+            asked_in: vec![0; tasks],
+            round: 0,
             transfers: Transfers::default(),
             touched: BTreeSet::new(),
             to_push: Vec::new(),
@@ -53,6 +58,7 @@ impl Queues {
         self.assigned.resize(tasks, None);
         self.rank.resize(tasks, u32::MAX);
         self.asked.resize(tasks, false);
+        self.asked_in.resize(tasks, 0);
     }
 
     /// From where the plan wants a host to fetch a file.
@@ -228,7 +234,7 @@ impl Engine<'_, '_> {
                 || self.queues.queue[proc.index()].front() == Some(&task)
         };
         procs.iter().all(|p| self.queues.busy[p.index()].is_none() && first(p))
-            && self.parents_done(task)
+            && self.situation.parents_done(task)
             // From a store a task reads when it has its processors.
             && (self.situation.central || self.has_inputs(task, &holders))
     }
@@ -236,11 +242,6 @@ impl Engine<'_, '_> {
     fn has_inputs(&self, task: TaskId, holders: &Holders) -> bool {
         // What was asked for last comes last.
         self.situation.workflow.inputs(task).rev().all(|f| self.situation.has_at(f, holders))
-    }
-
-    fn parents_done(&self, task: TaskId) -> bool {
-        let workflow = &self.situation.workflow;
-        workflow.predecessors(task).all(|(p, _)| self.situation.task(p).is_done())
     }
 
     fn start_task(&mut self, task: TaskId) -> Result<(), BackendError> {
@@ -261,13 +262,15 @@ impl Engine<'_, '_> {
         }
         let id = self.new_op(Op::Task(task));
         self.situation.progress[task.index()] = 0.0;
-        self.situation.tasks[task.index()] = TaskState::Placed { procs: procs.clone() };
+        self.situation.set_task(task, TaskState::Placed { procs: procs.clone() });
         let (reads, writes) = self.traffic_with_store(task);
         let work = Computation { task, procs: &procs, reads: &reads, writes: &writes };
         match self.backend.compute(id, work) {
             Ok(accepted) => {
                 self.task_op[task.index()] = Some(id);
                 if accepted == Accepted::Running {
+                    let hosts = procs.iter().map(|p| self.situation.host_of[p.index()]);
+                    hosts.collect::<Vec<_>>().into_iter().for_each(|host| self.found_there(host));
                     self.task_started(task, procs.clone());
                 }
                 self.queues.touch(&procs); // the window moves on
@@ -297,7 +300,7 @@ impl Engine<'_, '_> {
         self.events_started.push(Event::TaskStarted(task));
         self.log(Happening::TaskStarted { task, procs: procs.to_vec() });
         let since = self.situation.now;
-        self.situation.tasks[task.index()] = TaskState::Running { procs, since };
+        self.situation.set_task(task, TaskState::Running { procs, since });
     }
 
     /// Whether an input has gone away unnoticed, which is noticed now.
@@ -345,7 +348,7 @@ impl Engine<'_, '_> {
         self.queues.asked[task.index()] = all;
         let waiting = matches!(self.situation.task(task), TaskState::Waiting);
         if let Some(procs) = self.queues.assigned(task).filter(|_| under_way && waiting) {
-            self.situation.tasks[task.index()] = TaskState::Placed { procs: procs.into() };
+            self.situation.set_task(task, TaskState::Placed { procs: procs.into() });
         }
         Ok(())
     }
@@ -356,13 +359,15 @@ impl Engine<'_, '_> {
         let workflow = self.situation.workflow.clone();
         // A consumer asks for all that exists; nothing more exists when its next parent's turn
         // comes.
-        let mut has_asked = vec![false; if tasks.is_empty() { 0 } else { workflow.len() }];
+        self.queues.round += 1;
+        let round = self.queues.round;
         let mut consumers: Vec<TaskId> = Vec::new();
         for &task in tasks {
             consumers.clear();
+            let asks = &mut self.queues.asked_in;
             consumers.extend(workflow.successors(task).map(|(child, _)| child).filter(|&c| {
                 !self.situation.task(c).is_done()
-                    && !std::mem::replace(&mut has_asked[c.index()], true)
+                    && std::mem::replace(&mut asks[c.index()], round) != round
             }));
             consumers.sort_by_key(|c| (self.queues.rank[c.index()], *c));
             for &consumer in &consumers {

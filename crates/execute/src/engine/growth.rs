@@ -1,10 +1,10 @@
 //! Workflows that arrive and tasks that appear.
 
 use super::Engine;
-use crate::supply::{Growth, New};
+use crate::supply::Growth;
 use slackline_model::problem::Inputs;
 use slackline_model::{FileId, approx};
-use slackline_react::{Arrived, Event, FileCopy, TaskState};
+use slackline_react::{Event, FileCopy, Situation, TaskState};
 
 impl Engine<'_, '_> {
     /// Takes what the supply has at this instant.
@@ -22,26 +22,24 @@ impl Engine<'_, '_> {
     }
 
     fn take_growth(&mut self, growth: Growth) -> Result<(), String> {
-        let Growth { workflow, what } = growth;
-        let (old, new) = (self.situation.workflow.len(), workflow.len());
-        let files = self.situation.copies.len();
-        if new < old || workflow.file_count() < files {
-            return Err("the supply of work took back tasks or files it had given".to_string());
-        }
         let now = &mut self.situation;
-        let tasks = old as u32..new as u32;
-        let (part, event) = match what {
-            New::Workflow { name, terms } => {
-                now.arrived.push(Arrived { name, at: now.now, terms, abandoned: None });
-                (now.arrived.len() as u32 - 1, Event::WorkflowArrived { tasks })
+        let (old, files) = (now.workflow.len(), now.copies.len());
+        let new = |now: &Situation| old as u32..now.workflow.len() as u32;
+        let event = match growth {
+            Growth::Workflow { workflow, name, terms } => {
+                now.add_workflow(&workflow, &name, terms);
+                Event::WorkflowArrived { tasks: new(now) }
             }
-            New::Tasks { of } => (of, Event::TasksAdded { tasks }),
+            Growth::Tasks { workflow, of } => {
+                if workflow.len() < old || workflow.file_count() < files {
+                    let why = "the supply of work took back tasks or files it had given";
+                    return Err(why.to_string());
+                }
+                now.grow(workflow, of);
+                Event::TasksAdded { tasks: new(now) }
+            }
         };
-        now.tasks.resize(new, TaskState::Waiting);
-        now.progress.resize(new, 0.0);
-        now.part_of.resize(new, part);
-        now.copies.resize(workflow.file_count(), Vec::new());
-        now.workflow = workflow;
+        let new = now.workflow.len();
         self.task_op.resize(new, None);
         self.queues.resize(new);
         self.open += new - old;

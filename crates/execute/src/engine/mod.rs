@@ -12,14 +12,15 @@ mod transfers;
 mod waiting;
 
 use crate::backend::{Abilities, Backend, BackendError, OpId, Outlook, Reached, Signal, What};
-use crate::execution::{Execution, Settings};
+use crate::execution::{Execution, Recording, Settings};
 use crate::outcome::{Counters, Ending, Outcome};
 use crate::supply::Supply;
 use attempts::Attempts;
 use dispatch::Queues;
 use leases::Leases;
 use monitor::Monitor;
-use slackline_model::trace::Happening;
+use slackline_model::trace::{Happening, Record};
+use slackline_model::units::fmt_seconds;
 use slackline_model::{FileId, HostId, ProcId, Schedule, TaskId, Trace};
 use slackline_react::{
     Decision, Event, FileCopy, Holders, Monitoring, Policy, Situation, TaskState,
@@ -91,6 +92,7 @@ pub(crate) struct Engine<'b, 'r> {
     /// Rounds at the present date.
     rounds: usize,
     plans: usize,
+    recording: Recording<'r>,
     trace: Trace,
     counters: Counters,
     events: Vec<Event>,
@@ -105,8 +107,17 @@ pub(crate) struct Engine<'b, 'r> {
 
 impl<'b, 'r> Engine<'b, 'r> {
     pub(crate) fn new(execution: Execution<'r>, backend: &'b mut dyn Backend) -> Self {
-        let Execution { workflow, begins, terms, platform, settings, inputs, supply, watch } =
-            execution;
+        let Execution {
+            workflow,
+            begins,
+            terms,
+            platform,
+            settings,
+            inputs,
+            supply,
+            recording,
+            watch,
+        } = execution;
         let tasks = workflow.len();
         let mut situation = Situation::charged(workflow, platform, &backend.charges(), inputs);
         situation.anticipated = settings.anticipated;
@@ -144,6 +155,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             outlook: Outlook::Busy,
             rounds: 0,
             plans: 0,
+            recording,
             trace: Trace::default(),
             counters: Counters::default(),
             events: vec![Event::Start],
@@ -198,6 +210,11 @@ impl<'b, 'r> Engine<'b, 'r> {
             }
             if self.is_finished() {
                 return Ok(Ending::Finished);
+            }
+            if self.situation.now >= self.settings.until {
+                let date = fmt_seconds(self.settings.until);
+                let why = format!("broken off at {date}; {} tasks are not done", self.open);
+                return Ok(Ending::CannotFinish(why));
             }
             if self.is_stuck() {
                 return Ok(Ending::CannotFinish(self.who_waits()));
@@ -271,7 +288,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             Outlook::Unknown => self.quiet_since + self.settings.patience,
             _ => f64::INFINITY,
         };
-        self.wake_at.min(self.own_date()).min(patient_until)
+        self.wake_at.min(self.own_date()).min(patient_until).min(self.settings.until)
     }
 
     /// The same without the date the policy has asked for.
@@ -378,8 +395,8 @@ impl<'b, 'r> Engine<'b, 'r> {
                 What::Done(op, report) => self.op_done(op, at, &report)?,
                 What::Failed(op, error) => self.op_failed(op, &error)?,
                 What::Cancelled(op) => self.op_cancelled(op),
-                What::HostLost { host, keeps_data } => self.host_went(host, keeps_data)?,
-                What::HostBack(host) => self.host_came(host)?,
+                What::HostLost { host, keeps_data } => self.host_went(host, keeps_data, at)?,
+                What::HostBack(host) => self.host_came(host, at)?,
                 What::LeaseReady(lease) => self.lease_ready(lease, at),
                 What::LeaseEnded(lease, error) => self.lease_ended(lease, at, error.as_ref())?,
                 What::HostChanged { host, availability } => self.host_changed(host, availability),
@@ -407,7 +424,17 @@ impl<'b, 'r> Engine<'b, 'r> {
     }
 
     fn log(&mut self, what: Happening) {
-        self.trace.push(self.situation.now, what);
+        let at = self.situation.now;
+        match &mut self.recording {
+            Recording::KeepWork
+                if matches!(
+                    what,
+                    Happening::HostChanged { .. } | Happening::LinkChanged { .. }
+                ) => {}
+            Recording::Keep | Recording::KeepWork => self.trace.push(at, what),
+            Recording::Nothing => {}
+            Recording::Tell(tell) => tell(&Record { at, what }),
+        }
     }
 
     /// Whether some host of these processors is gone.

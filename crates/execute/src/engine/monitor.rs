@@ -138,20 +138,28 @@ impl Engine<'_, '_> {
         self.network_seen();
     }
 
-    /// The backend says that a host is off. Who used it knows at once.
-    pub(super) fn host_went(&mut self, host: HostId, keeps_data: bool) -> Result<(), BackendError> {
+    /// The backend says that a host is off since a date. Who used it knows at once.
+    pub(super) fn host_went(
+        &mut self,
+        host: HostId,
+        keeps_data: bool,
+        at: f64,
+    ) -> Result<(), BackendError> {
         self.monitor.keeping.insert(host, keeps_data);
+        if at < self.monitor.facts[host.index()] {
+            // It was used since: it is there, but what lay on it before may not be.
+            if !keeps_data && !self.situation.central {
+                self.suspect_copies(host);
+                self.notice_all_gone(host);
+            }
+            return Ok(());
+        }
         let continuous = self.monitoring == Monitoring::Continuous;
         if self.starting || self.uses(host) || (continuous && !self.is_delayed()) {
             return self.found_gone(host);
         }
         if !keeps_data && !self.situation.central {
-            for (file, copies) in self.situation.copies.iter().enumerate() {
-                let lies = |c: &FileCopy| c.is_complete() && c.holders.touches(host);
-                if copies.iter().any(lies) {
-                    self.monitor.gone.insert((FileId::new(file), host));
-                }
-            }
+            self.suspect_copies(host);
         }
         if self.is_delayed() {
             self.later(Seen::Lost { host, keeps_data });
@@ -162,8 +170,29 @@ impl Engine<'_, '_> {
         Ok(())
     }
 
-    /// The backend says that a host is on again.
-    pub(super) fn host_came(&mut self, host: HostId) -> Result<(), BackendError> {
+    /// What lies on a host is really gone.
+    fn suspect_copies(&mut self, host: HostId) {
+        for (file, copies) in self.situation.copies.iter().enumerate() {
+            let lies = |c: &FileCopy| c.is_complete() && c.holders.touches(host);
+            if copies.iter().any(lies) {
+                self.monitor.gone.insert((FileId::new(file), host));
+            }
+        }
+    }
+
+    /// All that is gone from a host is noticed.
+    fn notice_all_gone(&mut self, host: HostId) {
+        let of_host = self.monitor.gone.iter().filter(|(_, h)| *h == host);
+        for (file, _) in of_host.copied().collect::<Vec<_>>() {
+            self.notice_gone(file, host);
+        }
+    }
+
+    /// The backend says that a host is on again since a date.
+    pub(super) fn host_came(&mut self, host: HostId, at: f64) -> Result<(), BackendError> {
+        if at < self.monitor.facts[host.index()] {
+            return Ok(()); // it was used, or found gone again, since
+        }
         if self.is_delayed() {
             self.later(Seen::Back(host));
             return Ok(());
@@ -239,11 +268,7 @@ impl Engine<'_, '_> {
 
     fn loss_seen(&mut self, host: HostId, keeps_data: bool, at: f64) -> Result<(), BackendError> {
         if at < self.monitor.facts[host.index()] {
-            // It was used since: it is there, but what lay on it before may not be.
-            let of_host = self.monitor.gone.iter().filter(|(_, h)| *h == host);
-            for (file, _) in of_host.copied().collect::<Vec<_>>() {
-                self.notice_gone(file, host);
-            }
+            self.notice_all_gone(host); // it is there, but what lay on it before is not
             return Ok(());
         }
         self.monitor.off[host.index()] = true;

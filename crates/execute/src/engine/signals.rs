@@ -112,7 +112,7 @@ impl Engine<'_, '_> {
         self.open -= 1;
         self.ended.push(task);
         let placement = Placement::wide(procs, since, at.max(since));
-        self.situation.tasks[task.index()] = TaskState::Done(placement);
+        self.situation.set_task(task, TaskState::Done(placement));
         self.situation.progress[task.index()] = 1.0;
         self.situation.earlier.remove(&task);
         self.attempt_succeeded(task);
@@ -152,14 +152,14 @@ impl Engine<'_, '_> {
     /// Copies that no task will read again are dropped; the producer keeps its own.
     fn forget_unneeded(&mut self, file: FileId) -> Result<(), BackendError> {
         let workflow = &self.situation.workflow;
-        let needed = workflow.producer(file).is_none()
-            || workflow.consumers(file).any(|c| !self.situation.task(c).is_done());
-        if needed {
+        if workflow.producer(file).is_none() || self.situation.is_needed(file) {
             return Ok(());
         }
         let copies = &mut self.situation.copies[file.index()];
         let unneeded = copies.extract_if(.., |c| c.from.is_some() && c.is_complete());
-        for copy in unneeded.collect::<Vec<_>>() {
+        let unneeded = unneeded.collect::<Vec<_>>();
+        copies.shrink_to_fit(); // nobody will ask for more
+        for copy in unneeded {
             for &host in copy.holders.hosts() {
                 self.backend.delete(file, host)?;
             }
@@ -231,16 +231,19 @@ impl Engine<'_, '_> {
                 _ => {}
             }
         }
-        for index in 0..self.situation.tasks.len() {
-            if let TaskState::Placed { procs } = &self.situation.tasks[index]
-                && procs.iter().any(|p| self.situation.host_of[p.index()] == host)
-            {
-                self.situation.tasks[index] = TaskState::Waiting;
+        let gathers = |t: &TaskId| match self.situation.task(*t) {
+            TaskState::Placed { procs } => {
+                procs.iter().any(|p| self.situation.host_of[p.index()] == host)
             }
+            _ => false,
+        };
+        for task in self.situation.tasks.begun().filter(gathers).collect::<Vec<_>>() {
+            self.situation.set_task(task, TaskState::Waiting);
         }
         for transfer in self.transfers_of(host) {
             self.transfer_lost(transfer)?;
         }
+        self.rescue_moved();
         // What several hosts share outlives each of them, what lies on a store all.
         let place = self.situation.place_of(host);
         let files = match self.situation.living_host(place) {
@@ -279,6 +282,7 @@ impl Engine<'_, '_> {
             }
         }
         self.restore_what_waits(writers)?;
+        self.rescue_moved();
         self.queues.look_again();
         Ok(())
     }
@@ -307,7 +311,7 @@ impl Engine<'_, '_> {
         self.open -= usize::from(!self.is_abandoned(task));
         self.counters.restored += 1;
         self.counters.lost_seconds -= placement.seconds();
-        self.situation.tasks[task.index()] = TaskState::Done(placement);
+        self.situation.set_task(task, TaskState::Done(placement));
         self.situation.progress[task.index()] = 1.0;
         self.after_end(task)?;
         self.events.push(Event::TaskRestored(task));
@@ -339,7 +343,7 @@ impl Engine<'_, '_> {
             self.free(&procs);
             self.queues.jump(task, &procs);
         }
-        self.situation.tasks[task.index()] = TaskState::Waiting;
+        self.situation.set_task(task, TaskState::Waiting);
         self.situation.progress[task.index()] = 0.0;
         procs
     }

@@ -3,6 +3,9 @@
 #![allow(dead_code, unreachable_pub)] // every test file uses its part
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
+pub mod late;
+pub mod world;
+
 use slackline_execute::{Backend, Execution, Outcome, Settings, Simulated};
 use slackline_model::platform::{
     DeclaredRoute, HostSpec, LinkSpec, PlatformBuilder, Profile, ProfileEvent, RoutingKind,

@@ -4,15 +4,14 @@
 use super::{Cell, Claim, Options, Paper, Report, Rule, Size, StudyError, Table, Unit, Watch};
 use crate::served::{Beside, Negotiable, Served, Totals, beside, served};
 use crate::stats::Estimate;
-use slackline_execute::{Arrivals, Coming, Execution, Settings, Simulated};
+use slackline_execute::{Coming, Settings, Stage};
 use slackline_generate::Seed;
 use slackline_generate::registry::{self as generators, Family};
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
 use slackline_model::scenario::When;
 use slackline_model::schedule::Limits;
-use slackline_model::{Platform, Problem, ProcId, TaskId, Terms, Workflow};
+use slackline_model::{Platform, Problem, Terms, Workflow};
 use slackline_react::registry::{self as policies, Options as Told};
-use slackline_simulate::Models;
 use std::sync::Arc;
 
 const THESIS: &str = "Arabnejad, thesis, 2016";
@@ -63,14 +62,6 @@ fn run_all(
 }
 
 fn run_one(stream: &Stream, method: &Method, central: bool) -> Result<Vec<Served>, StudyError> {
-    let mut supply = Arrivals::new(stream.coming.clone()).map_err(StudyError)?;
-    let all = supply.all().map_err(StudyError)?;
-    let problem = Problem::new(&all, &stream.platform).map_err(StudyError::of)?;
-    let truth = |task: TaskId, procs: &[ProcId]| problem.exec_on(task, procs[0]);
-    let models =
-        Models::preset("matrix").ok_or_else(|| StudyError("no matrix model".to_string()))?;
-    let mut backend =
-        Simulated::new(&stream.platform, models, Box::new(truth)).map_err(StudyError::of)?;
     let planner = slackline_schedule::registry::find("heft");
     let entry = policies::find(method.1);
     let Some((planner, entry)) = planner.zip(entry) else {
@@ -80,15 +71,10 @@ fn run_one(stream: &Stream, method: &Method, central: bool) -> Result<Vec<Served
     let told = Told { given, ..Told::new(planner) };
     let mut policy = entry.policy(&told).map_err(StudyError::of)?;
     let settings = Settings { anticipated: !central, central, ..Settings::default() };
-    let first = supply.first().map_err(StudyError)?;
-    let execution = Execution {
-        begins: supply.begins(),
-        terms: supply.terms(),
-        settings,
-        ..Execution::new(first, stream.platform.clone())
-    };
-    let execution = Execution { supply: Some(&mut supply), ..execution };
-    let outcome = execution.run(policy.as_mut(), &mut backend).map_err(StudyError::of)?;
+    let stage = Stage::of_arrivals(stream.coming.clone(), stream.platform.clone());
+    let stage = Stage { settings, ..stage.map_err(StudyError::of)? };
+    let outcome = stage.run(policy.as_mut()).map_err(StudyError::of)?;
+    let problem = Problem::new(&stage.workflow, &stage.platform).map_err(StudyError::of)?;
     Ok(served(&problem, &outcome, &[]))
 }
 

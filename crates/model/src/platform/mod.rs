@@ -39,7 +39,9 @@ pub use link::{Duplex, Link, Sharing};
 pub use matrix::Matrix;
 pub use narrows::Narrows;
 pub use planning::PlanningNetwork;
-pub use profile::{Profile, ProfileCursor, ProfileError, ProfileEvent, ProfileIter};
+pub use profile::{
+    LATEST, LEAST_GAP, Profile, ProfileCursor, ProfileError, ProfileEvent, ProfileIter,
+};
 pub use route::{Route, RouteCache, RouteId};
 pub use spec::{HostSpec, LinkProfiles, LinkSpec};
 pub use star::StarLeaf;

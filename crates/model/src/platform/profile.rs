@@ -3,6 +3,12 @@
 
 use thiserror::Error;
 
+/// Dates beyond this one (30 million years) are refused: seconds are no longer told apart.
+pub const LATEST: f64 = 1e15;
+
+/// Changes that repeat more often than this, in seconds, are refused: no run would ever get past them.
+pub const LEAST_GAP: f64 = 1e-6;
+
 /// From `date` on (seconds), the value is `value`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProfileEvent {
@@ -28,8 +34,8 @@ pub enum ProfileError {
     /// A profile needs an event.
     #[error("a profile needs at least one event")]
     Empty,
-    /// A date is negative or not finite.
-    #[error("event {index}: the date {date} is not a finite number >= 0")]
+    /// A date is negative or too late.
+    #[error("event {index}: the date {date} is not a number from 0 to 1e15 (seconds)")]
     BadDate {
         /// Position in the list, from 0.
         index: usize,
@@ -54,8 +60,16 @@ pub enum ProfileError {
         /// The date of the event before it.
         previous: f64,
     },
+    /// The repeated events follow each other too fast.
+    #[error("{events} changes every {period} s: more than one per microsecond cannot be followed")]
+    TooOften {
+        /// The period.
+        period: f64,
+        /// How many events it repeats.
+        events: usize,
+    },
     /// The period does not cover the events, or is not a positive number.
-    #[error("the period {period} must be positive, finite and reach the last date {last}")]
+    #[error("the period {period} must be positive, at most 1e15 s and reach the last date {last}")]
     BadPeriod {
         /// The period as given.
         period: f64,
@@ -111,7 +125,7 @@ impl Profile {
     ) -> Result<Self, ProfileError> {
         let mut previous = 0.0;
         for (index, &ProfileEvent { date, value }) in events.iter().enumerate() {
-            if !(date.is_finite() && date >= 0.0) {
+            if !(0.0..=LATEST).contains(&date) {
                 return Err(ProfileError::BadDate { index, date });
             }
             if !(value.is_finite() && value >= 0.0) {
@@ -126,9 +140,13 @@ impl Profile {
         // Without a prelude the period is counted from the start, not from the first event.
         let last = if prelude == 0 { previous } else { previous - first.date };
         if let Some(period) = period
-            && !(period.is_finite() && period > 0.0 && period >= last)
+            && !(period <= LATEST && period > 0.0 && period >= last)
         {
             return Err(ProfileError::BadPeriod { period, last });
+        }
+        let repeated = events.len() - prelude;
+        if let Some(period) = period.filter(|period| *period < LEAST_GAP * repeated as f64) {
+            return Err(ProfileError::TooOften { period, events: repeated });
         }
         Ok(Profile { events: events.into(), prelude, period })
     }
@@ -272,6 +290,8 @@ mod tests {
         assert!(Profile::once(events(&[(f64::NAN, 1.0)])).is_err());
         assert!(Profile::once(events(&[(0.0, -1.0)])).is_err());
         assert!(Profile::periodic(events(&[(5.0, 1.0)]), 4.0).is_err());
+        assert!(Profile::periodic(events(&[(0.0, 1.0)]), 1e-9).is_err());
+        assert!(Profile::once(events(&[(1e300, 1.0)])).is_err());
         assert!(Profile::looping(events(&[(5.0, 1.0)]), 0.0).is_err());
     }
 }

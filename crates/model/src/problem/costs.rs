@@ -88,9 +88,8 @@ impl Costs {
         let computing = || classes.iter().filter(|c| c.cores > 0);
         let least_cores = computing().map(|c| c.cores).min().unwrap_or(1);
         let least_memory = computing().map(|c| c.memory).fold(f64::INFINITY, f64::min);
-        let limited = workflow
-            .tasks()
-            .any(|t| workflow.width(t).0 > least_cores || workflow.memory(t) > least_memory);
+        let demands = workflow.demands();
+        let limited = demands.width > least_cores || demands.memory > least_memory;
         let tabled = columns.is_some();
         let plain = !tabled && !limited;
         let related = Related::of(&classes, &sizes).filter(|_| plain);

@@ -1,6 +1,6 @@
 //! Building a workflow and refusing one that makes no sense.
 
-use super::{Command, CostTable, Member, NO_TASK, REFERENCE_SPEED, Rows, Task, Workflow};
+use super::{Command, CostTable, Demands, Member, NO_TASK, REFERENCE_SPEED, Rows, Task, Workflow};
 use crate::ids::{FileId, TaskId};
 use crate::names::UniqueNames;
 use crate::speedup::SpeedUp;
@@ -278,7 +278,9 @@ impl WorkflowBuilder {
             let name = |&t: &u32| self.task_names.names().get(t as usize).to_string();
             WorkflowError::Cycle { tasks: cycle.iter().map(name).collect() }
         })?;
+        let demands = Demands::of(&self.width, &self.memory, &self.spread);
         Ok(Workflow {
+            demands,
             name: self.name,
             reference_speed,
             task_names: self.task_names.into_names(),

@@ -2,8 +2,9 @@
 //!
 //! Stored as flat arrays, adjacency in compressed rows both ways, so that a million tasks fit in
 //! a few hundred megabytes and planners walk contiguous memory. Built once by a
-//! [`WorkflowBuilder`], never changed afterwards.
+//! [`WorkflowBuilder`]; others may join it later ([`Workflow::add_member`]).
 
+mod beside;
 mod builder;
 mod shape;
 
@@ -143,6 +144,36 @@ impl<T: Copy + Default> Rows<T> {
 /// No producer: a workflow input.
 const NO_TASK: u32 = u32::MAX;
 
+/// The most that any task asks of a machine.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Demands {
+    /// Processors.
+    pub(crate) width: u32,
+    /// Bytes of memory.
+    pub(crate) memory: f64,
+    /// Some task may be spread over several hosts.
+    pub(crate) spreads: bool,
+}
+
+impl Demands {
+    fn of(width: &[(u32, u32)], memory: &[f64], spread: &[bool]) -> Demands {
+        Demands {
+            width: width.iter().map(|(least, _)| *least).max().unwrap_or(1),
+            memory: memory.iter().copied().fold(0.0, f64::max),
+            spreads: spread.iter().zip(width).any(|(spread, (_, most))| *spread && *most > 1),
+        }
+    }
+
+    /// The most of two.
+    fn and(self, other: Demands) -> Demands {
+        Demands {
+            width: self.width.max(other.width),
+            memory: self.memory.max(other.memory),
+            spreads: self.spreads | other.spreads,
+        }
+    }
+}
+
 /// Tasks, files and dependencies; see the module's head.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workflow {
@@ -156,6 +187,7 @@ pub struct Workflow {
     width: Vec<(u32, u32)>,
     spread: Vec<bool>,
     memory: Vec<f64>,
+    demands: Demands,
     commands: Vec<Option<Arc<Command>>>,
     file_names: Names,
     file_bytes: Vec<f64>,
@@ -275,7 +307,12 @@ impl Workflow {
 
     /// Whether some task may lie on several hosts.
     pub fn has_spread_tasks(&self) -> bool {
-        self.tasks().any(|t| self.spreads(t) && self.width(t).1 > 1)
+        self.demands.spreads
+    }
+
+    /// The most that any task asks of a machine.
+    pub(crate) fn demands(&self) -> Demands {
+        self.demands
     }
 
     /// Whether some task has a choice of widths.

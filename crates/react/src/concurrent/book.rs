@@ -39,6 +39,9 @@ pub(super) struct Account {
     /// Nothing more of it will start.
     pub(super) closed: bool,
     ready: BTreeSet<Offer>,
+    /// Its tasks, those of the longest tails first, and how many of these have processors.
+    by_tail: Vec<TaskId>,
+    begun: usize,
 }
 
 impl Account {
@@ -73,6 +76,8 @@ pub(super) struct Book {
     pub(super) times: Times,
     /// Per workflow.
     pub(super) accounts: Vec<Account>,
+    /// The workflows that have ready tasks.
+    pub(super) offering: BTreeSet<u32>,
     /// Per task: when it should be done, counted from the arrival of its workflow.
     pub(super) sub_deadline: Vec<f64>,
     /// Per task: the longest chain from it to an end, in least times.
@@ -108,6 +113,9 @@ impl Book {
             _ => false,
         };
         self.stale |= !events.iter().all(ordinary);
+        if events.iter().any(|e| matches!(e, Event::TasksAdded { .. })) {
+            self.rank.clear(); // tasks that were known may have more behind them now
+        }
     }
 
     /// Takes in what happened.
@@ -148,7 +156,7 @@ impl Book {
 
     fn learn(&mut self, now: &Situation) -> Result<(), String> {
         let nominal = now.nominal_problem().map_err(|e| e.to_string())?;
-        self.rank = ranks::upward(&nominal);
+        ranks::more_upward(&nominal, &mut self.rank);
         let seen = now.seen_problem().map_err(|e| e.to_string())?;
         self.times.learn(&seen, now, self.stale);
         if self.first_proc.is_empty() {
@@ -161,6 +169,7 @@ impl Book {
     /// Everything from the situation.
     fn read_off(&mut self, now: &Situation) {
         self.accounts.clear();
+        self.offering.clear();
         self.missing.clear();
         self.placed_on.clear();
         self.sub_deadline.clear();
@@ -205,6 +214,7 @@ impl Book {
                     account.cheapest += cheapest;
                     if missing == 0 {
                         account.ready.insert(offer(&self.rank, task));
+                        self.offering.insert(now.part_of[task.index()]);
                     }
                 }
                 TaskState::Done(placement) => {
@@ -230,15 +240,16 @@ impl Book {
                 }
             }
         }
-        self.set_sub_deadlines(known, now);
+        if known < now.tasks.len() {
+            self.set_sub_deadlines(known, now);
+        }
     }
 
     /// Backwards from the deadlines, in mean times; and the tails, in least ones.
     fn set_sub_deadlines(&mut self, from: usize, now: &Situation) {
         self.sub_deadline.resize(now.tasks.len(), f64::INFINITY);
         self.tail.resize(now.tasks.len(), 0.0);
-        let order = now.workflow.topological_order();
-        for &task in order.iter().rev().filter(|t| t.index() >= from) {
+        for &task in now.workflow.topological_order()[from..].iter().rev() {
             let account = &self.accounts[now.part_of[task.index()] as usize];
             let mut due = account.deadline;
             let mut after = 0.0f64;
@@ -249,6 +260,28 @@ impl Book {
             self.sub_deadline[task.index()] = due;
             self.tail[task.index()] = after + self.times.least[task.index()];
         }
+        let mut grown = BTreeSet::new();
+        for task in (from..now.tasks.len()).map(TaskId::new) {
+            let part = now.part_of[task.index()] as usize;
+            self.accounts[part].by_tail.push(task);
+            grown.insert(part);
+        }
+        for part in grown {
+            let tail = |t: &TaskId| self.tail[t.index()];
+            self.accounts[part].by_tail.sort_by(|a, b| tail(b).total_cmp(&tail(a)));
+        }
+    }
+
+    /// The longest chain of tasks of a workflow that have no processor yet, in least times.
+    pub(super) fn longest_rest(&mut self, part: usize, now: &Situation) -> f64 {
+        let account = &mut self.accounts[part];
+        while let Some(&task) = account.by_tail.get(account.begun) {
+            if now.task(task).procs().is_none() {
+                return self.tail[task.index()];
+            }
+            account.begun += 1;
+        }
+        0.0
     }
 
     fn finished(&mut self, task: TaskId, now: &Situation) {
@@ -262,8 +295,9 @@ impl Book {
             let missing = &mut self.missing[child.index()];
             *missing -= 1;
             if *missing == 0 && matches!(now.task(child), TaskState::Waiting) {
-                let part = now.part_of[child.index()] as usize;
-                self.accounts[part].ready.insert(offer(&self.rank, child));
+                let part = now.part_of[child.index()];
+                self.accounts[part as usize].ready.insert(offer(&self.rank, child));
+                self.offering.insert(part);
             }
         }
     }
@@ -279,8 +313,12 @@ impl Book {
         self.placed_on[task.index()] = procs.first().map_or(u32::MAX, |p| p.0);
         let host = now.host(procs);
         let cost = self.cost(task, host, procs.len());
-        let account = &mut self.accounts[now.part_of[task.index()] as usize];
+        let part = now.part_of[task.index()];
+        let account = &mut self.accounts[part as usize];
         account.ready.remove(&offer(&self.rank, task));
+        if account.ready.is_empty() {
+            self.offering.remove(&part);
+        }
         account.unplaced -= 1;
         account.work -= self.times.mean[task.index()];
         account.cheapest -= self.times.cheapest[task.index()];

@@ -86,8 +86,7 @@ impl Concurrent {
             while self.book.free_count() > 0 && self.place_extreme(&mut pool, now, decisions) {}
             return;
         }
-        self.order.arrange(&self.book, now, &mut pool);
-        for (_, task) in pool {
+        for task in self.order.turns(&self.book, now, pool) {
             if self.book.free_count() == 0 {
                 return;
             }
@@ -148,7 +147,7 @@ impl Concurrent {
                 continue;
             }
             let rest = match self.abort {
-                Abort::Optimistic => self.longest_rest(index as u32, now),
+                Abort::Optimistic => self.book.longest_rest(index, now),
                 _ => 0.0,
             };
             let account = &mut self.book.accounts[index];
@@ -162,13 +161,6 @@ impl Concurrent {
                 decisions.push(Decision::Abandon { workflow, why: why.to_string() });
             }
         }
-    }
-
-    /// The longest chain of tasks of a workflow that have no processor yet, in least times.
-    fn longest_rest(&self, part: u32, now: &Situation) -> f64 {
-        let waits = |t: &TaskId| now.part_of[t.index()] == part && now.task(*t).procs().is_none();
-        let tails = now.workflow.tasks().filter(waits).map(|t| self.book.tail[t.index()]);
-        tails.fold(0.0, f64::max)
     }
 }
 

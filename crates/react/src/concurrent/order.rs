@@ -3,6 +3,8 @@
 use super::book::Book;
 use crate::situation::Situation;
 use slackline_model::{TaskId, approx};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Which task comes first. Ties: the workflow that arrived first, then the lower task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +46,9 @@ pub enum TimeLeft {
 }
 
 impl Order {
-    /// Sorts a pool; tasks that end first or last are chosen one by one instead.
-    pub(super) fn arrange(self, book: &Book, now: &Situation, pool: &mut [(u32, TaskId)]) {
+    /// The tasks of a pool in turn; those that end first or last are chosen one by one instead.
+    /// O(pool) to begin with: mostly few get a turn before all processors have work.
+    pub(super) fn turns(self, book: &Book, now: &Situation, pool: Vec<(u32, TaskId)>) -> Turns {
         let several = pool.windows(2).any(|pair| pair[0].0 != pair[1].0);
         let rank = |task: TaskId| book.rank[task.index()];
         // The smallest key comes first.
@@ -62,18 +65,35 @@ impl Order {
                 Order::MostDelayed => -account.slowdown(now.now, rank(task)),
                 Order::FirstCome | Order::EndsFirst | Order::EndsLast => 0.0,
             };
-            approx::sort_key(key)
+            ordered(approx::sort_key(key))
         };
-        let mut keyed: Vec<(f64, (u32, TaskId))> = pool.iter().map(|o| (key(o), *o)).collect();
-        if matches!(self, Order::FirstCome | Order::LeastWork) {
-            // A pool is filled by falling rank inside each workflow, which these orders keep.
-            keyed.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.0.cmp(&b.1.0)));
-        } else {
-            keyed.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        }
-        for (slot, (_, offer)) in pool.iter_mut().zip(keyed) {
-            *slot = offer;
-        }
+        // A pool is filled by falling rank inside each workflow, which these orders keep.
+        let as_filled = matches!(self, Order::FirstCome | Order::LeastWork);
+        let turn = |(at, offer): (usize, &(u32, TaskId))| {
+            let last = if as_filled { at as u32 } else { offer.1.0 };
+            Reverse((key(offer), offer.0, last, offer.1))
+        };
+        Turns(pool.iter().enumerate().map(turn).collect())
+    }
+}
+
+/// Bits that sort as numbers do.
+fn ordered(number: f64) -> u64 {
+    let bits = number.to_bits();
+    if bits >> 63 == 0 { bits | 1 << 63 } else { !bits }
+}
+
+/// Key, workflow, what breaks ties, and task.
+type Turn = Reverse<(u64, u32, u32, TaskId)>;
+
+/// Tasks in the order of their turns.
+pub(super) struct Turns(BinaryHeap<Turn>);
+
+impl Iterator for Turns {
+    type Item = TaskId;
+
+    fn next(&mut self) -> Option<TaskId> {
+        self.0.pop().map(|Reverse((.., task))| task)
     }
 }
 

@@ -19,7 +19,9 @@ impl Pool {
             Pool::All => usize::MAX,
             Pool::OneEach => 1,
         };
-        let open = book.accounts.iter().enumerate().filter(|(_, a)| !a.closed);
+        let offering =
+            book.offering.iter().map(|&part| (part as usize, &book.accounts[part as usize]));
+        let open = offering.filter(|(_, account)| !account.closed);
         let offers = |(part, account): (usize, &'_ super::book::Account)| {
             account.ready().take(most).map(|t| (part as u32, t)).collect::<Vec<_>>()
         };

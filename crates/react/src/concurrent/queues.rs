@@ -85,13 +85,12 @@ impl FdwsQueues {
         let mut any = false;
         loop {
             let mut assigned = false;
-            let mut pool = if self.book.free_count() > 0 {
+            let pool = if self.book.free_count() > 0 {
                 Pool::OneEach.fill(&self.book)
             } else {
                 Vec::new()
             };
-            Order::Progress.arrange(&self.book, now, &mut pool);
-            for (_, task) in pool {
+            for task in Order::Progress.turns(&self.book, now, pool) {
                 if self.book.free_count() == 0 {
                     break;
                 }

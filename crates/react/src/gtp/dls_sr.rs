@@ -353,7 +353,7 @@ mod tests {
         // v0 ends on time: nothing to do.
         let end = |now: &mut Situation, at: f64| {
             now.now = at;
-            now.tasks[0] = TaskState::Done(Placement::new(ProcId(1), 0.0, at));
+            now.set_task(TaskId(0), TaskState::Done(Placement::new(ProcId(1), 0.0, at)));
             let (w, files): (_, Vec<_>) =
                 (now.workflow.clone(), now.workflow.outputs(TaskId(0)).collect());
             for file in files {

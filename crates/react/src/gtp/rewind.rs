@@ -17,6 +17,10 @@ pub fn rewound_tasks(problem: &Problem<'_>, now: &Situation, reuse_copies: bool)
     let mut rewound = vec![false; workflow.len()];
     for &task in workflow.topological_order().iter().rev() {
         let TaskState::Done(placement) = now.task(task) else { continue };
+        let needs = |child: TaskId| rewound[child.index()] || !now.task(child).is_done();
+        if !workflow.successors(task).any(|(child, _)| needs(child)) {
+            continue; // what nobody reads any more may be gone
+        }
         let hosts = problem.hosts_of(placement.procs());
         let available = |file: FileId, consumer: TaskId, redone: bool| {
             let holds = |host: HostId| now.is_alive(host) && now.has(file, host);
@@ -32,8 +36,7 @@ pub fn rewound_tasks(problem: &Problem<'_>, now: &Situation, reuse_copies: bool)
         };
         rewound[task.index()] = workflow.successors(task).any(|(child, edge)| {
             let redone = rewound[child.index()];
-            let needed = redone || !now.task(child).is_done();
-            needed && workflow.edge_files(edge).any(|f| !available(f, child, redone))
+            needs(child) && workflow.edge_files(edge).any(|f| !available(f, child, redone))
         });
     }
     workflow.topological_order().iter().copied().filter(|t| rewound[t.index()]).collect()

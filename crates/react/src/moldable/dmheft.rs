@@ -97,8 +97,7 @@ impl Dmheft {
         let mut idle = idle::idle_procs(now);
         let levels = Shape::of(&now.workflow).level;
         let cost = |t: TaskId| now.workflow.work(t);
-        let mut ready: Vec<TaskId> =
-            now.workflow.tasks().filter(|&t| idle::is_ready(now, t)).collect();
+        let mut ready: Vec<TaskId> = now.workflow.tasks().filter(|&t| now.is_ready(t)).collect();
         ready.sort_by(|&a, &b| {
             let level = |t: TaskId| levels[t.index()];
             let (levels, works) = (level(a).cmp(&level(b)), cost(b).total_cmp(&cost(a)));

@@ -17,12 +17,12 @@ impl Spare {
     pub fn of(problem: &Problem<'_>, schedule: &Schedule) -> Spare {
         let workflow = problem.workflow();
         let tasks = workflow.len();
-        let mut next: Vec<Vec<TaskId>> = vec![Vec::new(); tasks];
+        // Who comes next on a processor, by who comes before.
+        let mut next: Vec<(TaskId, TaskId)> = Vec::with_capacity(tasks);
         for order in schedule.orders(problem.procs()) {
-            for pair in order.windows(2) {
-                next[pair[0].index()].push(pair[1]);
-            }
+            next.extend(order.windows(2).map(|pair| (pair[0], pair[1])));
         }
+        next.sort_unstable();
         // Every dependent starts after its task ends, so falling start (then falling
         // topological position, for tasks of no length) sees dependents first.
         let mut position = vec![0usize; tasks];
@@ -45,7 +45,9 @@ impl Spare {
                     placement.finish + problem.edge_transfer(edge, placement.procs(), to.procs());
                 Some((child, to.start - arrival))
             });
-            let by_machine = next[task.index()].iter().filter_map(|&after| {
+            let first = next.partition_point(|&(before, _)| before < task);
+            let after = next[first..].iter().take_while(|(before, _)| *before == task);
+            let by_machine = after.filter_map(|&(_, after)| {
                 let to = schedule.placement(after)?;
                 Some((after, to.start - placement.finish))
             });

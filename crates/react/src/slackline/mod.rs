@@ -343,7 +343,7 @@ impl Slackline {
 
     /// The situation with the levels to expect and some tasks not done after all.
     fn expected(&self, now: &Situation, rewound: &[TaskId]) -> Situation {
-        let mut after = planning::rewound(now, rewound);
+        let mut after = planning::rewound(now, rewound).into_owned();
         after.view = self.outlook.expect(&now.view, AHEAD * (self.end - now.now));
         after
     }
@@ -469,7 +469,7 @@ impl Slackline {
         let mut after = self.expected(now, &[]);
         for task in &back {
             if let Some(placement) = now.restorable(*task) {
-                after.tasks[task.index()] = TaskState::Done(placement.clone());
+                after.set_task(*task, TaskState::Done(placement.clone()));
                 after.progress[task.index()] = 1.0;
             }
         }

@@ -120,24 +120,27 @@ impl<'a, 'p> Partial<'a, 'p> {
 
     /// Running tasks hold their processors; finished ones only tell where their data is.
     fn place_fixed(&mut self) {
-        let problem = self.problem;
-        let mut fixed: Vec<(TaskId, Placement)> = problem
-            .workflow()
-            .tasks()
-            .filter_map(|t| Some((t, problem.state().fixed(t)?.clone())))
-            .collect();
-        fixed.sort_by(|a, b| a.1.start.total_cmp(&b.1.start).then(a.0.cmp(&b.0)));
-        for (task, placement) in fixed {
+        let (problem, now) = (self.problem, self.problem.state().now);
+        let mut running: Vec<(f64, TaskId)> = Vec::new();
+        for task in problem.workflow().tasks() {
+            let Some(placement) = problem.state().fixed(task) else { continue };
+            if placement.finish > now {
+                running.push((placement.start, task));
+            }
+            self.record(task, placement.clone());
+            // Transfers that have not begun cannot begin in the past.
+            let finish = &mut self.finish[task.index()];
+            *finish = finish.max(now);
+        }
+        running.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        for (_, task) in running {
+            let Some(placement) = problem.state().fixed(task) else { continue };
             for proc in placement.procs() {
                 let line = &mut self.timelines[proc.index()];
                 if placement.finish > line.tail() {
                     line.occupy(line.tail(), placement.finish);
                 }
             }
-            self.record(task, placement);
-            // Transfers that have not begun cannot begin in the past.
-            let finish = &mut self.finish[task.index()];
-            *finish = finish.max(problem.state().now);
         }
     }
 
@@ -217,9 +220,7 @@ impl<'a, 'p> Partial<'a, 'p> {
     pub fn data_ready(&mut self, task: TaskId) -> &[f64] {
         let release = self.problem.release(task);
         if self.is_general(task) {
-            for host in 0..self.ready.len() {
-                self.ready[host] = release.max(self.arrival(task, HostId::new(host)));
-            }
+            self.general_ready(task, release);
         } else {
             self.network_ready(task, release);
             self.local_ready(task);
@@ -300,6 +301,30 @@ impl<'a, 'p> Partial<'a, 'p> {
                 *ready = ready.max(self.finish[parent.index()]);
             }
         }
+    }
+
+    /// The same where some data lies on several hosts, parent by parent.
+    fn general_ready(&mut self, task: TaskId, release: f64) {
+        let (problem, workflow) = (self.problem, self.problem.workflow());
+        let mut ready = std::mem::take(&mut self.ready);
+        ready.fill(release);
+        for (parent, edge) in workflow.predecessors(task) {
+            let Some(from) = self.host_of(parent) else { continue };
+            let copied = |file| !problem.state().copies_of(file).is_empty();
+            let alone = self.schedule.placement(parent).is_some_and(|p| p.procs().len() == 1);
+            if alone && !workflow.edge_files(edge).any(copied) {
+                let (finish, bytes) = (self.finish[parent.index()], workflow.edge_bytes(edge));
+                for (host, ready) in ready.iter_mut().enumerate() {
+                    let seconds = problem.transfer(bytes, from, HostId::new(host));
+                    *ready = ready.max(finish + seconds);
+                }
+            } else {
+                for (host, ready) in ready.iter_mut().enumerate() {
+                    *ready = ready.max(self.edge_arrival(parent, edge, HostId::new(host)));
+                }
+            }
+        }
+        self.ready = ready;
     }
 
     /// When the data of all placed parents is on one host.
@@ -595,7 +620,8 @@ impl Fit for Insertion {
 fn shortest_times(problem: &Problem<'_>) -> Vec<f64> {
     let mut least = vec![f64::INFINITY; problem.classes()];
     let mut row = Vec::new();
-    for task in problem.workflow().tasks() {
+    let open = |t: &TaskId| problem.state().fixed(*t).is_none();
+    for task in problem.workflow().tasks().filter(open) {
         for (least, &seconds) in least.iter_mut().zip(problem.exec_row(task, &mut row)) {
             *least = least.min(seconds);
         }

@@ -89,6 +89,21 @@ pub fn upward(problem: &Problem<'_>) -> Vec<f64> {
     upward_by(problem, Weights::MEAN)
 }
 
+/// Upward ranks where those of the first tasks are known: only the others are computed, on which
+/// none of the first depends.
+pub fn more_upward(problem: &Problem<'_>, rank: &mut Vec<f64>) {
+    let (known, workflow) = (rank.len(), problem.workflow());
+    rank.resize(workflow.len(), 0.0);
+    // What comes beside the rest comes behind it.
+    for &task in workflow.topological_order()[known..].iter().rev() {
+        let mut tail = 0.0f64;
+        for (child, edge) in workflow.successors(task) {
+            tail = tail.max(Weights::MEAN.transfer(problem, edge) + rank[child.index()]);
+        }
+        rank[task.index()] = Weights::MEAN.exec(problem, task) + tail;
+    }
+}
+
 /// Upward rank with chosen weights.
 pub fn upward_by(problem: &Problem<'_>, weights: Weights) -> Vec<f64> {
     problem

@@ -101,6 +101,9 @@ pub(crate) struct Simulate {
     /// How often a task or transfer that fails of itself is tried again
     #[arg(long, value_name = "TIMES", default_value_t = 3)]
     retries: u32,
+    /// Break the run off at this date, e.g. 2h
+    #[arg(long, value_name = "DATE", value_parser = seconds, conflicts_with = "activities")]
+    until: Option<f64>,
     /// Draw the run into this SVG file; of several runs one file each, FILE.POLICY.svg
     #[arg(short, long, value_name = "FILE.svg")]
     gantt: Option<PathBuf>,

@@ -8,19 +8,20 @@ use crate::model;
 use crate::output::Output;
 use crate::progress::Bar;
 use slackline_execute::{
-    Arrivals, Coming, Execution, Inputs, Logged, Outcome, Reality, Settings, Simulated, Supply,
+    Arrivals, Coming, DecisionLog, Inputs, Logged, Outcome, Recording, Settings,
+    Stage as ReadyStage, StageError,
 };
-use slackline_lab::check::{self, Check, Ground, on_stage};
+use slackline_lab::check::{self, Check, Ground};
 use slackline_lab::metrics::Metrics;
 use slackline_lab::money::Money;
 use slackline_lab::served::served;
 use slackline_model::parameter::Given;
 use slackline_model::platform::{Charges, Network};
 use slackline_model::scenario::{
-    ErrorLaw, Knowledge, KnowledgeError, Scenario, ScenarioError, Truth, When, Wrong,
+    ErrorLaw, Knowledge, KnowledgeError, Scenario, ScenarioError, When, Wrong,
 };
 use slackline_model::workflow::CostTable;
-use slackline_model::{FileId, Problem, ProcId, Schedule, TaskId, Terms, Workflow};
+use slackline_model::{Platform, Problem, Schedule, Terms, Workflow};
 use slackline_react::registry::transfers;
 use slackline_react::{Policy, Situation, StaticPlan, Transfers};
 use slackline_schedule::registry::Need;
@@ -43,16 +44,21 @@ pub(super) struct Stage<'a> {
     /// Where the scenario comes from.
     scenario_file: Option<&'a Path>,
     /// All work, as far as its run times are known.
-    pub(super) known: Workflow,
+    pub(super) known: Arc<Workflow>,
+    /// The same, and the platform, as stated.
+    stated: Arc<Workflow>,
+    platform: Arc<Platform>,
     /// The parts of it and when they come, where there are several.
     arrivals: Vec<Coming>,
     inputs: Inputs,
     models: Models,
-    /// What run times are measured in.
-    peak: Problem<'a>,
     pub(super) transfers: Transfers,
     pub(super) planner: Planner,
     settings: Settings,
+    /// Somebody wants to read what the policy was told and decided.
+    logs: bool,
+    /// Somebody wants to read every change of a level.
+    traces: bool,
     pub(super) quiet: bool,
 }
 
@@ -76,16 +82,18 @@ impl<'a> Stage<'a> {
         }
         let given = args.given();
         let when = given.iter().rfind(|(name, _)| name == "transfers");
+        let stated = Arc::new(world.workflow.clone());
         let mut stage = Stage {
             problem,
             world,
             scenario,
             scenario_file: args.scenario.as_deref(),
-            known: world.workflow.clone(),
+            known: stated.clone(),
+            stated,
+            platform: Arc::new(world.platform.clone()),
             arrivals,
             inputs,
             models: args.model.models(&world.platform, &world.workflow)?,
-            peak: Problem::at_peak(&world.workflow, &world.platform)?,
             transfers: when.map_or(Ok(Transfers::Push), |(_, text)| transfers(text))?,
             planner: Planner {
                 algorithm: match &args.algorithm {
@@ -105,8 +113,11 @@ impl<'a> Stage<'a> {
                 anticipated: args.anticipated(),
                 central: args.data == Data::Central,
                 retries: args.retries,
+                until: args.until.unwrap_or(f64::INFINITY),
                 ..Settings::default()
             },
+            logs: args.decisions.is_some() || args.same_decisions.is_some(),
+            traces: args.trace.is_some(),
             quiet: false,
         };
         let knowledge = match args.knows {
@@ -115,10 +126,8 @@ impl<'a> Stage<'a> {
             Knows::Kinds => Knowledge::KindMeans,
             Knows::Nothing => Knowledge::Nothing,
         };
-        stage.known = stage
-            .scenario
-            .known(&world.workflow, &world.platform, knowledge)
-            .map_err(|e| stage.cannot_know(e))?;
+        let known = stage.scenario.known(&world.workflow, &world.platform, knowledge);
+        stage.known = known.map(Arc::new).map_err(|e| stage.cannot_know(e))?;
         stage.tell_the_parts()?;
         Ok(stage)
     }
@@ -157,8 +166,8 @@ impl<'a> Stage<'a> {
             return None;
         }
         let ground = Ground {
-            workflow: Arc::new(self.world.workflow.clone()),
-            platform: Arc::new(self.world.platform.clone()),
+            workflow: self.stated.clone(),
+            platform: self.platform.clone(),
             models: self.models.clone(),
             inputs: self.inputs,
         };
@@ -199,8 +208,12 @@ impl<'a> Stage<'a> {
         planned: Schedule,
     ) -> Result<Ran, Failure> {
         let clock = Instant::now();
-        let mut logged = Logged::new(policy.as_mut());
-        let outcome = self.once(name, &self.scenario, &mut logged)?;
+        let (outcome, log) = if self.logs {
+            let mut logged = Logged::new(policy.as_mut());
+            (self.once(name, &self.scenario, &mut logged)?, logged.log)
+        } else {
+            (self.once(name, &self.scenario, policy.as_mut())?, DecisionLog::default())
+        };
         let wall_seconds = clock.elapsed().as_secs_f64();
         let metrics = Metrics::of(self.problem, &outcome);
         let money = Money::of(self.problem, &outcome);
@@ -208,7 +221,6 @@ impl<'a> Stage<'a> {
             true => Vec::new(),
             false => served(self.problem, &outcome, &[]),
         };
-        let log = logged.log;
         let told = policy.report();
         let (name, set) = (name.to_string(), Given::new());
         let (beside, check) = (None, None);
@@ -248,19 +260,23 @@ impl<'a> Stage<'a> {
                 past: None,
             };
             let problem = world.charged(&self.models.charges(), self.inputs)?;
+            let stated = Arc::new(world.workflow.clone());
             let by_itself = Stage {
                 problem: &problem,
                 world: &world,
                 scenario: self.scenario.clone(),
                 scenario_file: self.scenario_file,
-                known: world.workflow.clone(),
+                known: stated.clone(),
+                stated,
+                platform: self.platform.clone(),
                 arrivals: only,
                 inputs: self.inputs,
                 models: self.models.clone(),
-                peak: Problem::at_peak(&world.workflow, &world.platform)?,
                 transfers: self.transfers,
                 planner: self.planner.clone(),
                 settings: self.settings,
+                logs: false,
+                traces: false,
                 quiet: true,
             };
             let name = format!("{} alone", arrived.name);
@@ -277,45 +293,35 @@ impl<'a> Stage<'a> {
         scenario: &Scenario,
         policy: &mut dyn Policy,
     ) -> Result<Outcome, Failure> {
-        let nominal = &self.world.platform;
-        let course = scenario.on(nominal).map_err(|e| self.bad_scenario(e))?;
-        let (linked, models) = on_stage(nominal, &self.models, &course).map_err(Failure::input)?;
-        let platform = linked.unwrap_or_else(|| nominal.in_world(&course));
-        if self.settings.anticipated && !matches!(platform.network(), Network::Matrix(_)) {
-            let message = "--transfers anticipated: transfers disturb each other on this platform";
-            return Err(Failure::input(message).with_help(
-                "it takes a network of plain bandwidths and latencies that holds still",
-            ));
-        }
-        let truth =
-            scenario.truth(&self.world.workflow, nominal).map_err(|e| self.bad_scenario(e))?;
-        let reality = AsTheScenarioSays { problem: &self.peak, known: &self.known, truth };
-        let mut backend = Simulated::new(&platform, models, Box::new(reality))
-            .map_err(Failure::work)?
-            .in_world(&course);
-        let mut supply = match self.arrivals.is_empty() {
-            true => None,
-            false => Some(Arrivals::new(self.arrivals.clone()).map_err(Failure::input)?),
-        };
-        let first = match &supply {
-            Some(supply) => supply.first().map_err(Failure::input)?,
-            None => Arc::new(self.known.clone()),
-        };
         let limits = self.planner.request.limits;
-        let own = || (0.0, Terms { limits, ..Terms::default() });
-        let (begins, terms) = supply.as_ref().map_or_else(own, |s| (s.begins(), s.terms()));
+        let ready = ReadyStage {
+            workflow: self.stated.clone(),
+            known: self.known.clone(),
+            platform: self.platform.clone(),
+            scenario: scenario.clone(),
+            models: self.models.clone(),
+            inputs: self.inputs,
+            arrivals: self.arrivals.clone(),
+            terms: Terms { limits, ..Terms::default() },
+            settings: self.settings,
+        };
         let mut watcher = Watcher::new(what, self.quiet);
         let mut see = |now: &Situation| watcher.see(now);
-        let execution = Execution {
-            settings: self.settings,
-            inputs: self.inputs,
-            begins,
-            terms,
-            supply: supply.as_mut().map(|s| s as &mut dyn Supply),
-            watch: Some(&mut see),
-            ..Execution::new(first, Arc::new(nominal.clone()))
-        };
-        let outcome = execution.run(policy, &mut backend).map_err(Failure::work);
+        let recording = if self.traces { Recording::Keep } else { Recording::KeepWork };
+        let outcome = ready.run_as(policy, recording, Some(&mut see)).map_err(|e| match e {
+            StageError::Scenario(error) => self.bad_scenario(error),
+            StageError::Problem(error) => error.into(),
+            StageError::Platform(error) => Failure::input(error),
+            StageError::Arrivals(why) => Failure::input(why),
+            StageError::Backend(error) => Failure::work(error),
+            StageError::Disturbed => {
+                let message =
+                    "--transfers anticipated: transfers disturb each other on this platform";
+                Failure::input(message).with_help(
+                    "it takes a network of plain bandwidths and latencies that holds still",
+                )
+            }
+        });
         watcher.finish();
         outcome
     }
@@ -344,29 +350,6 @@ impl<'a> Stage<'a> {
             }
             _ => failure,
         }
-    }
-}
-
-/// Times and sizes as a scenario has them.
-struct AsTheScenarioSays<'a> {
-    problem: &'a Problem<'a>,
-    /// As the engine knows it: how much of a file a block is.
-    known: &'a Workflow,
-    truth: Truth,
-}
-
-impl Reality for AsTheScenarioSays<'_> {
-    fn seconds(&self, task: TaskId, procs: &[ProcId]) -> f64 {
-        let problem = self.problem;
-        let first = procs.first().copied().unwrap_or(ProcId(0));
-        let stated = problem.exec_wide(task, problem.class_of(first), procs.len() as u32);
-        self.truth.actual_seconds(task, problem.host_of(first), stated)
-    }
-
-    fn bytes(&self, file: FileId, stated: f64) -> f64 {
-        let whole = self.known.file_bytes(file);
-        let actual = self.truth.actual_file_bytes(self.problem.workflow(), file, whole);
-        if whole > 0.0 { actual * (stated / whole) } else { actual }
     }
 }
 

@@ -1,14 +1,14 @@
 //! One application on one grid in one world, planned or run.
 
 use crate::papers::StudyError;
-use slackline_execute::{Ending, Execution, Reality, Settings, Simulated};
+use slackline_execute::{Ending, Recording, Stage};
 use slackline_generate::draw::Seed;
 use slackline_generate::registry::{self, Family};
 use slackline_generate::workflow::sweep::Sweep;
 use slackline_model::problem::{Inputs, State};
-use slackline_model::scenario::{Knowledge, Scenario, Truth};
+use slackline_model::scenario::{Knowledge, Scenario};
 use slackline_model::schedule::Detail;
-use slackline_model::{FileId, Platform, Problem, ProcId, Schedule, TaskId, Workflow};
+use slackline_model::{Platform, Problem, Schedule, Workflow};
 use slackline_react::registry::{self as policies, Options};
 use slackline_schedule::{Request, registry as planners};
 use slackline_simulate::{Models, NetworkModel};
@@ -72,20 +72,15 @@ impl Case {
         let mut policy = entry.policy(&options).map_err(StudyError::of)?;
         let known = self.scenario.known(&self.workflow, &self.platform, knows);
         let known = known.map_err(StudyError::of)?;
-        let world = self.scenario.on(&self.platform).map_err(StudyError::of)?;
-        let platform = self.platform.in_world(&world);
-        let truth = self.scenario.truth(&self.workflow, &self.platform).map_err(StudyError::of)?;
-        let peak = Problem::at_peak(&self.workflow, &self.platform).map_err(StudyError::of)?;
-        let reality = AsItIs { peak: &peak, truth };
         let models = Models { network: NetworkModel::Fifo, ..Models::default() };
-        let backend = Simulated::new(&platform, models, Box::new(reality));
-        let mut backend = backend.map_err(StudyError::of)?.in_world(&world);
-        let execution = Execution {
-            settings: Settings::default(),
-            inputs: Inputs::of(&self.platform),
-            ..Execution::new(Arc::new(known), self.platform.clone())
+        let stage = Stage {
+            known: Arc::new(known),
+            scenario: self.scenario.clone(),
+            models,
+            ..Stage::new(self.workflow.clone(), self.platform.clone())
         };
-        let outcome = execution.run(policy.as_mut(), &mut backend).map_err(StudyError::of)?;
+        let outcome = stage.run_as(policy.as_mut(), Recording::Nothing, None);
+        let outcome = outcome.map_err(StudyError::of)?;
         let makespan = match outcome.ending {
             Ending::Finished => outcome.makespan,
             Ending::CannotFinish(_) => f64::NAN,
@@ -126,20 +121,4 @@ impl Ran {
 
 fn given(set: &[(&str, &str)]) -> Vec<(String, String)> {
     set.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
-}
-
-struct AsItIs<'a> {
-    peak: &'a Problem<'a>,
-    truth: Truth,
-}
-
-impl Reality for AsItIs<'_> {
-    fn seconds(&self, task: TaskId, procs: &[ProcId]) -> f64 {
-        let host = self.peak.host_of(procs[0]);
-        self.truth.actual_seconds(task, host, self.peak.exec_on(task, procs[0]))
-    }
-
-    fn bytes(&self, file: FileId, stated: f64) -> f64 {
-        self.truth.actual_file_bytes(self.peak.workflow(), file, stated)
-    }
 }

@@ -1,0 +1,174 @@
+//! A world made ready for a run: what is true in it, what is known of it, who arrives when. The
+//! command and the studies all come through here, so that what one of them runs another can.
+
+use crate::backend::BackendError;
+use crate::execution::{Execution, Recording, Settings};
+use crate::outcome::Outcome;
+use crate::simulated::{Reality, Simulated};
+use crate::supply::{Arrivals, Coming, Supply};
+use slackline_model::platform::{Network, PlatformError};
+use slackline_model::problem::Inputs;
+use slackline_model::scenario::{Scenario, ScenarioError, Truth, World};
+use slackline_model::{FileId, Platform, Problem, ProblemError, ProcId, TaskId, Terms, Workflow};
+use slackline_react::{Policy, Situation};
+use slackline_simulate::{Models, NetworkModel};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Everything a simulated run needs but a policy.
+#[derive(Clone)]
+pub struct Stage {
+    /// All work that will ever be known, as it is stated.
+    pub workflow: Arc<Workflow>,
+    /// The same as far as its run times are known.
+    pub known: Arc<Workflow>,
+    /// The platform at its peak, as planners know it.
+    pub platform: Arc<Platform>,
+    /// How the world changes, and how wrong what is stated is.
+    pub scenario: Scenario,
+    /// The rules of the simulation.
+    pub models: Models,
+    /// Where inputs lie.
+    pub inputs: Inputs,
+    /// The parts of the work and when they come, where there are several.
+    pub arrivals: Vec<Coming>,
+    /// What the work was submitted under, where it comes at once.
+    pub terms: Terms,
+    /// The rules of the run.
+    pub settings: Settings,
+}
+
+/// Why a world cannot be made ready, or a run not be carried out.
+#[derive(Debug, Error)]
+#[allow(missing_docs)] // the messages of the causes say it
+pub enum StageError {
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    #[error(transparent)]
+    Platform(#[from] PlatformError),
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    #[error("{0}")]
+    Arrivals(String),
+    #[error("transfers that disturb each other cannot be anticipated")]
+    Disturbed,
+}
+
+impl Stage {
+    /// A workflow on a platform that holds still, everything as stated.
+    pub fn new(workflow: Arc<Workflow>, platform: Arc<Platform>) -> Stage {
+        Stage {
+            known: workflow.clone(),
+            workflow,
+            inputs: Inputs::of(&platform),
+            platform,
+            scenario: Scenario::default(),
+            models: Models::default(),
+            arrivals: Vec::new(),
+            terms: Terms::default(),
+            settings: Settings::default(),
+        }
+    }
+
+    /// Workflows that arrive at a platform that holds still.
+    pub fn of_arrivals(
+        arrivals: Vec<Coming>,
+        platform: Arc<Platform>,
+    ) -> Result<Stage, StageError> {
+        let all = Arrivals::new(arrivals.clone()).and_then(|supply| supply.all());
+        let all = all.map_err(StageError::Arrivals)?;
+        Ok(Stage { arrivals, ..Stage::new(all, platform) })
+    }
+
+    /// Lets a policy run.
+    pub fn run(&self, policy: &mut dyn Policy) -> Result<Outcome, StageError> {
+        self.run_as(policy, Recording::default(), None)
+    }
+
+    /// The same, with what becomes of the trace, and somebody who looks on.
+    pub fn run_as(
+        &self,
+        policy: &mut dyn Policy,
+        recording: Recording<'_>,
+        watch: Option<&mut dyn FnMut(&Situation)>,
+    ) -> Result<Outcome, StageError> {
+        let nominal = &self.platform;
+        let course = self.scenario.on(nominal)?;
+        let (linked, models) = simulated_as(nominal, &self.models, &course)?;
+        let platform = linked.unwrap_or_else(|| nominal.in_world(&course));
+        if self.settings.anticipated && !matches!(platform.network(), Network::Matrix(_)) {
+            return Err(StageError::Disturbed);
+        }
+        let peak = Problem::at_peak(&self.workflow, nominal)?;
+        let truth = self.scenario.truth(&self.workflow, nominal)?;
+        let reality = AsTheScenarioSays { problem: &peak, known: &self.known, truth };
+        let backend = Simulated::new(&platform, models, Box::new(reality))?;
+        let mut supply = match self.arrivals.is_empty() {
+            true => None,
+            false => Some(Arrivals::new(self.arrivals.clone()).map_err(StageError::Arrivals)?),
+        };
+        let first = match &supply {
+            Some(supply) => supply.first().map_err(StageError::Arrivals)?,
+            None => self.known.clone(),
+        };
+        let at_once = || (0.0, self.terms.clone());
+        let (begins, terms) = supply.as_ref().map_or_else(at_once, |s| (s.begins(), s.terms()));
+        let execution = Execution {
+            settings: self.settings,
+            inputs: self.inputs,
+            begins,
+            terms,
+            supply: supply.as_mut().map(|s| s as &mut dyn Supply),
+            recording: recording.within(),
+            watch: watch.map(|w| w as &mut dyn FnMut(&Situation)),
+            ..Execution::new(first, nominal.clone())
+        };
+        Ok(execution.run(policy, &mut backend.in_world(&course))?)
+    }
+}
+
+/// The platform and the rules by which a nominal platform is simulated: a matrix means what it
+/// says, unless its connections change or serve one transfer at a time. No platform means the
+/// nominal one.
+fn simulated_as(
+    nominal: &Platform,
+    models: &Models,
+    course: &World,
+) -> Result<(Option<Platform>, Models), PlatformError> {
+    let mut models = models.clone();
+    let matrix = matches!(nominal.network(), Network::Matrix(_));
+    let one_at_a_time = models.network == NetworkModel::Fifo;
+    if matrix && !one_at_a_time {
+        models.network = NetworkModel::Matrix;
+    }
+    let platform = match matrix && (one_at_a_time || !course.pairs.is_empty()) {
+        true => Some(nominal.linked_pairwise(course)?),
+        false => None,
+    };
+    Ok((platform, models))
+}
+
+/// Times and sizes as a scenario has them.
+struct AsTheScenarioSays<'a> {
+    problem: &'a Problem<'a>,
+    /// As the engine knows it: how much of a file a block is.
+    known: &'a Workflow,
+    truth: Truth,
+}
+
+impl Reality for AsTheScenarioSays<'_> {
+    fn seconds(&self, task: TaskId, procs: &[ProcId]) -> f64 {
+        let problem = self.problem;
+        let first = procs.first().copied().unwrap_or(ProcId(0));
+        let stated = problem.exec_wide(task, problem.class_of(first), procs.len() as u32);
+        self.truth.actual_seconds(task, problem.host_of(first), stated)
+    }
+
+    fn bytes(&self, file: FileId, stated: f64) -> f64 {
+        let whole = self.known.file_bytes(file);
+        let actual = self.truth.actual_file_bytes(self.problem.workflow(), file, whole);
+        if whole > 0.0 { actual * (stated / whole) } else { actual }
+    }
+}
