@@ -1,10 +1,11 @@
 //! What must hold in any world: each task is done exactly once in effect, nothing computes
-//! without its data, processors run one task at a time, runs repeat to the byte.
+//! without its data, processors run one task at a time, runs repeat to the byte; and where the
+//! plainest policy finishes, every policy that claims to survive does.
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
 mod common;
 
-use common::world::{cases, plain};
+use common::world::{OneByOne, cases, harsh, plain};
 use proptest::prelude::*;
 use slackline_execute::{
     Backend, DecisionLog, Ending, Journal, Journaled, Logged, Record, Repeat, Resumed,
@@ -57,6 +58,27 @@ proptest! {
             let mut repeat = Repeat::new(read);
             let outcome = world.with_backend(|backend| again(&mut repeat, backend));
             prop_assert_eq!(&expected, &format!("{outcome:?}"), "{}", name);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(300))]
+    #[test]
+    fn who_waits_finishes(world in harsh()) {
+        let (plainest, seen) = world.watched("one by one", &mut OneByOne, None);
+        let verdict = world.replay(&plainest, &seen);
+        prop_assert!(verdict.is_ok(), "one by one: {}", verdict.unwrap_err());
+        if plainest.ending != Ending::Finished {
+            return Ok(()); // nobody has to
+        }
+        for (name, mut policy) in world.policies() {
+            let (outcome, seen) = world.watched(name, policy.as_mut(), None);
+            let verdict = world.replay(&outcome, &seen);
+            prop_assert!(verdict.is_ok(), "{name}: {}", verdict.unwrap_err());
+            let verdict = world.work_is_conserved(&outcome);
+            prop_assert!(verdict.is_ok(), "{name}: {}", verdict.unwrap_err());
+            prop_assert_eq!(&outcome.ending, &Ending::Finished, "{}", name);
         }
     }
 }
