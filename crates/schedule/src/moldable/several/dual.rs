@@ -20,7 +20,9 @@ pub(super) struct Allotment {
 
 /// Searches the least length that is not rejected, to a relative precision.
 pub(super) fn allot(jobs: &[Job], processors: usize, precision: f64) -> Option<Allotment> {
-    let mut high: f64 = jobs.iter().filter_map(|job| job.first()).sum();
+    // One after the other; a job that needs several processors has no time on fewer.
+    let narrowest = |job: &Job| job.iter().copied().find(|time| time.is_finite());
+    let mut high: f64 = jobs.iter().map(narrowest).sum::<Option<f64>>()?;
     let quickest = |job: &Job| job.iter().copied().fold(f64::INFINITY, f64::min);
     let mut low = jobs.iter().map(quickest).fold(0.0, f64::max);
     let mut best = guess(jobs, processors, high)?;
@@ -28,13 +30,13 @@ pub(super) fn allot(jobs: &[Job], processors: usize, precision: f64) -> Option<A
         return Some(found);
     }
     while high - low > precision * low.max(f64::MIN_POSITIVE) {
-        let middle = (low + high) / 2.0;
+        let middle = low + (high - low) / 2.0;
+        if !(low < middle && middle < high) {
+            break;
+        }
         match guess(jobs, processors, middle) {
             Some(found) => (best, high) = (found, middle),
             None => low = middle,
-        }
-        if middle <= low && middle >= high {
-            break;
         }
     }
     Some(best)
