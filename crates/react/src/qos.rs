@@ -5,8 +5,9 @@
 //! later than its slack allows, a host is lost or a lease is late. While the present plan is still
 //! expected to keep the limits it stays, with its dates moved. Else the rest is planned anew, with all
 //! machines and with those at hand alone, because another lease may cost more than it brings; of the
-//! present plan and the new ones the shortest that keeps the limits is followed, or the one that breaks
-//! them least. Work that was stopped, failed or has to be done again was paid too and lowers the budget of
+//! present plan and the new ones the shortest that keeps the limits is followed; where none does, also of
+//! the plans of the other fast methods, or the one that breaks them least. The first plan is chosen like
+//! that too. Work that was stopped, failed or has to be done again was paid too and lowers the budget of
 //! the rest. Several workflows are planned as one, under the sum of their budgets and the latest of their
 //! deadlines, where all have them.
 
@@ -16,8 +17,8 @@ use crate::situation::{Situation, TaskState};
 use slackline_model::schedule::{Lease, Limits, cost};
 use slackline_model::{HostId, Problem, ProcId, Schedule, TaskId};
 use slackline_schedule::qos::pareto::{self, Point};
-use slackline_schedule::qos::{dbcs, hbcs};
-use slackline_schedule::{Family, Planner, retime};
+use slackline_schedule::qos::{FAST, dbcs, hbcs};
+use slackline_schedule::{Algorithm, Family, Planner, Request, retime};
 use std::collections::HashMap;
 
 /// Part of its set-up time by which a machine may be late.
@@ -81,6 +82,10 @@ impl Qos {
             };
         }
         planner.request.limits = limits;
+        let planner = match now.nominal_problem() {
+            Ok(problem) => ablest(&problem, planner),
+            Err(_) => planner,
+        };
         self.inner.insert(Selective::new(planner, Threshold::Slack, self.transfers))
     }
 
@@ -174,8 +179,47 @@ fn choose(
         Err(_) => {}
     }
     plans.extend(at_hand(problem).and_then(|problem| planner.plan(&problem).ok()));
+    if plans.iter().all(|plan| point(problem, plan).excess(&limits) > 0.0) {
+        let able = others(problem, &planner);
+        plans.extend(able.filter_map(|planner| planner.plan(problem).ok()));
+    }
     let points: Vec<Point> = plans.iter().map(|plan| point(problem, plan)).collect();
     Ok(plans.swap_remove(pareto::best(&points, &limits)))
+}
+
+/// The fast methods besides a planner's own.
+fn others<'a>(
+    problem: &'a Problem<'_>,
+    planner: &'a Planner,
+) -> impl Iterator<Item = Planner> + 'a {
+    let request = &planner.request;
+    let fits = move |a: &&'static Algorithm| {
+        let met = a.needs.iter().all(|need| need.is_met(problem, &request.limits));
+        a.name != planner.algorithm.name && met
+    };
+    // What was set was meant for the planner's own method.
+    let told = move || Request { given: Vec::new(), ..request.clone() };
+    FAST.iter().filter(fits).map(move |algorithm| Planner { algorithm, request: told() })
+}
+
+/// The planner, or the fast method whose first plan keeps the limits where its own does not.
+fn ablest(problem: &Problem<'_>, planner: Planner) -> Planner {
+    let limits = planner.request.limits;
+    let judge = |planner: &Planner| {
+        let plan = planner.plan(problem).ok()?;
+        Some(point(problem, &plan))
+    };
+    let mut best = (judge(&planner), planner.clone());
+    if best.0.is_some_and(|point| point.excess(&limits) <= 0.0) {
+        return planner;
+    }
+    for other in others(problem, &planner) {
+        let Some(new) = judge(&other) else { continue };
+        if best.0.is_none_or(|old| new.better_than(old, &limits)) {
+            best = (Some(new), other);
+        }
+    }
+    best.1
 }
 
 impl Policy for Qos {
