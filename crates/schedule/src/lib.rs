@@ -17,6 +17,7 @@ pub mod qos;
 pub mod registry;
 pub mod retime;
 pub mod robust;
+pub mod several;
 pub mod sweep;
 
 pub use heeds::Heed;

@@ -1,7 +1,7 @@
 //! Every planner with its name, family and source.
 
 use crate::aliases::ALIASES;
-use crate::{best, exact, list, meta, moldable, qos, sweep};
+use crate::{best, exact, list, meta, moldable, qos, several, sweep};
 use slackline_model::parameter::{self, Given, Parameter, ParameterError, Values};
 use slackline_model::schedule::Limits;
 use slackline_model::{Problem, Schedule};
@@ -335,6 +335,16 @@ pub const ALL: &[Algorithm] = &[
     moldable::several::boxes::K_SHELVES,
     moldable::several::boxes::CRA,
     moldable::several::mags::MAGS,
+    several::fairness::FINISH,
+    several::fairness::CURRENT,
+    several::shares::CP,
+    several::shares::WIDTH,
+    several::shares::WORK,
+    several::paths::SEQUENTIAL,
+    several::paths::GAP_SEARCH,
+    several::paths::INTERLEAVE,
+    several::paths::GROUP,
+    several::spss::SPSS,
 ];
 
 /// Every method, each followed by its further names.

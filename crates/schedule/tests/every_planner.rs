@@ -181,8 +181,15 @@ fn unheeded(algorithm: &Algorithm, request: &Request) -> Request {
 }
 
 fn check_all(problem: &Problem<'_>) -> Result<(), TestCaseError> {
+    check(problem, registry::every())
+}
+
+fn check(
+    problem: &Problem<'_>,
+    algorithms: impl Iterator<Item = &'static Algorithm>,
+) -> Result<(), TestCaseError> {
     let request = brief(7);
-    for algorithm in registry::every().filter(|a| a.lacks(problem, &request.limits).is_none()) {
+    for algorithm in algorithms.filter(|a| a.lacks(problem, &request.limits).is_none()) {
         let name = algorithm.name;
         match (algorithm.plan)(problem, &request) {
             Ok(schedule) => {
@@ -213,6 +220,23 @@ proptest! {
         let problem = Problem::new(&workflow, &platform).unwrap();
         let state = kind.state(&problem, progress);
         check_all(&problem.with_state(state).unwrap())?;
+    }
+
+    #[test]
+    fn plans_of_several_workflows_are_valid(
+        kind in kinds(),
+        graphs in 2u64..5,
+        progress in 0.0f64..1.2,
+    ) {
+        let platform = kind.platform();
+        let graph = |n| Kind { seed: kind.seed ^ n, ..kind.clone() }.workflow();
+        let graphs: Vec<Workflow> = (0..graphs).map(graph).collect();
+        let all = Workflow::union("all", &graphs.iter().collect::<Vec<_>>()).unwrap();
+        let several = || registry::every().filter(|a| a.needs.contains(&Need::Several));
+        let problem = Problem::new(&all, &platform).unwrap();
+        check(&problem, several())?;
+        let state = kind.state(&problem, progress);
+        check(&problem.with_state(state).unwrap(), several())?;
     }
 
     /// On one processor every order of the tasks takes the sum of their times.

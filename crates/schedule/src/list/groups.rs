@@ -5,11 +5,16 @@ use slackline_model::{Problem, TaskId};
 
 /// Cuts the tasks, by falling rank, into runs in which none depends on another.
 pub(super) fn independent(problem: &Problem<'_>, rank: &[f64]) -> Vec<Vec<TaskId>> {
+    let mut ready = ReadyList::new(problem, rank);
+    runs(problem, std::iter::from_fn(|| ready.pop()))
+}
+
+/// The same of tasks in a given order, parents first.
+pub(super) fn runs(problem: &Problem<'_>, order: impl Iterator<Item = TaskId>) -> Vec<Vec<TaskId>> {
     let workflow = problem.workflow();
     let mut group_of = vec![usize::MAX; problem.tasks()];
     let mut groups: Vec<Vec<TaskId>> = Vec::new();
-    let mut ready = ReadyList::new(problem, rank);
-    while let Some(task) = ready.pop() {
+    for task in order {
         let current = groups.len().wrapping_sub(1);
         // Whatever lies between two dependent tasks also stands between them in the order, so
         // looking at parents is enough.

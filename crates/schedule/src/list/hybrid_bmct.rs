@@ -10,8 +10,8 @@
 //! groups. Wide tasks of a group go first, where they finish first. O(e p) plus O(n p) per move for
 //! n tasks on the processor. Ties: lower task, lower processor.
 
-use super::groups::independent;
-use super::{Partial, ranks};
+use super::groups::runs;
+use super::{Partial, ReadyList, ranks};
 use crate::registry::{Algorithm, Basis, Family, PlanError};
 use slackline_model::{Problem, ProcId, Schedule, TaskId, approx};
 
@@ -30,15 +30,26 @@ pub const HYBRID_BMCT: Algorithm = Algorithm {
 
 fn plan(problem: &Problem<'_>) -> Result<Schedule, PlanError> {
     let rank = ranks::upward(problem);
+    let mut ready = ReadyList::new(problem, &rank);
     let mut partial = Partial::appending(problem);
-    for group in independent(problem, &rank) {
+    place(&mut partial, std::iter::from_fn(|| ready.pop()))?;
+    Ok(partial.into_schedule())
+}
+
+/// Places tasks that come by falling rank, parents first.
+pub(crate) fn place(
+    partial: &mut Partial<'_, '_>,
+    tasks: impl Iterator<Item = TaskId>,
+) -> Result<(), PlanError> {
+    let problem = partial.problem();
+    for group in runs(problem, tasks) {
         let wide = |t: &TaskId| problem.workflow().width(*t).0 > 1;
         let (wide, group): (Vec<TaskId>, Vec<TaskId>) = group.into_iter().partition(wide);
         for task in wide {
             let slot = partial.earliest_finish(task)?;
             partial.place(task, slot);
         }
-        let mut balance = Balance::new(&mut partial, &group)?;
+        let mut balance = Balance::new(partial, &group)?;
         while balance.improve() {}
         let orders = balance.orders();
         for (proc, order) in orders {
@@ -48,7 +59,7 @@ fn plan(problem: &Problem<'_>) -> Result<Schedule, PlanError> {
             }
         }
     }
-    Ok(partial.into_schedule())
+    Ok(())
 }
 
 /// The assignment of a group's tasks to processors.

@@ -361,6 +361,11 @@ impl<'a, 'p> Partial<'a, 'p> {
         self.best_slot(task, |slot| slot.finish)
     }
 
+    /// The same where the task may not begin before a date.
+    pub fn earliest_finish_from(&mut self, task: TaskId, date: f64) -> Result<Slot, PlanError> {
+        self.search(task, |slot| slot.finish, &NotBefore(date)).ok_or_else(|| self.nowhere(task))
+    }
+
     /// The slot that makes `score` least over all processors; of equal ones the lowest
     /// processor. `score` must not fall when a slot moves to a later date, and must not tell
     /// processors of one host apart.
@@ -613,6 +618,22 @@ impl Fit for Insertion {
         worth: impl Fn(f64) -> bool,
     ) -> f64 {
         line.earliest_worth(ready, seconds, worth)
+    }
+}
+
+/// The same from a date on.
+struct NotBefore(f64);
+
+impl Fit for NotBefore {
+    #[inline]
+    fn earliest(
+        &self,
+        line: &Timeline,
+        proc: ProcId,
+        (ready, seconds): (f64, f64),
+        worth: impl Fn(f64) -> bool,
+    ) -> f64 {
+        Insertion.earliest(line, proc, (ready.max(self.0), seconds), worth)
     }
 }
 

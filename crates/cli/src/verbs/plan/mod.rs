@@ -15,7 +15,7 @@ use crate::search::{SearchOptions, interrupted};
 use crate::told::{SetOptions, check_needs};
 use clap::Args;
 use document::{Document, Documents};
-use report::{chart, comparison, place, summary, widths};
+use report::{chart, comparison, place, summary, widths, workflows};
 use scale::Scale;
 use slackline_formats::{ScheduleFormat, schedule_file, source};
 use slackline_lab::check::Check;
@@ -46,9 +46,10 @@ Examples:
   slackline plan --instance instance.json --algorithm heft --json
   slackline plan montage.json --platform cloud.toml --budget 3 --deadline 2h
   slackline plan montage.json --platform cloud.toml --front front.svg
-  slackline plan a.dot b.dot c.dot --platform cluster.toml --algorithm mags")]
+  slackline plan a.dot b.dot c.dot --platform cluster.toml --algorithm mags
+  slackline plan a.json b.json --platform grid.toml --algorithm fairness-finish,interleave,group")]
 pub(crate) struct Plan {
-    /// The workflow; several of moldable tasks are planned together
+    /// The workflow; several are planned together
     #[arg(required_unless_present = "instance")]
     workflow: Vec<PathBuf>,
     #[command(flatten)]
@@ -403,8 +404,9 @@ impl Plan {
             ..TerminalOptions::default()
         };
         let widths = widths(problem, best, output.width);
-        if !widths.is_empty() {
-            output.say(&format!("{widths}\n"))?;
+        let workflows = workflows(best, output.width);
+        for table in [workflows, widths].iter().filter(|t| !t.is_empty()) {
+            output.say(&format!("{table}\n"))?;
         }
         let chart = chart(problem, best, lower_bound).without_idle_hosts();
         output.say(&gantt::terminal(&chart, &options))?;
@@ -427,7 +429,7 @@ fn check_single(algorithm: &Algorithm, problem: &Problem<'_>) -> Result<(), Fail
     }
     let message = format!("{} plans one workflow, {count} are given", algorithm.name);
     Err(Failure::input(message)
-        .with_help("mags, selfish, cra-... and cafm-... plan several; see `slackline algorithms`"))
+        .with_help("family several of `slackline algorithms` does, e.g. fairness-finish or mags"))
 }
 
 fn limited(limits: &Limits) -> bool {

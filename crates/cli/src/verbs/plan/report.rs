@@ -2,7 +2,7 @@
 
 use super::Planned;
 use crate::check;
-use crate::table::{Table, count};
+use crate::table::{Table, count, cut};
 use slackline_lab::check::Check;
 use slackline_model::schedule::{Detail, Limits};
 use slackline_model::units::{fmt_bytes, fmt_seconds};
@@ -66,6 +66,28 @@ pub(super) fn widths(problem: &Problem<'_>, plan: &Planned, width: usize) -> Str
         ]);
     }
     let more = tasks.len().saturating_sub(LISTED);
+    let rest = if more > 0 { format!("... and {more} more\n") } else { String::new() };
+    format!("{}{rest}", table.render(width))
+}
+
+/// What the plan makes of each of several workflows; empty where there is one.
+pub(super) fn workflows(plan: &Planned, width: usize) -> String {
+    let named = |d: &&(&str, Detail)| d.0 == "workflows";
+    let Some((_, Detail::List(rows))) = plan.schedule.details.iter().find(named) else {
+        return String::new();
+    };
+    let mut table = Table::new(&["<workflow", ">finish", ">alone", ">stretch"]);
+    for row in rows.iter().take(LISTED) {
+        let Detail::Record(parts) = row else { continue };
+        let cell = |(name, value): &(&str, Detail)| match value {
+            Detail::Text(text) => cut(text, 40),
+            Detail::Number(number) if *name == "stretch" => format!("{number:.2}"),
+            Detail::Number(number) => fmt_seconds(*number),
+            _ => String::new(),
+        };
+        table.row(parts.iter().map(cell));
+    }
+    let more = rows.len().saturating_sub(LISTED);
     let rest = if more > 0 { format!("... and {more} more\n") } else { String::new() };
     format!("{}{rest}", table.render(width))
 }

@@ -20,8 +20,8 @@ use super::machines::Machines;
 use super::report::{Fact, told};
 use super::{BACKFILL, PACKING, Steps, room};
 use crate::registry::{Algorithm, Need, PlanError};
+use crate::several::{check_several, outcome};
 use slackline_model::parameter::{Kind, Parameter, Values};
-use slackline_model::schedule::Detail;
 use slackline_model::{Problem, Schedule, TaskId};
 
 const RANK: Parameter = Parameter::new(
@@ -45,7 +45,6 @@ const SEVERAL: Algorithm = Algorithm {
 
 /// One of the graphs.
 struct Graph {
-    name: String,
     /// Its unfinished tasks.
     tasks: Vec<TaskId>,
     /// When it would end if it were alone.
@@ -76,7 +75,7 @@ impl<'m, 'a, 'p> Batch<'m, 'a, 'p> {
                 let ends = tasks.iter().filter_map(|&t| Some(chosen.placement(t)?.finish));
                 alone = ends.fold(alone, f64::max);
             }
-            graphs.push(Graph { name: member.name.clone(), tasks, alone });
+            graphs.push(Graph { tasks, alone });
         }
         Ok(Batch { machines, graphs })
     }
@@ -135,19 +134,8 @@ impl<'m, 'a, 'p> Batch<'m, 'a, 'p> {
             order.sort_by(|&a, &b| start(a).total_cmp(&start(b)).then(a.cmp(&b)));
             backfill(self.machines, &mut schedule, &order);
         }
-        let members = self.problem().workflow().members().iter().zip(&self.graphs);
-        let row = |(member, graph): (&slackline_model::workflow::Member, &Graph)| {
-            let ends = member.tasks.clone().filter_map(|t| schedule.placement(TaskId(t)));
-            let finish = ends.map(|p| p.finish).fold(0.0, f64::max);
-            let stretch = if graph.alone > 0.0 { finish / graph.alone } else { 1.0 };
-            Detail::Record(vec![
-                ("name", Detail::Text(graph.name.clone())),
-                ("finish", Detail::Number(finish)),
-                ("alone", Detail::Number(graph.alone)),
-                ("stretch", Detail::Number(stretch)),
-            ])
-        };
-        facts.push(("workflows", Detail::List(members.map(row).collect())));
+        let alone: Vec<f64> = self.graphs.iter().map(|g| g.alone).collect();
+        facts.push(outcome(self.problem(), &schedule, &alone));
         told(self.machines, schedule, facts)
     }
 }
@@ -158,10 +146,7 @@ fn one_cluster<'a, 'p>(
     values: &Values,
     algorithm: &'static str,
 ) -> Result<Machines<'a, 'p>, PlanError> {
-    if problem.workflow().members().len() < 2 {
-        let why = "it plans several workflows, there is one".to_string();
-        return Err(PlanError::Unsupported { algorithm, why });
-    }
+    check_several(problem, algorithm)?;
     Machines::single(problem, values.maybe_count("max-width"), algorithm)
 }
 
