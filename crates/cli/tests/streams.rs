@@ -412,3 +412,89 @@ fn what_is_wrong_with_arrivals_is_said_where() {
     assert_eq!(done.code, Some(2), "{}", done.err);
     assert!(done.err.contains("disturb"), "{}", done.err);
 }
+
+#[test]
+fn workflows_share_processors_one_group_each() {
+    let place = Place::new();
+    let wishes = [r#""budget": 40,"#, r#""budget": 20,"#, r#""budget": 25,"#];
+    place.write("three.json", three(wishes));
+    // A takes the fastest two; B and C wait for them in turn, since one is left.
+    let run = simulate(&place, "--policy exclusive --transfers anticipated");
+    let (start, finish) = (column(&run, "start"), column(&run, "finish"));
+    assert_eq!(start[1], finish[0]);
+    assert_eq!(start[2], finish[1]);
+    let on = |run: &Value, name: &str, proc: &str| {
+        let tasks = run["schedule"].as_array().unwrap().iter();
+        let of = |t: &&Value| t["task"].as_str().unwrap().starts_with(name);
+        tasks.filter(of).filter(|t| t["processor"] == proc).count()
+    };
+    assert!(["A", "B", "C"].iter().all(|name| on(&run, name, "P1") == 0));
+    // One processor each: three run side by side.
+    let run = simulate(&place, "--policy exclusive --set processors=1 --transfers anticipated");
+    assert_eq!(column(&run, "start"), [0.0, 0.0, 10.0]);
+    assert_eq!((on(&run, "A", "P3"), on(&run, "B", "P2"), on(&run, "C", "P1")), (5, 3, 5));
+    assert_eq!(column(&run, "finish"), [32.0, 30.0, 86.0]);
+    // More than there are: all of them.
+    let run = simulate(&place, "--policy exclusive --set processors=9 --set inside=dbcs");
+    assert_eq!(run["finished"], true);
+}
+
+#[test]
+fn an_ensemble_needs_and_keeps_common_limits() {
+    let place = Place::new();
+    let wishes = [r#""priority": 1,"#, r#""priority": 3,"#, r#""priority": 2,"#];
+    place.write("three.json", three(wishes));
+    for (rest, why) in [("", "a budget"), ("--budget 50", "a deadline")] {
+        for policy in ["dpds", "wa-dpds"] {
+            let line = format!("simulate --instance three.json --policy {policy} {rest}");
+            let done = place.run(&line);
+            assert_eq!(done.code, Some(2), "{line}");
+            assert!(done.err.contains(why), "{}", done.err);
+        }
+    }
+    let common = "--transfers anticipated --budget 60 --deadline 200s";
+    let run = simulate(&place, &format!("--policy dpds {common}"));
+    assert_eq!(run["finished"], true);
+    assert!(run["totals"]["spent"].as_f64().unwrap() <= 60.0);
+    // B matters most, then C: A does not fit into what they leave and is not begun.
+    let run = simulate(&place, "--policy wa-dpds --budget 25 --deadline 200s");
+    assert!(run["workflows"][0]["abandoned"].as_str().unwrap().contains("costs 20"), "{run}");
+    assert!(column(&run, "finish")[1..].iter().all(|f| f.is_finite()));
+    // At the deadline everything stops.
+    let run = simulate(&place, "--policy dpds --budget 60 --deadline 20s");
+    assert!(run["makespan"].as_f64().unwrap() <= 20.0);
+    assert!(run["totals"]["spent"].as_f64().unwrap() <= 60.0);
+}
+
+#[test]
+fn workflows_known_together_are_planned_together() {
+    let place = Place::new();
+    for (name, seed) in [("a", 1), ("b", 2), ("c", 3)] {
+        place.ok(&format!("generate workflow daggen --tasks 12 --seed {seed} -o {name}.toml"));
+    }
+    let grid = "--platform examples/platforms/two-site-grid.toml";
+    let several = "fairness-finish,fairness-current,share-cp,share-width,share-work,sequential,\
+                   gap-search,interleave,group";
+    let line = format!("plan a.toml b.toml c.toml {grid} --algorithm {several}");
+    let done = place.run(&format!("{line} --json"));
+    assert_eq!(done.code, Some(0), "{}", done.err);
+    let all: Value = serde_json::from_str(&done.out).unwrap();
+    let plans = all["plans"].as_array().unwrap();
+    assert_eq!(plans.len(), 9);
+    for plan in plans {
+        let workflows = plan["workflows"].as_array().unwrap();
+        assert_eq!(workflows.len(), 3, "{plan}");
+        for workflow in workflows {
+            let figure = |name: &str| workflow[name].as_f64().unwrap();
+            assert!((figure("finish") / figure("alone") - figure("stretch")).abs() < 1e-9);
+        }
+    }
+    let text = place.run(&line);
+    assert!(text.out.contains("stretch"), "{}", text.out);
+    assert!(text.out.lines().all(|l| l.chars().count() <= 80), "{}", text.out);
+    let one = place.run(&format!("plan a.toml {grid} --algorithm group"));
+    assert_eq!(one.code, Some(2));
+    let wrong = place.run(&format!("plan a.toml b.toml {grid} --algorithm heft"));
+    assert_eq!(wrong.code, Some(2));
+    assert!(wrong.err.contains("heft plans one workflow, 2 are given"), "{}", wrong.err);
+}

@@ -168,8 +168,9 @@ const THRIFTY: [&str; 11] = [
 ];
 
 /// Policies that promise every workflow its end.
-const PATIENT: [&str; 9] = [
+const PATIENT: [&str; 10] = [
     "owm",
+    "exclusive",
     "fdws-queues",
     "b-rank-hybd1",
     "b-rank-hybd2",

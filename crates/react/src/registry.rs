@@ -366,6 +366,9 @@ pub const ALL: &[Entry] = &[
     methods::FDWS2_Q,
     methods::MW_MINMIN,
     methods::MW_MAXMIN,
+    methods::EXCLUSIVE,
+    methods::DPDS,
+    methods::WA_DPDS,
     Entry {
         name: "work-queue",
         about: "no estimates: an idle processor takes the next ready task",

@@ -1,6 +1,8 @@
 //! The published methods as combinations of the parts, for the registry.
 
-use super::{Abort, Concurrent, FdwsQueues, Order, Place, Pool, TimeLeft};
+use super::{
+    Abort, Concurrent, Ensemble, Exclusive, FdwsQueues, Inside, Order, Place, Pool, TimeLeft,
+};
 use crate::registry::{Entry, Made, Making};
 use slackline_model::parameter::{Kind, Parameter};
 use slackline_schedule::Need;
@@ -29,6 +31,23 @@ const fn limited(entry: Entry, parameters: &'static [Parameter]) -> Entry {
 
 fn parts(pool: Pool, order: Order, place: Place) -> Making {
     Ok(Box::new(Concurrent::new(pool, order, place)))
+}
+
+/// A method that is three parts and nothing else.
+macro_rules! three {
+    ($name:literal, $about:literal, $source:expr, $pool:ident, $order:ident, $place:ident) => {
+        entry($name, $about, $source, |_| parts(Pool::$pool, Order::$order, Place::$place))
+    };
+}
+
+/// One within budgets that gives up workflows whose time is over.
+macro_rules! until_late {
+    ($name:literal, $about:literal, $order:ident, $place:ident) => {
+        limited(
+            entry($name, $about, DEADLINES, |made| giving_up(made, Order::$order, Place::$place)),
+            &[ABORT],
+        )
+    };
 }
 
 const PROCESSOR: Parameter = Parameter::new(
@@ -62,11 +81,13 @@ const TIME: Parameter = Parameter::new(
     "time left in rank_D: (D-SD)/D, SD/D, or what remains until the deadline over D",
 );
 
-pub(crate) const RANK_HYBD: Entry = entry(
+pub(crate) const RANK_HYBD: Entry = three!(
     "rank-hybd",
     "several workflows: all ready tasks, the shortest rests first",
     "Yu, Shi, ICPPW, 2008",
-    |_| parts(Pool::All, Order::Hybrid, Place::FirstFinish),
+    All,
+    Hybrid,
+    FirstFinish
 );
 
 pub(crate) const OWM: Entry = Entry {
@@ -86,11 +107,13 @@ pub(crate) const OWM: Entry = Entry {
     )
 };
 
-pub(crate) const FDWS: Entry = entry(
+pub(crate) const FDWS: Entry = three!(
     "fdws",
     "several workflows, fairly: nearly finished and short ones first",
     FAIR_LATER,
-    |_| parts(Pool::OneEach, Order::Progress, Place::FirstFinish),
+    OneEach,
+    Progress,
+    FirstFinish
 );
 
 pub(crate) const FDWS_QUEUES: Entry = entry(
@@ -100,81 +123,103 @@ pub(crate) const FDWS_QUEUES: Entry = entry(
     |_| Ok(Box::new(FdwsQueues::default())),
 );
 
-pub(crate) const MINMIN: Entry = entry(
+pub(crate) const MINMIN: Entry = three!(
     "online-minmin",
     "several workflows: of one task of each, the one that ends first",
     FAIR_LATER,
-    |_| parts(Pool::OneEach, Order::EndsFirst, Place::FirstFinish),
+    OneEach,
+    EndsFirst,
+    FirstFinish
 );
 
-pub(crate) const MAXMIN: Entry = entry(
+pub(crate) const MAXMIN: Entry = three!(
     "online-maxmin",
     "several workflows: of one task of each, the one that ends last",
     FAIR_LATER,
-    |_| parts(Pool::OneEach, Order::EndsLast, Place::FirstFinish),
+    OneEach,
+    EndsLast,
+    FirstFinish
 );
 
-pub(crate) const FAIRNESS_DYNAMIC: Entry = entry(
+pub(crate) const FAIRNESS_DYNAMIC: Entry = three!(
     "fairness-dynamic",
     "several workflows: one task of each, the most delayed first",
     "recalled after Hsu, Huang, Wang, FGCS, 2011",
-    |_| parts(Pool::OneEach, Order::MostDelayed, Place::FirstFinish),
+    OneEach,
+    MostDelayed,
+    FirstFinish
 );
 
-pub(crate) const SRPT: Entry = entry(
+pub(crate) const SRPT: Entry = three!(
     "srpt",
     "several workflows: all ready tasks, the workflow with the least work left first",
     "recalled after Karger, Stein, Wein, 1997",
-    |_| parts(Pool::All, Order::LeastWork, Place::FirstFinish),
+    All,
+    LeastWork,
+    FirstFinish
 );
 
-pub(crate) const FCFS: Entry = entry(
+pub(crate) const FCFS: Entry = three!(
     "fcfs",
     "several workflows: all ready tasks, the workflow that arrived first before others",
     "recalled",
-    |_| parts(Pool::All, Order::FirstCome, Place::FirstFinish),
+    All,
+    FirstCome,
+    FirstFinish
 );
 
-pub(crate) const B_RANK_HYBD1: Entry = priced(entry(
+pub(crate) const B_RANK_HYBD1: Entry = priced(three!(
     "b-rank-hybd1",
     "rank-hybd within budgets: the affordable processor that ends a task first",
     BUDGETS,
-    |_| parts(Pool::All, Order::Hybrid, Place::Affordable),
+    All,
+    Hybrid,
+    Affordable
 ));
 
-pub(crate) const B_RANK_HYBD2: Entry = priced(entry(
+pub(crate) const B_RANK_HYBD2: Entry = priced(three!(
     "b-rank-hybd2",
     "rank-hybd within budgets: the best balance of time and cost",
     BUDGETS,
-    |_| parts(Pool::All, Order::Hybrid, Place::Quality),
+    All,
+    Hybrid,
+    Quality
 ));
 
-pub(crate) const B_FDWS1: Entry = priced(entry(
+pub(crate) const B_FDWS1: Entry = priced(three!(
     "b-fdws1",
     "fdws within budgets: the affordable processor that ends a task first",
     BUDGETS,
-    |_| parts(Pool::OneEach, Order::Progress, Place::Affordable),
+    OneEach,
+    Progress,
+    Affordable
 ));
 
-pub(crate) const B_FDWS2: Entry = priced(entry(
+pub(crate) const B_FDWS2: Entry = priced(three!(
     "b-fdws2",
     "fdws within budgets: the best balance of time and cost",
     BUDGETS,
-    |_| parts(Pool::OneEach, Order::Progress, Place::Quality),
+    OneEach,
+    Progress,
+    Quality
 ));
 
-pub(crate) const B_FDWS3: Entry = priced(entry(
+pub(crate) const B_FDWS3: Entry = priced(three!(
     "b-fdws3",
     "within budgets, nearly finished and rich workflows first: where a task ends first",
     BUDGETS,
-    |_| parts(Pool::OneEach, Order::Budget, Place::Affordable),
+    OneEach,
+    Budget,
+    Affordable
 ));
 
-pub(crate) const B_FDWS4: Entry = priced(entry(
+pub(crate) const B_FDWS4: Entry = priced(three!(
     "b-fdws4",
     "within budgets, nearly finished and rich workflows first: best balance of time and cost",
     BUDGETS,
-    |_| parts(Pool::OneEach, Order::Budget, Place::Quality),
+    OneEach,
+    Budget,
+    Quality
 ));
 
 fn giving_up(made: &Made<'_>, order: Order, place: Place) -> Making {
@@ -203,36 +248,80 @@ pub(crate) const MW_DBS: Entry = limited(
     &[ABORT, TIME],
 );
 
-pub(crate) const FDWS2_FT: Entry = limited(
-    entry(
-        "fdws2-ft",
-        "fdws within budgets, giving up the late: where a task ends first",
-        DEADLINES,
-        |made| giving_up(made, Order::Progress, Place::Affordable),
-    ),
-    &[ABORT],
+pub(crate) const FDWS2_FT: Entry = until_late!(
+    "fdws2-ft",
+    "fdws within budgets, giving up the late: where a task ends first",
+    Progress,
+    Affordable
 );
 
-pub(crate) const FDWS2_Q: Entry = limited(
-    entry(
-        "fdws2-q",
-        "fdws within budgets, giving up the late: the best balance of time and cost",
-        DEADLINES,
-        |made| giving_up(made, Order::Progress, Place::Quality),
-    ),
-    &[ABORT],
+pub(crate) const FDWS2_Q: Entry = until_late!(
+    "fdws2-q",
+    "fdws within budgets, giving up the late: the best balance of time and cost",
+    Progress,
+    Quality
 );
 
-pub(crate) const MW_MINMIN: Entry = limited(
-    entry("mw-minmin", "online-minmin within budgets, giving up the late", DEADLINES, |made| {
-        giving_up(made, Order::EndsFirst, Place::Affordable)
-    }),
-    &[ABORT],
+pub(crate) const MW_MINMIN: Entry = until_late!(
+    "mw-minmin",
+    "online-minmin within budgets, giving up the late",
+    EndsFirst,
+    Affordable
 );
 
-pub(crate) const MW_MAXMIN: Entry = limited(
-    entry("mw-maxmin", "online-maxmin within budgets, giving up the late", DEADLINES, |made| {
-        giving_up(made, Order::EndsLast, Place::Affordable)
-    }),
-    &[ABORT],
+pub(crate) const MW_MAXMIN: Entry = until_late!(
+    "mw-maxmin",
+    "online-maxmin within budgets, giving up the late",
+    EndsLast,
+    Affordable
 );
+
+const PROCESSORS: Parameter = Parameter::new(
+    "processors",
+    Kind::Count(1, 1_000_000),
+    "2",
+    "how many processors a workflow has to itself",
+);
+const INSIDE: Parameter = Parameter::new(
+    "inside",
+    Kind::Choice(&["heft", "dbcs"]),
+    "heft",
+    "what plans a workflow on its processors; dbcs where it has a budget and a deadline",
+);
+
+pub(crate) const EXCLUSIVE: Entry = Entry {
+    parameters: &[PROCESSORS, INSIDE],
+    ..entry(
+        "exclusive",
+        "several workflows: processors of its own for each, first come, first served",
+        "recalled after Arabnejad, Barbosa, 2017",
+        |made| {
+            let inside = match made.values.word("inside") {
+                "dbcs" => Inside::Dbcs,
+                _ => Inside::Heft,
+            };
+            let processors = made.values.count("processors")?;
+            Ok(Box::new(Exclusive::new(processors, inside, made.options.transfers)))
+        },
+    )
+};
+
+const ENSEMBLES: &str = "recalled after Malawski, Juve, Deelman, Nabrzyski, FGCS, 2015";
+
+const fn ensemble(entry: Entry) -> Entry {
+    Entry { needs: &[Need::Prices, Need::Budget, Need::Deadline], ..entry }
+}
+
+pub(crate) const DPDS: Entry = ensemble(entry(
+    "dpds",
+    "an ensemble by priority on as many leased machines as one budget holds until one deadline",
+    ENSEMBLES,
+    |made| Ok(Box::new(Ensemble::new(made.options.planner.request.limits, false))),
+));
+
+pub(crate) const WA_DPDS: Entry = ensemble(entry(
+    "wa-dpds",
+    "dpds that begins no workflow which the rest of the budget cannot pay",
+    ENSEMBLES,
+    |made| Ok(Box::new(Ensemble::new(made.options.planner.request.limits, true))),
+));

@@ -4,13 +4,16 @@
 //! through it while processors are free; each task gets a processor or leaves the round.
 //!
 //! A method is three parts: what fills the pool ([`Pool`]), which task comes next ([`Order`]),
-//! which processor it gets ([`Place`]). `queues` is FDWS with queues, which reserves.
+//! which processor it gets ([`Place`]). `queues` is FDWS with queues, which reserves; `exclusive`
+//! gives every workflow processors of its own, `ensemble` serves all under one budget and deadline.
 //!
 //! O(tasks of the pool x processors) per round, and what is ready, free, left and spent is kept
 //! between calls. Ties: the workflow that arrived first, then the lower task; the earlier end, the
 //! lower cost, then the lower processor.
 
 mod book;
+mod ensemble;
+mod exclusive;
 pub(crate) mod methods;
 mod order;
 mod place;
@@ -18,6 +21,8 @@ mod pool;
 mod queues;
 mod times;
 
+pub use ensemble::Ensemble;
+pub use exclusive::{Exclusive, Inside};
 pub use order::{Order, TimeLeft};
 pub use place::Place;
 pub use pool::Pool;
@@ -162,6 +167,18 @@ impl Concurrent {
             }
         }
     }
+}
+
+/// Per workflow: whether a task of it is left to do.
+fn open(now: &Situation) -> Vec<bool> {
+    let mut open = vec![false; now.arrived.len()];
+    for (task, &part) in now.workflow.tasks().zip(&now.part_of) {
+        open[part as usize] |= !now.task(task).is_done();
+    }
+    for (open, arrived) in open.iter_mut().zip(&now.arrived) {
+        *open &= arrived.abandoned.is_none();
+    }
+    open
 }
 
 impl Policy for Concurrent {

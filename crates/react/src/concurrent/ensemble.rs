@@ -1,0 +1,210 @@
+//! DPDS and WA-DPDS (Malawski, Juve, Deelman, Nabrzyski, 2015; recalled): many workflows under one
+//! budget and one deadline, those of higher priority first, on machines that are leased.
+//!
+//! At the start as many machines are ordered as the budget can hold until the deadline: of the kind
+//! on which the work costs least. Machines that are always there take part too; what they cost is paid
+//! task by task, and a task that cannot be paid does not start. An idle processor takes the ready task
+//! of the workflow of highest priority, of highest upward rank in it. At the deadline everything stops. WA-DPDS looks
+//! at a workflow before its first task: one that costs more, on the cheapest machines there are, than
+//! the budget leaves besides those admitted before is not begun. Left out of the sources: machines given back
+//! and ordered again as they are used more or less.
+//! O(tasks x processors) per call. Ties: the workflow that arrived first, the lower task, the lower processor.
+
+use super::open;
+use crate::idle;
+use crate::policy::{Decision, Event, Policy};
+use crate::situation::Situation;
+use slackline_model::schedule::Limits;
+use slackline_model::{ClassId, Problem, ProcId, TaskId, approx};
+use slackline_schedule::list::ranks;
+
+/// The policy; see the module's head.
+#[derive(Clone, Debug)]
+pub struct Ensemble {
+    budget: f64,
+    deadline: f64,
+    /// Workflows that do not fit into the budget are not begun.
+    admits: bool,
+    rank: Vec<f64>,
+    /// Per workflow: whether it was looked at.
+    seen: Vec<bool>,
+    /// What the admitted workflows are expected to cost.
+    promised: f64,
+    /// What leases until the deadline and tasks on other machines cost.
+    committed: f64,
+}
+
+impl Ensemble {
+    /// All workflows under common limits; `admits` is WA-DPDS.
+    pub fn new(limits: Limits, admits: bool) -> Ensemble {
+        Ensemble {
+            budget: limits.budget.unwrap_or(f64::INFINITY),
+            deadline: limits.deadline.unwrap_or(f64::INFINITY),
+            admits,
+            rank: Vec::new(),
+            seen: Vec::new(),
+            promised: 0.0,
+            committed: 0.0,
+        }
+    }
+
+    /// Orders the machines that the budget can hold until the deadline.
+    fn order_machines(
+        &mut self,
+        problem: &Problem<'_>,
+        now: &Situation,
+        decisions: &mut Vec<Decision>,
+    ) {
+        let platform = problem.platform();
+        // Per kind: what the work costs there, and one machine until the deadline.
+        let mut best: Option<(f64, f64, usize)> = None;
+        for (index, class) in platform.classes().iter().enumerate().filter(|(_, c)| c.leasable) {
+            let Some(&first) = class.hosts.first() else { continue };
+            let proc = ProcId(problem.procs_of(first).start);
+            let host = platform.host(first);
+            let seconds: f64 = now.workflow.tasks().map(|t| problem.exec_on(t, proc)).sum();
+            let held = class.billing.billed_seconds(self.deadline - class.billing.setup);
+            let found = (seconds * host.price, held * host.price * f64::from(host.cores), index);
+            if best.is_none_or(|b| approx::lt(found.0, b.0)) {
+                best = Some(found);
+            }
+        }
+        let Some((_, cost, index)) = best else { return };
+        let class = &platform.classes()[index];
+        let unlimited = cost <= 0.0 || self.budget.is_infinite();
+        let affordable =
+            if unlimited { f64::INFINITY } else { (self.budget / cost + 1e-9).floor() };
+        let most = class.hosts.len().min(now.workflow.len());
+        let count = affordable.clamp(0.0, most as f64) as usize;
+        decisions.extend((0..count).map(|_| Decision::Lease(ClassId::new(index))));
+        if count > 0 && !unlimited {
+            self.committed += cost * count as f64;
+        }
+    }
+
+    /// Everything stops: what runs is cut off and nothing more is begun.
+    fn stop(&self, now: &Situation, decisions: &mut Vec<Decision>) {
+        let running = now.workflow.tasks().filter(|&t| now.task(t).procs().is_some());
+        decisions.extend(running.filter(|&t| !now.task(t).is_done()).map(Decision::Cancel));
+        for part in open_parts(now) {
+            let (workflow, why) = (part as u32, "the deadline of all has passed".to_string());
+            decisions.push(Decision::Abandon { workflow, why });
+        }
+    }
+
+    /// Whether a workflow may begin, or has; one that may not is given up.
+    fn admitted(
+        &mut self,
+        problem: &Problem<'_>,
+        now: &Situation,
+        part: usize,
+        decisions: &mut Vec<Decision>,
+    ) -> bool {
+        if !self.admits || self.seen[part] {
+            return true;
+        }
+        self.seen[part] = true;
+        let own = now.workflow.tasks().filter(|t| now.part_of[t.index()] as usize == part);
+        let least = |t: TaskId| {
+            let width = f64::from(now.workflow.width(t).0);
+            let costs =
+                problem.proc_ids().map(|p| problem.exec_on(t, p) * problem.price(p) * width);
+            costs.fold(f64::INFINITY, f64::min)
+        };
+        let cost: f64 = own.map(least).sum();
+        if approx::gt(self.promised + cost, self.budget) {
+            let left = self.budget - self.promised;
+            let why = format!("it costs {cost:.4}, the budget of all leaves {left:.4}");
+            decisions.push(Decision::Abandon { workflow: part as u32, why });
+            return false;
+        }
+        self.promised += cost;
+        true
+    }
+
+    fn assign(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
+        let problem = now.problem().map_err(|e| e.to_string())?;
+        if self.rank.len() != now.part_of.len() {
+            self.rank = ranks::upward(&problem);
+        }
+        self.seen.resize(now.arrived.len(), false);
+        let owned = |p: ProcId| {
+            let platform = problem.platform();
+            !platform.class(platform.host(problem.host_of(p)).class).leasable
+        };
+        let is_there = |p: ProcId| {
+            let host = problem.host_of(p);
+            let leased = |l: &slackline_model::schedule::Lease| {
+                l.host == host && l.is_open() && approx::le(l.from, now.now)
+            };
+            owned(p) || now.leases.iter().any(leased)
+        };
+        let mut idle = idle::idle_procs(now);
+        for (proc, idle) in idle.iter_mut().enumerate().filter(|(_, idle)| **idle) {
+            *idle = is_there(ProcId::new(proc));
+        }
+        let mut parts = open_parts(now);
+        let priority = |part: usize| now.arrived[part].terms.priority;
+        parts.sort_by(|&a, &b| priority(b).total_cmp(&priority(a)).then(a.cmp(&b)));
+        let mut ready: Vec<Vec<TaskId>> = vec![Vec::new(); now.arrived.len()];
+        for task in now.workflow.tasks().filter(|&t| now.is_ready(t)) {
+            ready[now.part_of[task.index()] as usize].push(task);
+        }
+        for part in parts {
+            if !idle.contains(&true) {
+                break;
+            }
+            if !self.admitted(&problem, now, part, decisions) {
+                continue;
+            }
+            let key = |t: &TaskId| approx::sort_key(self.rank[t.index()]);
+            ready[part].sort_by(|a, b| key(b).total_cmp(&key(a)).then(a.cmp(b)));
+            for &task in &ready[part] {
+                let Some(procs) = idle::quickest_idle(&problem, now, task, &idle) else { continue };
+                let first = procs[0];
+                if owned(first) {
+                    let rate = problem.price(first) * procs.len() as f64;
+                    let cost = problem.exec_on(task, first) * rate;
+                    if approx::gt(self.committed + cost, self.budget) {
+                        continue;
+                    }
+                    self.committed += cost;
+                }
+                for proc in &procs {
+                    idle[proc.index()] = false;
+                }
+                decisions.push(Decision::Start { task, procs: procs.into() });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The workflows of which a task is left to do, in order of arrival.
+fn open_parts(now: &Situation) -> Vec<usize> {
+    let open = open(now);
+    (0..open.len()).filter(|&part| open[part]).collect()
+}
+
+impl Policy for Ensemble {
+    fn wants(&mut self, events: &[Event], _now: &Situation) -> bool {
+        let ready = |e: &Event| matches!(e, Event::LeaseReady(_) | Event::LeaseEnded(_));
+        events.iter().any(|e| idle::worth_a_look(e) || ready(e))
+    }
+
+    fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
+        if approx::le(self.deadline, now.now) {
+            return self.stop(now, decisions);
+        }
+        if self.deadline.is_finite() {
+            decisions.push(Decision::WakeAt(self.deadline));
+        }
+        idle::when_idle(events, now, decisions, |now, decisions| {
+            if events.contains(&Event::Start) {
+                let problem = now.problem().map_err(|e| e.to_string())?;
+                self.order_machines(&problem, now, decisions);
+            }
+            self.assign(now, decisions)
+        });
+    }
+}

@@ -1,0 +1,223 @@
+//! Exclusive reservation (named by Arabnejad, Barbosa, 2017 as a way to share; recalled): every
+//! workflow gets processors of its own and keeps them until its last task ends.
+//!
+//! Who comes first is served first: the workflow that has waited longest takes the fastest free processors,
+//! as many as it is to have (all that are there, if there are fewer), or everybody waits. A planner
+//! for one workflow fills them: HEFT, or DBCS where the workflow has a budget and a deadline. What
+//! cannot be planned there is given up. After a loss or a failure the rests are planned again on what is
+//! left of each reservation. Ties: the workflow that arrived first, the lower processor. A plan of one workflow
+//! and O(tasks known) per arrival.
+
+use super::open;
+use crate::idle;
+use crate::policy::{Assignment, Decision, Event, Plan, Policy, Transfers};
+use crate::situation::Situation;
+use slackline_model::schedule::Limits;
+use slackline_model::{Placement, Problem, ProcId, approx};
+use slackline_schedule::list::heft::HEFT;
+use slackline_schedule::qos::dbcs::DBCS;
+use slackline_schedule::{Algorithm, Request};
+
+/// What fills the processors of a workflow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inside {
+    /// HEFT.
+    Heft,
+    /// DBCS within the workflow's budget and deadline; HEFT where one of them is missing.
+    Dbcs,
+}
+
+/// The policy; see the module's head.
+#[derive(Clone, Debug)]
+pub struct Exclusive {
+    processors: usize,
+    inside: Inside,
+    transfers: Transfers,
+    /// Per workflow: its processors; none while it waits and when it is over.
+    reserved: Vec<Vec<ProcId>>,
+    /// Per workflow: its tasks where and in the order in which they were planned.
+    planned: Vec<Vec<Assignment>>,
+}
+
+impl Exclusive {
+    /// Gives every workflow so many processors.
+    pub fn new(processors: usize, inside: Inside, transfers: Transfers) -> Exclusive {
+        Exclusive { processors, inside, transfers, reserved: Vec::new(), planned: Vec::new() }
+    }
+
+    /// Takes back the processors of workflows that are over, and those that are gone.
+    fn take_back(&mut self, now: &Situation, open: &[bool]) {
+        for (part, procs) in self.reserved.iter_mut().enumerate() {
+            procs.retain(|p| open[part] && now.is_alive(now.host_of[p.index()]));
+        }
+    }
+
+    fn free(&self, now: &Situation) -> Vec<ProcId> {
+        let mut free: Vec<bool> = now.host_of.iter().map(|&h| now.computes(h)).collect();
+        for proc in self.reserved.iter().flatten() {
+            free[proc.index()] = false;
+        }
+        (0..free.len()).filter(|&p| free[p]).map(ProcId::new).collect()
+    }
+
+    /// Serves those that wait, first come, first served. Whether anybody got processors.
+    fn admit(
+        &mut self,
+        now: &Situation,
+        open: &[bool],
+        decisions: &mut Vec<Decision>,
+    ) -> Result<bool, String> {
+        let there = now.host_of.iter().filter(|&&h| now.computes(h)).count();
+        let wanted = self.processors.min(there);
+        let mut any = false;
+        for part in (0..open.len()).filter(|&p| open[p]) {
+            if !self.reserved[part].is_empty() {
+                continue;
+            }
+            let free = self.free(now);
+            if wanted == 0 || free.len() < wanted {
+                break;
+            }
+            let problem = now.problem().map_err(|e| e.to_string())?;
+            self.reserved[part] = fastest(&problem, now, part, free, wanted);
+            any |= self.fill(&problem, now, part, decisions)?;
+        }
+        Ok(any)
+    }
+
+    /// Plans what is left of a workflow on its processors. Whether that can be done.
+    fn fill(
+        &mut self,
+        problem: &Problem<'_>,
+        now: &Situation,
+        part: usize,
+        decisions: &mut Vec<Decision>,
+    ) -> Result<bool, String> {
+        let own = alone(problem, now, part, &self.reserved[part])?;
+        let limits = limits(now, part);
+        let algorithm: &Algorithm = match self.inside {
+            Inside::Dbcs if limits.budget.is_some() && limits.deadline.is_some() => &DBCS,
+            _ => &HEFT,
+        };
+        match (algorithm.plan)(&own, &Request { limits, ..Request::default() }) {
+            Ok(schedule) => {
+                let mut plan = Plan::of_schedule(&own, &schedule, self.transfers);
+                plan.assignments.retain(|a| now.part_of[a.task.index()] as usize == part);
+                self.planned[part] = plan.assignments;
+                Ok(true)
+            }
+            Err(error) => {
+                self.reserved[part].clear();
+                self.planned[part].clear();
+                // Where a host is lost there may be a plan when it is back.
+                if !now.lost.contains(&true) {
+                    let (workflow, why) = (part as u32, error.to_string());
+                    decisions.push(Decision::Abandon { workflow, why });
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    /// What all workflows are to do on their processors.
+    fn plan(&self, now: &Situation) -> Plan {
+        let all = self.planned.iter().flatten().filter(|a| !now.task(a.task).is_done());
+        Plan { assignments: all.cloned().collect(), transfers: self.transfers, ..Plan::default() }
+    }
+}
+
+/// The limits of a workflow, the deadline as a date.
+fn limits(now: &Situation, part: usize) -> Limits {
+    let arrived = &now.arrived[part];
+    let Limits { budget, deadline } = arrived.terms.limits;
+    Limits { budget, deadline: deadline.map(|seconds| arrived.at + seconds) }
+}
+
+/// Of some processors those on which the tasks of a workflow take least, in ascending order.
+fn fastest(
+    problem: &Problem<'_>,
+    now: &Situation,
+    part: usize,
+    mut procs: Vec<ProcId>,
+    count: usize,
+) -> Vec<ProcId> {
+    let seconds = |proc: ProcId| -> f64 {
+        let own = now.workflow.tasks().filter(|t| now.part_of[t.index()] as usize == part);
+        own.map(|t| problem.exec_on(t, proc)).sum()
+    };
+    let mut of_class: Vec<Option<f64>> = vec![None; problem.classes()];
+    let mut key = |p: ProcId| {
+        let known = &mut of_class[problem.class_of(p)];
+        approx::sort_key(*known.get_or_insert_with(|| seconds(p)))
+    };
+    let mut keyed: Vec<(f64, ProcId)> = procs.drain(..).map(|p| (key(p), p)).collect();
+    keyed.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    keyed.truncate(count);
+    let mut chosen: Vec<ProcId> = keyed.into_iter().map(|(_, p)| p).collect();
+    chosen.sort_unstable();
+    chosen
+}
+
+/// The problem of one workflow on some processors: the tasks of others count as done long ago.
+fn alone<'p>(
+    problem: &Problem<'p>,
+    now: &Situation,
+    part: usize,
+    procs: &[ProcId],
+) -> Result<Problem<'p>, String> {
+    let mut state = problem.state().clone();
+    for (fixed, &of) in state.fixed.iter_mut().zip(&now.part_of) {
+        if of as usize != part {
+            *fixed = Some(Placement::new(ProcId(0), 0.0, 0.0));
+        }
+    }
+    for (proc, from) in state.available.iter_mut().enumerate() {
+        if !procs.contains(&ProcId::new(proc)) {
+            *from = f64::INFINITY;
+        }
+    }
+    problem.clone().with_state(state).map_err(|e| e.to_string())
+}
+
+/// Whether plans may not hold any more.
+fn is_upset(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::TasksAdded { .. }
+            | Event::TaskFailed(_)
+            | Event::TaskRestored(_)
+            | Event::CopyLost { .. }
+            | Event::HostLost(_)
+            | Event::Rejected { .. }
+    )
+}
+
+impl Policy for Exclusive {
+    fn wants(&mut self, events: &[Event], _now: &Situation) -> bool {
+        events.iter().any(|e| idle::worth_a_look(e) || is_upset(e))
+    }
+
+    fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
+        idle::when_idle(events, now, decisions, |now, decisions| {
+            self.reserved.resize(now.arrived.len(), Vec::new());
+            self.planned.resize(now.arrived.len(), Vec::new());
+            let open = open(now);
+            self.take_back(now, &open);
+            let mut changed = false;
+            if events.iter().any(is_upset) {
+                let problem = now.problem().map_err(|e| e.to_string())?;
+                for part in 0..open.len() {
+                    if !self.reserved[part].is_empty() {
+                        self.fill(&problem, now, part, decisions)?;
+                        changed = true;
+                    }
+                }
+            }
+            changed |= self.admit(now, &open, decisions)?;
+            if changed {
+                decisions.push(Decision::Adopt(self.plan(now)));
+            }
+            Ok(())
+        });
+    }
+}
