@@ -198,6 +198,59 @@ pub const STUDIES: &[Study] = &[
         count: 93,
     },
     Study {
+        name: "fdws",
+        about: "fairness among concurrent workflows (FDWS), Arabnejad and Barbosa 2012: the 216 shapes with \
+                every CCR, beta and number of processors; streams draw from them",
+        generator: "daggen",
+        axes: &[
+            ("costs", "beta"),
+            ("mean", "100"),
+            ("tasks", "10,20,30,40,50,60"),
+            ("jump", "1,2,4"),
+            ("regularity", "0.2,0.8"),
+            ("fat", "0.1,0.4,0.8"),
+            ("density", "0.2,0.8"),
+            ("ccr", "0.1,0.8,2,5"),
+            ("beta", "0,0.1,0.5,1,2"),
+            ("processors", "8,16,32"),
+        ],
+        count: 1,
+    },
+    Study {
+        name: "budget-fdws",
+        about: "concurrent workflows within budgets, Arabnejad and Barbosa 2015: shapes of the study without \
+                budgets, since none are given",
+        generator: "daggen",
+        axes: &[
+            ("costs", "etc"),
+            ("consistency", "consistent"),
+            ("ccr", "0.2"),
+            ("tasks", "10,20,30,40,50,60,70,80,90,100"),
+            ("jump", "1,2,3"),
+            ("regularity", "0.2,0.4,0.8"),
+            ("fat", "0.2,0.4,0.6,0.8"),
+            ("density", "0.2,0.4,0.8"),
+            ("task-heterogeneity", "0.2,0.8"),
+            ("machine-heterogeneity", "0.2,0.8"),
+            ("processors", "8,32"),
+        ],
+        count: 1,
+    },
+    Study {
+        name: "mw-dbs",
+        about: "concurrent workflows within deadlines and budgets (MW-DBS), Arabnejad and Barbosa 2017: the \
+                synthetic ones",
+        generator: "daggen",
+        axes: &[
+            ("tasks", "40,60,80,100,120"),
+            ("jump", "1,2,3,4"),
+            ("regularity", "0.2,0.8"),
+            ("fat", "0.1,0.4,0.8"),
+            ("density", "0.2,0.8"),
+        ],
+        count: 10,
+    },
+    Study {
         name: "gtp",
         about: "reactive scheduling on shared systems, Hernandez 2008: 12 graphs per size and CCR",
         generator: "stg",
@@ -235,6 +288,9 @@ mod tests {
         assert_eq!(sizes("hbcs"), (486, 972));
         assert_eq!(sizes("dbcs"), (108, 10_044));
         assert_eq!(sizes("gtp"), (60, 180));
+        assert_eq!(sizes("fdws"), (216 * 60, 12_960));
+        assert_eq!(sizes("budget-fdws"), (8640, 8640));
+        assert_eq!(sizes("mw-dbs"), (240, 2400));
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod load;
 
 use crate::draw::{Draws, Seed};
 use crate::error::{GenerateError, Result, bad};
+use slackline_model::Scenario;
 use slackline_model::parameter::{Kind, Parameter, Values};
 use slackline_model::platform::{Network, Platform, Profile, ProfileEvent};
 use slackline_model::scenario::{
@@ -13,7 +14,6 @@ use slackline_model::scenario::{
 };
 use slackline_model::schedule::Limits;
 use slackline_model::units::Quantity;
-use slackline_model::{Scenario, Terms};
 
 pub(crate) use load::{LOAD, load};
 
@@ -344,6 +344,9 @@ pub(crate) const ARRIVALS: &[Parameter] = &[
         .published("tasks 0 to 0.9; deadline 0.05, 0.15, 0.3"),
     Parameter::new("deadline", SECONDS, "auto", "of every workflow, after its arrival"),
     Parameter::new("budget", Kind::Number(0.0, f64::INFINITY), "auto", "of every workflow"),
+    Parameter::new("owners", Kind::Count(0, 1_000_000), "0", "how many people send them, in turn"),
+    Parameter::new("limits", Kind::Choice(&["given", "budgets", "both"]), "given", "as given; budgets drawn between the least and the most that a workflow can cost; deadlines and budgets drawn, tight ones of one with loose ones of the other")
+        .published("budgets, both"),
 ];
 
 /// Workflows that arrive one after another.
@@ -354,12 +357,18 @@ pub(crate) fn arrivals(s: &Values, seed: Seed, around: &Surroundings<'_>) -> Res
     }
     let (law, gap, share) = (s.word("law"), s.number("gap")?, s.number("share")?);
     let (deadline, budget) = (s.maybe_number("deadline"), s.maybe_number("budget"));
-    if law == "deadline" && deadline.is_none() {
-        return Err(bad("law", law, "arrivals by deadline need a --deadline"));
+    let (limits, owners) = (s.word("limits"), s.count("owners")?);
+    if law == "deadline" && deadline.is_none() && limits != "both" {
+        return Err(bad("law", law, "arrivals by deadline need a --deadline, or --limits both"));
+    }
+    let given = [("deadline", deadline, limits == "both"), ("budget", budget, limits != "given")];
+    if let Some((name, Some(value), _)) = given.into_iter().find(|g| g.1.is_some() && g.2) {
+        return Err(bad(name, value, format!("--limits {limits} draws it")));
     }
     let mut scenario =
         Scenario { name: format!("{law} arrivals"), seed: seed.seed, ..Scenario::default() };
     let mut draws = seed.draws("arrivals");
+    let mut wishes = seed.draws("limits");
     let mut date = 0.0;
     for (index, workflow) in around.workflows.iter().cycle().take(s.count("workflows")?).enumerate()
     {
@@ -368,8 +377,22 @@ pub(crate) fn arrivals(s: &Values, seed: Seed, around: &Surroundings<'_>) -> Res
             "deadline" if index > 0 => When::AfterDeadline(share),
             _ => When::At(date),
         };
-        let terms = Terms { limits: Limits { deadline, budget }, ..Terms::default() };
-        scenario.arrivals.push(Arrival { terms, ..Arrival::new(workflow, when) });
+        let mut arrival = Arrival::new(workflow, when);
+        arrival.terms.limits = Limits { deadline, budget };
+        if owners > 0 {
+            arrival.terms.owner = format!("owner{}", index % owners + 1);
+        }
+        match limits {
+            "budgets" => arrival.budget_factor = Some(wishes.unit()),
+            "both" => {
+                let time = wishes.unit();
+                arrival.deadline_factor = Some(time);
+                arrival.budget_factor =
+                    Some(wishes.unit() / 2.0 + if time < 0.5 { 0.5 } else { 0.0 });
+            }
+            _ => {}
+        }
+        scenario.arrivals.push(arrival);
         date += if law == "poisson" { draws.exponential(gap) } else { gap };
     }
     Ok(scenario)

@@ -94,6 +94,13 @@ fn arrivals_follow_their_law() {
     let given = [("law", "deadline"), ("share", "0.15"), ("deadline", "600")];
     let scenario = make("arrivals", &given, &p, Seed::new(1));
     assert_eq!(scenario.arrivals[1].when, When::AfterDeadline(0.15));
+    let given = [("law", "deadline"), ("limits", "both"), ("owners", "3"), ("workflows", "200")];
+    let scenario = make("arrivals", &given, &p, Seed::new(1));
+    assert_eq!(scenario.arrivals[4].terms.owner, "owner2");
+    for arrival in &scenario.arrivals {
+        let (time, money) = (arrival.deadline_factor.unwrap(), arrival.budget_factor.unwrap());
+        assert_eq!(time < 0.5, money >= 0.5, "{time} and {money}");
+    }
 }
 
 #[test]

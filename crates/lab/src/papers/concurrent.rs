@@ -1,6 +1,7 @@
-//! Several workflows at once: chapters 5, 7 and 9 of Arabnejad's thesis, on streams drawn as it
+//! Several workflows at once: chapters 4, 5, 7 and 9 of Arabnejad's thesis, on streams drawn as it
 //! says, with transfers that do not disturb each other.
 
+use super::poisson;
 use super::{Cell, Claim, Options, Paper, Report, Rule, Size, StudyError, Table, Unit, Watch};
 use crate::served::{Beside, Negotiable, Served, Totals, beside, served};
 use crate::stats::Estimate;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 
 const THESIS: &str = "Arabnejad, thesis, 2016";
 
-/// Chapter 5.
+/// Chapters 4 and 5.
 pub(super) const FDWS: Paper = Paper {
     name: "fdws",
     title: "Fairness among concurrent workflows: FDWS against RANK_HYBD, OWM, min-min and max-min",
@@ -44,16 +45,16 @@ pub(super) const DEADLINES: Paper = Paper {
 };
 
 /// A policy as it is run: name to show, name to type, parameters.
-type Method = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+pub(super) type Method = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
 
 /// Workflows that arrive, and where.
-struct Stream {
-    platform: Arc<Platform>,
-    coming: Vec<Coming>,
+pub(super) struct Stream {
+    pub(super) platform: Arc<Platform>,
+    pub(super) coming: Vec<Coming>,
 }
 
 /// What each method makes of one stream.
-fn run_all(
+pub(super) fn run_all(
     stream: &Stream,
     methods: &[Method],
     central: bool,
@@ -105,7 +106,7 @@ fn rennes(counts: [usize; 4]) -> Result<Arc<Platform>, StudyError> {
 }
 
 /// A random graph whose shape is drawn from lists of values.
-fn draw(
+pub(super) fn draw(
     name: &str,
     seed: u64,
     member: u64,
@@ -130,11 +131,11 @@ fn draw(
     Ok(graph.renamed(name))
 }
 
-struct Shape {
-    fat: &'static [&'static str],
-    regularity: &'static [&'static str],
-    density: &'static [&'static str],
-    jump: &'static [&'static str],
+pub(super) struct Shape {
+    pub(super) fat: &'static [&'static str],
+    pub(super) regularity: &'static [&'static str],
+    pub(super) density: &'static [&'static str],
+    pub(super) jump: &'static [&'static str],
 }
 
 const CHAPTER_5: Shape = Shape {
@@ -166,7 +167,7 @@ fn amount(options: &Options) -> (usize, usize) {
 }
 
 /// Mean of a figure of a run's workflows.
-fn mean_of(run: &[Served], figure: impl Fn(&Served) -> Option<f64>) -> f64 {
+pub(super) fn mean_of(run: &[Served], figure: impl Fn(&Served) -> Option<f64>) -> f64 {
     let known: Vec<f64> = run.iter().filter_map(figure).collect();
     known.iter().sum::<f64>() / known.len().max(1) as f64
 }
@@ -253,6 +254,10 @@ fn fdws(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
     let why = "The prose and the printed pseudo-code of OWM differ, and the readings lie far apart: see the table.";
     report.findings.claims = vec![better.unless_it_holds(why), close, wins];
     report.findings.tables = vec![gains];
+    report.choices.push(poisson::CHOICES.to_string());
+    let (claims, tables) = poisson::chapter_4(options, watch, (streams, fewer))?;
+    report.findings.claims.extend(claims);
+    report.findings.tables.extend(tables);
     Ok(report)
 }
 

@@ -4,6 +4,7 @@
 mod concurrent;
 mod gtp;
 mod markdown;
+mod poisson;
 mod policies;
 mod ptg;
 mod qos;

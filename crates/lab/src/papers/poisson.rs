@@ -1,0 +1,141 @@
+//! Chapter 4 of Arabnejad's thesis: FDWS with queues, for workflows with a table of run times that
+//! arrive as a Poisson process. Part of the study `fdws`.
+
+use super::concurrent::{Method, Shape, Stream, draw, mean_of, run_all};
+use super::{Cell, Claim, Options, Rule, StudyError, Table, Unit, Watch};
+use crate::served::{Served, Totals};
+use crate::stats::Estimate;
+use slackline_execute::Coming;
+use slackline_generate::Seed;
+use slackline_model::Terms;
+use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
+use slackline_model::scenario::When;
+use std::sync::Arc;
+
+const METHODS: [Method; 6] = [
+    ("FDWS, queues", "fdws-queues", &[]),
+    ("OWM", "owm", &[]),
+    ("RANK_HYBD", "rank-hybd", &[]),
+    ("OWM, prose", "owm", &[("processor", "prose")]),
+    ("OWM, rising", "owm", &[("order", "asc")]),
+    ("OWM, all tasks", "owm", &[("pool", "all")]),
+];
+
+const SHAPE: Shape = Shape {
+    fat: &["0.1", "0.4", "0.8"],
+    regularity: &["0.2", "0.8"],
+    density: &["0.2", "0.8"],
+    jump: &["1", "2", "4"],
+};
+
+/// Table 8: workflows, mean gap, and by how much FDWS shortens the overall makespan of OWM and of
+/// RANK_HYBD.
+const TABLE_8: [(usize, f64, [f64; 2]); 8] = [
+    (30, 0.0, [-0.2258, 0.1577]),
+    (30, 50.0, [-0.1801, 0.1342]),
+    (30, 100.0, [-0.1351, 0.1081]),
+    (30, 200.0, [-0.0728, 0.0684]),
+    (50, 0.0, [-0.1810, 0.2055]),
+    (50, 50.0, [-0.1413, 0.1661]),
+    (50, 100.0, [-0.1043, 0.1375]),
+    (50, 200.0, [-0.0500, 0.0860]),
+];
+
+pub(super) const CHOICES: &str = "Chapter 4: 10 to 60 tasks in steps of 10 with a mean of 100 s; CCR, beta and the number of \
+     processors (8, 16 or 32) are drawn for each stream, the source runs them all; gaps are exponential, all \
+     come at once where their mean is 0.";
+
+/// Of the workflows of a run.
+type Figure<'f> = &'f dyn Fn(&[Served]) -> f64;
+
+/// What was found of chapter 4, over so many streams of an n-th of the workflows.
+pub(super) fn chapter_4(
+    options: &Options,
+    watch: &Watch<'_>,
+    (streams, fewer): (usize, usize),
+) -> Result<(Vec<Claim>, Vec<Table>), StudyError> {
+    let mut sign = Claim::new(
+        "4 Table 8",
+        "Overall makespan: FDWS is ahead of RANK_HYBD and behind OWM, in every setting",
+    );
+    let mut size = Claim::new("4 Table 8 size", "The same figures, within 10 points");
+    let mut slr = Claim::new("4 SLR", "FDWS has a mean SLR more than 35 % below both");
+    let names = METHODS.map(|m| m.0);
+    let mut columns = vec!["cell"];
+    columns.extend(&names[1..]);
+    let mut longer =
+        Table::new("Improvement of the overall makespan by FDWS with queues", &columns);
+    let mut slower = Table::new("Improvement of the mean SLR by FDWS with queues", &columns);
+    for (workflows, gap, published) in TABLE_8 {
+        let stage = format!("{workflows} workflows, mean gap {gap:.0} s");
+        let members: Vec<u64> = (0..streams as u64).collect();
+        let runs = watch.over(&stage, &members, |&member| {
+            let stream = stream(options.seed, member, workflows / fewer, gap)?;
+            run_all(&stream, &METHODS, false)
+        })?;
+        let figures = |method: usize, figure: Figure<'_>| -> Vec<f64> {
+            runs.iter().map(|run| figure(&run[method])).collect()
+        };
+        let gain = |method: usize, figure: Figure<'_>| {
+            let ratio = Estimate::ratio(&figures(0, figure), &figures(method, figure));
+            Estimate { value: 1.0 - ratio.value, ..ratio }
+        };
+        let overall: Figure<'_> = &|run: &[Served]| Totals::of(run.iter()).overall_makespan;
+        let mean_slr: Figure<'_> = &|run: &[Served]| mean_of(run, |s| s.ttr);
+        for (index, published) in published.into_iter().enumerate() {
+            let what = format!("{}, {stage}", names[index + 1]);
+            let stated = format!("{:.1} %", 100.0 * published);
+            let ours = (gain(index + 1, overall), Unit::Percent(1));
+            let wanted = if published < 0.0 { Rule::Below(0.0) } else { Rule::Above(0.0) };
+            sign.check(what.clone(), &stated, ours, wanted);
+            let near = Rule::Between(published - 0.1, published + 0.1);
+            size.check(what.clone(), &stated, ours, near);
+            let ours = (gain(index + 1, mean_slr), Unit::Percent(1));
+            slr.check(what, "> 35 %", ours, Rule::Above(0.35));
+        }
+        for (table, figure) in [(&mut longer, overall), (&mut slower, mean_slr)] {
+            let mut row = vec![Cell::from(stage.clone())];
+            let gains = (1..names.len()).map(|m| Cell::Figure(gain(m, figure), Unit::Percent(1)));
+            row.extend(gains);
+            table.rows.push(row);
+        }
+    }
+    let why = "The gain over OWM in SLR depends on how OWM is read: with falling ranks it is far \
+               larger than stated, with rising ranks there is hardly any.";
+    Ok((vec![sign, size, slr.unless_it_holds(why)], vec![longer, slower]))
+}
+
+/// Workflows of one drawn setting, and dates.
+fn stream(seed: u64, member: u64, count: usize, gap: f64) -> Result<Stream, StudyError> {
+    let mut draws = Seed { seed, member }.draws("chapter-4");
+    let mut pick = |values: &[&str]| values[draws.below(values.len())].to_string();
+    let processors = pick(&["8", "16", "32"]);
+    let costs = [
+        ("costs", "beta".to_string()),
+        ("mean", "100".to_string()),
+        ("processors", processors.clone()),
+        ("beta", pick(&["0", "0.1", "0.5", "1", "2"])),
+        ("ccr", pick(&["0.1", "0.8", "2", "5"])),
+    ];
+    let mut builder = PlatformBuilder::new("machines");
+    builder.set_matrix(Matrix::uniform(Some(1.25e8), 0.0));
+    let root = builder.root().map_err(StudyError::of)?;
+    let machines: usize = processors.parse().map_err(StudyError::of)?;
+    for index in 1..=machines {
+        builder.add_host(root, HostSpec::new(format!("p{index}"), 1e9)).map_err(StudyError::of)?;
+    }
+    let platform = Arc::new(builder.build().map_err(StudyError::of)?);
+    let mut date = 0.0;
+    let coming = (0..count).map(|index| {
+        let number = 1_000_000 + member * 1000 + index as u64;
+        let tasks = 10 * (1 + draws.below(6) as u64);
+        let graph = draw(&format!("w{index}"), seed, number, (tasks, tasks), &SHAPE, &costs)?;
+        if index > 0 && gap > 0.0 {
+            date += draws.exponential(gap);
+        }
+        let (workflow, terms) = (Arc::new(graph), Terms::default());
+        Ok(Coming { workflow, when: When::At(date), terms })
+    });
+    let coming = coming.collect::<Result<Vec<_>, StudyError>>()?;
+    Ok(Stream { platform, coming })
+}
