@@ -39,9 +39,9 @@ fn mistakes_are_named_with_their_place() {
 #[test]
 fn what_finds_no_other_side_is_listed() {
     let message = complaint("0 send 1 3 10\n1 compute 1\n");
-    assert!(message.contains("rank 0 sent 10 bytes to rank 1 (tag 3)"), "{message}");
+    assert!(message.contains("t.tit:1:1: rank 0 sent 10 bytes to rank 1 (tag 3)"), "{message}");
     let message = complaint("0 irecv 1 0 10\n1 compute 1\n");
-    assert!(message.contains("rank 0 waits for a message from rank 1"), "{message}");
+    assert!(message.contains("t.tit:1:1: rank 0 waits for a message from rank 1"), "{message}");
 }
 
 #[test]

@@ -50,6 +50,8 @@ pub(super) struct Message {
     /// The agents on both sides.
     pub(super) sender: u32,
     pub(super) receiver: u32,
+    /// The line of the trace that posted it first.
+    pub(super) line: u32,
     next: u32,
     order: u64,
 }
@@ -405,6 +407,7 @@ impl Message {
             end: f64::NAN,
             sender: NONE,
             receiver: NONE,
+            line: 0,
             next: NONE,
             order: 0,
         }

@@ -338,6 +338,12 @@ impl<'p> Replay<'p> {
         }
     }
 
+    /// The line of the trace that an agent carries out.
+    #[inline]
+    fn line_of(&self, agent: usize) -> u32 {
+        self.agents[self.agents[agent].rank as usize].cursor.as_ref().map_or(0, Cursor::line)
+    }
+
     /// Posts a send at the agent's date.
     fn post_send(
         &mut self,
@@ -348,10 +354,11 @@ impl<'p> Replay<'p> {
         bytes: u64,
         synchronous: bool,
     ) -> Result<Handle, ReplayError> {
-        let state = &mut self.agents[agent];
+        let state = &self.agents[agent];
         let mut send = Message::send(state.rank, to, context, tag, bytes);
         send.sent = state.clock;
         send.sender = agent as u32;
+        send.line = self.line_of(agent);
         let detached = bytes < self.settings.detached_below && !synchronous;
         if detached {
             send.flags |= flag::DETACHED | flag::SENDER_GONE;
@@ -387,6 +394,7 @@ impl<'p> Replay<'p> {
         let mut receive = Message::receive(from, state.rank, context, tag, room);
         receive.posted = state.clock;
         receive.receiver = agent as u32;
+        receive.line = self.line_of(agent);
         let posted = self.mail.receive(receive);
         if posted.matched {
             self.received(agent, posted.message)?;

@@ -211,6 +211,7 @@ impl Replay<'_> {
         let mut receive = Message::receive(NONE, rank, 2 * comm + TALK, tag, room);
         receive.posted = now;
         receive.receiver = agent as u32;
+        receive.line = self.line_of(agent);
         let (posted, later) = self.mail.receive_any(receive, self.ranks as u32, now);
         if posted.matched {
             self.received(agent, posted.message)?;

@@ -97,13 +97,19 @@ pub(super) fn conclude(replay: Replay<'_>) -> Result<Replayed, ReplayError> {
     let left = replay.mail.unmatched();
     if !left.is_empty() {
         let say = |m: &Message| {
-            if m.flags & flag::SENT != 0 {
+            let sent = m.flags & flag::SENT != 0;
+            let message = if sent {
                 format!(
                     "rank {} sent {} bytes to rank {} (tag {}), which never receives them",
                     m.src, m.bytes, m.dst, m.tag
                 )
             } else {
                 format!("rank {} waits for {}, which never comes", m.dst, expected(m))
+            };
+            let rank = if sent { m.src } else { m.dst };
+            match &replay.agents[rank as usize].cursor {
+                Some(cursor) => cursor.complain_of(m.line as usize, 1, message).to_string(),
+                None => message,
             }
         };
         return Err(ReplayError::Unmatched(left.iter().map(say).collect()));

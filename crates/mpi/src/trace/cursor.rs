@@ -85,7 +85,22 @@ impl Cursor {
     }
 
     fn complain_at(&self, column: usize, message: impl std::fmt::Display) -> FormatError {
-        let line = self.line as usize;
+        self.complain_of(self.line as usize, column, message)
+    }
+
+    /// Number of the line read last.
+    #[inline]
+    pub fn line(&self) -> u32 {
+        u32::try_from(self.line).unwrap_or(u32::MAX)
+    }
+
+    /// An error about an action read before.
+    pub fn complain_of(
+        &self,
+        line: usize,
+        column: usize,
+        message: impl std::fmt::Display,
+    ) -> FormatError {
         let error = match self.own_lines {
             true => FormatError::new(format!("line {line} of rank {}: {message}", self.rank)),
             false => FormatError::at(line, column, message),
