@@ -6,7 +6,7 @@ use crate::outcome::Outcome;
 use crate::supply::Supply;
 use slackline_model::problem::Inputs;
 use slackline_model::trace::Record;
-use slackline_model::{Platform, Terms, Workflow};
+use slackline_model::{FileId, HostId, Platform, Terms, Workflow};
 use slackline_react::{Policy, Situation};
 use std::sync::Arc;
 
@@ -103,6 +103,8 @@ pub struct Execution<'r> {
     pub settings: Settings,
     /// Where inputs lie.
     pub inputs: Inputs,
+    /// Inputs that lie at further hosts from the start.
+    pub copies: Vec<(FileId, HostId)>,
     /// Workflows that arrive later and tasks that appear.
     pub supply: Option<&'r mut dyn Supply>,
     /// What becomes of the trace.
@@ -123,6 +125,7 @@ impl<'r> Execution<'r> {
             platform,
             settings: Settings::default(),
             inputs,
+            copies: Vec::new(),
             supply: None,
             recording: Recording::default(),
             watch: None,

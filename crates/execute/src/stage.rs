@@ -118,6 +118,7 @@ impl Stage {
         let execution = Execution {
             settings: self.settings,
             inputs: self.inputs,
+            copies: self.scenario.spread(&self.workflow, nominal)?,
             begins,
             terms,
             supply: supply.as_mut().map(|s| s as &mut dyn Supply),

@@ -70,5 +70,14 @@ impl Engine<'_, '_> {
                 self.situation.copies[file.index()].push(FileCopy::original(host));
             }
         }
+        for &(file, host) in &self.spread {
+            let copy = FileCopy::original(self.situation.place_of(host));
+            if let Some(copies) = self.situation.copies.get_mut(file.index())
+                && file.index() >= from
+                && copies.iter().all(|c| c.holders != copy.holders)
+            {
+                copies.push(copy);
+            }
+        }
     }
 }

@@ -73,6 +73,8 @@ pub(crate) struct Engine<'b, 'r> {
     /// Complete inputs that migrating tasks left behind, and whether they have served since.
     left_behind: BTreeMap<(FileId, Holders), bool>,
     staging: Staging,
+    /// Inputs that lie at further hosts from the start.
+    spread: Vec<(FileId, HostId)>,
     leases: Leases,
     /// Transfers the policy has asked for; the run waits for those of final results.
     asked: BTreeSet<u64>,
@@ -114,6 +116,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             platform,
             settings,
             inputs,
+            copies,
             supply,
             recording,
             watch,
@@ -144,6 +147,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             next_transfer: 0,
             left_behind: BTreeMap::new(),
             staging: Staging::default(),
+            spread: copies,
             leases,
             asked: BTreeSet::new(),
             shelved: Vec::new(),

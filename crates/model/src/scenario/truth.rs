@@ -72,6 +72,40 @@ impl Scenario {
         Ok(Truth { seed: self.seed, errors: self.errors, kinds, fixed, sizes, measured })
     }
 
+    /// The inputs that lie at other hosts than the origin's from the start.
+    pub fn spread(
+        &self,
+        workflow: &Workflow,
+        platform: &Platform,
+    ) -> Result<Vec<(FileId, HostId)>, ScenarioError> {
+        let mut found = Vec::with_capacity(self.copies.len());
+        if self.copies.is_empty() {
+            return Ok(found);
+        }
+        let by_name: HashMap<&str, FileId> =
+            workflow.files().map(|f| (workflow.file_name(f), f)).collect();
+        for copy in &self.copies {
+            let file = by_name.get(copy.file.as_str()).copied();
+            let file =
+                file.ok_or_else(|| ScenarioError::UnknownFile { name: copy.file.clone() })?;
+            if workflow.producer(file).is_some() {
+                let what = format!("the copy of '{}'", copy.file);
+                return Err(ScenarioError::Bad { what, why: "a task writes it during the run" });
+            }
+            let unknown = || ScenarioError::Unknown { kind: "host", name: copy.host.clone() };
+            let host = platform.host_named(&copy.host).ok_or_else(unknown)?;
+            let there = |&(f, h): &(FileId, HostId)| {
+                f == file && platform.place_of(h) == platform.place_of(host)
+            };
+            if found.iter().any(there) {
+                let what = format!("the copy of '{}' at '{}'", copy.file, copy.host);
+                return Err(ScenarioError::Twice { what });
+            }
+            found.push((file, host));
+        }
+        Ok(found)
+    }
+
     fn file_sizes(&self, workflow: &Workflow) -> Result<HashMap<FileId, f64>, ScenarioError> {
         let mut sizes = HashMap::with_capacity(self.sizes.len());
         if self.sizes.is_empty() {

@@ -17,11 +17,12 @@ use slackline_lab::money::Money;
 use slackline_lab::served::served;
 use slackline_model::parameter::Given;
 use slackline_model::platform::{Charges, Network};
+use slackline_model::problem::{DataCopy, State};
 use slackline_model::scenario::{
     ErrorLaw, Knowledge, KnowledgeError, Scenario, ScenarioError, When, Wrong,
 };
 use slackline_model::workflow::CostTable;
-use slackline_model::{Platform, Problem, Schedule, Terms, Workflow};
+use slackline_model::{FileId, HostId, Platform, Problem, Schedule, Terms, Workflow};
 use slackline_react::registry::transfers;
 use slackline_react::{Policy, Situation, StaticPlan, Transfers};
 use slackline_schedule::registry::Need;
@@ -51,6 +52,8 @@ pub(super) struct Stage<'a> {
     /// The parts of it and when they come, where there are several.
     arrivals: Vec<Coming>,
     inputs: Inputs,
+    /// Inputs that lie at further hosts.
+    spread: Vec<(FileId, HostId)>,
     models: Models,
     pub(super) transfers: Transfers,
     pub(super) planner: Planner,
@@ -93,6 +96,7 @@ impl<'a> Stage<'a> {
             platform: Arc::new(world.platform.clone()),
             arrivals,
             inputs,
+            spread: Vec::new(),
             models: args.model.models(&world.platform, &world.workflow)?,
             transfers: when.map_or(Ok(Transfers::Push), |(_, text)| transfers(text))?,
             planner: Planner {
@@ -128,6 +132,8 @@ impl<'a> Stage<'a> {
         };
         let known = stage.scenario.known(&world.workflow, &world.platform, knowledge);
         stage.known = known.map(Arc::new).map_err(|e| stage.cannot_know(e))?;
+        let spread = stage.scenario.spread(&world.workflow, &world.platform);
+        stage.spread = spread.map_err(|e| stage.bad_scenario(e))?;
         stage.tell_the_parts()?;
         Ok(stage)
     }
@@ -141,7 +147,16 @@ impl<'a> Stage<'a> {
     /// The planning problem as far as run times are known.
     pub(super) fn told(&self) -> Result<Problem<'_>, Failure> {
         let charges = self.charges();
-        Ok(Problem::charged(&self.known, &self.world.platform, &charges, self.inputs)?)
+        let platform = &self.world.platform;
+        let problem = Problem::charged(&self.known, platform, &charges, self.inputs)?;
+        if self.spread.is_empty() || self.inputs == Inputs::Everywhere {
+            return Ok(problem);
+        }
+        let mut state = State::at_start(&self.known, self.inputs);
+        let more = self.spread.iter().map(|&(file, host)| DataCopy { file, host, at: 0.0 });
+        state.copies.extend(more);
+        state.copies.sort_by_key(|copy| copy.file);
+        Ok(problem.with_state(state)?)
     }
 
     /// A date before which nothing can end in this world, whatever was known of it.
@@ -156,13 +171,17 @@ impl<'a> Stage<'a> {
         let matrix_changes = !course.pairs.is_empty();
         let platform = nominal.in_world(&course);
         let stated = stated && !matrix_changes;
-        Ok(check::lower_bound(&exact, &platform, &charges, self.inputs, stated)?)
+        // What lies elsewhere too need not come from the origin.
+        let inputs = if self.spread.is_empty() { self.inputs } else { Inputs::Everywhere };
+        Ok(check::lower_bound(&exact, &platform, &charges, inputs, stated)?)
     }
 
     /// What the undisturbed run of a plan comes to, where that is worth its time: the seconds by
     /// which a run differs from it.
     pub(super) fn check(&self, planned: &Schedule, output: &mut Output) -> Option<Check> {
-        if !self.arrivals.is_empty() || self.problem.tasks() > crate::check::MOST_TASKS {
+        let tasks = self.problem.tasks();
+        if !self.arrivals.is_empty() || !self.spread.is_empty() || tasks > crate::check::MOST_TASKS
+        {
             return None;
         }
         let ground = Ground {
@@ -271,6 +290,7 @@ impl<'a> Stage<'a> {
                 platform: self.platform.clone(),
                 arrivals: only,
                 inputs: self.inputs,
+                spread: Vec::new(),
                 models: self.models.clone(),
                 transfers: self.transfers,
                 planner: self.planner.clone(),
@@ -280,7 +300,9 @@ impl<'a> Stage<'a> {
                 quiet: true,
             };
             let name = format!("{} alone", arrived.name);
-            let outcome = by_itself.once(&name, &self.scenario, make()?.as_mut())?;
+            // Copies are named for all workflows together.
+            let alone = Scenario { copies: Vec::new(), ..self.scenario.clone() };
+            let outcome = by_itself.once(&name, &alone, make()?.as_mut())?;
             let finish = outcome.finishes().first().copied().filter(|f| f.is_finite());
             found.push(finish.map(|f| f - arrived.at));
         }
