@@ -1,9 +1,9 @@
 //! From the tables of a file to a platform.
 
 use super::schema::{
-    Bandwidth, BillingTable, ClusterTable, DiskTable, File, FollowTable, HostTable, InnerLink,
-    LinkTable, LinksWord, MatrixTable, Named, NetworkTable, OneOrRows, Ordered, ProfileTable,
-    RouteTable, RoutingWord, Seconds, SharingWord,
+    Bandwidth, BillingTable, Bytes, ClusterTable, DiskTable, File, FollowTable, HostTable,
+    InnerLink, LinkTable, LinksWord, MatrixTable, Named, NetworkTable, OneOrRows, Ordered,
+    ProfileTable, RouteTable, RoutingWord, Seconds, SharingWord,
 };
 use crate::error::{FormatError, Result};
 use slackline_model::platform::{
@@ -139,9 +139,7 @@ impl<'a> Lowering<'a> {
             if !table.properties.is_empty() {
                 self.builder.set_zone_properties(zone, pairs(&table.properties));
             }
-            if table.shared_storage == Some(true) {
-                self.builder.share_storage(zone);
-            }
+            self.store(zone, table.shared_storage, table.storage_capacity, *offset)?;
             self.price_transfers(zone, table.transfer_price, *offset)?;
         }
         for Named { name, offset, table } in &file.site.0 {
@@ -151,9 +149,7 @@ impl<'a> Lowering<'a> {
             let fail = self.at(*offset);
             let zone = self.builder.add_zone(Some(ZoneId(0)), name, RoutingKind::Floyd);
             let zone = zone.map_err(&fail)?;
-            if table.shared_storage == Some(true) {
-                self.builder.share_storage(zone);
-            }
+            self.store(zone, table.shared_storage, table.storage_capacity, *offset)?;
             self.price_transfers(zone, table.transfer_price, *offset)?;
             if file.matrix.is_some() {
                 continue;
@@ -254,6 +250,26 @@ impl<'a> Lowering<'a> {
     }
 
     /// Joins a member of a zone to the router of that zone.
+    /// What the hosts of a zone share.
+    fn store(
+        &mut self,
+        zone: ZoneId,
+        shared: Option<bool>,
+        capacity: Option<Bytes>,
+        offset: usize,
+    ) -> Result<()> {
+        match (shared, capacity) {
+            (Some(false), Some(_)) => {
+                let message = "storage-capacity bounds a storage that is shared";
+                return Err(self.fail(offset, message).with_help("say shared-storage = true"));
+            }
+            (_, Some(Bytes(bytes))) => self.builder.bound_storage(zone, bytes),
+            (Some(true), None) => self.builder.share_storage(zone),
+            _ => {}
+        }
+        Ok(())
+    }
+
     fn hang(&mut self, zone: ZoneId, member: &str, link: LinkSpec, offset: usize) -> Result<()> {
         let fail = self.at(offset);
         let link = self.builder.add_link(link).map_err(&fail)?;
@@ -446,6 +462,7 @@ impl<'a> Lowering<'a> {
         };
         let of_zones = [
             ("shared-storage", table.shared_storage == Some(true)),
+            ("storage-capacity", table.storage_capacity.is_some()),
             ("transfer-price", table.transfer_price.is_some()),
         ];
         if let Some((key, _)) = of_zones.iter().find(|(_, said)| matrix && *said) {
@@ -458,9 +475,7 @@ impl<'a> Lowering<'a> {
             return self.add_machines(zone, &spec, offset);
         }
         let cluster = self.builder.add_cluster(Some(zone), spec).map_err(&fail)?;
-        if table.shared_storage == Some(true) {
-            self.builder.share_storage(cluster);
-        }
+        self.store(cluster, table.shared_storage, table.storage_capacity, offset)?;
         self.price_transfers(cluster, table.transfer_price, offset)?;
         if short && !self.joined.contains(&name) {
             let bandwidth = table.uplink.or(self.network.uplink).map_or(UPLINK, |b| b.0);

@@ -117,6 +117,7 @@ pub(super) fn short(platform: &Platform) -> Option<File> {
                 SiteTable {
                     shared_storage: zone.shared_storage.then_some(true),
                     transfer_price: unless(zone.transfer_price, 0.0),
+                    storage_capacity: zone.storage_capacity.map(Bytes),
                     bandwidth: link.and_then(|l| unless(l.bandwidth, BANDWIDTH)).map(Bandwidth),
                     latency: link.and_then(|l| unless(l.latency, raising.latency)).map(Seconds),
                 },
@@ -231,6 +232,7 @@ impl<'a> Raising<'a> {
             backbone: zone.backbone().map(|link| self.platform.link(link).name.to_string()),
             shared_storage: zone.shared_storage.then_some(true),
             transfer_price: unless(zone.transfer_price, 0.0),
+            storage_capacity: zone.storage_capacity.map(Bytes),
             properties: ordered(zone.properties.as_ref()),
         };
         debug_assert!(self.platform.zone(id).cluster.is_none());
@@ -398,6 +400,7 @@ impl<'a> Raising<'a> {
         let mut table = ClusterTable {
             shared_storage: platform.zone(id).shared_storage.then_some(true),
             transfer_price: unless(platform.zone(id).transfer_price, 0.0),
+            storage_capacity: platform.zone(id).storage_capacity.map(Bytes),
             speed: Some(Speed(spec.host.speed)),
             cores: (spec.host.cores != 1).then_some(spec.host.cores),
             memory: spec.host.memory.map(Bytes),

@@ -143,6 +143,8 @@ pub(super) struct ZoneTable {
     pub(super) shared_storage: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) transfer_price: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) storage_capacity: Option<Bytes>,
     #[serde(default, skip_serializing_if = "Ordered::is_empty")]
     pub(super) properties: Ordered<String>,
 }
@@ -165,6 +167,8 @@ pub(super) struct SiteTable {
     pub(super) shared_storage: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) transfer_price: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) storage_capacity: Option<Bytes>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) bandwidth: Option<Bandwidth>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -255,6 +259,8 @@ pub(super) struct ClusterTable {
     pub(super) shared_storage: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) transfer_price: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) storage_capacity: Option<Bytes>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) site: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

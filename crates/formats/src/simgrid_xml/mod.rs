@@ -26,6 +26,7 @@ mod own {
     pub(super) const ORIGIN: &str = "slackline:origin";
     pub(super) const SHARED_STORAGE: &str = "slackline:shared-storage";
     pub(super) const TRANSFER_PRICE: &str = "slackline:transfer-price";
+    pub(super) const STORAGE_CAPACITY: &str = "slackline:storage-capacity";
     pub(super) const NAME: &str = "slackline:name";
     /// Begins the name of a zone that only exists because SimGrid's zones hold either zones or
     /// nodes; the name of the node follows.

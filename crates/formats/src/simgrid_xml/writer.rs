@@ -638,6 +638,9 @@ fn zone_properties(zone: &Zone) -> Properties {
     if zone.shared_storage {
         list.push((own::SHARED_STORAGE.to_string(), "true".to_string()));
     }
+    if let Some(bytes) = zone.storage_capacity {
+        list.push((own::STORAGE_CAPACITY.to_string(), bytes.to_string()));
+    }
     if zone.transfer_price > 0.0 {
         list.push((own::TRANSFER_PRICE.to_string(), zone.transfer_price.to_string()));
     }

@@ -296,6 +296,19 @@ impl Platform {
         self.host_ids().filter(|&h| self.place_of(h) == place).collect()
     }
 
+    /// Bytes that the storage holds which a host shares with others; none where it is not bounded.
+    pub fn storage_of(&self, host: HostId) -> Option<f64> {
+        let mut found = None;
+        let mut around = Some(self.host(host).zone);
+        while let Some(zone) = around.map(|id| self.zone(id)) {
+            if zone.shared_storage {
+                found = zone.storage_capacity; // the outermost counts
+            }
+            around = zone.parent;
+        }
+        found
+    }
+
     /// Whether some hosts share their storage.
     pub fn shares_storage(&self) -> bool {
         !self.place_of.is_empty()

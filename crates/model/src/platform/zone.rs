@@ -152,6 +152,8 @@ pub struct Zone {
     pub shared_storage: bool,
     /// Money per GB that leaves it.
     pub transfer_price: f64,
+    /// Bytes that the shared storage holds; none: any number.
+    pub storage_capacity: Option<f64>,
     /// The line it was described with and the ids of the links that line stands for, if it is a
     /// cluster described in one.
     pub cluster: Option<Box<(ClusterSpec, Range<u32>)>>,

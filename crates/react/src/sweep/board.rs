@@ -1,12 +1,13 @@
 //! The queues of hosts and links, what is under way on them, and `do_schedule`: taking work off
 //! the queues when somebody is idle.
 
+use super::storage::Storage;
 use super::{Choices, LinkOrder};
 use crate::holders::Holders;
 use crate::policy::{Decision, Event};
 use crate::situation::{FileCopy, Situation, TaskState};
 use slackline_model::{FileId, HostId, ProcId, TaskId};
-use slackline_schedule::sweep::{Cluster, clusters};
+use slackline_schedule::sweep::{Cluster, Ways, Wishes, clusters};
 use std::collections::{HashMap, HashSet, VecDeque};
 
 /// How far a task is, as the policy knows it.
@@ -35,16 +36,20 @@ pub(super) struct Item {
     pub(super) file: FileId,
     pub(super) task: TaskId,
     pub(super) is_output: bool,
+    /// To or from this cluster.
+    pub(super) cluster: usize,
+    /// From another cluster, not from the origin.
+    pub(super) from: Option<usize>,
     /// When it should begin.
     pub(super) planned: f64,
 }
 
-/// The link of a cluster: its queue and what is under way.
+/// A link: its queue and what is under way.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lane {
     pub(super) queue: Vec<Item>,
     pub(super) moving: Option<(Item, f64)>,
-    /// Files that are in the storage of the cluster.
+    /// Files that are in the storage of the cluster that it leads to.
     pub(super) there: HashSet<FileId>,
 }
 
@@ -53,20 +58,26 @@ pub(super) struct Board {
     pub(super) cluster_of: Vec<Option<u32>>,
     pub(super) phase: Vec<Phase>,
     pub(super) columns: Vec<Column>,
+    /// The links of the clusters, then the others of `ways`.
     pub(super) lanes: Vec<Lane>,
+    /// Per cluster.
+    pub(super) stores: Vec<Storage>,
+    pub(super) ways: Ways,
     /// Tasks that are computed and have outputs to send back, with where they ran.
     pub(super) unsent: HashMap<FileId, (TaskId, usize)>,
     /// Tasks in no queue.
     pub(super) open: usize,
-    /// Where results go.
+    /// Where inputs come from.
     pub(super) origin: Option<HostId>,
+    /// Where outputs go.
+    pub(super) target: Option<HostId>,
     pub(super) steals: usize,
     /// Sizes of inputs and outputs of tasks whose outputs have come back.
     pub(super) seen: Vec<(f64, f64)>,
 }
 
 impl Board {
-    pub(super) fn new(now: &Situation) -> Result<Board, String> {
+    pub(super) fn new(now: &Situation, wishes: &Wishes) -> Result<Board, String> {
         let workflow = &now.workflow;
         if workflow.edge_count() > 0 {
             return Err("a sweep has no dependencies, this workflow has".into());
@@ -75,17 +86,22 @@ impl Board {
             return Err("the tasks of a sweep take one processor each".into());
         }
         let clusters = clusters(&now.platform, 0.0)?;
+        let ways = Ways::of(&now.platform, &clusters, wishes, 0.0)?;
+        let store = |c: &Cluster| Storage::new(now.platform.storage_of(c.gate));
         let mut cluster_of = vec![None; now.host_of.len()];
         for (index, cluster) in clusters.iter().enumerate() {
             cluster.procs.iter().for_each(|p| cluster_of[p.index()] = Some(index as u32));
         }
         let mut board = Board {
-            lanes: vec![Lane::default(); clusters.len()],
+            lanes: vec![Lane::default(); clusters.len() + ways.links.len()],
+            stores: clusters.iter().map(store).collect(),
             columns: vec![Column::default(); now.host_of.len()],
             phase: vec![Phase::Open; workflow.len()],
             open: workflow.len(),
             unsent: HashMap::new(),
             origin: now.platform.origin(),
+            target: ways.results.or(now.platform.origin()),
+            ways,
             steals: 0,
             seen: Vec::new(),
             cluster_of,
@@ -110,6 +126,7 @@ impl Board {
     fn arrived(&mut self, now: &Situation, file: FileId, holders: &Holders) {
         if let Some(cluster) = self.cluster_at(now, holders) {
             self.lanes[cluster].there.insert(file);
+            self.stores[cluster].touch(file, now.now);
         }
     }
 
@@ -158,10 +175,12 @@ impl Board {
             column.running = None;
         }
         let Some(cluster) = self.cluster_of[placement.proc().index()] else { return };
-        let Some(origin) = self.origin else { return };
+        let Some(target) = self.target else { return };
         for file in now.workflow.outputs(task) {
             let last = now.workflow.consumers(file).len() == 0;
-            if last && !now.copy(file, origin).is_some_and(FileCopy::is_complete) {
+            if now.place_of(self.clusters[cluster as usize].gate) == now.place_of(target) {
+                self.lanes[cluster as usize].there.insert(file); // it stays
+            } else if last && !now.copy(file, target).is_some_and(FileCopy::is_complete) {
                 self.unsent.insert(file, (task, cluster as usize));
             }
         }
@@ -190,19 +209,24 @@ impl Board {
 
     /// The lane on which a file goes there.
     fn lane_to(&mut self, file: FileId, to: &Holders, now: &Situation) -> Option<&mut Lane> {
-        let back = self.origin.is_some_and(|origin| to.is(now.place_of(origin)));
-        let cluster = match back {
-            true => self.unsent.get(&file).map(|&(_, cluster)| cluster),
-            false => self.cluster_at(now, to),
+        let back = self.target.is_some_and(|target| to.is(now.place_of(target)));
+        let sent = self.unsent.get(&file).filter(|_| back).map(|&(_, cluster)| cluster);
+        let is_output = sent.is_some();
+        let cluster = sent.or_else(|| self.cluster_at(now, to))?;
+        let it = |(item, _): &(Item, f64)| {
+            item.file == file && item.cluster == cluster && item.is_output == is_output
         };
-        self.lanes.get_mut(cluster?)
+        self.lanes.iter_mut().find(|lane| lane.moving.as_ref().is_some_and(it))
     }
 
     fn moved(&mut self, file: FileId, to: &Holders, now: &Situation) {
         if let Some(lane) = self.lane_to(file, to, now) {
             lane.moving.take_if(|(item, _)| item.file == file);
         }
-        if let Some((task, _)) = self.unsent.remove(&file) {
+        if let Some((task, cluster)) = self.unsent.remove(&file) {
+            if self.stores[cluster].capacity.is_some() {
+                self.stores[cluster].delivered.push(file);
+            }
             let bytes = |f: FileId| now.workflow.file_bytes(f);
             self.seen.push((now.workflow.inputs(task).map(bytes).sum(), bytes(file)));
         }
@@ -288,6 +312,9 @@ impl Board {
                     None => None,
                 };
                 if let Some(task) = task {
+                    for file in now.workflow.inputs(task) {
+                        self.stores[cluster].touch(file, now.now);
+                    }
                     self.set_phase(task, Phase::Running);
                     self.columns[proc.index()].running = Some((task, now.now));
                     decisions.push(Decision::Start { task, procs: [proc].into() });
@@ -339,42 +366,98 @@ impl Board {
         choices: &Choices,
         decisions: &mut Vec<Decision>,
     ) {
-        for cluster in 0..self.clusters.len() {
-            while self.lanes[cluster].moving.is_none() {
-                let Some(position) = self.next_transfer(now, cluster, choices, decisions) else {
+        self.clear_out(now, decisions);
+        self.send_from_the_origin(now);
+        for line in 0..self.lanes.len() {
+            while self.lanes[line].moving.is_none() {
+                let Some(position) = self.next_transfer(now, line, choices, decisions) else {
                     break;
                 };
-                let item = self.lanes[cluster].queue.remove(position);
-                let gate = self.clusters[cluster].gate;
-                let to = match (item.is_output, self.origin) {
-                    (true, Some(origin)) => origin,
-                    (true, None) => continue,
-                    (false, _) => match now.living_host(gate) {
-                        Some(host) => host,
-                        None => continue,
-                    },
+                let item = self.lanes[line].queue.remove(position);
+                let gate = self.clusters[item.cluster].gate;
+                let to = match item.is_output {
+                    true => self.target,
+                    false => now.living_host(gate),
                 };
-                if now.copy(item.file, to).is_some() {
+                let Some(to) = to.filter(|&to| now.copy(item.file, to).is_none()) else {
                     continue; // there already, or on its way
-                }
-                self.lanes[cluster].moving = Some((item, now.now));
-                decisions.push(Decision::Copy { file: item.file, from: None, to });
+                };
+                let from = match (item.is_output, item.from) {
+                    (true, _) => None,
+                    (false, Some(cluster)) => {
+                        now.living_host(now.place_of(self.clusters[cluster].gate))
+                    }
+                    (false, None) => self.origin.filter(|&origin| now.is_alive(origin)),
+                };
+                self.lanes[line].moving = Some((item, now.now));
+                decisions.push(Decision::Copy { file: item.file, from, to });
             }
         }
     }
 
+    /// What another cluster should have passed on, and neither has nor will get, comes from the
+    /// origin.
+    fn send_from_the_origin(&mut self, now: &Situation) {
+        if self.ways.between.is_empty() {
+            return;
+        }
+        for line in 0..self.lanes.len() {
+            let queue = std::mem::take(&mut self.lanes[line].queue);
+            let (late, rest) = queue.into_iter().partition(|item: &Item| {
+                item.from.is_some_and(|source| {
+                    let alive = now.living_host(self.clusters[source].gate).is_some();
+                    let has = self.lanes[source].there.contains(&item.file);
+                    let to_it =
+                        |i: &Item| !i.is_output && i.cluster == source && i.file == item.file;
+                    let comes = self.lanes.iter().any(|lane| {
+                        lane.queue.iter().any(to_it)
+                            || lane.moving.as_ref().is_some_and(|(i, _)| to_it(i))
+                    });
+                    !alive || !(has || comes)
+                })
+            });
+            self.lanes[line].queue = rest;
+            let late: Vec<Item> = late;
+            for item in late {
+                let queue = &mut self.lanes[item.cluster].queue;
+                let at = queue.partition_point(|i| i.planned <= item.planned);
+                queue.insert(at, Item { from: None, ..item });
+            }
+        }
+    }
+
+    /// Whether the ends of a transfer can be used and its file is where it comes from.
+    fn can_go(&self, now: &Situation, item: &Item) -> bool {
+        let alive = |cluster: usize| now.living_host(self.clusters[cluster].gate).is_some();
+        alive(item.cluster)
+            && match item.from {
+                _ if item.is_output => self.unsent.contains_key(&item.file),
+                Some(source) => alive(source) && self.lanes[source].there.contains(&item.file),
+                None => true,
+            }
+    }
+
     /// Which item of its queue an idle link starts next.
     fn next_transfer(
-        &self,
+        &mut self,
         now: &Situation,
-        cluster: usize,
+        line: usize,
         choices: &Choices,
         decisions: &mut Vec<Decision>,
     ) -> Option<usize> {
-        now.living_host(self.clusters[cluster].gate)?;
-        for (position, item) in self.lanes[cluster].queue.iter().enumerate() {
-            if !item.is_output || self.unsent.contains_key(&item.file) {
-                return Some(position);
+        if let Some(position) = self.leaders_next(now, line, decisions) {
+            return Some(position);
+        }
+        for position in 0..self.lanes[line].queue.len() {
+            let item = self.lanes[line].queue[position];
+            if now.living_host(self.clusters[item.cluster].gate).is_none() {
+                continue;
+            }
+            if self.can_go(now, &item) {
+                if item.is_output || self.make_room(now, &item, decisions) {
+                    return Some(position);
+                }
+                continue; // others may go meanwhile, outputs make room
             }
             match choices.link_order {
                 LinkOrder::Strict => return None,
@@ -387,6 +470,31 @@ impl Board {
                         return None;
                     }
                 }
+            }
+        }
+        None
+    }
+
+    /// Where storage is bounded: the inputs of the leader go before all others.
+    fn leaders_next(
+        &mut self,
+        now: &Situation,
+        line: usize,
+        decisions: &mut Vec<Decision>,
+    ) -> Option<usize> {
+        self.stores.iter().find(|store| store.capacity.is_some())?;
+        for position in 0..self.lanes[line].queue.len() {
+            let item = self.lanes[line].queue[position];
+            if item.is_output || self.stores[item.cluster].capacity.is_none() {
+                continue;
+            }
+            let leader = self.leader(now, item.cluster);
+            let reads = |task: TaskId| now.workflow.inputs(task).any(|f| f == item.file);
+            if leader.is_some_and(reads)
+                && self.can_go(now, &item)
+                && self.make_room(now, &item, decisions)
+            {
+                return Some(position);
             }
         }
         None

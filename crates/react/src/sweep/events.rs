@@ -178,7 +178,7 @@ impl Calendar {
             expected.tasks[c.proc.index()] = Some(c.task);
         }
         for t in chart.transfers.iter().filter(|t| runs(t.start, t.finish)) {
-            expected.files[t.cluster] = Some(t.file);
+            expected.files[t.line] = Some(t.file);
         }
         self.expected = Some(expected);
     }

@@ -2,10 +2,11 @@
 //! median of late ones, or whichever of several cheap predictors was nearest so far (as the Network
 //! Weather Service does).
 
+use super::board::Board;
 use crate::policy::Event;
 use crate::situation::Situation;
 use slackline_model::HostId;
-use slackline_schedule::sweep::{Cluster, clusters};
+use slackline_schedule::sweep::{Between, Cluster, Ways, clusters};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Values that are remembered.
@@ -197,6 +198,23 @@ impl Levels {
         now.view.availability.iter().enumerate().map(level).collect()
     }
 
+    /// The ways besides the links of clusters, as last seen.
+    pub(super) fn ways(&self, now: &Situation, board: &Board) -> Ways {
+        let mut ways = board.ways.clone();
+        let gate = |cluster: usize| board.clusters[cluster].gate;
+        if let Some(target) = ways.results {
+            for (cluster, way) in ways.back.iter_mut().enumerate() {
+                if way.line.is_some() {
+                    (way.latency, way.bandwidth) = level(now, gate(cluster), target);
+                }
+            }
+        }
+        for Between { from, to, way } in &mut ways.between {
+            (way.latency, way.bandwidth) = level(now, gate(*from), gate(*to));
+        }
+        ways
+    }
+
     /// Latency and bandwidth to expect of the link of a cluster; no bandwidth where nobody is
     /// behind it.
     pub(super) fn link(
@@ -217,6 +235,14 @@ impl Levels {
             return (latency, 0.0);
         }
         (latency, self.forecast(self.links.get(index).and_then(Option::as_ref), seen))
+    }
+}
+
+/// Latency and bandwidth between two hosts as last seen; none where one of them is gone.
+fn level(now: &Situation, from: HostId, to: HostId) -> (f64, f64) {
+    match (now.living_host(from), now.living_host(to)) {
+        (Some(from), Some(to)) => seen_link(now, from, to),
+        _ => (0.0, 0.0),
     }
 }
 

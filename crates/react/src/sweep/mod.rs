@@ -16,6 +16,7 @@ mod board;
 mod events;
 mod forecast;
 mod planning;
+mod storage;
 
 use crate::policy::{Decision, Event, Policy};
 use crate::situation::Situation;
@@ -25,7 +26,7 @@ use forecast::Levels;
 use slackline_model::parameter::{Kind, Parameter, ParameterError, Values};
 use slackline_model::schedule::Detail;
 use slackline_model::units::Quantity;
-use slackline_schedule::sweep::{self as heuristics, Heuristic};
+use slackline_schedule::sweep::{self as heuristics, Heuristic, Wishes};
 
 /// Which of the open tasks a plan considers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +71,7 @@ pub(crate) struct Choices {
     by_progress: bool,
     overdue: f64,
     outputs: Outputs,
+    wishes: Wishes,
     seed: u64,
 }
 
@@ -98,6 +100,8 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     Parameter::new("forecast", Kind::Choice(&["last", "mean", "median", "adaptive"]), "last", "what levels of hosts and links to expect, from those seen"),
     Parameter::new("remaining", Kind::Choice(&["simple", "progress"]), "simple", "when a running item ends: as expected at its start, or by how far it is"),
     Parameter::new("overdue", SECONDS, "5s", "how much longer an item takes that should have ended (remaining = simple)"),
+    heuristics::EXCHANGE,
+    heuristics::RESULTS,
     heuristics::COMPLETION,
     heuristics::JUMP,
     heuristics::STEP,
@@ -135,6 +139,7 @@ impl Choices {
                 "regression" => Outputs::Regression,
                 _ => Outputs::Known,
             },
+            wishes: Wishes::read(values),
             seed,
         })
     }
@@ -193,7 +198,7 @@ impl Policy for Sweep {
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         if self.board.is_none() {
-            match Board::new(now) {
+            match Board::new(now, &self.choices.wishes) {
                 Ok(board) => self.board = Some(board),
                 Err(why) => return decisions.push(Decision::GiveUp(why)),
             }

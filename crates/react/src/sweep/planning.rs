@@ -1,13 +1,15 @@
 //! `do_plan`: the rest of the work on a Gantt chart of hosts and links.
 
-use super::board::{Board, Item, Phase};
+use super::board::{Board, Item, Lane, Phase};
 use super::{Choices, Outputs, Subset, Sweep};
 use crate::policy::Decision;
 use crate::situation::{Situation, TaskState};
 use slackline_model::problem::{Problem, View};
 use slackline_model::rng::{Stream, stream};
 use slackline_model::{FileId, ProcId, TaskId};
-use slackline_schedule::sweep::{Chart, Cluster, Ground, Limit, STREAM, draw_some, fill};
+use slackline_schedule::sweep::{
+    Chart, Cluster, Ground, Limit, STREAM, capacities, draw_some, fill,
+};
 
 impl Sweep {
     /// Makes a plan and fills the queues from it.
@@ -33,6 +35,8 @@ impl Sweep {
             |task| !has_started(task),
             |task, proc| problem.exec_on(task, proc),
         );
+        ground.capacity = capacities(&now.platform, &ground.clusters);
+        ground.ways = self.levels.ways(now, board);
         ground.now = now.now;
         ground.until_computed = self.choices.until_computed;
         if now.inputs_everywhere() {
@@ -134,16 +138,26 @@ impl Board {
             _ if now.now < since + seconds => since + seconds,
             _ => now.now + choices.overdue,
         };
-        for (cluster, lane) in self.lanes.iter().enumerate() {
+        for (line, lane) in self.lanes.iter().enumerate() {
             let mut there: Vec<FileId> = lane.there.iter().copied().collect();
             there.sort_unstable();
-            there.into_iter().for_each(|file| chart.bring(cluster, file, now.now));
+            there.into_iter().for_each(|file| chart.bring(line, file, now.now));
             let Some((item, since)) = lane.moving else { continue };
-            let seconds = ground.transfer_seconds(item.file, cluster);
-            let to = if item.is_output { self.origin } else { Some(ground.clusters[cluster].gate) };
+            let cluster = item.cluster;
+            let between = |source| {
+                let ways = ground.ways.between.iter();
+                ways.filter(move |b| b.from == source && b.to == cluster).map(|b| b.way).next()
+            };
+            let bytes = ground.bytes(item.file);
+            let seconds = match (item.is_output, item.from.and_then(between)) {
+                (true, _) => ground.way_back(cluster).seconds(bytes),
+                (false, Some(way)) => way.seconds(bytes),
+                (false, None) => ground.transfer_seconds(item.file, cluster),
+            };
+            let to = if item.is_output { self.target } else { Some(ground.clusters[cluster].gate) };
             let share = to.and_then(|to| now.copy(item.file, to)).map(|copy| copy.fraction);
             let end = if seconds.is_finite() { ends(since, seconds, share) } else { now.now };
-            chart.block_link(cluster, now.now, end);
+            chart.block_link(line, now.now, end);
             if !item.is_output {
                 chart.bring(cluster, item.file, end);
             }
@@ -152,7 +166,8 @@ impl Board {
             self.unsent.iter().map(|(&file, &from)| (file, from)).collect();
         waiting.sort_unstable();
         for (file, (task, cluster)) in waiting {
-            let moves = self.lanes[cluster].moving.is_some_and(|(item, _)| item.file == file);
+            let it = |lane: &Lane| lane.moving.is_some_and(|(item, _)| item.file == file);
+            let moves = self.lanes.iter().any(it);
             if !moves {
                 chart.send_back(file, task, cluster, now.now);
             }
@@ -245,9 +260,10 @@ impl Board {
             lane.queue.clear();
         }
         for t in &chart.transfers {
-            let item =
-                Item { file: t.file, task: t.task, is_output: t.is_output, planned: t.start };
-            self.lanes[t.cluster].queue.push(item);
+            let (is_output, planned) = (t.is_output, t.start);
+            let (file, task, cluster, from) = (t.file, t.task, t.cluster, t.from);
+            let item = Item { file, task, is_output, cluster, from, planned };
+            self.lanes[t.line].queue.push(item);
         }
         for lane in &mut self.lanes {
             lane.queue.sort_by(|a, b| a.planned.total_cmp(&b.planned));

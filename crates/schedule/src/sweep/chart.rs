@@ -31,8 +31,12 @@ pub struct Transfer {
     pub file: FileId,
     /// The task that needs or makes it.
     pub task: TaskId,
-    /// Over the link of this cluster.
+    /// To or from this cluster.
     pub cluster: usize,
+    /// Over this link: that of a cluster, or after those one of [`Ways::links`](super::Ways).
+    pub line: usize,
+    /// From another cluster, not from the origin.
+    pub from: Option<usize>,
     /// An output on its way back, not an input on its way there.
     pub is_output: bool,
     /// Begin.
@@ -88,22 +92,37 @@ pub struct Chart<'g> {
     pub transfers: Vec<Transfer>,
 }
 
+/// A transfer that would be made.
+#[derive(Clone, Copy)]
+struct Trial {
+    file: FileId,
+    line: usize,
+    from: Option<usize>,
+    start: f64,
+    finish: f64,
+}
+
 /// Where transfers of one task would lie.
 #[derive(Default)]
-pub(super) struct Scratch(Vec<(FileId, f64, f64)>);
+pub(super) struct Scratch(Vec<Trial>);
 
 impl<'g> Chart<'g> {
     /// An empty chart from now on.
     pub fn new(ground: &'g Ground<'g>) -> Chart<'g> {
-        let lane = |cluster: usize| Lane {
-            line: Timeline::new(ground.now, ground.shortest_transfer(cluster)),
+        let least = |line: usize| match line < ground.clusters.len() && ground.ways.is_plain() {
+            true => ground.shortest_transfer(line),
+            false => 0.0,
+        };
+        let lines = ground.clusters.len() + ground.ways.links.len();
+        let lane = |line: usize| Lane {
+            line: Timeline::new(ground.now, least(line)),
             arrivals: HashMap::new(),
             blocked: ground.now,
         };
         let procs = ground.procs;
         Chart {
             ground,
-            lanes: (0..ground.clusters.len()).map(lane).collect(),
+            lanes: (0..lines).map(lane).collect(),
             free: vec![ground.now; procs],
             blocked: vec![ground.now; procs],
             last_start: vec![f64::NEG_INFINITY; procs],
@@ -119,10 +138,10 @@ impl<'g> Chart<'g> {
         self.blocked[proc.index()] = *free;
     }
 
-    /// The link of a cluster has other things to do.
-    pub fn block_link(&mut self, cluster: usize, start: f64, finish: f64) {
+    /// A link has other things to do.
+    pub fn block_link(&mut self, line: usize, start: f64, finish: f64) {
         if finish > start {
-            let lane = &mut self.lanes[cluster];
+            let lane = &mut self.lanes[line];
             lane.line.occupy(start, finish);
             lane.blocked = lane.blocked.max(finish);
         }
@@ -139,9 +158,9 @@ impl<'g> Chart<'g> {
         self.blocked[proc.index()]
     }
 
-    /// The same of the link of a cluster.
-    pub fn link_blocked_until(&self, cluster: usize) -> f64 {
-        self.lanes[cluster].blocked
+    /// The same of a link.
+    pub fn link_blocked_until(&self, line: usize) -> f64 {
+        self.lanes[line].blocked
     }
 
     /// Whether every processor that can be used has a computation that begins after that date.
@@ -157,41 +176,70 @@ impl<'g> Chart<'g> {
     fn gather(&self, task: TaskId, cluster: usize, scratch: &mut Scratch) -> f64 {
         let lane = &self.lanes[cluster];
         scratch.0.clear();
+        if !self.ground.fits(task, cluster) {
+            return f64::INFINITY;
+        }
         let mut ready = self.ground.release(task);
         for &file in self.ground.inputs(task) {
             if let Some(&at) = lane.arrivals.get(&file) {
                 ready = ready.max(at);
                 continue;
             }
-            let seconds = self.ground.transfer_seconds(file, cluster);
-            if seconds == f64::INFINITY {
+            let trial = self.bring_by(file, cluster, &scratch.0);
+            if trial.finish == f64::INFINITY {
                 return f64::INFINITY;
             }
-            let start = first_fit(&lane.line, &scratch.0, self.ground.now, seconds);
-            scratch.0.push((file, start, start + seconds));
-            ready = ready.max(start + seconds);
+            scratch.0.push(trial);
+            ready = ready.max(trial.finish);
         }
         ready
+    }
+
+    /// The transfer by which a file would be at a cluster first. Ties: from the origin, then from
+    /// the lower cluster.
+    fn bring_by(&self, file: FileId, cluster: usize, taken: &[Trial]) -> Trial {
+        let fit = |line: usize, from: Option<usize>, ready: f64, seconds: f64| {
+            let start = match seconds < f64::INFINITY {
+                true => first_fit(&self.lanes[line].line, line, taken, ready, seconds),
+                false => f64::INFINITY,
+            };
+            Trial { file, line, from, start, finish: start + seconds }
+        };
+        let now = self.ground.now;
+        let mut best = fit(cluster, None, now, self.ground.transfer_seconds(file, cluster));
+        for between in self.ground.ways.between.iter().filter(|b| b.to == cluster) {
+            let Some(&there) = self.lanes[between.from].arrivals.get(&file) else { continue };
+            let Some(line) = between.way.line else { continue };
+            let seconds = between.way.seconds(self.ground.bytes(file));
+            let other = fit(line, Some(between.from), now.max(there), seconds);
+            if approx::lt(other.finish, best.finish) {
+                best = other;
+            }
+        }
+        best
     }
 
     /// When the last output of a task would be back if it were computed at `finish`, and until when
     /// it could be computed for that.
     fn return_outputs(&self, task: TaskId, cluster: usize, finish: f64) -> (f64, f64) {
-        let line = &self.lanes[cluster].line;
+        let way = self.ground.way_back(cluster);
+        let Some(number) = way.line else { return (finish, finish) };
+        let line = &self.lanes[number].line;
         match self.ground.outputs(task) {
             [] => (finish, finish),
             &[file] => {
-                let seconds = self.ground.transfer_seconds(file, cluster);
+                let seconds = way.seconds(self.ground.bytes(file));
                 let start = line.earliest(finish, seconds);
                 (start + seconds, start)
             }
             several => {
                 let (mut taken, mut done) = (Vec::new(), finish);
                 for &file in several {
-                    let seconds = self.ground.transfer_seconds(file, cluster);
-                    let start = first_fit(line, &taken, finish, seconds);
-                    taken.push((file, start, start + seconds));
-                    done = done.max(start + seconds);
+                    let seconds = way.seconds(self.ground.bytes(file));
+                    let start = first_fit(line, number, &taken, finish, seconds);
+                    let finish = start + seconds;
+                    taken.push(Trial { file, line: number, from: None, start, finish });
+                    done = done.max(finish);
                 }
                 (done, finish)
             }
@@ -247,11 +295,12 @@ impl<'g> Chart<'g> {
     pub fn place(&mut self, task: TaskId, cluster: usize, proc: ProcId) {
         let mut scratch = Scratch::default();
         let ready = self.gather(task, cluster, &mut scratch);
-        let lane = &mut self.lanes[cluster];
-        for (file, start, finish) in scratch.0 {
-            lane.line.occupy(start, finish);
-            lane.arrivals.insert(file, finish);
-            self.transfers.push(Transfer { file, task, cluster, is_output: false, start, finish });
+        for Trial { file, line, from, start, finish } in scratch.0 {
+            self.lanes[line].line.occupy(start, finish);
+            self.lanes[cluster].arrivals.insert(file, finish);
+            let is_output = false;
+            let transfer = Transfer { file, task, cluster, line, from, is_output, start, finish };
+            self.transfers.push(transfer);
         }
         let start = self.free[proc.index()].max(ready);
         let finish = start + self.ground.seconds(task, proc);
@@ -271,27 +320,29 @@ impl<'g> Chart<'g> {
 
     /// Reserves the way back of a file that is there at `ready`.
     pub fn send_back(&mut self, file: FileId, task: TaskId, cluster: usize, ready: f64) {
-        let seconds = self.ground.transfer_seconds(file, cluster);
-        if seconds == f64::INFINITY {
-            return; // nobody knows when
-        }
-        let line = &mut self.lanes[cluster].line;
-        let start = line.earliest(ready, seconds);
-        line.occupy(start, start + seconds);
-        let finish = start + seconds;
-        self.transfers.push(Transfer { file, task, cluster, is_output: true, start, finish });
+        let way = self.ground.way_back(cluster);
+        let seconds = way.seconds(self.ground.bytes(file));
+        let Some(line) = way.line.filter(|_| seconds < f64::INFINITY) else {
+            return; // it stays, or nobody knows when
+        };
+        let timeline = &mut self.lanes[line].line;
+        let start = timeline.earliest(ready, seconds);
+        timeline.occupy(start, start + seconds);
+        let (from, is_output, finish) = (None, true, start + seconds);
+        let transfer = Transfer { file, task, cluster, line, from, is_output, start, finish };
+        self.transfers.push(transfer);
     }
 }
 
 /// The first gap of a line that is long enough, beside what a trial has already taken.
-fn first_fit(line: &Timeline, taken: &[(FileId, f64, f64)], from: f64, seconds: f64) -> f64 {
+fn first_fit(line: &Timeline, number: usize, taken: &[Trial], from: f64, seconds: f64) -> f64 {
     let mut from = from;
     loop {
         let start = line.earliest(from, seconds);
-        let in_the_way = |&&(_, a, b): &&(FileId, f64, f64)| {
-            approx::lt(start, b) && approx::lt(a, start + seconds)
+        let in_the_way = |t: &&Trial| {
+            t.line == number && approx::lt(start, t.finish) && approx::lt(t.start, start + seconds)
         };
-        match taken.iter().filter(in_the_way).map(|t| t.2).reduce(f64::max) {
+        match taken.iter().filter(in_the_way).map(|t| t.finish).reduce(f64::max) {
             Some(end) => from = end,
             None => return start,
         }

@@ -147,9 +147,15 @@ pub fn fill(
         placed += 1;
         open.remove(position);
         offers.drain(position * clusters..(position + 1) * clusters);
+        // What is brought to one cluster changes the others only where they pass files on.
+        let changed = match ground.ways.is_plain() {
+            true => claim.cluster..claim.cluster + 1,
+            false => 0..clusters,
+        };
         for (index, &task) in open.iter().enumerate() {
-            offers[index * clusters + claim.cluster] =
-                chart.offer(task, claim.cluster, &mut scratch);
+            for cluster in changed.clone() {
+                offers[index * clusters + cluster] = chart.offer(task, cluster, &mut scratch);
+            }
         }
     }
 }

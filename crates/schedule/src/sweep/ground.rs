@@ -1,9 +1,12 @@
 //! What a sweep is planned over: clusters behind one link each, and what everything is expected to
 //! take there.
 
+use super::ways::{Way, Ways};
 use crate::registry::PlanError;
 use slackline_model::platform::{Profile, RouteCache};
-use slackline_model::{FileId, HostId, LinkId, Platform, Problem, ProcId, TaskId, Workflow};
+use slackline_model::{
+    FileId, HostId, LinkId, Platform, Problem, ProcId, TaskId, Workflow, approx,
+};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -43,6 +46,10 @@ pub struct Ground<'a> {
     /// Per file: how large it is expected to be.
     bytes: Vec<f64>,
     release: Vec<f64>,
+    /// Links besides those of the clusters.
+    pub ways: Ways,
+    /// Per cluster: bytes that its storage holds; empty where none is bounded.
+    pub capacity: Vec<f64>,
 }
 
 /// Lists of lists, flat.
@@ -105,6 +112,8 @@ impl<'a> Ground<'a> {
             outputs: Rows::of(outputs),
             bytes: workflow.files().map(|f| workflow.file_bytes(f)).collect(),
             release: Vec::new(),
+            ways: Ways::default(),
+            capacity: Vec::new(),
             workflow,
         }
     }
@@ -145,11 +154,33 @@ impl<'a> Ground<'a> {
     /// Seconds for which a file holds the link of a cluster.
     #[inline]
     pub fn transfer_seconds(&self, file: FileId, cluster: usize) -> f64 {
-        let cluster = &self.clusters[cluster];
-        match cluster.bandwidth > 0.0 {
-            true => cluster.latency + self.bytes[file.index()] / cluster.bandwidth,
-            false => f64::INFINITY,
+        let Cluster { latency, bandwidth, .. } = self.clusters[cluster];
+        Way { line: Some(cluster), latency, bandwidth }.seconds(self.bytes[file.index()])
+    }
+
+    /// How large a file is expected to be.
+    #[inline]
+    pub fn bytes(&self, file: FileId) -> f64 {
+        self.bytes[file.index()]
+    }
+
+    /// How the outputs of a cluster leave it.
+    #[inline]
+    pub fn way_back(&self, cluster: usize) -> Way {
+        match self.ways.back.get(cluster) {
+            Some(&way) => way,
+            None => {
+                let Cluster { latency, bandwidth, .. } = self.clusters[cluster];
+                Way { line: Some(cluster), latency, bandwidth }
+            }
         }
+    }
+
+    /// Whether all that a task reads and writes fits into the storage of a cluster.
+    pub(super) fn fits(&self, task: TaskId, cluster: usize) -> bool {
+        let Some(&room) = self.capacity.get(cluster) else { return true };
+        let files = self.inputs(task).iter().chain(self.outputs(task));
+        approx::le(files.map(|f| self.bytes[f.index()]).sum(), room)
     }
 
     /// Before when a task must not begin.
@@ -185,7 +216,9 @@ impl<'a> Ground<'a> {
         let procs = problem.procs();
         let seconds = move |task: TaskId, proc: ProcId| problem.exec_on(task, proc);
         let is_open = |task: TaskId| state.fixed(task).is_none();
+        let capacity = capacities(platform, &clusters);
         let mut ground = Ground::new(workflow, clusters, procs, is_open, seconds);
+        ground.capacity = capacity;
         ground.now = state.now;
         ground.release.clone_from(&state.release);
         if !state.inputs_listed {
@@ -250,13 +283,24 @@ fn behind_link(
             route.links.len()
         ));
     };
+    cluster.link = Some(link);
+    (cluster.latency, cluster.bandwidth) = levels(platform, link, date);
+    Ok(cluster)
+}
+
+/// Latency and bandwidth of a link at a date; no bandwidth where it is off.
+pub(super) fn levels(platform: &Platform, link: LinkId, date: f64) -> (f64, f64) {
     let stated = platform.link(link);
     let at = |profile: &Option<Arc<Profile>>| profile.as_ref().and_then(|p| p.value_at(date));
-    cluster.link = Some(link);
-    cluster.latency = at(&stated.latency_profile).unwrap_or(stated.latency);
-    cluster.bandwidth = at(&stated.bandwidth_profile).unwrap_or(stated.bandwidth);
-    if at(&stated.state).is_some_and(|on| on <= 0.0) {
-        cluster.bandwidth = 0.0;
-    }
-    Ok(cluster)
+    let is_off = at(&stated.state).is_some_and(|on| on <= 0.0);
+    let bandwidth = at(&stated.bandwidth_profile).unwrap_or(stated.bandwidth);
+    let latency = at(&stated.latency_profile).unwrap_or(stated.latency);
+    (latency, if is_off { 0.0 } else { bandwidth })
+}
+
+/// Per cluster: bytes that its storage holds; empty where none is bounded.
+pub fn capacities(platform: &Platform, clusters: &[Cluster]) -> Vec<f64> {
+    let room = |c: &Cluster| platform.storage_of(c.gate).unwrap_or(f64::INFINITY);
+    let all: Vec<f64> = clusters.iter().map(room).collect();
+    if all.iter().all(|&room| room == f64::INFINITY) { Vec::new() } else { all }
 }

@@ -12,10 +12,12 @@
 mod chart;
 mod choose;
 mod ground;
+mod ways;
 
 pub use chart::{Chart, Computation, Transfer};
 pub use choose::{Height, Heuristic, Limit, Rule, draw_some, fill, step};
-pub use ground::{Cluster, Ground, clusters};
+pub use ground::{Cluster, Ground, capacities, clusters};
+pub use ways::{Between, EXCHANGE, RESULTS, Way, Ways, Wishes};
 
 use crate::list::unfinished;
 use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
@@ -76,7 +78,7 @@ pub const MIN_MIN: Algorithm = Algorithm {
     about: "sweep (H1): task of smallest least completion time first",
     source: SOURCE,
     complexity: "O(v^2 p)",
-    parameters: &[COMPLETION],
+    parameters: &[EXCHANGE, RESULTS, COMPLETION],
     needs: &[Need::Independent],
     plan: |problem, request| plan(problem, request, &MIN_MIN, Rule::MinMin, false),
 };
@@ -93,7 +95,7 @@ pub const MAX_MIN: Algorithm = Algorithm {
 pub const SUFFERAGE: Algorithm = Algorithm {
     name: "sweep-sufferage",
     about: "sweep (H3): task first that would lose most on another host",
-    parameters: &[COMPLETION, SECOND],
+    parameters: &[EXCHANGE, RESULTS, COMPLETION, SECOND],
     plan: |problem, request| plan(problem, request, &SUFFERAGE, Rule::Sufferage, false),
     ..MIN_MIN
 };
@@ -102,7 +104,7 @@ pub const SUFFERAGE: Algorithm = Algorithm {
 pub const EXTENDED: Algorithm = Algorithm {
     name: "sweep-extended",
     about: "sweep (H4): task first that would lose most outside its good clusters",
-    parameters: &[COMPLETION, JUMP, STEP],
+    parameters: &[EXCHANGE, RESULTS, COMPLETION, JUMP, STEP],
     plan: |problem, request| plan(problem, request, &EXTENDED, Rule::Extended, false),
     ..MIN_MIN
 };
@@ -111,7 +113,7 @@ pub const EXTENDED: Algorithm = Algorithm {
 pub const MIN_MIN_RANDOM: Algorithm = Algorithm {
     name: "sweep-minmin-random",
     about: "sweep (H5): H1 with a random choice among nearly equal ones",
-    parameters: &[COMPLETION, RHO],
+    parameters: &[EXCHANGE, RESULTS, COMPLETION, RHO],
     plan: |problem, request| plan(problem, request, &MIN_MIN_RANDOM, Rule::MinMin, true),
     ..MIN_MIN
 };
@@ -120,7 +122,7 @@ pub const MIN_MIN_RANDOM: Algorithm = Algorithm {
 pub const MAX_MIN_RANDOM: Algorithm = Algorithm {
     name: "sweep-maxmin-random",
     about: "sweep (H6): H2 with a random choice among nearly equal ones",
-    parameters: &[COMPLETION, RHO],
+    parameters: &[EXCHANGE, RESULTS, COMPLETION, RHO],
     plan: |problem, request| plan(problem, request, &MAX_MIN_RANDOM, Rule::MaxMin, true),
     ..MIN_MIN
 };
@@ -129,7 +131,7 @@ pub const MAX_MIN_RANDOM: Algorithm = Algorithm {
 pub const SUFFERAGE_RANDOM: Algorithm = Algorithm {
     name: "sweep-sufferage-random",
     about: "sweep (H7): H3 with a random choice among nearly equal ones",
-    parameters: &[COMPLETION, SECOND, RHO],
+    parameters: &[EXCHANGE, RESULTS, COMPLETION, SECOND, RHO],
     plan: |problem, request| plan(problem, request, &SUFFERAGE_RANDOM, Rule::Sufferage, true),
     ..MIN_MIN
 };
@@ -138,7 +140,7 @@ pub const SUFFERAGE_RANDOM: Algorithm = Algorithm {
 pub const EXTENDED_RANDOM: Algorithm = Algorithm {
     name: "sweep-extended-random",
     about: "sweep (H8): H4 with a random choice among nearly equal ones",
-    parameters: &[COMPLETION, JUMP, STEP, RHO],
+    parameters: &[EXCHANGE, RESULTS, COMPLETION, JUMP, STEP, RHO],
     plan: |problem, request| plan(problem, request, &EXTENDED_RANDOM, Rule::Extended, true),
     ..MIN_MIN
 };
@@ -147,7 +149,7 @@ pub const EXTENDED_RANDOM: Algorithm = Algorithm {
 pub const SUFFERAGE_2: Algorithm = Algorithm {
     name: "sweep-sufferage2",
     about: "sweep (H9): task with the fewest good clusters first",
-    parameters: &[COMPLETION, JUMP, STEP],
+    parameters: &[EXCHANGE, RESULTS, COMPLETION, JUMP, STEP],
     plan: |problem, request| plan(problem, request, &SUFFERAGE_2, Rule::Fewest, false),
     ..MIN_MIN
 };
@@ -210,6 +212,10 @@ fn plan(
     let heuristic = heuristic(rule, random, &values)?;
     let mut ground = Ground::of(problem, method.name)?;
     ground.until_computed = values.word("completion") == "compute";
+    let unsupported = |why: String| PlanError::Unsupported { algorithm: method.name, why };
+    let wishes = Wishes::read(&values);
+    ground.ways =
+        Ways::of(problem.platform(), &ground.clusters, &wishes, ground.now).map_err(unsupported)?;
     let mut chart = Chart::new(&ground);
     let state = problem.state();
     for proc in problem.proc_ids() {
@@ -248,10 +254,16 @@ fn planned(
 ) -> Vec<PlannedTransfer> {
     let Some(origin) = origin else { return Vec::new() };
     let one = |t: &Transfer| {
-        let cluster = &ground.clusters[t.cluster];
-        let (from, to) = if t.is_output { (cluster.gate, origin) } else { (origin, cluster.gate) };
-        let (start, finish) = (t.start, t.finish);
-        PlannedTransfer { file: t.file, from, to, link: cluster.link, start, finish }
+        let gate = ground.clusters[t.cluster].gate;
+        let (from, to) = match t.is_output {
+            true => (gate, ground.ways.results.unwrap_or(origin)),
+            false => (t.from.map_or(origin, |c| ground.clusters[c].gate), gate),
+        };
+        let link = match ground.clusters.get(t.line) {
+            Some(own) => own.link,
+            None => ground.ways.links.get(t.line - ground.clusters.len()).copied(),
+        };
+        PlannedTransfer { file: t.file, from, to, link, start: t.start, finish: t.finish }
     };
     let mut transfers: Vec<PlannedTransfer> = chart.transfers.iter().map(one).collect();
     transfers.sort_by(|a, b| a.start.total_cmp(&b.start).then(a.link.cmp(&b.link)));

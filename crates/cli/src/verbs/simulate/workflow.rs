@@ -270,6 +270,18 @@ fn check_parameters(entries: &[&'static Entry], options: &Options) -> Result<(),
     Ok(())
 }
 
+/// Fails where outputs shall go to a host that does not exist.
+fn check_results(given: &Given, problem: &Problem<'_>) -> Result<(), Failure> {
+    let platform = problem.platform();
+    match given.iter().rfind(|(name, _)| name == "results") {
+        Some((_, host)) if host != "auto" && platform.host_named(host).is_none() => {
+            let hint = did_you_mean(host, platform.hosts().iter().map(|h| &*h.name));
+            Err(Failure::input(format!("results: there is no host '{host}'{hint}")))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The runs that were asked for: a given schedule, one policy, or several.
 fn runs(args: &Simulate, stage: &mut Stage<'_>, output: &mut Output) -> Result<Vec<Ran>, Failure> {
     let (transfers, given) = (stage.transfers, args.given());
@@ -292,6 +304,7 @@ fn runs(args: &Simulate, stage: &mut Stage<'_>, output: &mut Output) -> Result<V
     if args.seed.is_some() && !lots {
         return Err(unheeded(Heed::Seed));
     }
+    check_results(&given, stage.problem)?;
     if let Some(path) = &args.schedule {
         let text = source::read_text(path)?;
         let schedule = schedule_json::read(&text, stage.problem).map_err(|e| e.in_file(path))?;

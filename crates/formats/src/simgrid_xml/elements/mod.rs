@@ -428,10 +428,11 @@ fn open_trace(elements: &mut Elements<'_>, a: &Attributes<'_>) -> Result<Frame> 
     Ok(Frame::Trace(name.to_string(), period, String::new()))
 }
 
-/// What our own properties say of a zone: whether its hosts share their storage, and what its data costs
-/// that leaves it.
+/// What our own properties say of a zone: whether its hosts share their storage, how much that
+/// holds, and what its data costs that leaves it.
 struct OfZone {
     shared_storage: Option<bool>,
+    storage_capacity: Option<f64>,
     transfer_price: Option<f64>,
 }
 
@@ -440,13 +441,21 @@ impl OfZone {
     fn take(properties: &mut Properties) -> Result<OfZone> {
         Ok(OfZone {
             shared_storage: take(properties, own::SHARED_STORAGE, "true or false")?,
+            storage_capacity: take(properties, own::STORAGE_CAPACITY, "a number of bytes")?,
             transfer_price: take(properties, own::TRANSFER_PRICE, "a number")?,
         })
     }
 
     fn tell(self, builder: &mut PlatformBuilder, zone: ZoneId) -> Result<()> {
-        if self.shared_storage == Some(true) {
-            builder.share_storage(zone);
+        match self.storage_capacity {
+            Some(bytes) if bytes >= 0.0 && bytes.is_finite() => builder.bound_storage(zone, bytes),
+            Some(bytes) => {
+                let key = own::STORAGE_CAPACITY;
+                let message = format!("{key} is \"{bytes}\": expected a number of bytes");
+                return Err(FormatError::new(message));
+            }
+            None if self.shared_storage == Some(true) => builder.share_storage(zone),
+            None => {}
         }
         match self.transfer_price {
             Some(price) => builder.set_transfer_price(zone, price).map_err(FormatError::new),

@@ -128,6 +128,7 @@ impl PlatformBuilder {
             properties: None,
             shared_storage: false,
             transfer_price: 0.0,
+            storage_capacity: None,
             cluster: None,
             routing,
             bypass,
@@ -293,6 +294,12 @@ impl PlatformBuilder {
             tolls
         };
         self.hosts.iter().map(around).collect()
+    }
+
+    /// The hosts in a zone share a storage that holds so many bytes.
+    pub fn bound_storage(&mut self, zone: ZoneId, bytes: f64) {
+        self.zones[zone.index()].shared_storage = true;
+        self.zones[zone.index()].storage_capacity = Some(bytes);
     }
 
     /// The place of every host: the outermost zone around it that shares storage.

@@ -1,0 +1,170 @@
+//! Storage that does not hold everything: which files make room for others.
+//!
+//! Inputs of running tasks stay, and those of one task that waits, the leader: all of its inputs
+//! come before room is given to others, so that somebody can always begin. Whoever wants room
+//! takes it from the files that no queued task needs, the least recently used first; the leader
+//! also from those that others need, which are then brought again. Outputs go when they have
+//! arrived.
+
+use super::board::{Board, Item, Phase};
+use crate::policy::Decision;
+use crate::situation::Situation;
+use slackline_model::{FileId, ProcId, TaskId, approx};
+use std::collections::{HashMap, HashSet};
+
+/// The storage of a cluster.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Storage {
+    /// Bytes that it holds; none: any number.
+    pub(super) capacity: Option<f64>,
+    /// When each file was last brought or read.
+    used_at: HashMap<FileId, f64>,
+    leader: Option<TaskId>,
+    /// Outputs that have arrived where they should and need not stay.
+    pub(super) delivered: Vec<FileId>,
+}
+
+impl Storage {
+    /// An empty storage of so many bytes.
+    pub(super) fn new(capacity: Option<f64>) -> Storage {
+        Storage { capacity, ..Storage::default() }
+    }
+
+    /// A file was brought or is read.
+    pub(super) fn touch(&mut self, file: FileId, now: f64) {
+        if self.capacity.is_some() {
+            self.used_at.insert(file, now);
+        }
+    }
+}
+
+impl Board {
+    fn procs_of(&self, cluster: usize) -> impl Iterator<Item = ProcId> + '_ {
+        self.clusters[cluster].procs.iter().copied()
+    }
+
+    /// Bytes that lie in a cluster, are on their way there, or will be written there.
+    fn taken(&self, now: &Situation, cluster: usize) -> f64 {
+        let bytes = |file: FileId| now.workflow.file_bytes(file);
+        let lies: f64 = self.lanes[cluster].there.iter().map(|&f| bytes(f)).sum();
+        let moving = self.lanes.iter().filter_map(|lane| lane.moving);
+        let comes = moving.filter(|(item, _)| !item.is_output && item.cluster == cluster);
+        let waits = self.unsent.iter().filter(|(_, (_, c))| *c == cluster).map(|(&f, _)| f);
+        let running = self.procs_of(cluster).filter_map(|p| self.columns[p.index()].running);
+        let writes = running.flat_map(|(task, _)| now.workflow.outputs(task));
+        lies + comes.map(|(item, _)| bytes(item.file)).sum::<f64>()
+            + waits.chain(writes).map(bytes).sum::<f64>()
+    }
+
+    /// The task of a cluster whose inputs come first.
+    pub(super) fn leader(&mut self, now: &Situation, cluster: usize) -> Option<TaskId> {
+        let heads = || {
+            let alive = |p: &ProcId| now.is_alive(now.host_of[p.index()]);
+            let head = |p: ProcId| {
+                let column = &self.columns[p.index()];
+                Some((column.running.is_some(), *column.queue.front()?))
+            };
+            self.procs_of(cluster).filter(alive).filter_map(head)
+        };
+        let old = self.stores[cluster].leader;
+        let leader = match old.filter(|&task| heads().any(|(_, head)| head == task)) {
+            Some(task) => Some(task),
+            // An idle host's before a busy one's.
+            None => heads().min_by_key(|&(busy, _)| busy).map(|(_, task)| task),
+        };
+        self.stores[cluster].leader = leader;
+        leader
+    }
+
+    /// Makes room for an input, if that can be done; all decisions that takes are added.
+    pub(super) fn make_room(
+        &mut self,
+        now: &Situation,
+        item: &Item,
+        decisions: &mut Vec<Decision>,
+    ) -> bool {
+        let cluster = item.cluster;
+        let Some(capacity) = self.stores[cluster].capacity else { return true };
+        let leader = self.leader(now, cluster);
+        let leads = leader.is_some_and(|task| now.workflow.inputs(task).any(|f| f == item.file));
+        let mut taken = self.taken(now, cluster) + now.workflow.file_bytes(item.file);
+        // The leader writes too.
+        let writes = |task: TaskId| now.workflow.outputs(task);
+        taken +=
+            leader.into_iter().flat_map(writes).map(|f| now.workflow.file_bytes(f)).sum::<f64>();
+        if approx::le(taken, capacity) {
+            return true;
+        }
+        let reads = |task: TaskId| now.workflow.inputs(task);
+        let columns = || self.procs_of(cluster).map(|p| &self.columns[p.index()]);
+        let running = columns().filter_map(|c| c.running).map(|(task, _)| task);
+        let pinned: HashSet<FileId> = running.chain(leader).flat_map(reads).collect();
+        let needed: HashSet<FileId> =
+            columns().flat_map(|c| c.queue.iter().copied()).flat_map(reads).collect();
+        let mut spare: Vec<(bool, f64, FileId)> = self.lanes[cluster]
+            .there
+            .iter()
+            .filter(|&&f| now.workflow.producer(f).is_none() && !pinned.contains(&f))
+            .map(|f| {
+                let used = self.stores[cluster].used_at.get(f).copied().unwrap_or(0.0);
+                (needed.contains(f), used, *f)
+            })
+            .filter(|&(needed, ..)| leads || !needed)
+            .collect();
+        spare.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
+        let mut dropped = Vec::new();
+        for &(needed, _, file) in &spare {
+            if approx::le(taken, capacity) {
+                break;
+            }
+            taken -= now.workflow.file_bytes(file);
+            dropped.push((needed, file));
+        }
+        if !approx::le(taken, capacity) {
+            return false;
+        }
+        for (needed, file) in dropped {
+            self.drop_file(cluster, file, decisions);
+            if needed {
+                self.bring_again(now, cluster, file);
+            }
+        }
+        true
+    }
+
+    fn drop_file(&mut self, cluster: usize, file: FileId, decisions: &mut Vec<Decision>) {
+        self.lanes[cluster].there.remove(&file);
+        self.stores[cluster].used_at.remove(&file);
+        decisions.push(Decision::Drop { file, host: self.clusters[cluster].gate });
+    }
+
+    /// A file that a queued task still needs has gone.
+    fn bring_again(&mut self, now: &Situation, cluster: usize, file: FileId) {
+        let reads = |t: &TaskId| now.workflow.inputs(*t).any(|f| f == file);
+        let reader = self
+            .procs_of(cluster)
+            .flat_map(|p| self.columns[p.index()].queue.iter().copied())
+            .find(reads);
+        let waits = |item: &Item| !item.is_output && item.cluster == cluster && item.file == file;
+        let comes = self.lanes.iter().any(|lane| lane.queue.iter().any(waits));
+        if let Some(task) = reader.filter(|_| !comes) {
+            let planned = now.now;
+            let item = Item { file, task, cluster, from: None, is_output: false, planned };
+            self.lanes[cluster].queue.insert(0, item);
+        }
+    }
+
+    /// Outputs that have arrived leave the storage where they were made.
+    pub(super) fn clear_out(&mut self, now: &Situation, decisions: &mut Vec<Decision>) {
+        for cluster in 0..self.clusters.len() {
+            for file in std::mem::take(&mut self.stores[cluster].delivered) {
+                let gate = self.clusters[cluster].gate;
+                let made_again = now.workflow.producer(file);
+                let done = |t: TaskId| self.phase[t.index()] == Phase::Done;
+                if now.has(file, gate) && made_again.is_some_and(done) {
+                    decisions.push(Decision::Drop { file, host: gate });
+                }
+            }
+        }
+    }
+}
