@@ -120,6 +120,10 @@ impl Policy for Logged<'_> {
         self.policy.wants(events, now)
     }
 
+    fn collects(&self) -> bool {
+        self.policy.collects()
+    }
+
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         let before = decisions.len();
         self.policy.react(events, now, decisions);
@@ -145,6 +149,10 @@ impl Repeat {
 impl Policy for Repeat {
     fn monitoring(&self) -> Monitoring {
         self.log.monitoring
+    }
+
+    fn collects(&self) -> bool {
+        self.next < self.log.calls.len()
     }
 
     /// What the log skips is skipped; what comes later than it should is a departure.

@@ -256,6 +256,11 @@ pub trait Policy {
         true
     }
 
+    /// Whether it still has results to collect: the run goes on for them when all tasks are done.
+    fn collects(&self) -> bool {
+        false
+    }
+
     /// What it tells of the run besides, when that is over.
     fn report(&self) -> Vec<(&'static str, Detail)> {
         Vec::new()

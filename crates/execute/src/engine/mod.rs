@@ -212,7 +212,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             if let Some(why) = self.gave_up.take() {
                 return Ok(Ending::CannotFinish(why));
             }
-            if self.is_finished() {
+            if self.is_finished() && !policy.collects() {
                 return Ok(Ending::Finished);
             }
             if self.situation.now >= self.settings.until {

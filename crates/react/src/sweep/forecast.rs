@@ -198,6 +198,13 @@ impl Levels {
         now.view.availability.iter().enumerate().map(level).collect()
     }
 
+    /// Whether anything gets to a cluster, as last seen.
+    pub(super) fn carries(&self, now: &Situation, board: &Board, cluster: usize) -> bool {
+        let Some(origin) = board.origin else { return true };
+        now.living_host(board.clusters[cluster].gate)
+            .is_some_and(|gate| seen_link(now, origin, gate).1 > 0.0)
+    }
+
     /// The ways besides the links of clusters, as last seen.
     pub(super) fn ways(&self, now: &Situation, board: &Board) -> Ways {
         let mut ways = board.ways.clone();

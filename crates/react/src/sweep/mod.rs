@@ -153,6 +153,10 @@ pub struct Sweep {
     board: Option<Board>,
     /// How often it has planned.
     plans: u64,
+    /// Clusters that are there but whose links carried nothing when it last planned.
+    dark: Vec<usize>,
+    /// One of their links carries something again.
+    lit: bool,
 }
 
 impl Sweep {
@@ -170,6 +174,8 @@ impl Sweep {
             levels: Levels::new(values.word("forecast")),
             board: None,
             plans: 0,
+            dark: Vec::new(),
+            lit: false,
         })
     }
 
@@ -187,8 +193,18 @@ impl Sweep {
 impl Policy for Sweep {
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
         self.levels.watch(events, now);
+        if !self.dark.is_empty()
+            && events.contains(&Event::NetworkChanged)
+            && let Some(board) = &self.board
+        {
+            self.lit |= self.dark.iter().any(|&c| self.levels.carries(now, board, c));
+        }
         let only_levels = |e: &Event| matches!(e, Event::HostChanged(_) | Event::NetworkChanged);
-        !events.iter().all(only_levels)
+        self.lit || !events.iter().all(only_levels)
+    }
+
+    fn collects(&self) -> bool {
+        self.board.as_ref().is_some_and(|board| !board.unsent.is_empty())
     }
 
     fn report(&self) -> Vec<(&'static str, Detail)> {
@@ -206,19 +222,21 @@ impl Policy for Sweep {
         }
         let Some(board) = &mut self.board else { return };
         board.take_note(events, now);
-        let mut plan = self.calls_for_plan(events) || self.calendar.is_due(now.now);
+        let lit = std::mem::take(&mut self.lit);
+        let mut plan = lit || self.calls_for_plan(events) || self.calendar.is_due(now.now);
         let Some(board) = &mut self.board else { return };
         if !plan {
             board.start_tasks(now, &self.choices, decisions);
             plan = board.someone_asks(now);
         }
-        if plan && board.open > 0 {
+        if plan && (board.open > 0 || board.has_stuck_results(now)) {
             self.do_plan(now, decisions);
         }
         let Some(board) = &mut self.board else { return };
         board.start_tasks(now, &self.choices, decisions);
         board.start_transfers(now, &self.choices, decisions);
-        if let Some(date) = self.calendar.next().filter(|_| board.open > 0) {
+        let waits = board.open > 0 || board.has_stuck_results(now);
+        if let Some(date) = self.calendar.next().filter(|&date| waits && date > now.now) {
             decisions.push(Decision::WakeAt(date));
         }
     }

@@ -27,10 +27,15 @@ impl Sweep {
             let (latency, bandwidth) = self.levels.link(now, index, cluster, board.origin);
             Cluster { latency, bandwidth, ..cluster.clone() }
         });
+        let clusters: Vec<Cluster> = clusters.collect();
+        let is_dark = |&c: &usize| {
+            clusters[c].bandwidth <= 0.0 && now.living_host(clusters[c].gate).is_some()
+        };
+        self.dark = (0..clusters.len()).filter(is_dark).collect();
         let has_started = |task: TaskId| board.has_started(task);
         let mut ground = Ground::new(
             &now.workflow,
-            clusters.collect(),
+            clusters,
             now.host_of.len(),
             |task| !has_started(task),
             |task, proc| problem.exec_on(task, proc),
@@ -81,13 +86,22 @@ fn mean_seconds(ground: &Ground<'_>, now: &Situation) -> f64 {
 }
 
 impl Board {
+    /// Tasks whose results cannot be fetched: their cluster is gone, or has lost them.
+    fn stuck_results<'b>(&'b self, now: &'b Situation) -> impl Iterator<Item = TaskId> + 'b {
+        let stuck = |&(&file, &(_, cluster)): &(&FileId, &(TaskId, usize))| {
+            let gate = self.clusters[cluster].gate;
+            now.living_host(gate).is_none() || !now.has(file, gate)
+        };
+        self.unsent.iter().filter(stuck).map(|(_, &(task, _))| task)
+    }
+
+    pub(super) fn has_stuck_results(&self, now: &Situation) -> bool {
+        self.stuck_results(now).next().is_some()
+    }
+
     /// Results that cannot be fetched from where they lie are made again.
     fn make_again(&mut self, now: &Situation, decisions: &mut Vec<Decision>) {
-        let stuck = |&(_, cluster): &(TaskId, usize)| {
-            now.living_host(self.clusters[cluster].gate).is_none()
-        };
-        let mut tasks: Vec<TaskId> =
-            self.unsent.values().filter(|v| stuck(v)).map(|&(task, _)| task).collect();
+        let mut tasks: Vec<TaskId> = self.stuck_results(now).collect();
         tasks.sort_unstable();
         tasks.dedup();
         if tasks.is_empty() {
@@ -200,7 +214,10 @@ impl Board {
                 self.set_phase(task, Phase::Open);
             }
             for task in queue {
-                match cluster.filter(|_| now.is_alive(now.host_of[proc.index()])) {
+                let usable = |&c: &usize| {
+                    now.is_alive(now.host_of[proc.index()]) && chart.can_place(task, c)
+                };
+                match cluster.filter(usable) {
                     Some(cluster) => chart.place(task, cluster, proc),
                     None => self.set_phase(task, Phase::Open),
                 }

@@ -281,6 +281,11 @@ impl<'g> Chart<'g> {
         Offer { completion, proc, second }
     }
 
+    /// Whether the inputs of a task can be got to a cluster.
+    pub fn can_place(&self, task: TaskId, cluster: usize) -> bool {
+        self.gather(task, cluster, &mut Scratch::default()) < f64::INFINITY
+    }
+
     /// Completion of a task on one processor, as if it were placed next.
     pub fn completion(&self, task: TaskId, cluster: usize, proc: ProcId) -> f64 {
         let ready = self.gather(task, cluster, &mut Scratch::default());
@@ -322,12 +327,13 @@ impl<'g> Chart<'g> {
     pub fn send_back(&mut self, file: FileId, task: TaskId, cluster: usize, ready: f64) {
         let way = self.ground.way_back(cluster);
         let seconds = way.seconds(self.ground.bytes(file));
-        let Some(line) = way.line.filter(|_| seconds < f64::INFINITY) else {
-            return; // it stays, or nobody knows when
-        };
+        let Some(line) = way.line else { return }; // it stays
         let timeline = &mut self.lanes[line].line;
-        let start = timeline.earliest(ready, seconds);
-        timeline.occupy(start, start + seconds);
+        let mut start = f64::INFINITY; // nobody knows when
+        if seconds < f64::INFINITY && ready < f64::INFINITY {
+            start = timeline.earliest(ready, seconds);
+            timeline.occupy(start, start + seconds);
+        }
         let (from, is_output, finish) = (None, true, start + seconds);
         let transfer = Transfer { file, task, cluster, line, from, is_output, start, finish };
         self.transfers.push(transfer);
