@@ -340,3 +340,16 @@ fn files_make_room_for_others() {
     let error = place.fails(2, "show odd.toml");
     assert!(error.contains("storage-capacity"), "{error}");
 }
+
+#[test]
+fn progress_is_drawn_for_each_policy() {
+    let place = Place::new();
+    place.write("g.toml", with_arch(grid("", "", "")));
+    place.write("a.work", work(&[&[0], &[0], &[1], &[1], &[0], &[0], &[1], &[1]]));
+    let out = place.ok("simulate a.work --platform g.toml --policy h4 --progress one.svg");
+    assert!(out.contains("25 % at") && out.contains("100 % at"), "{out}");
+    assert!(out.contains("Written: one.svg"), "{out}");
+    place.ok("simulate a.work --platform g.toml --compare h0,h1,h4 --progress all.svg");
+    let curves = |name: &str| place.read(name).matches("stroke-width=\"2\"").count();
+    assert_eq!((curves("one.svg"), curves("all.svg")), (1, 3));
+}

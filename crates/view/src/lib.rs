@@ -14,6 +14,7 @@ mod lanes;
 mod links;
 mod palette;
 mod planned;
+pub mod progress;
 mod svg;
 mod text;
 

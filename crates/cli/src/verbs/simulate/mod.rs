@@ -1,6 +1,7 @@
 //! `slackline simulate`: what happens when work shares a platform.
 
 mod activities;
+mod curve;
 mod document;
 mod report;
 mod several;
@@ -107,6 +108,9 @@ pub(crate) struct Simulate {
     /// Draw the run into this SVG file; of several runs one file each, FILE.POLICY.svg
     #[arg(short, long, value_name = "FILE.svg")]
     gantt: Option<PathBuf>,
+    /// Draw how many tasks were done when into this SVG file, one curve per policy
+    #[arg(long, value_name = "FILE.svg", conflicts_with = "activities")]
+    progress: Option<PathBuf>,
     /// Write the event trace: .jsonl (ours), .json (Chrome, Perfetto) or .paje
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
@@ -179,6 +183,7 @@ impl Simulate {
             .reads(self.arrivals.as_ref())
             .reads(self.same_decisions.as_ref())
             .writes("--gantt", self.gantt.as_ref())
+            .writes("--progress", self.progress.as_ref())
             .writes("--trace", self.trace.as_ref())
             .writes("--decisions", self.decisions.as_ref())
             .json(self.json)

@@ -1,7 +1,7 @@
 //! What people read of simulated runs: one in detail, several side by side.
 
-use super::several;
 use super::workflow::Ran;
+use super::{curve, several};
 use crate::check;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -109,6 +109,9 @@ fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
         if ran.unfinished().is_none() {
             row("tasks late", lateness(problem, &ran.planned, &outcome.schedule));
         }
+    }
+    if let Some(quarters) = curve::quarters(problem, ran) {
+        row("tasks done", quarters);
     }
     let transfers = count(c.transfers, "transfer");
     row("data moved", format!("{} in {transfers}", fmt_bytes(c.bytes_moved)));

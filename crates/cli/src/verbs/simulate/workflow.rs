@@ -2,7 +2,7 @@
 
 use super::document::{Document, Documents};
 use super::stage::Stage;
-use super::{Simulate, report, stream};
+use super::{Simulate, curve, report, stream};
 use crate::failure::Failure;
 use crate::input::Past;
 use crate::output::Output;
@@ -143,6 +143,11 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
         }
         written.extend(names.into_iter().flatten());
     }
+    if let Some(path) = &args.progress {
+        let svg = curve::svg(&problem, &runs);
+        source::write_whole(path, |out| out.write_all(svg.as_bytes()))?;
+        written.push(path.clone());
+    }
     if let Some(path) = &args.same_decisions {
         compare_decisions(path, &runs)?;
     }
@@ -163,7 +168,7 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
         for path in written {
             output.say(&format!("\nWritten: {}", path.display()))?;
         }
-        let named = [&args.gantt, &args.trace, &args.decisions];
+        let named = [&args.gantt, &args.trace, &args.decisions, &args.progress];
         output.say(if named.iter().any(|n| n.is_some()) { "\n" } else { "" })?;
     }
     if let [ran] = runs.as_slice()
