@@ -4,6 +4,7 @@
 //! insertion that only gets later. So a task's best slot stays its best until something is
 //! placed on that very host, and only then is it looked for again.
 
+use super::wide::neighbourhoods;
 use super::{Partial, Readiness, Score, Slot};
 use crate::registry::PlanError;
 use slackline_model::approx::sort_key;
@@ -11,21 +12,26 @@ use slackline_model::{HostId, Problem, Schedule, TaskId};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Number of placements on each host: tells whether a slot is still what it was.
+/// Number of placements on each host, or in each cluster where tasks span hosts: tells whether a
+/// slot is still what it was.
 #[derive(Clone)]
-pub(super) struct Stamps(Vec<u32>);
+pub(super) struct Stamps {
+    count: Vec<u32>,
+    counted_at: Vec<u32>,
+}
 
 impl Stamps {
     pub(super) fn new(problem: &Problem<'_>) -> Stamps {
-        Stamps(vec![0; problem.platform().hosts().len()])
+        let counted_at = neighbourhoods(problem);
+        Stamps { count: vec![0; counted_at.len()], counted_at }
     }
     #[inline]
     pub(super) fn of(&self, host: HostId) -> u32 {
-        self.0[host.index()]
+        self.count[self.counted_at[host.index()] as usize]
     }
     #[inline]
     pub(super) fn renew(&mut self, host: HostId) {
-        self.0[host.index()] += 1;
+        self.count[self.counted_at[host.index()] as usize] += 1;
     }
 }
 

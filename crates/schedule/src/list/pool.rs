@@ -1,6 +1,7 @@
 //! Ready tasks whose keys may rise and fall: whoever has its best or second best slot on a host
 //! is looked at again when something is placed there, nobody else. Without insertion.
 
+use super::wide::neighbourhoods;
 use super::{Partial, Slot};
 use crate::registry::PlanError;
 use slackline_model::approx::sort_key;
@@ -19,7 +20,9 @@ pub(super) struct Pool<'a, 'p> {
     partial: Partial<'a, 'p>,
     key: fn(&TwoBest) -> f64,
     queue: BinaryHeap<Entry>,
-    /// Per host: the entries to renew when it is used.
+    /// By host: whose watchers its own are.
+    watched_at: Vec<u32>,
+    /// Per host, or cluster where tasks span hosts: the entries to renew when it is used.
     watchers: Vec<Vec<(TaskId, u32)>>,
     /// Per task: how often it was looked at; older entries are void.
     version: Vec<u32>,
@@ -59,6 +62,7 @@ impl<'a, 'p> Pool<'a, 'p> {
             partial: Partial::appending(problem),
             key,
             queue: BinaryHeap::new(),
+            watched_at: neighbourhoods(problem),
             watchers: vec![Vec::new(); problem.platform().hosts().len()],
             version: vec![0; problem.tasks()],
             waiting: 0,
@@ -99,7 +103,8 @@ impl<'a, 'p> Pool<'a, 'p> {
         let problem = self.partial.problem();
         for slot in [times.least, times.second] {
             if slot.possible() {
-                self.watchers[problem.host_of(slot.proc).index()].push((task, version));
+                let at = self.watched_at[problem.host_of(slot.proc).index()];
+                self.watchers[at as usize].push((task, version));
             }
         }
         let key = sort_key((self.key)(&times));
@@ -120,7 +125,8 @@ impl<'a, 'p> Pool<'a, 'p> {
         self.version[task.index()] += 1;
         self.partial.place(task, entry.slot);
         let host = self.partial.problem().host_of(entry.slot.proc);
-        for (watcher, version) in std::mem::take(&mut self.watchers[host.index()]) {
+        let at = self.watched_at[host.index()] as usize;
+        for (watcher, version) in std::mem::take(&mut self.watchers[at]) {
             if version == self.version[watcher.index()] {
                 self.look(watcher)?;
             }

@@ -59,6 +59,15 @@ impl Spans {
     }
 }
 
+/// By host: a number for those whose slots change when something is placed on one of them; all of a
+/// cluster where tasks span hosts.
+pub(super) fn neighbourhoods(problem: &Problem<'_>) -> Vec<u32> {
+    match Spans::new(problem) {
+        Some(spans) => spans.cluster_of,
+        None => (0..problem.platform().hosts().len() as u32).collect(),
+    }
+}
+
 impl<'a, 'p> Partial<'a, 'p> {
     /// The hosts that stand for the places of a wide task: every host with room for it, and one
     /// for each cluster whose hosts are too narrow.

@@ -133,6 +133,15 @@ pub(super) fn shelves(jobs: &[Job], processors: usize, length: f64) -> Vec<Vec<(
 mod tests {
     use super::*;
 
+    /// A graph with a task of three processors has no time on one or two.
+    #[test]
+    fn jobs_may_need_several_processors() {
+        let wide: Job = vec![f64::INFINITY, f64::INFINITY, 6.0, 5.0];
+        let found = allot(&[wide.clone(), linear(8.0)], 4, 0.01).unwrap();
+        assert!(found.processors[0] >= 3 && found.length >= 5.0, "{found:?}");
+        assert_eq!(allot(&[vec![f64::INFINITY; 4]], 4, 0.01), None);
+    }
+
     fn linear(work: f64) -> Job {
         (1..=4).map(|p| work / p as f64).collect()
     }
