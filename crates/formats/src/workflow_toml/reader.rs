@@ -126,7 +126,7 @@ impl<'de> Deserialize<'de> for CommandLine {
                 f.write_str("a command line, or a list of a program and its arguments")
             }
             fn visit_str<E>(self, line: &str) -> std::result::Result<CommandLine, E> {
-                Ok(CommandLine(Command { program: line.to_string(), arguments: Vec::new() }))
+                Ok(CommandLine(Command::shell(line)))
             }
             fn visit_seq<A: SeqAccess<'de>>(
                 self,

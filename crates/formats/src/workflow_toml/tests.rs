@@ -25,7 +25,7 @@ fn the_example_means_what_its_comments_say() {
     assert_eq!((w.name(), w.reference_speed()), ("thumbnails", 2e9));
     let [unpack, shrink, report] = [0, 1, 2].map(TaskId);
     assert_eq!(w.task_name(report), "report");
-    assert_eq!(w.command(unpack).unwrap().program, "tar xf photos.tar");
+    assert_eq!(w.command(unpack).unwrap().shell_line(), Some("tar xf photos.tar"));
     assert_eq!(w.command(shrink).unwrap().arguments.len(), 4);
     assert_eq!(w.memory(report), 5e8);
     assert_eq!(w.kind_name(w.kind(shrink)), "convert");

@@ -35,8 +35,8 @@ fn write_task(workflow: &Workflow, task: TaskId, out: &mut dyn Write) -> Result<
         writeln!(out, "kind = {}", quoted(kind))?;
     }
     if let Some(command) = workflow.command(task) {
-        if command.arguments.is_empty() {
-            writeln!(out, "command = {}", quoted(&command.program))?;
+        if let Some(line) = command.shell_line() {
+            writeln!(out, "command = {}", quoted(line))?;
         } else {
             let words = std::iter::once(&command.program).chain(&command.arguments);
             write_list(out, "command", words.map(|word| quoted(word)).collect())?;

@@ -67,13 +67,31 @@ impl Task {
     }
 }
 
-/// A program and its arguments.
+/// A program and its arguments, passed on as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Command {
-    /// The executable, or a whole shell line when `arguments` is empty.
+    /// The executable.
     pub program: String,
     /// Its arguments.
     pub arguments: Vec<String>,
+}
+
+/// What runs a line of shell.
+const SHELL: &str = "/bin/sh";
+
+impl Command {
+    /// A line that a shell is to read.
+    pub fn shell(line: impl Into<String>) -> Command {
+        Command { program: SHELL.to_string(), arguments: vec!["-c".to_string(), line.into()] }
+    }
+
+    /// The line, where a shell is to read one.
+    pub fn shell_line(&self) -> Option<&str> {
+        match self.arguments.as_slice() {
+            [option, line] if self.program == SHELL && option == "-c" => Some(line),
+            _ => None,
+        }
+    }
 }
 
 /// Execution times that no speed explains: seconds of every task on every column, where a
