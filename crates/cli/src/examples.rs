@@ -15,6 +15,7 @@ macro_rules! files {
 }
 
 files![
+    "platforms/four-sites.toml",
     "platforms/priced-cloud.toml",
     "platforms/small-cluster.toml",
     "platforms/two-site-grid.toml",

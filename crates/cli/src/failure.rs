@@ -13,6 +13,8 @@ pub(crate) enum Failure {
     Input { message: String, help: Option<String> },
     /// The work itself failed: exit code 1.
     Work { message: String, help: Option<String> },
+    /// The user stopped the work: exit code 130, as a shell expects.
+    Interrupted { message: String },
     /// Nobody reads our output any more: not our error.
     BrokenPipe,
 }
@@ -37,6 +39,7 @@ impl Failure {
         match self {
             Failure::Input { .. } => ExitCode::from(2),
             Failure::Work { .. } => ExitCode::from(1),
+            Failure::Interrupted { .. } => ExitCode::from(130),
             Failure::BrokenPipe => ExitCode::SUCCESS,
         }
     }

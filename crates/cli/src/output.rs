@@ -129,6 +129,9 @@ impl Output {
 
     /// Says why the work failed and what to try.
     pub(crate) fn report(&mut self, failure: &Failure) {
+        if let Failure::Interrupted { message } = failure {
+            self.aside("stopped", "33", message);
+        }
         if let Failure::Input { message, help } | Failure::Work { message, help } = failure {
             self.aside("error", "1;31", message);
             if let Some(help) = help {

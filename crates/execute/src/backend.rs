@@ -173,6 +173,15 @@ pub struct Report {
     /// Sizes of the files it wrote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sizes: Vec<(FileId, f64)>,
+    /// Checksums of the files it wrote.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checksums: Vec<(FileId, String)>,
+    /// Seconds it computed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_seconds: Option<f64>,
+    /// Most memory it had, in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_memory: Option<u64>,
 }
 
 /// Something a backend noticed.
@@ -224,6 +233,13 @@ pub enum What {
     /// reason given. Operations that computed there have failed ([`OpError::Lost`] without a host: what
     /// lies there can still be read), which is told before.
     LeaseEnded(OpId, Option<OpError>),
+    /// A file is not where it was, though its host is there.
+    CopyLost {
+        /// Which.
+        file: FileId,
+        /// Where it lay.
+        host: HostId,
+    },
 }
 
 impl What {

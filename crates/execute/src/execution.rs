@@ -39,6 +39,9 @@ pub struct Settings {
     pub central: bool,
     /// How often a task or transfer that fails of itself is tried again.
     pub retries: u32,
+    /// Run times that differ from their estimates change those of their kind, and the level of their
+    /// host where others of the kind took less.
+    pub learning: bool,
     /// Seconds to wait for a host of which nobody knows whether it will be back.
     pub patience: f64,
     /// The run is broken off at this date.
@@ -54,6 +57,7 @@ impl Default for Settings {
             anticipated: false,
             central: false,
             retries: 3,
+            learning: false,
             patience: 600.0,
             until: f64::INFINITY,
         }

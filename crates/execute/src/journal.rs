@@ -7,12 +7,16 @@ use crate::backend::{
     Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open, Order,
     Outlook, Reached, Signal, Work,
 };
+use crate::folder::Note;
 use serde::{Deserialize, Serialize};
 use slackline_model::platform::{Charges, PlanningNetwork};
 use slackline_model::problem::View;
 use slackline_model::{FileId, HostId};
+use slackline_react::Decision;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
+use std::rc::Rc;
 
 const SCHEMA: &str = "slackline/journal/1";
 
@@ -64,6 +68,10 @@ pub enum Record {
     },
     /// What might be hoped for, where nothing advanced.
     Outlook(Outlook),
+    /// What the policy decided.
+    Decided(Vec<Decision>),
+    /// What is worth keeping besides.
+    Note(Note),
 }
 
 /// A view of the platform; infinite numbers are left out.
@@ -287,6 +295,8 @@ pub struct Resumed<'b> {
     journal: Journal,
     charges: Charges,
     next: usize,
+    /// The same, for whoever plays along.
+    played: Rc<Cell<usize>>,
     now: f64,
     /// What goes on where the journal ends.
     live: Option<&'b mut dyn Backend>,
@@ -304,6 +314,7 @@ impl<'b> Resumed<'b> {
             journal,
             charges,
             next: 1,
+            played: Rc::new(Cell::new(1)),
             now: 0.0,
             live: None,
             attached: false,
@@ -317,6 +328,11 @@ impl<'b> Resumed<'b> {
     pub fn new(journal: Journal, live: &'b mut dyn Backend) -> Resumed<'b> {
         let charges = live.charges();
         Resumed { live: Some(live), ..Resumed::repeat(journal, charges) }
+    }
+
+    /// How many records are played.
+    pub fn played(&self) -> Rc<Cell<usize>> {
+        Rc::clone(&self.played)
     }
 
     /// Whether everything asked so far was asked in the recorded run too.
@@ -347,7 +363,7 @@ impl<'b> Resumed<'b> {
         }
         let found = self.journal.records.get(self.next).and_then(pick);
         match found {
-            Some(_) => self.next += 1,
+            Some(_) => self.go_on(),
             None => {
                 let why = format!("the run departs from the journal at record {}", self.next);
                 self.departed = Some(why);
@@ -359,8 +375,13 @@ impl<'b> Resumed<'b> {
     /// The same where it may just as well be missing.
     fn take_if<T>(&mut self, pick: impl FnOnce(&Record) -> Option<T>) -> Option<T> {
         let found = self.journal.records.get(self.next).and_then(pick)?;
-        self.next += 1;
+        self.go_on();
         Some(found)
+    }
+
+    fn go_on(&mut self) {
+        self.next += 1;
+        self.played.set(self.next);
     }
 
     fn check(&self) -> Result<(), BackendError> {

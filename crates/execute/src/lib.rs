@@ -5,12 +5,17 @@
 //! simulated backend and those for real machines stand behind the same trait: a policy cannot
 //! tell which of them it is driving.
 
+pub mod attempt;
 mod backend;
+mod checked;
 mod engine;
 mod execution;
+pub mod folder;
 mod journal;
+pub mod local;
 mod log;
 mod outcome;
+pub mod session;
 mod simulated;
 mod stage;
 mod store;
@@ -21,6 +26,7 @@ pub use backend::{
     Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open, Order,
     Outlook, Reached, Report, Signal, What, Work,
 };
+pub use checked::{Checked, Decided, Keep};
 pub use execution::{Dispatch, Execution, Recording, Settings, run};
 pub use journal::{Journal, Journaled, Record, Resumed, Sight, Sink};
 pub use log::{Call, DecisionLog, Logged, Repeat};

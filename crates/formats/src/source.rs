@@ -66,6 +66,11 @@ pub fn permit_outside() {
     OUTSIDE.store(true, Ordering::Relaxed);
 }
 
+/// Whether that permission was given.
+pub fn outside_is_permitted() -> bool {
+    OUTSIDE.load(Ordering::Relaxed)
+}
+
 /// Reads a file that another one names, seen from that one's folder. It has to be a regular file
 /// inside that folder: a platform from somebody else must not read what it likes.
 pub fn read_beside(folder: &Path, name: &str) -> Result<(PathBuf, String)> {
@@ -74,7 +79,7 @@ pub fn read_beside(folder: &Path, name: &str) -> Result<(PathBuf, String)> {
     let real = std::fs::canonicalize(&path).map_err(fail)?;
     let home = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let home = std::fs::canonicalize(home).map_err(fail)?;
-    if !real.starts_with(&home) && !OUTSIDE.load(Ordering::Relaxed) {
+    if !real.starts_with(&home) && !outside_is_permitted() {
         return Err(FormatError::new("lies outside the folder of the file that names it")
             .with_help("--allow-outside reads it all the same")
             .in_file(&path));

@@ -1,6 +1,7 @@
 //! Studies: the same policies and planners over many worlds, and what papers said of them.
 
 pub mod check;
+pub mod learnt;
 pub mod metrics;
 pub mod money;
 pub mod papers;

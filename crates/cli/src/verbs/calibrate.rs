@@ -1,5 +1,7 @@
 //! `slackline calibrate`: settings of a simulation from measurements.
 
+mod runs;
+
 use crate::failure::Failure;
 use crate::files::Files;
 use crate::output::Output;
@@ -13,9 +15,24 @@ use std::path::PathBuf;
 
 /// Find the settings of a simulation from measurements
 #[derive(Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "\
+From real runs: how long kinds of tasks take against their estimates, how fast hosts are, what
+connections carry. DIR gets a platform with the levels of its hosts, the workflow with learnt times,
+and calibration.json with every figure, its samples and spread, and the runs it comes from.
+
+Examples:
+  slackline calibrate montage.run -o learnt
+  slackline calibrate monday.run tuesday.run --workflow next.json -o learnt
+  slackline simulate learnt/workflow.json --platform learnt/platform.toml"
+)]
 pub(crate) struct Calibrate {
     #[command(subcommand)]
-    what: What,
+    what: Option<What>,
+    #[command(flatten)]
+    runs: runs::Runs,
 }
 
 #[derive(Subcommand)]
@@ -89,7 +106,8 @@ struct Errors {
 impl Calibrate {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         match self.what {
-            What::Mpi(mpi) => mpi.run(output),
+            Some(What::Mpi(mpi)) => mpi.run(output),
+            None => self.runs.run(output),
         }
     }
 }

@@ -1,9 +1,11 @@
 //! One file per verb.
 
 mod algorithms;
+mod burn;
 mod calibrate;
 mod completions;
 mod convert;
+mod diff;
 mod examples;
 mod generate;
 mod placed;
@@ -11,6 +13,8 @@ mod plan;
 mod platform;
 mod replay;
 mod reproduce;
+mod resume;
+mod run;
 mod show;
 mod simulate;
 mod validate;
@@ -24,6 +28,9 @@ use clap::Subcommand;
 pub(crate) enum Verb {
     Plan(plan::Plan),
     Simulate(Box<simulate::Simulate>),
+    Run(Box<run::Run>),
+    Resume(resume::Resume),
+    Diff(diff::Diff),
     Replay(replay::Replay),
     Calibrate(calibrate::Calibrate),
     Reproduce(reproduce::Reproduce),
@@ -35,6 +42,7 @@ pub(crate) enum Verb {
     Platform(platform::Platform),
     Examples(examples::Examples),
     Completions(completions::Completions),
+    Burn(burn::Burn),
 }
 
 impl Verb {
@@ -42,6 +50,9 @@ impl Verb {
         match self {
             Verb::Plan(verb) => verb.run(output),
             Verb::Simulate(verb) => verb.run(output),
+            Verb::Run(verb) => verb.run(output),
+            Verb::Resume(verb) => verb.run(output),
+            Verb::Diff(verb) => verb.run(output),
             Verb::Replay(verb) => verb.run(output),
             Verb::Calibrate(verb) => verb.run(output),
             Verb::Reproduce(verb) => verb.run(output),
@@ -53,6 +64,7 @@ impl Verb {
             Verb::Platform(verb) => verb.run(output),
             Verb::Examples(verb) => verb.run(output),
             Verb::Completions(verb) => verb.run(output),
+            Verb::Burn(verb) => verb.run(output),
         }
     }
 }

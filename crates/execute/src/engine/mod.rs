@@ -4,6 +4,7 @@ mod attempts;
 mod decide;
 mod dispatch;
 mod growth;
+mod learn;
 mod leases;
 mod monitor;
 mod signals;
@@ -17,6 +18,7 @@ use crate::outcome::{Counters, Ending, Outcome};
 use crate::supply::Supply;
 use attempts::Attempts;
 use dispatch::Queues;
+use learn::Learning;
 use leases::Leases;
 use monitor::Monitor;
 use slackline_model::trace::{Happening, Record};
@@ -62,6 +64,8 @@ pub(crate) struct Engine<'b, 'r> {
     monitor: Monitor,
     queues: Queues,
     attempts: Attempts,
+    /// What was learnt of kinds and hosts, where that is wanted.
+    learning: Option<Learning>,
     ops: BTreeMap<OpId, Op>,
     next_op: u64,
     /// Operation of a task that runs or was accepted.
@@ -121,7 +125,9 @@ impl<'b, 'r> Engine<'b, 'r> {
             recording,
             watch,
         } = execution;
-        let tasks = workflow.len();
+        let (tasks, hosts) = (workflow.len(), platform.hosts().len());
+        // Times that no speed explains, and work that is not known yet, are not re-estimated.
+        let learns = settings.learning && supply.is_none() && workflow.cost_table().is_none();
         let mut situation = Situation::charged(workflow, platform, &backend.charges(), inputs);
         situation.anticipated = settings.anticipated;
         situation.central = settings.central;
@@ -137,6 +143,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             watch,
             queues: Queues::new(tasks, situation.host_of.len()),
             attempts: Attempts::default(),
+            learning: learns.then(|| Learning::new(&situation.workflow, hosts)),
             monitor: Monitor::new(situation.view.clone()),
             situation,
             ops: BTreeMap::new(),
@@ -404,6 +411,7 @@ impl<'b, 'r> Engine<'b, 'r> {
                 What::LeaseReady(lease) => self.lease_ready(lease, at),
                 What::LeaseEnded(lease, error) => self.lease_ended(lease, at, error.as_ref())?,
                 What::HostChanged { host, availability } => self.host_changed(host, availability),
+                What::CopyLost { file, host } => self.copy_gone(file, host),
                 What::NetworkChanged { link } => {
                     network = true;
                     if let Some((link, bandwidth)) = link {

@@ -230,6 +230,15 @@ impl Engine<'_, '_> {
         true
     }
 
+    /// A file is not where it was: who wanted to use it says so.
+    pub(super) fn copy_gone(&mut self, file: FileId, host: HostId) {
+        let place = self.situation.place_of(host);
+        self.monitor.gone.insert((file, place));
+        if self.notice_gone(file, place) {
+            self.queues.look_again();
+        }
+    }
+
     fn level_seen(&mut self, host: HostId, availability: f64) {
         let level = &mut self.monitor.view.availability[host.index()];
         let before = std::mem::replace(level, availability);

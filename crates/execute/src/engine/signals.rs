@@ -75,6 +75,7 @@ impl Engine<'_, '_> {
             TaskState::Waiting | TaskState::Done(_) => return Ok(()),
         };
         self.free(&procs);
+        self.learn(task, &procs, report);
         self.complete(task, &procs, since, at)
     }
 

@@ -1,9 +1,12 @@
-//! Traces of runs, written: our JSON Lines, Chrome's trace events (Perfetto and chrome://tracing
+//! Traces of runs: our JSON Lines, written and read, Chrome's trace events (Perfetto and chrome://tracing
 //! open them) and Pajé (ViTE, pj_dump).
 
 mod chrome;
 mod json_lines;
 mod paje;
+mod read;
+
+pub use read::read;
 
 use slackline_model::trace::{End, Span, Work};
 use slackline_model::{HostId, Platform, Trace, Workflow};

@@ -5,6 +5,15 @@ use slackline_model::{FileId, ProcId, Task, WorkflowBuilder};
 
 /// a on h1 (0-2), its file to h2 (2-3), b on h2 (3-5); a second try of b was lost before.
 fn run(format: TraceFormat) -> String {
+    let (workflow, platform, trace) = parts();
+    let mut out = Vec::new();
+    TracedRun { trace: &trace, workflow: &workflow, platform: &platform }
+        .write(format, &mut out)
+        .unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn parts() -> (Workflow, Platform, Trace) {
     let mut b = WorkflowBuilder::new("two \"steps\"");
     let first = b.add_task(Task::new("a", 1.0)).unwrap();
     let second = b.add_task(Task::new("b", 1.0)).unwrap();
@@ -28,11 +37,18 @@ fn run(format: TraceFormat) -> String {
     trace.push(4.0, Happening::TaskCancelled { task: second });
     trace.push(4.0, Happening::TaskStarted { task: second, procs: vec![ProcId(1)] });
     trace.push(5.0, Happening::TaskFinished { task: second });
-    let mut out = Vec::new();
-    TracedRun { trace: &trace, workflow: &workflow, platform: &platform }
-        .write(format, &mut out)
-        .unwrap();
-    String::from_utf8(out).unwrap()
+    (workflow, platform, trace)
+}
+
+#[test]
+fn what_was_written_is_read_back() {
+    let (workflow, platform, trace) = parts();
+    let text = run(TraceFormat::JsonLines);
+    assert_eq!(read(&text, &workflow, &platform).unwrap(), trace);
+    let fails = |text: &str| read(text, &workflow, &platform).unwrap_err().to_string();
+    assert!(fails(&text.replace("\"h2\"", "\"h9\"")).contains("there is no host 'h9'"));
+    assert!(fails(&text.replace("slackline/trace/1", "x")).contains("no trace"));
+    assert!(fails(&text.replace("task-finished", "task-vanished")).contains("task-vanished"));
 }
 
 #[test]

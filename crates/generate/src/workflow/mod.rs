@@ -6,5 +6,6 @@ pub mod layered;
 pub mod like;
 pub mod numerical;
 pub mod regular;
+pub mod runnable;
 pub mod stg;
 pub mod sweep;

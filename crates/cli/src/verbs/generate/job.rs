@@ -15,6 +15,8 @@ use slackline_generate::population::{Member, Population, STUDIES};
 use slackline_generate::registry::{Family, Generator};
 use slackline_generate::scenario::{Surroundings, onto};
 use slackline_generate::workflow::like::Likeness;
+use slackline_generate::workflow::runnable::Runnable;
+use slackline_model::units::Quantity;
 use slackline_model::{Platform, Scenario, Workflow};
 use std::path::{Path, PathBuf};
 
@@ -34,6 +36,8 @@ pub(super) struct Job {
     /// The files behind these, for the command that makes it again.
     files: String,
     first: Option<u64>,
+    /// Commands for the tasks, where some are wanted.
+    runnable: Option<Runnable>,
 }
 
 impl Job {
@@ -69,6 +73,7 @@ impl Job {
             onto: None,
             files: String::new(),
             first: None,
+            runnable: runnable(generator.family, matches)?,
         };
         if let Some(file) = path("run") {
             job.machines = machines(&file, output)?;
@@ -111,6 +116,9 @@ impl Job {
         let mut made = self.make(&member)?;
         let form = self.form(Some(path));
         made.write_file(path, form)?;
+        if self.runnable.is_some() {
+            made.write_inputs(path.parent().unwrap_or(Path::new("")))?;
+        }
         if self.json {
             return output.json(&made.entry(path.display().to_string(), &member));
         }
@@ -136,7 +144,13 @@ impl Job {
         }
         let thing = match generator.family {
             Family::Workflow => {
-                let workflow = generator.workflow_like(settings, seed, &self.instances)?;
+                let mut workflow = generator.workflow_like(settings, seed, &self.instances)?;
+                if let Some(runnable) = &self.runnable {
+                    workflow = runnable.of(&workflow)?;
+                    let Runnable { seconds, bytes } = runnable;
+                    command +=
+                        &format!(" --runnable --mean-seconds {seconds}s --mean-size {bytes}B");
+                }
                 Thing::Workflow(Box::new(Document::new(workflow)))
             }
             Family::Platform => {
@@ -208,6 +222,9 @@ impl Job {
             };
             let file = format!("{}-{:0digits$}.{}", generator.name, number, form.extension());
             made.write_file(&folder.join(&file), form)?;
+            if self.runnable.is_some() {
+                made.write_inputs(folder)?;
+            }
             entries.push(made.entry(file, &member));
         }
         let manifest = Manifest {
@@ -226,6 +243,23 @@ impl Job {
         }
         output.say(&format!("{}: {members} files and manifest.json\n", folder.display()))
     }
+}
+
+/// What is asked of runnable tasks, where they are.
+fn runnable(family: Family, matches: &ArgMatches) -> Result<Option<Runnable>, Failure> {
+    if family != Family::Workflow || !matches.get_flag("runnable") {
+        return Ok(None);
+    }
+    let read = |name: &str, what: Quantity| -> Result<f64, Failure> {
+        let text = matches.get_one::<String>(name).map_or("", String::as_str);
+        match what.parse_or_bare(text) {
+            Ok(value) if value >= 0.0 && value.is_finite() => Ok(value),
+            Ok(_) => Err(Failure::input(format!("--{name} {text}: expected 0 or more"))),
+            Err(error) => Err(Failure::input(format!("--{name} {text}: {error}"))),
+        }
+    };
+    let seconds = read("mean-seconds", Quantity::Duration)?;
+    Ok(Some(Runnable { seconds, bytes: read("mean-size", Quantity::Size)? }))
 }
 
 /// The machines of a recorded run; what it does not say of them, and of the network, is told.
@@ -329,6 +363,7 @@ pub(super) fn study(matches: &ArgMatches, output: &mut Output) -> Result<(), Fai
         workflows: Vec::new(),
         onto: None,
         files: String::new(),
+        runnable: None,
     };
     match matches.get_one::<PathBuf>("output") {
         Some(folder) => job.write_population(folder, output),

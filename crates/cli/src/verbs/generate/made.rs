@@ -1,6 +1,7 @@
 //! What was generated, and the forms it is written in.
 
 use crate::failure::Failure;
+use crate::verbs::burn;
 use serde::Serialize;
 use slackline_formats::note::{self, Comments};
 use slackline_formats::{Document, Format, instance, platform_toml, scenario, simgrid_xml, source};
@@ -98,6 +99,19 @@ impl Made {
             }
             (Thing::Scenario(world), _) => Ok(out.write_all(scenario::to_toml(world).as_bytes())?),
         }
+    }
+
+    /// Writes the files that no task makes into a folder.
+    pub(super) fn write_inputs(&self, folder: &Path) -> Result<(), Failure> {
+        let Thing::Workflow(document) = &self.thing else { return Ok(()) };
+        let workflow = &document.workflow;
+        for file in workflow.files().filter(|&f| workflow.producer(f).is_none()) {
+            let (name, bytes) = (workflow.file_name(file), workflow.file_bytes(file));
+            let path = folder.join(name);
+            let content = burn::content(name, bytes as u64, 0);
+            source::write_whole(&path, |out| out.write_all(&content))?;
+        }
+        Ok(())
     }
 
     pub(super) fn summary(&self) -> String {

@@ -63,7 +63,28 @@ fn kind_command(generator: &'static Generator) -> Command {
         Family::Workflow => {
             let format = Arg::new("to").long("to").value_name("FORMAT");
             let format = format.value_parser(format_parser());
-            command.arg(format.help("Format of the workflow; from the name of the file if absent"))
+            let quantity = |name: &'static str, default: &'static str| {
+                Arg::new(name).long(name).value_name("QUANTITY").default_value(default)
+            };
+            command
+                .arg(format.help("Format of the workflow; from the name of the file if absent"))
+                .arg(
+                    Arg::new("runnable")
+                        .long("runnable")
+                        .action(ArgAction::SetTrue)
+                        .requires("output")
+                        .help("Gives each task a command that computes and writes its files, and writes the inputs beside the workflow: something to try `slackline run` with"),
+                )
+                .arg(
+                    quantity("mean-seconds", "0.1s")
+                        .requires("runnable")
+                        .help("Mean time of a runnable task"),
+                )
+                .arg(
+                    quantity("mean-size", "16kB")
+                        .requires("runnable")
+                        .help("Mean size of a file of runnable tasks"),
+                )
         }
         Family::Platform => {
             let format = Arg::new("to").long("to").value_name("FORMAT");

@@ -19,7 +19,7 @@ pub(super) struct Documents<'a> {
 
 /// The JSON document of one run.
 #[derive(Serialize)]
-pub(super) struct Document<'a> {
+pub(in crate::verbs) struct Document<'a> {
     schema: &'static str,
     policy: &'a str,
     #[serde(skip_serializing_if = "Set::is_empty")]
@@ -43,7 +43,8 @@ pub(super) struct Document<'a> {
     migrations: usize,
     rewound: usize,
     hosts_lost: usize,
-    failures: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failures: Option<usize>,
     lost_seconds: f64,
     resent_seconds: f64,
     resent_bytes: f64,
@@ -100,7 +101,16 @@ struct Owner<'a> {
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn new(problem: &'a Problem<'_>, ran: &'a Ran, lower_bound: f64) -> Document<'a> {
+    /// The same for a real run, which tells of each failure.
+    pub(in crate::verbs) fn of_execution(self) -> Document<'a> {
+        Document { schema: "slackline/execution/1", failures: None, ..self }
+    }
+
+    pub(in crate::verbs) fn new(
+        problem: &'a Problem<'_>,
+        ran: &'a Ran,
+        lower_bound: f64,
+    ) -> Document<'a> {
         let (outcome, metrics) = (&ran.outcome, &ran.metrics);
         let part = |(a, served): (&'a Arrived, &'a Served)| Part {
             name: &a.name,
@@ -144,7 +154,7 @@ impl<'a> Document<'a> {
             migrations: c.migrations,
             rewound: c.rewound,
             hosts_lost: c.hosts_lost,
-            failures: c.failures,
+            failures: Some(c.failures),
             lost_seconds: c.lost_seconds,
             resent_seconds: metrics.waste.moved_seconds,
             resent_bytes: metrics.waste.moved_bytes,

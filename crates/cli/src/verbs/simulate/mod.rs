@@ -2,19 +2,20 @@
 
 mod activities;
 mod curve;
-mod document;
-mod report;
+pub(super) mod document;
+pub(super) mod report;
 mod several;
 mod stage;
 mod stream;
 mod sweep;
-mod workflow;
+pub(super) mod workflow;
 
 use crate::failure::Failure;
 use crate::input::{LimitOptions, Sources, seconds};
 use crate::model::ModelOptions;
 use crate::output::Output;
 use crate::told::SetOptions;
+use crate::verbs::run::{Outputs, repeat};
 use clap::{Args, ValueEnum};
 use slackline_model::parameter::Given;
 use std::path::PathBuf;
@@ -33,7 +34,7 @@ Examples:
   slackline simulate --activities plan.json --config network/model:CM02 --json")]
 pub(crate) struct Simulate {
     /// The workflow
-    #[arg(required_unless_present_any = ["instance", "activities", "arrivals"])]
+    #[arg(required_unless_present_any = ["instance", "activities", "arrivals", "replay"])]
     workflow: Option<PathBuf>,
     /// A graph of activities that are already placed, instead of a workflow
     #[arg(long, value_name = "PLAN.json", conflicts_with_all = NOT_OF_ACTIVITIES)]
@@ -41,6 +42,10 @@ pub(crate) struct Simulate {
     /// Workflows that arrive over time: a file of [[arrival]] as in a scenario, instead of a workflow
     #[arg(long, value_name = "STREAM.toml", conflicts_with_all = ["workflow", "instance", "activities", "schedule"])]
     arrivals: Option<PathBuf>,
+    /// Repeat a real run from its folder, without a machine; fails unless every decision comes out
+    /// as it was
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["workflow", "instance", "activities", "arrivals", "schedule", "policy", "compare", "scenario", "algorithm"])]
+    replay: Option<PathBuf>,
     #[command(flatten)]
     sources: Sources,
     /// Follow this schedule (JSON, as written by plan -o)
@@ -188,6 +193,10 @@ impl Simulate {
             .writes("--decisions", self.decisions.as_ref())
             .json(self.json)
             .check(output)?;
+        if let Some(run) = &self.replay {
+            let outputs = Outputs::new(self.gantt, self.trace, self.json);
+            return repeat(run, &outputs, output);
+        }
         match &self.activities {
             Some(plan) => activities::simulate(plan, &self, output),
             None => workflow::simulate(&self, output),

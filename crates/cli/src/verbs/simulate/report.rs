@@ -46,7 +46,11 @@ pub(super) fn facts(problem: &Problem<'_>, ran: &Ran) -> Vec<String> {
 }
 
 /// One run: figures, chart, busiest hosts and links.
-pub(super) fn one(problem: &Problem<'_>, ran: &Ran, output: &mut Output) -> Result<(), Failure> {
+pub(in crate::verbs) fn one(
+    problem: &Problem<'_>,
+    ran: &Ran,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let headline = output.bold(&title(problem, &ran.name));
     output.say(&format!("{headline}\n\n"))?;
     output.say(&summary(problem, ran, output.width))?;

@@ -31,31 +31,56 @@ use slackline_view::{Chart, MarkKind};
 use std::path::{Path, PathBuf};
 
 /// One run and what drove it.
-pub(super) struct Ran {
-    pub(super) name: String,
+pub(in crate::verbs) struct Ran {
+    pub(in crate::verbs) name: String,
     /// What was given of the parameters of policy and planner.
-    pub(super) set: Given,
-    pub(super) outcome: Outcome,
-    pub(super) metrics: Metrics,
-    pub(super) money: Money,
+    pub(in crate::verbs) set: Given,
+    pub(in crate::verbs) outcome: Outcome,
+    pub(in crate::verbs) metrics: Metrics,
+    pub(in crate::verbs) money: Money,
     /// What was wanted of the one workflow.
-    pub(super) limits: Limits,
+    pub(in crate::verbs) limits: Limits,
     /// How each of several workflows fared.
-    pub(super) served: Vec<Served>,
+    pub(in crate::verbs) served: Vec<Served>,
     /// The same beside the other policies.
-    pub(super) beside: Option<Beside>,
+    pub(in crate::verbs) beside: Option<Beside>,
     /// What the first plan promised.
-    pub(super) planned: Schedule,
+    pub(in crate::verbs) planned: Schedule,
     /// What it decided.
-    pub(super) log: DecisionLog,
-    pub(super) wall_seconds: f64,
+    pub(in crate::verbs) log: DecisionLog,
+    pub(in crate::verbs) wall_seconds: f64,
     /// What the policy tells besides.
-    pub(super) told: Vec<(&'static str, Detail)>,
+    pub(in crate::verbs) told: Vec<(&'static str, Detail)>,
     /// What made the difference to the plan.
-    pub(super) check: Option<Check>,
+    pub(in crate::verbs) check: Option<Check>,
 }
 
 impl Ran {
+    /// A run of one workflow and what its first plan promised.
+    pub(in crate::verbs) fn of(
+        name: String,
+        outcome: Outcome,
+        metrics: Metrics,
+        money: Money,
+        planned: Schedule,
+    ) -> Ran {
+        Ran {
+            name,
+            set: Given::new(),
+            outcome,
+            metrics,
+            money,
+            limits: Limits::default(),
+            served: Vec::new(),
+            beside: None,
+            planned,
+            log: DecisionLog::default(),
+            wall_seconds: 0.0,
+            told: Vec::new(),
+            check: None,
+        }
+    }
+
     /// Whether the run of one workflow kept to its limits, where it has any.
     pub(super) fn keeps_limits(&self) -> Option<bool> {
         let Limits { budget, deadline } = self.limits;
@@ -219,7 +244,7 @@ fn own_name(path: &Path, ran: &Ran, only: bool) -> PathBuf {
     }
 }
 
-pub(super) fn planner(name: &str) -> Result<&'static Algorithm, Failure> {
+pub(in crate::verbs) fn planner(name: &str) -> Result<&'static Algorithm, Failure> {
     registry::find(name).ok_or_else(|| {
         let hint = did_you_mean(name, registry::names());
         Failure::input(format!("there is no planner '{name}'{hint}"))
@@ -231,7 +256,7 @@ pub(super) fn planner(name: &str) -> Result<&'static Algorithm, Failure> {
 const ALL_POLICIES: &str = "all";
 
 /// The policies of a list of names.
-fn policies_of(
+pub(in crate::verbs) fn policies_of(
     names: &[&str],
     problem: &Problem<'_>,
     limits: &Limits,
@@ -263,7 +288,10 @@ fn policies_of(
 
 /// Fails where something is given that neither the planner nor one of the policies has, or that
 /// they cannot take.
-fn check_parameters(entries: &[&'static Entry], options: &Options) -> Result<(), Failure> {
+pub(in crate::verbs) fn check_parameters(
+    entries: &[&'static Entry],
+    options: &Options,
+) -> Result<(), Failure> {
     let planner = options.planner.algorithm;
     let of_policies = entries.iter().map(|e| (e.name, e.parameters));
     let methods: Vec<_> = of_policies.chain([(planner.name, planner.parameters)]).collect();
@@ -351,7 +379,7 @@ fn runs(args: &Simulate, stage: &mut Stage<'_>, output: &mut Output) -> Result<V
     entries.iter().map(run).collect()
 }
 
-fn write_files(
+pub(in crate::verbs) fn write_files(
     problem: &Problem<'_>,
     ran: &Ran,
     gantt: Option<&Path>,

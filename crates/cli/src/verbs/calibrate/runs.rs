@@ -1,0 +1,153 @@
+//! `slackline calibrate RUN…`: platform and workflow as real runs showed them to be.
+
+use crate::failure::Failure;
+use crate::input::{format_of, read_document};
+use crate::output::Output;
+use crate::table::Table;
+use crate::verbs::run::Steering;
+use clap::Args;
+use serde::Serialize;
+use slackline_execute::folder;
+use slackline_formats::{Document, Format, platform_toml, source};
+use slackline_lab::learnt::{Learnt, Moved, Sample, samples};
+use slackline_model::platform::Profile;
+use slackline_model::scenario::{HostWorld, LinkWorld, World};
+use slackline_model::{Platform, Workflow};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+#[derive(Args)]
+pub(super) struct Runs {
+    /// Folders of runs
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<PathBuf>,
+    /// The workflow to give learnt times; that of the last run if left out
+    #[arg(long, value_name = "FILE")]
+    workflow: Option<PathBuf>,
+    /// The folder to write to
+    #[arg(short, long, value_name = "DIR", required = true)]
+    output: Option<PathBuf>,
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// A run that was learnt from.
+#[derive(Serialize)]
+struct Source {
+    run: String,
+    /// When it began, seconds since 1970.
+    began: f64,
+    policy: String,
+    makespan: f64,
+}
+
+#[derive(Serialize)]
+struct Calibration<'a> {
+    schema: &'static str,
+    runs: &'a [Source],
+    #[serde(flatten)]
+    learnt: &'a Learnt,
+}
+
+impl Runs {
+    pub(super) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        let Some(target) = &self.output else {
+            return Err(Failure::input("name a folder with -o"));
+        };
+        let (mut tasks, mut moves): (Vec<Sample>, Vec<Moved>) = (Vec::new(), Vec::new());
+        let mut sources = Vec::new();
+        let mut last: Option<(Workflow, Platform, Format)> = None;
+        for run in &self.runs {
+            let recovered = folder::read(&run.join("log.jsonl")).map_err(Failure::input)?;
+            let header = recovered.header.clone();
+            let steering = Steering::of(run, header.clone(), output)?;
+            let problem = steering.problem()?;
+            let (Some(ran), _) = steering.repeat(&problem, recovered)? else {
+                return Err(Failure::work(format!("{}: this run is not over", run.display())));
+            };
+            let (mine, moved) = samples(&problem, &ran.outcome.trace);
+            tasks.extend(mine);
+            moves.extend(moved);
+            sources.push(Source {
+                run: run.display().to_string(),
+                began: header.began,
+                policy: header.policy,
+                makespan: ran.outcome.makespan,
+            });
+            let (workflow, platform) = (problem.workflow().clone(), problem.platform().clone());
+            last = Some((workflow, platform, steering.format()?));
+        }
+        let learnt = Learnt::of(&tasks, &moves);
+        let Some((mut workflow, platform, mut format)) = last else { return Ok(()) };
+        if let Some(path) = &self.workflow {
+            format = format_of(path, None)?;
+            workflow = read_document(path, Some(format), output)?.workflow;
+        }
+        std::fs::create_dir_all(target)
+            .map_err(|e| Failure::input(format!("{}: {e}", target.display())))?;
+        write(target, &learnt, &workflow, &platform, format)?;
+        let calibration =
+            Calibration { schema: "slackline/calibration/1", runs: &sources, learnt: &learnt };
+        source::write_whole(&target.join("calibration.json"), |out| -> std::io::Result<()> {
+            serde_json::to_writer_pretty(&mut *out, &calibration)?;
+            out.write_all(b"\n")
+        })?;
+        if self.json { output.json(&calibration) } else { tell(&learnt, target, output) }
+    }
+}
+
+/// Writes platform and workflow as they were learnt to be.
+fn write(
+    target: &Path,
+    learnt: &Learnt,
+    workflow: &Workflow,
+    platform: &Platform,
+    format: Format,
+) -> Result<(), Failure> {
+    let course = |name: &str| -> Result<HostWorld, Failure> {
+        let level = learnt.level(name);
+        let constant = (level < 1.0).then(|| Profile::constant(level)).transpose();
+        let availability = constant.map_err(Failure::work)?.map(Arc::new);
+        Ok(HostWorld { availability, ..HostWorld::default() })
+    };
+    let hosts = platform.hosts().iter().map(|h| course(&h.name)).collect::<Result<_, _>>()?;
+    let links = vec![LinkWorld::default(); platform.links().len()];
+    let world = World { hosts, links, pairs: Vec::new() };
+    let text = platform_toml::to_string(&platform.in_world(&world))?;
+    source::write_whole(&target.join("platform.toml"), |out| out.write_all(text.as_bytes()))?;
+    let end = format.extensions().first().copied().unwrap_or("txt");
+    let mut document = Document::new(learnt.teach(workflow));
+    let note = "slackline calibrate";
+    source::write_whole(&target.join(format!("workflow.{end}")), |out| {
+        slackline_formats::note::write_workflow(format, &mut document, note, out)
+    })?;
+    Ok(())
+}
+
+fn tell(learnt: &Learnt, target: &Path, output: &mut Output) -> Result<(), Failure> {
+    let heads = ["<kind", ">samples", ">median s", ">deviation", ">factor", ">deviation"];
+    let mut table = Table::new(&heads);
+    for kind in &learnt.kinds {
+        table.row([
+            kind.kind.clone(),
+            kind.seconds.samples.to_string(),
+            format!("{:.4}", kind.seconds.median),
+            format!("{:.4}", kind.seconds.deviation),
+            format!("{:.3}", kind.factor.median),
+            format!("{:.3}", kind.factor.deviation),
+        ]);
+    }
+    output.text(&table.render(output.width))?;
+    let mut table = Table::new(&["<host", ">samples", ">level", ">deviation"]);
+    for host in &learnt.hosts {
+        table.row([
+            host.host.clone(),
+            host.level.samples.to_string(),
+            format!("{:.3}", host.level.median),
+            format!("{:.3}", host.level.deviation),
+        ]);
+    }
+    output.text(&format!("\n{}", table.render(output.width)))?;
+    output.say(&format!("\nWritten: {}\n", target.display()))
+}

@@ -1,0 +1,30 @@
+//! `slackline resume`: go on with a run.
+
+use super::run::{self, Outputs};
+use crate::failure::Failure;
+use crate::files::Files;
+use crate::output::Output;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Go on with a run that was stopped, killed or cut off
+#[derive(Args)]
+#[command(after_help = "\
+The log is played through engine and policy, which must decide as before; processes of the run that
+are still there are ended, and what was under way begins again. What is done is not done again.
+
+Example:
+  slackline resume montage.run")]
+pub(crate) struct Resume {
+    /// The folder of the run
+    run: PathBuf,
+    #[command(flatten)]
+    outputs: Outputs,
+}
+
+impl Resume {
+    pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        self.outputs.files(Files::default()).check(output)?;
+        run::resume(&self.run, &self.outputs, output)
+    }
+}

@@ -1,0 +1,437 @@
+//! `slackline run`: a workflow on real machines, under the policy that was tried in the simulator.
+
+mod document;
+mod settings;
+mod steering;
+mod view;
+
+pub(super) use steering::Steering;
+
+use crate::detect::local;
+use crate::failure::Failure;
+use crate::input::{LimitOptions, Sources, read_document, read_platform, seconds};
+use crate::output::Output;
+use crate::told::SetOptions;
+use crate::verbs::simulate::document::Document;
+use crate::verbs::simulate::report;
+use crate::verbs::simulate::workflow::{Ran, write_files};
+use clap::{Args, ValueEnum};
+use document::Execution;
+use settings::Settings;
+use slackline_execute::attempt::checksum;
+use slackline_execute::folder::{self, FolderError, Header, Note, RunFolder, RunLog, refuse_names};
+use slackline_execute::{Ending, Record};
+use slackline_formats::{Format, platform_toml, source};
+use slackline_lab::check::lower_bound;
+use slackline_model::parameter::Given;
+use slackline_model::platform::Charges;
+use slackline_model::{Platform, Problem, Workflow};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use steering::{Finished, seconds_since_1970};
+
+/// Run a workflow on real machines under a policy
+#[derive(Args)]
+#[command(after_help = "\
+Every host of the platform becomes a folder of the run, its cores slots. A task runs in a fresh
+folder with its inputs linked in; its outputs are checked and moved to the store of the host. The
+log in the run folder survives anything: slackline resume RUN goes on.
+
+Examples:
+  slackline run pipeline.toml --platform four-sites.toml --policy slackline
+  slackline run montage.json --platform four-sites.toml --dry-run
+  slackline resume montage.run
+  slackline simulate --replay montage.run")]
+pub(crate) struct Run {
+    /// The workflow; files that no task makes are taken from its folder
+    workflow: PathBuf,
+    #[command(flatten)]
+    sources: Sources,
+    /// The planner that plans before and, where a policy asks for it, during the run
+    #[arg(short, long, value_name = "NAME")]
+    algorithm: Option<String>,
+    /// The policy that steers the run; `static` follows the plan
+    #[arg(long, value_name = "NAME", default_value = "static")]
+    policy: String,
+    /// Where the work is done
+    #[arg(long, value_enum, default_value_t = On::Local)]
+    on: On,
+    /// The folder of the run, new or empty; WORKFLOW.run if left out
+    #[arg(long, value_name = "RUN")]
+    folder: Option<PathBuf>,
+    /// When inputs travel: push, pull, or pull:N to fetch for the next N tasks of a queue
+    #[arg(long, value_name = "WHEN")]
+    transfers: Option<String>,
+    /// Time between two looks of a periodic policy: a part of the planned makespan, or e.g. 30s
+    #[arg(long, value_name = "PART|TIME")]
+    period: Option<String>,
+    #[command(flatten)]
+    limits: LimitOptions,
+    #[command(flatten)]
+    parameters: SetOptions,
+    /// Seed of planners and policies that draw random numbers
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    seed: u64,
+    /// Where the workflow's inputs lie: on the platform's origin, or everywhere; on the origin if
+    /// left out and the platform names one
+    #[arg(long, value_enum)]
+    inputs: Option<WhereInputs>,
+    /// How often a task or transfer that fails of itself is tried again
+    #[arg(long, value_name = "TIMES", default_value_t = 3)]
+    retries: u32,
+    /// Time after which an attempt at a task is ended, e.g. 2h
+    #[arg(long, value_name = "TIME", value_parser = seconds)]
+    time_limit: Option<f64>,
+    /// Keep to the estimates, whatever run times show
+    #[arg(long)]
+    no_learning: bool,
+    /// Transfers take at least the time that the platform says
+    #[arg(long)]
+    throttle: bool,
+    /// Hold every task to the cores of its host, counted through from the machine's first
+    #[arg(long)]
+    pin: bool,
+    /// Only say what would be done: the plan, its times, its cost, what would be moved
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    outputs: Outputs,
+}
+
+/// What is written of a run when it is over.
+#[derive(Args)]
+pub(super) struct Outputs {
+    /// Draw the run into this SVG file
+    #[arg(short, long, value_name = "FILE.svg")]
+    gantt: Option<PathBuf>,
+    /// Write the event trace: .jsonl (ours), .json (Chrome, Perfetto) or .paje
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// Where the work is done.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum On {
+    /// Processes of this machine
+    Local,
+}
+
+/// Where inputs lie.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum WhereInputs {
+    Origin,
+    Everywhere,
+}
+
+impl From<FolderError> for Failure {
+    fn from(error: FolderError) -> Failure {
+        match error {
+            FolderError::Unfit { .. } => Failure::input(error)
+                .with_help("slackline resume RUN goes on with a run; a new one takes a new folder"),
+            FolderError::Held { .. } => Failure::input(error),
+            FolderError::Io { .. } => Failure::work(error),
+        }
+    }
+}
+
+impl Run {
+    pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        let On::Local = self.on;
+        self.outputs.files(self.sources.files().reads(Some(&self.workflow))).check(output)?;
+        let format = crate::input::format_of(&self.workflow, self.sources.from)?;
+        let document = read_document(&self.workflow, Some(format), output)?;
+        let platform = match &self.sources.platform {
+            Some(path) => read_platform(path, output)?,
+            None => this_machine(output)?,
+        };
+        let home = self.workflow.parent().filter(|p| !p.as_os_str().is_empty());
+        let home = home.unwrap_or(Path::new(".")).canonicalize()?;
+        check_runnable(&document.workflow, &home)?;
+        let settings = self.settings(format, &platform)?;
+        if self.dry_run {
+            let header = self.header("", &settings, &home)?;
+            let loaded = crate::input::Loaded {
+                workflow: at_speed(document, format, &settings, &self.workflow)?,
+                platform,
+                measured: None,
+                past: None,
+            };
+            let steering = Steering::new(header, settings, loaded);
+            let problem = steering.problem()?;
+            let ran = steering.rehearse(&problem)?;
+            return self.outputs.rehearsed(&problem, &ran, output);
+        }
+        let path = self.folder.clone().unwrap_or_else(|| free_name(&self.workflow));
+        let folder = RunFolder::create(&path)?;
+        let header = self.prepare(&folder, format, &platform, &settings, &home)?;
+        let steering = Steering::of(folder.root(), header, output)?;
+        let problem = steering.problem()?;
+        steering.choose(&problem)?; // what is wrong with policy and planner is said before
+        let log = RunLog::create(&folder.log(), &steering.header).map_err(Failure::work)?;
+        let finished = steering.drive(&problem, folder, log, Vec::new(), output)?;
+        self.outputs.finished(&problem, &path, &finished, output)
+    }
+
+    fn given(&self) -> Given {
+        let options = [("transfers", &self.transfers), ("period", &self.period)];
+        let named = options.into_iter().filter_map(|(name, value)| {
+            value.as_ref().map(|value| (name.to_string(), value.clone()))
+        });
+        named.chain(self.parameters.set.iter().cloned()).collect()
+    }
+
+    fn settings(&self, format: Format, platform: &Platform) -> Result<Settings, Failure> {
+        let limits = self.limits.limits();
+        if self.inputs == Some(WhereInputs::Origin) && platform.origin().is_none() {
+            let message = format!("--inputs origin: '{}' names no origin", platform.name());
+            return Err(Failure::input(message));
+        }
+        Ok(Settings {
+            from: format.name().to_string(),
+            reference_speed: self.sources.reference_speed,
+            algorithm: self.algorithm.clone(),
+            given: self.given(),
+            deadline: limits.deadline,
+            budget: limits.budget,
+            inputs_everywhere: self.inputs == Some(WhereInputs::Everywhere)
+                || platform.origin().is_none(),
+            retries: self.retries,
+            time_limit: self.time_limit,
+            learning: !self.no_learning,
+            throttle: self.throttle,
+            pin: self.pin,
+        })
+    }
+
+    fn header(&self, workflow: &str, settings: &Settings, home: &Path) -> Result<Header, Failure> {
+        let began = seconds_since_1970();
+        let id = format!("{:x}-{:x}", (began * 1e6) as u64, std::process::id());
+        Ok(Header {
+            schema: Header::schema(),
+            version: env!("CARGO_PKG_VERSION").to_string(),
+            id,
+            began,
+            workflow: workflow.to_string(),
+            platform: "platform.toml".to_string(),
+            policy: self.policy.clone(),
+            settings: settings.to_map()?,
+            seed: self.seed,
+            digests: BTreeMap::new(),
+            inputs: home.to_path_buf(),
+        })
+    }
+
+    /// Puts copies of workflow and platform into the folder.
+    fn prepare(
+        &self,
+        folder: &RunFolder,
+        format: Format,
+        platform: &Platform,
+        settings: &Settings,
+        home: &Path,
+    ) -> Result<Header, Failure> {
+        let end = format.extensions().first().copied().unwrap_or("txt");
+        let mut header = self.header(&format!("workflow.{end}"), settings, home)?;
+        let text = source::read_text(&self.workflow)?;
+        let platform = platform_toml::to_string(platform)?;
+        for (name, text) in [(&header.workflow, &text), (&header.platform, &platform)] {
+            let path = folder.root().join(name);
+            source::write_whole(&path, |out| out.write_all(text.as_bytes()))?;
+            header.digests.insert(name.clone(), checksum(&path)?);
+        }
+        Ok(header)
+    }
+}
+
+fn at_speed(
+    document: slackline_formats::Document,
+    format: Format,
+    settings: &Settings,
+    path: &Path,
+) -> Result<Workflow, Failure> {
+    match settings.reference_speed {
+        None => Ok(document.workflow),
+        Some(speed) => {
+            let scaled = document.at_reference_speed(format, speed).map_err(|e| e.in_file(path))?;
+            Ok(scaled.workflow)
+        }
+    }
+}
+
+/// Where no platform is named, the machine that this is.
+fn this_machine(output: &mut Output) -> Result<Platform, Failure> {
+    output.note("no --platform given: running on the cores of this machine");
+    Ok(platform_toml::parse(&local::detect(Some(1e9)).to_toml())?)
+}
+
+/// The first free name for the run of a workflow.
+fn free_name(workflow: &Path) -> PathBuf {
+    let stem = workflow.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = if stem == "-" { "workflow".to_string() } else { stem };
+    let mut names = (1..).map(|n| match n {
+        1 => PathBuf::from(format!("{stem}.run")),
+        n => PathBuf::from(format!("{stem}-{n}.run")),
+    });
+    names.find(|name| !name.exists()).unwrap_or_default()
+}
+
+/// Fails where some task cannot be run at all: no command, a file that would leave its folder, an
+/// input that is not there.
+fn check_runnable(workflow: &Workflow, home: &Path) -> Result<(), Failure> {
+    for task in workflow.tasks() {
+        if workflow.command(task).is_none() {
+            let name = workflow.task_name(task);
+            let message = format!("task '{name}' has no command: the workflow cannot be run");
+            return Err(Failure::input(message).with_help(
+                "commands stand in the workflow's file; slackline generate workflow KIND --runnable makes some to try",
+            ));
+        }
+    }
+    refuse_names(workflow).map_err(Failure::input)?;
+    for file in workflow.files() {
+        let name = workflow.file_name(file);
+        if name.is_empty() || workflow.producer(file).is_some() {
+            continue;
+        }
+        let Some(reader) = workflow.consumers(file).next() else { continue };
+        let task = workflow.task_name(reader);
+        let path = home.join(name);
+        let real = path.canonicalize();
+        match &real {
+            Ok(real) if !real.is_file() => {
+                let message = format!("task '{task}', input {}: is no file", path.display());
+                return Err(Failure::input(message));
+            }
+            Ok(real) if !real.starts_with(home) && !source::outside_is_permitted() => {
+                let message = format!(
+                    "task '{task}', input {}: a link that leaves its folder",
+                    path.display()
+                );
+                return Err(
+                    Failure::input(message).with_help("--allow-outside takes it all the same")
+                );
+            }
+            Ok(_) => {}
+            Err(error) => {
+                let message = format!("task '{task}', input {}: {error}", path.display());
+                return Err(Failure::input(message)
+                    .with_help("files that no task makes lie in the folder of the workflow"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Goes on with a run that was left.
+pub(super) fn resume(path: &Path, outputs: &Outputs, output: &mut Output) -> Result<(), Failure> {
+    let held = RunFolder::open(path)?;
+    let recovered = folder::read(&held.log()).map_err(Failure::input)?;
+    if let Some(torn) = &recovered.torn {
+        let kept = recovered.records.len();
+        output.warning(&format!(
+            "{}: {torn}; going on from the last whole record, number {kept} (the rest is kept in log.torn)",
+            held.log().display()
+        ));
+    }
+    let steering = Steering::of(held.root(), recovered.header.clone(), output)?;
+    let problem = steering.problem()?;
+    let over = recovered.records.iter().any(|(_, r)| matches!(r, Record::Note(Note::Over { .. })));
+    if over {
+        output.note("this run is over: nothing is left to do");
+    }
+    let log = RunLog::resume(&held.log(), &recovered).map_err(Failure::work)?;
+    let finished = steering.drive(&problem, held, log, recovered.records, output)?;
+    outputs.finished(&problem, path, &finished, output)
+}
+
+/// Repeats a run from its log: the same decisions must come out.
+pub(super) fn repeat(path: &Path, outputs: &Outputs, output: &mut Output) -> Result<(), Failure> {
+    let recovered = folder::read(&path.join("log.jsonl")).map_err(Failure::input)?;
+    if let Some(torn) = &recovered.torn {
+        output.warning(&format!("{}: {torn}; repeating what is whole", path.display()));
+    }
+    let steering = Steering::of(path, recovered.header.clone(), output)?;
+    let problem = steering.problem()?;
+    let (ran, records) = steering.repeat(&problem, recovered)?;
+    match ran {
+        Some(ran) => {
+            outputs.rehearsed(&problem, &ran, output)?;
+            let told = format!("\nRepeated: {records} records, every decision the same.\n");
+            if outputs.json { Ok(()) } else { output.say(&told) }
+        }
+        None if outputs.json => output.json(&serde_json::json!({
+            "schema": "slackline/repetition/1", "finished": false, "records": records,
+        })),
+        None => output.say(&format!(
+            "Repeated: {records} records of a run that is not over, every decision the same.\n"
+        )),
+    }
+}
+
+impl Outputs {
+    pub(super) fn files<'a>(&'a self, files: crate::files::Files<'a>) -> crate::files::Files<'a> {
+        files
+            .writes("--gantt", self.gantt.as_ref())
+            .writes("--trace", self.trace.as_ref())
+            .json(self.json)
+    }
+
+    /// The same of outputs that another verb has options for.
+    pub(super) fn new(gantt: Option<PathBuf>, trace: Option<PathBuf>, json: bool) -> Outputs {
+        Outputs { gantt, trace, json }
+    }
+
+    /// What was only simulated.
+    fn rehearsed(
+        &self,
+        problem: &Problem<'_>,
+        ran: &Ran,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        write_files(problem, ran, self.gantt.as_deref(), self.trace.as_deref())?;
+        if self.json {
+            output.json(&Document::new(problem, ran, bound(problem)?))?;
+        } else {
+            report::one(problem, ran, output)?;
+        }
+        verdict(ran)
+    }
+
+    fn finished(
+        &self,
+        problem: &Problem<'_>,
+        path: &Path,
+        finished: &Finished,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let ran = &finished.ran;
+        write_files(problem, ran, self.gantt.as_deref(), self.trace.as_deref())?;
+        if self.json {
+            let document = Document::new(problem, ran, bound(problem)?);
+            output.json(&Execution::new(problem, document, path, finished))?;
+        } else {
+            report::one(problem, ran, output)?;
+            output.say(&document::failures(problem, finished, output.width))?;
+            output.say(&format!("\nRun folder: {}\n", path.display()))?;
+        }
+        verdict(ran)
+    }
+}
+
+fn bound(problem: &Problem<'_>) -> Result<f64, Failure> {
+    let (workflow, platform) = (problem.workflow(), problem.platform());
+    let inputs = slackline_execute::Inputs::Everywhere;
+    Ok(lower_bound(workflow, platform, &Charges::default(), inputs, true)?)
+}
+
+fn verdict(ran: &Ran) -> Result<(), Failure> {
+    match &ran.outcome.ending {
+        Ending::Finished => Ok(()),
+        Ending::CannotFinish(why) => {
+            Err(Failure::work(format!("{} cannot finish: {why}", ran.name)))
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! A run as its folder describes it: the same for one that begins, one that goes on and one that is
+//! repeated.
+
+use super::settings::Settings;
+use super::view::View;
+use crate::failure::Failure;
+use crate::input::{self, Loaded};
+use crate::interrupt;
+use crate::output::Output;
+use crate::verbs::simulate::workflow::{Ran, check_parameters, planner, policies_of};
+use slackline_execute::attempt::{boot, checksum};
+use slackline_execute::folder::{Failure as Failed, Header, Note, Recovered, RunFolder, RunLog};
+use slackline_execute::local::{Local, LocalOptions, Past};
+use slackline_execute::session::{self, Repeated, SessionError};
+use slackline_execute::{Ending, Execution, Inputs, Outcome, Record, Settings as Rules, Simulated};
+use slackline_formats::Format;
+use slackline_lab::metrics::Metrics;
+use slackline_lab::money::Money;
+use slackline_model::platform::Charges;
+use slackline_model::{Problem, Schedule, TaskId, Terms};
+use slackline_react::gtp::Period;
+use slackline_react::registry::{self as policies, Options};
+use slackline_react::{Policy, Situation};
+use slackline_schedule::{Planner, Request};
+use slackline_simulate::Models;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// A run with all it was started with.
+pub(in crate::verbs) struct Steering {
+    pub(super) header: Header,
+    pub(super) settings: Settings,
+    pub(super) loaded: Loaded,
+    pub(super) inputs: Inputs,
+}
+
+/// A policy and what its first plan promises.
+pub(super) struct Chosen {
+    pub(super) policy: Box<dyn Policy>,
+    pub(super) planned: Schedule,
+}
+
+/// A run that came to an outcome.
+pub(super) struct Finished {
+    pub(super) ran: Ran,
+    /// Attempts made, and those of which nothing came.
+    pub(super) attempts: usize,
+    pub(super) failures: Vec<Failed>,
+}
+
+pub(super) fn seconds_since_1970() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64())
+}
+
+impl Steering {
+    /// Reads the copies in a folder.
+    pub(in crate::verbs) fn of(
+        root: &Path,
+        header: Header,
+        output: &mut Output,
+    ) -> Result<Steering, Failure> {
+        let settings = Settings::of_map(&header.settings)?;
+        for (name, known) in &header.digests {
+            let path = root.join(name);
+            let found =
+                checksum(&path).map_err(|e| Failure::input(format!("{}: {e}", path.display())))?;
+            if found != *known {
+                let message = format!("{}: is not what the run was started with", path.display());
+                return Err(Failure::input(message).with_help("put the copy back as it was"));
+            }
+        }
+        let platform = input::read_platform(&root.join(&header.platform), output)?;
+        let format = settings.from.parse::<Format>().map_err(Failure::input)?;
+        let path = root.join(&header.workflow);
+        let mut document = input::read_document(&path, Some(format), output)?;
+        if let Some(speed) = settings.reference_speed {
+            document = document.at_reference_speed(format, speed).map_err(|e| e.in_file(&path))?;
+        }
+        let loaded = Loaded { workflow: document.workflow, platform, measured: None, past: None };
+        Ok(Steering::new(header, settings, loaded))
+    }
+
+    pub(super) fn new(header: Header, settings: Settings, loaded: Loaded) -> Steering {
+        let inputs = match loaded.platform.origin() {
+            Some(origin) if !settings.inputs_everywhere => Inputs::At(origin),
+            _ => Inputs::Everywhere,
+        };
+        Steering { header, settings, loaded, inputs }
+    }
+
+    /// The format of the workflow's copy.
+    pub(in crate::verbs) fn format(&self) -> Result<Format, Failure> {
+        self.settings.from.parse::<Format>().map_err(Failure::input)
+    }
+
+    /// What is planned and run.
+    pub(in crate::verbs) fn problem(&self) -> Result<Problem<'_>, Failure> {
+        self.loaded.charged(&Charges::default(), self.inputs)
+    }
+
+    pub(super) fn choose(&self, problem: &Problem<'_>) -> Result<Chosen, Failure> {
+        let limits = self.settings.limits();
+        let algorithm = match &self.settings.algorithm {
+            Some(name) => planner(name)?,
+            None => slackline_schedule::registry::usual(problem),
+        };
+        let (seed, given) = (self.header.seed, self.settings.given.clone());
+        let request = Request { seed, given: given.clone(), limits, ..Request::default() };
+        let planner = Planner { algorithm, request };
+        let mut options = Options { given, seed, ..Options::new(planner.clone()) };
+        options.transfers = slackline_react::Transfers::Push;
+        crate::told::check_needs(algorithm.name, algorithm.needs, problem, &limits)?;
+        let entries = policies_of(&[self.header.policy.as_str()], problem, &limits)?;
+        let [entry] = entries.as_slice() else {
+            return Err(Failure::input("a run is steered by one policy"));
+        };
+        check_parameters(&entries, &options)?;
+        let planned = planner.plan(problem)?;
+        // Parts of a makespan are those of the first plan.
+        let given = options.given.iter_mut().rev().find(|(name, _)| name == "period");
+        let period = match &given {
+            Some((_, text)) => policies::period(text)?,
+            None => options.period,
+        };
+        if let Period::OfMakespan(share) = period {
+            let seconds = share * planned.makespan();
+            options.period = Period::Seconds(seconds);
+            if let Some((_, text)) = given {
+                *text = format!("{seconds}s");
+            }
+        }
+        Ok(Chosen { policy: entry.policy(&options)?, planned })
+    }
+
+    fn execution<'r>(&self) -> Execution<'r> {
+        let workflow = Arc::new(self.loaded.workflow.clone());
+        let platform = Arc::new(self.loaded.platform.clone());
+        Execution {
+            settings: Rules {
+                retries: self.settings.retries,
+                learning: self.settings.learning,
+                ..Rules::default()
+            },
+            inputs: self.inputs,
+            terms: Terms { limits: self.settings.limits(), ..Terms::default() },
+            ..Execution::new(workflow, platform)
+        }
+    }
+
+    /// What the run would come to if everything were as the files say.
+    pub(super) fn rehearse(&self, problem: &Problem<'_>) -> Result<Ran, Failure> {
+        let clock = Instant::now();
+        let Chosen { mut policy, planned } = self.choose(problem)?;
+        let mut models = Models::default();
+        if self.loaded.platform.is_fifo() {
+            models.network = slackline_simulate::NetworkModel::Fifo;
+        }
+        let reality = |task: TaskId, procs: &[slackline_model::ProcId]| {
+            problem.exec_wide(task, problem.class_of(procs[0]), procs.len() as u32)
+        };
+        let mut backend = Simulated::new(&self.loaded.platform, models, Box::new(reality))
+            .map_err(Failure::work)?;
+        let outcome = self.execution().run(policy.as_mut(), &mut backend).map_err(Failure::work)?;
+        Ok(self.ran(problem, outcome, planned, clock))
+    }
+
+    fn ran(
+        &self,
+        problem: &Problem<'_>,
+        outcome: Outcome,
+        planned: Schedule,
+        clock: Instant,
+    ) -> Ran {
+        let (metrics, money) = (Metrics::of(problem, &outcome), Money::of(problem, &outcome));
+        let wall_seconds = clock.elapsed().as_secs_f64();
+        let (name, set) = (self.header.policy.clone(), self.settings.given.clone());
+        let limits = self.settings.limits();
+        Ran { limits, set, wall_seconds, ..Ran::of(name, outcome, metrics, money, planned) }
+    }
+
+    /// Drives the run on this machine, from where its log ends.
+    pub(super) fn drive(
+        &self,
+        problem: &Problem<'_>,
+        folder: RunFolder,
+        log: RunLog,
+        records: Vec<(f64, Record)>,
+        output: &mut Output,
+    ) -> Result<Finished, Failure> {
+        let clock = Instant::now();
+        let Chosen { mut policy, planned } = self.choose(problem)?;
+        let (folder, log) = (Arc::new(folder), Arc::new(log));
+        let begun = records.iter().any(|(_, r)| !matches!(r, Record::Note(_)));
+        let past = Past::of(&records, problem, &boot());
+        let date = records.last().map_or(0.0, |(at, _)| *at);
+        let driven = Note::Driven { boot: boot(), since: seconds_since_1970() };
+        let keep = |at: f64, note: Note| {
+            log.append(at, &Record::Note(note)).map_err(|e| self.broken_log(&e))
+        };
+        keep(date, driven)?;
+        let options = LocalOptions {
+            throttle: self.settings.throttle,
+            pin: self.settings.pin,
+            time_limit: self.settings.time_limit,
+            source: self.header.inputs.clone(),
+            run: self.header.id.clone(),
+            myself: std::env::current_exe()?,
+        };
+        let stop = interrupt::listen();
+        let (f, l) = (Arc::clone(&folder), Arc::clone(&log));
+        let mut backend = Local::new(problem, self.inputs, options, f, l, past, stop);
+        if !begun {
+            backend.make_hosts().map_err(Failure::work)?;
+        }
+        let mut view = View::new(problem, &planned, backend.news(), output.quiet);
+        let mut see = |now: &Situation| view.see(now);
+        let execution = Execution { watch: Some(&mut see), ..self.execution() };
+        let driven = session::drive(execution, policy.as_mut(), &mut backend, &log, records);
+        drop(backend);
+        interrupt::ignore();
+        view.finish();
+        let outcome = driven.map_err(|error| self.explain(error, folder.root()))?;
+        let finished = outcome.ending == Ending::Finished;
+        let makespan = outcome.makespan;
+        keep(makespan, Note::Over { finished, makespan })?;
+        log.settle().map_err(|e| self.broken_log(&e))?;
+        self.link_results(problem, &outcome, &folder)?;
+        let recovered = slackline_execute::folder::read(&folder.log()).map_err(Failure::work)?;
+        let mut attempts = 0;
+        let mut failures = Vec::new();
+        for (_, record) in recovered.records {
+            match record {
+                Record::Note(Note::Process { .. }) => attempts += 1,
+                Record::Note(Note::Failure(failure)) => failures.push(failure),
+                _ => {}
+            }
+        }
+        let ran = self.ran(problem, outcome, planned, clock);
+        Ok(Finished { ran, attempts, failures })
+    }
+
+    /// Repeats the run from its log alone.
+    pub(in crate::verbs) fn repeat(
+        &self,
+        problem: &Problem<'_>,
+        recovered: Recovered,
+    ) -> Result<(Option<Ran>, usize), Failure> {
+        let clock = Instant::now();
+        let Chosen { mut policy, planned } = self.choose(problem)?;
+        let records = recovered.records;
+        let charges = Charges::default();
+        let done = session::repeat(self.execution(), policy.as_mut(), charges, records);
+        match done {
+            Ok(Repeated { outcome, records }) => {
+                Ok((outcome.map(|o| self.ran(problem, o, planned, clock)), records))
+            }
+            Err(error) => Err(Failure::work(format!("the run does not repeat: {error}"))),
+        }
+    }
+
+    fn broken_log(&self, why: &str) -> Failure {
+        Failure::work(format!("the log of the run cannot be kept: {why}"))
+    }
+
+    fn explain(&self, error: SessionError, root: &Path) -> Failure {
+        let resume = format!("slackline resume {}", root.display());
+        match error {
+            SessionError::Departed(why) => Failure::work(format!(
+                "the run departs from its log: {why}"
+            ))
+            .with_help("this version, or its inputs, decide otherwise than those that began it"),
+            SessionError::Backend(error) if error.0 == "stopped" => Failure::Interrupted {
+                message: format!("the run was stopped; go on with: {resume}"),
+            },
+            SessionError::Backend(error) => {
+                Failure::work(error).with_help(format!("go on with: {resume}"))
+            }
+        }
+    }
+
+    /// Shows the final results under one roof.
+    fn link_results(
+        &self,
+        problem: &Problem<'_>,
+        outcome: &Outcome,
+        folder: &RunFolder,
+    ) -> Result<(), Failure> {
+        let (workflow, platform) = (problem.workflow(), problem.platform());
+        let results = folder.root().join("results");
+        let mut made: BTreeMap<&Path, ()> = BTreeMap::new();
+        for file in workflow.files() {
+            let (Some(producer), 0) = (workflow.producer(file), workflow.consumers(file).len())
+            else {
+                continue;
+            };
+            let name = workflow.file_name(file);
+            let Some(placement) = outcome.schedule.placement(producer) else { continue };
+            if name.is_empty() {
+                continue;
+            }
+            let host = platform.place_of(problem.host_of(placement.proc()));
+            let from = folder.store(&platform.host(host).name).join(name);
+            let to = results.join(name);
+            if let Some(parent) = Path::new(name).parent()
+                && made.insert(parent, ()).is_none()
+            {
+                std::fs::create_dir_all(results.join(parent))?;
+            }
+            let _ = std::fs::remove_file(&to);
+            // A result that was taken away in the last moment is not there to be shown.
+            let _ = std::fs::hard_link(&from, &to);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,557 @@
+//! Real runs on folders of this machine: right outputs, bad luck, and going on after it.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used)] // a broken fixture is a broken test
+
+mod common;
+
+use common::Place;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const SITES: &str = "--platform four-sites";
+
+/// Every output of a runnable workflow, made one after the other in one folder.
+fn expected(place: &Place, workflow: &str) -> BTreeMap<String, Vec<u8>> {
+    let text = place.read(workflow);
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let tasks = &document["workflow"]["execution"]["tasks"];
+    let folder = place.path().join("alone");
+    std::fs::create_dir(&folder).unwrap();
+    let source = place.path().join(workflow);
+    for entry in std::fs::read_dir(source.parent().unwrap()).unwrap() {
+        let entry = entry.unwrap();
+        if entry.path().is_file() {
+            std::fs::copy(entry.path(), folder.join(entry.file_name())).unwrap();
+        }
+    }
+    let inputs: Vec<PathBuf> =
+        std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).collect();
+    let mut open: Vec<Vec<String>> = tasks
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|t| {
+            let words = t["command"]["arguments"].as_array().unwrap();
+            words.iter().map(|w| w.as_str().unwrap().to_string()).collect()
+        })
+        .collect();
+    while !open.is_empty() {
+        let before = open.len();
+        open.retain(|words| {
+            let reads = words.windows(2).filter(|w| w[0] == "--in");
+            if reads.into_iter().any(|w| !folder.join(&w[1]).exists()) {
+                return true;
+            }
+            // What it computes has nothing to do with what it writes.
+            let words = words.iter().scan(false, |skip, word| {
+                let value = std::mem::replace(skip, word == "--seconds");
+                Some(if value { "0".to_string() } else { word.clone() })
+            });
+            let slackline = env!("CARGO_BIN_EXE_slackline");
+            let done = Command::new(slackline).args(words).current_dir(&folder).status();
+            assert!(done.unwrap().success());
+            false
+        });
+        assert!(open.len() < before);
+    }
+    let made = std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path());
+    made.filter(|path| !inputs.contains(path))
+        .map(|path| (name_of(&path), std::fs::read(&path).unwrap()))
+        .collect()
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap().to_string_lossy().into_owned()
+}
+
+/// What lies in the stores of a run, whatever the host; copies must be equal.
+fn stored(run: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    for host in std::fs::read_dir(run.join("hosts")).unwrap() {
+        for file in std::fs::read_dir(host.unwrap().path().join("files")).unwrap() {
+            let path = file.unwrap().path();
+            let content = std::fs::read(&path).unwrap();
+            let other = found.insert(name_of(&path), content.clone());
+            assert!(other.is_none_or(|other| other == content), "{}", path.display());
+        }
+    }
+    found
+}
+
+/// All outputs are there and right; inputs of the workflow may have been brought along.
+fn assert_right(run: &Path, expected: &BTreeMap<String, Vec<u8>>) {
+    let found = stored(run);
+    for (name, content) in expected {
+        assert!(found.get(name) == Some(content), "{name} is not right");
+    }
+}
+
+fn montage(place: &Place, tasks: usize, seconds: &str) {
+    std::fs::create_dir(place.path().join("m")).unwrap();
+    place.ok(&format!(
+        "generate workflow montage --tasks {tasks} --runnable --mean-seconds {seconds} --mean-size 2kB -o m/montage.json"
+    ));
+}
+
+/// How often each task was begun and ended well, by the log.
+fn executions(run: &Path) -> (BTreeMap<u64, usize>, BTreeMap<u64, usize>) {
+    let text = std::fs::read_to_string(run.join("log.jsonl")).unwrap();
+    let (mut begun, mut done, mut of_op) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    for line in text.lines().skip(1) {
+        let record: Value = serde_json::from_str(line).unwrap();
+        let work = &record["begin"]["work"]["compute"];
+        if let Some(task) = work["task"].as_u64() {
+            of_op.insert(record["begin"]["op"].as_u64().unwrap(), task);
+        }
+        if let Some(task) = record["note"]["process"]["task"].as_u64() {
+            *begun.entry(task).or_insert(0) += 1;
+        }
+        for signal in record["next"]["signals"].as_array().into_iter().flatten() {
+            if let Some(op) = signal["what"]["done"][0].as_u64()
+                && let Some(task) = of_op.get(&op)
+            {
+                *done.entry(*task).or_insert(0) += 1;
+            }
+        }
+    }
+    (begun, done)
+}
+
+fn spawn(place: &Place, line: &str) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_slackline"))
+        .args(line.split_whitespace())
+        .current_dir(place.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Waits until something holds; a loaded machine may take its time.
+fn wait_for(what: &str, mut holds: impl FnMut() -> bool) {
+    let patience = Instant::now() + Duration::from_secs(120);
+    while !holds() {
+        assert!(Instant::now() < patience, "{what} never came");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn lines(path: &Path) -> usize {
+    std::fs::read(path).map_or(0, |text| text.iter().filter(|&&b| b == b'\n').count())
+}
+
+#[test]
+fn every_output_is_right_and_the_run_repeats() {
+    let place = Place::new();
+    montage(&place, 30, "0.002");
+    let line =
+        format!("run m/montage.json {SITES} --policy slackline --folder r --json --trace t.jsonl");
+    let document: Value = serde_json::from_str(&place.ok(&line)).unwrap();
+    assert_eq!(document["schema"], "slackline/execution/1");
+    assert_eq!(document["finished"], true);
+    assert_eq!(document["attempts"], document["tasks"]);
+    assert_eq!(document["failures"].as_array().unwrap().len(), 0);
+    assert_right(&place.path().join("r"), &expected(&place, "m/montage.json"));
+    let (begun, done) = executions(&place.path().join("r"));
+    assert!(begun.values().chain(done.values()).all(|&times| times == 1));
+    assert_eq!(done.len() as u64, document["tasks"].as_u64().unwrap());
+    assert!(
+        place.path().join("r/results/mosaic.jpg").exists()
+            || place.path().join("r/results").is_dir()
+    );
+    // The same decisions, without a machine; the trace is that of the run.
+    let again = place.ok("simulate --replay r --json --trace u.jsonl");
+    let again: Value = serde_json::from_str(&again).unwrap();
+    assert_eq!(again["makespan"], document["makespan"]);
+    assert_eq!(again["schedule"], document["schedule"]);
+    assert_eq!(place.read("t.jsonl"), place.read("u.jsonl"));
+}
+
+#[test]
+fn another_policy_than_the_recorded_one_is_caught() {
+    let place = Place::new();
+    montage(&place, 25, "0.001");
+    place.ok(&format!("run m/montage.json {SITES} --policy just-in-time --folder r"));
+    let log = place.path().join("r/log.jsonl");
+    let text = std::fs::read_to_string(&log).unwrap();
+    let (first, rest) = text.split_once('\n').unwrap();
+    let (body, _) = first.rsplit_once(",\"crc\":\"").unwrap();
+    let body = body.replace("\"just-in-time\"", "\"work-queue\"");
+    let crc = crc32(body.as_bytes());
+    std::fs::write(&log, format!("{body},\"crc\":\"{crc:08x}\"}}\n{rest}")).unwrap();
+    let error = place.fails(1, "simulate --replay r");
+    assert!(error.contains("does not repeat"), "{error}");
+}
+
+/// CRC-32 (IEEE), bit by bit: an independent check of the log's form.
+fn crc32(bytes: &[u8]) -> u32 {
+    let mut crc = !0u32;
+    for byte in bytes {
+        crc ^= u32::from(*byte);
+        for _ in 0..8 {
+            crc = if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 };
+        }
+    }
+    !crc
+}
+
+#[test]
+fn runs_with_failures_repeat_under_policies_of_every_kind() {
+    let place = Place::new();
+    let once = place.path().join("once").display().to_string();
+    let mut text = String::new();
+    for task in 0..12 {
+        let after = match task {
+            0 => String::new(),
+            n => format!("inputs = [\"f{}\"]\n", (n - 1) / 3),
+        };
+        // Every fifth fails at its first attempt.
+        let fail = if task % 5 == 2 {
+            format!("mkdir {once}-$POLICY-{task} && exit 3; ")
+        } else {
+            String::new()
+        };
+        text += &format!(
+            "[task.t{task}]\nkind = \"k{}\"\ncommand = \"{fail}echo {task} > f{task}\"\n{after}outputs = [\"f{task}\"]\ntime = \"{}ms\"\n",
+            task % 3,
+            30 + 10 * (task % 4)
+        );
+    }
+    for (number, policy) in ["static", "gtp/c/r", "slackline", "fdws"].iter().enumerate() {
+        place.write("w.toml", text.replace("$POLICY", &number.to_string()));
+        let folder = format!("r{number}");
+        let line = format!("run w.toml {SITES} --policy {policy} --folder {folder} --json");
+        let document: Value = serde_json::from_str(&place.ok(&line)).unwrap();
+        assert_eq!(document["failures"].as_array().unwrap().len(), 2, "{policy}");
+        let again = place.ok(&format!("simulate --replay {folder} --json"));
+        let again: Value = serde_json::from_str(&again).unwrap();
+        assert_eq!(again["schedule"], document["schedule"], "{policy}");
+    }
+}
+
+#[test]
+fn the_first_line_of_the_log_says_what_was_run_and_every_line_is_sealed() {
+    let place = Place::new();
+    place.write("w.toml", "[task.a]\ncommand = [\"true\"]\ntime = \"1s\"\n");
+    place.ok(&format!("run w.toml {SITES} --folder r --seed 7"));
+    let text = place.read("r/log.jsonl");
+    for (number, line) in text.lines().enumerate() {
+        let (body, crc) = line.rsplit_once(",\"crc\":\"").unwrap();
+        assert_eq!(crc, format!("{:08x}\"}}", crc32(body.as_bytes())), "line {}", number + 1);
+        let record: Value = serde_json::from_str(line).unwrap();
+        if number == 0 {
+            assert_eq!(record["schema"], "slackline/run/1");
+            assert_eq!((&record["policy"], &record["seed"]), (&"static".into(), &7.into()));
+            for member in ["version", "workflow", "platform", "settings", "digests"] {
+                assert!(!record[member].is_null(), "{member}");
+            }
+        } else {
+            assert_eq!(record["n"], number);
+            assert!(record["at"].is_number());
+        }
+    }
+}
+
+#[test]
+fn odd_names_and_arguments_pass_as_they_are() {
+    let place = Place::new();
+    place.write("in put.txt", "x");
+    place.write(
+        "w.toml",
+        r#"
+[files]
+"in put.txt" = "1B"
+
+[task."it's \"a\"\n/ task"]
+command = ["cp", "in put.txt", "$(touch no) 'q' \"d\"\nline"]
+inputs = ["in put.txt"]
+outputs = ["$(touch no) 'q' \"d\"\nline"]
+time = "1s"
+
+[task."..”"]
+command = ["sh", "-c", "cat \"$1\" > 'sub/other'", "sh", "$(touch no) 'q' \"d\"\nline"]
+inputs = ["$(touch no) 'q' \"d\"\nline"]
+outputs = ["sub/../x"]
+time = "1s"
+"#,
+    );
+    let error = place.fails(2, &format!("run w.toml {SITES} --folder r"));
+    assert!(error.contains("..”") && error.contains("sub/../x"), "{error}");
+    let text = place.read("w.toml").replace("outputs = [\"sub/../x\"]", "outputs = [\"other\"]");
+    place.write("w.toml", text.replace("'sub/other'", "other"));
+    place.ok(&format!("run w.toml {SITES} --folder r"));
+    assert_eq!(place.read("r/results/other"), "x");
+    assert!(!place.path().join("no").exists());
+}
+
+#[test]
+fn what_leaves_the_folder_is_refused_before_anything_starts() {
+    let place = Place::new();
+    let refused = |name: &str, outputs: &str| {
+        let text = format!(
+            "[task.made]\ncommand = [\"touch\", \"began\"]\noutputs = [\"{outputs}\"]\ntime = \"1s\"\n"
+        );
+        place.write("w.toml", text);
+        let error = place.fails(2, &format!("run w.toml {SITES} --folder {name}"));
+        assert!(error.contains("'made'") && error.contains(outputs), "{error}");
+        assert!(!place.path().join(name).exists(), "{name}");
+    };
+    refused("r1", "../out");
+    refused("r2", "/tmp/out");
+    refused("r3", "a/../../out");
+    std::os::unix::fs::symlink("/etc/hostname", place.path().join("far")).unwrap();
+    place.write(
+        "w.toml",
+        "[files]\nfar = \"1B\"\n[task.reader]\ncommand = [\"cat\", \"far\"]\ninputs = [\"far\"]\ntime = \"1s\"\n",
+    );
+    let error = place.fails(2, &format!("run w.toml {SITES} --folder r4"));
+    assert!(error.contains("'reader'") && error.contains("far"), "{error}");
+    // An output that is a link is none.
+    place.write(
+        "w.toml",
+        "[task.linker]\ncommand = [\"ln\", \"-s\", \"/etc/hostname\", \"out\"]\noutputs = [\"out\"]\ntime = \"1s\"\n",
+    );
+    let error = place.fails(1, &format!("run w.toml {SITES} --folder r5 --retries 0"));
+    assert!(error.contains("is a link"), "{error}");
+}
+
+#[test]
+fn failures_are_told_with_what_the_task_said() {
+    let place = Place::new();
+    place.write(
+        "w.toml",
+        r#"
+[task.good]
+command = ["touch", "g"]
+outputs = ["g"]
+time = "1s"
+
+[task.bad]
+command = "echo some words; echo last words >&2; exit 7"
+inputs = ["g"]
+outputs = ["b"]
+time = "1s"
+
+[task.after]
+command = ["true"]
+inputs = ["b"]
+time = "1s"
+"#,
+    );
+    let done = place.run(&format!("run w.toml {SITES} --folder r --retries 1 --json"));
+    assert_eq!(done.code, Some(1), "{}", done.err);
+    let document: Value = serde_json::from_str(&done.out).unwrap();
+    assert_eq!(document["finished"], false);
+    assert_eq!((&document["tasks_done"], &document["attempts"]), (&1.into(), &3.into()));
+    let failures = document["failures"].as_array().unwrap();
+    assert_eq!(failures.len(), 2);
+    assert_eq!(failures[1]["task"], "bad");
+    assert_eq!(failures[1]["attempt"], 2);
+    assert_eq!(failures[1]["exit"], 7);
+    assert_eq!(failures[1]["reason"], "exit code 7");
+    assert_eq!(failures[1]["last_lines"][0], "last words");
+    assert_eq!(failures[1]["blocks"], 1);
+    // Another host first.
+    assert_ne!(failures[0]["host"], failures[1]["host"]);
+    assert_eq!(place.read("r/tasks/bad/1/stdout"), "some words\n");
+    assert_eq!(place.read("r/tasks/bad/2/stderr"), "last words\n");
+}
+
+#[test]
+fn what_hangs_forks_and_does_not_listen_is_ended_with_all_it_started() {
+    let place = Place::new();
+    let pid = place.path().join("pid");
+    place.write(
+        "w.toml",
+        format!(
+            "[task.stubborn]\ncommand = '''trap \"\" TERM; (trap \"\" TERM; exec sleep 1000) & echo $! > {}; while :; do sleep 1; done'''\ntime = \"1s\"\n[task.leaves]\ncommand = \"sleep 1000 & echo $! > {}2\"\ntime = \"1s\"\n",
+            pid.display(),
+            pid.display()
+        ),
+    );
+    let line = format!("run w.toml {SITES} --folder r --retries 0 --time-limit 3s --json");
+    let done = place.run(&line);
+    assert_eq!(done.code, Some(1), "{}", done.err);
+    let document: Value = serde_json::from_str(&done.out).unwrap();
+    assert_eq!(document["tasks_done"], 1, "{document}");
+    let reason = document["failures"][0]["reason"].as_str().unwrap();
+    assert_eq!(reason, "it was not done after 3 s");
+    for file in [pid, place.path().join("pid2")] {
+        let pid = std::fs::read_to_string(file).unwrap();
+        let gone = || {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+            stat.is_ok_and(|s| s[s.rfind(')').unwrap()..].starts_with(") Z"))
+                || !Path::new(&format!("/proc/{}", pid.trim())).exists()
+        };
+        wait_for("the end of a child", gone);
+    }
+}
+
+#[test]
+fn a_killed_engine_goes_on_and_repeats_nothing_that_was_done() {
+    let place = Place::new();
+    montage(&place, 40, "0.02");
+    let run = place.path().join("r");
+    let log = run.join("log.jsonl");
+    let mut child =
+        spawn(&place, &format!("run m/montage.json {SITES} --policy slackline --folder r"));
+    for round in 0..4usize {
+        let seen = lines(&log);
+        wait_for("more of the log", || {
+            lines(&log) > seen + 12 + 9 * round || child.try_wait().unwrap().is_some()
+        });
+        child.kill().unwrap();
+        child.wait().unwrap();
+        child = spawn(&place, "resume r");
+    }
+    assert!(child.wait().unwrap().success());
+    let (begun, done) = executions(&run);
+    assert!(done.values().all(|&times| times == 1), "{done:?}");
+    let again = begun.values().filter(|&&times| times > 1).count();
+    assert!(again <= 4 * 4, "{begun:?}"); // at most what was under way
+    assert_right(&run, &expected(&place, "m/montage.json"));
+    assert!(place.ok("simulate --replay r").contains("every decision the same"));
+}
+
+#[test]
+fn a_torn_log_is_cut_back_to_its_last_whole_record() {
+    let place = Place::new();
+    montage(&place, 25, "0.001");
+    place.ok(&format!("run m/montage.json {SITES} --folder r"));
+    let log = place.path().join("r/log.jsonl");
+    let whole = std::fs::read(&log).unwrap();
+    // In the middle of a line, and a bit that flipped further in front.
+    let middle = whole.len() * 2 / 3;
+    let line = middle + whole[middle..].iter().position(|&b| b == b'\n').unwrap();
+    std::fs::write(&log, &whole[..line + 6]).unwrap();
+    let done = place.run("resume r");
+    assert_eq!(done.code, Some(0), "{}", done.err);
+    assert!(done.err.contains("is not whole"), "{}", done.err);
+    let mut bytes = std::fs::read(&log).unwrap();
+    let at = bytes.len() / 2;
+    bytes[at] ^= 4;
+    std::fs::write(&log, &bytes).unwrap();
+    let done = place.run("resume r");
+    assert_eq!(done.code, Some(0), "{}", done.err);
+    assert!(done.err.contains("is not whole"), "{}", done.err);
+    assert_right(&place.path().join("r"), &expected(&place, "m/montage.json"));
+    // Without its first line nobody knows what it was.
+    std::fs::write(&log, &bytes[3..]).unwrap();
+    assert!(place.fails(2, "resume r").contains("line 1"));
+}
+
+#[test]
+fn one_folder_one_run_and_ctrl_c_says_how_to_go_on() {
+    let place = Place::new();
+    place.write(
+        "w.toml",
+        "[task.long]\ncommand = \"test -e go || sleep 1000\"\ntime = \"1s\"\n"
+            .replace("go", &place.path().join("go").display().to_string()),
+    );
+    let child = spawn(&place, &format!("run w.toml {SITES} --folder r"));
+    let log = place.path().join("r/log.jsonl");
+    wait_for("the task", || std::fs::read_to_string(&log).is_ok_and(|t| t.contains("\"process\"")));
+    assert!(place.fails(2, "resume r").contains("is under way"));
+    assert!(place.fails(2, &format!("run w.toml {SITES} --folder r")).contains("r: "));
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let done = child.wait_with_output().unwrap();
+    assert_eq!(done.status.code(), Some(130));
+    place.write("go", "");
+    place.ok("resume r");
+    assert!(place.fails(2, &format!("run w.toml {SITES} --folder r")).contains("already"));
+    // It is over: nothing is done again.
+    let before = place.read("r/log.jsonl").matches("\"process\"").count();
+    place.ok("resume r");
+    assert_eq!(place.read("r/log.jsonl").matches("\"process\"").count(), before);
+}
+
+#[test]
+fn a_file_and_a_host_that_go_away_are_survived() {
+    let place = Place::new();
+    let gate = place.path().join("gate");
+    place.write(
+        "w.toml",
+        format!(
+            "[task.first]\ncommand = \"echo 1 > one\"\noutputs = [\"one\"]\ntime = \"1s\"\n[task.wait]\ncommand = \"until test -e {}; do sleep 0.05; done; echo 2 > two\"\noutputs = [\"two\"]\ntime = \"1s\"\n[task.last]\ncommand = \"cat one two > three\"\ninputs = [\"one\", \"two\"]\noutputs = [\"three\"]\ntime = \"1s\"\n",
+            gate.display()
+        ),
+    );
+    for (case, whole_host) in [("file", false), ("host", true)] {
+        let _ = std::fs::remove_file(&gate);
+        // Pulled when needed: only one copy of each file.
+        let child = spawn(
+            &place,
+            &format!("run w.toml {SITES} --policy static --transfers pull --folder {case}"),
+        );
+        let run = place.path().join(case);
+        let holder = || -> Option<PathBuf> {
+            let hosts = std::fs::read_dir(run.join("hosts")).ok()?;
+            hosts.map(|h| h.unwrap().path()).find(|h| h.join("files/one").exists())
+        };
+        wait_for("the first file", || {
+            holder().is_some()
+                && std::fs::read_to_string(run.join("log.jsonl")).unwrap().contains("\"done\"")
+        });
+        let host = holder().unwrap();
+        if whole_host {
+            std::fs::rename(&host, place.path().join("away")).unwrap();
+            wait_for("news of the loss", || {
+                std::fs::read_to_string(run.join("log.jsonl")).unwrap().contains("host-lost")
+            });
+        } else {
+            std::fs::remove_file(host.join("files/one")).unwrap();
+        }
+        std::fs::write(&gate, "").unwrap();
+        let done = child.wait_with_output().unwrap();
+        assert!(done.status.success(), "{case}");
+        let result = std::fs::read_to_string(run.join("results/three")).unwrap();
+        assert_eq!(result, "1\n2\n", "{case}");
+        assert!(place.ok(&format!("simulate --replay {case}")).contains("every decision the same"));
+    }
+}
+
+#[test]
+fn a_rehearsal_starts_nothing() {
+    let place = Place::new();
+    montage(&place, 25, "0.01");
+    let text = place.ok(&format!("run m/montage.json {SITES} --dry-run"));
+    assert!(text.contains("makespan") && text.contains("data moved"), "{text}");
+    assert!(!place.path().join("montage.run").exists());
+    place.write("w.toml", "[task.a]\ntime = \"1s\"\n");
+    assert!(place.fails(2, &format!("run w.toml {SITES}")).contains("has no command"));
+}
+
+#[test]
+fn runs_teach_and_are_compared() {
+    let place = Place::new();
+    montage(&place, 25, "0.002");
+    place.ok(&format!("plan m/montage.json {SITES} -o plan.json"));
+    place.ok(&format!("simulate m/montage.json {SITES} --trace sim.jsonl"));
+    place.ok(&format!("run m/montage.json {SITES} --folder r"));
+    for before in ["plan.json", "sim.jsonl", "r"] {
+        let text = place.ok(&format!("diff {before} r --json --gantt {before}.svg"));
+        let document: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(document["schema"], "slackline/difference/1", "{before}");
+        assert!(document["kinds"].as_array().unwrap().len() > 3, "{before}");
+        assert_eq!(document["hosts"].as_array().unwrap().len(), 4, "{before}");
+        assert!(place.read(&format!("{before}.svg")).matches("<svg").count() == 3);
+        let same = document["computing"][0] == document["computing"][1];
+        assert_eq!(same, before == "r");
+    }
+    place.ok("calibrate r -o learnt");
+    let learnt: Value = serde_json::from_str(&place.read("learnt/calibration.json")).unwrap();
+    assert_eq!(learnt["schema"], "slackline/calibration/1");
+    let samples: u64 = learnt["kinds"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|k| k["seconds"]["samples"].as_u64().unwrap())
+        .sum();
+    let (_, done) = executions(&place.path().join("r"));
+    assert_eq!(samples, done.len() as u64);
+    // What was learnt can be planned and run on.
+    place.ok("plan learnt/workflow.json --platform learnt/platform.toml");
+}

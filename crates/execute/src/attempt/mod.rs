@@ -1,0 +1,161 @@
+//! One attempt at a task as a process of this machine: a fresh folder with its inputs, the program
+//! as it is given, its words kept, its outputs checked and moved to where they belong. Nothing here
+//! knows of engines or logs: whoever has a folder and a description can make an attempt.
+
+mod files;
+mod orphans;
+mod process;
+
+pub use files::{Written, checksum, copy_paced};
+pub(crate) use orphans::RUN_VARIABLE;
+pub use orphans::{Process, boot, end_orphans};
+pub use process::{Control, Limits, Usage};
+
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Names of the files that keep what a process says.
+pub const STDOUT: &str = "stdout";
+/// The same for its complaints.
+pub const STDERR: &str = "stderr";
+
+/// Lines of a failed process that are kept with its failure.
+const LAST_LINES: usize = 5;
+
+/// Most bytes that are looked at for them.
+const LAST_BYTES: u64 = 4096;
+
+/// What to run, on what, and what should come of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// Variables it gets besides ours.
+    pub env: Vec<(String, String)>,
+    /// Where it runs; made for it.
+    pub work: PathBuf,
+    /// What it reads: the name it knows, and where that lies.
+    pub inputs: Vec<(String, PathBuf)>,
+    /// What it writes: the name it knows, and where that belongs.
+    pub outputs: Vec<(String, PathBuf)>,
+    /// The folder for what it says.
+    pub captured: PathBuf,
+    /// What it may use.
+    pub limits: Limits,
+}
+
+/// An attempt that came to its end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Completed {
+    /// What it used.
+    pub usage: Usage,
+    /// Its outputs, in order.
+    pub written: Vec<Written>,
+}
+
+/// Why nothing came of an attempt.
+#[derive(Clone, Debug, Error, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Broken {
+    /// There is no such program, or the folders cannot be made: it would not help to try again.
+    #[error("{0}")]
+    Impossible(String),
+    /// An input is not where it should be.
+    #[error("input '{name}' is gone")]
+    InputGone {
+        /// Which, by its place in the list.
+        index: usize,
+        /// Its name.
+        name: String,
+    },
+    /// The process failed.
+    #[error("{why}")]
+    Failed {
+        /// In words.
+        why: String,
+        /// What it said in the end.
+        exit: Option<i32>,
+        /// What it wrote last.
+        last_lines: Vec<String>,
+    },
+    /// It was stopped, as was asked.
+    #[error("it was stopped")]
+    Stopped,
+}
+
+impl Attempt {
+    /// Makes the attempt; `begun` is told of the process as soon as there is one.
+    pub fn perform(
+        &self,
+        control: &Control,
+        begun: &mut dyn FnMut(Process),
+    ) -> Result<Completed, Broken> {
+        let done = self.try_perform(control, begun);
+        match &done {
+            Ok(_) | Err(Broken::Stopped | Broken::InputGone { .. }) => {
+                let _ = std::fs::remove_dir_all(&self.work); // nothing in it is needed
+            }
+            // What a failed attempt left may explain it.
+            Err(_) => {
+                let _ = std::fs::rename(&self.work, self.captured.join("work"));
+            }
+        }
+        done
+    }
+
+    fn try_perform(
+        &self,
+        control: &Control,
+        begun: &mut dyn FnMut(Process),
+    ) -> Result<Completed, Broken> {
+        files::fresh(&self.work).map_err(|e| impossible(&self.work, &e))?;
+        files::make(&self.captured).map_err(|e| impossible(&self.captured, &e))?;
+        files::bring(&self.work, &self.inputs)?;
+        let usage = process::run(self, control, begun)?;
+        if !usage.succeeded() || usage.overran {
+            return Err(self.failed(usage.how_it_ended(self.limits.seconds), usage.exit));
+        }
+        match files::collect(&self.work, &self.outputs) {
+            Ok(written) => Ok(Completed { usage, written }),
+            Err(why) => Err(self.failed(why, usage.exit)),
+        }
+    }
+
+    fn failed(&self, why: String, exit: Option<i32>) -> Broken {
+        let mut last_lines = last_lines(&self.captured.join(STDERR));
+        if last_lines.is_empty() {
+            last_lines = self::last_lines(&self.captured.join(STDOUT));
+        }
+        Broken::Failed { why, exit, last_lines }
+    }
+}
+
+fn impossible(path: &Path, error: &std::io::Error) -> Broken {
+    // A disk that is full may have room later.
+    match error.kind() {
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Broken::Failed {
+            why: format!("{}: {error}", path.display()),
+            exit: None,
+            last_lines: Vec::new(),
+        },
+        _ => Broken::Impossible(format!("{}: {error}", path.display())),
+    }
+}
+
+/// The end of a text file, as far as it is text.
+fn last_lines(path: &Path) -> Vec<String> {
+    use std::io::{Read, Seek, SeekFrom};
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = std::fs::File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(LAST_BYTES)))?;
+        let mut bytes = Vec::new();
+        file.take(LAST_BYTES).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read().unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|l| l.to_string()).collect()
+}

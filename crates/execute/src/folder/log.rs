@@ -1,0 +1,339 @@
+//! The log of a run: one record a line, each with its number, its date and, at its end, a CRC-32 of
+//! what stands before. It is written at once and made durable in groups by a thread of its own:
+//! what has to rely on a record waits for it. What was torn by a crash is cut off and said.
+
+use crate::attempt::Process;
+use crate::journal::Record;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use slackline_model::HostId;
+use slackline_model::TaskId;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use thiserror::Error;
+
+const SCHEMA: &str = "slackline/run/1";
+
+/// What a run was started with: the first line of its log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// The form of the log.
+    pub schema: String,
+    /// The version that began the run.
+    pub version: String,
+    /// Names this run among all others.
+    pub id: String,
+    /// When it began, seconds since 1970.
+    pub began: f64,
+    /// The copy of the workflow, beside the log.
+    pub workflow: String,
+    /// The copy of the platform.
+    pub platform: String,
+    /// Who steers.
+    pub policy: String,
+    /// Everything else that decisions depend on.
+    pub settings: Map<String, Value>,
+    /// Seed of planners and policies.
+    pub seed: u64,
+    /// Checksums of the copies.
+    pub digests: BTreeMap<String, String>,
+    /// The folder from which inputs are taken.
+    pub inputs: PathBuf,
+}
+
+impl Header {
+    /// Of this form.
+    pub fn schema() -> String {
+        SCHEMA.to_string()
+    }
+}
+
+/// What is worth keeping besides what was asked, answered and decided.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Note {
+    /// Somebody drives the run from here on.
+    Driven {
+        /// Which start of the machine it was.
+        boot: String,
+        /// When, seconds since 1970.
+        since: f64,
+    },
+    /// An attempt at a task has become a process.
+    Process {
+        /// The task.
+        task: TaskId,
+        /// Its name.
+        name: String,
+        /// Where.
+        host: HostId,
+        /// Which attempt at the task.
+        attempt: u32,
+        /// The process.
+        #[serde(flatten)]
+        process: Process,
+    },
+    /// An attempt failed.
+    Failure(Failure),
+    /// The run was stopped by its user.
+    Stopped,
+    /// The run is over.
+    Over {
+        /// Whether all tasks are done.
+        finished: bool,
+        /// Seconds it took.
+        makespan: f64,
+    },
+}
+
+/// An attempt of which nothing came.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The task.
+    pub task: TaskId,
+    /// Its name.
+    pub name: String,
+    /// Which attempt.
+    pub attempt: u32,
+    /// Where.
+    pub host: HostId,
+    /// What the process said in the end.
+    pub exit: Option<i32>,
+    /// Why, in words.
+    pub reason: String,
+    /// What it wrote last.
+    pub last_lines: Vec<String>,
+}
+
+/// Why a log cannot be read.
+#[derive(Debug, Error)]
+#[error("{}: {why}", path.display())]
+pub struct LogError {
+    path: PathBuf,
+    why: String,
+}
+
+/// A log as far as it is whole.
+#[derive(Clone, Debug)]
+pub struct Recovered {
+    /// What the run was started with.
+    pub header: Header,
+    /// All records with their dates, in order; the first has number 1.
+    pub records: Vec<(f64, Record)>,
+    /// Bytes up to the end of the last whole line.
+    pub whole: u64,
+    /// What is wrong with the rest, where there is one.
+    pub torn: Option<String>,
+}
+
+/// Adds the CRC to an object that lacks its closing brace.
+fn seal(mut line: String) -> String {
+    let crc = crc32fast::hash(line.as_bytes());
+    line.push_str(&format!(",\"crc\":\"{crc:08x}\"}}\n"));
+    line
+}
+
+/// The object of a line, without its CRC and its closing brace, if that is right.
+fn open(line: &str) -> Option<&str> {
+    let (body, crc) = line.rsplit_once(",\"crc\":\"")?;
+    let crc = crc.strip_suffix("\"}")?;
+    (u32::from_str_radix(crc, 16).ok()? == crc32fast::hash(body.as_bytes())).then_some(body)
+}
+
+/// The inside of a JSON object; a word stands for an object of that name.
+fn members(record: &Record) -> Result<String, String> {
+    let text = serde_json::to_string(record).map_err(|e| e.to_string())?;
+    match text.strip_prefix('{').and_then(|t| t.strip_suffix('}')) {
+        Some(inside) => Ok(inside.to_string()),
+        None => Ok(format!("{text}:null")),
+    }
+}
+
+/// Reads number, date and record of a line.
+fn parse(line: &str) -> Option<(u64, f64, Record)> {
+    let body = open(line)?;
+    let (number, rest) = body.strip_prefix("{\"n\":")?.split_once(",\"at\":")?;
+    let (date, inside) = rest.split_once(',')?;
+    let record = serde_json::from_str(&format!("{{{inside}}}")).ok()?;
+    Some((number.parse().ok()?, date.parse().ok()?, record))
+}
+
+/// Reads a log up to its last whole record.
+pub fn read(path: &Path) -> Result<Recovered, LogError> {
+    let fail = |why: String| LogError { path: path.into(), why };
+    let mut file = BufReader::new(File::open(path).map_err(|e| fail(e.to_string()))?);
+    let mut line = Vec::new();
+    let mut next = |line: &mut Vec<u8>| -> Result<usize, LogError> {
+        line.clear();
+        file.read_until(b'\n', line).map_err(|e| fail(e.to_string()))
+    };
+    let mut whole = next(&mut line)? as u64;
+    let first = std::str::from_utf8(&line).ok().and_then(|l| l.strip_suffix('\n'));
+    let header = first.and_then(open).map(|body| format!("{body}}}"));
+    let header = header.ok_or_else(|| fail("line 1: this is no log of a run".to_string()))?;
+    let header: Header = serde_json::from_str(&header).map_err(|e| fail(format!("line 1: {e}")))?;
+    if header.schema != SCHEMA {
+        return Err(fail(format!("line 1: schema '{}', not '{SCHEMA}'", header.schema)));
+    }
+    let mut records: Vec<(f64, Record)> = Vec::new();
+    loop {
+        let length = next(&mut line)?;
+        if length == 0 {
+            return Ok(Recovered { header, records, whole, torn: None });
+        }
+        let text = std::str::from_utf8(&line).ok().and_then(|l| l.strip_suffix('\n'));
+        match text.and_then(parse) {
+            Some((number, at, record)) if number == records.len() as u64 + 1 => {
+                records.push((at, record));
+                whole += length as u64;
+            }
+            _ => {
+                let torn = Some(format!("line {} is not whole", records.len() + 2));
+                return Ok(Recovered { header, records, whole, torn });
+            }
+        }
+    }
+}
+
+struct State {
+    records: u64,
+    /// Bytes written, and those of them that are durable.
+    written: u64,
+    durable: u64,
+    closing: bool,
+    broken: Option<String>,
+}
+
+struct Shared {
+    file: File,
+    state: Mutex<State>,
+    /// Somebody has written, the rest is durable, or it is over.
+    changed: Condvar,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes durable what was written, again and again: one call for all that came meanwhile.
+    fn keep(&self) {
+        let mut state = self.state();
+        loop {
+            while state.durable == state.written && !state.closing {
+                state = self.wait(state);
+            }
+            if state.durable == state.written || state.broken.is_some() {
+                return;
+            }
+            let written = state.written;
+            drop(state);
+            let done = self.file.sync_data();
+            state = self.state();
+            match done {
+                Ok(()) => state.durable = written,
+                Err(error) => state.broken = Some(error.to_string()),
+            }
+            self.changed.notify_all();
+        }
+    }
+}
+
+/// A log that is being written; any thread may.
+pub struct RunLog {
+    shared: Arc<Shared>,
+    keeper: Option<JoinHandle<()>>,
+}
+
+impl RunLog {
+    /// Begins a log; it is durable when this returns.
+    pub fn create(path: &Path, header: &Header) -> Result<RunLog, String> {
+        let text = serde_json::to_string(header).map_err(|e| e.to_string())?;
+        let line = seal(text.strip_suffix('}').unwrap_or(&text).to_string());
+        let write = || -> std::io::Result<File> {
+            let mut file = File::options().append(true).create_new(true).open(path)?;
+            file.write_all(line.as_bytes())?;
+            file.sync_all()?;
+            // The name as well.
+            if let Some(folder) = path.parent() {
+                File::open(folder)?.sync_all()?;
+            }
+            Ok(file)
+        };
+        let file = write().map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(RunLog::started(file, 0, line.len() as u64))
+    }
+
+    /// Goes on with a log; what was torn is put aside.
+    pub fn resume(path: &Path, recovered: &Recovered) -> Result<RunLog, String> {
+        let cut = || -> std::io::Result<File> {
+            let file = File::options().append(true).open(path)?;
+            if recovered.torn.is_some() {
+                let bytes = std::fs::read(path)?;
+                let rest = bytes.get(recovered.whole as usize..).unwrap_or_default();
+                std::fs::write(path.with_extension("torn"), rest)?;
+                file.set_len(recovered.whole)?;
+                file.sync_all()?;
+            }
+            Ok(file)
+        };
+        let file = cut().map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(RunLog::started(file, recovered.records.len() as u64, recovered.whole))
+    }
+
+    fn started(file: File, records: u64, bytes: u64) -> RunLog {
+        let state = State { records, written: bytes, durable: bytes, closing: false, broken: None };
+        let shared = Shared { file, state: Mutex::new(state), changed: Condvar::new() };
+        let shared = Arc::new(shared);
+        let keeper = Arc::clone(&shared);
+        let keeper = std::thread::spawn(move || keeper.keep());
+        RunLog { shared, keeper: Some(keeper) }
+    }
+
+    /// Writes a record. It outlives this process from now on, and the machine a little later.
+    pub fn append(&self, at: f64, record: &Record) -> Result<(), String> {
+        let inside = members(record)?;
+        let mut state = self.shared.state();
+        if let Some(why) = &state.broken {
+            return Err(why.clone());
+        }
+        let line = seal(format!("{{\"n\":{},\"at\":{at},{inside}", state.records + 1));
+        if let Err(error) = (&self.shared.file).write_all(line.as_bytes()) {
+            state.broken = Some(error.to_string());
+            return Err(error.to_string());
+        }
+        state.records += 1;
+        state.written += line.len() as u64;
+        drop(state);
+        self.shared.changed.notify_all();
+        Ok(())
+    }
+
+    /// Waits until everything that was written is durable.
+    pub fn settle(&self) -> Result<(), String> {
+        let mut state = self.shared.state();
+        let written = state.written;
+        while state.durable < written && state.broken.is_none() {
+            state = self.shared.wait(state);
+        }
+        state.broken.as_ref().map_or(Ok(()), |why| Err(why.clone()))
+    }
+}
+
+impl Drop for RunLog {
+    fn drop(&mut self) {
+        self.shared.state().closing = true;
+        self.shared.changed.notify_all();
+        if let Some(keeper) = self.keeper.take() {
+            let _ = keeper.join();
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! What real runs teach: how long kinds of tasks really take, how fast hosts and connections are.
+//!
+//! A task takes `estimate * factor of its kind / level of its host`. Factors and levels are medians,
+//! found in turn; levels are counted from the fastest host, whatever all have in common is a factor of
+//! the kinds. Medians because a few disturbed runs say nothing about the others.
+
+use serde::Serialize;
+use slackline_model::problem::Problem;
+use slackline_model::trace::{Trace, Work};
+use slackline_model::workflow::Workflow;
+use std::collections::BTreeMap;
+
+/// Rounds in which factors and levels settle.
+const ROUNDS: usize = 5;
+
+/// Level below which nobody believes what was seen.
+const LEAST_LEVEL: f64 = 0.01;
+
+/// One task, as it ran.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// Its kind.
+    pub kind: String,
+    /// Where.
+    pub host: String,
+    /// Seconds it took.
+    pub seconds: f64,
+    /// Seconds it was expected to take there.
+    pub expected: f64,
+}
+
+/// One transfer, as it was.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moved {
+    /// From where.
+    pub from: String,
+    /// To where.
+    pub to: String,
+    /// How much.
+    pub bytes: f64,
+    /// Seconds it took.
+    pub seconds: f64,
+}
+
+/// A number that was seen several times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Spread {
+    /// How often.
+    pub samples: usize,
+    /// Half of them are below.
+    pub median: f64,
+    /// Their mean.
+    pub mean: f64,
+    /// Their standard deviation.
+    pub deviation: f64,
+    /// The smallest.
+    pub least: f64,
+    /// The largest.
+    pub most: f64,
+}
+
+impl Spread {
+    /// Of these values.
+    pub fn of(values: &[f64]) -> Spread {
+        if values.is_empty() {
+            return Spread::default();
+        }
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let count = sorted.len() as f64;
+        let mean = sorted.iter().sum::<f64>() / count;
+        let squares: f64 = sorted.iter().map(|x| (x - mean) * (x - mean)).sum();
+        Spread {
+            samples: sorted.len(),
+            median: median(&sorted),
+            mean,
+            deviation: if sorted.len() > 1 { (squares / (count - 1.0)).sqrt() } else { 0.0 },
+            least: sorted[0],
+            most: sorted[sorted.len() - 1],
+        }
+    }
+}
+
+/// The middle of sorted values.
+fn median(sorted: &[f64]) -> f64 {
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => 1.0,
+        n if n % 2 == 1 => sorted[middle],
+        _ => (sorted[middle - 1] + sorted[middle]) / 2.0,
+    }
+}
+
+/// A kind of task.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Kind {
+    /// Its name.
+    pub kind: String,
+    /// Real seconds.
+    pub seconds: Spread,
+    /// Real seconds over those expected, on the fastest host.
+    pub factor: Spread,
+}
+
+/// A host.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Host {
+    /// Its name.
+    pub host: String,
+    /// Its speed as a share of what the platform states, counted from the fastest.
+    pub level: Spread,
+}
+
+/// The connection of two hosts.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Connection {
+    /// From where.
+    pub from: String,
+    /// To where.
+    pub to: String,
+    /// Bytes per second.
+    pub bandwidth: Spread,
+}
+
+/// What some runs teach.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Learnt {
+    /// By name.
+    pub kinds: Vec<Kind>,
+    /// By name.
+    pub hosts: Vec<Host>,
+    /// By names.
+    pub connections: Vec<Connection>,
+}
+
+/// What a trace shows of tasks and transfers that came to their end.
+pub fn samples(problem: &Problem<'_>, trace: &Trace) -> (Vec<Sample>, Vec<Moved>) {
+    let (workflow, platform) = (problem.workflow(), problem.platform());
+    let (mut tasks, mut moves) = (Vec::new(), Vec::new());
+    for span in trace.spans().iter().filter(|span| span.is_finished()) {
+        let seconds = span.finish - span.start;
+        match span.work {
+            Work::Task { task, procs } => {
+                let Some(&proc) = procs.first() else { continue };
+                let class = problem.class_of(proc);
+                tasks.push(Sample {
+                    kind: workflow.kind_name(workflow.kind(task)).to_string(),
+                    host: platform.host(problem.host_of(proc)).name.to_string(),
+                    seconds,
+                    expected: problem.exec_wide(task, class, procs.len() as u32),
+                });
+            }
+            Work::Transfer { from, to, bytes, .. } => moves.push(Moved {
+                from: platform.host(from).name.to_string(),
+                to: platform.host(to).name.to_string(),
+                bytes,
+                seconds,
+            }),
+        }
+    }
+    (tasks, moves)
+}
+
+impl Learnt {
+    /// Learns from samples.
+    pub fn of(tasks: &[Sample], moves: &[Moved]) -> Learnt {
+        let known: Vec<&Sample> =
+            tasks.iter().filter(|s| s.expected > 0.0 && s.seconds > 0.0).collect();
+        let mut factors: BTreeMap<&str, f64> = BTreeMap::new();
+        let mut levels: BTreeMap<&str, f64> = BTreeMap::new();
+        for _ in 0..ROUNDS {
+            let level = |s: &Sample| levels.get(s.host.as_str()).copied().unwrap_or(1.0);
+            let by_kind = group(&known, |s| s.kind.as_str(), |s| s.seconds / s.expected * level(s));
+            factors = medians(by_kind);
+            let factor = |s: &Sample| factors.get(s.kind.as_str()).copied().unwrap_or(1.0);
+            let by_host =
+                group(&known, |s| s.host.as_str(), |s| factor(s) * s.expected / s.seconds);
+            levels = medians(by_host);
+            let fastest = levels.values().copied().fold(0.0, f64::max);
+            if fastest > 0.0 {
+                levels.values_mut().for_each(|l| *l = (*l / fastest).max(LEAST_LEVEL));
+            }
+        }
+        let level = |s: &Sample| levels.get(s.host.as_str()).copied().unwrap_or(1.0);
+        let seconds = group(&tasks.iter().collect::<Vec<_>>(), |s| s.kind.as_str(), |s| s.seconds);
+        let ratios = group(&known, |s| s.kind.as_str(), |s| s.seconds / s.expected * level(s));
+        let kinds = seconds.into_iter().map(|(kind, seconds)| Kind {
+            kind: kind.to_string(),
+            seconds: Spread::of(&seconds),
+            factor: Spread::of(ratios.get(kind).map_or(&[][..], Vec::as_slice)),
+        });
+        let factor = |s: &Sample| factors.get(s.kind.as_str()).copied().unwrap_or(1.0);
+        let seen = group(&known, |s| s.host.as_str(), |s| factor(s) * s.expected / s.seconds);
+        let hosts = seen.into_iter().map(|(host, values)| {
+            let level = levels.get(host).copied().unwrap_or(1.0);
+            Host { host: host.to_string(), level: Spread { median: level, ..Spread::of(&values) } }
+        });
+        let mut rates: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
+        for m in moves.iter().filter(|m| m.bytes > 0.0 && m.seconds > 0.0) {
+            rates.entry((&m.from, &m.to)).or_default().push(m.bytes / m.seconds);
+        }
+        let connections = rates.into_iter().map(|((from, to), values)| Connection {
+            from: from.to_string(),
+            to: to.to_string(),
+            bandwidth: Spread::of(&values),
+        });
+        Learnt {
+            kinds: kinds.collect(),
+            hosts: hosts.collect(),
+            connections: connections.collect(),
+        }
+    }
+
+    /// The factor of a kind; that of all together where it was never seen.
+    pub fn factor(&self, kind: &str) -> f64 {
+        let seen = self.kinds.iter().filter(|k| k.factor.samples > 0);
+        match seen.clone().find(|k| k.kind == kind) {
+            Some(found) => found.factor.median,
+            None => {
+                let mut all: Vec<f64> = seen.map(|k| k.factor.median).collect();
+                all.sort_by(f64::total_cmp);
+                median(&all)
+            }
+        }
+    }
+
+    /// The level of a host; 1 where it was never seen.
+    pub fn level(&self, host: &str) -> f64 {
+        self.hosts.iter().find(|h| h.host == host).map_or(1.0, |h| h.level.median)
+    }
+
+    /// A workflow with learnt times. Tasks without an estimate get the median of their kind, at the
+    /// reference speed.
+    pub fn teach(&self, workflow: &Workflow) -> Workflow {
+        let speed = workflow.reference_speed();
+        workflow.clone().with_work(speed, |w, task| {
+            let kind = w.kind_name(w.kind(task));
+            match w.work(task) {
+                0.0 => {
+                    let seen = self.kinds.iter().find(|k| k.kind == kind);
+                    seen.map_or(0.0, |k| k.seconds.median * speed)
+                }
+                work => work * self.factor(kind),
+            }
+        })
+    }
+}
+
+/// Values of samples by a name of theirs.
+fn group<'s>(
+    samples: &[&'s Sample],
+    name: impl Fn(&'s Sample) -> &'s str,
+    value: impl Fn(&'s Sample) -> f64,
+) -> BTreeMap<&'s str, Vec<f64>> {
+    let mut groups: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for &sample in samples {
+        groups.entry(name(sample)).or_default().push(value(sample));
+    }
+    groups
+}
+
+fn medians(groups: BTreeMap<&str, Vec<f64>>) -> BTreeMap<&str, f64> {
+    let middle = |mut values: Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        median(&values)
+    };
+    groups.into_iter().map(|(name, values)| (name, middle(values))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn factors_of_kinds_and_levels_of_hosts_are_told_apart() {
+        let mut tasks = Vec::new();
+        for (kind, factor) in [("short", 2.0), ("long", 3.0)] {
+            for (host, level) in [("fast", 1.0), ("slow", 0.25), ("fast", 1.0)] {
+                for expected in [1.0, 5.0, 10.0] {
+                    let seconds = expected * factor / level;
+                    let (kind, host) = (kind.to_string(), host.to_string());
+                    tasks.push(Sample { kind, host, seconds, expected });
+                }
+            }
+        }
+        // One that was disturbed says nothing.
+        tasks[0].seconds *= 40.0;
+        let learnt = Learnt::of(&tasks, &[]);
+        assert!((learnt.factor("short") - 2.0).abs() < 1e-9);
+        assert!((learnt.factor("long") - 3.0).abs() < 1e-9);
+        assert!((learnt.level("slow") - 0.25).abs() < 1e-9);
+        assert_eq!(learnt.level("fast"), 1.0);
+        assert_eq!(learnt.factor("never seen"), 2.5);
+    }
+}
