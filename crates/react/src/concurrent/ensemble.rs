@@ -3,7 +3,7 @@
 //!
 //! At the start as many machines are ordered as the budget can hold until the deadline: of the kind
 //! on which the work costs least. Machines that are always there take part too; what they cost is paid
-//! task by task, and a task that cannot be paid does not start. An idle processor takes the ready task
+//! task by task, and a task goes only where it can be paid. An idle processor takes the ready task
 //! of the workflow of highest priority, of highest upward rank in it. At the deadline everything stops. WA-DPDS looks
 //! at a workflow before its first task: one that costs more, on the cheapest machines there are, than
 //! the budget leaves besides those admitted before is not begun. Left out of the sources: machines given back
@@ -28,8 +28,10 @@ pub struct Ensemble {
     rank: Vec<f64>,
     /// Per workflow: whether it was looked at.
     seen: Vec<bool>,
-    /// What the admitted workflows are expected to cost.
+    /// What the tasks of admitted workflows that have not started cost at least.
     promised: f64,
+    /// What the tasks that have started cost by the second.
+    used: f64,
     /// What leases until the deadline and tasks on other machines cost.
     committed: f64,
 }
@@ -44,6 +46,7 @@ impl Ensemble {
             rank: Vec::new(),
             seen: Vec::new(),
             promised: 0.0,
+            used: 0.0,
             committed: 0.0,
         }
     }
@@ -105,15 +108,9 @@ impl Ensemble {
         }
         self.seen[part] = true;
         let own = now.workflow.tasks().filter(|t| now.part_of[t.index()] as usize == part);
-        let least = |t: TaskId| {
-            let width = f64::from(now.workflow.width(t).0);
-            let costs =
-                problem.proc_ids().map(|p| problem.exec_on(t, p) * problem.price(p) * width);
-            costs.fold(f64::INFINITY, f64::min)
-        };
-        let cost: f64 = own.map(least).sum();
-        if approx::gt(self.promised + cost, self.budget) {
-            let left = self.budget - self.promised;
+        let cost: f64 = own.map(|t| least_cost(problem, t)).sum();
+        if approx::gt(self.used + self.promised + cost, self.budget) {
+            let left = self.budget - self.used - self.promised;
             let why = format!("it costs {cost:.4}, the budget of all leaves {left:.4}");
             decisions.push(Decision::Abandon { workflow: part as u32, why });
             return false;
@@ -143,6 +140,7 @@ impl Ensemble {
         for (proc, idle) in idle.iter_mut().enumerate().filter(|(_, idle)| **idle) {
             *idle = is_there(ProcId::new(proc));
         }
+        let leases = problem.platform().classes().iter().any(|c| c.leasable);
         let mut parts = open_parts(now);
         let priority = |part: usize| now.arrived[part].terms.priority;
         parts.sort_by(|&a, &b| priority(b).total_cmp(&priority(a)).then(a.cmp(&b)));
@@ -160,15 +158,22 @@ impl Ensemble {
             let key = |t: &TaskId| approx::sort_key(self.rank[t.index()]);
             ready[part].sort_by(|a, b| key(b).total_cmp(&key(a)).then(a.cmp(b)));
             for &task in &ready[part] {
-                let Some(procs) = idle::quickest_idle(&problem, now, task, &idle) else { continue };
-                let first = procs[0];
-                if owned(first) {
-                    let rate = problem.price(first) * procs.len() as f64;
-                    let cost = problem.exec_on(task, first) * rate;
-                    if approx::gt(self.committed + cost, self.budget) {
-                        continue;
-                    }
-                    self.committed += cost;
+                let width = f64::from(now.workflow.width(task).0);
+                let cost = |p: ProcId| problem.exec_on(task, p) * problem.price(p) * width;
+                let least = if self.admits { least_cost(&problem, task) } else { 0.0 };
+                // Machines that are leased are paid; of others the rest of the admitted has to be paid too.
+                let rest = if leases { 0.0 } else { self.promised - least };
+                let payable = |p: ProcId| {
+                    !owned(p) || !approx::gt(self.committed + cost(p) + rest, self.budget)
+                };
+                let open: Vec<bool> =
+                    problem.proc_ids().map(|p| idle[p.index()] && payable(p)).collect();
+                let Some(procs) = idle::quickest_idle(&problem, now, task, &open) else { continue };
+                let money = cost(procs[0]);
+                self.used += money;
+                self.promised -= least;
+                if owned(procs[0]) {
+                    self.committed += money;
                 }
                 for proc in &procs {
                     idle[proc.index()] = false;
@@ -178,6 +183,13 @@ impl Ensemble {
         }
         Ok(())
     }
+}
+
+/// What a task costs on the cheapest processor.
+fn least_cost(problem: &Problem<'_>, task: TaskId) -> f64 {
+    let width = f64::from(problem.workflow().width(task).0);
+    let costs = problem.proc_ids().map(|p| problem.exec_on(task, p) * problem.price(p) * width);
+    costs.fold(f64::INFINITY, f64::min)
 }
 
 /// The workflows of which a task is left to do, in order of arrival.
