@@ -69,16 +69,16 @@ proptest! {
         let (plainest, seen) = world.watched("one by one", &mut OneByOne, None);
         let verdict = world.replay(&plainest, &seen);
         prop_assert!(verdict.is_ok(), "one by one: {}", verdict.unwrap_err());
-        if plainest.ending != Ending::Finished {
-            return Ok(()); // nobody has to
-        }
         for (name, mut policy) in world.policies() {
             let (outcome, seen) = world.watched(name, policy.as_mut(), None);
             let verdict = world.replay(&outcome, &seen);
             prop_assert!(verdict.is_ok(), "{name}: {}", verdict.unwrap_err());
             let verdict = world.work_is_conserved(&outcome);
             prop_assert!(verdict.is_ok(), "{name}: {}", verdict.unwrap_err());
-            prop_assert_eq!(&outcome.ending, &Ending::Finished, "{}", name);
+            // Where nobody can finish a run ends all the same.
+            if plainest.ending == Ending::Finished {
+                prop_assert_eq!(&outcome.ending, &Ending::Finished, "{}", name);
+            }
         }
     }
 }

@@ -48,8 +48,8 @@ enum Op {
 /// Times a policy may be called at one instant because decisions were rejected.
 const SECOND_THOUGHTS: usize = 8;
 
-/// Rounds at one date after which decisions are taken to go in circles; many more than there are
-/// tasks, each of which may end or begin at a round of its own.
+/// Rounds at one date, or operations begun without a further task done, after which decisions are taken
+/// to go in circles; many more than there are tasks, each of which may end or begin at a round of its own.
 const ROUNDS: usize = 10_000;
 
 pub(crate) struct Engine<'b, 'r> {
@@ -97,6 +97,9 @@ pub(crate) struct Engine<'b, 'r> {
     outlook: Outlook,
     /// Rounds at the present date.
     rounds: usize,
+    /// The most tasks that were ever done at once, and operations that were begun since.
+    most_done: usize,
+    begun_since: usize,
     plans: usize,
     recording: Recording<'r>,
     trace: Trace,
@@ -165,6 +168,8 @@ impl<'b, 'r> Engine<'b, 'r> {
             woken_in_vain: false,
             outlook: Outlook::Busy,
             rounds: 0,
+            most_done: 0,
+            begun_since: 0,
             plans: 0,
             recording,
             trace: Trace::default(),
@@ -276,7 +281,10 @@ impl<'b, 'r> Engine<'b, 'r> {
     }
 
     fn goes_in_circles(&self) -> bool {
-        self.rounds > ROUNDS + 8 * self.situation.tasks.len()
+        let now = &self.situation;
+        // Each task and each file may need operations of its own before the next task is done.
+        self.rounds > ROUNDS + 8 * now.tasks.len()
+            || self.begun_since > ROUNDS + 8 * (now.tasks.len() + now.copies.len())
     }
 
     /// Something began or ended.
@@ -430,6 +438,7 @@ impl<'b, 'r> Engine<'b, 'r> {
     fn new_op(&mut self, op: Op) -> OpId {
         let id = OpId(self.next_op);
         self.next_op += 1;
+        self.begun_since += 1;
         self.stir();
         self.ops.insert(id, op);
         id

@@ -116,6 +116,9 @@ impl Engine<'_, '_> {
         self.situation.set_task(task, TaskState::Done(placement));
         self.situation.progress[task.index()] = 1.0;
         self.situation.earlier.remove(&task);
+        if self.situation.tasks.done() > self.most_done {
+            (self.most_done, self.begun_since) = (self.situation.tasks.done(), 0);
+        }
         self.attempt_succeeded(task);
         holders.hosts().iter().for_each(|&host| self.found_there(host));
         let workflow = self.situation.workflow.clone();
