@@ -201,7 +201,8 @@ impl Engine<'_, '_> {
             Transfers::Push => 0,
         };
         for position in 0..window.min(self.queues.queue[proc.index()].len()) {
-            let task = self.queues.queue[proc.index()][position];
+            // What is met on the way may take tasks out of the queue.
+            let Some(&task) = self.queues.queue[proc.index()].get(position) else { break };
             self.request_inputs(task)?;
         }
         if self.queues.busy[proc.index()].is_some() {
@@ -270,7 +271,8 @@ impl Engine<'_, '_> {
                 self.task_op[task.index()] = Some(id);
                 if accepted == Accepted::Running {
                     let hosts = procs.iter().map(|p| self.situation.host_of[p.index()]);
-                    hosts.collect::<Vec<_>>().into_iter().for_each(|host| self.found_there(host));
+                    let hosts: Vec<HostId> = hosts.collect();
+                    hosts.into_iter().for_each(|host| self.found_there(host, self.situation.now));
                     self.task_started(task, procs.clone());
                 }
                 self.queues.touch(&procs); // the window moves on
@@ -278,7 +280,7 @@ impl Engine<'_, '_> {
             }
             Err(error) => {
                 self.task_op[task.index()] = Some(id);
-                self.op_failed(id, &error)
+                self.op_failed(id, &error, self.situation.now)
             }
         }
     }

@@ -412,7 +412,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             match what {
                 What::Running(op) => self.task_runs(op),
                 What::Done(op, report) => self.op_done(op, at, &report)?,
-                What::Failed(op, error) => self.op_failed(op, &error)?,
+                What::Failed(op, error) => self.op_failed(op, &error, at)?,
                 What::Cancelled(op) => self.op_cancelled(op),
                 What::HostLost { host, keeps_data } => self.host_went(host, keeps_data, at)?,
                 What::HostBack(host) => self.host_came(host, at)?,

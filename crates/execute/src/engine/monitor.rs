@@ -36,8 +36,9 @@ pub(super) struct Monitor {
     unseen: bool,
     /// There is something to see that may help a run that stands still.
     hope: bool,
-    /// What came and went since something last began or ended: it will not help another time.
-    hoped: BTreeSet<HostId>,
+    /// Hosts as they were looked at since something last began or ended, usable or not: that they are so
+    /// will not help another time.
+    hoped: BTreeSet<(HostId, bool)>,
     /// Per host: when something was last known for certain.
     facts: Vec<f64>,
     /// Hosts that went off: whether they keep their data.
@@ -81,7 +82,11 @@ impl Monitor {
     /// A host came, went, or moves again, to be seen at the next look.
     fn show(&mut self, host: HostId) {
         self.unseen = true;
-        self.hope |= self.hoped.insert(host);
+        self.hope |= !self.hoped.contains(&(host, self.is_usable(host)));
+    }
+
+    fn is_usable(&self, host: HostId) -> bool {
+        !self.off[host.index()] && self.view.availability[host.index()] > 0.0
     }
 
     /// A file has come to be on a host.
@@ -146,7 +151,7 @@ impl Engine<'_, '_> {
         at: f64,
     ) -> Result<(), BackendError> {
         self.monitor.keeping.insert(host, keeps_data);
-        if at < self.monitor.facts[host.index()] {
+        if self.known_since(host, at) {
             // It was used since: it is there, but what lay on it before may not be.
             if !keeps_data && !self.situation.central {
                 self.suspect_copies(host);
@@ -156,7 +161,7 @@ impl Engine<'_, '_> {
         }
         let continuous = self.monitoring == Monitoring::Continuous;
         if self.starting || self.uses(host) || (continuous && !self.is_delayed()) {
-            return self.found_gone(host);
+            return self.found_gone(host, at);
         }
         if !keeps_data && !self.situation.central {
             self.suspect_copies(host);
@@ -190,9 +195,10 @@ impl Engine<'_, '_> {
 
     /// The backend says that a host is on again since a date.
     pub(super) fn host_came(&mut self, host: HostId, at: f64) -> Result<(), BackendError> {
-        if at < self.monitor.facts[host.index()] {
+        if self.known_since(host, at) {
             return Ok(()); // it was used, or found gone again, since
         }
+        self.found_there(host, at);
         if self.is_delayed() {
             self.later(Seen::Back(host));
             return Ok(());
@@ -201,16 +207,22 @@ impl Engine<'_, '_> {
     }
 
     /// An operation found a host gone.
-    pub(super) fn found_gone(&mut self, host: HostId) -> Result<(), BackendError> {
-        self.monitor.facts[host.index()] = self.situation.now;
+    pub(super) fn found_gone(&mut self, host: HostId, at: f64) -> Result<(), BackendError> {
+        self.monitor.facts[host.index()] = at;
         self.monitor.off[host.index()] = true;
         let keeps_data = self.monitor.keeping.get(&host).is_some_and(|&keeps| keeps);
         self.host_lost(host, keeps_data)
     }
 
     /// An operation that used a host is done: it is there.
-    pub(super) fn found_there(&mut self, host: HostId) {
-        self.monitor.facts[host.index()] = self.situation.now;
+    pub(super) fn found_there(&mut self, host: HostId, at: f64) {
+        let known = &mut self.monitor.facts[host.index()];
+        *known = known.max(at);
+    }
+
+    /// Whether something newer than from a date is known of a host.
+    pub(super) fn known_since(&self, host: HostId, at: f64) -> bool {
+        at < self.monitor.facts[host.index()]
     }
 
     /// The level of a host as last seen.
@@ -314,6 +326,10 @@ impl Engine<'_, '_> {
             return Ok(());
         }
         self.monitor.hope = false;
+        for host in self.situation.platform.host_ids() {
+            let usable = self.monitor.is_usable(host);
+            self.monitor.hoped.insert((host, usable));
+        }
         if !std::mem::take(&mut self.monitor.unseen) {
             return Ok(());
         }

@@ -17,7 +17,7 @@ impl Engine<'_, '_> {
         match self.ops.remove(&op) {
             Some(Op::Task(task)) => self.task_done(task, at, report),
             Some(Op::Transfer(id)) => {
-                self.file_arrived(id);
+                self.file_arrived(id, at);
                 Ok(())
             }
             Some(Op::Stopping { task, procs }) => {
@@ -28,13 +28,19 @@ impl Engine<'_, '_> {
         }
     }
 
-    pub(super) fn op_failed(&mut self, op: OpId, error: &OpError) -> Result<(), BackendError> {
+    pub(super) fn op_failed(
+        &mut self,
+        op: OpId,
+        error: &OpError,
+        at: f64,
+    ) -> Result<(), BackendError> {
         self.stir();
         if let OpError::Lost { host: Some(host), .. } = *error
             && self.situation.is_alive(host)
             && self.ops.contains_key(&op)
+            && !self.known_since(host, at)
         {
-            return self.found_gone(host); // this operation among others
+            return self.found_gone(host, at); // this operation among others
         }
         match self.ops.remove(&op) {
             Some(Op::Task(task)) => self.task_failed(task, error),
@@ -120,7 +126,7 @@ impl Engine<'_, '_> {
             (self.most_done, self.begun_since) = (self.situation.tasks.done(), 0);
         }
         self.attempt_succeeded(task);
-        holders.hosts().iter().for_each(|&host| self.found_there(host));
+        holders.hosts().iter().for_each(|&host| self.found_there(host, at));
         let workflow = self.situation.workflow.clone();
         for file in workflow.outputs(task) {
             // An earlier result may still be on its way to where there is a new one now.

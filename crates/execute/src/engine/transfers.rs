@@ -78,7 +78,7 @@ impl Engine<'_, '_> {
             Ok(_) => {}
             Err(OpError::Lost { host: Some(host), .. }) => {
                 self.ops.remove(&op);
-                self.found_gone(host)?;
+                self.found_gone(host, self.situation.now)?;
                 return Ok(to.touches(host)); // no other source would do then
             }
             Err(error) => {
@@ -142,7 +142,7 @@ impl Engine<'_, '_> {
         sources().min_by(|a, b| seconds(a).total_cmp(&seconds(b)).then(a.cmp(b))).cloned()
     }
 
-    pub(super) fn file_arrived(&mut self, id: u64) {
+    pub(super) fn file_arrived(&mut self, id: u64, at: f64) {
         let Some(transfer) = self.transfers.remove(&id) else { return };
         let Transfer { file, from, to, blocks, .. } = transfer;
         for &Block { from, to, bytes } in &blocks {
@@ -150,7 +150,7 @@ impl Engine<'_, '_> {
             self.log(Happening::TransferFinished { file, from, to });
         }
         for &host in from.hosts().iter().chain(to.hosts()) {
-            self.found_there(host);
+            self.found_there(host, at);
         }
         to.hosts().iter().for_each(|&host| self.monitor.is_there(file, host));
         self.move_succeeded(file, &to);
