@@ -198,11 +198,11 @@ impl Engine<'_, '_> {
         if self.known_since(host, at) {
             return Ok(()); // it was used, or found gone again, since
         }
-        self.found_there(host, at);
         if self.is_delayed() {
             self.later(Seen::Back(host));
             return Ok(());
         }
+        self.found_there(host, at);
         self.back_seen(host)
     }
 
