@@ -2,9 +2,10 @@
 //! workflow gets processors of its own and keeps them until its last task ends.
 //!
 //! Who comes first is served first: the workflow that has waited longest takes the fastest free processors,
-//! as many as it is to have (all that are there, if there are fewer), or everybody waits. A planner
+//! as many as it is to have (all that are there, if there are fewer, and all that are free, if a
+//! task of it fits on none of those), or everybody waits. A planner
 //! for one workflow fills them: HEFT, or DBCS where the workflow has a budget and a deadline. What
-//! cannot be planned there is given up. After a loss or a failure the rests are planned again on what is
+//! fits nowhere at all is given up. After a loss or a failure the rests are planned again on what is
 //! left of each reservation. Ties: the workflow that arrived first, the lower processor. A plan of one workflow
 //! and O(tasks known) per arrival.
 
@@ -16,7 +17,7 @@ use slackline_model::schedule::Limits;
 use slackline_model::{Placement, Problem, ProcId, approx};
 use slackline_schedule::list::heft::HEFT;
 use slackline_schedule::qos::dbcs::DBCS;
-use slackline_schedule::{Algorithm, Request};
+use slackline_schedule::{Algorithm, PlanError, Request};
 
 /// What fills the processors of a workflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,44 +80,51 @@ impl Exclusive {
                 break;
             }
             let problem = now.problem().map_err(|e| e.to_string())?;
-            self.reserved[part] = fastest(&problem, now, part, free, wanted);
-            any |= self.fill(&problem, now, part, decisions)?;
+            let mut failed = None;
+            for count in [wanted, free.len()] {
+                self.reserved[part] = fastest(&problem, now, part, free.clone(), count);
+                failed = self.fill(&problem, now, part)?.err();
+                if failed.is_none() {
+                    break;
+                }
+            }
+            match failed {
+                None => any = true,
+                Some(error) if free.len() == now.host_of.len() => {
+                    let (workflow, why) = (part as u32, error.to_string());
+                    decisions.push(Decision::Abandon { workflow, why });
+                }
+                // It may fit when others are done or a host is back.
+                Some(_) => break,
+            }
         }
         Ok(any)
     }
 
-    /// Plans what is left of a workflow on its processors. Whether that can be done.
+    /// Plans what is left of a workflow on its processors; where that cannot be done, it gives them
+    /// back.
     fn fill(
         &mut self,
         problem: &Problem<'_>,
         now: &Situation,
         part: usize,
-        decisions: &mut Vec<Decision>,
-    ) -> Result<bool, String> {
+    ) -> Result<Result<(), PlanError>, String> {
         let own = alone(problem, now, part, &self.reserved[part])?;
         let limits = limits(now, part);
         let algorithm: &Algorithm = match self.inside {
             Inside::Dbcs if limits.budget.is_some() && limits.deadline.is_some() => &DBCS,
             _ => &HEFT,
         };
-        match (algorithm.plan)(&own, &Request { limits, ..Request::default() }) {
-            Ok(schedule) => {
-                let mut plan = Plan::of_schedule(&own, &schedule, self.transfers);
-                plan.assignments.retain(|a| now.part_of[a.task.index()] as usize == part);
-                self.planned[part] = plan.assignments;
-                Ok(true)
-            }
-            Err(error) => {
-                self.reserved[part].clear();
-                self.planned[part].clear();
-                // Where a host is lost there may be a plan when it is back.
-                if !now.lost.contains(&true) {
-                    let (workflow, why) = (part as u32, error.to_string());
-                    decisions.push(Decision::Abandon { workflow, why });
-                }
-                Ok(false)
-            }
+        let planned = (algorithm.plan)(&own, &Request { limits, ..Request::default() });
+        self.planned[part].clear();
+        if planned.is_err() {
+            self.reserved[part].clear();
         }
+        Ok(planned.map(|schedule| {
+            let mut plan = Plan::of_schedule(&own, &schedule, self.transfers);
+            plan.assignments.retain(|a| now.part_of[a.task.index()] as usize == part);
+            self.planned[part] = plan.assignments;
+        }))
     }
 
     /// What all workflows are to do on their processors.
@@ -208,7 +216,8 @@ impl Policy for Exclusive {
                 let problem = now.problem().map_err(|e| e.to_string())?;
                 for part in 0..open.len() {
                     if !self.reserved[part].is_empty() {
-                        self.fill(&problem, now, part, decisions)?;
+                        // Who gives them back waits for others.
+                        let _ = self.fill(&problem, now, part)?;
                         changed = true;
                     }
                 }

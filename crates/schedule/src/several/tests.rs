@@ -145,7 +145,7 @@ fn shares_are_kept() {
     let (workflow, _) = three();
     let hosts: Vec<String> = (0..12).map(|h| format!("{{\"id\": \"h{h}\"}}")).collect();
     let text = format!(
-        "{{\"processors\": [{}], \"bandwidth\": null, \"tasks\": [{{\"id\": \"t\", \"cost\": 1}}]}}",
+        "{{\"processors\": [{}], \"bandwidth\": null, \"edges\": [], \"tasks\": [{{\"id\": \"t\", \"cost\": 1}}]}}",
         hosts.join(", ")
     );
     let platform = slackline_formats::instance::read(&text).unwrap().platform;
