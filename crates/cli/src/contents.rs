@@ -13,6 +13,34 @@ pub(crate) enum Wanted {
     Scenario,
 }
 
+/// Documents of ours that hold a schedule, whatever else they look like.
+const WITH_SCHEDULE: [&str; 5] = ["schedule", "plan", "plans", "simulation", "simulations"];
+
+/// Whether a text holds a schedule.
+pub(crate) fn holds_schedule(text: &str) -> bool {
+    let ours = schema(text).is_some_and(|name| {
+        let mut parts = name.split('/').skip(1);
+        parts.next().is_some_and(|name| WITH_SCHEDULE.contains(&name))
+    });
+    ours || schedule_file::is_schedule(text)
+}
+
+/// How far into a text its schema is looked for: it comes first.
+const HEAD: usize = 400;
+
+/// What a text says it is, where it is a document of ours.
+pub(crate) fn schema(text: &str) -> Option<String> {
+    let start = text.trim_start();
+    if !start.starts_with('{') {
+        return None;
+    }
+    let head: String = start.chars().take(HEAD).collect();
+    let (_, rest) = head.split_once("\"schema\"")?;
+    let name = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    let (name, _) = name.split_once('"')?;
+    name.starts_with("slackline/").then(|| name.to_string())
+}
+
 /// A reader's error, or the better one: the file is empty, or of another kind, or cut.
 pub(crate) fn explain(error: FormatError, path: &Path, wanted: Wanted) -> Failure {
     let text = source::read_text(path).unwrap_or_default();
@@ -22,7 +50,7 @@ pub(crate) fn explain(error: FormatError, path: &Path, wanted: Wanted) -> Failur
     }
     let kind = if PlatformFormat::recognise(None, &text).is_some() {
         (Wanted::Platform, "a platform", "give it with --platform")
-    } else if schedule_file::is_schedule(&text) {
+    } else if holds_schedule(&text) {
         (
             Wanted::Scenario,
             "a schedule",

@@ -19,6 +19,7 @@ files![
     "platforms/priced-cloud.toml",
     "platforms/small-cluster.toml",
     "platforms/two-site-grid.toml",
+    "scenarios/slow-day.toml",
     "workflows/epigenomics.dax",
     "workflows/fork-join.toml",
     "workflows/gauss.dot",
@@ -28,16 +29,20 @@ files![
     "workflows/stg-random.stg",
 ];
 
-/// The names of the bundled platforms.
-pub(crate) fn platform_names() -> impl Iterator<Item = &'static str> {
-    FILES.iter().filter_map(|(file, _)| file.strip_prefix("platforms/")?.strip_suffix(".toml"))
+/// The names of the files in a folder, by which they can be called where no file is.
+pub(crate) fn names(folder: &'static str) -> impl Iterator<Item = &'static str> {
+    FILES.iter().filter_map(move |(file, _)| stem(file.strip_prefix(folder)?.strip_prefix('/')?))
 }
 
-/// The text of a bundled platform that is called by its name, where no file is.
-pub(crate) fn platform_named(path: &Path) -> Option<&'static str> {
-    let file = format!("platforms/{}.toml", path.to_str()?);
-    let (_, text) = FILES.iter().find(|(name, _)| *name == file)?;
-    (!path.exists()).then_some(*text)
+fn stem(file: &str) -> Option<&str> {
+    file.rsplit_once('.').map(|(stem, _)| stem)
+}
+
+/// The text of a bundled file that is called by its name.
+pub(crate) fn named(path: &Path) -> Option<&'static str> {
+    let name = path.to_str()?;
+    let is = |file: &str| file.split_once('/').and_then(|(_, file)| stem(file)) == Some(name);
+    FILES.iter().find(|(file, _)| is(file)).map(|(_, text)| *text)
 }
 
 #[cfg(test)]
@@ -49,7 +54,7 @@ mod tests {
     fn every_file_of_the_folder_is_carried() {
         let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples"));
         let mut found = Vec::new();
-        for folder in ["platforms", "workflows"] {
+        for folder in ["platforms", "scenarios", "workflows"] {
             for entry in std::fs::read_dir(root.join(folder)).unwrap() {
                 let name = entry.unwrap().file_name();
                 found.push(format!("{folder}/{}", name.to_string_lossy()));

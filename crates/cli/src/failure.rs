@@ -1,10 +1,14 @@
 //! Why a verb could not do its work, and the exit code that says so.
 
+use crate::examples;
+use slackline_formats::error::NO_SUCH_FILE;
 use slackline_formats::{Fault, FormatError};
+use slackline_model::nearest::nearest;
 use slackline_model::parameter::ParameterError;
-use slackline_model::{ProblemError, WorkflowError};
+use slackline_model::platform::RouteCache;
+use slackline_model::{HostId, Platform, Problem, ProblemError, WorkflowError};
 use slackline_schedule::PlanError;
-use std::process::ExitCode;
+use std::path::Path;
 
 /// An error on its way to the user.
 #[derive(Debug)]
@@ -35,18 +39,67 @@ impl Failure {
         self
     }
 
-    pub(crate) fn exit_code(&self) -> ExitCode {
+    pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Failure::Input { .. } => ExitCode::from(2),
-            Failure::Work { .. } => ExitCode::from(1),
-            Failure::Interrupted { .. } => ExitCode::from(130),
-            Failure::BrokenPipe => ExitCode::SUCCESS,
+            Failure::Input { .. } => 2,
+            Failure::Work { .. } => 1,
+            Failure::Interrupted { .. } => 130,
+            Failure::BrokenPipe => 0,
         }
     }
 }
 
+/// Why there is no plan: where a task has no place because hosts cannot reach each other, that
+/// is the cause, and the platform's file is where it stands.
+pub(crate) fn no_plan(error: PlanError, problem: &Problem<'_>, file: Option<&Path>) -> Failure {
+    let (PlanError::Nowhere { task }, Some((from, to))) = (&error, gap(problem.platform())) else {
+        return error.into();
+    };
+    let place = file.map_or(String::new(), |file| format!("{}: ", file.display()));
+    let name = |host: HostId| &problem.platform().host(host).name;
+    let message = format!(
+        "{place}there is no route from host '{}' to host '{}': task '{task}' can get its data nowhere",
+        name(from),
+        name(to),
+    );
+    Failure::work(message).with_help("add a route, or leave out the hosts that are cut off")
+}
+
+/// Two hosts without a route between them, where there are such; a bounded number is looked at.
+fn gap(platform: &Platform) -> Option<(HostId, HostId)> {
+    const MOST_PAIRS: usize = 200_000;
+    let mut routes = RouteCache::new();
+    let hosts: Vec<HostId> = platform.host_ids().collect();
+    let pairs = hosts.iter().flat_map(|&from| hosts.iter().map(move |&to| (from, to)));
+    let different = pairs.filter(|(from, to)| from != to).take(MOST_PAIRS);
+    let mut cut = different.filter(|&(from, to)| routes.route_once(platform, from, to).is_err());
+    cut.next()
+}
+
+/// What a file is probably called that is not there: one beside it, or one that is bundled.
+fn nearest_file(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok();
+    let mut known: Vec<String> = entries
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .collect();
+    known.sort();
+    if folder.is_none() {
+        let bundled = examples::names("workflows").chain(examples::names("platforms"));
+        known.extend(bundled.map(str::to_string));
+    }
+    let near = nearest(name, known.iter().map(String::as_str))?;
+    Some(format!("did you mean '{}'?", path.with_file_name(near).display()))
+}
+
 impl From<FormatError> for Failure {
-    fn from(error: FormatError) -> Failure {
+    fn from(mut error: FormatError) -> Failure {
+        if error.message == NO_SUCH_FILE && error.help.is_none() {
+            error.help = error.file.as_deref().and_then(nearest_file);
+        }
         let message = error.to_string();
         match error.fault {
             Fault::Input => Failure::Input { message, help: error.help },

@@ -3,6 +3,7 @@
 
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::picture;
 use slackline_formats::source::is_standard;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Files<'a> {
     reads: Vec<&'a Path>,
     writes: Vec<(&'static str, &'a Path)>,
+    pictures: Vec<(&'static str, &'a Path)>,
 }
 
 impl<'a> Files<'a> {
@@ -32,6 +34,12 @@ impl<'a> Files<'a> {
         self
     }
 
+    /// A picture that an option names, where it does.
+    pub(crate) fn draws(mut self, option: &'static str, path: Option<&'a PathBuf>) -> Self {
+        self.pictures.extend(path.map(|path| (option, path.as_path())));
+        self.writes(option, path)
+    }
+
     /// The document of `--json`, which takes standard output.
     pub(crate) fn json(mut self, wanted: bool) -> Self {
         if wanted {
@@ -40,8 +48,8 @@ impl<'a> Files<'a> {
         self
     }
 
-    /// Refuses folders that are not there, an output that is also an input, and two outputs of
-    /// one name. Where an output takes standard output, what is said to people goes to standard
+    /// Refuses folders that are not there, an output that is also an input, two outputs of
+    /// one name, and pictures of a kind that is not drawn. Where an output takes standard output, what is said to people goes to standard
     /// error.
     pub(crate) fn check(self, output: &mut Output) -> Result<(), Failure> {
         let inputs: Vec<Identity> = self.reads.iter().filter_map(|p| Identity::of(p)).collect();
@@ -70,7 +78,7 @@ impl<'a> Files<'a> {
             }
             outputs.push((option, identity));
         }
-        Ok(())
+        self.pictures.iter().try_for_each(|(option, path)| picture::check(option, path))
     }
 }
 

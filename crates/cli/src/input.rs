@@ -152,6 +152,29 @@ impl Sources {
 }
 
 impl Sources {
+    /// What a schedule that is shown or converted belongs to.
+    pub(crate) fn of_schedule(platform: &Option<PathBuf>, instance: &Option<PathBuf>) -> Sources {
+        let (platform, instance) = (platform.clone(), instance.clone());
+        Sources { platform, instance, from: None, reference_speed: None }
+    }
+
+    /// Reads what a schedule belongs to; says what is missing where nothing is named.
+    pub(crate) fn read_for_schedule(
+        &self,
+        schedule: &Path,
+        workflow: Option<&Path>,
+        output: &mut Output,
+    ) -> Result<Loaded, Failure> {
+        if workflow.is_none() && self.instance.is_none() {
+            let help = "add what it is for: --workflow FILE --platform FILE, or --instance FILE";
+            let message = format!("{}: this is a schedule", schedule.display());
+            return Err(Failure::input(message).with_help(help));
+        }
+        self.read(workflow, output)
+    }
+}
+
+impl Sources {
     /// The platform alone; the bundled one where none is named.
     pub(crate) fn read_platform(&self, output: &mut Output) -> Result<Platform, Failure> {
         match &self.platform {
@@ -320,13 +343,10 @@ pub(crate) fn format_parser() -> impl TypedValueParser<Value = Format> {
 /// Reads a platform file.
 pub(crate) fn read_platform(path: &Path, output: &mut Output) -> Result<Platform, Failure> {
     let begin = Instant::now();
-    if let Some(text) = examples::platform_named(path) {
-        return Ok(platform_toml::parse(text)?);
-    }
     let text = source::read_text(path).map_err(|error| match path.exists() {
         true => Failure::from(error),
         false => {
-            let names: Vec<&str> = examples::platform_names().collect();
+            let names: Vec<&str> = examples::names("platforms").collect();
             let near = nearest(&path.to_string_lossy(), names.iter().copied());
             let near = near.map_or(String::new(), |name| format!("did you mean '{name}'? "));
             let help = format!("{near}bundled platforms: {}", names.join(", "));

@@ -5,7 +5,8 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use slackline_model::names::printable_lines;
 use std::borrow::Cow;
-use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
+use std::io::{BufWriter, IsTerminal, Write};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Options that every verb takes.
 #[derive(Args, Clone, Debug)]
@@ -41,7 +42,8 @@ pub(crate) enum When {
 
 /// The two streams and how to use them.
 pub(crate) struct Output {
-    out: BufWriter<StdoutLock<'static>>,
+    out: BufWriter<Box<dyn Write>>,
+    err: Box<dyn Write>,
     pub(crate) quiet: bool,
     pub(crate) verbose: bool,
     pub(crate) strict: bool,
@@ -53,7 +55,8 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    pub(crate) fn new(common: &Common) -> Output {
+    /// Colours and widths are those of the process's own streams.
+    pub(crate) fn new(common: &Common, out: Box<dyn Write>, err: Box<dyn Write>) -> Output {
         let wanted = |terminal: bool| match common.color {
             When::Always => true,
             When::Never => false,
@@ -64,7 +67,8 @@ impl Output {
             }
         };
         Output {
-            out: BufWriter::new(std::io::stdout().lock()),
+            out: BufWriter::new(out),
+            err,
             quiet: common.quiet,
             verbose: common.verbose,
             strict: common.strict,
@@ -85,7 +89,7 @@ impl Output {
     pub(crate) fn text(&mut self, text: &str) -> Result<(), Failure> {
         let text = shown(text, self.colour);
         if self.stdout_taken {
-            return Ok(std::io::stderr().write_all(text.as_bytes())?);
+            return Ok(self.err.write_all(text.as_bytes())?);
         }
         Ok(self.out.write_all(text.as_bytes())?)
     }
@@ -145,9 +149,9 @@ impl Output {
         let _ = self.out.flush();
         let text = printable_lines(text);
         let _ = if self.colour_errors {
-            writeln!(std::io::stderr(), "\x1b[{style}m{what}:\x1b[0m {text}")
+            writeln!(self.err, "\x1b[{style}m{what}:\x1b[0m {text}")
         } else {
-            writeln!(std::io::stderr(), "{what}: {text}")
+            writeln!(self.err, "{what}: {text}")
         };
     }
 
@@ -159,6 +163,28 @@ impl Output {
     /// Makes sure that everything was written.
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
         Ok(self.out.flush()?)
+    }
+}
+
+/// A stream that keeps what is written, for who runs the command in process.
+#[derive(Clone, Debug, Default)]
+pub struct Sink(Arc<Mutex<Vec<u8>>>);
+
+impl Sink {
+    /// What was written so far.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 

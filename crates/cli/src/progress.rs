@@ -1,8 +1,69 @@
 //! How far long work is: a bar with the time left on a terminal, a line now and then elsewhere.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use slackline_model::units::fmt_seconds;
+use slackline_schedule::Watch;
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long work goes on before anything is said of it, and between two looks.
+const PATIENCE: Duration = Duration::from_millis(600);
+const LOOK: Duration = Duration::from_millis(150);
+
+/// Runs one of several pieces of work and says on a terminal which it is, for how long it has
+/// been going on, and, of a search, the best so far and the bound.
+pub(crate) fn while_running<T>(
+    what: &str,
+    quiet: bool,
+    watch: Option<&Watch>,
+    work: impl FnOnce() -> T,
+) -> T {
+    if quiet || !std::io::stderr().is_terminal() {
+        return work();
+    }
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let looker = scope.spawn(|| look_on(what, watch, &done));
+        let result = work();
+        done.store(true, Ordering::Relaxed);
+        looker.thread().unpark();
+        result
+    })
+}
+
+fn look_on(what: &str, watch: Option<&Watch>, done: &AtomicBool) {
+    let begin = Instant::now();
+    let mut line: Option<ProgressBar> = None;
+    while !done.load(Ordering::Relaxed) {
+        if begin.elapsed() >= PATIENCE {
+            let line = line.get_or_insert_with(ProgressBar::new_spinner);
+            line.set_message(told(what, begin.elapsed(), watch));
+            line.tick();
+        }
+        std::thread::park_timeout(LOOK);
+    }
+    if let Some(line) = line {
+        line.finish_and_clear();
+    }
+}
+
+/// `best: 12 s, best so far 80 s, at most 16 % above the bound of 69 s`.
+fn told(what: &str, since: Duration, watch: Option<&Watch>) -> String {
+    let mut text = format!("{what}: {:.0} s", since.as_secs_f64());
+    if let Some(watch) = watch
+        && let Some(best) = watch.best()
+    {
+        text += &format!(", best so far {}", fmt_seconds(best));
+        let bound = watch.bound();
+        if bound > 0.0 {
+            let above = 100.0 * (best / bound - 1.0).max(0.0);
+            text += &format!(", at most {above:.1} % above the bound of {}", fmt_seconds(bound));
+        }
+    }
+    text
+}
 
 /// Parts of a stage after which a line is written where there is no terminal.
 const LINES: usize = 4;
@@ -58,5 +119,29 @@ impl Bar {
     /// Takes the bar away.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slackline_schedule::{Request, registry};
+    use std::sync::Arc;
+
+    #[test]
+    fn a_search_tells_its_best_and_its_bound() {
+        let text = include_str!("../../../examples/workflows/heft-2002.json");
+        let instance = slackline_formats::instance::read(text).unwrap();
+        let problem =
+            slackline_model::Problem::new(&instance.workflow, &instance.platform).unwrap();
+        let watch = Arc::new(Watch::default());
+        let request = Request { watch: Some(Arc::clone(&watch)), ..Request::default() };
+        let best = registry::find("exact").unwrap();
+        let plan = (best.plan)(&problem, &request).unwrap();
+        assert_eq!(watch.best(), Some(plan.makespan()));
+        assert!(watch.bound() > 0.0 && watch.bound() <= plan.makespan());
+        let line = told("exact", Duration::from_secs(3), Some(&watch));
+        assert!(line.starts_with("exact: 3 s, best so far "), "{line}");
+        assert_eq!(while_running("x", false, None, || 7), 7);
     }
 }

@@ -43,6 +43,7 @@ impl SearchOptions {
             time_limit: self.time_limit,
             threads: self.threads.map(usize::from),
             stop: Some(interrupt::listen()),
+            watch: None,
             limits,
             given: given.clone(),
         }

@@ -25,17 +25,22 @@ fn documents() -> Vec<PathBuf> {
 /// The lines of shell blocks, continued lines joined.
 fn commands(text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let mut inside = false;
+    let (mut inside, mut console) = (false, false);
     let mut pending = String::new();
     for line in text.lines() {
         if let Some(language) = line.trim_start().strip_prefix("```") {
             inside = !inside && matches!(language.trim(), "console" | "sh");
+            console = language.trim() == "console";
             continue;
         }
         if !inside {
             continue;
         }
         let line = line.trim();
+        // What a console shows besides is output.
+        if console && pending.is_empty() && !line.starts_with("$ ") {
+            continue;
+        }
         pending.push_str(line.strip_prefix("$ ").unwrap_or(line));
         match pending.strip_suffix('\\') {
             Some(begun) => pending = begun.to_string(),

@@ -33,7 +33,7 @@ fn a_dash_is_a_stream_in_every_verb() {
     assert_eq!(made, place.ok("generate workflow daggen --tasks 5"));
     assert!(!place.path().join("-").exists());
     let plan = fed(&place, "plan - -o -", &made);
-    assert!(plan.starts_with("{\n  \"makespan\""), "{plan}");
+    assert!(plan.starts_with("{\n  \"schema\": \"slackline/schedule/1\""), "{plan}");
     assert_eq!(plan, fed(&place, "plan /dev/stdin -o -", &made));
     let platform = place.read("examples/platforms/two-site-grid.toml");
     let on_grid = fed(&place, &format!("plan {GAUSS} -p - --json"), &platform);

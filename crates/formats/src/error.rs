@@ -4,6 +4,9 @@ use slackline_model::nearest::nearest;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+/// What is said of a file that is not there.
+pub const NO_SUCH_FILE: &str = "no such file or folder";
+
 /// The place of an error inside a document.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Place {
@@ -165,7 +168,7 @@ impl From<std::io::Error> for FormatError {
     /// The system's words without Rust's decoration.
     fn from(error: std::io::Error) -> FormatError {
         match error.kind() {
-            std::io::ErrorKind::NotFound => FormatError::new("no such file or folder"),
+            std::io::ErrorKind::NotFound => FormatError::new(NO_SUCH_FILE),
             std::io::ErrorKind::PermissionDenied => FormatError::new("permission denied"),
             _ => FormatError::new(error),
         }
@@ -176,6 +179,7 @@ impl From<std::io::Error> for FormatError {
 pub(crate) fn json_error(error: serde_json::Error) -> FormatError {
     let message = error.to_string();
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(text, _)| text);
+    let message = &in_plain_words(message);
     match error.line() {
         0 => FormatError::new(message),
         line => FormatError::at(line, error.column().max(1), message),
@@ -183,11 +187,40 @@ pub(crate) fn json_error(error: serde_json::Error) -> FormatError {
     .with_nearest_key()
 }
 
+/// What readers expect, without the names of Rust's types.
+fn in_plain_words(message: &str) -> String {
+    const WORDS: [(&str, &str); 12] = [
+        ("expected u8", "expected a whole number from 0 to 255"),
+        ("expected u16", "expected a whole number from 0 to 65535"),
+        ("expected u32", "expected a whole number, 0 or more"),
+        ("expected u64", "expected a whole number, 0 or more"),
+        ("expected usize", "expected a whole number, 0 or more"),
+        ("expected i32", "expected a whole number"),
+        ("expected i64", "expected a whole number"),
+        ("expected f64", "expected a number"),
+        ("expected a boolean", "expected true or false"),
+        ("expected a sequence", "expected a list"),
+        ("expected a map", "expected a table of names and values"),
+        ("invalid type: map", "invalid type: table"),
+    ];
+    let mut plain = message.to_string();
+    for (theirs, ours) in WORDS {
+        // Only whole words: `expected u8` is no part of another type's name.
+        if let Some(at) = plain.find(theirs) {
+            let next = plain[at + theirs.len()..].chars().next();
+            if !next.is_some_and(char::is_alphanumeric) {
+                plain.replace_range(at..at + theirs.len(), ours);
+            }
+        }
+    }
+    plain
+}
+
 /// The error of the TOML reader as ours.
 pub(crate) fn toml_error(text: &str, error: &toml::de::Error) -> FormatError {
     match error.span() {
-        Some(span) => FormatError::at_offset(text, span.start, error.message()),
-        None => FormatError::new(error.message()),
+        Some(span) => FormatError::at_offset(text, span.start, in_plain_words(error.message())),
+        None => FormatError::new(in_plain_words(error.message())),
     }
     .with_nearest_key()
 }

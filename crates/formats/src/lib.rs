@@ -3,6 +3,15 @@
 //!
 //! The front door for workflows is [`read_workflow`] and [`write_workflow`]; [`Format`] lists the
 //! formats behind it.
+//!
+//! ```
+//! use slackline_formats::Format;
+//!
+//! let text = "[task.a]\nwork = \"2Gf\"\n\n[task.b]\nwork = \"1Gf\"\nafter = [\"a\"]\n";
+//! let workflow = Format::Toml.read(text)?.workflow;
+//! assert_eq!((workflow.len(), workflow.edge_count()), (2, 1));
+//! # Ok::<(), slackline_formats::FormatError>(())
+//! ```
 
 pub mod activities;
 pub mod daggen;
@@ -14,6 +23,7 @@ pub mod error;
 mod flow;
 pub mod instance;
 pub mod jedule;
+mod names;
 pub mod note;
 pub mod pegasus_yaml;
 pub mod platform;

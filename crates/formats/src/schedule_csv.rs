@@ -1,13 +1,19 @@
-//! Schedules as CSV for spreadsheets and statistics; written.
+//! Schedules as CSV for spreadsheets and statistics; read and written.
 //!
 //! One line per task and processor, tasks in index order: `task,kind,host,processor,start,finish`.
 //! Names with commas or quotes are quoted as RFC 4180 says, control characters are written out, and
 //! a name that a spreadsheet would take for a formula gets a quote mark in front.
 
+use crate::error::{FormatError, Result};
+use crate::names::unknown;
 use slackline_model::names::printable;
-use slackline_model::{Problem, Schedule};
+use slackline_model::{Placement, Problem, ProcId, Schedule, TaskId};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::io::Write;
+
+/// The first line.
+const HEADINGS: &str = "task,kind,host,processor,start,finish";
 
 /// Writes a schedule.
 pub fn write(
@@ -16,7 +22,7 @@ pub fn write(
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
     let workflow = problem.workflow();
-    writeln!(out, "task,kind,host,processor,start,finish")?;
+    writeln!(out, "{HEADINGS}")?;
     for task in workflow.tasks() {
         let Some(placement) = schedule.placement(task) else { continue };
         let name = field(workflow.task_name(task));
@@ -32,13 +38,88 @@ pub fn write(
 }
 
 fn field(text: &str) -> Cow<'_, str> {
-    let text = printable(text);
-    let formula = text.starts_with(['=', '+', '-', '@']);
-    if formula || text.contains([',', '"']) {
-        let mark = if formula { "'" } else { "" };
-        return Cow::Owned(format!("\"{mark}{}\"", text.replace('"', "\"\"")));
+    let text = shown(text);
+    match text.contains([',', '"']) || text.starts_with('\'') {
+        true => Cow::Owned(format!("\"{}\"", text.replace('"', "\"\""))),
+        false => text,
     }
-    text
+}
+
+/// A name as a cell shows it: printable, and no formula.
+fn shown(text: &str) -> Cow<'_, str> {
+    let text = printable(text);
+    match text.starts_with(['=', '+', '-', '@']) {
+        true => Cow::Owned(format!("'{text}")),
+        false => text,
+    }
+}
+
+/// Whether a text is a schedule written here.
+pub fn recognise(text: &str) -> bool {
+    text.lines().next().is_some_and(|line| line.trim_end() == HEADINGS)
+}
+
+/// Where and when a task is.
+type Row = (Vec<ProcId>, f64, f64);
+
+/// Reads a schedule of that problem; names are those that [`write()`] shows.
+pub fn read(text: &str, problem: &Problem<'_>) -> Result<Schedule> {
+    let workflow = problem.workflow();
+    let tasks: BTreeMap<Cow<'_, str>, TaskId> =
+        workflow.tasks().map(|t| (shown(workflow.task_name(t)), t)).collect();
+    let procs: BTreeMap<String, ProcId> =
+        problem.proc_ids().map(|p| (shown(&problem.proc_name(p)).into_owned(), p)).collect();
+    let mut rows: Vec<Option<Row>> = vec![None; problem.tasks()];
+    for (number, line) in text.lines().enumerate().skip(1) {
+        let bad = |message: String| FormatError::at(number + 1, 1, message);
+        if line.trim().is_empty() {
+            continue;
+        }
+        let cells = cells(line).ok_or_else(|| bad("a quotation mark is not closed".into()))?;
+        let [task, _, _, proc, start, finish] = cells.as_slice() else {
+            return Err(bad(format!("expected 6 cells ({HEADINGS}), found {}", cells.len())));
+        };
+        let known = || tasks.keys().map(|name| &**name);
+        let missing = || bad(unknown("workflow has no task", task, known()).message);
+        let id = *tasks.get(task.as_str()).ok_or_else(missing)?;
+        let known = || procs.keys().map(String::as_str);
+        let missing = || bad(unknown("platform has no processor", proc, known()).message);
+        let proc = *procs.get(proc).ok_or_else(missing)?;
+        let date = |cell: &String| match cell.parse::<f64>() {
+            Ok(date) if date.is_finite() => Ok(date),
+            _ => Err(bad(format!("'{cell}' is no time in seconds"))),
+        };
+        let (start, finish) = (date(start)?, date(finish)?);
+        match &mut rows[id.index()] {
+            Some((all, s, f)) if (*s, *f) == (start, finish) && !all.contains(&proc) => {
+                all.push(proc);
+            }
+            Some(_) => return Err(bad(format!("task '{task}' is placed twice"))),
+            empty => *empty = Some((vec![proc], start, finish)),
+        }
+    }
+    let placed = |(procs, start, finish): Row| Placement::wide(&procs, start, finish);
+    let placements = rows.into_iter().map(|row| row.map(placed)).collect();
+    Ok(Schedule { placements, ..Schedule::default() })
+}
+
+/// The cells of a line; none where a quotation mark is not closed.
+fn cells(line: &str) -> Option<Vec<String>> {
+    let mut cells = vec![String::new()];
+    let (mut quoted, mut chars) = (false, line.chars().peekable());
+    while let Some(c) = chars.next() {
+        let cell = cells.last_mut()?;
+        match c {
+            '"' if quoted && chars.peek() == Some(&'"') => {
+                cell.push('"');
+                chars.next();
+            }
+            '"' => quoted = !quoted,
+            ',' if !quoted => cells.push(String::new()),
+            _ => cell.push(c),
+        }
+    }
+    (!quoted).then_some(cells)
 }
 
 #[cfg(test)]
@@ -86,9 +167,10 @@ pub(crate) mod tests {
         schedule.place(TaskId(1), Placement::wide(&[ProcId(0), ProcId(1)], 3.0, 5.5));
         let mut out = Vec::new();
         write(&problem, &schedule, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
         let (first, second) = (problem.proc_name(ProcId(0)), problem.proc_name(ProcId(1)));
         assert_eq!(
-            String::from_utf8(out).unwrap(),
+            text,
             format!(
                 "task,kind,host,processor,start,finish\n\
                  a,k<1>,small,small,0,1\n\
@@ -96,5 +178,10 @@ pub(crate) mod tests {
                  \"b, \"\"x\"\"\",,big,{second},3,5.5\n"
             )
         );
+        assert_eq!(read(&text, &problem).unwrap().placements, schedule.placements);
+        let error = |bad: &str| read(bad, &problem).unwrap_err().to_string();
+        assert!(error(&text.replace("small,small", "small,smal")).contains("did you mean 'small'"));
+        assert!(error(&text.replace("5.5", "soon")).contains("line 3"));
+        assert!(error(&text.replace("a,k", "\"a,k")).contains("not closed"));
     }
 }

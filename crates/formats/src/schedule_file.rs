@@ -1,7 +1,7 @@
 //! The front door for schedules: the extension of a file says its format.
 
 use crate::error::{FormatError, Result};
-use crate::{jedule, schedule_csv, schedule_json, source};
+use crate::{jedule, schedule_csv, schedule_json, source, trace};
 use slackline_model::{Problem, Schedule};
 use std::path::Path;
 
@@ -34,19 +34,32 @@ impl ScheduleFormat {
     }
 }
 
-/// Whether a text is a schedule of ours.
+/// Whether a text is something of ours that holds a schedule: the file of a plan, the document of
+/// plans or of simulated runs, a table, or the trace of a run.
 pub fn is_schedule(text: &str) -> bool {
     let start = text.trim_start();
-    start.starts_with('{')
+    let json = start.starts_with('{')
         && text.contains("\"schedule\"")
         && text.contains("\"makespan\"")
-        && !crate::Format::ALL.iter().any(|f| f.recognises(text))
+        && !crate::Format::ALL.iter().any(|f| f.recognises(text));
+    json || schedule_csv::recognise(text) || trace::recognise(text)
 }
 
 /// Reads a schedule file of that problem.
 pub fn read_schedule(path: &Path, problem: &Problem<'_>) -> Result<Schedule> {
     let text = source::read_text(path)?;
-    schedule_json::read(&text, problem).map_err(|e| e.in_file(path))
+    let read = if schedule_csv::recognise(&text) {
+        schedule_csv::read(&text, problem)
+    } else if trace::recognise(&text) {
+        let trace = trace::read(&text, problem.workflow(), problem.platform());
+        trace.map(|trace| trace.schedule(problem.tasks()))
+    } else if let Some(form) = trace::one_way(&text) {
+        Err(FormatError::new(format!("{form} holds less than the run did, for viewers only"))
+            .with_help("`simulate --trace RUN.jsonl` writes one that can be read again"))
+    } else {
+        schedule_json::read(&text, problem)
+    };
+    read.map_err(|e| e.in_file(path))
 }
 
 /// Writes a schedule file whole or not at all.

@@ -2,6 +2,7 @@
 //!
 //! ```json
 //! {
+//!   "schema": "slackline/schedule/1",
 //!   "makespan": 9,
 //!   "schedule": [
 //!     {"task": "a", "processor": "fast", "start": 0, "finish": 4},
@@ -17,24 +18,76 @@
 //! file of a weighted edge is `producer_to_consumer`. Transfers may also name two tasks, `from` and
 //! `to`, which stands for the files that one reads of the other. `transfers`
 //! and `leases` appear where the method plans them. Other members, such as those that `plan
-//! --json` adds, are passed over: its output reads as a schedule. What a reader cannot decide,
+//! --json` adds, are passed over: its output reads as a schedule, that of `simulate --json` too, and of
+//! several plans or runs (`plans`, `runs`) the shortest is taken. What a reader cannot decide,
 //! such as whether every task is placed, is left to the validator.
 
 use crate::error::{FormatError, Result, json_error};
+use crate::names::Names;
 use serde::Deserialize;
 use slackline_model::schedule::{Lease, PlannedTransfer};
-use slackline_model::{FileId, HostId, Placement, Problem, ProcId, Schedule, TaskId};
-use std::cell::OnceCell;
-use std::collections::HashMap;
+use slackline_model::{FileId, HostId, Placement, Problem, ProcId, Schedule};
 use std::io::Write;
+
+/// What [`write()`] says its documents are.
+pub const SCHEMA: &str = "slackline/schedule/1";
 
 #[derive(Deserialize)]
 struct File {
-    schedule: Vec<Entry>,
+    schedule: Option<Vec<Entry>>,
+    /// Several plans or runs of one problem, each with a schedule.
+    #[serde(default, alias = "runs")]
+    plans: Vec<File>,
+    makespan: Option<f64>,
+    simulated: Option<f64>,
+    #[serde(default = "yes")]
+    finished: bool,
     #[serde(default)]
-    transfers: Vec<TransferEntry>,
+    transfers: Transfers,
     #[serde(default)]
     leases: Vec<LeaseEntry>,
+}
+
+/// The transfers of a plan, or how many there were in a run.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Transfers {
+    Planned(Vec<TransferEntry>),
+    /// A run tells only how many there were.
+    Counted(#[allow(dead_code)] u64),
+}
+
+impl Default for Transfers {
+    fn default() -> Transfers {
+        Transfers::Planned(Vec::new())
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl File {
+    /// The one with a schedule: itself, or of several the shortest that is finished, which is the
+    /// one that a comparison shows.
+    fn shortest(self) -> Result<(Vec<Entry>, Vec<TransferEntry>, Vec<LeaseEntry>)> {
+        if let Some(schedule) = self.schedule {
+            let transfers = match self.transfers {
+                Transfers::Planned(list) => list,
+                Transfers::Counted(_) => Vec::new(),
+            };
+            return Ok((schedule, transfers, self.leases));
+        }
+        let length = |file: &File| match (file.finished, file.simulated.or(file.makespan)) {
+            (true, Some(makespan)) => makespan,
+            _ => f64::INFINITY,
+        };
+        let shortest = self.plans.into_iter().min_by(|a, b| length(a).total_cmp(&length(b)));
+        match shortest {
+            Some(file) => file.shortest(),
+            None => Err(FormatError::new("there is no member `schedule`")),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -69,119 +122,77 @@ struct LeaseEntry {
 /// Reads a schedule of that problem.
 pub fn read(text: &str, problem: &Problem<'_>) -> Result<Schedule> {
     let file: File = serde_json::from_str(text).map_err(json_error)?;
+    let (entries, moves, rents) = file.shortest()?;
     let names = Names::of(problem);
     let mut placements: Vec<Option<Placement>> = vec![None; problem.tasks()];
-    for (i, entry) in file.schedule.iter().enumerate() {
-        let path = format!("schedule[{i}]");
-        let task = names.task(&entry.task, &path)?;
-        let listed = entry.processor.iter().chain(&entry.processors);
-        let procs: Vec<ProcId> =
-            listed.map(|name| names.proc(name, &path)).collect::<Result<_>>()?;
+    for (i, entry) in entries.iter().enumerate() {
+        let path = || format!("schedule[{i}]");
+        let task = names.task(&entry.task).map_err(|e| e.under(path))?;
+        // Where tasks may be wide, documents list all processors and name the one of narrow ones
+        // besides.
+        let listed = match entry.processors.is_empty() {
+            true => entry.processor.as_slice(),
+            false => &entry.processors,
+        };
+        let procs = listed.iter().map(|name| names.proc(name)).collect::<Result<Vec<ProcId>>>();
+        let procs = procs.map_err(|e| e.under(path))?;
         if procs.is_empty() {
             let message = format!("task '{}' has no processor", entry.task);
-            return Err(FormatError::in_path(path, message));
+            return Err(FormatError::in_path(path(), message));
         }
         let slot = &mut placements[task.index()];
         if slot.is_some() {
             let message = format!("task '{}' is placed twice", entry.task);
-            return Err(FormatError::in_path(path, message));
+            return Err(FormatError::in_path(path(), message));
         }
         *slot = Some(Placement::wide(&procs, entry.start, entry.finish));
     }
-    let mut transfers = Vec::with_capacity(file.transfers.len());
-    for (i, entry) in file.transfers.iter().enumerate() {
-        transfers.extend(names.transfer(entry, &format!("transfers[{i}]"))?);
+    let mut transfers = Vec::with_capacity(moves.len());
+    for (i, entry) in moves.iter().enumerate() {
+        let moved = names.transfer(entry);
+        transfers.extend(moved.map_err(|e| e.under(|| format!("transfers[{i}]")))?);
     }
-    let mut leases = Vec::with_capacity(file.leases.len());
-    for (i, entry) in file.leases.iter().enumerate() {
-        let host = names.host(&entry.host, &format!("leases[{i}]"))?;
+    let mut leases = Vec::with_capacity(rents.len());
+    for (i, entry) in rents.iter().enumerate() {
+        let host = names.host(&entry.host).map_err(|e| e.under(|| format!("leases[{i}]")))?;
         let class = problem.platform().host(host).class;
         leases.push(Lease { class, host, from: entry.from, to: entry.to });
     }
     Ok(Schedule { placements, transfers, leases, ..Schedule::default() })
 }
 
-/// What names mean in a problem.
-struct Names<'a> {
-    problem: &'a Problem<'a>,
-    tasks: HashMap<&'a str, TaskId>,
-    /// Filled on first use: few schedules name files.
-    files: OnceCell<HashMap<String, FileId>>,
-    procs: HashMap<String, ProcId>,
-}
-
-impl<'a> Names<'a> {
-    fn of(problem: &'a Problem<'a>) -> Names<'a> {
-        let workflow = problem.workflow();
-        Names {
-            problem,
-            tasks: workflow.tasks().map(|t| (workflow.task_name(t), t)).collect(),
-            files: OnceCell::new(),
-            procs: problem.proc_ids().map(|p| (problem.proc_name(p), p)).collect(),
-        }
-    }
-
-    fn task(&self, name: &str, path: &str) -> Result<TaskId> {
-        let missing = || FormatError::in_path(path, format!("the workflow has no task '{name}'"));
-        self.tasks.get(name).copied().ok_or_else(missing)
-    }
-
-    fn proc(&self, name: &str, path: &str) -> Result<ProcId> {
-        let missing = || {
-            let message = format!("the platform has no processor '{name}'");
-            FormatError::in_path(path, message)
-        };
-        self.procs.get(name).copied().ok_or_else(missing)
-    }
-
-    fn host(&self, name: &str, path: &str) -> Result<HostId> {
-        let missing = || FormatError::in_path(path, format!("the platform has no host '{name}'"));
-        self.problem.platform().host_named(name).ok_or_else(missing)
-    }
-
-    fn file(&self, name: &str, path: &str) -> Result<FileId> {
-        let workflow = self.problem.workflow();
-        let all = || workflow.files().map(|f| (workflow.file_label(f), f)).collect();
-        let missing = || FormatError::in_path(path, format!("the workflow has no file '{name}'"));
-        self.files.get_or_init(all).get(name).copied().ok_or_else(missing)
-    }
-
+impl Names<'_> {
     /// The files that a transfer brings: the one it names, or those one task reads of another.
-    fn moved(&self, entry: &TransferEntry, path: &str) -> Result<Vec<FileId>> {
+    fn moved(&self, entry: &TransferEntry) -> Result<Vec<FileId>> {
         let (from, to) = match (&entry.file, &entry.from, &entry.to) {
-            (Some(file), None, None) => return Ok(vec![self.file(file, path)?]),
+            (Some(file), None, None) => return Ok(vec![self.file(file)?]),
             (None, Some(from), Some(to)) => (from, to),
             _ => {
                 let message = "a transfer names its file, or the tasks it goes from and to";
-                return Err(FormatError::in_path(path, message));
+                return Err(FormatError::new(message));
             }
         };
-        let (parent, child) = (self.task(from, path)?, self.task(to, path)?);
-        let mut edges = self.problem.workflow().successors(parent);
+        let (parent, child) = (self.task(from)?, self.task(to)?);
+        let mut edges = self.workflow.successors(parent);
         let Some((_, edge)) = edges.find(|&(to, _)| to == child) else {
-            let message = format!("'{to}' does not depend on '{from}'");
-            return Err(FormatError::in_path(path, message));
+            return Err(FormatError::new(format!("'{to}' does not depend on '{from}'")));
         };
-        Ok(self.problem.workflow().edge_files(edge).collect())
+        Ok(self.workflow.edge_files(edge).collect())
     }
 
-    fn transfer(&self, entry: &TransferEntry, path: &str) -> Result<Vec<PlannedTransfer>> {
-        let link = match &entry.link {
-            None => None,
-            Some(name) => Some(self.problem.platform().link_named(name).ok_or_else(|| {
-                FormatError::in_path(path, format!("the platform has no link '{name}'"))
-            })?),
-        };
-        let (from, to) = (self.host(&entry.source, path)?, self.host(&entry.target, path)?);
+    fn transfer(&self, entry: &TransferEntry) -> Result<Vec<PlannedTransfer>> {
+        let link = entry.link.as_deref().map(|name| self.link(name)).transpose()?;
+        let (from, to) = (self.host(&entry.source)?, self.host(&entry.target)?);
         let (start, finish) = (entry.start, entry.finish);
         let of_file = |file| PlannedTransfer { file, from, to, link, start, finish };
-        Ok(self.moved(entry, path)?.into_iter().map(of_file).collect())
+        Ok(self.moved(entry)?.into_iter().map(of_file).collect())
     }
 }
 
 /// Writes a schedule.
 pub fn write(problem: &Problem<'_>, schedule: &Schedule, out: &mut dyn Write) -> Result<()> {
-    write!(out, "{{\n  \"makespan\": {},\n", number(schedule.makespan())?)?;
+    let makespan = number(schedule.makespan())?;
+    write!(out, "{{\n  \"schema\": \"{SCHEMA}\",\n  \"makespan\": {makespan},\n")?;
     write_list(out, "schedule", entries(problem, schedule)?)?;
     let host = |host: HostId| quoted(&problem.platform().host(host).name);
     if !schedule.transfers.is_empty() {
@@ -267,6 +278,7 @@ fn number(value: f64) -> Result<f64> {
 mod tests {
     use super::*;
     use crate::schedule_csv::tests::{platform, workflow};
+    use slackline_model::TaskId;
 
     #[test]
     fn writes_what_it_reads() {
@@ -298,7 +310,7 @@ mod tests {
         write(&problem, &schedule, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert_eq!(read(&text, &problem).unwrap(), schedule, "{text}");
-        assert!(text.starts_with("{\n  \"makespan\": 9.5,\n"), "{text}");
+        assert!(text.contains("\n  \"makespan\": 9.5,\n"), "{text}");
         let by_tasks =
             text.replace("\"file\": \"a_to_b, \\\"x\\\"\"", r#""from": "a", "to": "b, \"x\"""#);
         assert_ne!(by_tasks, text);

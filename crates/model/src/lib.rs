@@ -1,5 +1,17 @@
 //! The vocabulary of Slackline: what a workflow, a platform, a planning problem, a schedule and
 //! a trace are. Nothing here reads files, plans, simulates or draws.
+//!
+//! ```
+//! use slackline_model::{Task, WorkflowBuilder};
+//!
+//! let mut workflow = WorkflowBuilder::new("two steps");
+//! let first = workflow.add_task(Task::new("a", 2e9))?; // flop
+//! let second = workflow.add_task(Task::new("b", 1e9))?;
+//! workflow.add_edge(first, second, 1e6)?; // bytes
+//! let workflow = workflow.build()?;
+//! assert_eq!((workflow.len(), workflow.total_work()), (2, 3e9));
+//! # Ok::<(), slackline_model::WorkflowError>(())
+//! ```
 
 pub mod activity;
 pub mod approx;

@@ -1,6 +1,7 @@
 //! What happened, one record per event, in the same form for real and simulated runs.
 
 use crate::ids::{FileId, HostId, LinkId, ProcId, TaskId};
+use crate::schedule::{Placement, Schedule};
 use std::collections::HashMap;
 
 /// One thing that happened.
@@ -146,6 +147,32 @@ impl Trace {
     /// All records.
     pub fn records(&self) -> &[Record] {
         &self.records
+    }
+
+    /// Where and when each of so many tasks ran that is done in the end: the last time, where it
+    /// was done again.
+    pub fn schedule(&self, tasks: usize) -> Schedule {
+        let mut ran: Vec<Option<Placement>> = vec![None; tasks];
+        for span in self.spans() {
+            if let (Work::Task { task, procs }, End::Finished) = (span.work, span.end)
+                && let Some(slot) = ran.get_mut(task.index())
+            {
+                *slot = Some(Placement::wide(procs, span.start, span.finish));
+            }
+        }
+        let mut done = vec![false; tasks];
+        for record in &self.records {
+            let (task, is_done) = match record.what {
+                Happening::TaskFinished { task } | Happening::TaskRestored { task } => (task, true),
+                Happening::TaskRewound { task } => (task, false),
+                _ => continue,
+            };
+            if let Some(slot) = done.get_mut(task.index()) {
+                *slot = is_done;
+            }
+        }
+        let placements = ran.into_iter().zip(done).map(|(ran, done)| ran.filter(|_| done));
+        Schedule { placements: placements.collect(), ..Schedule::default() }
     }
 
     /// What took time, from its beginning to its end, in order of the ends; what never ended comes

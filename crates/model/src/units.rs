@@ -41,7 +41,7 @@ pub enum UnitError {
         quantity: Quantity,
     },
     /// A unit that does not exist or measures something else.
-    #[error("\"{unit}\" in \"{text}\" is no unit of {quantity}: use {}", quantity.known())]
+    #[error("\"{unit}\" in \"{text}\" is no unit of {quantity}{}: use {}", hint(unit, *quantity), quantity.known())]
     UnknownUnit {
         /// As written.
         text: String,
@@ -89,6 +89,15 @@ const DURATIONS: [(&str, f64); 11] = [
     ("d", 86400.0),
     ("w", 604_800.0),
 ];
+
+/// The unit that was probably meant, as a question; case tells bits from bytes and counts.
+fn hint(unit: &str, quantity: Quantity) -> String {
+    let known = quantity.known();
+    let mut units = known.split(|c: char| !c.is_alphanumeric()).filter(|u| !u.is_empty());
+    let begun = units.clone().find(|known| unit.len() > 1 && known.starts_with(unit));
+    let longer = || units.rfind(|known| known.len() > 1 && unit.starts_with(*known));
+    begun.or_else(longer).map_or(String::new(), |near| format!("; did you mean '{near}'?"))
+}
 
 impl Quantity {
     /// The units that take a prefix, with their size in base units.

@@ -1,6 +1,7 @@
 //! Every planner with its name, family and source.
 
 use crate::aliases::ALIASES;
+use crate::budget::Watch;
 use crate::{best, exact, list, meta, moldable, qos, several, sweep};
 use slackline_model::parameter::{self, Given, Parameter, ParameterError, Values};
 use slackline_model::schedule::Limits;
@@ -24,6 +25,8 @@ pub struct Request {
     pub threads: Option<usize>,
     /// Set from outside to end a search early with the best plan it has.
     pub stop: Option<Arc<AtomicBool>>,
+    /// Where a search says how far it is.
+    pub watch: Option<Arc<Watch>>,
     /// What the plan may cost and when it has to end, for methods that heed it.
     pub limits: Limits,
     /// Parameters by name and text; a method takes those it has ([`Algorithm::values`]).

@@ -2,7 +2,11 @@
 //! fit, then one per host, per cluster, and at last runs of neighbouring clusters.
 
 use crate::chart::{Bar, Chart, Look};
+use crate::text::grouped;
 use std::ops::Range;
+
+/// Most rows of neighbours that share one.
+const MOST_RUNS: usize = 64;
 
 /// What one lane stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +40,44 @@ impl Lanes {
         let (level, lanes) = levels
             .into_iter()
             .map(|level| (level, lanes_at(chart, level)))
-            .find(|(_, lanes)| lanes.len() <= most)
-            .unwrap_or_else(|| (Level::Run, runs(lanes_at(chart, Level::Group), most)));
+            .find(|(level, lanes)| {
+                // A few large clusters as a row each would hide what happens inside.
+                lanes.len() <= most && (*level != Level::Section || lanes.len() >= most / 16)
+            })
+            .unwrap_or_else(|| {
+                (Level::Run, runs(lanes_at(chart, Level::Group), most.min(MOST_RUNS)))
+            });
         let bars = bars_of(chart, &lanes);
         Lanes { level, lanes, bars }
+    }
+
+    /// The same, where lines are dear: neighbouring rows on which nothing happens share one.
+    pub(crate) fn without_idle(chart: &Chart, most: usize) -> Lanes {
+        let rows = fold_idle(chart, lanes_at(chart, Level::Row));
+        if rows.len() > most.max(1) {
+            return Lanes::of(chart, most);
+        }
+        let bars = bars_of(chart, &rows);
+        Lanes { level: Level::Row, lanes: rows, bars }
+    }
+
+    /// How many processors share how many rows, where they have none of their own.
+    pub(crate) fn folded_note(&self, chart: &Chart) -> Option<String> {
+        let rows: u32 = chart.groups.iter().map(|g| g.rows).sum();
+        let what = match self.level {
+            Level::Row => return None,
+            Level::Group => "a row each for a host",
+            Level::Section => "a row each for a cluster or site",
+            Level::Run => "a row each for neighbouring hosts",
+        };
+        let (rows, hosts) = (grouped(rows as usize), grouped(chart.groups.len()));
+        let lanes = match self.lanes.len() {
+            1 => "one row".to_string(),
+            several => format!("{} rows", grouped(several)),
+        };
+        Some(format!(
+            "{rows} processors of {hosts} hosts folded into {lanes}: {what}, as high as it is busy"
+        ))
     }
 
     /// Share of the rows of a lane that work, in each of `bins` equal slices of time, per
@@ -134,6 +172,27 @@ fn lanes_at(chart: &Chart, level: Level) -> Vec<Lane> {
     lanes
 }
 
+/// Runs of rows without anything on them as one lane each; a single one stays.
+fn fold_idle(chart: &Chart, rows: Vec<Lane>) -> Vec<Lane> {
+    let busy: Vec<bool> = bars_of(chart, &rows).iter().map(|bars| !bars.is_empty()).collect();
+    let mut lanes: Vec<Lane> = Vec::new();
+    let mut idle = 0; // at the end of `lanes`
+    for (row, busy) in rows.into_iter().zip(busy) {
+        match lanes.last_mut() {
+            Some(last) if !busy && idle > 0 => {
+                idle += 1;
+                last.rows.end = row.rows.end;
+                last.label = format!("{idle} idle");
+            }
+            _ => {
+                idle = usize::from(!busy);
+                lanes.push(row);
+            }
+        }
+    }
+    lanes
+}
+
 /// Neighbours joined until at most `most` remain.
 fn runs(lanes: Vec<Lane>, most: usize) -> Vec<Lane> {
     let per_run = lanes.len().div_ceil(most);
@@ -202,6 +261,19 @@ mod tests {
         assert_eq!(level(7), (Level::Section, 2));
         assert_eq!(level(1), (Level::Run, 1));
         assert_eq!(Lanes::of(&chart(3, 1), 1).lanes[0].label, "site0");
+    }
+
+    #[test]
+    fn idle_rows_share_a_line() {
+        let names = |most| {
+            let lanes = Lanes::without_idle(&chart(2, 3), most);
+            lanes.lanes.iter().map(|l| l.label.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(2), ["h0/0", "5 idle"]);
+        assert_eq!(names(1), ["site0"]);
+        let lanes = Lanes::of(&chart(1500, 1), 320);
+        let note = lanes.folded_note(&chart(1500, 1)).unwrap();
+        assert!(note.starts_with("1500 processors of 1500 hosts folded into 63 rows"), "{note}");
     }
 
     #[test]

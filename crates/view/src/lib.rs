@@ -14,8 +14,10 @@ mod lanes;
 mod links;
 mod palette;
 mod planned;
+mod png;
 pub mod progress;
 mod svg;
 mod text;
 
 pub use chart::{Arrow, Bar, Category, Chart, Group, Look, Mark, MarkKind, Replanning};
+pub use png::png;

@@ -1,25 +1,31 @@
 //! `slackline convert`: a file from one format to another.
 
+use crate::contents;
 use crate::failure::Failure;
 use crate::files::Files;
-use crate::input::{format_parser, read_document, read_platform};
+use crate::input::{Sources, format_parser, read_document, read_platform};
+use crate::model::ModelOptions;
 use crate::output::Output;
+use crate::table::count;
 use clap::Args;
-use slackline_formats::{Format, PlatformFormat, instance, source};
+use slackline_formats::trace::{self, TraceFormat, TracedRun};
+use slackline_formats::{Format, PlatformFormat, instance, schedule_file, source};
 use slackline_mpi::Traces;
 use slackline_mpi::trace::{pack, unpack};
 use std::path::PathBuf;
 
-/// Convert a workflow, a platform or MPI traces to another format
+/// Convert a workflow, a platform, a schedule, a trace or MPI traces to another format
 #[derive(Args)]
 #[command(after_help = "\
 The formats are recognised from content and extension; --from and --to say it where that fails.
 
 Examples:
-  slackline convert montage.json montage.dax
-  slackline convert montage.json both.json --to instance --platform two-site-grid.toml
-  slackline convert two-site-grid.toml grid.xml
-  slackline convert traces/ lu.tib        MPI traces, packed; .tit unpacks them")]
+  slackline convert montage montage.dax
+  slackline convert montage both.json --to instance --platform two-site-grid
+  slackline convert two-site-grid grid.xml
+  slackline convert plan.json plan.csv --workflow montage --platform two-site-grid
+  slackline convert run.jsonl run.paje --workflow montage --platform two-site-grid
+  slackline convert traces/ lu.tib    # MPI traces, packed; .tit unpacks them")]
 pub(crate) struct Convert {
     /// The file to read
     input: PathBuf,
@@ -31,16 +37,24 @@ pub(crate) struct Convert {
     /// Format of the output
     #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     to: Option<Format>,
-    /// The platform of an instance that is written
+    /// The workflow of a schedule or trace
+    #[arg(short, long, value_name = "FILE")]
+    workflow: Option<PathBuf>,
+    /// The platform of an instance that is written, or of a schedule or trace
     #[arg(short, long, value_name = "FILE")]
     platform: Option<PathBuf>,
+    /// The workflow and platform of a schedule or trace in one file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["workflow", "platform"])]
+    instance: Option<PathBuf>,
 }
 
 impl Convert {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         Files::default()
             .reads(Some(&self.input))
+            .reads(self.workflow.as_ref())
             .reads(self.platform.as_ref())
+            .reads(self.instance.as_ref())
             .writes("the output", Some(&self.output))
             .check(output)?;
         let extension = self.output.extension().unwrap_or_default();
@@ -49,6 +63,9 @@ impl Convert {
         }
         if self.from.is_none() && self.to.is_none() {
             let text = source::read_text(&self.input)?;
+            if contents::holds_schedule(&text) || trace::one_way(&text).is_some() {
+                return self.schedule(&text, output);
+            }
             if PlatformFormat::recognise(Some(&self.input), &text).is_some() {
                 return self.platform(output);
             }
@@ -76,6 +93,29 @@ impl Convert {
         slackline_formats::write_platform(&self.output, &platform, None)?;
         let hosts = platform.hosts().len();
         output.say(&format!("{}: {hosts} hosts written\n", self.output.display()))
+    }
+
+    /// A schedule, or the trace of a run: `.json` of a trace is Chrome's, as of `simulate --trace`.
+    fn schedule(&self, text: &str, output: &mut Output) -> Result<(), Failure> {
+        let sources = Sources::of_schedule(&self.platform, &self.instance);
+        let world = sources.read_for_schedule(&self.input, self.workflow.as_deref(), output)?;
+        let problem = world.problem(&ModelOptions::default())?;
+        let extension = self.output.extension().and_then(|e| e.to_str()).unwrap_or_default();
+        let said = self.output.display();
+        if trace::recognise(text) && !matches!(extension, "csv" | "jed") {
+            let (workflow, platform) = (problem.workflow(), problem.platform());
+            let trace =
+                trace::read(text, workflow, platform).map_err(|e| e.in_file(&self.input))?;
+            let run = TracedRun { trace: &trace, workflow, platform };
+            let format = TraceFormat::of_path(&self.output)?;
+            source::write_whole(&self.output, |out| run.write(format, out))?;
+            let records = count(trace.records().len(), "record");
+            return output.say(&format!("{said}: {records} written\n"));
+        }
+        let schedule = schedule_file::read_schedule(&self.input, &problem)?;
+        schedule_file::write_schedule(&self.output, &problem, &schedule)?;
+        let placed = schedule.placements.iter().flatten().count();
+        output.say(&format!("{said}: the places of {} written\n", count(placed, "task")))
     }
 
     fn workflow(&self, output: &mut Output) -> Result<(), Failure> {

@@ -87,7 +87,7 @@ struct Cause {
 
 impl Diff {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
-        Files::default().writes("--gantt", self.gantt.as_ref()).json(self.json).check(output)?;
+        Files::default().draws("--gantt", self.gantt.as_ref()).json(self.json).check(output)?;
         let recovered = folder::read(&self.after.join("log.jsonl")).map_err(Failure::input)?;
         let steering = Steering::of(&self.after, recovered.header.clone(), output)?;
         let problem = steering.problem()?;
@@ -103,7 +103,7 @@ impl Diff {
         let explained = causes(&problem, &pairs, &kinds, &hosts);
         if let Some(path) = &self.gantt {
             let svg = side_by_side(&problem, &before, &after);
-            source::write_whole(path, |out| out.write_all(svg.as_bytes()))?;
+            crate::picture::write(path, &svg)?;
         }
         let host = |p: &Placement| problem.host_of(p.proc());
         let document = Document {

@@ -8,6 +8,7 @@ mod convert;
 mod diff;
 mod examples;
 mod generate;
+mod man;
 mod placed;
 mod plan;
 mod platform;
@@ -43,6 +44,7 @@ pub(crate) enum Verb {
     Examples(examples::Examples),
     Completions(completions::Completions),
     Burn(burn::Burn),
+    Man(man::Man),
 }
 
 impl Verb {
@@ -65,6 +67,7 @@ impl Verb {
             Verb::Examples(verb) => verb.run(output),
             Verb::Completions(verb) => verb.run(output),
             Verb::Burn(verb) => verb.run(output),
+            Verb::Man(verb) => verb.run(output),
         }
     }
 }

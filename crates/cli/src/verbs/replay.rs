@@ -27,9 +27,9 @@ Traces are time-independent traces of SimGrid (any version), one file for all ra
 rank; a file that lists them, or a folder, will do. Settings have SimGrid's names.
 
 Examples:
-  slackline replay lu.tit --platform cluster.xml --hosts hosts.txt
-  slackline replay traces/ --platform cluster.toml --config smpi/coll-selector=ompi --profile
-  slackline replay list.txt --platform cluster.xml --config network/model=IB --json")]
+  slackline replay lu.tit --platform small-cluster --hosts hosts.txt
+  slackline replay traces/ --platform small-cluster --config smpi/coll-selector=ompi --profile
+  slackline replay list.txt -p small-cluster --config network/model=IB --json")]
 pub(crate) struct Replay {
     /// Trace files, a file that lists them, or a folder
     #[arg(required = true)]
@@ -49,7 +49,7 @@ pub(crate) struct Replay {
     /// Say how much time every rank spends on what
     #[arg(long)]
     profile: bool,
-    /// Write what every rank did when: .json (Chrome, Perfetto), .paje, or .svg (Gantt chart)
+    /// Write what every rank did when: .json (Chrome, Perfetto), .paje, or .svg or .png (Gantt chart)
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// Say which algorithm each collective took, and why
@@ -62,6 +62,7 @@ pub(crate) struct Replay {
 
 #[derive(Serialize)]
 struct Document<'a> {
+    schema: &'static str,
     makespan: f64,
     ends: &'a [f64],
     actions: u64,
@@ -163,6 +164,7 @@ impl Replay {
         };
         let usage = usage();
         output.json(&Document {
+            schema: "slackline/replay/1",
             makespan: outcome.makespan,
             ends: &outcome.ends,
             actions: outcome.actions,
@@ -224,13 +226,13 @@ fn write_timeline(path: &Path, timeline: &Timeline, outcome: &Replayed) -> Resul
     match extension.as_str() {
         "json" => source::write_whole(path, |out| timeline.write_chrome(out))?,
         "paje" | "trace" => source::write_whole(path, |out| timeline.write_paje(out))?,
-        "svg" => {
+        "svg" | "png" => {
             let svg = gantt::svg(&chart(timeline, outcome), &SvgOptions::default());
-            source::write_whole(path, |out| out.write_all(svg.as_bytes()))?;
+            crate::picture::write(path, &svg)?;
         }
         _ => {
             return Err(Failure::input(format!("{}: no format of this name", path.display()))
-                .with_help("take .json, .paje or .svg"));
+                .with_help("take .json, .paje, .svg or .png"));
         }
     }
     Ok(())

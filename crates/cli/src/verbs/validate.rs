@@ -20,9 +20,9 @@ const SHOWN: usize = 20;
 Exit code 1 and a list of broken rules if the schedule is not valid.
 
 Example:
-  slackline validate plan.json --workflow montage.json --platform two-site-grid.toml")]
+  slackline validate plan.json --workflow montage --platform two-site-grid")]
 pub(crate) struct Validate {
-    /// The schedule (JSON, as written by plan)
+    /// The schedule: a file of plan -o, a document of plan or simulate --json, a trace (.jsonl)
     schedule: PathBuf,
     /// The workflow it is for
     #[arg(short, long, value_name = "FILE", required_unless_present = "instance")]

@@ -1,13 +1,16 @@
-//! Traces of runs: our JSON Lines, written and read, Chrome's trace events (Perfetto and chrome://tracing
-//! open them) and Pajé (ViTE, pj_dump).
+//! Traces of runs: our JSON Lines, read and written; Chrome's trace events (Perfetto and
+//! chrome://tracing open them) and Pajé (ViTE, pj_dump), which hold less and are only written.
 
 mod chrome;
 mod json_lines;
+mod kinds;
 mod paje;
 mod read;
 
+pub use kinds::{one_way, recognise};
 pub use read::read;
 
+use crate::error::{FormatError, Result};
 use slackline_model::trace::{End, Span, Work};
 use slackline_model::{HostId, Platform, Trace, Workflow};
 use std::io::Write;
@@ -25,12 +28,16 @@ pub enum TraceFormat {
 }
 
 impl TraceFormat {
-    /// The form that a file name asks for; JSON Lines where it says nothing else.
-    pub fn of_path(path: &Path) -> TraceFormat {
-        match path.extension().and_then(|e| e.to_str()) {
-            Some("json") => TraceFormat::Chrome,
-            Some("paje" | "trace") => TraceFormat::Paje,
-            _ => TraceFormat::JsonLines,
+    /// The form that a file name asks for; JSON Lines where it has no extension.
+    pub fn of_path(path: &Path) -> Result<TraceFormat> {
+        let extension = path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase);
+        match extension.as_deref() {
+            Some("json") => Ok(TraceFormat::Chrome),
+            Some("paje" | "trace") => Ok(TraceFormat::Paje),
+            Some("jsonl") | None => Ok(TraceFormat::JsonLines),
+            Some(_) => Err(FormatError::new("the extension does not say which trace to write")
+                .with_help("traces are written as .jsonl (ours), .json (Chrome) or .paje")
+                .in_file(path)),
         }
     }
 }

@@ -75,6 +75,8 @@ pub(crate) fn search(
     // Tasks over several hosts are more than a walk over sites can move.
     let Ok(compact) = Compact::new(problem) else { return Ok(shortest(portfolio)) };
     let bound = bound.unwrap_or_else(|| lower_bound(problem));
+    budget.proved(bound);
+    portfolio.iter().for_each(|plan| budget.found(plan.makespan()));
     let tails = Bounder::new(problem, &compact).levels().tail;
     let plans: Vec<Draft> = portfolio
         .iter()
@@ -210,6 +212,7 @@ impl Archipelago<'_> {
     }
 
     fn done(&self, islands: &[Island<'_>]) -> bool {
+        islands.iter().for_each(|island| self.budget.found(island.best_makespan));
         let reached = |i: &Island<'_>| approx::le(i.best_makespan, self.bound);
         self.budget.is_over() || islands.iter().any(reached)
     }

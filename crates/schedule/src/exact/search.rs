@@ -186,6 +186,7 @@ impl<'c> Search<'c> {
         let end = self.finish.iter().copied().fold(self.compact.past, f64::max);
         if end <= self.cutoff {
             self.found = Some((self.order.clone(), self.site.clone()));
+            self.budget.found(end);
             self.cut(end);
         }
     }

@@ -35,7 +35,7 @@ const SHARE: usize = 5;
 /// Draws a chart; every line ends with a newline.
 pub fn terminal(chart: &Chart, options: &TerminalOptions) -> String {
     let width = options.width.max(30);
-    let lanes = Lanes::of(chart, options.most_rows);
+    let lanes = Lanes::without_idle(chart, options.most_rows);
     let longest = lanes.lanes.iter().map(|l| l.label.chars().count()).max().unwrap_or(0);
     let names = longest.clamp(4, (width / 4).max(6));
     let columns = width - names - 2 - SHARE;

@@ -17,7 +17,8 @@ use slackline_generate::scenario::{Surroundings, onto};
 use slackline_generate::workflow::like::Likeness;
 use slackline_generate::workflow::runnable::Runnable;
 use slackline_model::units::Quantity;
-use slackline_model::{Platform, Scenario, Workflow};
+use slackline_model::{Platform, Problem, Scenario, Workflow};
+use slackline_schedule::{Request, registry};
 use std::path::{Path, PathBuf};
 
 /// What the generators work on, and the form of what they make.
@@ -59,6 +60,20 @@ impl Job {
             let found = matches.try_get_many::<PathBuf>(name).ok().flatten();
             found.map(|list| list.cloned().collect()).unwrap_or_default()
         };
+        let scale = generator.parameters().any(|p| p.name == MAKESPAN)
+            && given.iter().all(|(name, _)| name != MAKESPAN);
+        if scale {
+            match (paths("workflow").as_slice(), path("platform")) {
+                ([workflow], Some(platform)) => {
+                    let seconds = planned(workflow, &platform, output)?;
+                    output.note(&format!("--makespan {seconds} s, as planned"));
+                    given.push((MAKESPAN.to_string(), format!("{seconds}s")));
+                }
+                _ => output.note(
+                    "--makespan 100s is assumed; name the workflow with --workflow to plan it",
+                ),
+            }
+        }
         let mut job = Job {
             population: Population::new(generator, &given, count, seed)?,
             member: number("member"),
@@ -260,6 +275,19 @@ fn runnable(family: Family, matches: &ArgMatches) -> Result<Option<Runnable>, Fa
     };
     let seconds = read("mean-seconds", Quantity::Duration)?;
     Ok(Some(Runnable { seconds, bytes: read("mean-size", Quantity::Size)? }))
+}
+
+/// The scale of time of some worlds.
+const MAKESPAN: &str = "makespan";
+
+/// The makespan of a workflow on a platform, as the usual planner plans it.
+fn planned(workflow: &Path, platform: &Path, output: &mut Output) -> Result<f64, Failure> {
+    let workflow = read_workflow(workflow, None, output)?;
+    let platform = read_platform(platform, output)?;
+    let problem = Problem::new(&workflow, &platform)?;
+    let plan = (registry::usual(&problem).plan)(&problem, &Request::default())?;
+    // Enough digits for a scale; the command that makes it again names them.
+    Ok((plan.makespan() * 1e3).round() / 1e3)
 }
 
 /// The machines of a recorded run; what it does not say of them, and of the network, is told.

@@ -33,11 +33,11 @@ impl Args for Generate {
             .about("Generate workflows, platforms and worlds, reproducibly from a seed")
             .after_help(
                 "Examples:\n  \
-                 slackline generate workflow daggen --tasks 100 --fat 0.5 --seed 7 -o graph.json\n  \
-                 slackline generate workflow like run.json --tasks 5000 --report -o larger.json\n  \
-                 slackline generate workflow montage --tasks 50,100,200 --count 10 -o montages/\n  \
+                 slackline generate workflow daggen --tasks 100 --seed 7 -o graph.json\n  \
+                 slackline generate workflow like montage --tasks 500 --report -o larger.json\n  \
+                 slackline generate workflow montage --tasks 50,100 --count 10 -o montages/\n  \
                  slackline generate platform grid5000 --machine rennes-16 -o rennes.toml\n  \
-                 slackline generate scenario sce --variability 30 --platform rennes.toml -o world.toml\n  \
+                 slackline generate scenario sce --variability 30 -p rennes.toml -o world.toml\n  \
                  slackline generate study peft --first 100 -o peft/",
             )
             .subcommand_required(true)

@@ -96,7 +96,7 @@ fn kind_command(generator: &'static Generator) -> Command {
                 Arg::new(name).long(name).value_name("FILE").value_parser(value_parser!(PathBuf))
             };
             command
-                .arg(file("platform").help("The platform that it happens to"))
+                .arg(file("platform").short('p').help("The platform that it happens to"))
                 .arg(
                     file("workflow")
                         .action(ArgAction::Append)

@@ -7,7 +7,6 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::table::Table;
 use serde::Serialize;
-use slackline_formats::source;
 use slackline_model::schedule::{Limits, Summary, validate};
 use slackline_model::units::fmt_seconds;
 use slackline_model::{Problem, approx};
@@ -90,8 +89,7 @@ impl Plan {
         }
         mark(&mut points);
         if let Some(Some(path)) = &self.front {
-            let picture = svg(&picture(problem, &points, &limits));
-            source::write_whole(path, |out| out.write_all(picture.as_bytes()))?;
+            crate::picture::write(path, &svg(&picture(problem, &points, &limits)))?;
         }
         if self.json {
             output.json(&Document {

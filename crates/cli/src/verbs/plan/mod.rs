@@ -6,18 +6,20 @@ mod report;
 mod scale;
 
 use crate::check;
-use crate::failure::Failure;
+use crate::failure::{Failure, no_plan};
 use crate::input::{LimitOptions, Past, Sources};
 use crate::interrupt;
 use crate::model::ModelOptions;
 use crate::output::Output;
+use crate::picture;
+use crate::progress::while_running;
 use crate::search::{SearchOptions, interrupted};
 use crate::told::{SetOptions, check_needs};
 use clap::Args;
 use document::{Document, Documents};
 use report::{chart, comparison, place, summary, widths, workflows};
 use scale::Scale;
-use slackline_formats::{ScheduleFormat, schedule_file, source};
+use slackline_formats::{ScheduleFormat, schedule_file};
 use slackline_lab::check::Check;
 use slackline_model::nearest::did_you_mean;
 use slackline_model::parameter;
@@ -29,6 +31,7 @@ use slackline_schedule::robust::{Robustness, RunTimeError, robustness};
 use slackline_schedule::{Algorithm, Request, bounds, qos, registry};
 use slackline_view::gantt::{self, SvgOptions, TerminalOptions};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Plan a workflow on a platform: when and where every task runs
@@ -41,13 +44,14 @@ keeps the limits, else the one that breaks them least (exit code 1). Ctrl-C ends
 plan it has.
 
 Examples:
-  slackline plan montage.json --platform two-site-grid.toml --gantt plan.svg
-  slackline plan montage.json --platform two-site-grid.toml --algorithm best,heft,peft --robust
-  slackline plan --instance instance.json --algorithm heft --json
-  slackline plan montage.json --platform cloud.toml --budget 3 --deadline 2h
-  slackline plan montage.json --platform cloud.toml --front front.svg
-  slackline plan a.dot b.dot c.dot --platform cluster.toml --algorithm mags
-  slackline plan a.json b.json --platform grid.toml --algorithm fairness-finish,interleave,group")]
+  slackline plan montage --platform two-site-grid --gantt plan.svg -o plan.json
+  slackline plan montage --platform two-site-grid --algorithm heft,peft,best --robust
+  slackline plan --instance heft-2002 --algorithm heft --json
+  slackline plan montage --platform priced-cloud --budget 3 --deadline 2h
+  slackline plan montage --platform priced-cloud --front front.svg
+  slackline generate platform cluster --hosts 16 -o cluster.toml
+  slackline plan gauss fork-join --platform cluster.toml --algorithm mags
+  slackline plan montage epigenomics --algorithm fairness-finish,interleave,group")]
 pub(crate) struct Plan {
     /// The workflow; several are planned together
     #[arg(required_unless_present = "instance")]
@@ -61,22 +65,22 @@ pub(crate) struct Plan {
     /// Most processors of a moldable task
     #[arg(long, value_name = "N")]
     max_width: Option<u32>,
-    /// Instead of one plan show time against cost over planners and budgets; draw it into this SVG
-    /// file
+    /// Instead of one plan show time against cost over planners and budgets; draw it into this file
+    /// (.svg or .png)
     #[arg(
         long,
-        value_name = "FILE.svg",
+        value_name = "FILE",
         num_args = 0..=1,
         conflicts_with_all = ["gantt", "output", "robust", "no_check"],
     )]
     front: Option<Option<PathBuf>>,
-    /// Draw the plan into this SVG file
-    #[arg(short, long, value_name = "FILE.svg")]
+    /// Draw the plan into this file (.svg or .png)
+    #[arg(short, long, value_name = "FILE")]
     gantt: Option<PathBuf>,
     /// Write the schedule to this file: .json, .csv or .jed (Jedule)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Draw transfers between hosts into the SVG too
+    /// Draw transfers between hosts into the picture too
     #[arg(long, requires = "gantt")]
     transfers: bool,
     /// Print one JSON document instead of tables
@@ -160,9 +164,9 @@ impl Plan {
         self.sources
             .files()
             .reads_all(&self.workflow)
-            .writes("--gantt", self.gantt.as_ref())
+            .draws("--gantt", self.gantt.as_ref())
             .writes("--output", self.output.as_ref())
-            .writes("--front", self.front.as_ref().and_then(Option::as_ref))
+            .draws("--front", self.front.as_ref().and_then(Option::as_ref))
             .json(self.json)
             .check(output)?;
         if let Some(path) = &self.output {
@@ -213,7 +217,7 @@ impl Plan {
                 chart = chart.with_transfers(&problem, &best.schedule);
             }
             let svg = gantt::svg(&chart.without_idle_hosts(), &SvgOptions::default());
-            source::write_whole(path, |out| out.write_all(svg.as_bytes()))?;
+            picture::write(path, &svg)?;
         }
         if self.json {
             let set = &self.parameters.set;
@@ -255,12 +259,19 @@ impl Plan {
         self.check_options(&chosen)?;
         let mut bound = bounds::lower_bound(problem);
         let mut plans = Vec::new();
-        for &algorithm in &chosen {
+        for (index, &algorithm) in chosen.iter().enumerate() {
             if interrupted(&settings) && !plans.is_empty() {
                 break;
             }
             let begin = Instant::now();
-            let result = registry::run(algorithm, problem, &settings, bound);
+            let what = match chosen.len() {
+                1 => algorithm.name.to_string(),
+                several => format!("{} ({} of {several})", algorithm.name, index + 1),
+            };
+            let settings = Request { watch: Some(Arc::default()), ..settings.clone() };
+            let result = while_running(&what, output.quiet, settings.watch.as_deref(), || {
+                registry::run(algorithm, problem, &settings, bound)
+            });
             let wall_seconds = begin.elapsed().as_secs_f64();
             let schedule = match result {
                 Ok(certified) => {
@@ -271,7 +282,9 @@ impl Plan {
                     output.warning(&format!("{}: {error}", algorithm.name));
                     continue;
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => {
+                    return Err(no_plan(error, problem, self.sources.platform.as_deref()));
+                }
             };
             let (missed, broken): (Vec<Violation>, Vec<Violation>) =
                 validate(problem, &schedule, &settings.limits).into_iter().partition(|v| {

@@ -167,7 +167,10 @@ pub(super) fn summary(
         row("deadline", fmt_seconds(deadline), format!("{met} {}", fmt_seconds(gap)));
     }
     row("speed-up", three_digits(summary.speedup), "over the fastest single processor".into());
-    let used = format!("of the {} processors used", summary.used_procs);
+    let used = match summary.used_procs {
+        1 => "of the one processor used".to_string(),
+        used => format!("of the {used} processors used"),
+    };
     row("utilisation", format!("{:.0} %", 100.0 * summary.utilisation), used);
     if problem.platform().is_priced() || limits.budget.is_some() {
         row("cost", three_digits(summary.cost), String::new());

@@ -374,7 +374,7 @@ pub(super) fn repeat(path: &Path, outputs: &Outputs, output: &mut Output) -> Res
 impl Outputs {
     pub(super) fn files<'a>(&'a self, files: crate::files::Files<'a>) -> crate::files::Files<'a> {
         files
-            .writes("--gantt", self.gantt.as_ref())
+            .draws("--gantt", self.gantt.as_ref())
             .writes("--trace", self.trace.as_ref())
             .json(self.json)
     }

@@ -1,38 +1,44 @@
 //! `slackline show`: what is in a file.
 
+mod document;
 pub(crate) mod platform;
 mod workflow;
 
+use crate::contents;
 use crate::failure::Failure;
 use crate::files::Files;
 use crate::input::{Past, Sources, format_of, format_parser, read_document, read_platform};
 use crate::model::ModelOptions;
 use crate::output::Output;
+use crate::picture;
+use crate::table::count;
 use clap::Args;
-use slackline_formats::{Format, PlatformFormat, schedule_file, source};
+use slackline_formats::{
+    Format, FormatError, PlatformFormat, schedule_file, schedule_json, source, trace,
+};
 use slackline_model::schedule::Summary;
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_view::gantt::{self, SvgOptions, TerminalOptions};
 use slackline_view::{Chart, graph};
 use std::path::{Path, PathBuf};
 
-/// Show what is in a file: a workflow, a platform or a schedule
+/// Show what is in a file: a workflow, a platform, a schedule, a run, or any document of ours
 #[derive(Args)]
 #[command(after_help = "\
-A schedule is shown with the workflow and platform it belongs to.
+A schedule, or the trace of a run, is drawn with the workflow and platform it belongs to.
 
 Examples:
-  slackline show montage.json --svg montage.svg
-  slackline show two-site-grid.toml
-  slackline show plan.json --workflow montage.json --platform two-site-grid.toml")]
+  slackline show montage --svg montage.svg
+  slackline show two-site-grid
+  slackline show plan.json --workflow montage --platform two-site-grid")]
 pub(crate) struct Show {
     /// The file
     file: PathBuf,
     /// Format of the workflow, where it is not recognised
     #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     from: Option<Format>,
-    /// Draw the workflow's graph or the schedule's chart into this SVG file
-    #[arg(long, value_name = "FILE.svg")]
+    /// Draw the workflow's graph or the schedule's chart into this file (.svg or .png)
+    #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     /// The workflow of a schedule
     #[arg(short, long, value_name = "FILE")]
@@ -55,7 +61,7 @@ impl Show {
             .reads(self.workflow.as_ref())
             .reads(self.platform.as_ref())
             .reads(self.instance.as_ref())
-            .writes("--svg", self.svg.as_ref())
+            .draws("--svg", self.svg.as_ref())
             .json(self.json)
             .check(output)?;
         if self.from.is_some() {
@@ -63,8 +69,18 @@ impl Show {
         }
         let text = source::read_text(&self.file)?;
         let platform = PlatformFormat::recognise(Some(&self.file), &text).is_some();
-        if schedule_file::is_schedule(&text) {
-            self.schedule(output)
+        let placed = self.workflow.is_some() || self.instance.is_some();
+        // The file of a schedule alone says nothing without its workflow.
+        if let Some(schema) = contents::schema(&text).filter(|name| name != schedule_json::SCHEMA)
+            && !(placed && contents::holds_schedule(&text))
+        {
+            self.document(&schema, &text, output)
+        } else if let Some(form) = trace::one_way(&text) {
+            let message = format!("{}: {form}, for viewers only", self.file.display());
+            let help = "`simulate --trace RUN.jsonl` writes one that can be read again";
+            Err(Failure::input(message).with_help(help))
+        } else if contents::holds_schedule(&text) {
+            self.schedule(&text, output)
         } else if platform {
             drop(text);
             self.platform(output)
@@ -109,22 +125,33 @@ impl Show {
         output.text(&text)
     }
 
-    fn schedule(&self, output: &mut Output) -> Result<(), Failure> {
-        if self.workflow.is_none() && self.instance.is_none() {
-            return Err(Failure::input(format!("{}: this is a schedule", self.file.display()))
-                .with_help(
-                    "add what it is for: --workflow FILE --platform FILE, or --instance FILE",
-                ));
+    /// Any document of ours, by its members.
+    fn document(&self, schema: &str, text: &str, output: &mut Output) -> Result<(), Failure> {
+        if self.svg.is_some() && contents::holds_schedule(text) {
+            let sources = Sources::of_schedule(&self.platform, &self.instance);
+            sources.read_for_schedule(&self.file, None, output)?;
         }
-        let (platform, instance) = (self.platform.clone(), self.instance.clone());
-        let sources = Sources { platform, instance, from: None, reference_speed: None };
-        let world = sources.read(self.workflow.as_deref(), output)?;
+        if self.svg.is_some() {
+            let message = format!("{}: {schema} has no picture", self.file.display());
+            return Err(Failure::input(message).with_help("leave out --svg"));
+        }
+        let fail = |e: FormatError| e.in_file(&self.file);
+        if self.json {
+            return output.json(&document::parse(text).map_err(fail)?);
+        }
+        let shown = document::tell(schema, text, output).map_err(fail)?;
+        output.text(&shown)
+    }
+
+    fn schedule(&self, text: &str, output: &mut Output) -> Result<(), Failure> {
+        let sources = Sources::of_schedule(&self.platform, &self.instance);
+        let world = sources.read_for_schedule(&self.file, self.workflow.as_deref(), output)?;
         let problem = world.problem(&ModelOptions::default())?;
         let schedule = schedule_file::read_schedule(&self.file, &problem)?;
         let summary = Summary::of(&problem, &schedule);
         if self.json {
             return output.json(&ScheduleDocument {
-                schema: "slackline/schedule/1",
+                schema: "slackline/schedule-facts/1",
                 tasks: problem.tasks(),
                 makespan: summary.makespan,
                 speedup: summary.speedup,
@@ -134,13 +161,21 @@ impl Show {
                 bytes_moved: summary.bytes_moved,
             });
         }
-        let mut chart = Chart::of_schedule(&problem, &schedule).without_idle_hosts();
+        let chart = match trace::recognise(text) {
+            true => {
+                let read = trace::read(text, problem.workflow(), problem.platform());
+                let trace = read.map_err(|e| e.in_file(&self.file))?;
+                Chart::of_trace(&problem, &trace).with_traced_transfers(&problem, &trace)
+            }
+            false => Chart::of_schedule(&problem, &schedule),
+        };
+        let mut chart = chart.without_idle_hosts();
         chart.title = file_name(&self.file);
         let facts = format!(
-            "makespan {}, utilisation {:.0} % of {} processors, {} moved",
+            "makespan {}, utilisation {:.0} % of {}, {} moved",
             fmt_seconds(summary.makespan),
             100.0 * summary.utilisation,
-            summary.used_procs,
+            count(summary.used_procs, "processor"),
             fmt_bytes(summary.bytes_moved)
         );
         chart.facts = vec![facts.clone()];
@@ -157,8 +192,7 @@ impl Show {
 
     fn write_svg(&self, output: &mut Output, draw: impl FnOnce() -> String) -> Result<(), Failure> {
         let Some(path) = &self.svg else { return Ok(()) };
-        let svg = draw();
-        source::write_whole(path, |out| out.write_all(svg.as_bytes()))?;
+        picture::write(path, &draw())?;
         if self.json {
             Ok(())
         } else {

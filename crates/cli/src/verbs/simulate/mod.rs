@@ -9,6 +9,7 @@ mod stage;
 mod stream;
 mod sweep;
 pub(super) mod workflow;
+mod worlds;
 
 use crate::failure::Failure;
 use crate::input::{LimitOptions, Sources, seconds};
@@ -17,6 +18,7 @@ use crate::output::Output;
 use crate::told::SetOptions;
 use crate::verbs::run::{Outputs, repeat};
 use clap::{Args, ValueEnum};
+use slackline_formats::trace::TraceFormat;
 use slackline_model::parameter::Given;
 use std::path::PathBuf;
 
@@ -27,11 +29,14 @@ A workflow runs as its plan says (mapping and order kept), or as a policy decide
 platform changes: real contention on the links, transfers as flows.
 
 Examples:
-  slackline simulate montage.json --platform two-site-grid.toml --gantt run.svg
-  slackline simulate montage.json --platform two-site-grid.toml --policy slackline
-  slackline simulate montage.json --platform grid.toml --scenario world.toml --compare static,gtp/c,slackline
-  slackline simulate --arrivals stream.toml --platform grid.toml --compare rank-hybd,owm,fdws --alone
-  slackline simulate --activities plan.json --config network/model:CM02 --json")]
+  slackline simulate montage --platform two-site-grid --gantt run.svg --trace run.jsonl
+  slackline simulate montage --platform two-site-grid --policy slackline
+  slackline generate scenario failure -p small-cluster --seed 2 -o bad.toml
+  slackline simulate montage --scenario bad.toml --compare static,gtp/c,slackline
+  slackline generate scenario failure -p small-cluster --count 5 -o worlds
+  slackline simulate montage --scenario worlds/ --compare static,slackline
+  slackline simulate --arrivals stream.toml -p priced-cloud --compare owm,fdws
+  slackline simulate --activities activities.json --config network/model:CM02 --json")]
 pub(crate) struct Simulate {
     /// The workflow
     #[arg(required_unless_present_any = ["instance", "activities", "arrivals", "replay"])]
@@ -48,8 +53,8 @@ pub(crate) struct Simulate {
     replay: Option<PathBuf>,
     #[command(flatten)]
     sources: Sources,
-    /// Follow this schedule (JSON, as written by plan -o)
-    #[arg(long, value_name = "FILE.json", conflicts_with_all = ["policy", "compare", "algorithm"])]
+    /// Follow this schedule: a file of plan -o, a document of plan or simulate --json, a trace
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "compare", "algorithm"])]
     schedule: Option<PathBuf>,
     /// The planner that plans before and, where a policy asks for it, during the run
     #[arg(short, long, value_name = "NAME")]
@@ -61,9 +66,13 @@ pub(crate) struct Simulate {
     /// them can finish
     #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "policy")]
     compare: Vec<String>,
-    /// How the world changes while the workflow runs
-    #[arg(long, value_name = "FILE")]
+    /// How the world changes while the workflow runs; a folder of such files is as many worlds
+    #[arg(long, value_name = "FILE|FOLDER")]
     scenario: Option<PathBuf>,
+    /// Draw so many worlds from the scenario, with its seed and those that follow: means and
+    /// intervals
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    worlds: Option<u32>,
     /// When inputs travel: push, pull, or pull:N to fetch for the next N tasks of a queue;
     /// anticipated lets a transfer count as begun when its file was made, wherever it is wanted
     /// later (only where transfers do not disturb each other) [default: push]
@@ -110,11 +119,12 @@ pub(crate) struct Simulate {
     /// Break the run off at this date, e.g. 2h
     #[arg(long, value_name = "DATE", value_parser = seconds, conflicts_with = "activities")]
     until: Option<f64>,
-    /// Draw the run into this SVG file; of several runs one file each, FILE.POLICY.svg
-    #[arg(short, long, value_name = "FILE.svg")]
+    /// Draw the run into this file (.svg or .png); of several runs one file each, FILE.POLICY.svg
+    #[arg(short, long, value_name = "FILE")]
     gantt: Option<PathBuf>,
-    /// Draw how many tasks were done when into this SVG file, one curve per policy
-    #[arg(long, value_name = "FILE.svg", conflicts_with = "activities")]
+    /// Draw how many tasks were done when into this file (.svg or .png), one curve
+    /// per policy
+    #[arg(long, value_name = "FILE", conflicts_with = "activities")]
     progress: Option<PathBuf>,
     /// Write the event trace: .jsonl (ours), .json (Chrome, Perfetto) or .paje
     #[arg(long, value_name = "FILE")]
@@ -187,18 +197,20 @@ impl Simulate {
             .reads(self.scenario.as_ref())
             .reads(self.arrivals.as_ref())
             .reads(self.same_decisions.as_ref())
-            .writes("--gantt", self.gantt.as_ref())
-            .writes("--progress", self.progress.as_ref())
+            .draws("--gantt", self.gantt.as_ref())
+            .draws("--progress", self.progress.as_ref())
             .writes("--trace", self.trace.as_ref())
             .writes("--decisions", self.decisions.as_ref())
             .json(self.json)
             .check(output)?;
+        self.trace.as_deref().map(TraceFormat::of_path).transpose()?;
         if let Some(run) = &self.replay {
             let outputs = Outputs::new(self.gantt, self.trace, self.json);
             return repeat(run, &outputs, output);
         }
         match &self.activities {
             Some(plan) => activities::simulate(plan, &self, output),
+            None if worlds::asked_for(&self) => worlds::simulate(&self, output),
             None => workflow::simulate(&self, output),
         }
     }

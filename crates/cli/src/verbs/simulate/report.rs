@@ -77,10 +77,7 @@ fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
     let done = outcome.schedule.placements.iter().flatten().count();
     match ran.unfinished() {
         None => {
-            row(
-                "makespan",
-                format!("{} ({:.6} s)", fmt_seconds(outcome.makespan), outcome.makespan),
-            );
+            row("makespan", exact(outcome.makespan));
             row(
                 "normalised",
                 format!("{:.2} times the critical path at mean speed (NSL)", metrics.nsl),
@@ -154,19 +151,31 @@ fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
     table.render(width)
 }
 
+/// A time for people, and where that is rounded much the seconds.
+fn exact(seconds: f64) -> String {
+    match seconds {
+        s if s < 99.95 => fmt_seconds(s),
+        s => format!("{} ({s:.1} s)", fmt_seconds(s)),
+    }
+}
+
 /// What the run cost beside what its first plan promised.
 fn cost(problem: &Problem<'_>, ran: &Ran) -> String {
     let money = slackline_model::schedule::cost(problem, &ran.planned);
-    format!("{:.4} (planned {money:.4})", ran.money.total)
+    format!("{:.2} (planned {money:.2})", ran.money.total)
 }
+
+/// Less than this part of a plan is not late.
+const VISIBLE: f64 = 1e-3;
 
 /// How many tasks ended later than planned, and by how much at most.
 fn lateness(problem: &Problem<'_>, planned: &Schedule, real: &Schedule) -> String {
+    let visible = VISIBLE * planned.makespan();
     let mut late = 0;
     let mut most = 0.0f64;
     for task in problem.workflow().tasks() {
         if let (Some(plan), Some(real)) = (planned.placement(task), real.placement(task))
-            && slackline_model::approx::lt(plan.finish, real.finish)
+            && real.finish - plan.finish > visible
         {
             late += 1;
             most = most.max(real.finish - plan.finish);

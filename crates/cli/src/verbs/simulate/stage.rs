@@ -15,6 +15,7 @@ use slackline_lab::check::{self, Check, Ground};
 use slackline_lab::metrics::Metrics;
 use slackline_lab::money::Money;
 use slackline_lab::served::served;
+use slackline_model::nearest::nearest;
 use slackline_model::parameter::Given;
 use slackline_model::platform::{Charges, Network};
 use slackline_model::problem::{DataCopy, State};
@@ -43,7 +44,7 @@ pub(super) struct Stage<'a> {
     pub(super) world: &'a Loaded,
     scenario: Scenario,
     /// Where the scenario comes from.
-    scenario_file: Option<&'a Path>,
+    pub(super) scenario_file: Option<&'a Path>,
     /// All work, as far as its run times are known.
     pub(super) known: Arc<Workflow>,
     /// The same, and the platform, as stated.
@@ -356,6 +357,20 @@ impl<'a> Stage<'a> {
         }
     }
 
+    /// What somebody probably meant who named what is not there.
+    fn nearest(&self, kind: &str, name: &str) -> String {
+        let (workflow, platform) = (&self.world.workflow, &self.world.platform);
+        let (known, where_from): (Vec<&str>, _) = match kind {
+            "task" => (workflow.tasks().map(|t| workflow.task_name(t)).collect(), "WORKFLOW"),
+            "link" => (platform.links().iter().map(|l| &*l.name).collect(), "PLATFORM"),
+            _ => (platform.hosts().iter().map(|h| &*h.name).collect(), "PLATFORM"),
+        };
+        match nearest(name, known) {
+            Some(near) => format!("did you mean '{near}'?"),
+            None => format!("slackline show {where_from} lists the names"),
+        }
+    }
+
     /// Says which file names what is not there.
     fn bad_scenario(&self, error: ScenarioError) -> Failure {
         let message = match self.scenario_file {
@@ -364,12 +379,8 @@ impl<'a> Stage<'a> {
         };
         let failure = Failure::input(message);
         match error {
-            ScenarioError::Unknown { .. } => {
-                failure.with_help("slackline show PLATFORM lists the names")
-            }
-            ScenarioError::UnknownTask { .. } => {
-                failure.with_help("slackline show WORKFLOW lists the names")
-            }
+            ScenarioError::Unknown { kind, name } => failure.with_help(self.nearest(kind, &name)),
+            ScenarioError::UnknownTask { name } => failure.with_help(self.nearest("task", &name)),
             _ => failure,
         }
     }

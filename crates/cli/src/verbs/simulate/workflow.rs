@@ -3,15 +3,16 @@
 use super::document::{Document, Documents};
 use super::stage::Stage;
 use super::{Simulate, curve, report, stream};
-use crate::failure::Failure;
+use crate::failure::{Failure, no_plan};
 use crate::input::Past;
 use crate::output::Output;
+use crate::picture;
 use crate::search::unheeded;
 use crate::told::check_needs;
 use slackline_execute::{DecisionLog, Ending, Outcome};
 use slackline_formats::scenario::read_scenario;
 use slackline_formats::trace::{TraceFormat, TracedRun};
-use slackline_formats::{schedule_json, source};
+use slackline_formats::{schedule_file, source};
 use slackline_lab::check::Check;
 use slackline_lab::metrics::Metrics;
 use slackline_lab::money::Money;
@@ -170,7 +171,7 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
     }
     if let Some(path) = &args.progress {
         let svg = curve::svg(&problem, &runs);
-        source::write_whole(path, |out| out.write_all(svg.as_bytes()))?;
+        picture::write(path, &svg)?;
         written.push(path.clone());
     }
     if let Some(path) = &args.same_decisions {
@@ -190,6 +191,9 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
             several => report::compare(&problem, several, output)?,
         }
         output.say(&Past::told(world.past.as_ref(), output.width))?;
+        if args.scenario.is_some() {
+            output.note("one world proves little: --scenario FOLDER or --worlds N simulate many");
+        }
         for path in written {
             output.say(&format!("\nWritten: {}", path.display()))?;
         }
@@ -316,7 +320,11 @@ fn check_results(given: &Given, problem: &Problem<'_>) -> Result<(), Failure> {
 }
 
 /// The runs that were asked for: a given schedule, one policy, or several.
-fn runs(args: &Simulate, stage: &mut Stage<'_>, output: &mut Output) -> Result<Vec<Ran>, Failure> {
+pub(super) fn runs(
+    args: &Simulate,
+    stage: &mut Stage<'_>,
+    output: &mut Output,
+) -> Result<Vec<Ran>, Failure> {
     let (transfers, given) = (stage.transfers, args.given());
     let mut options = Options {
         transfers,
@@ -339,8 +347,7 @@ fn runs(args: &Simulate, stage: &mut Stage<'_>, output: &mut Output) -> Result<V
     }
     check_results(&given, stage.problem)?;
     if let Some(path) = &args.schedule {
-        let text = source::read_text(path)?;
-        let schedule = schedule_json::read(&text, stage.problem).map_err(|e| e.in_file(path))?;
+        let schedule = schedule_file::read_schedule(path, stage.problem)?;
         if let Some(violation) = validate(stage.problem, &schedule, &Limits::default()).first() {
             output.warning(&format!("{}: {violation}", path.display()));
         }
@@ -350,7 +357,8 @@ fn runs(args: &Simulate, stage: &mut Stage<'_>, output: &mut Output) -> Result<V
         return Ok(vec![stage.run("schedule", Box::new(policy), schedule)?]);
     }
     let told = stage.told()?;
-    let planned = stage.planner.plan(&told)?;
+    let platform = args.sources.platform.as_deref();
+    let planned = stage.planner.plan(&told).map_err(|e| no_plan(e, &told, platform))?;
     stage.settle_moments(&planned)?;
     let given_period = options.given.iter_mut().rev().find(|(name, _)| name == "period");
     let period = match &given_period {
@@ -391,7 +399,8 @@ pub(in crate::verbs) fn write_files(
             workflow: problem.workflow(),
             platform: problem.platform(),
         };
-        source::write_whole(path, |out| traced.write(TraceFormat::of_path(path), out))?;
+        let format = TraceFormat::of_path(path)?;
+        source::write_whole(path, |out| traced.write(format, out))?;
     }
     if let Some(path) = gantt {
         let mut chart = Chart::of_trace(problem, &ran.outcome.trace)
@@ -404,7 +413,7 @@ pub(in crate::verbs) fn write_files(
             ends.for_each(|mark| mark.label = "nothing moves any more".to_string());
         }
         let svg = gantt::svg(&chart, &SvgOptions::default());
-        source::write_whole(path, |out| out.write_all(svg.as_bytes()))?;
+        picture::write(path, &svg)?;
     }
     Ok(())
 }

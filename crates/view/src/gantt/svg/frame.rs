@@ -8,6 +8,8 @@ use crate::text::{fit, width};
 
 /// Height the rows should fill, where they are not many.
 const USUAL_HEIGHT: f64 = 600.0;
+/// Height that a name needs.
+const NAME_ROOM: f64 = 13.0;
 /// Height of the strip that holds the re-planning points.
 const STRIP: f64 = 16.0;
 
@@ -83,39 +85,42 @@ impl Frame {
     /// Bands, grid and the names of hosts.
     pub(super) fn background(&self, canvas: &mut Canvas, chart: &Chart, lanes: &Lanes) {
         let (left, right) = (self.left, self.left + self.width);
+        let (mut row, mut band) = (0usize, true);
+        let mut places: Vec<(&String, usize, usize)> = Vec::new();
         let mut name_bottom = f64::NEG_INFINITY;
-        let mut row = 0usize;
         let blocks: Vec<(String, usize)> = match lanes.level {
             Level::Row => chart.groups.iter().map(|g| (g.name.clone(), g.rows as usize)).collect(),
             _ => lanes.lanes.iter().map(|l| (l.label.clone(), 1)).collect(),
         };
-        for (index, (name, rows)) in blocks.iter().enumerate() {
-            let Some(&top) = self.lane_y.get(row) else { continue };
-            let height = self.lane_y[row + rows - 1] + self.row_height - top;
-            if index % 2 == 0 {
-                canvas.rect("band", [MARGIN / 2.0, top, right - MARGIN / 2.0, height]);
+        let height_of = |row: usize, rows: usize| {
+            self.lane_y.get(row + rows - 1).map_or(0.0, |y| y + self.row_height - self.lane_y[row])
+        };
+        // All bands before any name: names are higher than the rows of large charts.
+        for (name, rows) in &blocks {
+            let Some(&top) = self.lane_y.get(row) else { break };
+            if band {
+                let place = [MARGIN / 2.0, top, right - MARGIN / 2.0, height_of(row, *rows)];
+                canvas.rect("band", place);
             }
-            let shows_cores = *rows > 1 && self.row_height >= 10.0;
-            let middle = top + height / 2.0;
-            if middle - 6.0 >= name_bottom {
-                let x = left
-                    - 8.0
-                    - if chart.groups.iter().any(|g| g.rows > 1) && lanes.level == Level::Row {
-                        16.0
-                    } else {
-                        0.0
-                    };
+            band = !band;
+            places.push((name, row, *rows));
+            row += rows;
+        }
+        let cores = chart.groups.iter().any(|g| g.rows > 1) && lanes.level == Level::Row;
+        let x = left - 8.0 - if cores { 16.0 } else { 0.0 };
+        for (name, row, rows) in places {
+            let middle = self.lane_y[row] + height_of(row, rows) / 2.0;
+            if middle - NAME_ROOM / 2.0 >= name_bottom {
                 let name = fit(name, (x - MARGIN / 2.0) / HOST.size).unwrap_or_default();
                 canvas.text(x, middle + 4.0, HOST, &name);
-                name_bottom = middle + 6.0;
+                name_bottom = middle + NAME_ROOM / 2.0;
             }
-            if shows_cores {
-                for core in 0..*rows {
+            if rows > 1 && self.row_height >= 10.0 {
+                for core in 0..rows {
                     let y = self.lane_y[row + core] + self.row_height / 2.0 + 3.2;
                     canvas.text(left - 5.0, y, CORE, &core.to_string());
                 }
             }
-            row += rows;
         }
         for tick in &self.ticks {
             let x = self.x(chart, tick.at);

@@ -63,7 +63,7 @@ pub fn svg(chart: &Chart, options: &SvgOptions) -> String {
     let mut bottom = frame.bottom() + 30.0 + MARGIN / 2.0;
     let one_by_one = lanes.level == Level::Row;
     bottom += signs::legend(&mut canvas, chart, options, one_by_one, bottom);
-    if let Some(note) = chart.idle_note() {
+    for note in [lanes.folded_note(chart), chart.idle_note()].into_iter().flatten() {
         canvas.text(MARGIN, bottom + 6.0, FOOT, &note);
         bottom += 18.0;
     }

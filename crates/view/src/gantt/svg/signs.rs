@@ -151,6 +151,7 @@ pub(super) fn legend(
     one_by_one: bool,
     top: f64,
 ) -> f64 {
+    let arrows_drawn = one_by_one && chart.arrows.len() <= options.most_arrows;
     let mut entries: Vec<(Sample, String)> = Vec::new();
     for look in [Look::Stopped, Look::Failed, Look::Rewound] {
         let count = chart.bars.iter().filter(|b| b.look == look).count();
@@ -178,10 +179,10 @@ pub(super) fn legend(
         [(false, "wire", "transfer"), (true, "wire snap", "transfer broken off")]
     {
         let count = chart.arrows.iter().filter(|a| a.broken == broken).count();
-        // Signs that explain a plan have no need of it: lines between rows are its transfers.
-        if count > 0 && chart.happened {
-            let drawn = chart.arrows.len() <= options.most_arrows;
-            let left_out = if drawn { "" } else { ", too many to draw" };
+        // Signs that explain a plan have no need of it: lines between rows are its transfers. What is
+        // left out is said.
+        if count > 0 && (chart.happened || !arrows_drawn) {
+            let left_out = if arrows_drawn { "" } else { ", too many to draw" };
             let text = format!("{name} ({}{left_out})", grouped(count));
             entries.push((Sample::Wire(class), text));
         }

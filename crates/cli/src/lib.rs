@@ -1,0 +1,132 @@
+//! The `slackline` command as a function: thin, one file per verb. The program only calls
+//! [`main`]; whoever wants the command in process calls [`run`].
+//!
+//! ```
+//! let (out, err) = (slackline::Sink::default(), slackline::Sink::default());
+//! let words = ["slackline", "plan", "../../examples/workflows/heft-2002.json", "--quiet"];
+//! assert_eq!(slackline::run(words, out.clone(), err.clone()), 0);
+//! assert_eq!(slackline::run(["slackline", "plan", "no.such.file"], out, err.clone()), 2);
+//! assert!(err.text().contains("no.such.file"));
+//! ```
+
+mod check;
+mod contents;
+mod detect;
+mod examples;
+mod failure;
+mod files;
+mod input;
+mod interrupt;
+mod model;
+mod output;
+mod picture;
+mod progress;
+mod search;
+mod table;
+mod told;
+mod verbs;
+
+use clap::Parser;
+use output::Output;
+pub use output::Sink;
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+/// Plans, simulates and runs workflows on machines that do not hold still.
+#[derive(Parser)]
+#[command(
+    name = "slackline",
+    version,
+    disable_help_subcommand = true,
+    after_help = "Exit codes: 0 fine, 1 the work failed (infeasible, invalid, cannot finish), 2 bad usage or\ninput, 130 interrupted by Ctrl-C."
+)]
+struct Cli {
+    #[command(flatten)]
+    common: output::Common,
+    #[command(subcommand)]
+    verb: Option<verbs::Verb>,
+}
+
+const WELCOME: &str = "\
+Slackline plans, simulates and runs workflows on machines that do not hold still.
+
+What is in a workflow? When and where would every task run? Does that hold when links are shared, and
+on a bad day? (montage and two-site-grid are bundled; name your own files instead.)
+
+  slackline show montage
+  slackline plan montage --platform two-site-grid
+  slackline simulate montage --platform two-site-grid
+  slackline generate scenario failure --platform two-site-grid -o bad-day.toml
+  slackline simulate montage --platform two-site-grid --scenario bad-day.toml --compare all
+
+  slackline algorithms    # the planners and policies to choose from
+  slackline examples      # the bundled workflows and platforms as files
+
+All verbs: slackline --help    One verb: slackline VERB --help
+";
+
+/// The program: its arguments, its streams, and Ctrl-C.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let code = error.exit_code();
+            // Help goes to standard output, complaints to standard error; nobody reading is no error.
+            let _ = if error.use_stderr() {
+                let styled = std::io::stderr().is_terminal();
+                std::io::stderr().write_all(complaint(&error, styled).as_bytes())
+            } else {
+                error.print()
+            };
+            return ExitCode::from(u8::try_from(code).unwrap_or(2));
+        }
+    };
+    interrupt::watch();
+    ExitCode::from(carry_out(cli, Box::new(std::io::stdout().lock()), Box::new(std::io::stderr())))
+}
+
+/// Runs a command line, its name first, with these streams; gives the exit code.
+pub fn run<W, O, E>(words: W, out: O, mut err: E) -> u8
+where
+    W: IntoIterator<Item: Into<OsString> + Clone>,
+    O: Write + 'static,
+    E: Write + 'static,
+{
+    match Cli::try_parse_from(words) {
+        Ok(cli) => carry_out(cli, Box::new(out), Box::new(err)),
+        Err(error) => {
+            let _ = err.write_all(complaint(&error, false).as_bytes());
+            u8::try_from(error.exit_code()).unwrap_or(2)
+        }
+    }
+}
+
+/// An error of the command line in words of people.
+fn complaint(error: &clap::Error, styled: bool) -> String {
+    let text = error.render();
+    let text = if styled { text.ansi().to_string() } else { text.to_string() };
+    text.replace("invalid digit found in string", "expected a whole number")
+        .replace("cannot parse integer from empty string", "expected a whole number")
+        .replace("number too large to fit in target type", "too large a number")
+        .replace("invalid float literal", "expected a number")
+}
+
+fn carry_out(cli: Cli, out: Box<dyn Write>, err: Box<dyn Write>) -> u8 {
+    slackline_formats::source::bring(examples::named);
+    if cli.common.allow_outside {
+        slackline_formats::source::permit_outside();
+    }
+    let mut output = Output::new(&cli.common, out, err);
+    let done = match cli.verb {
+        Some(verb) => verb.run(&mut output),
+        None => output.text(WELCOME),
+    };
+    match done.and_then(|()| output.finish()) {
+        Ok(()) => 0,
+        Err(failure) => {
+            output.report(&failure);
+            failure.exit_code()
+        }
+    }
+}

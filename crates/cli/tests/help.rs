@@ -1,0 +1,100 @@
+//! Every example that help shows is a command that works, in a folder with a few files of one's own.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::Place;
+
+/// All `slackline` lines of a text, without remarks.
+fn lines(text: &str) -> Vec<String> {
+    let begins = |line: &&str| line.starts_with("  slackline ");
+    let without_remark = |line: &str| line.split("  #").next().unwrap_or(line).trim().to_string();
+    text.lines().filter(begins).map(without_remark).collect()
+}
+
+/// Verbs that begin real work on this machine: their own tests run them.
+const REAL: &[&str] = &["run", "resume", "diff", "burn"];
+
+/// The verbs with a help of their own, as words.
+const VERBS: &[&str] = &[
+    "examples",
+    "plan",
+    "show",
+    "generate",
+    "simulate",
+    "validate",
+    "convert",
+    "algorithms",
+    "reproduce",
+    "platform detect",
+    "calibrate mpi",
+    "replay",
+    "completions",
+    "man",
+];
+
+const STREAM: &str = "[[arrival]]\nworkflow = \"gauss\"\nat = 0\nbudget = 5\ndeadline = 3600\n\
+                      [[arrival]]\nworkflow = \"fork-join\"\nat = 9\nbudget = 5\ndeadline = 3600\n";
+
+#[test]
+fn examples_of_help_work() {
+    let place = Place::new();
+    place.write("stream.toml", STREAM);
+    let trace = "0 init\n0 compute 1e9\n0 finalize\n";
+    place.write("lu.tit", trace);
+    place.write("list.txt", "lu.tit\n");
+    place.write("hosts.txt", "fast-0\n");
+    std::fs::create_dir(place.path().join("traces")).unwrap();
+    place.write("traces/0.tit", trace);
+    place.write(
+        "activities.json",
+        r#"{"platform": "examples/platforms/small-cluster.toml", "activities": [
+        {"id": "a", "kind": "exec", "host": "fast-0", "flops": 1e9}]}"#,
+    );
+    let sizes = (0..24).map(|k| 1u64 << k);
+    let measured: String = sizes
+        .flat_map(|size| {
+            let seconds = 1e-4 + size as f64 / 1.25e8;
+            ["send", "isend", "recv", "pingpong"].map(|kind| format!("{kind},{size},{seconds}\n"))
+        })
+        .collect();
+    place.write("data.csv", format!("kind,size,seconds\n{measured}"));
+    let mut seen = Vec::new();
+    let mut texts = vec![place.ok("")];
+    texts.extend(VERBS.iter().map(|verb| place.ok(&format!("{verb} --help"))));
+    for (index, text) in texts.iter().enumerate() {
+        let found = lines(text);
+        assert!(!found.is_empty(), "no example: {text}");
+        for line in found {
+            let words: Vec<&str> = line.split_whitespace().skip(1).collect();
+            let words = words.split(|w| *w == ">").next().unwrap();
+            let done = place.run_words(words);
+            assert_eq!(done.code, Some(0), "{line}\n{}{}", done.out, done.err);
+            seen.push((index, line));
+        }
+    }
+    assert!(seen.len() > 30, "{}", seen.len());
+}
+
+#[test]
+fn every_verb_is_tried() {
+    let place = Place::new();
+    let text = place.ok("--help");
+    let commands = text.split("Commands:").nth(1).unwrap().split("Options").next().unwrap();
+    for line in commands.lines().filter(|l| l.starts_with("  ") && !l.starts_with("   ")) {
+        let verb = line.split_whitespace().next().unwrap();
+        let tried = VERBS.iter().any(|v| v.split(' ').next() == Some(verb));
+        assert!(tried || REAL.contains(&verb), "{verb} is not tried");
+    }
+}
+
+#[test]
+fn manual_pages_are_written() {
+    let place = Place::new();
+    place.ok("man man1");
+    let page = place.read("man1/slackline-simulate.1");
+    assert!(page.contains(".SH") && page.contains("two\\-site\\-grid"), "{page}");
+    assert!(place.path().join("man1/slackline.1").exists());
+    assert!(place.path().join("man1/slackline-generate-scenario.1").exists());
+}

@@ -1,0 +1,196 @@
+//! Slackline as a library: a small front door to the crates behind it.
+//!
+//! The parts are the crates themselves, re-exported under short names ([`model`], [`formats`],
+//! [`schedule`], [`react`], [`execute`], [`simulate`], [`view`]); the two functions here, [`plan`] and
+//! [`run`], do what most programs want of them.
+//!
+//! # Plan
+//!
+//! ```
+//! use slackline_core::formats::{read_platform, read_workflow};
+//! use slackline_core::model::Problem;
+//! use std::path::Path;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let workflow = read_workflow(Path::new("../../examples/workflows/montage.json"), None)?.workflow;
+//! let platform = read_platform(Path::new("../../examples/platforms/small-cluster.toml"), None)?;
+//! let problem = Problem::new(&workflow, &platform)?;
+//! let plan = slackline_core::plan(&problem, "heft")?;
+//! assert!((plan.makespan() - 31.1).abs() < 0.1);
+//! # Ok(()) }
+//! ```
+//!
+//! # Simulate
+//!
+//! A policy drives the run: one that follows a plan, or one that decides on the way.
+//!
+//! ```
+//! use slackline_core::formats::{read_platform, read_workflow};
+//! use slackline_core::react::JustInTime;
+//! use std::path::Path;
+//! use std::sync::Arc;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let workflow = read_workflow(Path::new("../../examples/workflows/montage.json"), None)?.workflow;
+//! let platform = read_platform(Path::new("../../examples/platforms/small-cluster.toml"), None)?;
+//! let outcome =
+//!     slackline_core::run(&Arc::new(workflow), &Arc::new(platform), &mut JustInTime::default())?;
+//! assert!(outcome.makespan > 31.0);
+//! assert_eq!(outcome.schedule.placements.iter().flatten().count(), 38);
+//! # Ok(()) }
+//! ```
+//!
+//! # A planner of one's own
+//!
+//! A planner is a function from a problem to a schedule. This one takes tasks in an order that
+//! respects dependencies and puts each where it ends first.
+//!
+//! ```
+//! use slackline_core::formats::instance;
+//! use slackline_core::model::schedule::{Limits, validate};
+//! use slackline_core::model::{Problem, Schedule};
+//! use slackline_core::schedule::list::Partial;
+//! use slackline_core::schedule::PlanError;
+//!
+//! fn greedy(problem: &Problem<'_>) -> Result<Schedule, PlanError> {
+//!     let mut partial = Partial::new(problem);
+//!     for &task in problem.workflow().topological_order() {
+//!         let slot = partial.earliest_finish(task)?;
+//!         partial.place(task, slot);
+//!     }
+//!     Ok(partial.into_schedule())
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let text = std::fs::read_to_string("../../examples/workflows/heft-2002.json")?;
+//! let read = instance::read(&text)?;
+//! let problem = Problem::new(&read.workflow, &read.platform)?;
+//! let plan = greedy(&problem)?;
+//! assert!(validate(&problem, &plan, &Limits::default()).is_empty());
+//! # Ok(()) }
+//! ```
+//!
+//! # A policy of one's own
+//!
+//! Events in, decisions out. This one plans when the run begins, and plans the rest again whenever
+//! a host is lost or changes its speed.
+//!
+//! ```
+//! use slackline_core::formats::{read_platform, read_workflow};
+//! use slackline_core::react::{Decision, Event, Plan, Policy, Situation, Transfers};
+//! use std::path::Path;
+//! use std::sync::Arc;
+//!
+//! struct PlanAgain;
+//!
+//! impl Policy for PlanAgain {
+//!     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
+//!         let calls = |e: &Event| matches!(e, Event::Start | Event::HostLost(_) | Event::HostChanged(_));
+//!         if !events.iter().any(calls) {
+//!             return;
+//!         }
+//!         let adopted = now.problem().map_err(|e| e.to_string()).and_then(|problem| {
+//!             let plan = slackline_core::plan(&problem, "peft").map_err(|e| e.to_string())?;
+//!             Ok(Decision::Adopt(Plan::of_schedule(&problem, &plan, Transfers::Push)))
+//!         });
+//!         decisions.push(adopted.unwrap_or_else(Decision::GiveUp));
+//!     }
+//! }
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let workflow = read_workflow(Path::new("../../examples/workflows/fork-join.toml"), None)?.workflow;
+//! let platform = read_platform(Path::new("../../examples/platforms/small-cluster.toml"), None)?;
+//! let outcome = slackline_core::run(&Arc::new(workflow), &Arc::new(platform), &mut PlanAgain)?;
+//! assert_eq!(outcome.counters.replannings, 0); // nothing went wrong
+//! # Ok(()) }
+//! ```
+//!
+//! # A format of one's own
+//!
+//! A reader makes a [`model::Workflow`] with the [`model::WorkflowBuilder`]; everything else works on that.
+//! Here a line is a task, its work and the tasks it waits for.
+//!
+//! ```
+//! use slackline_core::model::{Task, Workflow, WorkflowBuilder, WorkflowError};
+//!
+//! fn read(text: &str) -> Result<Workflow, WorkflowError> {
+//!     let mut workflow = WorkflowBuilder::new("lines");
+//!     let mut known = std::collections::HashMap::new();
+//!     for line in text.lines() {
+//!         let mut words = line.split_whitespace();
+//!         let (Some(name), Some(work)) = (words.next(), words.next()) else { continue };
+//!         let id = workflow.add_task(Task::new(name, work.parse().unwrap_or(0.0)))?;
+//!         for parent in words.filter_map(|word| known.get(word)) {
+//!             workflow.add_edge(*parent, id, 1e6)?;
+//!         }
+//!         known.insert(name.to_string(), id);
+//!     }
+//!     workflow.build()
+//! }
+//!
+//! let workflow = read("a 1e9\nb 2e9 a\nc 1e9 a b\n")?;
+//! assert_eq!((workflow.len(), workflow.edge_count()), (3, 3));
+//! # Ok::<(), WorkflowError>(())
+//! ```
+
+/// The examples of the guide for contributors, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../CONTRIBUTING.md")]
+struct Contributing;
+
+pub use slackline_execute as execute;
+pub use slackline_formats as formats;
+pub use slackline_model as model;
+pub use slackline_react as react;
+pub use slackline_schedule as schedule;
+pub use slackline_simulate as simulate;
+pub use slackline_view as view;
+
+use execute::{BackendError, Ending, Execution, Outcome, Simulated};
+use model::{Platform, Problem, ProblemError, ProcId, Schedule, TaskId, Workflow};
+use react::Policy;
+use schedule::{PlanError, Request, registry};
+use simulate::Models;
+use std::sync::Arc;
+
+/// Why there is no plan or no run.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs)] // the messages say it
+pub enum Error {
+    #[error("there is no planner '{0}'")]
+    UnknownPlanner(String),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error(transparent)]
+    Problem(#[from] ProblemError),
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    #[error("the run cannot finish: {0}")]
+    CannotFinish(String),
+}
+
+/// Plans with a planner of the registry, by name.
+pub fn plan(problem: &Problem<'_>, planner: &str) -> Result<Schedule, Error> {
+    let unknown = || Error::UnknownPlanner(planner.to_string());
+    let algorithm = registry::find(planner).ok_or_else(unknown)?;
+    Ok((algorithm.plan)(problem, &Request::default())?)
+}
+
+/// Runs a workflow on a simulated platform, steered by a policy, with links that are shared.
+pub fn run(
+    workflow: &Arc<Workflow>,
+    platform: &Arc<Platform>,
+    policy: &mut dyn Policy,
+) -> Result<Outcome, Error> {
+    let peak = Problem::at_peak(workflow, platform)?;
+    let seconds = |task: TaskId, procs: &[ProcId]| {
+        let first = procs.first().copied().unwrap_or(ProcId(0));
+        peak.exec_wide(task, peak.class_of(first), procs.len() as u32)
+    };
+    let mut backend = Simulated::new(platform, Models::default(), Box::new(seconds))?;
+    let outcome = Execution::new(workflow.clone(), platform.clone()).run(policy, &mut backend)?;
+    match &outcome.ending {
+        Ending::Finished => Ok(outcome),
+        Ending::CannotFinish(why) => Err(Error::CannotFinish(why.clone())),
+    }
+}

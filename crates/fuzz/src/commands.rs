@@ -1,0 +1,152 @@
+//! What is done with a mutated file, and with odd arguments.
+
+use crate::seeds::Kind;
+use rand::RngExt;
+use slackline_model::rng::Stream;
+use std::path::{Path, PathBuf};
+
+const WORKFLOW: &[&str] = &[
+    "show IN",
+    "show IN --json --svg OUT.svg",
+    "show IN --platform two-site-grid",
+    "plan IN --platform small-cluster --no-check",
+    "plan IN --platform two-site-grid -o OUT.json --gantt OUT.svg",
+    "plan IN --platform priced-cloud --algorithm peft --json",
+    "plan IN --platform priced-cloud --budget 1 --deadline 1h",
+    "simulate IN --platform small-cluster --trace OUT.paje",
+    "simulate IN --platform small-cluster --policy slackline --json",
+    "convert IN OUT.dax",
+    "convert IN OUT.toml",
+    "convert IN OUT.dot",
+    "convert IN OUT.json",
+    "convert IN OUT.yml --to pegasus-yaml",
+    "convert IN OUT.json --to instance --platform small-cluster",
+    "generate workflow like IN --tasks 20 -o OUT.json",
+];
+
+const PLATFORM: &[&str] = &[
+    "show IN",
+    "show IN --json",
+    "plan fork-join --platform IN",
+    "plan montage --platform IN --no-check --json",
+    "simulate fork-join --platform IN --policy just-in-time",
+    "convert IN OUT.xml",
+    "convert IN OUT.toml",
+    "generate scenario failure --platform IN -o OUT.toml",
+];
+
+const SCENARIO: &[&str] = &[
+    "simulate fork-join --platform small-cluster --scenario IN",
+    "simulate fork-join --platform small-cluster --scenario IN --policy slackline --json",
+    "simulate montage --platform small-cluster --scenario IN --policy gtp/c --gantt OUT.svg",
+    "simulate fork-join --platform small-cluster --scenario IN --worlds 2",
+    "show IN",
+];
+
+const SCHEDULE: &[&str] = &[
+    "show IN",
+    "show IN --workflow gauss --platform small-cluster --svg OUT.svg",
+    "validate IN --workflow gauss --platform small-cluster --json",
+    "simulate gauss --platform small-cluster --schedule IN",
+    "convert IN OUT.csv --workflow gauss --platform small-cluster",
+    "convert IN OUT.jed --workflow gauss --platform small-cluster",
+    "convert IN OUT.jsonl --workflow gauss --platform small-cluster",
+];
+
+const STREAM: &[&str] = &[
+    "simulate --arrivals IN --platform priced-cloud --policy fdws",
+    "simulate --arrivals IN --platform small-cluster --policy owm --json",
+    "show IN",
+];
+
+const ACTIVITIES: &[&str] = &[
+    "simulate --activities IN --platform small-cluster",
+    "simulate --activities IN --platform small-cluster --json",
+];
+
+const MPI: &[&str] = &["replay IN --platform small-cluster --profile", "convert IN OUT.tib"];
+
+/// Options that are added with odd values.
+const OPTIONS: &[&str] = &[
+    "--seed",
+    "--deadline",
+    "--budget",
+    "--config",
+    "--reference-speed",
+    "--set",
+    "--inputs",
+    "--from",
+    "--algorithm",
+    "--policy",
+    "--transfers",
+    "--period",
+    "--retries",
+    "--monitoring-delay",
+];
+
+const VALUES: &[&str] = &[
+    "0",
+    "-1",
+    "1e308",
+    "NaN",
+    "inf",
+    "",
+    "a=b",
+    "rank=",
+    "network/model:CM02",
+    "x:y",
+    "1s",
+    "1GHz",
+    "pull:0",
+    "pull:99999999999",
+    "origin",
+    "dax",
+    "heft",
+    "all",
+    "18446744073709551616",
+    "\u{1b}[2J",
+    "1e-300h",
+];
+
+fn lines_of(kind: Kind) -> &'static [&'static str] {
+    match kind {
+        Kind::Workflow => WORKFLOW,
+        Kind::Platform => PLATFORM,
+        Kind::Scenario => SCENARIO,
+        Kind::Schedule => SCHEDULE,
+        Kind::Stream => STREAM,
+        Kind::Activities => ACTIVITIES,
+        Kind::Mpi => MPI,
+    }
+}
+
+/// The mutated file of an extension.
+pub(crate) fn file(folder: &Path, extension: &str) -> PathBuf {
+    folder.join(format!("in.{extension}"))
+}
+
+/// One of the commands of a kind; now and then with an option that nobody would give.
+pub(crate) fn line(kind: Kind, extension: &str, folder: &Path, random: &mut Stream) -> Vec<String> {
+    let lines = lines_of(kind);
+    let mut words = words(lines[random.random_range(0..lines.len())], extension, folder);
+    if random.random_range(0..6) == 0 {
+        words.push(OPTIONS[random.random_range(0..OPTIONS.len())].to_string());
+        words.push(VALUES[random.random_range(0..VALUES.len())].to_string());
+    }
+    words
+}
+
+/// Every command of a kind.
+pub(crate) fn every(kind: Kind, extension: &str, folder: &Path) -> Vec<Vec<String>> {
+    lines_of(kind).iter().map(|line| words(line, extension, folder)).collect()
+}
+
+fn words(line: &str, extension: &str, folder: &Path) -> Vec<String> {
+    let input = file(folder, extension).to_string_lossy().into_owned();
+    let output = folder.join("out").to_string_lossy().into_owned();
+    let word = |word: &str| match word {
+        "IN" => input.clone(),
+        word => word.replace("OUT", &output),
+    };
+    ["slackline"].into_iter().chain(line.split_whitespace()).map(word).collect()
+}

@@ -1,0 +1,183 @@
+//! Fuzzing as a habit: bundled files and what the command writes, mutated, through every verb, in
+//! process. A panic, an execution that takes longer than [`PATIENCE`], and memory above
+//! [`MOST_MEMORY`] are findings; whatever else a command says of a broken file is fine.
+//!
+//! ```
+//! let tally = slackline_fuzz::Fuzzer::new(7)?.run(20, |_| {});
+//! assert_eq!((tally.executions, tally.findings.len()), (20, 0));
+//! # Ok::<(), std::io::Error>(())
+//! ```
+//!
+//! Execution `n` of a seed is always the same one: `--only N` repeats it.
+
+mod commands;
+mod mutate;
+mod seeds;
+
+pub use seeds::{Kind, Seed};
+
+use rand::RngExt;
+use slackline::Sink;
+use slackline_model::rng;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Longest that one execution may take.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Most memory that the process may hold, bytes.
+pub const MOST_MEMORY: u64 = 1 << 30;
+
+/// Something that must not happen.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The execution.
+    pub number: u64,
+    /// What happened.
+    pub what: String,
+    /// The command line.
+    pub line: String,
+    /// The mutated file.
+    pub text: Vec<u8>,
+}
+
+/// What came out.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// How many commands were run.
+    pub executions: u64,
+    /// How many ended with which exit code.
+    pub codes: [u64; 3],
+    /// The longest execution, and which it was.
+    pub longest: (Duration, u64),
+    /// What must not happen.
+    pub findings: Vec<Finding>,
+}
+
+/// The execution that is under way, for a watchdog.
+#[derive(Clone, Debug, Default)]
+pub struct Current(Arc<Mutex<Option<(Instant, Finding)>>>);
+
+impl Current {
+    /// The execution that has been going on for longer than it may.
+    pub fn overdue(&self) -> Option<Finding> {
+        let current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (since, execution) = current.as_ref()?;
+        (since.elapsed() > PATIENCE).then(|| execution.clone())
+    }
+
+    fn set(&self, execution: Option<Finding>) {
+        let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *current = execution.map(|execution| (Instant::now(), execution));
+    }
+}
+
+/// A folder with files to mutate, and a seed.
+pub struct Fuzzer {
+    folder: tempfile::TempDir,
+    seeds: Vec<Seed>,
+    seed: u64,
+    /// What is under way.
+    pub current: Current,
+}
+
+impl Fuzzer {
+    /// Prepares the files.
+    pub fn new(seed: u64) -> std::io::Result<Fuzzer> {
+        let folder = tempfile::tempdir()?;
+        let seeds = seeds::all(folder.path());
+        Ok(Fuzzer { folder, seeds, seed, current: Current::default() })
+    }
+
+    /// Runs so many executions, the first of the seed first; tells of each finding.
+    pub fn run(&self, executions: u64, mut tell: impl FnMut(&Finding)) -> Tally {
+        let mut tally = Tally::default();
+        for number in 0..executions {
+            self.execute(number, &mut tally, &mut tell);
+        }
+        tally
+    }
+
+    /// Runs one execution.
+    pub fn execute(&self, number: u64, tally: &mut Tally, tell: &mut dyn FnMut(&Finding)) {
+        let mut random = rng::stream(self.seed, "fuzz", number);
+        let seed = &self.seeds[random.random_range(0..self.seeds.len())];
+        let other = &self.seeds[random.random_range(0..self.seeds.len())];
+        let text = mutate::mutated(&seed.text, &other.text, &mut random);
+        let folder = self.folder.path();
+        let line = commands::line(seed.kind, &seed.extension, folder, &mut random);
+        self.try_out(number, &text, seed, &line, tally, tell);
+    }
+
+    /// Runs every command of a kind on one text: for what was once found.
+    pub fn replay(&self, text: &[u8], kind: Kind, extension: &str) -> Tally {
+        let mut tally = Tally::default();
+        let seed = Seed { kind, extension: extension.to_string(), text: text.to_vec() };
+        let lines = commands::every(kind, extension, self.folder.path());
+        for (number, line) in lines.into_iter().enumerate() {
+            self.try_out(number as u64, text, &seed, &line, &mut tally, &mut |_| {});
+        }
+        tally
+    }
+
+    fn try_out(
+        &self,
+        number: u64,
+        text: &[u8],
+        seed: &Seed,
+        line: &[String],
+        tally: &mut Tally,
+        tell: &mut dyn FnMut(&Finding),
+    ) {
+        let file = commands::file(self.folder.path(), &seed.extension);
+        if std::fs::write(&file, text).is_err() {
+            return; // a full disk is not what is looked for
+        }
+        let execution = |what: &str| Finding {
+            number,
+            what: what.to_string(),
+            line: line.join(" "),
+            text: text.to_vec(),
+        };
+        self.current.set(Some(execution("no end")));
+        let begin = Instant::now();
+        let run =
+            || slackline::run(line.iter().map(String::as_str), Sink::default(), Sink::default());
+        let done = catch_unwind(AssertUnwindSafe(run));
+        let took = begin.elapsed();
+        self.current.set(None);
+        tally.executions += 1;
+        tally.longest = tally.longest.max((took, number));
+        let mut findings = Vec::new();
+        match done {
+            Ok(code) => tally.codes[usize::from(code).min(2)] += 1,
+            Err(panic) => {
+                let text = panic.downcast_ref::<String>().map(String::as_str);
+                let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("?");
+                findings.push(execution(&format!("panic: {text}")));
+            }
+        }
+        if took > PATIENCE {
+            findings.push(execution(&format!("took {:.1} s", took.as_secs_f64())));
+        }
+        if memory().is_some_and(|(now, _)| now > MOST_MEMORY) {
+            findings.push(execution("holds more than 1 GiB"));
+        }
+        for finding in findings {
+            tell(&finding);
+            tally.findings.push(finding);
+        }
+    }
+}
+
+/// Memory the process holds and the most it ever held, bytes, where the system tells.
+pub fn memory() -> Option<(u64, u64)> {
+    let status = std::fs::read_to_string(Path::new("/proc/self/status")).ok()?;
+    let field = |name: &str| -> Option<u64> {
+        let line = status.lines().find(|line| line.starts_with(name))?;
+        Some(line.split_whitespace().nth(1)?.parse::<u64>().ok()? * 1024)
+    };
+    Some((field("VmRSS:")?, field("VmHWM:")?))
+}

@@ -1,0 +1,152 @@
+//! What breaks files: bytes, tokens and numbers that nobody expects, pieces cut, doubled, swapped
+//! and taken from other files.
+
+use rand::RngExt;
+use slackline_model::rng::Stream;
+
+/// Words that readers trip over.
+const TOKENS: &[&str] = &[
+    "0",
+    "-1",
+    "1",
+    "2",
+    "1e308",
+    "-1e308",
+    "1e-320",
+    "1e999",
+    "NaN",
+    "inf",
+    "-0.0",
+    "4294967295",
+    "4294967296",
+    "18446744073709551615",
+    "9223372036854775807",
+    "0.1",
+    "1000000",
+    "100000000000",
+    "\"\"",
+    "\"",
+    "'",
+    "{",
+    "}",
+    "[",
+    "]",
+    "<",
+    ">",
+    "</",
+    "/>",
+    "<!--",
+    "-->",
+    "<![CDATA[",
+    "&amp;",
+    "&#x41;",
+    "&unknown;",
+    ",",
+    ":",
+    ";",
+    "=",
+    "->",
+    "--",
+    "\\",
+    "\\u0000",
+    "\\ud800",
+    "#",
+    "\n",
+    "\r\n",
+    "\t",
+    " ",
+    "null",
+    "true",
+    "false",
+    "%",
+    "50%",
+    "1s",
+    "1h",
+    "1Gf",
+    "1GBps",
+    "10Mbps",
+    "\u{1b}[2J",
+    "\u{feff}",
+    "é",
+    "\u{202e}",
+    "🦀",
+    "..",
+    "/dev/zero",
+    "../../etc/passwd",
+    "*",
+    "?",
+    "NA",
+];
+
+/// Most changes of one file.
+const MOST: u32 = 6;
+
+/// Longest text that is worked on.
+const LONGEST: usize = 60_000;
+
+/// A broken form of a text; pieces may come from another one.
+pub(crate) fn mutated(text: &[u8], other: &[u8], random: &mut Stream) -> Vec<u8> {
+    let mut text = text.to_vec();
+    for _ in 0..random.random_range(1..=MOST) {
+        change(&mut text, other, random);
+        text.truncate(LONGEST);
+    }
+    text
+}
+
+fn change(text: &mut Vec<u8>, other: &[u8], random: &mut Stream) {
+    let at = random.random_range(0..=text.len());
+    match random.random_range(0..12) {
+        0 if at < text.len() => text[at] ^= 1 << random.random_range(0..8u32),
+        1 if at < text.len() => text[at] = random.random_range(0..=255),
+        2 | 3 => {
+            let token = TOKENS[random.random_range(0..TOKENS.len())];
+            text.splice(at..at, token.bytes());
+        }
+        4..=6 => {
+            let token = TOKENS[random.random_range(0..TOKENS.len())];
+            let word = word(text, at);
+            text.splice(word, token.bytes());
+        }
+        7 => {
+            let piece = piece(text, random);
+            text.drain(piece);
+        }
+        8 => {
+            let piece = piece(text, random);
+            let copy = text[piece.clone()].to_vec();
+            let times = if random.random_range(0..8) == 0 { 50 } else { 1 };
+            for _ in 0..times {
+                text.splice(piece.start..piece.start, copy.iter().copied());
+            }
+        }
+        9 => {
+            let piece = piece(other, random);
+            text.splice(at..at, other[piece].iter().copied());
+        }
+        10 => swap_lines(text, random),
+        _ if random.random_range(0..4) == 0 => text.truncate(at),
+        _ => {}
+    }
+}
+
+/// The word or number around a place.
+fn word(text: &[u8], at: usize) -> std::ops::Range<usize> {
+    let part = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'+');
+    let start = text[..at].iter().rposition(|b| !part(b)).map_or(0, |i| i + 1);
+    let end = text[at..].iter().position(|b| !part(b)).map_or(text.len(), |i| at + i);
+    start..end
+}
+
+fn piece(text: &[u8], random: &mut Stream) -> std::ops::Range<usize> {
+    let start = random.random_range(0..=text.len());
+    let longest = if random.random_range(0..4) == 0 { 2000 } else { 40 };
+    start..(start + random.random_range(0..=longest)).min(text.len())
+}
+
+fn swap_lines(text: &mut Vec<u8>, random: &mut Stream) {
+    let mut lines: Vec<Vec<u8>> = text.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
+    let (a, b) = (random.random_range(0..lines.len()), random.random_range(0..lines.len()));
+    lines.swap(a, b);
+    *text = lines.join(&b'\n');
+}

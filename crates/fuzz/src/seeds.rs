@@ -1,0 +1,128 @@
+//! The files that are mutated: those bundled, and what the command makes of them.
+
+use slackline::Sink;
+use std::path::Path;
+
+/// What a file is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A workflow.
+    Workflow,
+    /// A platform.
+    Platform,
+    /// A scenario.
+    Scenario,
+    /// A schedule of the workflow `gauss` on `small-cluster`, or a document that holds one.
+    Schedule,
+    /// Workflows that arrive.
+    Stream,
+    /// Activities that are placed.
+    Activities,
+    /// A trace of an MPI code.
+    Mpi,
+}
+
+impl Kind {
+    /// By the name that a file of the corpus begins with.
+    pub fn named(name: &str) -> Option<Kind> {
+        let kinds = [
+            ("workflow", Kind::Workflow),
+            ("platform", Kind::Platform),
+            ("scenario", Kind::Scenario),
+            ("schedule", Kind::Schedule),
+            ("stream", Kind::Stream),
+            ("activities", Kind::Activities),
+            ("mpi", Kind::Mpi),
+        ];
+        kinds.into_iter().find(|(word, _)| name.starts_with(word)).map(|(_, kind)| kind)
+    }
+}
+
+/// A file to mutate.
+#[derive(Clone, Debug)]
+pub struct Seed {
+    /// What it is for.
+    pub kind: Kind,
+    /// The extension that its commands see.
+    pub extension: String,
+    /// What is in it.
+    pub text: Vec<u8>,
+}
+
+const WRITTEN: &[(&str, Kind, &str)] = &[
+    ("convert montage OUT", Kind::Workflow, "dax"),
+    ("convert gauss OUT --to pegasus-yaml", Kind::Workflow, "yml"),
+    ("convert fork-join OUT --to wfformat", Kind::Workflow, "json"),
+    ("convert gauss OUT --to instance --platform small-cluster", Kind::Workflow, "json"),
+    ("generate workflow daggen --tasks 12 -o OUT", Kind::Workflow, "toml"),
+    ("convert small-cluster OUT", Kind::Platform, "xml"),
+    ("convert two-site-grid OUT", Kind::Platform, "xml"),
+    ("generate scenario failure --platform small-cluster --seed 2 -o OUT", Kind::Scenario, "toml"),
+    (
+        "generate scenario sce --platform small-cluster --makespan 100 -o OUT",
+        Kind::Scenario,
+        "toml",
+    ),
+    ("generate scenario failure --platform small-cluster --seed 3 -o OUT", Kind::Scenario, "json"),
+    ("plan gauss --platform small-cluster -o OUT", Kind::Schedule, "json"),
+    ("plan gauss --platform small-cluster -o OUT", Kind::Schedule, "csv"),
+    ("simulate gauss --platform small-cluster --trace OUT", Kind::Schedule, "jsonl"),
+];
+
+const STREAM: &str = "[[arrival]]\nworkflow = \"gauss\"\nat = 0\nowner = \"a\"\nbudget = 5\n\
+                      [[arrival]]\nworkflow = \"fork-join\"\nat = 9\ndeadline = 3600\n";
+
+const ACTIVITIES: &str = r#"{"name": "a", "config": {"network/model": "CM02"}, "activities": [
+ {"id": "a", "kind": "exec", "host": "fast-0", "flops": 1e9, "priority": 2, "bound": 5e8},
+ {"id": "c", "kind": "comm", "src": "fast-0", "dst": "slow-1", "bytes": 1000000, "rate": 1e6, "after": ["a"]},
+ {"id": "p", "kind": "ptask", "hosts": ["fast-0", "slow-0"], "flops_per_host": [1e9, 2e9], "bytes_matrix": [0, 1e6, 0, 0]},
+ {"id": "s", "kind": "sleep", "duration": 0.5, "after": ["c", "p"]}]}"#;
+
+const MPI: &str = "0 init\n1 init\n0 compute 1e8\n0 send 1 0 1e6\n1 recv 0 0 1e6\n0 allreduce 1e4 1e5\n\
+                   1 allreduce 1e4 1e5\n0 isend 1 1 10\n1 irecv 0 1 10\n0 wait 0 1 1\n1 wait 0 1 1\n\
+                   0 barrier\n1 barrier\n0 finalize\n1 finalize\n";
+
+/// Every file, with those that have to be made first made in a folder.
+pub(crate) fn all(folder: &Path) -> Vec<Seed> {
+    let run = |line: &str| {
+        let words = std::iter::once("slackline").chain(line.split_whitespace());
+        slackline::run(words, Sink::default(), Sink::default())
+    };
+    let seed =
+        |kind, extension: &str, text: Vec<u8>| Seed { kind, extension: extension.into(), text };
+    let mut seeds = vec![
+        seed(Kind::Stream, "toml", STREAM.into()),
+        seed(Kind::Activities, "json", ACTIVITIES.into()),
+        seed(Kind::Mpi, "tit", MPI.into()),
+    ];
+    let examples = folder.join("examples");
+    run(&format!("examples {} --quiet", examples.display()));
+    for (name, kind) in [("workflows", Kind::Workflow), ("platforms", Kind::Platform)] {
+        let entries = std::fs::read_dir(examples.join(name)).into_iter().flatten().flatten();
+        let mut files: Vec<_> = entries.map(|entry| entry.path()).collect();
+        files.sort();
+        for file in files {
+            let extension = file.extension().unwrap_or_default().to_string_lossy().into_owned();
+            seeds.extend(std::fs::read(&file).ok().map(|text| seed(kind, &extension, text)));
+        }
+    }
+    for (line, kind, extension) in WRITTEN {
+        let out = folder.join(format!("made.{extension}"));
+        run(&format!("{line} --quiet").replace("OUT", &out.to_string_lossy()));
+        seeds.extend(std::fs::read(&out).ok().map(|text| seed(*kind, extension, text)));
+        let _ = std::fs::remove_file(&out);
+    }
+    seeds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_seed_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let seeds = all(folder.path());
+        assert_eq!(seeds.len(), 3 + 10 + WRITTEN.len());
+    }
+}
