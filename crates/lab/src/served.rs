@@ -188,7 +188,8 @@ impl Totals {
             unfairness: mean_stretch.map(|m| stretches.iter().map(|s| (s - m).abs()).sum()),
             mean_stretch,
             success_rate: 100.0 * successes.clone().count() as f64 / count.max(1) as f64,
-            total_cost: successes.map(|s| s.cost).sum(),
+            // A sum of nothing is -0.
+            total_cost: 0.0 + successes.map(|s| s.cost).sum::<f64>(),
             spent: served.map(|s| s.cost).sum(),
         }
     }

@@ -59,7 +59,14 @@ fn each(ran: &Ran, width: usize) -> String {
         .arrived
         .iter()
         .any(|a| a.terms.limits.budget.is_some() || a.terms.limits.deadline.is_some());
-    let mut headings = vec!["<workflow", ">arrived", ">began", ">finished", ">took", ">TTR"];
+    // All of it is more than a terminal holds.
+    let more = [alone, priced, limited].into_iter().filter(|&m| m).count();
+    let (began, ttr) = (more == 0, more < 3);
+    let name_width = if more < 2 { 18 } else { 14 };
+    let mut headings = vec!["<workflow", ">arrived"];
+    headings.extend(began.then_some(">began"));
+    headings.extend([">finished", ">took"]);
+    headings.extend(ttr.then_some(">TTR"));
     headings.extend(alone.then_some(">stretch"));
     headings.extend(priced.then_some(">cost"));
     headings.extend(limited.then_some("<kept"));
@@ -77,14 +84,10 @@ fn each(ran: &Ran, width: usize) -> String {
             (Some(_), None) => "given up".to_string(),
             (None, None) => "unfinished".to_string(),
         };
-        let mut row = vec![
-            cut(&arrived.name, 32),
-            fmt_seconds(arrived.at),
-            maybe(served.start, fmt_seconds),
-            end,
-            maybe(served.turnaround, fmt_seconds),
-            maybe(served.ttr, two_digits),
-        ];
+        let mut row = vec![cut(&arrived.name, name_width), fmt_seconds(arrived.at)];
+        row.extend(began.then(|| maybe(served.start, fmt_seconds)));
+        row.extend([end, maybe(served.turnaround, fmt_seconds)]);
+        row.extend(ttr.then(|| maybe(served.ttr, two_digits)));
         row.extend(alone.then(|| maybe(served.stretch, two_digits)));
         row.extend(priced.then(|| format!("{:.4}", served.cost)));
         row.extend(limited.then(|| (if served.success { "yes" } else { "no" }).to_string()));
