@@ -100,8 +100,7 @@ pub(super) fn chapter_4(
             table.rows.push(row);
         }
     }
-    let why = "The gain over OWM in SLR depends on how OWM is read: with falling ranks it is far \
-               larger than stated, with rising ranks there is hardly any.";
+    let why = "The gain over OWM in SLR depends on how OWM is read: see the table.";
     Ok((vec![sign, size, slr.unless_it_holds(why)], vec![longer, slower]))
 }
 
