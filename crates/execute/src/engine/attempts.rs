@@ -143,14 +143,22 @@ impl Engine<'_, '_> {
         }
         self.attempts.moved.insert(task);
         match elsewhere {
-            Some(procs) => self.queues.jump(task, &procs),
+            Some(procs) => self.queue_again(task, &procs),
             // Everywhere once: the next round may begin anywhere.
             None => {
                 self.situation.avoid.remove(&task);
-                self.queues.jump(task, procs);
+                self.queue_again(task, procs);
             }
         }
         Ok(())
+    }
+
+    /// What could start goes first, what waits for its parents in the order of the plan.
+    fn queue_again(&mut self, task: TaskId, procs: &[ProcId]) {
+        match self.situation.parents_done(task) {
+            true => self.queues.jump(task, procs),
+            false => self.queues.put(task, procs),
+        }
     }
 
     /// What no policy has put on a host that is gone goes elsewhere: nobody else would know.
@@ -167,7 +175,7 @@ impl Engine<'_, '_> {
                 self.situation.avoid.remove(&task);
             }
             if let Some(procs) = self.elsewhere(task) {
-                self.queues.jump(task, &procs);
+                self.queue_again(task, &procs);
             }
         }
     }

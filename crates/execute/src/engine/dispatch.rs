@@ -130,6 +130,24 @@ impl Queues {
         }
     }
 
+    /// Puts a task that may still wait for its parents where the plan has it in the order: in front it
+    /// could keep them from starting.
+    pub(super) fn put(&mut self, task: TaskId, procs: &[ProcId]) {
+        let rank = self.rank[task.index()];
+        if rank == u32::MAX {
+            return self.jump(task, procs);
+        }
+        self.remove(task);
+        self.assigned[task.index()] = Some(procs.into());
+        self.asked[task.index()] = false;
+        for proc in procs {
+            let queue = &mut self.queue[proc.index()];
+            let later = queue.iter().position(|t| self.rank[t.index()] > rank);
+            queue.insert(later.unwrap_or(queue.len()), task);
+            self.touched.insert(proc.0);
+        }
+    }
+
     /// Takes a task out of its queues.
     pub(super) fn remove(&mut self, task: TaskId) {
         if let Some(procs) = self.assigned[task.index()].take() {
