@@ -79,7 +79,7 @@ const TOKENS: &[&str] = &[
 ];
 
 /// Most changes of one file.
-const MOST: u32 = 6;
+const MOST: u32 = 3;
 
 /// Longest text that is worked on.
 const LONGEST: usize = 60_000;

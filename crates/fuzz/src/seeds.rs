@@ -51,7 +51,6 @@ pub struct Seed {
 
 const WRITTEN: &[(&str, Kind, &str)] = &[
     ("convert montage OUT", Kind::Workflow, "dax"),
-    ("convert gauss OUT --to pegasus-yaml", Kind::Workflow, "yml"),
     ("convert fork-join OUT --to wfformat", Kind::Workflow, "json"),
     ("convert gauss OUT --to instance --platform small-cluster", Kind::Workflow, "json"),
     ("generate workflow daggen --tasks 12 -o OUT", Kind::Workflow, "toml"),
