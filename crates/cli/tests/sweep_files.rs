@@ -353,3 +353,30 @@ fn progress_is_drawn_for_each_policy() {
     let curves = |name: &str| place.read(name).matches("stroke-width=\"2\"").count();
     assert_eq!((curves("one.svg"), curves("all.svg")), (1, 3));
 }
+
+#[test]
+fn what_is_kept_runs_while_a_plan_is_made() {
+    let place = Place::new();
+    place.write("g.toml", with_arch(grid("", "", "")));
+    place.write("a.work", work(&[&[0]; 12]));
+    let starts = |more: &str| {
+        let line = format!(
+            "simulate a.work --platform g.toml --policy h1 --set quota=2 --set interval=30s \
+             --decision-time 15s --json {more}"
+        );
+        let run = read(&place, &line);
+        assert_eq!((&run["finished"], &run["tasks_done"]), (&true.into(), &12.into()));
+        let dates = run["schedule"].as_array().unwrap().iter();
+        let dates: Vec<f64> = dates.map(|s| s["start"].as_f64().unwrap()).collect();
+        let plans = run["sweep"]["events"].as_array().unwrap().iter();
+        let plans: Vec<f64> = plans.map(|e| e["at"].as_f64().unwrap()).collect();
+        // Starts between a plan's begin and its end, the first plan aside.
+        let during = |at: &&f64| plans[1..].iter().any(|p| **at > *p && **at < p + 15.0);
+        (dates.iter().filter(during).count(), dates.iter().copied().fold(f64::MAX, f64::min))
+    };
+    let (kept, first) = starts("--set keep=2 --decisions log.jsonl");
+    assert!(kept > 0, "kept tasks begin while a plan is made");
+    assert!(first >= 25.0, "the first plan takes its time: {first}");
+    assert!(starts("--set keep=0").0 <= kept);
+    starts("--set keep=2 --same-decisions log.jsonl");
+}

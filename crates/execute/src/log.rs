@@ -26,6 +26,8 @@ pub struct Call {
 pub struct DecisionLog {
     /// When the policy was told of the platform.
     pub monitoring: Monitoring,
+    /// Whether it let the decision time pass itself.
+    pub keeps_time: bool,
     /// In order of time.
     pub calls: Vec<Call>,
 }
@@ -35,6 +37,8 @@ struct Header {
     schema: String,
     #[serde(default, skip_serializing_if = "told_at_once")]
     monitoring: Monitoring,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    keeps_time: bool,
 }
 
 fn told_at_once(monitoring: &Monitoring) -> bool {
@@ -69,7 +73,8 @@ impl DecisionLog {
 
     /// Writes one JSON object a line: a header, then the calls.
     pub fn write(&self, out: &mut dyn Write) -> std::io::Result<()> {
-        let header = Header { schema: SCHEMA.to_string(), monitoring: self.monitoring };
+        let DecisionLog { monitoring, keeps_time, .. } = *self;
+        let header = Header { schema: SCHEMA.to_string(), monitoring, keeps_time };
         writeln!(out, "{}", serde_json::to_string(&header)?)?;
         for call in &self.calls {
             writeln!(out, "{}", serde_json::to_string(call)?)?;
@@ -87,7 +92,8 @@ impl DecisionLog {
         if header.schema != SCHEMA {
             return Err(at(0, &format!("schema '{}', not '{SCHEMA}'", header.schema)));
         }
-        let mut log = DecisionLog { monitoring: header.monitoring, calls: Vec::new() };
+        let Header { monitoring, keeps_time, .. } = header;
+        let mut log = DecisionLog { monitoring, keeps_time, calls: Vec::new() };
         for (number, line) in lines {
             let line = line.map_err(|e| at(number, &e))?;
             log.calls.push(serde_json::from_str(&line).map_err(|e| at(number, &e))?);
@@ -106,7 +112,8 @@ pub struct Logged<'p> {
 impl<'p> Logged<'p> {
     /// Listens to a policy.
     pub fn new(policy: &'p mut dyn Policy) -> Logged<'p> {
-        let log = DecisionLog { monitoring: policy.monitoring(), calls: Vec::new() };
+        let (monitoring, keeps_time) = (policy.monitoring(), policy.keeps_time());
+        let log = DecisionLog { monitoring, keeps_time, calls: Vec::new() };
         Logged { policy, log }
     }
 }
@@ -122,6 +129,10 @@ impl Policy for Logged<'_> {
 
     fn collects(&self) -> bool {
         self.policy.collects()
+    }
+
+    fn keeps_time(&self) -> bool {
+        self.policy.keeps_time()
     }
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
@@ -153,6 +164,10 @@ impl Policy for Repeat {
 
     fn collects(&self) -> bool {
         self.next < self.log.calls.len()
+    }
+
+    fn keeps_time(&self) -> bool {
+        self.log.keeps_time
     }
 
     /// What the log skips is skipped; what comes later than it should is a departure.

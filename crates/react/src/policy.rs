@@ -256,6 +256,12 @@ pub trait Policy {
         true
     }
 
+    /// Whether it lets the decision time pass itself, because what it has decided before goes on meanwhile:
+    /// its decisions take effect at once.
+    fn keeps_time(&self) -> bool {
+        false
+    }
+
     /// Whether it still has results to collect: the run goes on for them when all tasks are done.
     fn collects(&self) -> bool {
         false

@@ -123,6 +123,8 @@ pub struct Situation {
     pub lanes: Option<Arc<Lanes>>,
     /// A transfer counts as begun when its file was made, wherever it is wanted later.
     pub anticipated: bool,
+    /// Seconds that a decision takes.
+    pub decision_seconds: f64,
     /// Files lie on a store: a task reads its inputs from there, one after the other, while it
     /// holds its processor.
     pub central: bool,
@@ -176,6 +178,7 @@ impl Situation {
             peak_network,
             lanes,
             anticipated: false,
+            decision_seconds: 0.0,
             central: false,
             lost: vec![false; platform.hosts().len()],
             earlier: BTreeMap::new(),

@@ -134,6 +134,7 @@ impl<'b, 'r> Engine<'b, 'r> {
         let mut situation = Situation::charged(workflow, platform, &backend.charges(), inputs);
         situation.anticipated = settings.anticipated;
         situation.central = settings.central;
+        situation.decision_seconds = settings.decision_seconds;
         situation.arrived[0].at = begins;
         situation.arrived[0].terms = terms;
         let leases = Leases::new(&situation.platform);
@@ -355,7 +356,8 @@ impl<'b, 'r> Engine<'b, 'r> {
             self.measure_progress();
             let mut decisions: Vec<Decision> = Vec::new();
             policy.react(&events, &self.situation, &mut decisions);
-            if self.settings.decision_seconds > 0.0 && !decisions.is_empty() {
+            let waits = self.settings.decision_seconds > 0.0 && !policy.keeps_time();
+            if waits && !decisions.is_empty() {
                 let due = self.situation.now + self.settings.decision_seconds;
                 self.thinking = Some((due, decisions));
                 return Ok(());

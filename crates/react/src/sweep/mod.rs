@@ -23,6 +23,8 @@ use crate::situation::Situation;
 use board::Board;
 use events::Calendar;
 use forecast::Levels;
+use planning::Pending;
+use slackline_model::approx;
 use slackline_model::parameter::{Kind, Parameter, ParameterError, Values};
 use slackline_model::schedule::Detail;
 use slackline_model::units::Quantity;
@@ -153,6 +155,8 @@ pub struct Sweep {
     board: Option<Board>,
     /// How often it has planned.
     plans: u64,
+    /// A plan that is still being made.
+    pending: Option<Pending>,
     /// Clusters that are there but whose links carried nothing when it last planned.
     dark: Vec<usize>,
     /// One of their links carries something again.
@@ -174,6 +178,7 @@ impl Sweep {
             levels: Levels::new(values.word("forecast")),
             board: None,
             plans: 0,
+            pending: None,
             dark: Vec::new(),
             lit: false,
         })
@@ -203,6 +208,11 @@ impl Policy for Sweep {
         self.lit || !events.iter().all(only_levels)
     }
 
+    /// What a plan keeps of the queues goes on while it is made.
+    fn keeps_time(&self) -> bool {
+        true
+    }
+
     fn collects(&self) -> bool {
         self.board.as_ref().is_some_and(|board| !board.unsent.is_empty())
     }
@@ -222,6 +232,9 @@ impl Policy for Sweep {
         }
         let Some(board) = &mut self.board else { return };
         board.take_note(events, now);
+        if let Some(made) = self.pending.take_if(|pending| approx::le(pending.due, now.now)) {
+            board.adopt(made, now);
+        }
         let lit = std::mem::take(&mut self.lit);
         let mut plan = lit || self.calls_for_plan(events) || self.calendar.is_due(now.now);
         let Some(board) = &mut self.board else { return };
@@ -229,12 +242,17 @@ impl Policy for Sweep {
             board.start_tasks(now, &self.choices, decisions);
             plan = board.someone_asks(now);
         }
+        plan &= self.pending.is_none();
         if plan && (board.open > 0 || board.has_stuck_results(now)) {
             self.do_plan(now, decisions);
         }
         let Some(board) = &mut self.board else { return };
         board.start_tasks(now, &self.choices, decisions);
         board.start_transfers(now, &self.choices, decisions);
+        if let Some(pending) = &self.pending {
+            decisions.push(Decision::WakeAt(pending.due));
+            return;
+        }
         let waits = board.open > 0 || board.has_stuck_results(now);
         if let Some(date) = self.calendar.next().filter(|&date| waits && date > now.now) {
             decisions.push(Decision::WakeAt(date));

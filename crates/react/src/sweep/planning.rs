@@ -10,6 +10,15 @@ use slackline_model::{FileId, ProcId, TaskId};
 use slackline_schedule::sweep::{
     Chart, Cluster, Ground, Limit, STREAM, capacities, draw_some, fill,
 };
+use std::collections::HashSet;
+
+/// A plan that is being made: what has been placed so far waits until it is due.
+pub(super) struct Pending {
+    pub(super) due: f64,
+    tasks: Vec<(TaskId, ProcId)>,
+    /// The line and the transfer.
+    transfers: Vec<(usize, Item)>,
+}
 
 impl Sweep {
     /// Makes a plan and fills the queues from it.
@@ -63,7 +72,13 @@ impl Sweep {
         let open = board.considered(now, &self.choices, limit.tasks, &mut draws);
         let kept = chart.computations.len();
         fill(&mut chart, &ground, &open, &self.choices.heuristic, limit, &mut draws);
-        board.fill_queues(&chart, kept);
+        let made = board.fill_queues(&chart, kept, now.now + now.decision_seconds);
+        if made.due > now.now {
+            self.pending = Some(made);
+        } else {
+            board.adopt(made, now);
+            board.sort_lanes();
+        }
         let planned = chart.computations.len() - kept;
         self.calendar.record(&chart, board, now, planned);
     }
@@ -265,25 +280,56 @@ impl Board {
         open
     }
 
-    /// The columns of a chart become queues.
-    fn fill_queues(&mut self, chart: &Chart<'_>, kept: usize) {
-        for (index, computation) in chart.computations.iter().enumerate() {
+    /// The columns of a chart become queues: those of what was kept at once, the others when the plan is
+    /// made.
+    fn fill_queues(&mut self, chart: &Chart<'_>, kept: usize, due: f64) -> Pending {
+        for computation in &chart.computations[..kept] {
             self.columns[computation.proc.index()].queue.push_back(computation.task);
-            if index >= kept {
-                self.set_phase(computation.task, Phase::Queued);
-            }
         }
         for lane in &mut self.lanes {
             lane.queue.clear();
         }
+        let placed = &chart.computations[kept..];
+        let new: HashSet<TaskId> = placed.iter().map(|c| c.task).collect();
+        let mut pending = Pending { due, tasks: Vec::new(), transfers: Vec::new() };
+        pending.tasks.extend(placed.iter().map(|c| (c.task, c.proc)));
         for t in &chart.transfers {
             let (is_output, planned) = (t.is_output, t.start);
             let (file, task, cluster, from) = (t.file, t.task, t.cluster, t.from);
             let item = Item { file, task, is_output, cluster, from, planned };
-            self.lanes[t.line].queue.push(item);
+            match new.contains(&task) {
+                true => pending.transfers.push((t.line, item)),
+                false => self.lanes[t.line].queue.push(item),
+            }
         }
+        self.sort_lanes();
+        pending.transfers.sort_by(|a, b| a.1.planned.total_cmp(&b.1.planned));
+        pending
+    }
+
+    fn sort_lanes(&mut self) {
         for lane in &mut self.lanes {
             lane.queue.sort_by(|a, b| a.planned.total_cmp(&b.planned));
+        }
+    }
+
+    /// What a plan placed joins the queues, behind what they hold, but for what has begun meanwhile
+    /// or can no longer be.
+    pub(super) fn adopt(&mut self, made: Pending, now: &Situation) {
+        let mut taken: HashSet<TaskId> = HashSet::with_capacity(made.tasks.len());
+        for (task, proc) in made.tasks {
+            let open = self.phase[task.index()] == Phase::Open;
+            if open && now.is_alive(now.host_of[proc.index()]) {
+                self.columns[proc.index()].queue.push_back(task);
+                self.set_phase(task, Phase::Queued);
+                taken.insert(task);
+            }
+        }
+        for (line, item) in made.transfers {
+            // An input may be for several of them.
+            if !item.is_output || taken.contains(&item.task) {
+                self.lanes[line].queue.push(item);
+            }
         }
     }
 }
