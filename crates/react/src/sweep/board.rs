@@ -72,6 +72,8 @@ pub(super) struct Board {
     /// Where outputs go.
     pub(super) target: Option<HostId>,
     pub(super) steals: usize,
+    /// Something has gone or come back: queues may lack what others wait for.
+    pub(super) disturbed: bool,
     /// Sizes of inputs and outputs of tasks whose outputs have come back.
     pub(super) seen: Vec<(f64, f64)>,
 }
@@ -103,6 +105,7 @@ impl Board {
             target: ways.results.or(now.platform.origin()),
             ways,
             steals: 0,
+            disturbed: false,
             seen: Vec::new(),
             cluster_of,
             clusters,
@@ -143,6 +146,16 @@ impl Board {
 
     /// Keeps the books.
     pub(super) fn take_note(&mut self, events: &[Event], now: &Situation) {
+        self.disturbed = events.iter().any(|event| {
+            crate::planning::is_loss(event)
+                || matches!(
+                    event,
+                    Event::TaskFailed(_)
+                        | Event::TransferFailed { .. }
+                        | Event::HostBack(_)
+                        | Event::Rejected { .. }
+                )
+        });
         for event in events {
             match event {
                 Event::WorkflowArrived { .. } | Event::TasksAdded { .. } => {
@@ -152,6 +165,11 @@ impl Board {
                 }
                 &Event::TaskFinished(task) => self.finished(task, now),
                 &Event::TaskFailed(task) => self.failed(task, now),
+                &Event::TaskStarted(task) => self.started(task, now),
+                &Event::TaskRestored(task) => {
+                    self.leave_queues(task);
+                    self.finished(task, now);
+                }
                 Event::TransferFinished { file, to } => self.moved(*file, to, now),
                 Event::TransferFailed { file, to } => self.broke_off(*file, to, now),
                 Event::CopyLost { file, holders } => {
@@ -182,6 +200,7 @@ impl Board {
                 self.lanes[cluster as usize].there.insert(file); // it stays
             } else if last && !now.copy(file, target).is_some_and(FileCopy::is_complete) {
                 self.unsent.insert(file, (task, cluster as usize));
+                self.queue_output(file, task, cluster as usize, now);
             }
         }
     }
@@ -266,7 +285,10 @@ impl Board {
     fn refused(&mut self, decision: &Decision, now: &Situation) {
         match *decision {
             Decision::Start { task, .. } => match now.task(task) {
-                TaskState::Running { .. } => {}
+                TaskState::Running { .. } => {
+                    self.leave_queues(task);
+                    self.started(task, now);
+                }
                 TaskState::Done(_) => {
                     self.take_back(task);
                     self.set_phase(task, Phase::Done);

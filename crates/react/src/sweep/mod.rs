@@ -15,6 +15,7 @@
 mod board;
 mod events;
 mod forecast;
+mod mending;
 mod planning;
 mod storage;
 
@@ -247,6 +248,7 @@ impl Policy for Sweep {
             self.do_plan(now, decisions);
         }
         let Some(board) = &mut self.board else { return };
+        board.mend(now);
         board.start_tasks(now, &self.choices, decisions);
         board.start_transfers(now, &self.choices, decisions);
         if let Some(pending) = &self.pending {
