@@ -150,6 +150,7 @@ const PRINT: &[&str] = &[
     "plan W/montage.json -p P/priced-cloud.toml --budget 1 --deadline 1h --front --json",
     "plan W/montage.json -p P/priced-cloud.toml -a all --budget 1 --deadline 1h --iterations 20 --json",
     "plan W/fork-join.toml -a heft,peft --set rank=median --json",
+    "plan W/montage.json W/epigenomics.dax -a fairness-finish,share-cp --json",
     "plan recorded.json --json",
     "plan W/gauss.dot -a all --iterations 20 --json",
     "plan W/gauss.dot -p cluster.toml -a all --iterations 20 --json",
