@@ -337,7 +337,7 @@ fn files_make_room_for_others() {
         "odd.toml",
         grid("shared-storage = false", "", "").replacen(
             "shared-storage = true\nshared-storage = false",
-            "shared-storage = false\nstorage-capacity = 5",
+            "shared-storage = false\nstorage-capacity = \"5B\"",
             1,
         ),
     );
