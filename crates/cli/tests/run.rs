@@ -555,3 +555,29 @@ fn runs_teach_and_are_compared() {
     // What was learnt can be planned and run on.
     place.ok("plan learnt/workflow.json --platform learnt/platform.toml");
 }
+
+#[test]
+fn a_host_that_slows_down_is_left_by_who_reacts() {
+    let place = Place::new();
+    // Nothing computes: a loaded machine changes little. The third task on a host in the west and
+    // all that follow take twelve times as long.
+    let count = place.path().join("west-$POLICY").display().to_string();
+    let command = format!(
+        "if test $SLACKLINE_HOST = west && echo x >> {count} && test $(wc -l < {count}) -gt 2; then sleep 1.2; else sleep 0.1; fi"
+    );
+    let mut text = String::new();
+    for task in 0..36 {
+        text +=
+            &format!("[task.t{task}]\nkind = \"nap\"\ncommand = \"{command}\"\ntime = \"100ms\"\n");
+    }
+    let mut ends = Vec::new();
+    for policy in ["static", "slackline"] {
+        place.write("w.toml", text.replace("$POLICY", policy));
+        let line = format!("run w.toml {SITES} --policy {policy} --folder {policy} --json");
+        let document: Value = serde_json::from_str(&place.ok(&line)).unwrap();
+        assert_eq!(document["finished"], true);
+        ends.push(document["makespan"].as_f64().unwrap());
+        place.ok(&format!("simulate --replay {policy}"));
+    }
+    assert!(ends[1] < 0.9 * ends[0], "{ends:?}");
+}
