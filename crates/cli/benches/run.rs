@@ -27,7 +27,9 @@ fn main() {
     let xargs = "xargs -P 2 -I{} true < lines";
     assert!(Command::new("sh").args(["-c", xargs]).current_dir(place).status().unwrap().success());
     let theirs = begin.elapsed().as_secs_f64();
-    println!("{TASKS} trivial tasks, two cores, durable log: {ours:.2} s, xargs -P 2: {theirs:.2} s");
+    println!(
+        "{TASKS} trivial tasks, two cores, durable log: {ours:.2} s, xargs -P 2: {theirs:.2} s"
+    );
     println!("  rate over that of xargs: {:.2} (wanted: 0.5)", theirs / ours);
     println!("  memory: {:.2} kB a task (wanted: 3)", kilobytes / TASKS as f64);
 

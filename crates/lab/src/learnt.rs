@@ -6,8 +6,9 @@
 
 use serde::Serialize;
 use slackline_model::problem::Problem;
-use slackline_model::trace::{Trace, Work};
+use slackline_model::trace::{Span, Trace, Work};
 use slackline_model::workflow::Workflow;
+use slackline_model::{Schedule, TaskId};
 use std::collections::BTreeMap;
 
 /// Rounds in which factors and levels settle.
@@ -133,32 +134,35 @@ pub struct Learnt {
     pub connections: Vec<Connection>,
 }
 
-/// What a trace shows of tasks and transfers that came to their end.
-pub fn samples(problem: &Problem<'_>, trace: &Trace) -> (Vec<Sample>, Vec<Moved>) {
+/// What a run shows of tasks and transfers that came to their end. When a task ended is in the
+/// schedule: the trace has the date at which it was heard.
+pub fn samples(
+    problem: &Problem<'_>,
+    schedule: &Schedule,
+    trace: &Trace,
+) -> (Vec<Sample>, Vec<Moved>) {
     let (workflow, platform) = (problem.workflow(), problem.platform());
-    let (mut tasks, mut moves) = (Vec::new(), Vec::new());
-    for span in trace.spans().iter().filter(|span| span.is_finished()) {
-        let seconds = span.finish - span.start;
-        match span.work {
-            Work::Task { task, procs } => {
-                let Some(&proc) = procs.first() else { continue };
-                let class = problem.class_of(proc);
-                tasks.push(Sample {
-                    kind: workflow.kind_name(workflow.kind(task)).to_string(),
-                    host: platform.host(problem.host_of(proc)).name.to_string(),
-                    seconds,
-                    expected: problem.exec_wide(task, class, procs.len() as u32),
-                });
-            }
-            Work::Transfer { from, to, bytes, .. } => moves.push(Moved {
-                from: platform.host(from).name.to_string(),
-                to: platform.host(to).name.to_string(),
-                bytes,
-                seconds,
-            }),
-        }
-    }
-    (tasks, moves)
+    let task = |task: TaskId| {
+        let placement = schedule.placement(task)?;
+        let (proc, width) = (placement.proc(), placement.procs().len() as u32);
+        Some(Sample {
+            kind: workflow.kind_name(workflow.kind(task)).to_string(),
+            host: platform.host(problem.host_of(proc)).name.to_string(),
+            seconds: placement.seconds(),
+            expected: problem.exec_wide(task, problem.class_of(proc), width),
+        })
+    };
+    let moved = |span: &Span<'_>| match span.work {
+        Work::Transfer { from, to, bytes, .. } if span.is_finished() => Some(Moved {
+            from: platform.host(from).name.to_string(),
+            to: platform.host(to).name.to_string(),
+            bytes,
+            seconds: span.finish - span.start,
+        }),
+        _ => None,
+    };
+    let tasks = workflow.tasks().filter_map(task).collect();
+    (tasks, trace.spans().iter().filter_map(moved).collect())
 }
 
 impl Learnt {

@@ -66,7 +66,7 @@ impl Runs {
             let (Some(ran), _) = steering.repeat(&problem, recovered)? else {
                 return Err(Failure::work(format!("{}: this run is not over", run.display())));
             };
-            let (mine, moved) = samples(&problem, &ran.outcome.trace);
+            let (mine, moved) = samples(&problem, &ran.outcome.schedule, &ran.outcome.trace);
             tasks.extend(mine);
             moves.extend(moved);
             sources.push(Source {

@@ -237,7 +237,7 @@ impl Steering {
                 _ => {}
             }
         }
-        let ran = self.ran(problem, outcome, planned, clock);
+        let ran = Ran { real: true, ..self.ran(problem, outcome, planned, clock) };
         Ok(Finished { ran, attempts, failures })
     }
 
@@ -254,7 +254,8 @@ impl Steering {
         let done = session::repeat(self.execution(), policy.as_mut(), charges, records);
         match done {
             Ok(Repeated { outcome, records }) => {
-                Ok((outcome.map(|o| self.ran(problem, o, planned, clock)), records))
+                let ran = outcome.map(|o| self.ran(problem, o, planned, clock));
+                Ok((ran.map(|ran| Ran { real: true, ..ran }), records))
             }
             Err(error) => Err(Failure::work(format!("the run does not repeat: {error}"))),
         }

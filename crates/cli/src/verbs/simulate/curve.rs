@@ -33,8 +33,8 @@ pub(super) fn svg(problem: &Problem<'_>, runs: &[Ran]) -> String {
     let curve =
         |ran: &Ran| Curve { name: ran.name.clone(), steps: steps(ran), end: ran.outcome.makespan };
     let title = match runs {
-        [one] => report::title(problem, &one.name),
-        _ => report::title(problem, "several policies"),
+        [one] => report::title(problem, &one.name, false),
+        _ => report::title(problem, "several policies", false),
     };
     let facts = match runs {
         [one] => report::facts(problem, one),

@@ -18,9 +18,14 @@ const STEPS: usize = 32;
 /// Hosts and links whose usage is shown.
 const SHOWN: usize = 5;
 
-pub(super) fn title(problem: &Problem<'_>, name: &str) -> String {
+/// Whether it was simulated or done, as people say it.
+fn how(real: bool) -> &'static str {
+    if real { "run" } else { "simulated" }
+}
+
+pub(super) fn title(problem: &Problem<'_>, name: &str, real: bool) -> String {
     let (workflow, platform) = (problem.workflow().name(), problem.platform().name());
-    format!("{workflow} on {platform}, simulated with {name}")
+    format!("{workflow} on {platform}, {} with {name}", how(real))
 }
 
 /// The line under the title of a chart.
@@ -51,7 +56,7 @@ pub(in crate::verbs) fn one(
     ran: &Ran,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let headline = output.bold(&title(problem, &ran.name));
+    let headline = output.bold(&title(problem, &ran.name, ran.real));
     output.say(&format!("{headline}\n\n"))?;
     output.say(&summary(problem, ran, output.width))?;
     output.say("\n")?;
@@ -91,7 +96,11 @@ fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
     let promised = ran.planned.makespan();
     let more = match ran.unfinished() {
         None if promised > 0.0 => {
-            format!(" (simulated {:+.1} %)", (outcome.makespan / promised - 1.0) * 100.0)
+            format!(
+                " ({} {:+.1} %)",
+                if ran.real { "real" } else { "simulated" },
+                (outcome.makespan / promised - 1.0) * 100.0
+            )
         }
         _ => String::new(),
     };
@@ -147,7 +156,7 @@ fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
     if let Some(kept) = ran.keeps_limits() {
         row("limits", if kept { "kept".to_string() } else { "broken".to_string() });
     }
-    row("simulated in", fmt_seconds(ran.wall_seconds));
+    row(&format!("{} in", how(ran.real)), fmt_seconds(ran.wall_seconds));
     table.render(width)
 }
 

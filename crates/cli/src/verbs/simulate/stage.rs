@@ -259,6 +259,7 @@ impl<'a> Stage<'a> {
             wall_seconds,
             told,
             check,
+            real: false,
         })
     }
 

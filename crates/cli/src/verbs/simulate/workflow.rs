@@ -54,6 +54,8 @@ pub(in crate::verbs) struct Ran {
     pub(in crate::verbs) told: Vec<(&'static str, Detail)>,
     /// What made the difference to the plan.
     pub(in crate::verbs) check: Option<Check>,
+    /// It was done on real machines.
+    pub(in crate::verbs) real: bool,
 }
 
 impl Ran {
@@ -79,6 +81,7 @@ impl Ran {
             wall_seconds: 0.0,
             told: Vec::new(),
             check: None,
+            real: false,
         }
     }
 
@@ -406,7 +409,7 @@ pub(in crate::verbs) fn write_files(
         let mut chart = Chart::of_trace(problem, &ran.outcome.trace)
             .with_traced_transfers(problem, &ran.outcome.trace)
             .without_idle_hosts();
-        chart.title = report::title(problem, &ran.name);
+        chart.title = report::title(problem, &ran.name, ran.real);
         chart.facts = report::facts(problem, ran);
         if ran.unfinished().is_some() {
             let ends = chart.marks.iter_mut().filter(|m| m.kind == MarkKind::End);
