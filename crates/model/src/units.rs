@@ -96,7 +96,7 @@ fn hint(unit: &str, quantity: Quantity) -> String {
     let mut units = known.split(|c: char| !c.is_alphanumeric()).filter(|u| !u.is_empty());
     let begun = units.clone().find(|known| unit.len() > 1 && known.starts_with(unit));
     let longer = || units.rfind(|known| known.len() > 1 && unit.starts_with(*known));
-    begun.or_else(longer).map_or(String::new(), |near| format!("; did you mean '{near}'?"))
+    begun.or_else(longer).map_or(String::new(), |near| format!(" (did you mean '{near}'?)"))
 }
 
 impl Quantity {

@@ -1,0 +1,111 @@
+//! Answers that help: pictures by extension, causes by name, suggestions, many worlds.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use common::Place;
+
+/// Three hosts, one of which nobody can reach.
+const CUT_OFF: &str = r#"<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <zone id="z" routing="Full">
+    <host id="a" speed="1Gf"/>
+    <host id="b" speed="1Gf"/>
+    <host id="c" speed="1Gf"/>
+    <link id="l" bandwidth="1MBps" latency="1ms"/>
+    <route src="a" dst="b"><link_ctn id="l"/></route>
+  </zone>
+</platform>
+"#;
+
+#[test]
+fn extensions_decide_or_are_refused() {
+    let place = Place::new();
+    place.ok("plan montage --gantt plan.png");
+    place.ok("show montage --svg graph.png");
+    place.ok("simulate montage -p small-cluster --gantt run.png");
+    for file in ["plan.png", "graph.png", "run.png"] {
+        let bytes = std::fs::read(place.path().join(file)).unwrap();
+        assert!(bytes.starts_with(b"\x89PNG"), "{file}");
+    }
+    for line in [
+        "plan montage --gantt x.pdf",
+        "plan montage --gantt x.txt",
+        "plan montage -p priced-cloud --front x.pdf",
+        "simulate montage --gantt x.jpg",
+        "show montage --svg x.pdf",
+    ] {
+        let error = place.fails(2, line);
+        assert!(error.contains(".svg or .png"), "{line}: {error}");
+    }
+    assert!(!place.path().join("x.pdf").exists());
+    // The same bytes again.
+    let first = std::fs::read(place.path().join("plan.png")).unwrap();
+    place.ok("plan montage --gantt again.png");
+    assert_eq!(std::fs::read(place.path().join("again.png")).unwrap(), first);
+}
+
+#[test]
+fn the_cause_is_named_with_its_file() {
+    let place = Place::new();
+    place.write("cut.xml", CUT_OFF);
+    for verb in ["plan", "simulate"] {
+        let error = place.fails(1, &format!("{verb} montage --platform cut.xml"));
+        assert!(error.contains("cut.xml: there is no route from host 'a' to host 'c'"), "{error}");
+    }
+    place.write("zero.toml", "[host.a]\nspeed = \"0Gf\"\n");
+    let error = place.fails(2, "plan montage --platform zero.toml");
+    assert!(error.contains("zero.toml") && error.contains("speed is 0"), "{error}");
+}
+
+#[test]
+fn what_was_probably_meant_is_said() {
+    let place = Place::new();
+    place.write("bad.toml", "[[host]]\nname = \"fsat-1\"\ndown = [{ at = 3 }]\n");
+    place.write("unit.toml", "[host.a]\nspeed = \"3Gf\"\nbandwidth = \"10Gbp\"\n");
+    for (line, meant) in [
+        ("plan montgae", "did you mean 'montage'?"),
+        ("plan examples/workflows/montage.jsn", "did you mean 'examples/workflows/montage.json'?"),
+        ("plan montage --platform smal-cluster", "did you mean 'small-cluster'?"),
+        ("simulate montage -p small-cluster --scenario bad.toml", "did you mean 'fast-1'?"),
+        ("plan montage --platform unit.toml", "did you mean 'Gbps'?"),
+    ] {
+        let error = place.fails(2, line);
+        assert!(error.contains(meant), "{line}: {error}");
+    }
+    let done = place.run("plan montage --iterations many");
+    assert!(done.err.contains("expected a whole number"), "{}", done.err);
+}
+
+#[test]
+fn one_world_proves_little() {
+    let place = Place::new();
+    let line = "simulate epigenomics -p small-cluster --scenario";
+    let one = place.run(&format!("{line} slow-day"));
+    assert!(one.err.contains("one world proves little"), "{}", one.err);
+    place.ok("generate scenario load --platform small-cluster --count 3 -o days");
+    let many = place.ok(&format!("{line} days --compare static,slackline"));
+    assert!(many.contains("3 worlds") && many.contains("3 of 3") && many.contains('±'), "{many}");
+    place.write("errors.toml", "[errors]\ncompute = { law = \"uniform\", bound = 0.2 }\n");
+    let drawn = place.ok(&format!("{line} errors.toml --worlds 4"));
+    assert!(drawn.contains("4 worlds"), "{drawn}");
+    for (line, why) in [
+        (format!("{line} slow-day --worlds 3"), "nothing in it is drawn"),
+        (format!("{line} days --gantt x.svg"), "is of one run"),
+        ("simulate montage --worlds 3".to_string(), "needs a scenario"),
+    ] {
+        let error = place.fails(2, &line);
+        assert!(error.contains(why), "{line}: {error}");
+    }
+}
+
+#[test]
+fn the_scale_of_time_is_planned() {
+    let place = Place::new();
+    let line = "generate scenario sce --platform small-cluster -o world.toml";
+    let said = place.run(&format!("{line} --workflow montage"));
+    assert!(said.err.contains("--makespan 31.1 s"), "{}", said.err);
+    assert!(place.run(line).err.contains("100s is assumed"));
+}
