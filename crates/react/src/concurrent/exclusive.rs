@@ -4,8 +4,8 @@
 //! Who comes first is served first: the workflow that has waited longest takes the fastest free processors,
 //! as many as it is to have (all that are there, if there are fewer, and all that are free, if a
 //! task of it fits on none of those), or everybody waits. A planner
-//! for one workflow fills them: HEFT, or DBCS where the workflow has a budget and a deadline. What
-//! fits nowhere at all is given up. After a loss or a failure the rests are planned again on what is
+//! for one workflow fills them: HEFT, or DBCS where the workflow has a budget and a deadline that it can
+//! keep. Who fits nowhere lets others pass and is looked at again whenever something happens. After a loss or a failure the rests are planned again on what is
 //! left of each reservation. Ties: the workflow that arrived first, the lower processor. A plan of one workflow
 //! and O(tasks known) per arrival.
 
@@ -15,16 +15,16 @@ use crate::policy::{Assignment, Decision, Event, Plan, Policy, Transfers};
 use crate::situation::Situation;
 use slackline_model::schedule::Limits;
 use slackline_model::{Placement, Problem, ProcId, approx};
+use slackline_schedule::Request;
 use slackline_schedule::list::heft::HEFT;
 use slackline_schedule::qos::dbcs::DBCS;
-use slackline_schedule::{Algorithm, PlanError, Request};
 
 /// What fills the processors of a workflow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inside {
     /// HEFT.
     Heft,
-    /// DBCS within the workflow's budget and deadline; HEFT where one of them is missing.
+    /// DBCS within the workflow's budget and deadline; HEFT where there are none or no plan keeps them.
     Dbcs,
 }
 
@@ -62,12 +62,7 @@ impl Exclusive {
     }
 
     /// Serves those that wait, first come, first served. Whether anybody got processors.
-    fn admit(
-        &mut self,
-        now: &Situation,
-        open: &[bool],
-        decisions: &mut Vec<Decision>,
-    ) -> Result<bool, String> {
+    fn admit(&mut self, now: &Situation, open: &[bool]) -> Result<bool, String> {
         let there = now.host_of.iter().filter(|&&h| now.computes(h)).count();
         let wanted = self.processors.min(there);
         let mut any = false;
@@ -80,51 +75,40 @@ impl Exclusive {
                 break;
             }
             let problem = now.problem().map_err(|e| e.to_string())?;
-            let mut failed = None;
             for count in [wanted, free.len()] {
                 self.reserved[part] = fastest(&problem, now, part, free.clone(), count);
-                failed = self.fill(&problem, now, part)?.err();
-                if failed.is_none() {
+                if self.fill(&problem, now, part)? {
+                    any = true;
                     break;
                 }
-            }
-            match failed {
-                None => any = true,
-                Some(error) if free.len() == now.host_of.len() => {
-                    let (workflow, why) = (part as u32, error.to_string());
-                    decisions.push(Decision::Abandon { workflow, why });
-                }
-                // It may fit when others are done or a host is back.
-                Some(_) => break,
             }
         }
         Ok(any)
     }
 
     /// Plans what is left of a workflow on its processors; where that cannot be done, it gives them
-    /// back.
+    /// back. Whether it could.
     fn fill(
         &mut self,
         problem: &Problem<'_>,
         now: &Situation,
         part: usize,
-    ) -> Result<Result<(), PlanError>, String> {
+    ) -> Result<bool, String> {
         let own = alone(problem, now, part, &self.reserved[part])?;
         let limits = limits(now, part);
-        let algorithm: &Algorithm = match self.inside {
-            Inside::Dbcs if limits.budget.is_some() && limits.deadline.is_some() => &DBCS,
-            _ => &HEFT,
-        };
-        let planned = (algorithm.plan)(&own, &Request { limits, ..Request::default() });
+        let request = Request { limits, ..Request::default() };
+        let limited = limits.budget.is_some() && limits.deadline.is_some();
+        let within = (self.inside == Inside::Dbcs && limited).then(|| (DBCS.plan)(&own, &request));
+        let planned = within.and_then(Result::ok).or_else(|| (HEFT.plan)(&own, &request).ok());
         self.planned[part].clear();
-        if planned.is_err() {
+        let Some(schedule) = planned else {
             self.reserved[part].clear();
-        }
-        Ok(planned.map(|schedule| {
-            let mut plan = Plan::of_schedule(&own, &schedule, self.transfers);
-            plan.assignments.retain(|a| now.part_of[a.task.index()] as usize == part);
-            self.planned[part] = plan.assignments;
-        }))
+            return Ok(false);
+        };
+        let mut plan = Plan::of_schedule(&own, &schedule, self.transfers);
+        plan.assignments.retain(|a| now.part_of[a.task.index()] as usize == part);
+        self.planned[part] = plan.assignments;
+        Ok(true)
     }
 
     /// What all workflows are to do on their processors.
@@ -216,13 +200,12 @@ impl Policy for Exclusive {
                 let problem = now.problem().map_err(|e| e.to_string())?;
                 for part in 0..open.len() {
                     if !self.reserved[part].is_empty() {
-                        // Who gives them back waits for others.
-                        let _ = self.fill(&problem, now, part)?;
+                        self.fill(&problem, now, part)?;
                         changed = true;
                     }
                 }
             }
-            changed |= self.admit(now, &open, decisions)?;
+            changed |= self.admit(now, &open)?;
             if changed {
                 decisions.push(Decision::Adopt(self.plan(now)));
             }
