@@ -52,7 +52,7 @@ pub fn svg(progress: &Progress) -> String {
         ordered: false,
         width: WIDTH,
     };
-    let top = canvas.heading(&heading) + 16.0;
+    let top = canvas.heading(&heading) + 22.0;
     let ends = progress.curves.iter().map(|c| c.end).filter(|end| end.is_finite());
     let end = ends.fold(0.0, f64::max);
     let (span, count) = (if end > 0.0 { end } else { 1.0 }, progress.tasks.max(1) as f64);
@@ -72,7 +72,7 @@ pub fn svg(progress: &Progress) -> String {
     }
     canvas.line("rule", [LEFT, top, LEFT, bottom]);
     canvas.line("rule", [LEFT, bottom, right, bottom]);
-    canvas.text(MARGIN, top - 5.0, text(Anchor::Start), "tasks done");
+    canvas.text(MARGIN, top - 11.0, text(Anchor::Start), "tasks done");
     for (index, curve) in progress.curves.iter().enumerate() {
         let mut path = format!("M{} {}", coordinate(x(0.0)), coordinate(y(0.0)));
         for &(seconds, done) in &curve.steps {
