@@ -4,7 +4,7 @@
 mod log;
 mod names;
 
-pub use log::{Failure, Header, LogError, Note, Recovered, RunLog, read};
+pub use log::{Failure, Header, LogError, Note, Recovered, RunLog, notes, read};
 pub use names::{component, refuse_names};
 
 use std::fs::{self, File, TryLockError};

@@ -127,6 +127,13 @@ impl Job {
         let Some(path) = &self.output else {
             return self.make(&member)?.write(self.form(None), &mut *output.stream());
         };
+        if let (Some(folder), true) = (path.parent(), self.runnable.is_some()) {
+            // Its inputs lie beside it: a folder of its own is the usual place.
+            let failed = |e: std::io::Error| {
+                Failure::input(format!("{}: cannot make this folder: {e}", folder.display()))
+            };
+            std::fs::create_dir_all(folder).map_err(failed)?;
+        }
         Files::default().writes("--output", self.output.as_ref()).json(self.json).check(output)?;
         let mut made = self.make(&member)?;
         let form = self.form(Some(path));

@@ -227,13 +227,12 @@ impl Steering {
         keep(makespan, Note::Over { finished, makespan })?;
         log.settle().map_err(|e| self.broken_log(&e))?;
         self.link_results(problem, &outcome, &folder)?;
-        let recovered = slackline_execute::folder::read(&folder.log()).map_err(Failure::work)?;
         let mut attempts = 0;
         let mut failures = Vec::new();
-        for (_, record) in recovered.records {
-            match record {
-                Record::Note(Note::Process { .. }) => attempts += 1,
-                Record::Note(Note::Failure(failure)) => failures.push(failure),
+        for note in slackline_execute::folder::notes(&folder.log()).map_err(Failure::work)? {
+            match note {
+                Note::Process { .. } => attempts += 1,
+                Note::Failure(failure) => failures.push(failure),
                 _ => {}
             }
         }
