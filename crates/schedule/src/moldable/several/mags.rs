@@ -15,7 +15,7 @@ use crate::registry::{Algorithm, PlanError, Request};
 use slackline_model::approx::{self, sort_key};
 use slackline_model::parameter::{Kind, Parameter};
 use slackline_model::schedule::Detail;
-use slackline_model::{Placement, Problem, ProcId, Schedule, TaskId};
+use slackline_model::{HostId, Placement, Problem, ProcId, Schedule, TaskId};
 
 const PERIODS: Parameter = Parameter::new(
     "periods",
@@ -172,7 +172,11 @@ impl<'b, 'm, 'a, 'p> Backwards<'b, 'm, 'a, 'p> {
             // Children in this period wait for it; the processors free the longest are taken last.
             let starts = workflow.successors(task).filter_map(|(c, _)| self.schedule.placement(c));
             let due = starts.map(|p| p.start).fold(end, f64::min);
-            let chosen = latest(&mut free, due, wide[task.index()] as usize);
+            let Some(chosen) = self.choose(task, &mut free, due, wide[task.index()] as usize)
+            else {
+                stuck.push(task);
+                continue;
+            };
             let until = self.due_on(task, &chosen, due).min(earliest(&free, &chosen));
             let start = until - time(task);
             if approx::lt(start, begin.max(self.batch.problem().release(task)))
@@ -186,6 +190,38 @@ impl<'b, 'm, 'a, 'p> Backwards<'b, 'm, 'a, 'p> {
             }
             self.schedule.place(task, Placement::wide(&chosen, start, until));
         }
+    }
+
+    /// The processors that a task takes: all on one host unless it spreads, the host on which it
+    /// can end last, of those the first.
+    fn choose(
+        &self,
+        task: TaskId,
+        free: &mut [(f64, ProcId)],
+        due: f64,
+        width: usize,
+    ) -> Option<Vec<ProcId>> {
+        let problem = self.batch.problem();
+        if width == 1 || problem.workflow().spreads(task) {
+            return Some(latest(free, due, width));
+        }
+        let mut hosts: Vec<HostId> = free.iter().map(|(_, p)| problem.host_of(*p)).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        let mut best: Option<(f64, Vec<ProcId>)> = None;
+        for host in hosts {
+            let mut own: Vec<(f64, ProcId)> =
+                free.iter().copied().filter(|(_, p)| problem.host_of(*p) == host).collect();
+            if own.len() < width {
+                continue;
+            }
+            let chosen = latest(&mut own, due, width);
+            let until = due.min(earliest(&own, &chosen));
+            if best.as_ref().is_none_or(|(date, _)| approx::gt(until, *date)) {
+                best = Some((until, chosen));
+            }
+        }
+        best.map(|(_, chosen)| chosen)
     }
 
     /// When a task has to end on certain processors so that its data reach the children in time.
