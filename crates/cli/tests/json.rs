@@ -246,7 +246,7 @@ fn what_is_written_is_read() {
     place.ok(&format!("plan {gauss} -o plan.json"));
     place.ok(&format!("plan {gauss} -o plan.csv"));
     place.write("document.json", place.ok(&format!("plan {gauss} --json")));
-    place.write("plans.json", place.ok(&format!("plan {gauss} -a heft,peft --json")));
+    place.write("plans.json", place.ok(&format!("plan {gauss} -a hcpa,heft --json")));
     place.write("run.json", place.ok(&format!("simulate {gauss} --trace run.jsonl --json")));
     place.write(
         "runs.json",

@@ -335,7 +335,7 @@ mod tests {
         }
         let twice = format!("{{\"schedule\": [{entry}, {entry}]}}");
         assert_eq!(error(&twice), "at schedule[1]: task 'a' is placed twice");
-        assert!(error("{}").contains("missing field `schedule`"));
+        assert!(error("{}").contains("no member `schedule`"));
         assert!(error("{\"schedule\": [").starts_with("line 1, column "));
         let transfer = r#"{"from": "a", "to": "c d", "source": "big", "target": "small",
             "start": 0, "finish": 1}"#;

@@ -51,7 +51,7 @@ Examples:
   slackline plan montage --platform priced-cloud --front front.svg
   slackline generate platform cluster --hosts 16 -o cluster.toml
   slackline plan gauss fork-join --platform cluster.toml --algorithm mags
-  slackline plan montage epigenomics --algorithm fairness-finish,interleave,group")]
+  slackline plan montage epigenomics --algorithm share-cp,group")]
 pub(crate) struct Plan {
     /// The workflow; several are planned together
     #[arg(required_unless_present = "instance")]
