@@ -122,10 +122,11 @@ impl<'m, 'a, 'p> Mapper<'m, 'a, 'p> {
     }
 
     /// The same of one host.
-    fn sequence_on(&self, host: HostId, ready: f64, most: usize) -> Vec<ProcId> {
+    fn sequence_on(&self, cluster: usize, host: HostId, ready: f64, most: usize) -> Vec<ProcId> {
         let problem = self.machines.problem;
+        let usable = &self.machines.clusters[cluster].procs;
         let mut procs: Vec<ProcId> = problem.procs_of(host).map(ProcId).collect();
-        procs.retain(|p| self.available[p.index()].is_finite());
+        procs.retain(|p| usable.binary_search(p).is_ok());
         procs.sort_by(|a, b| {
             let key = |p: &ProcId| sort_key(self.available[p.index()]);
             key(a).total_cmp(&key(b)).then(a.cmp(b))
@@ -154,7 +155,7 @@ impl<'m, 'a, 'p> Mapper<'m, 'a, 'p> {
         if !spreads && most > 1 {
             for &(host, cores) in &self.machines.clusters[cluster].hosts {
                 if cores > 1 && cores >= least {
-                    pools.push((Some(host), self.sequence_on(host, ready, most as usize)));
+                    pools.push((Some(host), self.sequence_on(cluster, host, ready, most as usize)));
                 }
             }
         }
@@ -209,7 +210,7 @@ impl<'m, 'a, 'p> Mapper<'m, 'a, 'p> {
     pub(crate) fn procs(&self, task: TaskId, slot: &Slot) -> Vec<ProcId> {
         let (ready, width) = (self.ready(task), slot.width as usize);
         match slot.host {
-            Some(host) => self.sequence_on(host, ready, width),
+            Some(host) => self.sequence_on(slot.cluster, host, ready, width),
             None => self.sequence(slot.cluster, ready, width),
         }
     }
