@@ -29,7 +29,7 @@ A workflow runs as its plan says (mapping and order kept), or as a policy decide
 platform changes: real contention on the links, transfers as flows.
 
 Examples:
-  slackline simulate montage --platform two-site-grid --gantt run.svg --trace run.jsonl
+  slackline simulate montage -p two-site-grid --gantt run.svg --trace run.jsonl
   slackline simulate montage --platform two-site-grid --policy slackline
   slackline generate scenario failure -p small-cluster --seed 2 -o bad.toml
   slackline simulate montage --scenario bad.toml --compare static,gtp/c,slackline
