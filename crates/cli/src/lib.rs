@@ -58,7 +58,7 @@ on a bad day? (montage and two-site-grid are bundled; name your own files instea
   slackline plan montage --platform two-site-grid
   slackline simulate montage --platform two-site-grid
   slackline generate scenario failure --platform two-site-grid -o bad-day.toml
-  slackline simulate montage --platform two-site-grid --scenario bad-day.toml --compare all
+  slackline simulate montage -p two-site-grid --scenario bad-day.toml --compare all
 
   slackline algorithms    # the planners and policies to choose from
   slackline examples      # the bundled workflows and platforms as files

@@ -48,7 +48,7 @@ bandwidth are those the platform file gives for a route between two nodes.
 
 Examples:
   mpicc -O2 ci/mpi/measure.c -o measure -lm && mpiexec -n 2 ./measure > data.csv
-  slackline calibrate mpi data.csv --latency 100us --bandwidth 125MBps -o mpi.toml
+  slackline calibrate mpi data.csv --latency 1us --bandwidth 10GBps -o mpi.toml
   slackline replay lu.tit --platform small-cluster --config mpi.toml")]
 struct Mpi {
     /// What was measured: kind,size,seconds

@@ -23,8 +23,8 @@ Examples:
   slackline convert montage montage.dax
   slackline convert montage both.json --to instance --platform two-site-grid
   slackline convert two-site-grid grid.xml
-  slackline convert plan.json plan.csv --workflow montage --platform two-site-grid
-  slackline convert run.jsonl run.paje --workflow montage --platform two-site-grid
+  slackline convert plan.json plan.csv --workflow montage -p two-site-grid
+  slackline convert run.jsonl run.paje --workflow montage -p two-site-grid
   slackline convert traces/ lu.tib    # MPI traces, packed; .tit unpacks them")]
 pub(crate) struct Convert {
     /// The file to read

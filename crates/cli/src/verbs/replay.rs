@@ -28,7 +28,7 @@ rank; a file that lists them, or a folder, will do. Settings have SimGrid's name
 
 Examples:
   slackline replay lu.tit --platform small-cluster --hosts hosts.txt
-  slackline replay traces/ --platform small-cluster --config smpi/coll-selector=ompi --profile
+  slackline replay traces/ -p small-cluster --config smpi/coll-selector=ompi
   slackline replay list.txt -p small-cluster --config network/model=IB --json")]
 pub(crate) struct Replay {
     /// Trace files, a file that lists them, or a folder

@@ -45,7 +45,7 @@ plan it has.
 
 Examples:
   slackline plan montage --platform two-site-grid --gantt plan.svg -o plan.json
-  slackline plan montage --platform two-site-grid --algorithm heft,peft,best --robust
+  slackline plan montage -p two-site-grid --algorithm heft,peft,best --robust
   slackline plan --instance heft-2002 --algorithm heft --json
   slackline plan montage --platform priced-cloud --budget 3 --deadline 2h
   slackline plan montage --platform priced-cloud --front front.svg

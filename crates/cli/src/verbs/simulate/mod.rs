@@ -32,11 +32,11 @@ Examples:
   slackline simulate montage -p two-site-grid --gantt run.svg --trace run.jsonl
   slackline simulate montage --platform two-site-grid --policy slackline
   slackline generate scenario failure -p small-cluster --seed 2 -o bad.toml
-  slackline simulate montage --scenario bad.toml --compare static,gtp/c,slackline
+  slackline simulate montage --scenario bad.toml --compare static,slackline
   slackline generate scenario failure -p small-cluster --count 5 -o worlds
   slackline simulate montage --scenario worlds/ --compare static,slackline
   slackline simulate --arrivals stream.toml -p priced-cloud --compare owm,fdws
-  slackline simulate --activities activities.json --config network/model:CM02 --json")]
+  slackline simulate --activities activities.json --config network/model:CM02")]
 pub(crate) struct Simulate {
     /// The workflow
     #[arg(required_unless_present_any = ["instance", "activities", "arrivals", "replay"])]
