@@ -2,7 +2,7 @@
 //! ties and speaks for files whose content says nothing.
 //!
 //! A new format is one module with a `CODEC`, one variant of [`Format`], one entry of
-//! [`Format::ALL`] and one line in [`Format::codec`].
+//! [`Format::ALL`] and one line in `Format::codec`.
 
 use crate::document::Document;
 use crate::error::{FormatError, Result};

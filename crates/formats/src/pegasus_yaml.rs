@@ -2,7 +2,7 @@
 //!
 //! A job's `id` is the task's name, its `name` (the transformation) the kind; `uses` are its
 //! files by logical name, `jobDependencies` the dependencies. What happens to names that several
-//! jobs write is the business of [`crate::flow`]. Sizes stand at the use of a file, in its
+//! jobs write is the business of `crate::flow`. Sizes stand at the use of a file, in its
 //! metadata, or in the metadata of the replica catalogue; profiles of the namespace `pegasus`
 //! give `runtime` (seconds), `cores` and `memory` (MiB). The program is the first `pfn` of the
 //! transformation catalogue, else the name of the transformation. A sub-workflow is one task.

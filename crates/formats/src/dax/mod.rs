@@ -3,7 +3,7 @@
 //! - `<job id name runtime>` is a task: `id` its name, `name` (the transformation) its kind,
 //!   `runtime` seconds on the reference machine. A sub-workflow (`<dax>`, `<dag>`) is one task.
 //! - `<uses file|name link size>` are its files; what happens to names that several jobs write
-//!   is the business of [`crate::flow`]. Sizes may also stand in `<metadata key="size">`.
+//!   is the business of `crate::flow`. Sizes may also stand in `<metadata key="size">`.
 //! - `<child ref><parent ref/></child>` are the dependencies.
 //! - Profiles of the namespace `pegasus` that are read: `runtime` (seconds), `cores`, `memory`
 //!   (MiB); and `hints`/`pfn`, the program to run. `<argument>` gives its arguments.

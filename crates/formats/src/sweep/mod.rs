@@ -1,5 +1,5 @@
 //! The files of the parameter sweep study of Berman et al. (1999): a grid that comes and goes
-//! ([`grid`]) with the courses of its hosts and links ([`behaviour`]), and an application
+//! ([`grid`]) with the courses of its hosts and links (`behaviour`), and an application
 //! ([`work`]). Angle brackets hold the words of a line; blanks inside and between them vary. Blank
 //! lines and lines that begin with `#` are passed over.
 

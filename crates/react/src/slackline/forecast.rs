@@ -1,6 +1,6 @@
 //! What a plan would come to if nothing changed any more: a quick forward run of the engine's own
 //! rules (queues in order, inputs pulled through a window or pushed) over links that transfers
-//! share ([`links`](super::links)). Planners assume that transfers never meet; on a busy network
+//! share (`links`). Planners assume that transfers never meet; on a busy network
 //! that is wrong by a factor of several, and choosing between plans needs better.
 //! O((v + transfers) log v).
 

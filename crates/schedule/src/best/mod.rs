@@ -1,7 +1,7 @@
 //! `best`: the best plan that a short search finds.
 //!
 //! A portfolio of list planners gives the first plans; a few islands then walk on from them by
-//! simulated annealing over orders and sites ([`walk`]), and share the best plan after
+//! simulated annealing over orders and sites (`walk`), and share the best plan after
 //! every round. The search ends at its limit, or as soon as the plan is as short as the lower bound.
 //! Never worse than the best of its portfolio. Iterations are counted per evaluated change, over all
 //! islands; the number of islands and rounds is fixed, so that threads do not change the plan.

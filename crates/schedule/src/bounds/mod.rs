@@ -2,8 +2,8 @@
 //!
 //! - [`critical_path`]: every task at its fastest, transfers free.
 //! - [`area`]: all work at its fastest, spread evenly.
-//! - heads and tails that count transfers ([`levels`]), unrelated machines by linear programming
-//!   duality ([`load`]), stretches of time that must hold too much work ([`interval`]), and, for
+//! - heads and tails that count transfers (`levels`), unrelated machines by linear programming
+//!   duality (`load`), stretches of time that must hold too much work (`interval`), and, for
 //!   problems of moderate size, all of these under the assumption that the plan ends by T: if they
 //!   contradict each other, T is a bound (Klein, Scholl, "destructive improvement", 1999).
 //!

@@ -13,7 +13,7 @@
 //!   a schedule by one whose sum is smaller, or not larger and visited earlier, so that some
 //!   shortest schedule always survives.)
 //!
-//! The first plan comes from [`best`](crate::best). Exponential, for at most 128 unfinished tasks;
+//! The first plan comes from `best`. Exponential, for at most 128 unfinished tasks;
 //! interruptible: time, iterations
 //! (nodes, after as many of `best`) or the stop flag end it with the best plan and the bound proven so far. Tasks that may be
 //! wider than one processor, or tasks fixed in the future, leave the search space that is proven:

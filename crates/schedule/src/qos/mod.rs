@@ -6,8 +6,8 @@
 //! deadline time is none. Every method always gives a plan; whether it keeps the limits is the
 //! validator's word.
 //!
-//! The shared steps: [`Prices`] says what a task costs on each kind of machine, [`Course`] the order
-//! of the tasks, and `Course::place` lets a method choose among the [`Offer`]s of all processors.
+//! The shared steps: [`Prices`] says what a task costs on each kind of machine, `Course` the order
+//! of the tasks, and `Course::place` lets a method choose among the `Offer`s of all processors.
 
 mod beam;
 mod choice;
