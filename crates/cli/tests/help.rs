@@ -34,8 +34,8 @@ const VERBS: &[&str] = &[
     "man",
 ];
 
-const STREAM: &str = "[[arrival]]\nworkflow = \"gauss\"\nat = 0\nbudget = 5\ndeadline = 3600\n\
-                      [[arrival]]\nworkflow = \"fork-join\"\nat = 9\nbudget = 5\ndeadline = 3600\n";
+const STREAM: &str = "[[arrival]]\nworkflow = \"examples/workflows/gauss.dot\"\nat = 0\nbudget = 5\ndeadline = 3600\n\
+                      [[arrival]]\nworkflow = \"examples/workflows/fork-join.toml\"\nat = 9\nbudget = 5\ndeadline = 3600\n";
 
 #[test]
 fn examples_of_help_work() {
