@@ -47,6 +47,15 @@ impl Shape {
     pub fn width(&self) -> u32 {
         self.widths.iter().copied().max().unwrap_or(0)
     }
+
+    /// The same of some tasks alone.
+    pub fn width_of(&self, tasks: &[TaskId]) -> u32 {
+        let mut widths = vec![0u32; self.depth()];
+        for task in tasks {
+            widths[self.level[task.index()] as usize] += 1;
+        }
+        widths.into_iter().max().unwrap_or(0)
+    }
 }
 
 impl Workflow {

@@ -178,15 +178,20 @@ pub(super) fn mpich(call: &Call, team: &mut Team<'_>) {
     }
 }
 
-/// Over the first ranks of the hosts only.
-pub(super) fn inter_node(call: &Call, team: &mut Team<'_>) {
+/// Lets the first ranks of the hosts broadcast among themselves, from the root's host.
+fn over_leaders(call: &Call, team: &mut Team<'_>, broadcast: impl FnOnce(&Call, &mut Team<'_>)) {
     let nodes = team.nodes();
     let home = nodes.iter().position(|members| members.contains(&(call.root as usize)));
     let home = home.unwrap_or(0);
     hand_over(call, team, nodes[home][0]);
     let leaders: Vec<usize> = nodes.iter().map(|members| members[0]).collect();
     let over = Call { root: home as u32, ..call.clone() };
-    team.within(&leaders, |team| mpich(&over, team));
+    team.within(&leaders, |team| broadcast(&over, team));
+}
+
+/// Over the first ranks of the hosts only.
+pub(super) fn inter_node(call: &Call, team: &mut Team<'_>) {
+    over_leaders(call, team, mpich);
 }
 
 /// From above this size on, a rank that leads a host sends to all its neighbours at once.
@@ -212,18 +217,12 @@ pub(super) fn intra_node(call: &Call, team: &mut Team<'_>) {
 
 /// MVAPICH2's own: over the first ranks of the hosts, then inside from these.
 pub(super) fn two_level(call: &Call, team: &mut Team<'_>) {
-    let nodes = team.nodes();
-    let home = nodes.iter().position(|members| members.contains(&(call.root as usize)));
-    let home = home.unwrap_or(0);
-    hand_over(call, team, nodes[home][0]);
-    let leaders: Vec<usize> = nodes.iter().map(|members| members[0]).collect();
-    let over = Call { root: home as u32, ..call.clone() };
-    team.within(&leaders, |team| match (call.bytes, team.size) {
-        (0..=16_384, _) => binomial(&over, team),
-        (65_537.., _) => scatter_ring(&over, team),
-        _ => mpich(&over, team),
+    over_leaders(call, team, |over, team| match call.bytes {
+        0..=16_384 => binomial(over, team),
+        65_537.. => scatter_ring(over, team),
+        _ => mpich(over, team),
     });
-    for members in &nodes {
+    for members in &team.nodes() {
         let inside = Call { root: 0, ..call.clone() };
         team.within(members, |team| match call.bytes >= FLAT_INSIDE {
             true => knomial(&inside, team),

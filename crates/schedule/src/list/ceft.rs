@@ -8,11 +8,11 @@
 //! one where each finishes first.
 
 use super::ranks::{self, Weights};
-use super::trial::Trial;
+use super::trial::{Trial, place_path};
 use super::{Partial, unfinished};
 use crate::registry::{Algorithm, Basis, Family, PlanError};
 use slackline_model::approx::sort_key;
-use slackline_model::{Problem, ProcId, Schedule, TaskId, approx};
+use slackline_model::{Problem, Schedule, TaskId, approx};
 use std::collections::VecDeque;
 
 /// Registry entry.
@@ -98,42 +98,4 @@ fn constrained(
         path.pop_front();
     }
     taken
-}
-
-/// Puts the tasks on the processor on which the last ends first.
-fn place_path(
-    partial: &mut Partial<'_, '_>,
-    trial: &mut Trial,
-    path: &[TaskId],
-) -> Result<(), PlanError> {
-    let mut best: Option<(f64, ProcId)> = None;
-    for proc in partial.problem().proc_ids() {
-        let end = end_on(partial, trial, path, proc);
-        trial.clear(partial);
-        if approx::lt(end, best.map_or(f64::INFINITY, |(least, _)| least)) {
-            best = Some((end, proc));
-        }
-    }
-    for &task in path {
-        let slot = match best {
-            Some((_, proc)) => partial.slot_on(task, proc),
-            None => partial.earliest_finish(task)?,
-        };
-        partial.place(task, slot);
-    }
-    Ok(())
-}
-
-/// When the last of some tasks ends if all go to one processor; leaves them on trial.
-fn end_on(partial: &mut Partial<'_, '_>, trial: &mut Trial, path: &[TaskId], proc: ProcId) -> f64 {
-    let mut end = 0.0;
-    for &task in path {
-        let slot = trial.slot_on(partial, task, proc);
-        if !slot.possible() {
-            return f64::INFINITY;
-        }
-        trial.place(partial, task, slot);
-        end = slot.finish;
-    }
-    end
 }

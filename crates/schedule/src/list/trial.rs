@@ -5,6 +5,7 @@
 
 use super::partial::{Fit, UNPLACED};
 use super::{Partial, Slot, Timeline};
+use crate::registry::PlanError;
 use slackline_model::{ProcId, TaskId, approx};
 
 /// Extra busy intervals of every processor.
@@ -81,6 +82,45 @@ impl Trial {
             self.busy[proc.index()].clear();
         }
     }
+}
+
+/// Puts the tasks on the processor on which the last ends first; where no processor can run all of
+/// them, each where it finishes first.
+pub(crate) fn place_path(
+    partial: &mut Partial<'_, '_>,
+    trial: &mut Trial,
+    path: &[TaskId],
+) -> Result<(), PlanError> {
+    let mut best: Option<(f64, ProcId)> = None;
+    for proc in partial.problem().proc_ids() {
+        let end = end_on(partial, trial, path, proc);
+        trial.clear(partial);
+        if approx::lt(end, best.map_or(f64::INFINITY, |(least, _)| least)) {
+            best = Some((end, proc));
+        }
+    }
+    for &task in path {
+        let slot = match best {
+            Some((_, proc)) => partial.slot_on(task, proc),
+            None => partial.earliest_finish(task)?,
+        };
+        partial.place(task, slot);
+    }
+    Ok(())
+}
+
+/// When the last of some tasks ends if all go to one processor; leaves them on trial.
+fn end_on(partial: &mut Partial<'_, '_>, trial: &mut Trial, path: &[TaskId], proc: ProcId) -> f64 {
+    let mut end = 0.0;
+    for &task in path {
+        let slot = trial.slot_on(partial, task, proc);
+        if !slot.possible() {
+            return f64::INFINITY;
+        }
+        trial.place(partial, task, slot);
+        end = slot.finish;
+    }
+    end
 }
 
 impl Fit for Trial {

@@ -33,7 +33,6 @@ pub const GA_QOS: Algorithm = Algorithm {
 
 const POPULATION: usize = 300;
 const GENERATIONS: u64 = 100;
-const MUTATION: f64 = 0.5;
 /// Visits of a task or dependency that a run may take unless told otherwise.
 const EFFORT: f64 = 1e9;
 
@@ -89,14 +88,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
 fn child(parents: &[Individual], course: &Course<'_, '_>, random: &mut Stream) -> Genome {
     let mut parent = || &parents[random.random_range(0..parents.len())].genome;
     let (first, second) = (parent(), parent());
-    let mut child = first.cross(second, random);
-    if random.random_bool(MUTATION) {
-        child.swap(course, random);
-    }
-    if random.random_bool(MUTATION) {
-        child.replace(course, random);
-    }
-    child
+    Genome::child(first, second, course, random)
 }
 
 /// Fitness to make small.

@@ -7,6 +7,9 @@ use rand::RngExt;
 use slackline_model::rng::Stream;
 use slackline_model::{ProcId, Schedule, TaskId};
 
+/// Odds of a change of order, and of one of place.
+const MUTATION: f64 = 0.5;
+
 /// A plan: tasks with their processors, parents first.
 #[derive(Clone, PartialEq)]
 pub(super) struct Genome(Vec<(TaskId, ProcId)>);
@@ -45,7 +48,7 @@ impl Genome {
     }
 
     /// Takes over the processors of another plan for a window of tasks.
-    pub(super) fn cross(&self, other: &Genome, random: &mut Stream) -> Genome {
+    fn cross(&self, other: &Genome, random: &mut Stream) -> Genome {
         let n = self.0.len();
         let (a, b) = (random.random_range(0..=n), random.random_range(0..=n));
         let mut theirs = std::collections::HashMap::new();
@@ -57,8 +60,25 @@ impl Genome {
         child
     }
 
+    /// A child of two plans, changed with even odds in order and in place.
+    pub(super) fn child(
+        first: &Genome,
+        second: &Genome,
+        course: &Course<'_, '_>,
+        random: &mut Stream,
+    ) -> Genome {
+        let mut child = first.cross(second, random);
+        if random.random_bool(MUTATION) {
+            child.swap(course, random);
+        }
+        if random.random_bool(MUTATION) {
+            child.replace(course, random);
+        }
+        child
+    }
+
     /// Exchanges two tasks that follow each other on one processor, if precedence allows.
-    pub(super) fn swap(&mut self, course: &Course<'_, '_>, random: &mut Stream) {
+    fn swap(&mut self, course: &Course<'_, '_>, random: &mut Stream) {
         let first = random.random_range(0..self.0.len());
         let (task, proc) = self.0[first];
         let Some(next) = self.0[first + 1..].iter().position(|&(_, p)| p == proc) else { return };
@@ -76,7 +96,7 @@ impl Genome {
     }
 
     /// Gives a random task a random processor.
-    pub(super) fn replace(&mut self, course: &Course<'_, '_>, random: &mut Stream) {
+    fn replace(&mut self, course: &Course<'_, '_>, random: &mut Stream) {
         let at = random.random_range(0..self.0.len());
         self.0[at].1 = any(course, self.0[at].0, random);
     }

@@ -33,7 +33,6 @@ pub const NSGA2: Algorithm = Algorithm {
 
 const POPULATION: usize = 100;
 const GENERATIONS: u64 = 100;
-const MUTATION: f64 = 0.5;
 /// Visits of a task or dependency that a run may take unless told otherwise.
 const EFFORT: f64 = 1e9;
 
@@ -79,12 +78,5 @@ fn child(parents: &[(Genome, Point)], course: &Course<'_, '_>, random: &mut Stre
         if b.1.dominates(a.1) { &b.0 } else { &a.0 }
     };
     let (first, second) = (parent(), parent());
-    let mut child = first.cross(second, random);
-    if random.random_bool(MUTATION) {
-        child.swap(course, random);
-    }
-    if random.random_bool(MUTATION) {
-        child.replace(course, random);
-    }
-    child
+    Genome::child(first, second, course, random)
 }

@@ -9,12 +9,12 @@
 //! where all children are taken, here a path also ends at a task that waits for others.
 
 use super::fairness::FINISH;
-use super::{Batch, Pivot, parts, place_each};
-use crate::list::trial::Trial;
+use super::{Batch, Pivot, parts};
+use crate::list::trial::{Trial, place_path};
 use crate::list::{Partial, Readiness};
 use crate::registry::{Algorithm, PlanError};
 use slackline_model::approx::{self, sort_key};
-use slackline_model::{Problem, ProcId, Schedule, TaskId};
+use slackline_model::{Problem, Schedule, TaskId};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
@@ -75,7 +75,7 @@ fn plan(problem: &Problem<'_>, name: &'static str, turns: Turns) -> Result<Sched
         Turns::Sequential | Turns::GapSearch | Turns::Group => {
             for pool in 0..pools {
                 while let Some(path) = paths.next(pool) {
-                    place(&mut partial, &mut trial, &path)?;
+                    place_path(&mut partial, &mut trial, &path)?;
                 }
             }
         }
@@ -83,7 +83,7 @@ fn plan(problem: &Problem<'_>, name: &'static str, turns: Turns) -> Result<Sched
             let mut any = false;
             for pool in 0..pools {
                 if let Some(path) = paths.next(pool) {
-                    place(&mut partial, &mut trial, &path)?;
+                    place_path(&mut partial, &mut trial, &path)?;
                     any = true;
                 }
             }
@@ -160,34 +160,4 @@ impl<'b, 'a, 'p> Paths<'b, 'a, 'p> {
         }
         best.map(|(_, child)| child)
     }
-}
-
-/// Puts a path on the processor on which its last task ends first.
-fn place(
-    partial: &mut Partial<'_, '_>,
-    trial: &mut Trial,
-    path: &[TaskId],
-) -> Result<(), PlanError> {
-    let mut best: Option<(f64, ProcId)> = None;
-    for proc in partial.problem().proc_ids() {
-        let mut end = f64::INFINITY;
-        for &task in path {
-            let slot = trial.slot_on(partial, task, proc);
-            end = slot.finish;
-            if !slot.possible() {
-                break;
-            }
-            trial.place(partial, task, slot);
-        }
-        trial.clear(partial);
-        if end.is_finite() && best.is_none_or(|(least, _)| approx::lt(end, least)) {
-            best = Some((end, proc));
-        }
-    }
-    let Some((_, proc)) = best else { return place_each(partial, path) };
-    for &task in path {
-        let slot = partial.slot_on(task, proc);
-        partial.place(task, slot);
-    }
-    Ok(())
 }

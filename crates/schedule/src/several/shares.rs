@@ -133,13 +133,7 @@ fn weights(batch: &Batch<'_, '_>, measure: Measure) -> Vec<f64> {
             graph.tasks.iter().map(|t| batch.rank[t.index()]).fold(0.0, f64::max)
         }
         Measure::Work => graph.tasks.iter().map(|&t| batch.problem.mean_exec(t)).sum(),
-        Measure::Width => {
-            let mut widths = vec![0u32; shape.depth()];
-            for task in &graph.tasks {
-                widths[shape.level[task.index()] as usize] += 1;
-            }
-            f64::from(widths.into_iter().max().unwrap_or(0))
-        }
+        Measure::Width => f64::from(shape.width_of(&graph.tasks)),
     };
     batch.graphs.iter().map(weight).collect()
 }

@@ -90,13 +90,7 @@ pub(super) fn shares(batch: &Batch<'_, '_, '_>, share: Share) -> Vec<f64> {
         Share::Everything | Share::Equal => 1.0,
         Share::CriticalPath => batch.growing(graph).critical_path(),
         Share::Work => graph.tasks.iter().map(|&t| alone(t)).sum(),
-        Share::Width => {
-            let mut widths = vec![0u32; shape.depth()];
-            for task in &graph.tasks {
-                widths[shape.level[task.index()] as usize] += 1;
-            }
-            f64::from(widths.into_iter().max().unwrap_or(0))
-        }
+        Share::Width => f64::from(shape.width_of(&graph.tasks)),
     };
     let weights: Vec<f64> = batch.graphs.iter().map(weight).collect();
     let total: f64 = weights.iter().sum();
