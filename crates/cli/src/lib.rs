@@ -26,9 +26,10 @@ mod table;
 mod told;
 mod verbs;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 use output::Output;
 pub use output::Sink;
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -93,7 +94,13 @@ where
     O: Write + 'static,
     E: Write + 'static,
 {
-    match Cli::try_parse_from(words) {
+    // Who calls once calls often: verbs, options and all they may be given are laid out once.
+    thread_local!(static COMMAND: RefCell<clap::Command> = RefCell::new(Cli::command()));
+    let parsed = COMMAND.with_borrow_mut(|command| {
+        let mut matches = command.try_get_matches_from_mut(words)?;
+        Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(command))
+    });
+    match parsed {
         Ok(cli) => carry_out(cli, Box::new(out), Box::new(err)),
         Err(error) => {
             let _ = err.write_all(complaint(&error, false).as_bytes());

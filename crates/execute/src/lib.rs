@@ -4,6 +4,23 @@
 //! [`run`] drives a policy over a [`Backend`] until the workflow is done or cannot be. The
 //! simulated backend and those for real machines stand behind the same trait: a policy cannot
 //! tell which of them it is driving.
+//!
+//! ```
+//! use slackline_execute::{Ending, Stage};
+//! use slackline_generate::registry::{Family, find};
+//! use slackline_generate::Seed;
+//! use slackline_react::JustInTime;
+//! use std::sync::Arc;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (graphs, clusters) = (find(Family::Workflow, "montage")?, find(Family::Platform, "cluster")?);
+//! let workflow = graphs.workflow(&graphs.settings(&[])?, Seed::new(1))?;
+//! let platform = clusters.platform(&clusters.settings(&[])?, Seed::new(1))?;
+//! let stage = Stage::new(Arc::new(workflow), Arc::new(platform));
+//! let outcome = stage.run(&mut JustInTime::default())?;
+//! assert_eq!(outcome.ending, Ending::Finished);
+//! # Ok(()) }
+//! ```
 
 pub mod attempt;
 mod backend;

@@ -3,6 +3,17 @@
 //!
 //! A generator has a typed form (`Daggen { tasks: 100, ..Default::default() }.graph(seed)`) and
 //! an entry in the [`registry`], which the command, the help, the manifests and the tests read.
+//!
+//! ```
+//! use slackline_generate::registry::{Family, find};
+//! use slackline_generate::Seed;
+//!
+//! let daggen = find(Family::Workflow, "daggen")?;
+//! let settings = daggen.settings(&[("tasks".into(), "50".into())])?;
+//! let workflow = daggen.workflow(&settings, Seed::new(7))?;
+//! assert_eq!(workflow.len(), 50);
+//! # Ok::<(), slackline_generate::GenerateError>(())
+//! ```
 
 pub mod costs;
 pub mod draw;

@@ -3,6 +3,19 @@
 //! A [`Policy`] is told what happened and sees the [`Situation`]; it answers with
 //! [`Decision`]s. It is deterministic, does no I/O and cannot tell simulation from reality: the
 //! engine that drives it lives elsewhere.
+//!
+//! Policies of the literature and our own stand in the [`registry`]:
+//!
+//! ```
+//! use slackline_react::registry::{Options, find};
+//! use slackline_react::Monitoring;
+//!
+//! let entry = find("gtp/c").ok_or("no such policy")?;
+//! let planner = slackline_schedule::registry::find("heft").ok_or("no such planner")?;
+//! let policy = entry.policy(&Options::new(planner))?;
+//! assert_eq!(policy.monitoring(), Monitoring::OnWakeUp); // it looks at intervals
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod aheft;
 pub mod concurrent;

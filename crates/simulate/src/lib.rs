@@ -4,6 +4,25 @@
 //! From the inside out: [`solver`] shares capacities, [`kernel`] lets time pass over the shares,
 //! [`simulation`] knows hosts, links and disks under the rules of [`models`], [`graph`] runs
 //! activities that wait for each other. Nothing here knows about schedules.
+//!
+//! Two computations on one core share it:
+//!
+//! ```
+//! use slackline_simulate::{Exec, Models, Simulation, Step};
+//! use std::path::Path;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let platform = Path::new("../../examples/platforms/four-sites.toml");
+//! let platform = slackline_formats::read_platform(platform, None)?;
+//! let host = platform.host_ids().next().ok_or("no host")?;
+//! let mut simulation = Simulation::new(&platform, Models::default())?;
+//! let alone = 1e9 / simulation.host_speed(host);
+//! simulation.start(Exec::new(host, 1e9), 0)?;
+//! simulation.start(Exec::new(host, 1e9), 1)?;
+//! assert_eq!(simulation.step(f64::INFINITY)?, Step::Instant);
+//! assert!((simulation.clock() - 2.0 * alone).abs() < 1e-9);
+//! # Ok(()) }
+//! ```
 
 pub mod graph;
 pub mod kernel;
