@@ -3,6 +3,7 @@
 
 use crate::chart::{Bar, Chart, Look};
 use crate::text::grouped;
+use crate::text::span_of;
 use std::ops::Range;
 
 /// Most rows of neighbours that share one.
@@ -198,7 +199,7 @@ fn runs(lanes: Vec<Lane>, most: usize) -> Vec<Lane> {
     let per_run = lanes.len().div_ceil(most);
     let join = |run: &[Lane]| match run {
         [first, .., last] => Lane {
-            label: format!("{} … {}", first.label, last.label),
+            label: span_of(&first.label, &last.label),
             rows: first.rows.start..last.rows.end,
         },
         [one] => one.clone(),

@@ -62,6 +62,14 @@ fn joined(chars: &[char], head: usize, tail: usize) -> String {
     text
 }
 
+/// Names from the first to the last; what numbered names share is said once.
+pub(crate) fn span_of(first: &str, last: &str) -> String {
+    let stem = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    let (head, rest) = last.split_at(stem(last));
+    let numbered = !rest.is_empty() && stem(first) == head.len() && first.starts_with(head);
+    format!("{first} … {}", if numbered { rest } else { last })
+}
+
 /// Appends a text with what XML reserves escaped and what it forbids left out.
 pub(crate) fn push_escaped(out: &mut String, text: &str) {
     for c in text.chars() {
@@ -110,6 +118,13 @@ pub(crate) fn grouped(count: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spans_say_what_names_share_once() {
+        assert_eq!(span_of("node-8", "node-12"), "node-8 … 12");
+        assert_eq!(span_of("node-8", "other-12"), "node-8 … other-12");
+        assert_eq!(span_of("a", "b"), "a … b");
+    }
 
     #[test]
     fn long_names_lose_their_middle() {
