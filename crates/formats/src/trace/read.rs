@@ -2,46 +2,10 @@
 //! belong to.
 
 use crate::error::{FormatError, Result};
+use crate::names::Names;
 use serde_json::Value;
 use slackline_model::trace::Happening;
-use slackline_model::{FileId, HostId, LinkId, Platform, ProcId, TaskId, Trace, Workflow};
-use std::collections::HashMap;
-
-struct Names {
-    tasks: HashMap<String, TaskId>,
-    files: HashMap<String, FileId>,
-    hosts: HashMap<String, HostId>,
-    links: HashMap<String, LinkId>,
-    /// First processor of every host.
-    first: Vec<u32>,
-    procs: u32,
-}
-
-impl Names {
-    fn of(workflow: &Workflow, platform: &Platform) -> Names {
-        let mut first = Vec::with_capacity(platform.hosts().len());
-        let mut procs = 0;
-        for host in platform.hosts() {
-            first.push(procs);
-            procs += host.cores;
-        }
-        let links = platform.links().iter().enumerate();
-        Names {
-            tasks: workflow.tasks().map(|t| (workflow.task_name(t).to_string(), t)).collect(),
-            files: workflow.files().map(|f| (workflow.file_label(f), f)).collect(),
-            hosts: platform.host_ids().map(|h| (platform.host(h).name.to_string(), h)).collect(),
-            links: links.map(|(l, link)| (link.name.to_string(), LinkId::new(l))).collect(),
-            first,
-            procs,
-        }
-    }
-}
-
-fn find<T: Copy>(line: &Value, member: &str, known: &HashMap<String, T>) -> Result<T> {
-    let name = text(line, member)?;
-    let unknown = || FormatError::new(format!("there is no {member} '{name}'"));
-    known.get(name).copied().ok_or_else(unknown)
-}
+use slackline_model::{Platform, ProcId, Trace, Workflow};
 
 fn text<'v>(line: &'v Value, member: &str) -> Result<&'v str> {
     line[member].as_str().ok_or_else(|| FormatError::new(format!("'{member}' is no text")))
@@ -52,17 +16,25 @@ fn number(line: &Value, member: &str) -> Result<f64> {
     found.ok_or_else(|| FormatError::new(format!("'{member}' is no number")))
 }
 
+/// The first processor of every host.
+fn first_procs(platform: &Platform) -> Vec<u32> {
+    let before = |procs: &mut u32, cores: u32| {
+        *procs += cores;
+        Some(*procs - cores)
+    };
+    platform.hosts().iter().map(|host| host.cores).scan(0, before).collect()
+}
+
 /// The processors of `{"host": …, "cores": […]}`, or of a list of such.
-fn procs(on: &Value, names: &Names) -> Result<Vec<ProcId>> {
+fn procs(on: &Value, names: &Names<'_>, first: &[u32]) -> Result<Vec<ProcId>> {
     let parts = on.as_array().map_or(std::slice::from_ref(on), Vec::as_slice);
     let mut procs = Vec::new();
     for part in parts {
-        let host: HostId = find(part, "host", &names.hosts)?;
-        let first = names.first[host.index()];
+        let host = names.host(text(part, "host")?)?;
+        let cores = u64::from(names.platform.host(host).cores);
         for core in part["cores"].as_array().into_iter().flatten() {
-            let proc = core.as_u64().and_then(|c| u32::try_from(c).ok()).map(|c| first + c);
-            match proc.filter(|p| *p < names.procs) {
-                Some(proc) => procs.push(ProcId(proc)),
+            match core.as_u64().filter(|core| *core < cores) {
+                Some(core) => procs.push(ProcId(first[host.index()] + core as u32)),
                 None => return Err(FormatError::new(format!("there is no core {core}"))),
             }
         }
@@ -70,18 +42,14 @@ fn procs(on: &Value, names: &Names) -> Result<Vec<ProcId>> {
     Ok(procs)
 }
 
-fn happening(line: &Value, names: &Names) -> Result<Happening> {
-    let task = || find(line, "task", &names.tasks);
-    let file = || find(line, "file", &names.files);
-    let host = |member: &str| -> Result<HostId> {
-        let name = text(line, member)?;
-        let unknown = || FormatError::new(format!("there is no host '{name}'"));
-        names.hosts.get(name).copied().ok_or_else(unknown)
-    };
+fn happening(line: &Value, names: &Names<'_>, first: &[u32]) -> Result<Happening> {
+    let task = || names.task(text(line, "task")?);
+    let file = || names.file(text(line, "file")?);
+    let host = |member: &str| names.host(text(line, member)?);
     let reason = || Ok::<_, FormatError>(text(line, "reason")?.to_string());
     Ok(match text(line, "event")? {
         "task-started" => {
-            Happening::TaskStarted { task: task()?, procs: procs(&line["on"], names)? }
+            Happening::TaskStarted { task: task()?, procs: procs(&line["on"], names, first)? }
         }
         "task-finished" => Happening::TaskFinished { task: task()? },
         "task-failed" => Happening::TaskFailed { task: task()?, reason: reason()? },
@@ -112,7 +80,7 @@ fn happening(line: &Value, names: &Names) -> Result<Happening> {
             availability: number(line, "availability")?,
         },
         "link-changed" => Happening::LinkChanged {
-            link: find(line, "link", &names.links)?,
+            link: names.link(text(line, "link")?)?,
             bandwidth: number(line, "bandwidth")?,
         },
         "lease-ready" => Happening::LeaseReady { host: host("host")? },
@@ -127,7 +95,7 @@ fn happening(line: &Value, names: &Names) -> Result<Happening> {
 
 /// Reads a trace of a run of a workflow on a platform; an error names the line.
 pub fn read(input: &str, workflow: &Workflow, platform: &Platform) -> Result<Trace> {
-    let names = Names::of(workflow, platform);
+    let (names, first) = (Names::among(workflow, platform), first_procs(platform));
     let mut trace = Trace::default();
     let mut last = 0.0f64;
     for (index, line) in input.lines().enumerate() {
@@ -144,7 +112,7 @@ pub fn read(input: &str, workflow: &Workflow, platform: &Platform) -> Result<Tra
             return Err(fail(&"a date before the one above"));
         }
         last = at;
-        trace.push(at, happening(&line, &names).map_err(|e| fail(&e.message))?);
+        trace.push(at, happening(&line, &names, &first).map_err(|e| fail(&e.message))?);
     }
     Ok(trace)
 }
