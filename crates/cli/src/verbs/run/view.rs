@@ -40,7 +40,7 @@ impl<'a> View<'a> {
         let bar = terminal.then(|| {
             let target = ProgressDrawTarget::stderr();
             let bar = ProgressBar::with_draw_target(Some(problem.tasks() as u64), target);
-            let style = ProgressStyle::with_template("{bar:40} {pos}/{len}  {msg}");
+            let style = ProgressStyle::with_template("{bar:20} {pos}/{len}  {msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar
         });
@@ -59,7 +59,7 @@ impl<'a> View<'a> {
         let done = now.tasks.iter().filter(|t| t.is_done()).count();
         let expected = fmt_seconds(self.expected(now));
         let planned = fmt_seconds(self.planned.makespan());
-        let end = format!("end expected at {expected} (planned {planned})");
+        let end = format!("end expected at {expected}, planned {planned}");
         match &self.bar {
             Some(bar) => {
                 self.next = Instant::now() + PICTURE;
@@ -139,7 +139,7 @@ impl<'a> View<'a> {
             };
             let line = format!("  {:16} {state}", platform.host(host).name);
             text.push('\n');
-            text.extend(printable(&line).chars().take(100));
+            text.extend(printable(&line).chars().take(79));
         }
         text
     }
