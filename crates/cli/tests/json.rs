@@ -209,7 +209,7 @@ const PRINT: &[&str] = &[
 ];
 
 const WRITE: &[(&str, &[&str])] = &[
-    ("generate workflow montage --tasks 12 --runnable --mean-seconds 0.01s -o made/w.json", &[]),
+    ("generate workflow montage --tasks 20 --runnable --mean-seconds 0.01s -o made/w.json", &[]),
     ("plan made/w.json -p P/four-sites.toml -o real.json", &[]),
     (
         "run made/w.json -p P/four-sites.toml --policy slackline --folder made.run",
