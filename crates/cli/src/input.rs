@@ -10,14 +10,15 @@ use crate::table::{count, wrap};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use slackline_formats::document::Run;
+use slackline_formats::instance::stream;
 use slackline_formats::{Document, Format, Times, instance, platform_toml, source};
 use slackline_model::nearest::nearest;
 use slackline_model::platform::Charges;
-use slackline_model::problem::Inputs;
+use slackline_model::problem::{Inputs, State};
 use slackline_model::scenario::Measured;
 use slackline_model::schedule::Limits;
 use slackline_model::units::{Quantity, fmt_seconds};
-use slackline_model::{Platform, Problem, Workflow};
+use slackline_model::{Platform, Problem, ProblemError, Terms, Workflow};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -33,6 +34,10 @@ pub(crate) struct Loaded {
     pub(crate) measured: Option<Arc<Measured>>,
     /// How the workflow's times came about.
     pub(crate) past: Option<Past>,
+    /// Per task: when it arrives; empty where all is there from the start.
+    pub(crate) release: Vec<f64>,
+    /// The file of the platform.
+    pub(crate) place: Option<PathBuf>,
 }
 
 /// Where the processors come from, and how to read the workflow.
@@ -147,7 +152,7 @@ impl Sources {
             Some(platform) => platform,
             None => default_platform(output)?,
         };
-        Ok(Loaded::of(document, format, platform))
+        Ok(Loaded { place: self.platform.clone(), ..Loaded::of(document, format, platform) })
     }
 }
 
@@ -214,7 +219,12 @@ impl Loaded {
     fn of(document: Document, format: Format, platform: Platform) -> Loaded {
         let past = Some(Past::of(&document, format));
         let measured = document.measured.map(Arc::new);
-        Loaded { workflow: document.workflow, platform, measured, past }
+        Loaded { measured, past, ..Loaded::plain(document.workflow, platform) }
+    }
+
+    /// Nothing but a workflow and a platform.
+    pub(crate) fn plain(workflow: Workflow, platform: Platform) -> Loaded {
+        Loaded { workflow, platform, measured: None, past: None, release: Vec::new(), place: None }
     }
 
     /// The planning problem, as a run under these rules will be charged for it, but for data that
@@ -236,7 +246,19 @@ impl Loaded {
         charges: &Charges,
         inputs: Inputs,
     ) -> Result<Problem<'_>, Failure> {
-        Ok(Problem::charged(&self.workflow, &self.platform, charges, inputs)?)
+        let problem = Problem::charged(&self.workflow, &self.platform, charges, inputs);
+        let problem = problem.map_err(|error| match (&error, &self.place) {
+            // The two files do not fit together.
+            (ProblemError::UnknownArchitecture { .. }, Some(path)) => {
+                Failure::input(format!("{}: {error}", path.display()))
+            }
+            _ => error.into(),
+        })?;
+        if self.release.is_empty() {
+            return Ok(problem);
+        }
+        let state = State { release: self.release.clone(), ..problem.state().clone() };
+        Ok(problem.with_state(state)?)
     }
 }
 
@@ -272,9 +294,39 @@ impl LimitOptions {
 fn instance_file(path: &Path, output: &mut Output) -> Result<Loaded, Failure> {
     let begin = Instant::now();
     let text = source::read_text(path)?;
+    if stream::recognise(&text) {
+        return known_together(path, &text, output);
+    }
     let read = instance::read(&text).map_err(|e| e.in_file(path))?;
     output.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
-    Ok(Loaded { workflow: read.workflow, platform: read.platform, measured: None, past: None })
+    Ok(Loaded::plain(read.workflow, read.platform))
+}
+
+/// The workflows of a stream, all known from the start, those of higher priority first.
+fn known_together(path: &Path, text: &str, output: &mut Output) -> Result<Loaded, Failure> {
+    let mut read = stream::read(text).map_err(|e| e.in_file(path))?;
+    let limited = |t: &Terms| t.limits.budget.is_some() || t.limits.deadline.is_some();
+    if read.workflows.iter().any(|w| limited(&w.terms)) {
+        let limits = "limits of single workflows are for the policies of simulate";
+        output.note(&format!("{limits}; --budget and --deadline hold for all together"));
+    }
+    read.workflows.sort_by(|a, b| b.terms.priority.total_cmp(&a.terms.priority));
+    let parts: Vec<&Workflow> = read.workflows.iter().map(|w| &w.workflow).collect();
+    let union = Workflow::union(&stream_name(&read.name, path), &parts).map_err(Failure::input)?;
+    let mut world = Loaded::plain(union, read.platform);
+    if read.workflows.iter().any(|w| w.arrival > 0.0) {
+        let dates = |w: &stream::Submitted| vec![w.arrival; w.workflow.len()];
+        world.release = read.workflows.iter().flat_map(dates).collect();
+    }
+    Ok(world)
+}
+
+/// What several workflows of one file are called together.
+pub(crate) fn stream_name(stated: &str, path: &Path) -> String {
+    match stated {
+        "" => path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        name => name.to_string(),
+    }
 }
 
 /// The format of a workflow file.

@@ -73,7 +73,8 @@ fn fair(
             Some(task) => {
                 let end = partial.finish_of(task);
                 let end = if current { end.max(clock) } else { end };
-                (false, sort_key(delay(end, batch.own[task.index()])))
+                let (arrived, own) = (batch.graphs[at].arrived, batch.own[task.index()]);
+                (false, sort_key(delay(end - arrived, own - arrived)))
             }
         };
         let open =

@@ -1,8 +1,9 @@
 //! Workflows that are known together, of tasks whose width is given.
 //!
 //! What a workflow takes alone is HEFT's plan of it (the fairness policies: their pivot's). Its
-//! stretch is the end of its last task over that; the unfairness of a plan is the sum of the
-//! distances of the stretches from their mean.
+//! stretch is what it takes together over that, both from its arrival (the earliest date at which one
+//! of its tasks may start); the unfairness of a plan is the sum of the distances of the stretches from
+//! their mean.
 
 pub mod fairness;
 pub mod paths;
@@ -12,6 +13,7 @@ pub mod spss;
 use crate::list::{Partial, ReadyList, hybrid_bmct, ranks};
 use crate::registry::PlanError;
 use slackline_model::schedule::Detail;
+use slackline_model::workflow::Member;
 use slackline_model::{Problem, Schedule, TaskId};
 
 /// How a workflow is planned alone.
@@ -51,7 +53,9 @@ fn place_each(partial: &mut Partial<'_, '_>, tasks: &[TaskId]) -> Result<(), Pla
 struct Graph {
     /// Its unfinished tasks by falling upward rank, parents first.
     tasks: Vec<TaskId>,
-    /// When it would end if it were alone.
+    /// When it arrives.
+    arrived: f64,
+    /// How long after that it would end if it were alone.
     alone: f64,
 }
 
@@ -88,8 +92,9 @@ impl<'a, 'p> Batch<'a, 'p> {
             for task in all.clone() {
                 own[task.index()] = partial.placement(task).map_or(0.0, |p| p.finish);
             }
-            let alone = all.map(|t| own[t.index()]).fold(0.0, f64::max);
-            graphs.push(Graph { tasks, alone });
+            let arrived = arrival(problem, member);
+            let alone = all.map(|t| own[t.index()]).fold(arrived, f64::max) - arrived;
+            graphs.push(Graph { tasks, arrived, alone });
         }
         Ok(Batch { problem, rank, graphs, own })
     }
@@ -138,12 +143,21 @@ fn ends<'a>(problem: &'a Problem<'_>, schedule: &'a Schedule) -> impl Iterator<I
     })
 }
 
-fn stretches(problem: &Problem<'_>, schedule: &Schedule, alone: &[f64]) -> Vec<f64> {
-    let stretch = |(end, &alone): (f64, &f64)| if alone > 0.0 { end / alone } else { 1.0 };
-    ends(problem, schedule).zip(alone).map(stretch).collect()
+/// When the first task of a workflow may start.
+pub(crate) fn arrival(problem: &Problem<'_>, member: &Member) -> f64 {
+    let dates = member.tasks.clone().map(|t| problem.release(TaskId(t)));
+    dates.reduce(f64::min).unwrap_or(0.0)
 }
 
-/// What a plan makes of every workflow, each of which would end at `alone` by itself.
+fn stretches(problem: &Problem<'_>, schedule: &Schedule, alone: &[f64]) -> Vec<f64> {
+    let members = problem.workflow().members().iter();
+    let took = members.zip(ends(problem, schedule)).map(|(m, end)| end - arrival(problem, m));
+    let stretch = |(took, &alone): (f64, &f64)| if alone > 0.0 { took / alone } else { 1.0 };
+    took.zip(alone).map(stretch).collect()
+}
+
+/// What a plan makes of every workflow, each of which would take `alone` by itself. When they
+/// arrive is told where not all are there from the start.
 pub(crate) fn outcome(
     problem: &Problem<'_>,
     schedule: &Schedule,
@@ -151,14 +165,17 @@ pub(crate) fn outcome(
 ) -> (&'static str, Detail) {
     let stretches = stretches(problem, schedule, alone);
     let members = problem.workflow().members().iter();
+    let late = members.clone().any(|m| arrival(problem, m) > problem.state().now);
     let rows = members.zip(ends(problem, schedule)).zip(alone.iter().zip(stretches));
     let rows = rows.map(|((member, finish), (&alone, stretch))| {
-        Detail::Record(vec![
-            ("name", Detail::Text(member.name.clone())),
+        let mut row = vec![("name", Detail::Text(member.name.clone()))];
+        row.extend(late.then(|| ("arrived", Detail::Number(arrival(problem, member)))));
+        row.extend([
             ("finish", Detail::Number(finish)),
             ("alone", Detail::Number(alone)),
             ("stretch", Detail::Number(stretch)),
-        ])
+        ]);
+        Detail::Record(row)
     });
     ("workflows", Detail::List(rows.collect()))
 }

@@ -76,7 +76,14 @@ pub(super) fn workflows(plan: &Planned, width: usize) -> String {
     let Some((_, Detail::List(rows))) = plan.schedule.details.iter().find(named) else {
         return String::new();
     };
-    let mut table = Table::new(&["<workflow", ">finish", ">alone", ">stretch"]);
+    let late = rows.first().is_some_and(|row| match row {
+        Detail::Record(parts) => parts.iter().any(|(name, _)| *name == "arrived"),
+        _ => false,
+    });
+    let mut headings = vec!["<workflow"];
+    headings.extend(late.then_some(">arrives"));
+    headings.extend([">finish", ">alone", ">stretch"]);
+    let mut table = Table::new(&headings);
     for row in rows.iter().take(LISTED) {
         let Detail::Record(parts) = row else { continue };
         let cell = |(name, value): &(&str, Detail)| match value {

@@ -153,12 +153,8 @@ impl Run {
         let settings = self.settings(format, &platform)?;
         if self.dry_run {
             let header = self.header("", &settings, &home)?;
-            let loaded = crate::input::Loaded {
-                workflow: at_speed(document, format, &settings, &self.workflow)?,
-                platform,
-                measured: None,
-                past: None,
-            };
+            let workflow = at_speed(document, format, &settings, &self.workflow)?;
+            let loaded = crate::input::Loaded::plain(workflow, platform);
             let steering = Steering::new(header, settings, loaded);
             let problem = steering.problem()?;
             let ran = steering.rehearse(&problem)?;

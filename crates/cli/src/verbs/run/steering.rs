@@ -78,7 +78,7 @@ impl Steering {
         if let Some(speed) = settings.reference_speed {
             document = document.at_reference_speed(format, speed).map_err(|e| e.in_file(&path))?;
         }
-        let loaded = Loaded { workflow: document.workflow, platform, measured: None, past: None };
+        let loaded = Loaded::plain(document.workflow, platform);
         Ok(Steering::new(header, settings, loaded))
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Data, Simulate};
 use crate::failure::Failure;
-use crate::input::{Loaded, read_workflow};
+use crate::input::{Loaded, read_workflow, stream_name};
 use crate::output::Output;
 use slackline_execute::{Arrivals, Coming};
 use slackline_formats::instance::stream;
@@ -26,8 +26,8 @@ pub(super) fn read(
         only_arrivals(path, &stream)?;
         let platform = args.sources.read_platform(output)?;
         let coming = arrivals(path, &stream.arrivals, &platform, args, None, output)?;
-        let workflow = all_of(path, &coming)?;
-        return Ok((Loaded { workflow, platform, measured: None, past: None }, coming));
+        let workflow = all_of(path, &coming)?.renamed(stream_name(&stream.name, path));
+        return Ok((Loaded::plain(workflow, platform), coming));
     }
     if let Some(path) = &args.sources.instance {
         let text = source::read_text(path)?;
@@ -90,12 +90,8 @@ fn of_instance(path: &Path, text: &str) -> Result<(Loaded, Vec<Coming>), Failure
         terms: w.terms,
     };
     let coming: Vec<Coming> = read.workflows.into_iter().map(coming).collect();
-    let name = match read.name.as_str() {
-        "" => path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-        name => name.to_string(),
-    };
-    let workflow = all_of(path, &coming)?.renamed(name);
-    Ok((Loaded { workflow, platform: read.platform, measured: None, past: None }, coming))
+    let workflow = all_of(path, &coming)?.renamed(stream_name(&read.name, path));
+    Ok((Loaded::plain(workflow, read.platform), coming))
 }
 
 /// The workflows of a list of arrivals; `given` is the one that the command names.

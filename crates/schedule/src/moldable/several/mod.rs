@@ -20,8 +20,9 @@ use super::machines::Machines;
 use super::report::{Fact, told};
 use super::{BACKFILL, PACKING, Steps, room};
 use crate::registry::{Algorithm, Need, PlanError};
-use crate::several::{check_several, outcome};
+use crate::several::{arrival, check_several, outcome};
 use slackline_model::parameter::{Kind, Parameter, Values};
+use slackline_model::workflow::Member;
 use slackline_model::{Problem, Schedule, TaskId};
 
 const RANK: Parameter = Parameter::new(
@@ -134,7 +135,9 @@ impl<'m, 'a, 'p> Batch<'m, 'a, 'p> {
             order.sort_by(|&a, &b| start(a).total_cmp(&start(b)).then(a.cmp(&b)));
             backfill(self.machines, &mut schedule, &order);
         }
-        let alone: Vec<f64> = self.graphs.iter().map(|g| g.alone).collect();
+        let members = self.problem().workflow().members().iter();
+        let took = |(g, m): (&Graph, &Member)| g.alone - arrival(self.problem(), m);
+        let alone: Vec<f64> = self.graphs.iter().zip(members).map(took).collect();
         facts.push(outcome(self.problem(), &schedule, &alone));
         told(self.machines, schedule, facts)
     }
