@@ -11,6 +11,7 @@
 
 pub mod check;
 pub mod learnt;
+pub mod loads;
 pub mod metrics;
 pub mod money;
 pub mod papers;

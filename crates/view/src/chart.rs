@@ -26,6 +26,8 @@ pub struct Chart {
     pub marks: Vec<Mark>,
     /// When new plans were made, in order.
     pub replannings: Vec<Replanning>,
+    /// Numbers that change over time, drawn under the rows.
+    pub courses: Vec<Course>,
     /// Whether it shows what happened, not what is planned.
     pub happened: bool,
     /// First and last date.
@@ -143,6 +145,15 @@ pub struct Replanning {
     pub at: f64,
     /// How many tasks it moved.
     pub moved: usize,
+}
+
+/// A number that changes over time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Course {
+    /// What it counts.
+    pub name: String,
+    /// Dates in order, and the level from then on.
+    pub steps: Vec<(f64, f64)>,
 }
 
 /// What a mark points out.

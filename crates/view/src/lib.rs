@@ -42,5 +42,5 @@ pub mod progress;
 mod svg;
 mod text;
 
-pub use chart::{Arrow, Bar, Category, Chart, Group, Look, Mark, MarkKind, Replanning};
+pub use chart::{Arrow, Bar, Category, Chart, Course, Group, Look, Mark, MarkKind, Replanning};
 pub use png::png;

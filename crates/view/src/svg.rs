@@ -19,12 +19,12 @@ text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Aria
 .bt{fill:#0a7d4f}.alarm{stroke:#c62839}.at{fill:#c62839}.wire{stroke:#59636e;fill:none}\
 .head{font-weight:600}.pale{fill-opacity:.3}.down{fill:#ccd2d9}.hatch{stroke:#59636e}\
 .undo{stroke:#9a6700}.snap{stroke:#c62839;stroke-dasharray:3 2}.plan{stroke:#6639ba;fill:none}\
-.pt{fill:#6639ba}\
+.pt{fill:#6639ba}.course{fill:#7c93ab}\
 @media (prefers-color-scheme:dark){.bg{fill:#0f1419}.ink{fill:#e6edf3}.dim{fill:#9aa4af}\
 .band{fill:#171d24}.grid{stroke:#2b333c}.rule{stroke:#4a545f}.end{stroke:#e6edf3}\
 .bound{stroke:#4cc38a}.bt{fill:#4cc38a}.alarm{stroke:#ff7b87}.at{fill:#ff7b87}\
 .wire{stroke:#9aa4af}.down{fill:#343d47}.hatch{stroke:#9aa4af}.undo{stroke:#d4a72c}\
-.snap{stroke:#ff7b87}.plan{stroke:#b083f0}.pt{fill:#b083f0}}";
+.snap{stroke:#ff7b87}.plan{stroke:#b083f0}.pt{fill:#b083f0}.course{fill:#5b7288}}";
 
 /// Where a text sits relative to its point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -56,6 +56,6 @@ pub(super) fn quarters(problem: &Problem<'_>, ran: &Ran) -> Option<String> {
         let at = steps.iter().find(|(_, done)| *done >= wanted)?.0;
         Some(format!("{} % at {}", 25 * quarters, fmt_seconds(at)))
     };
-    let parts: Vec<String> = (1..=4).filter_map(when).collect();
+    let parts: Vec<String> = (1..=3).filter_map(when).collect();
     (!parts.is_empty()).then(|| parts.join(", "))
 }

@@ -3,9 +3,9 @@
 use super::report::blocks;
 use super::workflow::Ran;
 use crate::table::{Table, count, cut};
+use slackline_lab::loads::{Course, Loads};
 use slackline_lab::served::{Served, Totals};
 use slackline_model::Problem;
-use slackline_model::trace::Work;
 use slackline_model::units::fmt_seconds;
 use slackline_react::Arrived;
 
@@ -128,44 +128,26 @@ fn together(ran: &Ran, width: usize) -> String {
     table.render(width)
 }
 
+/// The courses of a run, with what each is called.
+pub(super) fn courses(problem: &Problem<'_>, ran: &Ran) -> [(&'static str, Course); 3] {
+    let Loads { waiting, running, idle } = Loads::of(problem, &ran.outcome, &ran.served);
+    [("workflows waiting", waiting), ("workflows running", running), ("processors idle", idle)]
+}
+
 /// How many workflows waited and ran, and how many processors were idle.
 fn over_time(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
     let end = ran.outcome.makespan;
     if end <= 0.0 {
         return String::new();
     }
-    let step = end / STEPS as f64;
-    let (mut waiting, mut running) = (vec![0.0f64; STEPS], vec![0.0f64; STEPS]);
-    for (arrived, served) in ran.outcome.arrived.iter().zip(&ran.served) {
-        let begun = served.start.unwrap_or(end);
-        add(&mut waiting, step, arrived.at, begun, 1.0);
-        add(&mut running, step, begun, served.finish.unwrap_or(end), 1.0);
-    }
-    let mut idle = vec![problem.procs() as f64; STEPS];
-    for span in ran.outcome.trace.spans() {
-        if let Work::Task { procs, .. } = span.work {
-            add(&mut idle, step, span.start, span.finish, -(procs.len() as f64));
-        }
-    }
     let mut table = Table::new(&["<", ">mean", ">most", "<over time"]);
-    for (name, levels) in
-        [("workflows waiting", waiting), ("workflows running", running), ("processors idle", idle)]
-    {
-        let most = levels.iter().copied().fold(0.0, f64::max);
+    for (name, course) in courses(problem, ran) {
+        let (levels, most) = (course.means(end, STEPS), course.most(end));
         let mean = levels.iter().sum::<f64>() / STEPS as f64;
         let scaled: Vec<f64> = levels.iter().map(|l| l / most.max(1e-300)).collect();
         table.row([name.to_string(), format!("{mean:.1}"), format!("{most:.0}"), blocks(&scaled)]);
     }
     table.render(width)
-}
-
-/// Adds a level to the steps that a span covers, in part where it covers them in part.
-fn add(levels: &mut [f64], step: f64, from: f64, to: f64, level: f64) {
-    for (index, sum) in levels.iter_mut().enumerate() {
-        let begin = index as f64 * step;
-        let covered = (to.min(begin + step) - from.max(begin)).max(0.0);
-        *sum += level * covered / step;
-    }
 }
 
 const EXPLANATION: &str = "

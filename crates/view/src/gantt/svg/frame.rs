@@ -14,7 +14,7 @@ const NAME_ROOM: f64 = 13.0;
 const STRIP: f64 = 16.0;
 
 const TICK: Type = Type { class: "dim", size: 11.0, anchor: Anchor::Middle };
-const HOST: Type = Type { class: "ink", size: 11.5, anchor: Anchor::End };
+pub(super) const HOST: Type = Type { class: "ink", size: 11.5, anchor: Anchor::End };
 const CORE: Type = Type { class: "dim", size: 9.0, anchor: Anchor::End };
 
 /// Where everything lies.
@@ -31,10 +31,11 @@ pub(super) struct Frame {
 impl Frame {
     pub(super) fn new(chart: &Chart, lanes: &Lanes, full_width: f64, top: f64) -> Frame {
         let cores = lanes.level == Level::Row && chart.groups.iter().any(|g| g.rows > 1);
-        let names: Vec<&str> = match lanes.level {
+        let mut names: Vec<&str> = match lanes.level {
             Level::Row => chart.groups.iter().map(|g| g.name.as_str()).collect(),
             _ => lanes.lanes.iter().map(|l| l.label.as_str()).collect(),
         };
+        names.extend(chart.courses.iter().map(|c| c.name.as_str()));
         let longest = names.iter().map(|n| width(n)).fold(3.0, f64::max) * HOST.size;
         let left = MARGIN + longest.min(170.0) + 8.0 + if cores { 16.0 } else { 0.0 };
         let usual = USUAL_HEIGHT / lanes.lanes.len().max(1) as f64;
@@ -122,9 +123,14 @@ impl Frame {
                 }
             }
         }
+        self.grid(canvas, chart, [self.top, self.bottom()]);
+    }
+
+    /// Lines at the ticks of the axis between two heights.
+    pub(super) fn grid(&self, canvas: &mut Canvas, chart: &Chart, [top, bottom]: [f64; 2]) {
         for tick in &self.ticks {
             let x = self.x(chart, tick.at);
-            canvas.line("grid", [x, self.top, x, self.bottom()]);
+            canvas.line("grid", [x, top, x, bottom]);
         }
     }
 

@@ -6,6 +6,7 @@
 
 mod areas;
 mod bars;
+mod courses;
 mod frame;
 mod signs;
 
@@ -14,6 +15,7 @@ use crate::lanes::{Lanes, Level};
 use crate::svg::{Anchor, Canvas, Heading, MARGIN, Type};
 use areas::areas;
 use bars::bars;
+use courses::courses;
 use frame::Frame;
 
 /// How to draw.
@@ -61,6 +63,7 @@ pub fn svg(chart: &Chart, options: &SvgOptions) -> String {
     signs::replannings(&mut canvas, chart, &frame);
     signs::marks(&mut canvas, chart, &frame);
     let mut bottom = frame.bottom() + 30.0 + MARGIN / 2.0;
+    bottom += courses(&mut canvas, chart, &frame, bottom);
     let one_by_one = lanes.level == Level::Row;
     bottom += signs::legend(&mut canvas, chart, options, one_by_one, bottom);
     for note in [lanes.folded_note(chart), chart.idle_note()].into_iter().flatten() {

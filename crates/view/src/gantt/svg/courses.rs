@@ -1,0 +1,69 @@
+//! Numbers over time: one area each, under the rows and on their axis.
+
+use super::frame::{Frame, HOST};
+use crate::chart::Chart;
+use crate::svg::{Anchor, Canvas, MARGIN, Type};
+use crate::text::{coordinate, escaped, fit};
+use std::fmt::Write;
+
+const HEIGHT: f64 = 40.0;
+const GAP: f64 = 10.0;
+const LEVEL: Type = Type { class: "dim", size: 9.5, anchor: Anchor::End };
+
+/// Draws the courses of a chart from this height on; gives what they took.
+pub(super) fn courses(canvas: &mut Canvas, chart: &Chart, frame: &Frame, top: f64) -> f64 {
+    let (left, right) = (frame.left, frame.left + frame.width);
+    for (index, course) in chart.courses.iter().enumerate() {
+        let roof = top + index as f64 * (HEIGHT + GAP);
+        let floor = roof + HEIGHT;
+        frame.grid(canvas, chart, [roof, floor]);
+        let shown = course.steps.iter().filter(|(date, _)| *date < chart.span.end);
+        let most = shown.clone().map(|s| s.1).fold(0.0, f64::max);
+        let x = left - 8.0;
+        let name = fit(&course.name, (x - MARGIN / 2.0) / HOST.size).unwrap_or_default();
+        canvas.text(x, floor - HEIGHT / 2.0 + 8.0, HOST, &name);
+        canvas.text(x, roof + 7.0, LEVEL, &format!("{most:.0}"));
+        let y = |level: f64| floor - if most > 0.0 { level / most * HEIGHT } else { 0.0 };
+        let mut path = format!("M{} {}", coordinate(left), coordinate(floor));
+        for &(date, level) in shown {
+            let (x, y) = (coordinate(frame.x(chart, date)), coordinate(y(level)));
+            let _ = write!(path, "H{x}V{y}");
+        }
+        let _ = writeln!(
+            canvas.body,
+            "<path class=\"course\" d=\"{path}H{}V{}z\"><title>{}</title></path>",
+            coordinate(right),
+            coordinate(floor),
+            escaped(&course.name)
+        );
+        canvas.line("rule", [left, floor, right, floor]);
+    }
+    match chart.courses.len() {
+        0 => 0.0,
+        count => count as f64 * (HEIGHT + GAP) + MARGIN / 2.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::chart::{Chart, Course};
+    use crate::gantt::{SvgOptions, svg};
+
+    #[test]
+    fn courses_lie_under_the_rows() {
+        let mut chart = Chart { span: 0.0..10.0, ..Chart::default() };
+        let plain = svg(&chart, &SvgOptions::default());
+        let course =
+            |name: &str, steps: &[(f64, f64)]| Course { name: name.into(), steps: steps.into() };
+        chart.courses = vec![
+            course("waiting", &[(0.0, 1.0), (5.0, 4.0), (10.0, 0.0)]),
+            course("never", &[]),
+            course("nothing", &[(0.0, 0.0)]),
+        ];
+        let picture = svg(&chart, &SvgOptions::default());
+        assert_eq!(picture.matches("class=\"course\"").count(), 3);
+        assert!(picture.contains(">waiting<") && picture.contains(">4<"));
+        assert!(!picture.contains("NaN") && !picture.contains("inf"));
+        assert!(!plain.contains("class=\"course\""));
+    }
+}
