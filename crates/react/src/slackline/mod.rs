@@ -20,6 +20,8 @@
 //!   that ends later than its forecast and its slack allow calls for a look at once.
 //! - *Finished work is sacred.* Where fetching a result takes longer than making it again nearer
 //!   to its readers, plans that rewind its task are tried too.
+//! - *Others share the platform.* With several workflows open, plans are made and judged for the time
+//!   that each is in the system for its size (`several`).
 //! - *Failures.* What is needed and gone is rewound and re-planned at once, from surviving copies.
 //!
 //! Deterministic. Ties: the candidate that comes first, and the present plan before all others.
@@ -29,6 +31,7 @@ mod contended;
 pub mod forecast;
 mod links;
 mod outlook;
+mod several;
 
 use crate::gtp::estimate::{Costing, estimate};
 use crate::gtp::rewound_tasks;
@@ -363,6 +366,9 @@ impl Slackline {
         forced: bool,
         decisions: &mut Vec<Decision>,
     ) -> Result<(), String> {
+        if several::are_open(now) {
+            return self.share(now, forced || self.stranded, decisions);
+        }
         let lost = match forced || self.stranded {
             true => {
                 let problem = now.problem().map_err(|e| e.to_string())?;
@@ -640,7 +646,13 @@ impl Policy for Slackline {
             planning::is_loss(e) || matches!(e, Event::HostBack(_)) || self.flips(e, now)
         };
         let outcome = if !self.begun {
-            self.begin(now, decisions)
+            self.begin(now, decisions).and_then(|()| match several::are_open(now) {
+                true => {
+                    decisions.clear();
+                    self.share(now, true, decisions)
+                }
+                false => Ok(()),
+            })
         } else if grown || self.stranded || events.iter().any(changed) {
             let known = if grown { self.rank_tasks(now) } else { Ok(()) };
             known.and_then(|()| self.respond(now, decisions))
