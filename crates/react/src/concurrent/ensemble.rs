@@ -1,28 +1,26 @@
 //! DPDS and WA-DPDS (Malawski, Juve, Deelman, Nabrzyski, 2015; recalled): many workflows under one
 //! budget and one deadline, those of higher priority first, on machines that are leased.
 //!
-//! At the start as many machines are ordered as the budget can hold until the deadline: of the kind
-//! on which the work costs least. Machines that are always there take part too; what they cost is paid
-//! task by task, and a task goes only where it can be paid. An idle processor takes the ready task
-//! of the workflow of highest priority, of highest upward rank in it. At the deadline everything stops. WA-DPDS looks
-//! at a workflow before its first task: one that costs more, on the cheapest machines there are, than
-//! the budget leaves besides those admitted before is not begun. Left out of the sources: machines given back
-//! and ordered again as they are used more or less.
+//! How many machines are held is the matter of the [`Fleet`]. Machines that are always there take part too;
+//! what they cost is paid task by task, and a task goes only where it can be paid. An idle processor takes the
+//! ready task of the workflow of highest priority, of highest upward rank in it. At the deadline everything
+//! stops. WA-DPDS looks at a workflow before its first task: one that costs more, on the cheapest machines there
+//! are, than the budget leaves besides those admitted before is not begun.
 //! O(tasks x processors) per call. Ties: the workflow that arrived first, the lower task, the lower processor.
 
+use super::fleet::Fleet;
 use super::open;
 use crate::idle;
 use crate::policy::{Decision, Event, Policy};
 use crate::situation::Situation;
 use slackline_model::schedule::Limits;
-use slackline_model::{ClassId, Problem, ProcId, TaskId, approx};
+use slackline_model::{Problem, ProcId, TaskId, approx};
 use slackline_schedule::list::ranks;
 
 /// The policy; see the module's head.
 #[derive(Clone, Debug)]
 pub struct Ensemble {
-    budget: f64,
-    deadline: f64,
+    limits: Limits,
     /// Workflows that do not fit into the budget are not begun.
     admits: bool,
     rank: Vec<f64>,
@@ -32,57 +30,28 @@ pub struct Ensemble {
     promised: f64,
     /// What the tasks that have started cost by the second.
     used: f64,
-    /// What leases until the deadline and tasks on other machines cost.
-    committed: f64,
+    /// What tasks on machines that are always there cost.
+    spent: f64,
+    fleet: Option<Fleet>,
 }
 
 impl Ensemble {
     /// All workflows under common limits; `admits` is WA-DPDS.
     pub fn new(limits: Limits, admits: bool) -> Ensemble {
         Ensemble {
-            budget: limits.budget.unwrap_or(f64::INFINITY),
-            deadline: limits.deadline.unwrap_or(f64::INFINITY),
+            limits,
             admits,
             rank: Vec::new(),
             seen: Vec::new(),
             promised: 0.0,
             used: 0.0,
-            committed: 0.0,
+            spent: 0.0,
+            fleet: None,
         }
     }
 
-    /// Orders the machines that the budget can hold until the deadline.
-    fn order_machines(
-        &mut self,
-        problem: &Problem<'_>,
-        now: &Situation,
-        decisions: &mut Vec<Decision>,
-    ) {
-        let platform = problem.platform();
-        // Per kind: what the work costs there, and one machine until the deadline.
-        let mut best: Option<(f64, f64, usize)> = None;
-        for (index, class) in platform.classes().iter().enumerate().filter(|(_, c)| c.leasable) {
-            let Some(&first) = class.hosts.first() else { continue };
-            let proc = ProcId(problem.procs_of(first).start);
-            let host = platform.host(first);
-            let seconds: f64 = now.workflow.tasks().map(|t| problem.exec_on(t, proc)).sum();
-            let held = class.billing.billed_seconds(self.deadline - class.billing.setup);
-            let found = (seconds * host.price, held * host.price * f64::from(host.cores), index);
-            if best.is_none_or(|b| approx::lt(found.0, b.0)) {
-                best = Some(found);
-            }
-        }
-        let Some((_, cost, index)) = best else { return };
-        let class = &platform.classes()[index];
-        let unlimited = cost <= 0.0 || self.budget.is_infinite();
-        let affordable =
-            if unlimited { f64::INFINITY } else { (self.budget / cost + 1e-9).floor() };
-        let most = class.hosts.len().min(now.workflow.len());
-        let count = affordable.clamp(0.0, most as f64) as usize;
-        decisions.extend((0..count).map(|_| Decision::Lease(ClassId::new(index))));
-        if count > 0 && !unlimited {
-            self.committed += cost * count as f64;
-        }
+    fn budget(&self) -> f64 {
+        self.limits.budget.unwrap_or(f64::INFINITY)
     }
 
     /// Everything stops: what runs is cut off and nothing more is begun.
@@ -109,8 +78,8 @@ impl Ensemble {
         self.seen[part] = true;
         let own = now.workflow.tasks().filter(|t| now.part_of[t.index()] as usize == part);
         let cost: f64 = own.map(|t| least_cost(problem, t)).sum();
-        if approx::gt(self.used + self.promised + cost, self.budget) {
-            let left = self.budget - self.used - self.promised;
+        if approx::gt(self.used + self.promised + cost, self.budget()) {
+            let left = self.budget() - self.used - self.promised;
             let why = format!("it costs {cost:.4}, the budget of all leaves {left:.4}");
             decisions.push(Decision::Abandon { workflow: part as u32, why });
             return false;
@@ -140,6 +109,8 @@ impl Ensemble {
         for (proc, idle) in idle.iter_mut().enumerate().filter(|(_, idle)| **idle) {
             *idle = is_there(ProcId::new(proc));
         }
+        let held = self.fleet.as_ref().map_or(0.0, |fleet| fleet.committed(now));
+        let mut waits = false;
         let leases = problem.platform().classes().iter().any(|c| c.leasable);
         let mut parts = open_parts(now);
         let priority = |part: usize| now.arrived[part].terms.priority;
@@ -150,7 +121,8 @@ impl Ensemble {
         }
         for part in parts {
             if !idle.contains(&true) {
-                break;
+                waits |= !ready[part].is_empty();
+                continue;
             }
             if !self.admitted(&problem, now, part, decisions) {
                 continue;
@@ -164,22 +136,29 @@ impl Ensemble {
                 // Machines that are leased are paid; of others the rest of the admitted has to be paid too.
                 let rest = if leases { 0.0 } else { self.promised - least };
                 let payable = |p: ProcId| {
-                    !owned(p) || !approx::gt(self.committed + cost(p) + rest, self.budget)
+                    let money = held + self.spent + cost(p) + rest;
+                    !owned(p) || !approx::gt(money, self.budget())
                 };
                 let open: Vec<bool> =
                     problem.proc_ids().map(|p| idle[p.index()] && payable(p)).collect();
-                let Some(procs) = idle::quickest_idle(&problem, now, task, &open) else { continue };
+                let Some(procs) = idle::quickest_idle(&problem, now, task, &open) else {
+                    waits = true;
+                    continue;
+                };
                 let money = cost(procs[0]);
                 self.used += money;
                 self.promised -= least;
                 if owned(procs[0]) {
-                    self.committed += money;
+                    self.spent += money;
                 }
                 for proc in &procs {
                     idle[proc.index()] = false;
                 }
                 decisions.push(Decision::Start { task, procs: procs.into() });
             }
+        }
+        if let Some(fleet) = &mut self.fleet {
+            fleet.scale(&problem, now, (&idle, waits, self.spent), decisions);
         }
         Ok(())
     }
@@ -205,18 +184,19 @@ impl Policy for Ensemble {
     }
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
-        if approx::le(self.deadline, now.now) {
+        let deadline = self.limits.deadline.unwrap_or(f64::INFINITY);
+        if approx::le(deadline, now.now) {
             return self.stop(now, decisions);
-        }
-        if self.deadline.is_finite() {
-            decisions.push(Decision::WakeAt(self.deadline));
         }
         idle::when_idle(events, now, decisions, |now, decisions| {
             if events.contains(&Event::Start) {
                 let problem = now.problem().map_err(|e| e.to_string())?;
-                self.order_machines(&problem, now, decisions);
+                self.fleet = Fleet::order(&problem, now, &self.limits, decisions);
             }
             self.assign(now, decisions)
         });
+        let look = self.fleet.as_ref().map_or(f64::INFINITY, Fleet::next_look);
+        let wakes = [deadline, look].into_iter().filter(|date| date.is_finite());
+        decisions.extend(wakes.filter(|&date| date > now.now).map(Decision::WakeAt));
     }
 }

@@ -14,6 +14,7 @@
 mod book;
 mod ensemble;
 mod exclusive;
+mod fleet;
 pub(crate) mod methods;
 mod order;
 mod place;

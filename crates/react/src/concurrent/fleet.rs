@@ -1,0 +1,168 @@
+//! How many leased machines an ensemble holds (the provisioning of DPDS, recalled).
+//!
+//! At the start as many are ordered as the budget can hold until the deadline, of the kind on which
+//! the work costs least. From then on the fleet is looked at ten times per billing period: where more
+//! than 90 % of its processors are busy while tasks wait, one more machine is ordered, up to the first
+//! number and if the budget can hold it until the deadline; where less than 70 % are, half of the idle
+//! machines are given back, each before it would begin another period. What is given back frees
+//! money for later.
+
+use crate::policy::Decision;
+use crate::situation::Situation;
+use slackline_model::platform::Billing;
+use slackline_model::schedule::{Lease, Limits};
+use slackline_model::{ClassId, HostId, Problem, ProcId, approx};
+
+/// Shares of busy processors above and below which the fleet grows and shrinks.
+const HIGH: f64 = 0.9;
+const LOW: f64 = 0.7;
+
+/// Looks per billing period; where time is billed exactly, per the time until the deadline.
+const LOOKS: f64 = 10.0;
+
+/// Looks until the deadline at most.
+const MOST_LOOKS: f64 = 1000.0;
+
+/// The machines of an ensemble; none where nothing can be leased.
+#[derive(Clone, Debug)]
+pub(super) struct Fleet {
+    budget: f64,
+    deadline: f64,
+    class: ClassId,
+    billing: Billing,
+    /// Money per second of one machine.
+    price: f64,
+    /// How many it may hold.
+    most: usize,
+    next_look: f64,
+    /// When machines were last ordered, and how many: the situation knows of them afterwards.
+    ordered: (f64, usize),
+}
+
+impl Fleet {
+    /// Chooses the kind of machine and orders the first ones.
+    pub(super) fn order(
+        problem: &Problem<'_>,
+        now: &Situation,
+        limits: &Limits,
+        decisions: &mut Vec<Decision>,
+    ) -> Option<Fleet> {
+        // Of the kinds of which the budget holds a machine, the one on which the work costs least.
+        let mut best: Option<(f64, Fleet)> = None;
+        let classes = problem.platform().classes().iter().enumerate().filter(|(_, c)| c.leasable);
+        for (index, class) in classes {
+            let Some(&first) = class.hosts.first() else { continue };
+            let proc = ProcId(problem.procs_of(first).start);
+            let seconds: f64 = now.workflow.tasks().map(|t| problem.exec_on(t, proc)).sum();
+            let work = seconds * problem.platform().host(first).price;
+            let fleet = Fleet::of(problem, now, limits, (ClassId::new(index), first));
+            if fleet.most > 0 && best.as_ref().is_none_or(|b| approx::lt(work, b.0)) {
+                best = Some((work, fleet));
+            }
+        }
+        let (_, mut fleet) = best?;
+        let count = fleet.most.min(now.workflow.len());
+        decisions.extend((0..count).map(|_| Decision::Lease(fleet.class)));
+        fleet.ordered = (now.now, count);
+        fleet.next_look = now.now + fleet.billing.setup + fleet.between();
+        Some(fleet)
+    }
+
+    /// As many machines of a kind as the budget holds until the deadline.
+    fn of(
+        problem: &Problem<'_>,
+        now: &Situation,
+        limits: &Limits,
+        (class, host): (ClassId, HostId),
+    ) -> Fleet {
+        let (kind, host) = (problem.platform().class(class), problem.platform().host(host));
+        let mut fleet = Fleet {
+            budget: limits.budget.unwrap_or(f64::INFINITY),
+            deadline: limits.deadline.unwrap_or(f64::INFINITY),
+            class,
+            billing: kind.billing,
+            price: host.price * f64::from(host.cores),
+            most: kind.hosts.len(),
+            next_look: f64::INFINITY,
+            ordered: (now.now, 0),
+        };
+        let cost = fleet.cost(now.now + fleet.billing.setup, fleet.deadline);
+        if cost > 0.0 && fleet.budget.is_finite() {
+            let held = (fleet.budget / cost + 1e-9).floor();
+            fleet.most = held.clamp(0.0, fleet.most as f64) as usize;
+        }
+        fleet
+    }
+
+    /// Money for one machine from one date to another.
+    fn cost(&self, from: f64, to: f64) -> f64 {
+        self.billing.billed_seconds(to - from) * self.price
+    }
+
+    /// Money for all its machines, those that are open until the deadline.
+    pub(super) fn committed(&self, now: &Situation) -> f64 {
+        let own = || now.leases.iter().filter(|l| l.class == self.class);
+        let known =
+            own().map(|l| self.cost(l.from, if l.is_open() { self.deadline } else { l.to }));
+        let (date, count) = self.ordered;
+        let ready = date + self.billing.setup;
+        let coming = match approx::le(now.now, date) {
+            true => count.saturating_sub(own().filter(|l| approx::le(ready, l.from)).count()),
+            false => 0,
+        };
+        known.sum::<f64>() + coming as f64 * self.cost(ready, self.deadline)
+    }
+
+    fn period(&self) -> f64 {
+        if self.billing.quantum > 0.0 { self.billing.quantum } else { self.deadline }
+    }
+
+    fn between(&self) -> f64 {
+        (self.period() / LOOKS).max(self.deadline / MOST_LOOKS).max(f64::MIN_POSITIVE)
+    }
+
+    /// When it should be looked at next.
+    pub(super) fn next_look(&self) -> f64 {
+        self.next_look
+    }
+
+    /// Grows or shrinks; `idle` are the processors that got no task, `waits` whether one waits,
+    /// `spent` what else was paid.
+    pub(super) fn scale(
+        &mut self,
+        problem: &Problem<'_>,
+        now: &Situation,
+        (idle, waits, spent): (&[bool], bool, f64),
+        decisions: &mut Vec<Decision>,
+    ) {
+        if approx::lt(now.now, self.next_look) {
+            return;
+        }
+        self.next_look = now.now + self.between();
+        let open = || now.leases.iter().filter(|l| l.class == self.class && l.is_open());
+        let there: Vec<&Lease> = open().filter(|l| approx::le(l.from, now.now)).collect();
+        let procs = |l: &Lease| problem.procs_of(l.host).map(|p| idle[p as usize]);
+        let all: usize = there.iter().map(|l| procs(l).count()).sum();
+        let unused: usize = there.iter().map(|l| procs(l).filter(|idle| *idle).count()).sum();
+        let busy = if all > 0 { (all - unused) as f64 / all as f64 } else { 1.0 };
+        if waits && busy > HIGH {
+            let another = self.cost(now.now + self.billing.setup, self.deadline);
+            let money = spent + self.committed(now) + another;
+            let in_time = now.now + self.billing.setup < self.deadline;
+            if open().count() < self.most && in_time && approx::le(money, self.budget) {
+                decisions.push(Decision::Lease(self.class));
+                self.ordered = (now.now, 1);
+            }
+        } else if busy < LOW {
+            let rests = |l: &&&Lease| procs(l).all(|idle| idle);
+            let resting: Vec<&&Lease> = there.iter().filter(rests).collect();
+            let ends_soon = |l: &&&&Lease| {
+                let used = now.now - l.from;
+                let paid = self.billing.billed_seconds(used.max(f64::MIN_POSITIVE));
+                self.billing.quantum <= 0.0 || paid - used <= self.between()
+            };
+            let leave = resting.iter().filter(ends_soon).take(resting.len() / 2);
+            decisions.extend(leave.map(|l| Decision::Release(l.host)));
+        }
+    }
+}
