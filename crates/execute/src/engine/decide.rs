@@ -328,6 +328,10 @@ impl Engine<'_, '_> {
             return Ok(Err("the source does not have the file".to_string()));
         }
         let (from, to) = (from.map(|h| self.situation.place_of(h)), self.situation.place_of(to));
+        if !self.makes_room(file, &Holders::Host(to))? {
+            let host = &self.situation.platform.host(to).name;
+            return Ok(Err(format!("the storage of '{host}' has no room for the file")));
+        }
         match self.fetch(file, from, &Holders::Host(to))? {
             Some(transfer) => {
                 self.asked.insert(transfer);

@@ -80,6 +80,13 @@ impl Queues {
         tasks
     }
 
+    /// Who comes first where tasks want the same: those that stand first in a queue, then as planned.
+    pub(super) fn turn(&self, task: TaskId) -> (bool, u32, TaskId) {
+        let first = |p: &ProcId| self.queue[p.index()].front() == Some(&task);
+        let behind = !self.assigned(task).is_some_and(|procs| procs.iter().any(first));
+        (behind, self.rank[task.index()], task)
+    }
+
     /// How many tasks run or wait on a processor.
     pub(super) fn length(&self, proc: ProcId) -> usize {
         self.queue[proc.index()].len() + usize::from(self.busy[proc.index()].is_some())
@@ -196,6 +203,9 @@ impl Queues {
 impl Engine<'_, '_> {
     /// Starts everything that the plan and the state allow, until nothing more can start.
     pub(super) fn dispatch(&mut self) -> Result<(), BackendError> {
+        if self.stores.ask_again() {
+            self.queues.look_again();
+        }
         let mut pushes = std::mem::take(&mut self.queues.to_push);
         if std::mem::take(&mut self.queues.push_all) {
             self.staging.look_again();
@@ -268,6 +278,10 @@ impl Engine<'_, '_> {
             return Ok(());
         };
         if self.lacks_what_it_should_have(task, &procs) {
+            return Ok(());
+        }
+        let holders = self.situation.holders_of(&procs);
+        if !self.lets_in(task, &holders)? {
             return Ok(());
         }
         for proc in &procs {

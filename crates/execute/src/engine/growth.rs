@@ -68,15 +68,18 @@ impl Engine<'_, '_> {
         for file in (from..self.situation.copies.len()).map(FileId::new) {
             if self.situation.workflow.producer(file).is_none() {
                 self.situation.copies[file.index()].push(FileCopy::original(host));
+                self.stores.touch(file, host, 0.0);
             }
         }
         for &(file, host) in &self.spread {
-            let copy = FileCopy::original(self.situation.place_of(host));
+            let place = self.situation.place_of(host);
+            let copy = FileCopy::original(place);
             if let Some(copies) = self.situation.copies.get_mut(file.index())
                 && file.index() >= from
                 && copies.iter().all(|c| c.holders != copy.holders)
             {
                 copies.push(copy);
+                self.stores.touch(file, place, 0.0);
             }
         }
     }

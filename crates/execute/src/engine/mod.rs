@@ -9,6 +9,7 @@ mod leases;
 mod monitor;
 mod signals;
 mod staging;
+mod storage;
 mod transfers;
 mod waiting;
 
@@ -29,6 +30,7 @@ use slackline_react::{
 };
 use staging::Staging;
 use std::collections::{BTreeMap, BTreeSet};
+use storage::Stores;
 use transfers::Transfer;
 
 /// An operation the backend has not ended.
@@ -77,6 +79,7 @@ pub(crate) struct Engine<'b, 'r> {
     /// Complete inputs that migrating tasks left behind, and whether they have served since.
     left_behind: BTreeMap<(FileId, Holders), bool>,
     staging: Staging,
+    stores: Stores,
     /// Inputs that lie at further hosts from the start.
     spread: Vec<(FileId, HostId)>,
     leases: Leases,
@@ -138,6 +141,7 @@ impl<'b, 'r> Engine<'b, 'r> {
         situation.arrived[0].at = begins;
         situation.arrived[0].terms = terms;
         let leases = Leases::new(&situation.platform);
+        let stores = Stores::new(&situation.platform);
         let mut engine = Engine {
             abilities: backend.abilities(),
             backend,
@@ -158,6 +162,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             next_transfer: 0,
             left_behind: BTreeMap::new(),
             staging: Staging::default(),
+            stores,
             spread: copies,
             leases,
             asked: BTreeSet::new(),

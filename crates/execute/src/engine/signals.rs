@@ -288,6 +288,7 @@ impl Engine<'_, '_> {
             let copies = &mut self.situation.copies[file.index()];
             if copies.iter().all(|c| c.holders != copy.holders) {
                 copies.push(copy);
+                self.stores.touch(file, place, self.situation.now);
                 writers.extend(self.situation.workflow.producer(file));
             }
         }

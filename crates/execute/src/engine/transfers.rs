@@ -39,7 +39,7 @@ impl Engine<'_, '_> {
         if let Some(&under_way) = self.arriving.get(&(file, to.clone())) {
             return Ok(Some(under_way));
         }
-        if self.attempts.rests_moving(file, to) {
+        if self.attempts.rests_moving(file, to) || !self.makes_room(file, to)? {
             return Ok(None);
         }
         let mut wanted = from.map(Holders::Host);

@@ -28,8 +28,14 @@ impl Engine<'_, '_> {
         if self.open == 0 {
             return "a copy that was asked for never arrives".to_string();
         }
-        if self.situation.lost.iter().all(|&lost| lost) {
-            return format!("all hosts are gone, {} tasks are not done", self.open);
+        // A host that keeps files and computes nothing is no help.
+        let hosts = self.situation.platform.hosts().iter();
+        if hosts.zip(&self.situation.lost).all(|(host, &lost)| lost || host.cores == 0) {
+            let mut open = workflow.tasks().filter(|&t| !self.situation.task(t).is_done());
+            let named = open.by_ref().take(3).map(|t| format!("'{}'", workflow.task_name(t)));
+            let named = named.collect::<Vec<_>>().join(", ");
+            let more = if open.next().is_some() { ", ..." } else { "" };
+            return format!("all hosts are gone, {} tasks are not done: {named}{more}", self.open);
         }
         format!("{} tasks wait: {}", self.open, reasons.join("; "))
     }
@@ -62,6 +68,11 @@ impl Engine<'_, '_> {
         }
         let on = used.iter().map(|h| format!("'{}'", host_name(h))).collect::<Vec<_>>();
         let on = on.join(", ");
+        if self.situation.parents_done(task)
+            && let Some(why) = self.lacks_room(task, &holders)
+        {
+            return format!("'{name}' waits on {on}: {why}");
+        }
         let missing = workflow.inputs(task).find(|&f| !self.situation.has_at(f, &holders));
         let Some(file) = missing else {
             return format!("'{name}' waits for its turn on {on}");
