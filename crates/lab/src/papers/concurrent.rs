@@ -1,5 +1,5 @@
-//! Several workflows at once: chapters 4, 5, 7 and 9 of Arabnejad's thesis, on streams drawn as it
-//! says, with transfers that do not disturb each other.
+//! Several workflows at once: chapters 4, 5 and 7 of Arabnejad's thesis, on streams drawn as it says,
+//! with transfers that do not disturb each other.
 
 use super::poisson;
 use super::{Cell, Claim, Options, Paper, Report, Rule, Size, StudyError, Table, Unit, Watch};
@@ -15,7 +15,7 @@ use slackline_model::{Platform, Problem, Terms, Workflow};
 use slackline_react::registry::{self as policies, Options as Told};
 use std::sync::Arc;
 
-const THESIS: &str = "Arabnejad, thesis, 2016";
+pub(super) const THESIS: &str = "Arabnejad, thesis, 2016";
 
 /// Chapters 4 and 5.
 pub(super) const FDWS: Paper = Paper {
@@ -33,15 +33,6 @@ pub(super) const BUDGETS: Paper = Paper {
     source: THESIS,
     about: "what the parts of the six budget methods are worth",
     run: budgets,
-};
-
-/// Chapter 9.
-pub(super) const DEADLINES: Paper = Paper {
-    name: "mw-dbs",
-    title: "Concurrent workflows within deadlines and budgets: MW-DBS",
-    source: THESIS,
-    about: "how many workflows keep to both, and what a provider earns",
-    run: deadlines,
 };
 
 /// A policy as it is run: name to show, name to type, parameters.
@@ -80,7 +71,7 @@ fn run_one(stream: &Stream, method: &Method, central: bool) -> Result<Vec<Served
 }
 
 /// Hosts of one core behind a network in which nothing disturbs anything.
-fn site(kinds: &[(&str, usize, f64, f64)]) -> Result<Arc<Platform>, StudyError> {
+pub(super) fn site(kinds: &[(&str, usize, f64, f64)]) -> Result<Arc<Platform>, StudyError> {
     let mut builder = PlatformBuilder::new("site");
     builder.set_matrix(Matrix::uniform(Some(1.25e8), 1e-4));
     let root = builder.root().map_err(StudyError::of)?;
@@ -94,7 +85,7 @@ fn site(kinds: &[(&str, usize, f64, f64)]) -> Result<Arc<Platform>, StudyError> 
     builder.build().map(Arc::new).map_err(StudyError::of)
 }
 
-/// The Rennes site of chapters 5 and 9: counts of paradent, paramount, parapluie and parapide.
+/// The Rennes site of chapter 5: counts of paradent, paramount, parapluie and parapide.
 fn rennes(counts: [usize; 4]) -> Result<Arc<Platform>, StudyError> {
     let [paradent, paramount, parapluie, parapide] = counts;
     site(&[
@@ -145,20 +136,13 @@ const CHAPTER_5: Shape = Shape {
     jump: &["1", "2", "3"],
 };
 
-const CHAPTER_9: Shape = Shape {
-    fat: &["0.1", "0.4", "0.8"],
-    regularity: &["0.2", "0.8"],
-    density: &["0.2", "0.8"],
-    jump: &["1", "2", "3", "4"],
-};
-
 /// Arrivals after a share of the tasks of the workflow before.
 fn by_progress(index: usize, share: f64) -> When {
     if index == 0 || share == 0.0 { When::At(0.0) } else { When::AfterTasks(share) }
 }
 
 /// How many streams per cell, and by what the number of workflows in each is divided.
-fn amount(options: &Options) -> (usize, usize) {
+pub(super) fn amount(options: &Options) -> (usize, usize) {
     match options.size {
         Size::Quick => (options.graphs.unwrap_or(2), 5),
         Size::Standard => (options.graphs.unwrap_or(10), 1),
@@ -172,7 +156,7 @@ pub(super) fn mean_of(run: &[Served], figure: impl Fn(&Served) -> Option<f64>) -
     known.iter().sum::<f64>() / known.len().max(1) as f64
 }
 
-const CHAPTER_5_METHODS: [Method; 8] = [
+const CHAPTER_5_METHODS: [Method; 9] = [
     ("FDWS", "fdws", &[]),
     ("RANK_HYBD", "rank-hybd", &[]),
     ("OWM", "owm", &[]),
@@ -181,6 +165,7 @@ const CHAPTER_5_METHODS: [Method; 8] = [
     ("OWM, prose", "owm", &[("processor", "prose")]),
     ("OWM, rising", "owm", &[("order", "asc")]),
     ("OWM, all tasks", "owm", &[("pool", "all")]),
+    ("slackline (ours)", "slackline", &[]),
 ];
 
 fn fdws(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
@@ -401,101 +386,6 @@ fn budgets(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
     Ok(report)
 }
 
-const DEADLINE_METHODS: [Method; 7] = [
-    ("MW-DBS", "mw-dbs", &[]),
-    ("FDWS2-FT", "fdws2-ft", &[]),
-    ("MIN-MIN*", "mw-minmin", &[]),
-    ("MAX-MIN*", "mw-maxmin", &[]),
-    ("FDWS2-Q", "fdws2-q", &[]),
-    ("MW-DBS, SD/D", "mw-dbs", &[("time", "sd")]),
-    ("MW-DBS, remaining", "mw-dbs", &[("time", "remaining")]),
-];
-
-fn deadlines(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
-    let (streams, fewer) = amount(options);
-    let count = 50 / fewer;
-    let mut report = Report::new(&DEADLINES, options, streams);
-    report.choices = DEADLINE_CHOICES.map(String::from).to_vec();
-    let mut rate = Claim::new(
-        "9 PSR",
-        "MW-DBS keeps more workflows within deadline and budget than the others",
-    );
-    let mut profit = Claim::new("9 profit", "MW-DBS earns most");
-    let mut order = Claim::new("9 order", "MAX-MIN* stays below MIN-MIN*");
-    let mut columns = vec!["site, gap"];
-    columns.extend(DEADLINE_METHODS.map(|m| m.0));
-    let mut table = Table::new("Share of workflows within deadline and budget (PSR)", &columns);
-    for (counts, cpus) in [([3, 2, 2, 1], 8), ([7, 3, 4, 2], 16)] {
-        let platform = rennes(counts)?;
-        for gap in [0.05, 0.15, 0.30] {
-            let stage = format!("Rennes {cpus}, gap {:.0} %", 100.0 * gap);
-            let members: Vec<u64> = (0..streams as u64).collect();
-            let runs = watch.over(&stage, &members, |&member| {
-                let mut draws = Seed { seed: options.seed, member }.draws("limits");
-                let coming = (0..count).map(|index| {
-                    let number = member * 1000 + index as u64;
-                    let graph = draw(
-                        &format!("w{index}"),
-                        options.seed,
-                        number,
-                        (40, 120),
-                        &CHAPTER_9,
-                        &[],
-                    )?;
-                    let problem = Problem::new(&graph, &platform).map_err(StudyError::of)?;
-                    let bounds = Negotiable::of(&problem, true);
-                    let time = draws.unit();
-                    let money = draws.unit() / 2.0 + if time < 0.5 { 0.5 } else { 0.0 };
-                    let limits = Limits {
-                        deadline: Some(Negotiable::at(bounds.deadline, time)),
-                        budget: Some(Negotiable::at(bounds.budget, money)),
-                    };
-                    let terms = Terms { limits, ..Terms::default() };
-                    let when = if index == 0 { When::At(0.0) } else { When::AfterDeadline(gap) };
-                    Ok(Coming { workflow: Arc::new(graph), when, terms })
-                });
-                let coming = coming.collect::<Result<Vec<_>, StudyError>>()?;
-                run_all(&Stream { platform: platform.clone(), coming }, &DEADLINE_METHODS, true)
-            })?;
-            let psr = |method: usize| -> Vec<f64> {
-                let rate =
-                    |run: &Vec<Vec<Served>>| Totals::of(run[method].iter()).success_rate / 100.0;
-                runs.iter().map(rate).collect()
-            };
-            let earned = |method: usize| -> Vec<f64> {
-                runs.iter().map(|run| beside(&run[..4])[method].profit.unwrap_or(0.0)).collect()
-            };
-            let lead = |figure: &dyn Fn(usize) -> Vec<f64>, a: usize, b: usize| {
-                let lead: Vec<f64> = figure(a).iter().zip(figure(b)).map(|(a, b)| a - b).collect();
-                Estimate::mean(&lead)
-            };
-            for (other, method) in DEADLINE_METHODS.iter().enumerate().take(4).skip(1) {
-                let what = format!("lead over {}, {stage}", method.0);
-                rate.check(
-                    what.clone(),
-                    "",
-                    (lead(&psr, 0, other), Unit::Percent(1)),
-                    Rule::Above(0.0),
-                );
-                profit.check(
-                    what,
-                    "",
-                    (lead(&earned, 0, other), Unit::Percent(1)),
-                    Rule::Above(0.0),
-                );
-            }
-            let what = format!("MIN-MIN* over MAX-MIN*, {stage}");
-            order.check(what, "", (lead(&psr, 2, 3), Unit::Percent(1)), Rule::AtLeast(0.0));
-            let mut row = vec![Cell::from(stage)];
-            row.extend((0..DEADLINE_METHODS.len()).map(|m| Cell::mean(&psr(m), Unit::Percent(1))));
-            table.rows.push(row);
-        }
-    }
-    report.findings.claims = vec![rate, profit, order];
-    report.findings.tables = vec![table];
-    Ok(report)
-}
-
 const FDWS_CHOICES: [&str; 3] = [
     "Workflows by daggen with 20 to 50 tasks, shapes drawn from the published lists, costs of its three \
      classes; Rennes with two processors of each cluster; the next workflow comes when the given share of \
@@ -512,11 +402,4 @@ const BUDGET_CHOICES: [&str; 3] = [
     "A machine a times as quick as the quickest costs a (1 + a) / 2; budgets are uniform between the \
      cheapest and the dearest run.",
     "Percentages are changes of the mean TT_imp between two methods.",
-];
-
-const DEADLINE_CHOICES: [&str; 3] = [
-    "50 workflows by daggen with 40 to 120 tasks; files on a store at mean latency and bandwidth; deadlines \
-     and budgets drawn as in the source; workflows are given up when their deadline has passed.",
-    "The source's applications (Montage and others) and the sites Sophia and Lille are left out.",
-    "Profit: money of the successful workflows over the largest of the four methods in each stream.",
 ];

@@ -2,6 +2,7 @@
 //! follows from the numbers by a rule written at the claim.
 
 mod concurrent;
+mod deadlines;
 mod gtp;
 mod markdown;
 mod poisson;
@@ -133,7 +134,7 @@ pub const ALL: &[Paper] = &[
     qos::CLOUD,
     concurrent::FDWS,
     concurrent::BUDGETS,
-    concurrent::DEADLINES,
+    deadlines::DEADLINES,
 ];
 
 /// The reproduction of that name.

@@ -38,10 +38,17 @@ struct Way {
     set: Set,
     world: World,
     knows: Knowledge,
+    /// Seconds that a plan takes to make.
+    planning: f64,
 }
 
 const fn way(label: &'static str, policy: &'static str, set: Set, world: World) -> Way {
-    Way { label, policy, set, world, knows: Knowledge::Estimates }
+    Way { label, policy, set, world, knows: Knowledge::Estimates, planning: 0.0 }
+}
+
+/// H4 with plans that take 100 s to make.
+const fn slow(label: &'static str, set: Set) -> Way {
+    Way { planning: 100.0, ..way(label, "h4", set, World::Loads) }
 }
 
 struct Experiment {
@@ -118,11 +125,14 @@ const EXPERIMENTS: &[Experiment] = &[
         ],
     },
     Experiment {
-        title: "Tasks left in the queues when a plan is made, H4",
+        title: "Plans that are made at once or take time, and tasks kept in the queues meanwhile, H4",
         ways: &[
-            way("none", "h4", &[("keep", "0")], World::Loads),
-            way("one", "h4", &[("keep", "1")], World::Loads),
-            way("three", "h4", &[("keep", "3")], World::Loads),
+            way("none kept, at once", "h4", &[("keep", "0")], World::Loads),
+            way("one kept, at once", "h4", &[("keep", "1")], World::Loads),
+            way("three kept, at once", "h4", &[("keep", "3")], World::Loads),
+            slow("none kept, in 100 s", &[("keep", "0")]),
+            slow("one kept, in 100 s", &[("keep", "1")]),
+            slow("three kept, in 100 s", &[("keep", "3")]),
         ],
     },
     Experiment {
@@ -170,7 +180,8 @@ pub(super) fn study(report: &mut Report, size: Size, watch: &Watch<'_>) -> Resul
     let seed = report.seed;
     let flat = watch.over("announced experiments", &jobs, |&(way, case)| {
         let clock = Instant::now();
-        let ran = case_of(way.world, seed + case)?.run(way.policy, way.set, way.knows)?;
+        let case = Case { planning: way.planning, ..case_of(way.world, seed + case)? };
+        let ran = case.run(way.policy, way.set, way.knows)?;
         Ok((ran, clock.elapsed().as_secs_f64()))
     })?;
     let mut found = flat.chunks(cases);

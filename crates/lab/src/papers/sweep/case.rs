@@ -1,7 +1,7 @@
 //! One application on one grid in one world, planned or run.
 
 use crate::papers::StudyError;
-use slackline_execute::{Ending, Recording, Stage};
+use slackline_execute::{Ending, Recording, Settings, Stage};
 use slackline_generate::draw::Seed;
 use slackline_generate::registry::{self, Family};
 use slackline_generate::workflow::sweep::Sweep;
@@ -31,6 +31,8 @@ pub(super) struct Case {
     pub(super) workflow: Arc<Workflow>,
     pub(super) platform: Arc<Platform>,
     pub(super) scenario: Scenario,
+    /// Seconds that a plan takes to make.
+    pub(super) planning: f64,
 }
 
 impl Case {
@@ -44,6 +46,7 @@ impl Case {
             workflow: Arc::new(workflow),
             platform: Arc::new(platform),
             scenario: Scenario::default(),
+            planning: 0.0,
         })
     }
 
@@ -77,6 +80,7 @@ impl Case {
             known: Arc::new(known),
             scenario: self.scenario.clone(),
             models,
+            settings: Settings { decision_seconds: self.planning, ..Settings::default() },
             ..Stage::new(self.workflow.clone(), self.platform.clone())
         };
         let outcome = stage.run_as(policy.as_mut(), Recording::Nothing, None);
