@@ -499,3 +499,74 @@ fn workflows_known_together_are_planned_together() {
     assert_eq!(wrong.code, Some(2));
     assert!(wrong.err.contains("heft plans one workflow, 2 are given"), "{}", wrong.err);
 }
+
+#[test]
+fn a_stream_is_planned_as_known_together() {
+    let place = Place::new();
+    place.write("three.json", three(["", "", r#""priority": 2,"#]));
+    let several = "fairness-finish,share-cp,gap-search,group";
+    let done = place.run(&format!("plan --instance three.json --algorithm {several} --json"));
+    assert_eq!(done.code, Some(0), "{}", done.err);
+    let all: Value = serde_json::from_str(&done.out).unwrap();
+    for plan in all["plans"].as_array().unwrap() {
+        assert_eq!(plan["workflow"], "three");
+        // C matters most and is named first; nothing of it starts before it arrives.
+        let names: Vec<&str> = plan["workflows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|w| w["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["C", "A", "B"]);
+        assert_eq!(column(plan, "arrived"), [10.0, 0.0, 0.0]);
+        for task in plan["schedule"].as_array().unwrap() {
+            let late = task["task"].as_str().unwrap().starts_with('C');
+            assert!(!late || task["start"].as_f64().unwrap() >= 10.0, "{task}");
+        }
+        for workflow in plan["workflows"].as_array().unwrap() {
+            let figure = |name: &str| workflow[name].as_f64().unwrap();
+            let took = figure("finish") - figure("arrived");
+            assert!((took / figure("alone") - figure("stretch")).abs() < 1e-9, "{workflow}");
+        }
+    }
+    let text = place.ok("plan --instance three.json --algorithm group");
+    assert!(text.contains("arrives") && text.contains("stretch"), "{text}");
+    let wrong = place.run("plan --instance three.json --algorithm heft");
+    assert_eq!(wrong.code, Some(2), "{}", wrong.err);
+    // All or none of an ensemble fits.
+    let limits = "--deadline 300s --budget";
+    place.ok(&format!("plan --instance three.json --algorithm spss {limits} 70"));
+    let none = place.run(&format!("plan --instance three.json --algorithm spss {limits} 30"));
+    assert_eq!(none.code, Some(1), "{}", none.err);
+}
+
+#[test]
+fn waiting_running_and_idle_lie_under_the_chart() {
+    let place = Place::new();
+    place.write("three.json", three([""; 3]));
+    let out = place.ok("simulate --instance three.json --policy fcfs --gantt run.svg");
+    let picture = place.read("run.svg");
+    for course in ["workflows waiting", "workflows running", "processors idle"] {
+        assert!(out.contains(course), "{out}");
+        assert!(picture.contains(course), "{course}");
+    }
+    assert_eq!(picture.matches("class=\"course\"").count(), 3);
+}
+
+#[test]
+fn limits_of_a_stream_hold_for_planners_of_limits() {
+    let place = Place::new();
+    let wish = r#""budget": 30, "deadline": 200,"#;
+    place.write("three.json", three([wish; 3]));
+    for rest in
+        ["--policy qos --algorithm hbcs", "--policy qos", "--policy static --algorithm dbcs"]
+    {
+        let run = simulate(&place, rest);
+        assert_eq!(run["finished"], true, "{rest}");
+        assert!(run["totals"]["spent"].as_f64().unwrap() <= 90.0 + 1e-9, "{rest}");
+    }
+    // Where one has no budget, all together have none.
+    place.write("three.json", three([wish, wish, ""]));
+    let done = place.run("simulate --instance three.json --policy qos --algorithm hbcs");
+    assert_eq!(done.code, Some(2), "{}", done.err);
+}

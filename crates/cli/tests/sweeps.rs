@@ -142,5 +142,6 @@ fn when_all_clusters_are_gone_it_is_said_who_waits() {
         let line = format!("simulate {name}.work --platform short.grid --policy {policy}");
         let error = place.fails(1, &line);
         assert!(error.contains("cannot finish"), "{error}");
+        assert!(error.contains("all hosts are gone") && error.contains("not done: '"), "{error}");
     }
 }

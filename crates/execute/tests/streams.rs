@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
-use slackline_execute::{Arrivals, Coming, Ending, Execution, Outcome, Settings, Simulated};
+use slackline_execute::{
+    Arrivals, Coming, Ending, Execution, Logged, Outcome, Repeat, Settings, Simulated,
+};
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
 use slackline_model::scenario::When;
 use slackline_model::schedule::Limits;
@@ -11,7 +13,7 @@ use slackline_model::{
     Platform, Problem, ProcId, Task, TaskId, Terms, Workflow, WorkflowBuilder, approx,
 };
 use slackline_react::registry::{self, Options};
-use slackline_react::{Situation, TaskState};
+use slackline_react::{Policy, Situation, TaskState};
 use slackline_simulate::Models;
 use std::sync::Arc;
 
@@ -122,8 +124,17 @@ fn coming(stream: &Stream, platform: &Platform) -> Vec<Coming> {
     stream.workflows.iter().enumerate().map(one).collect()
 }
 
-/// Runs a policy; `idle` hears of every instant after its decisions.
-fn run(stream: &Stream, policy: &str, watch: &mut dyn FnMut(&Situation)) -> Outcome {
+fn policy(name: &str) -> Box<dyn Policy> {
+    let planner = slackline_schedule::registry::find("heft").unwrap();
+    registry::find(name).unwrap().policy(&Options::new(planner)).unwrap()
+}
+
+/// Runs a policy by name; `watch` hears of every instant after its decisions.
+fn run(stream: &Stream, name: &str, watch: &mut dyn FnMut(&Situation)) -> Outcome {
+    run_by(stream, policy(name).as_mut(), watch)
+}
+
+fn run_by(stream: &Stream, policy: &mut dyn Policy, watch: &mut dyn FnMut(&Situation)) -> Outcome {
     let platform = platform(&stream.speeds);
     let mut supply = Arrivals::new(coming(stream, &platform)).unwrap();
     let all = supply.all().unwrap();
@@ -131,8 +142,6 @@ fn run(stream: &Stream, policy: &str, watch: &mut dyn FnMut(&Situation)) -> Outc
     let truth = |task: TaskId, procs: &[ProcId]| problem.exec_on(task, procs[0]);
     let models = Models::preset("matrix").unwrap();
     let mut backend = Simulated::new(&platform, models, Box::new(truth)).unwrap();
-    let planner = slackline_schedule::registry::find("heft").unwrap();
-    let mut policy = registry::find(policy).unwrap().policy(&Options::new(planner)).unwrap();
     let execution = Execution {
         begins: supply.begins(),
         terms: supply.terms(),
@@ -145,7 +154,7 @@ fn run(stream: &Stream, policy: &str, watch: &mut dyn FnMut(&Situation)) -> Outc
         ..Execution::new(supply.first().unwrap(), platform.clone())
     };
     let execution = Execution { supply: Some(&mut supply), ..execution };
-    execution.run(policy.as_mut(), &mut backend).unwrap()
+    execution.run(policy, &mut backend).unwrap()
 }
 
 /// Policies that leave no processor idle while a task is ready.
@@ -209,6 +218,27 @@ proptest! {
             prop_assert_eq!(idled, None, "{}: a processor idles", policy);
             let again = run(&stream, policy, &mut |_| {});
             prop_assert_eq!(format!("{:?}", outcome.schedule), format!("{:?}", again.schedule));
+        }
+    }
+
+    #[test]
+    fn what_was_decided_is_repeated(stream in streams()) {
+        for name in BUSY.iter().chain(&PATIENT).chain(&THRIFTY).chain(&["slackline"]) {
+            let mut first = policy(name);
+            let mut logged = Logged::new(first.as_mut());
+            let outcome = run_by(&stream, &mut logged, &mut |_| {});
+            let log = logged.log;
+            let mut second = policy(name);
+            let mut logged = Logged::new(second.as_mut());
+            let again = run_by(&stream, &mut logged, &mut |_| {});
+            prop_assert_eq!(log.first_difference(&logged.log), None, "{}", name);
+            let repeated = run_by(&stream, &mut Repeat::new(log), &mut |_| {});
+            for other in [again, repeated] {
+                prop_assert_eq!(&outcome.ending, &other.ending, "{}", name);
+                prop_assert_eq!(&outcome.schedule.placements, &other.schedule.placements, "{}", name);
+                // Who was given up, and why.
+                prop_assert_eq!(&outcome.arrived, &other.arrived, "{}", name);
+            }
         }
     }
 

@@ -162,7 +162,7 @@ impl<'a> Document<'a> {
             transfers: c.transfers,
             bytes_moved: c.bytes_moved,
             copies_used: c.copies_used,
-            sweep: sweep::facts(problem, &outcome.trace, &ran.told),
+            sweep: sweep::facts(problem, ran),
             cost: ran.money.total,
             leases: leased(problem.platform(), &ran.money.leases),
             budget: ran.limits.budget,

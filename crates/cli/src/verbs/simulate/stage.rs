@@ -22,6 +22,7 @@ use slackline_model::problem::{DataCopy, State};
 use slackline_model::scenario::{
     ErrorLaw, Knowledge, KnowledgeError, Scenario, ScenarioError, When, Wrong,
 };
+use slackline_model::schedule::Limits;
 use slackline_model::workflow::CostTable;
 use slackline_model::{FileId, HostId, Platform, Problem, Schedule, Terms, Workflow};
 use slackline_react::registry::transfers;
@@ -57,7 +58,10 @@ pub(super) struct Stage<'a> {
     spread: Vec<(FileId, HostId)>,
     models: Models,
     pub(super) transfers: Transfers,
+    /// Plans under the limits given, or else those of all that arrive together.
     pub(super) planner: Planner,
+    /// The limits given.
+    limits: Limits,
     settings: Settings,
     /// Somebody wants to read what the policy was told and decided.
     logs: bool,
@@ -87,6 +91,8 @@ impl<'a> Stage<'a> {
         let given = args.given();
         let when = given.iter().rfind(|(name, _)| name == "transfers");
         let stated = Arc::new(world.workflow.clone());
+        let limits = args.limits.limits();
+        let common = common_limits(&limits, &arrivals);
         let mut stage = Stage {
             problem,
             world,
@@ -108,10 +114,11 @@ impl<'a> Stage<'a> {
                 request: Request {
                     seed: args.seed.unwrap_or_default(),
                     given: given.clone(),
-                    limits: args.limits.limits(),
+                    limits: common,
                     ..Request::default()
                 },
             },
+            limits,
             settings: Settings {
                 monitoring_delay: args.monitoring_delay,
                 decision_seconds: args.decision_time,
@@ -244,7 +251,7 @@ impl<'a> Stage<'a> {
         let told = policy.report();
         let (name, set) = (name.to_string(), Given::new());
         let (beside, check) = (None, None);
-        let limits = self.planner.request.limits;
+        let limits = self.limits;
         Ok(Ran {
             name,
             set,
@@ -260,7 +267,19 @@ impl<'a> Stage<'a> {
             told,
             check,
             real: false,
+            bytes: self.real_bytes()?,
         })
+    }
+
+    /// What each file really weighs, where the workflow states something else.
+    fn real_bytes(&self) -> Result<Vec<f64>, Failure> {
+        if self.scenario.measured.is_none() && self.scenario.sizes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (workflow, platform) = (&self.world.workflow, &self.world.platform);
+        let known = self.scenario.known(workflow, platform, Knowledge::Exact);
+        let exact = known.map_err(|e| self.cannot_know(e))?;
+        Ok(exact.files().map(|f| exact.file_bytes(f)).collect())
     }
 
     /// The turnaround of each workflow of a run, had it been alone on the platform when it came.
@@ -273,13 +292,7 @@ impl<'a> Stage<'a> {
         for (coming, arrived) in self.arrivals.iter().zip(&outcome.arrived) {
             let only = vec![Coming { when: When::At(arrived.at), ..coming.clone() }];
             let all = Arrivals::new(only.clone()).and_then(|a| a.all()).map_err(Failure::input)?;
-            let platform = self.world.platform.clone();
-            let world = Loaded {
-                workflow: Arc::unwrap_or_clone(all),
-                platform,
-                measured: None,
-                past: None,
-            };
+            let world = Loaded::plain(Arc::unwrap_or_clone(all), self.world.platform.clone());
             let problem = world.charged(&self.models.charges(), self.inputs)?;
             let stated = Arc::new(world.workflow.clone());
             let by_itself = Stage {
@@ -296,6 +309,7 @@ impl<'a> Stage<'a> {
                 models: self.models.clone(),
                 transfers: self.transfers,
                 planner: self.planner.clone(),
+                limits: self.limits,
                 settings: self.settings,
                 logs: false,
                 traces: false,
@@ -317,7 +331,7 @@ impl<'a> Stage<'a> {
         scenario: &Scenario,
         policy: &mut dyn Policy,
     ) -> Result<Outcome, Failure> {
-        let limits = self.planner.request.limits;
+        let limits = self.limits;
         let ready = ReadyStage {
             workflow: self.stated.clone(),
             known: self.known.clone(),
@@ -384,6 +398,18 @@ impl<'a> Stage<'a> {
             ScenarioError::UnknownTask { name } => failure.with_help(self.nearest("task", &name)),
             _ => failure,
         }
+    }
+}
+
+/// What a plan of all workflows has to keep: the limits given, else the sum of the budgets and the
+/// latest of the deadlines, where all have them.
+fn common_limits(given: &Limits, arrivals: &[Coming]) -> Limits {
+    let limits = || arrivals.iter().map(|c| c.terms.limits);
+    let sum = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
+    let latest = |a: Option<f64>, b: Option<f64>| Some(a?.max(b?));
+    Limits {
+        budget: given.budget.or_else(|| limits().map(|l| l.budget).reduce(sum).flatten()),
+        deadline: given.deadline.or_else(|| limits().map(|l| l.deadline).reduce(latest).flatten()),
     }
 }
 

@@ -1,12 +1,12 @@
 //! What a run of a parameter sweep is told of besides: when it was planned, and what crossed the
 //! links of a grid.
 
+use super::workflow::Ran;
 use crate::told::Details;
 use serde::Serialize;
 use slackline_model::platform::RouteCache;
-use slackline_model::schedule::Detail;
 use slackline_model::trace::Happening;
-use slackline_model::{Problem, Trace};
+use slackline_model::{FileId, Problem};
 use std::collections::BTreeMap;
 
 /// The member `sweep` of a document.
@@ -22,27 +22,31 @@ pub(super) struct Facts<'a> {
 }
 
 /// The facts of a run on a grid; none elsewhere.
-pub(super) fn facts<'a>(
-    problem: &'a Problem<'_>,
-    trace: &Trace,
-    told: &'a [(&'static str, Detail)],
-) -> Option<Facts<'a>> {
+pub(super) fn facts<'a>(problem: &'a Problem<'_>, ran: &'a Ran) -> Option<Facts<'a>> {
     let platform = problem.platform();
     if !platform.is_fifo() || platform.origin().is_none() {
         return None;
     }
     let workflow = problem.workflow();
-    let mut facts =
-        Facts { told: Details(told), bytes_by_link: BTreeMap::new(), files_sent: 0, replicas: 0 };
+    let mut facts = Facts {
+        told: Details(&ran.told),
+        bytes_by_link: BTreeMap::new(),
+        files_sent: 0,
+        replicas: 0,
+    };
     let mut routes = RouteCache::new();
-    for record in trace.records() {
+    let weighs = |file: FileId| {
+        let real = ran.bytes.get(file.index()).copied();
+        real.unwrap_or_else(|| workflow.file_bytes(file))
+    };
+    for record in ran.outcome.trace.records() {
         let Happening::TransferFinished { file, from, to } = record.what else { continue };
         facts.files_sent += 1;
         facts.replicas += usize::from(workflow.producer(file).is_none());
         if let Ok(route) = routes.route_once(platform, from, to) {
             for &link in route.links {
                 let bytes = facts.bytes_by_link.entry(&platform.link(link).name).or_default();
-                *bytes += workflow.file_bytes(file);
+                *bytes += weighs(file);
             }
         }
     }

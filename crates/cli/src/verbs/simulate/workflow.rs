@@ -2,7 +2,7 @@
 
 use super::document::{Document, Documents};
 use super::stage::Stage;
-use super::{Simulate, curve, report, stream};
+use super::{Simulate, curve, report, several, stream};
 use crate::failure::{Failure, no_plan};
 use crate::input::Past;
 use crate::output::Output;
@@ -14,6 +14,7 @@ use slackline_formats::scenario::read_scenario;
 use slackline_formats::trace::{TraceFormat, TracedRun};
 use slackline_formats::{schedule_file, source};
 use slackline_lab::check::Check;
+use slackline_lab::loads::Course;
 use slackline_lab::metrics::Metrics;
 use slackline_lab::money::Money;
 use slackline_lab::served::{Beside, Served, beside, served};
@@ -28,7 +29,7 @@ use slackline_react::registry::{self as policies, Entry, Options};
 use slackline_schedule::qos::pareto::Point;
 use slackline_schedule::{Algorithm, Heed, Planner, registry};
 use slackline_view::gantt::{self, SvgOptions};
-use slackline_view::{Chart, MarkKind};
+use slackline_view::{self as view, Chart, MarkKind};
 use std::path::{Path, PathBuf};
 
 /// One run and what drove it.
@@ -56,6 +57,8 @@ pub(in crate::verbs) struct Ran {
     pub(in crate::verbs) check: Option<Check>,
     /// It was done on real machines.
     pub(in crate::verbs) real: bool,
+    /// What each file really weighs, where that is not what the workflow states.
+    pub(in crate::verbs) bytes: Vec<f64>,
 }
 
 impl Ran {
@@ -82,6 +85,7 @@ impl Ran {
             told: Vec::new(),
             check: None,
             real: false,
+            bytes: Vec::new(),
         }
     }
 
@@ -340,8 +344,8 @@ pub(super) fn runs(
         names.push(args.policy.as_deref().unwrap_or("static"));
     }
     let limits = args.limits.limits();
-    let Planner { algorithm, .. } = &stage.planner;
-    check_needs(algorithm.name, algorithm.needs, stage.problem, &limits)?;
+    let Planner { algorithm, request } = &stage.planner;
+    check_needs(algorithm.name, algorithm.needs, stage.problem, &request.limits)?;
     let entries = policies_of(&names, stage.problem, &limits)?;
     check_parameters(&entries, &options)?;
     let lots = algorithm.heeds().contains(&Heed::Seed) || entries.iter().any(|e| e.draws_lots());
@@ -411,6 +415,13 @@ pub(in crate::verbs) fn write_files(
             .without_idle_hosts();
         chart.title = report::title(problem, &ran.name, ran.real);
         chart.facts = report::facts(problem, ran);
+        if !ran.served.is_empty() {
+            let course = |(name, course): (&str, _)| {
+                let Course(steps) = course;
+                view::Course { name: name.to_string(), steps }
+            };
+            chart.courses = several::courses(problem, ran).into_iter().map(course).collect();
+        }
         if ran.unfinished().is_some() {
             let ends = chart.marks.iter_mut().filter(|m| m.kind == MarkKind::End);
             ends.for_each(|mark| mark.label = "nothing moves any more".to_string());
