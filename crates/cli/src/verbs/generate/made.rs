@@ -117,22 +117,19 @@ impl Made {
     pub(super) fn summary(&self) -> String {
         match &self.thing {
             Thing::Workflow(d) => {
-                format!("{} tasks, {} edges", d.workflow.len(), d.workflow.edge_count())
+                let (tasks, edges) = (d.workflow.len(), d.workflow.edge_count());
+                format!("{}, {}", many(tasks, "task"), many(edges, "edge"))
             }
             Thing::Platform(p) => {
-                format!(
-                    "{} hosts, {} cores, {} links",
-                    p.hosts().len(),
-                    p.total_cores(),
-                    p.links().len()
-                )
+                let hosts = many(p.hosts().len(), "host");
+                let cores = many(p.total_cores() as usize, "core");
+                format!("{hosts}, {cores}, {}", many(p.links().len(), "link"))
             }
-            Thing::Scenario(s) => format!(
-                "{} hosts and {} links that change, {} arrivals",
-                s.hosts.len(),
-                s.links.len(),
-                s.arrivals.len()
-            ),
+            Thing::Scenario(s) => {
+                let (hosts, links) = (many(s.hosts.len(), "host"), many(s.links.len(), "link"));
+                let arrivals = many(s.arrivals.len(), "arrival");
+                format!("changes of {hosts} and {links}, {arrivals}")
+            }
         }
     }
 
@@ -183,4 +180,9 @@ pub(super) struct Entry {
     pub(super) edges: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) hosts: Option<usize>,
+}
+
+/// How many, as people say it.
+fn many(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
