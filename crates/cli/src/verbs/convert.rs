@@ -143,7 +143,7 @@ impl Convert {
             _ => format.write(&document, &mut bytes)?,
         }
         source::write_whole(&self.output, |out| out.write_all(&bytes))?;
-        let tasks = document.workflow.len();
-        output.say(&format!("{}: {tasks} tasks written as {format}\n", self.output.display()))
+        let tasks = count(document.workflow.len(), "task");
+        output.say(&format!("{}: {tasks} written as {format}\n", self.output.display()))
     }
 }

@@ -4,7 +4,7 @@ use super::run::Steering;
 use crate::failure::Failure;
 use crate::files::Files;
 use crate::output::Output;
-use crate::table::Table;
+use crate::table::{Table, count};
 use clap::Args;
 use serde::Serialize;
 use slackline_execute::folder;
@@ -285,7 +285,7 @@ fn tell(d: &Document<'_>, output: &mut Output) -> Result<(), Failure> {
         table.row([name.to_string(), fmt_seconds(a), fmt_seconds(b), percent(values)]);
     }
     output.text(&table.render(output.width))?;
-    output.say(&format!("\n  {} tasks ran on another host\n", d.moved))?;
+    output.say(&format!("\n  {} ran on another host\n", count(d.moved, "task")))?;
     for (what, rows) in [("kind", d.kinds), ("host", d.hosts)] {
         let mut table = Table::new(&[&format!("<{what}"), ">tasks", ">before", ">after", ">ratio"]);
         for row in rows.iter().take(12) {

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::input::{LimitOptions, Sources};
 use crate::model::ModelOptions;
 use crate::output::Output;
+use crate::table::count;
 use clap::Args;
 use serde::Serialize;
 use slackline_formats::schedule_file;
@@ -61,9 +62,9 @@ impl Validate {
             })?;
         } else if violations.is_empty() {
             output.say(&format!(
-                "{}: valid, {} tasks, makespan {}\n",
+                "{}: valid, {}, makespan {}\n",
                 self.schedule.display(),
-                problem.tasks(),
+                count(problem.tasks(), "task"),
                 fmt_seconds(schedule.makespan())
             ))?;
         } else {

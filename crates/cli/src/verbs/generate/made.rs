@@ -1,6 +1,7 @@
 //! What was generated, and the forms it is written in.
 
 use crate::failure::Failure;
+use crate::table::count;
 use crate::verbs::burn;
 use serde::Serialize;
 use slackline_formats::note::{self, Comments};
@@ -118,16 +119,16 @@ impl Made {
         match &self.thing {
             Thing::Workflow(d) => {
                 let (tasks, edges) = (d.workflow.len(), d.workflow.edge_count());
-                format!("{}, {}", many(tasks, "task"), many(edges, "edge"))
+                format!("{}, {}", count(tasks, "task"), count(edges, "edge"))
             }
             Thing::Platform(p) => {
-                let hosts = many(p.hosts().len(), "host");
-                let cores = many(p.total_cores() as usize, "core");
-                format!("{hosts}, {cores}, {}", many(p.links().len(), "link"))
+                let hosts = count(p.hosts().len(), "host");
+                let cores = count(p.total_cores() as usize, "core");
+                format!("{hosts}, {cores}, {}", count(p.links().len(), "link"))
             }
             Thing::Scenario(s) => {
-                let (hosts, links) = (many(s.hosts.len(), "host"), many(s.links.len(), "link"));
-                let arrivals = many(s.arrivals.len(), "arrival");
+                let (hosts, links) = (count(s.hosts.len(), "host"), count(s.links.len(), "link"));
+                let arrivals = count(s.arrivals.len(), "arrival");
                 format!("changes of {hosts} and {links}, {arrivals}")
             }
         }
@@ -180,9 +181,4 @@ pub(super) struct Entry {
     pub(super) edges: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) hosts: Option<usize>,
-}
-
-/// How many, as people say it.
-fn many(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

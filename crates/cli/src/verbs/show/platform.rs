@@ -1,7 +1,7 @@
 //! What is in a platform.
 
 use crate::output::Output;
-use crate::table::Table;
+use crate::table::{Table, count};
 use serde::Serialize;
 use slackline_model::Platform;
 use slackline_model::platform::{Class, Network};
@@ -47,7 +47,8 @@ fn facts(platform: &Platform) -> Table {
                     format!("{} to {}", show(least), show(most))
                 }
             };
-            row("network", format!("{} zones, {} links", platform.zones().len(), links.len()));
+            let zones = count(platform.zones().len(), "zone");
+            row("network", format!("{zones}, {}", count(links.len(), "link")));
             if !links.is_empty() {
                 row("bandwidth", range(|l| l.bandwidth, fmt_rate));
                 row("latency", range(|l| l.latency, fmt_seconds));

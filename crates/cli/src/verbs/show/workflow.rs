@@ -93,7 +93,11 @@ impl Facts {
         row("files", self.files(workflow));
         row(
             "levels",
-            format!("{}, the widest has {} tasks", self.shape.depth(), self.shape.width()),
+            format!(
+                "{}, the widest has {}",
+                self.shape.depth(),
+                count(self.shape.width() as usize, "task")
+            ),
         );
         row("shape", sparkline(&self.shape.widths, output.width.saturating_sub(24).min(60)));
         row("work", self.work(workflow));
@@ -165,9 +169,9 @@ impl Facts {
         }
         shown.extend(names.iter().skip(names.len().saturating_sub(1).max(3)));
         format!(
-            "{}, {} tasks: {}",
+            "{}, {}: {}",
             fmt_seconds(self.critical.length),
-            names.len(),
+            count(names.len(), "task"),
             shown.join(" → ")
         )
     }
