@@ -14,6 +14,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use thiserror::Error;
 
 const SCHEMA: &str = "slackline/run/1";
@@ -214,11 +215,18 @@ pub fn notes(path: &Path) -> Result<Vec<Note>, LogError> {
     Ok(notes)
 }
 
+/// Shortest time between two calls that make records durable, where nobody waits for one.
+const PACE: Duration = Duration::from_millis(20);
+
 struct State {
     records: u64,
     /// Bytes written, and those of them that are durable.
     written: u64,
     durable: u64,
+    /// Somebody waits until everything is.
+    urgent: bool,
+    /// Whether the keeper has nothing to do.
+    idle: bool,
     closing: bool,
     broken: Option<String>,
 }
@@ -244,11 +252,20 @@ impl Shared {
         let mut state = self.state();
         loop {
             while state.durable == state.written && !state.closing {
+                state.idle = true;
                 state = self.wait(state);
             }
+            state.idle = false;
             if state.durable == state.written || state.broken.is_some() {
                 return;
             }
+            if !state.urgent && !state.closing {
+                // What comes in the next moment goes along.
+                let soon = |state: &mut State| !state.urgent && !state.closing;
+                let waited = self.changed.wait_timeout_while(state, PACE, soon);
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+            state.urgent = false;
             let written = state.written;
             drop(state);
             let done = self.file.sync_data();
@@ -305,7 +322,15 @@ impl RunLog {
     }
 
     fn started(file: File, records: u64, bytes: u64) -> RunLog {
-        let state = State { records, written: bytes, durable: bytes, closing: false, broken: None };
+        let state = State {
+            records,
+            written: bytes,
+            durable: bytes,
+            urgent: false,
+            idle: false,
+            closing: false,
+            broken: None,
+        };
         let shared = Shared { file, state: Mutex::new(state), changed: Condvar::new() };
         let shared = Arc::new(shared);
         let keeper = Arc::clone(&shared);
@@ -327,8 +352,11 @@ impl RunLog {
         }
         state.records += 1;
         state.written += line.len() as u64;
+        let wake = std::mem::take(&mut state.idle);
         drop(state);
-        self.shared.changed.notify_all();
+        if wake {
+            self.shared.changed.notify_all();
+        }
         Ok(())
     }
 
@@ -337,6 +365,8 @@ impl RunLog {
         let mut state = self.shared.state();
         let written = state.written;
         while state.durable < written && state.broken.is_none() {
+            state.urgent = true;
+            self.shared.changed.notify_all();
             state = self.shared.wait(state);
         }
         state.broken.as_ref().map_or(Ok(()), |why| Err(why.clone()))
