@@ -9,6 +9,7 @@ mod diff;
 mod examples;
 mod generate;
 mod man;
+mod pilot;
 mod placed;
 mod plan;
 mod platform;
@@ -44,6 +45,7 @@ pub(crate) enum Verb {
     Examples(examples::Examples),
     Completions(completions::Completions),
     Burn(burn::Burn),
+    Pilot(pilot::Pilot),
     Man(man::Man),
 }
 
@@ -67,6 +69,7 @@ impl Verb {
             Verb::Examples(verb) => verb.run(output),
             Verb::Completions(verb) => verb.run(output),
             Verb::Burn(verb) => verb.run(output),
+            Verb::Pilot(verb) => verb.run(output),
             Verb::Man(verb) => verb.run(output),
         }
     }

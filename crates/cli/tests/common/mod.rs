@@ -2,6 +2,8 @@
 
 #![allow(dead_code, clippy::unwrap_used)] // each test file uses its part
 
+pub(crate) mod runs;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

@@ -7,7 +7,7 @@ mod orphans;
 mod process;
 
 pub use files::{Written, checksum, copy_paced};
-pub(crate) use orphans::RUN_VARIABLE;
+pub(crate) use orphans::{HOST_VARIABLE, RUN_VARIABLE, TASK_VARIABLE};
 pub use orphans::{Process, boot, end_orphans};
 pub use process::{Control, Limits, Usage};
 

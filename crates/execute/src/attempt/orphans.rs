@@ -8,6 +8,12 @@ use std::time::{Duration, Instant};
 /// The variable that says to which run a process belongs.
 pub(crate) const RUN_VARIABLE: &str = "SLACKLINE_RUN";
 
+/// The variable that says as which host it was started.
+pub(crate) const HOST_VARIABLE: &str = "SLACKLINE_HOST";
+
+/// The variable that says for which task.
+pub(crate) const TASK_VARIABLE: &str = "SLACKLINE_TASK";
+
 /// Time that processes get to be gone.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -51,9 +57,9 @@ pub fn boot() -> String {
     id.map(|text| text.trim().to_string()).unwrap_or_default()
 }
 
-/// Ends what is left of a run: the processes that are given, as far as they are still the same,
-/// and every process that belongs to it. Gives how many there were.
-pub fn end_orphans(run: &str, known: &[Process]) -> usize {
+/// Ends what is left of a run: the processes that are given, as far as they are still the same, and
+/// every process that belongs to it and has such variables. Gives how many there were.
+pub fn end_orphans(run: &str, having: &[(&str, &str)], known: &[Process]) -> usize {
     let own = std::process::id();
     let mut ended = 0;
     let end = Instant::now() + PATIENCE;
@@ -65,7 +71,7 @@ pub fn end_orphans(run: &str, known: &[Process]) -> usize {
                 let _ = kill_process_group(group, Signal::KILL);
             }
         }
-        found.extend(belonging(run).into_iter().filter(|pid| *pid != own));
+        found.extend(belonging(run, having).into_iter().filter(|pid| *pid != own));
         found.sort_unstable();
         found.dedup();
         for &pid in &found {
@@ -85,14 +91,16 @@ fn is_alive(pid: u32) -> bool {
     stat(pid).is_some_and(|s| !matches!(s.split_whitespace().next(), Some("Z" | "X")))
 }
 
-/// Processes whose surroundings say that they belong to a run.
-fn belonging(run: &str) -> Vec<u32> {
-    let wanted = format!("{RUN_VARIABLE}={run}");
+/// Processes whose surroundings say that they belong to a run, and have such variables.
+fn belonging(run: &str, having: &[(&str, &str)]) -> Vec<u32> {
+    let all = having.iter().copied().chain([(RUN_VARIABLE, run)]);
+    let wanted: Vec<String> = all.map(|(name, value)| format!("{name}={value}")).collect();
     let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
     let pid = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse::<u32>().ok();
     let belongs = |pid: &u32| {
         let variables = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        variables.split(|&b| b == 0).any(|v| v == wanted.as_bytes()) && is_alive(*pid)
+        let has = |wanted: &String| variables.split(|&b| b == 0).any(|v| v == wanted.as_bytes());
+        wanted.iter().all(has) && is_alive(*pid)
     };
     all.filter_map(Result::ok).filter_map(pid).filter(belongs).collect()
 }

@@ -134,6 +134,14 @@ impl RunFolder {
         self.host(host).join("work")
     }
 
+    /// Makes the folder of a host with all that belongs into it.
+    pub fn make_host(&self, name: &str) -> Result<(), String> {
+        for folder in [self.store(name), self.work(name)] {
+            fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        }
+        Ok(())
+    }
+
     /// What an attempt at a task said.
     pub fn captured(&self, task: &str, attempt: u32) -> PathBuf {
         self.root.join("tasks").join(component(task)).join(attempt.to_string())

@@ -17,9 +17,10 @@ use crate::verbs::simulate::report;
 use crate::verbs::simulate::workflow::{Ran, write_files};
 use clap::{Args, ValueEnum};
 use document::Execution;
-use settings::Settings;
+use settings::{OnSlurm, Settings};
 use slackline_execute::attempt::checksum;
 use slackline_execute::folder::{self, FolderError, Header, Note, RunFolder, RunLog, refuse_names};
+use slackline_execute::slurm::Mode;
 use slackline_execute::{Ending, Record};
 use slackline_formats::{Format, platform_toml, source};
 use slackline_lab::check::lower_bound;
@@ -33,13 +34,14 @@ use steering::{Finished, seconds_since_1970};
 /// Run a workflow on real machines under a policy
 #[derive(Args)]
 #[command(after_help = "\
-Every host of the platform becomes a folder of the run, its cores slots. A task runs in a fresh
-folder with its inputs linked in; its outputs are checked and moved to the store of the host. The
+Every host of the platform becomes a folder of the run, its cores slots; on Slurm a pilot on the node
+of that name. A task runs in a fresh folder with its inputs linked in; its outputs are checked and moved to the store of the host. The
 log in the run folder survives anything: slackline resume RUN goes on.
 
 Examples:
   slackline run pipeline.toml --platform four-sites.toml --policy slackline
   slackline run montage.json --platform four-sites.toml --dry-run
+  slackline run montage.json --platform cluster.toml --on slurm
   slackline resume montage.run
   slackline simulate --replay montage.run")]
 pub(crate) struct Run {
@@ -56,6 +58,8 @@ pub(crate) struct Run {
     /// Where the work is done
     #[arg(long, value_enum, default_value_t = On::Local)]
     on: On,
+    #[command(flatten)]
+    slurm: SlurmArgs,
     /// The folder of the run, new or empty; WORKFLOW.run if left out
     #[arg(long, value_name = "RUN")]
     folder: Option<PathBuf>,
@@ -117,6 +121,32 @@ pub(super) struct Outputs {
 enum On {
     /// Processes of this machine
     Local,
+    /// Batch jobs of the Slurm cluster that `sbatch` submits to
+    Slurm,
+}
+
+/// How a Slurm cluster is used.
+#[derive(Args)]
+struct SlurmArgs {
+    /// What a batch job is for: all tasks of a host (pilots), or one attempt at one task (job)
+    #[arg(long, value_enum, value_name = "MODE", default_value_t = JobMode::Pilots)]
+    mode: JobMode,
+    /// The address of this machine that pilots call; that of its name if left out
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<std::net::IpAddr>,
+    /// A word that sbatch gets besides, e.g. --sbatch=--partition=long; may be repeated
+    #[arg(long, value_name = "WORD", allow_hyphen_values = true)]
+    sbatch: Vec<String>,
+    /// Time that pilots wait for a run to go on before they end
+    #[arg(long, value_name = "TIME", value_parser = seconds, default_value = "10min")]
+    pilot_patience: f64,
+}
+
+/// What a batch job is for.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum JobMode {
+    Pilots,
+    Job,
 }
 
 /// Where inputs lie.
@@ -137,9 +167,22 @@ impl From<FolderError> for Failure {
     }
 }
 
+impl SlurmArgs {
+    fn settings(&self) -> OnSlurm {
+        OnSlurm {
+            mode: match self.mode {
+                JobMode::Pilots => Mode::Pilots,
+                JobMode::Job => Mode::Job,
+            },
+            listen: self.listen,
+            sbatch: self.sbatch.clone(),
+            patience: self.pilot_patience,
+        }
+    }
+}
+
 impl Run {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
-        let On::Local = self.on;
         self.outputs.files(self.sources.files().reads(Some(&self.workflow))).check(output)?;
         let format = crate::input::format_of(&self.workflow, self.sources.from)?;
         let document = read_document(&self.workflow, Some(format), output)?;
@@ -199,6 +242,7 @@ impl Run {
             learning: !self.no_learning,
             throttle: self.throttle,
             pin: self.pin,
+            slurm: (self.on == On::Slurm).then(|| self.slurm.settings()),
         })
     }
 

@@ -3,8 +3,10 @@
 use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use slackline_execute::slurm::Mode;
 use slackline_model::parameter::Given;
 use slackline_model::schedule::Limits;
+use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
 
 /// Everything that decisions and attempts depend on.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -32,6 +34,33 @@ pub(super) struct Settings {
     pub(super) throttle: bool,
     #[serde(default)]
     pub(super) pin: bool,
+    /// The cluster it runs on, where that is not this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) slurm: Option<OnSlurm>,
+}
+
+/// How a cluster is used.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(super) struct OnSlurm {
+    pub(super) mode: Mode,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) listen: Option<IpAddr>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) sbatch: Vec<String>,
+    /// Seconds without an engine after which a pilot ends.
+    pub(super) patience: f64,
+}
+
+impl OnSlurm {
+    /// Where pilots find this machine: as its name says, if that says anything.
+    pub(super) fn listen(&self) -> IpAddr {
+        let named = || {
+            let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+            let mut found = (name.trim(), 0).to_socket_addrs().ok()?;
+            found.next().map(|address| address.ip())
+        };
+        self.listen.or_else(named).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST))
+    }
 }
 
 impl Settings {

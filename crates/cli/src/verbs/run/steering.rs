@@ -10,8 +10,10 @@ use crate::output::Output;
 use crate::verbs::simulate::workflow::{Ran, check_parameters, planner, policies_of};
 use slackline_execute::attempt::{boot, checksum};
 use slackline_execute::folder::{Failure as Failed, Header, Note, Recovered, RunFolder, RunLog};
-use slackline_execute::local::{Local, LocalOptions, Past};
+use slackline_execute::local::Local;
+use slackline_execute::real::{Desk, Past, Real, RealOptions, Site};
 use slackline_execute::session::{self, Repeated, SessionError};
+use slackline_execute::slurm::{Slurm, SlurmOptions};
 use slackline_execute::{Ending, Execution, Inputs, Outcome, Record, Settings as Rules, Simulated};
 use slackline_formats::Format;
 use slackline_lab::metrics::Metrics;
@@ -180,7 +182,7 @@ impl Steering {
         Ran { limits, set, wall_seconds, ..Ran::of(name, outcome, metrics, money, planned) }
     }
 
-    /// Drives the run on this machine, from where its log ends.
+    /// Drives the run from where its log ends.
     pub(super) fn drive(
         &self,
         problem: &Problem<'_>,
@@ -194,13 +196,13 @@ impl Steering {
         let (folder, log) = (Arc::new(folder), Arc::new(log));
         let begun = records.iter().any(|(_, r)| !matches!(r, Record::Note(_)));
         let past = Past::of(&records, problem, &boot());
-        let date = records.last().map_or(0.0, |(at, _)| *at);
+        let date = past.date();
         let driven = Note::Driven { boot: boot(), since: seconds_since_1970() };
         let keep = |at: f64, note: Note| {
             log.append(at, &Record::Note(note)).map_err(|e| self.broken_log(&e))
         };
         keep(date, driven)?;
-        let options = LocalOptions {
+        let options = RealOptions {
             throttle: self.settings.throttle,
             pin: self.settings.pin,
             time_limit: self.settings.time_limit,
@@ -209,15 +211,37 @@ impl Steering {
             myself: std::env::current_exe()?,
         };
         let stop = interrupt::listen();
-        let (f, l) = (Arc::clone(&folder), Arc::clone(&log));
-        let mut backend = Local::new(problem, self.inputs, options, f, l, past, stop);
+        let (desk, mail) = Desk::new(Arc::clone(&log), date);
+        let (platform, run) = (problem.platform(), self.header.id.clone());
+        let left = past.processes().to_vec();
+        let f = Arc::clone(&folder);
+        let site: Box<dyn Site> = match &self.settings.slurm {
+            None => Box::new(Local::new(platform, f, run, left, desk.clone())),
+            Some(slurm) => {
+                let options = SlurmOptions {
+                    mode: slurm.mode,
+                    listen: slurm.listen(),
+                    sbatch: slurm.sbatch.clone(),
+                    patience: slurm.patience,
+                    run,
+                    myself: options.myself.clone(),
+                };
+                let site = Slurm::new(platform, f, options, desk.clone());
+                Box::new(site.map_err(Failure::work)?)
+            }
+        };
+        let (f, mail) = (Arc::clone(&folder), (desk, mail));
+        let mut backend = Real::new(problem, self.inputs, options, f, mail, site, past, stop);
         if !begun {
-            backend.make_hosts().map_err(Failure::work)?;
+            backend.open().map_err(Failure::work)?;
         }
-        let mut view = View::new(problem, &planned, backend.news(), output.quiet);
+        let mut view = View::new(problem, &planned, backend.failures(), output.quiet);
         let mut see = |now: &Situation| view.see(now);
         let execution = Execution { watch: Some(&mut see), ..self.execution() };
         let driven = session::drive(execution, policy.as_mut(), &mut backend, &log, records);
+        if driven.is_ok() {
+            backend.close();
+        }
         drop(backend);
         interrupt::ignore();
         view.finish();

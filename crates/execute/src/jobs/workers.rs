@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-pub(super) type Job = Box<dyn FnOnce() + Send>;
+pub(crate) type Work = Box<dyn FnOnce() + Send>;
 
 #[derive(Default)]
 struct Desk {
-    jobs: VecDeque<Job>,
+    jobs: VecDeque<Work>,
     /// Threads that wait for a job.
     idle: usize,
     closed: bool,
@@ -46,19 +46,19 @@ impl Shared {
 }
 
 /// See the module's head.
-pub(super) struct Workers {
+pub(crate) struct Workers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     most: usize,
 }
 
 impl Workers {
-    pub(super) fn up_to(most: usize) -> Workers {
+    pub(crate) fn up_to(most: usize) -> Workers {
         Workers { shared: Arc::default(), threads: Vec::new(), most }
     }
 
     /// Has a job done, by who waits for one or by somebody new.
-    pub(super) fn submit(&mut self, job: Job) {
+    pub(crate) fn submit(&mut self, job: Work) {
         let mut desk = self.shared.desk();
         desk.jobs.push_back(job);
         if desk.idle < desk.jobs.len() && self.threads.len() < self.most {
@@ -70,7 +70,7 @@ impl Workers {
     }
 
     /// Waits until all jobs are done.
-    pub(super) fn finish(&mut self) {
+    pub(crate) fn finish(&mut self) {
         self.shared.desk().closed = true;
         self.shared.changed.notify_all();
         for thread in self.threads.drain(..) {

@@ -5,7 +5,7 @@ use crate::backend::{OpId, What, Work};
 use crate::folder::Note;
 use crate::journal::Record;
 use slackline_model::{FileId, HostId, Problem, TaskId};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A file that should lie on a host.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +24,8 @@ pub struct Past {
     pub(super) attempts: HashMap<TaskId, u32>,
     /// Processes it has started since the machine was.
     pub(super) processes: Vec<Process>,
+    /// Hosts that were lost.
+    pub(super) lost: BTreeSet<HostId>,
     /// What lies where.
     pub(super) files: BTreeMap<(FileId, HostId), Kept>,
 }
@@ -71,6 +73,16 @@ impl Past {
         past
     }
 
+    /// The date at which the run was left.
+    pub fn date(&self) -> f64 {
+        self.now
+    }
+
+    /// Processes that it may have left.
+    pub fn processes(&self) -> &[Process] {
+        &self.processes
+    }
+
     fn count(&mut self, task: TaskId, attempt: u32) {
         let most = self.attempts.entry(task).or_default();
         *most = attempt.max(*most);
@@ -105,8 +117,12 @@ impl Past {
                 }
                 Some(Work::Lease { .. }) | None => {}
             },
-            What::HostLost { host, keeps_data: false } => {
-                self.files.retain(|(_, at), _| at != host);
+            What::HostLost { host, keeps_data } => {
+                self.lost.insert(*host);
+                self.files.retain(|(_, at), _| *keeps_data || at != host);
+            }
+            What::HostBack(host) => {
+                self.lost.remove(host);
             }
             What::CopyLost { file, host } => {
                 self.files.remove(&(*file, place(*host)));

@@ -1,0 +1,45 @@
+//! `slackline pilot`: what a batch job of a run on a cluster does.
+
+use crate::failure::Failure;
+use crate::input::seconds;
+use crate::interrupt;
+use crate::output::Output;
+use clap::Args;
+use slackline_execute::slurm;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Work for a run on a cluster, as one of its hosts
+#[derive(Args)]
+#[command(hide = true)]
+pub(crate) struct Pilot {
+    /// The folder of the run
+    folder: PathBuf,
+    /// What the run is called
+    #[arg(long)]
+    run: String,
+    /// The host, counted from 0
+    #[arg(long)]
+    host: u32,
+    /// Its name
+    #[arg(long)]
+    name: String,
+    /// Which pilot for this host
+    #[arg(long)]
+    number: u32,
+    /// The one operation it is for
+    #[arg(long)]
+    only: Option<u64>,
+    /// Time without an engine after which it ends
+    #[arg(long, value_parser = seconds)]
+    patience: f64,
+}
+
+impl Pilot {
+    pub(crate) fn run(self, _: &mut Output) -> Result<(), Failure> {
+        let Pilot { folder, run, host, name, number, only, patience } = self;
+        let patience = Duration::try_from_secs_f64(patience).map_err(Failure::input)?;
+        let pilot = slurm::Pilot { folder, run, host, name, number, only, patience };
+        pilot.serve(&interrupt::listen()).map_err(Failure::work)
+    }
+}

@@ -1,0 +1,121 @@
+//! Attempts that somebody asked for, and a crew that makes them. The engine's own process and a pilot
+//! on a node make them alike; only where the news of them go differs.
+
+mod workers;
+
+pub(crate) use workers::Workers;
+
+use crate::attempt::{Attempt, Broken, Completed, Control, Process};
+use crate::backend::OpId;
+use serde::{Deserialize, Serialize};
+use slackline_model::{HostId, TaskId};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Which attempt at which task, for whom.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Label {
+    /// The operation of the engine.
+    pub op: OpId,
+    /// The task.
+    pub task: TaskId,
+    /// Its name.
+    pub name: String,
+    /// Where.
+    pub host: HostId,
+    /// Which attempt at the task.
+    pub number: u32,
+}
+
+/// An attempt to make.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// Which.
+    pub label: Label,
+    /// Cores it uses.
+    pub cores: u32,
+    /// What to do.
+    pub attempt: Attempt,
+}
+
+/// What came of a job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Made {
+    /// Of which.
+    pub label: Label,
+    /// How it ended.
+    pub how: Result<Completed, Broken>,
+}
+
+/// Who wants to know of jobs.
+pub(crate) trait Ear: Send + Sync {
+    /// A job has become a process.
+    fn begun(&self, label: &Label, process: Process);
+    /// A job has ended.
+    fn ended(&self, made: Made);
+}
+
+type Controls = Mutex<BTreeMap<OpId, Control>>;
+
+fn locked(controls: &Controls) -> MutexGuard<'_, BTreeMap<OpId, Control>> {
+    controls.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Threads that make attempts.
+pub(crate) struct Crew {
+    workers: Workers,
+    controls: Arc<Controls>,
+    ear: Arc<dyn Ear>,
+}
+
+impl Crew {
+    /// A crew that tells an ear.
+    pub(crate) fn new(ear: Arc<dyn Ear>) -> Crew {
+        Crew { workers: Workers::up_to(usize::MAX), controls: Arc::default(), ear }
+    }
+
+    /// Begins a job; one that is under way is not begun again.
+    pub(crate) fn begin(&mut self, job: Job) {
+        let control = Control::default();
+        let op = job.label.op;
+        let mut controls = locked(&self.controls);
+        if controls.contains_key(&op) {
+            return;
+        }
+        controls.insert(op, control.clone());
+        drop(controls);
+        let (controls, ear) = (Arc::clone(&self.controls), Arc::clone(&self.ear));
+        self.workers.submit(Box::new(move || {
+            let Job { label, attempt, .. } = job;
+            let how = attempt.perform(&control, &mut |process| ear.begun(&label, process));
+            ear.ended(Made { label, how });
+            locked(&controls).remove(&op);
+        }));
+    }
+
+    /// Asks a job to end.
+    pub(crate) fn stop(&self, op: OpId) {
+        if let Some(control) = locked(&self.controls).get(&op) {
+            control.stop();
+        }
+    }
+
+    /// Ends a job at once.
+    pub(crate) fn kill(&self, op: OpId) {
+        if let Some(control) = locked(&self.controls).get(&op) {
+            control.kill();
+        }
+    }
+
+    /// Jobs under way.
+    pub(crate) fn under_way(&self) -> Vec<OpId> {
+        locked(&self.controls).keys().copied().collect()
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        locked(&self.controls).values().for_each(Control::kill);
+        self.workers.finish();
+    }
+}

@@ -1,0 +1,625 @@
+//! Real machines as a platform: what is the same for this machine and for a cluster. Transfers are
+//! copies of files between the stores of hosts; attempts at tasks are made by a [`Site`].
+//!
+//! Nothing blocks the engine: attempts and copies are made elsewhere and tell how they ended.
+
+mod clock;
+mod files;
+mod past;
+mod site;
+
+pub use clock::Clock;
+pub use past::Past;
+pub(crate) use site::News;
+pub use site::{Desk, Mail, Site, Turn};
+
+use crate::attempt::{Broken, Completed, Control, copy_paced};
+use crate::backend::{
+    Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open, Order,
+    Outlook, Reached, Report, Signal, What, Work,
+};
+use crate::folder::{Failure, Note, RunFolder};
+use crate::jobs::{Job, Label, Made, Workers};
+use crate::journal::Record;
+use files::named;
+use slackline_model::problem::{Block, Inputs, View};
+use slackline_model::{FileId, HostId, Platform, Problem, ProcId, TaskId, Workflow};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// Longest time without a look at whether the user wants to stop.
+const LISTEN: Duration = Duration::from_millis(100);
+
+/// Time that everything gets to end when the user stops a run.
+const FAREWELL: Duration = Duration::from_secs(30);
+
+/// Most copies that are made at once.
+const MOVERS: usize = 32;
+
+/// Most progress that is claimed for what has not ended.
+const NEARLY: f64 = 0.99;
+
+/// How work is done.
+#[derive(Clone, Debug, Default)]
+pub struct RealOptions {
+    /// Transfers take at least the time that the platform says.
+    pub throttle: bool,
+    /// Tasks keep to the cores of their host, counted through from the first core of the machine.
+    pub pin: bool,
+    /// Seconds after which an attempt is ended.
+    pub time_limit: Option<f64>,
+    /// The folder of the workflow, for files that nobody makes.
+    pub source: PathBuf,
+    /// Names the run among all others.
+    pub run: String,
+    /// The program that `slackline` stands for in commands.
+    pub myself: PathBuf,
+}
+
+/// An operation under way.
+struct Running {
+    doing: Doing,
+    hosts: Vec<HostId>,
+    since: f64,
+    /// Seconds it should take.
+    expected: f64,
+    cancelling: bool,
+}
+
+enum Doing {
+    /// An attempt at a task, which may still wait for its turn.
+    Task {
+        waits: bool,
+    },
+    Copy(Control),
+}
+
+/// Why a copy was not made.
+pub(crate) enum Trouble {
+    Stopped,
+    Gone { file: FileId, host: HostId, why: String },
+    Error(OpError),
+}
+
+/// A lease from its order to its end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Tenure {
+    Ordered,
+    Ready,
+    Released,
+}
+
+/// See the module's head.
+pub struct Real<'p> {
+    problem: &'p Problem<'p>,
+    inputs: Inputs,
+    options: RealOptions,
+    folder: Arc<RunFolder>,
+    desk: Desk,
+    mail: Receiver<News>,
+    site: Box<dyn Site + 'p>,
+    /// The date of the last answer; it stands still in between.
+    now: f64,
+    past: Past,
+    running: BTreeMap<OpId, Running>,
+    leases: BTreeMap<OpId, Tenure>,
+    movers: Workers,
+    pending: Vec<Signal>,
+    /// Copies to delete once nothing that is not durable relies on them.
+    doomed: Vec<(FileId, HostId)>,
+    /// Hosts that cannot work, and why.
+    lost: Vec<Option<String>>,
+    interrupted: Arc<AtomicBool>,
+    /// Who wants to hear of failures as they happen.
+    failures: Option<Sender<Failure>>,
+}
+
+impl<'p> Real<'p> {
+    /// Machines that are ready to work; `interrupted` stops them.
+    #[allow(clippy::too_many_arguments)] // one of each, none belongs to another
+    pub fn new(
+        problem: &'p Problem<'p>,
+        inputs: Inputs,
+        options: RealOptions,
+        folder: Arc<RunFolder>,
+        (desk, mail): (Desk, Mail),
+        site: Box<dyn Site + 'p>,
+        past: Past,
+        interrupted: Arc<AtomicBool>,
+    ) -> Real<'p> {
+        let lost = |host| past.lost.contains(&host).then(|| "it was lost before".to_string());
+        let lost = problem.platform().host_ids().map(lost).collect();
+        Real {
+            problem,
+            inputs,
+            options,
+            folder,
+            desk,
+            mail: mail.0,
+            site,
+            now: past.now,
+            past,
+            running: BTreeMap::new(),
+            leases: BTreeMap::new(),
+            movers: Workers::up_to(MOVERS),
+            pending: Vec::new(),
+            doomed: Vec::new(),
+            lost,
+            interrupted,
+            failures: None,
+        }
+    }
+
+    /// Failures as they happen.
+    pub fn failures(&mut self) -> Receiver<Failure> {
+        let (tell, told) = channel();
+        self.failures = Some(tell);
+        told
+    }
+
+    /// Makes everything ready, at the beginning of a run.
+    pub fn open(&mut self) -> Result<(), BackendError> {
+        self.site.open()?;
+        self.look()
+    }
+
+    /// The run is over, and its log written.
+    pub fn close(&mut self) {
+        self.site.heard();
+        self.site.close();
+    }
+
+    fn workflow(&self) -> &'p Workflow {
+        self.problem.workflow()
+    }
+
+    fn platform(&self) -> &'p Platform {
+        self.problem.platform()
+    }
+
+    fn host_name(&self, host: HostId) -> &'p str {
+        &self.platform().host(host).name
+    }
+
+    fn absent(&self, hosts: &[HostId]) -> Result<(), OpError> {
+        match hosts.iter().find_map(|h| Some((*h, self.lost[h.index()].as_ref()?))) {
+            Some((host, why)) => Err(OpError::Lost { host: Some(host), why: why.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    fn tell(&mut self, at: f64, what: What) {
+        self.pending.push(Signal { at, what });
+    }
+
+    /// Notes an attempt at a task as under way.
+    fn computing(&mut self, op: OpId, task: TaskId, procs: &[ProcId], waits: bool) {
+        let host = self.problem.host_of(procs[0]);
+        let class = self.problem.class_of(procs[0]);
+        let expected = self.problem.exec_wide(task, class, procs.len() as u32);
+        let (hosts, since, doing) = (vec![host], self.now, Doing::Task { waits });
+        self.running.insert(op, Running { doing, hosts, since, expected, cancelling: false });
+    }
+
+    fn stop(&mut self, op: OpId, at_once: bool) {
+        match self.running.get(&op).map(|running| &running.doing) {
+            Some(Doing::Copy(control)) if at_once => control.kill(),
+            Some(Doing::Copy(control)) => control.stop(),
+            Some(Doing::Task { .. }) => self.site.stop(op, at_once),
+            None => {}
+        }
+    }
+
+    /// Ends everything that is under way and waits until it is gone.
+    fn stop_all(&mut self) {
+        let under_way: Vec<OpId> = self.running.keys().copied().collect();
+        under_way.iter().for_each(|op| self.stop(*op, false));
+        let patience = Instant::now() + FAREWELL;
+        while !self.running.is_empty() && Instant::now() < patience {
+            match self.mail.recv_timeout(LISTEN) {
+                Ok(News::Made(made, _)) => drop(self.running.remove(&made.label.op)),
+                Ok(News::Moved(op, ..)) => drop(self.running.remove(&op)),
+                Ok(News::Begun(_) | News::Look) | Err(_) => {}
+            }
+            let mut turns = Vec::new();
+            let _ = self.site.look(&mut turns); // what is lost will not end
+            turns.into_iter().for_each(|turn| self.turn(turn));
+        }
+        self.running.keys().copied().collect::<Vec<_>>().iter().for_each(|op| self.stop(*op, true));
+        self.site.close();
+    }
+
+    /// Turns news into what the engine is told.
+    fn take(&mut self, news: News) {
+        match news {
+            News::Look => {}
+            News::Begun(op) => {
+                if let Some(running) = self.running.get_mut(&op)
+                    && let Doing::Task { waits: waits @ true } = &mut running.doing
+                {
+                    *waits = false;
+                    running.since = self.desk.clock.now();
+                    self.tell(self.desk.clock.now(), What::Running(op));
+                }
+            }
+            News::Made(made, at) => {
+                // What is told a second time was taken the first.
+                if let Some(running) = self.running.remove(&made.label.op) {
+                    self.made(made, running.cancelling, at);
+                }
+            }
+            News::Moved(op, at, how) => {
+                let Some(running) = self.running.remove(&op) else { return };
+                match how {
+                    Ok(seconds) => {
+                        let report = Report { seconds: Some(seconds), ..Report::default() };
+                        self.tell(at, What::Done(op, report));
+                    }
+                    Err(Trouble::Stopped) => self.stopped(op, running.cancelling, at),
+                    Err(Trouble::Gone { file, host, why }) => {
+                        self.tell(at, What::CopyLost { file, host });
+                        self.tell(at, What::Failed(op, OpError::Transient(why)));
+                    }
+                    Err(Trouble::Error(error)) => self.tell(at, What::Failed(op, error)),
+                }
+            }
+        }
+    }
+
+    fn stopped(&mut self, op: OpId, asked: bool, at: f64) {
+        let error = || OpError::Transient("it was stopped from outside".to_string());
+        self.tell(at, if asked { What::Cancelled(op) } else { What::Failed(op, error()) });
+    }
+
+    /// What an attempt at a task came to, in the terms of the engine.
+    fn made(&mut self, made: Made, cancelling: bool, at: f64) {
+        let Made { label: Label { op, task, name, host, number }, how } = made;
+        let error = match how {
+            Ok(done) => {
+                let report = report_of(self.workflow(), task, &done);
+                return self.tell(at, What::Done(op, report));
+            }
+            Err(Broken::Stopped) => return self.stopped(op, cancelling, at),
+            Err(Broken::InputGone { index, name }) => {
+                let workflow = self.workflow();
+                if let Some(file) = named(workflow, workflow.inputs(task)).nth(index) {
+                    self.tell(at, What::CopyLost { file, host });
+                }
+                // Nothing is wrong with the task.
+                OpError::Lost { host: None, why: format!("input '{name}' is gone") }
+            }
+            Err(broken) => {
+                let reason = broken.to_string();
+                let (exit, last_lines, refused) = match broken {
+                    Broken::Failed { exit, last_lines, .. } => (exit, last_lines, false),
+                    _ => (None, Vec::new(), true),
+                };
+                let why = reason.clone();
+                let failure =
+                    Failure { task, name, attempt: number, host, exit, reason, last_lines };
+                if let Some(failures) = &self.failures {
+                    let _ = failures.send(failure.clone()); // nobody may listen any more
+                }
+                // A run whose log cannot be kept is ended by its engine.
+                let _ = self.desk.log.append(at, &Record::Note(Note::Failure(failure)));
+                if refused { OpError::Refused(why) } else { OpError::Transient(why) }
+            }
+        };
+        self.tell(at, What::Failed(op, error));
+    }
+
+    /// Looks what has become of hosts and leases.
+    fn look(&mut self) -> Result<(), BackendError> {
+        let mut turns = Vec::new();
+        self.site.look(&mut turns)?;
+        // What was made before somebody went counts.
+        while let Ok(news) = self.mail.try_recv() {
+            self.take(news);
+        }
+        turns.into_iter().for_each(|turn| self.turn(turn));
+        Ok(())
+    }
+
+    fn turn(&mut self, turn: Turn) {
+        let at = self.desk.clock.now();
+        match turn {
+            Turn::Came(host) => {
+                if self.lost[host.index()].take().is_some() {
+                    self.tell(at, What::HostBack(host));
+                }
+            }
+            Turn::Went { host, keeps_data, why } => {
+                if self.lost[host.index()].replace(why.clone()).is_none() {
+                    self.tell(at, What::HostLost { host, keeps_data });
+                }
+                self.lose(at, |r| r.hosts.contains(&host), Some(host), &why);
+            }
+            Turn::Leased(lease) => {
+                if let Some(tenure @ Tenure::Ordered) = self.leases.get_mut(&lease) {
+                    *tenure = Tenure::Ready;
+                    self.tell(at, What::LeaseReady(lease));
+                }
+            }
+            Turn::Over { lease, host, error } => {
+                if self.leases.remove(&lease).is_some() {
+                    let why = error.as_ref().map_or("given back".to_string(), |e| e.to_string());
+                    let computes = |r: &Running| matches!(r.doing, Doing::Task { .. });
+                    let there = |r: &Running| host.is_some_and(|host| r.hosts.contains(&host));
+                    self.lose(at, |r| computes(r) && there(r), None, &why);
+                    self.tell(at, What::LeaseEnded(lease, error));
+                }
+            }
+            Turn::Dropped { ops, why } => {
+                for op in ops {
+                    if self.running.remove(&op).is_some() {
+                        let error = OpError::Lost { host: None, why: why.clone() };
+                        self.tell(at, What::Failed(op, error));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Operations that went with what they used.
+    fn lose(&mut self, at: f64, gone: impl Fn(&Running) -> bool, host: Option<HostId>, why: &str) {
+        let lost = self.running.iter().filter(|(_, running)| gone(running));
+        for op in lost.map(|(op, _)| *op).collect::<Vec<_>>() {
+            self.stop(op, true);
+            self.running.remove(&op);
+            self.tell(at, What::Failed(op, OpError::Lost { host, why: why.to_string() }));
+        }
+    }
+
+    /// Whether something is under way that will be told of.
+    fn is_busy(&self) -> bool {
+        !self.running.is_empty()
+            || !self.pending.is_empty()
+            || self.leases.values().any(|tenure| *tenure != Tenure::Ready)
+    }
+}
+
+impl Backend for Real<'_> {
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+
+    fn now(&self) -> f64 {
+        self.now
+    }
+
+    fn compute(&mut self, op: OpId, work: Computation<'_>) -> Result<Accepted, OpError> {
+        if self.running.contains_key(&op) {
+            return Ok(Accepted::Running);
+        }
+        let task = work.task;
+        let host = self.problem.host_of(work.procs[0]);
+        self.absent(&[host])?;
+        let number = self.next_attempt(task);
+        let attempt = self.attempt(op, &work, number)?;
+        self.past.attempts.insert(task, number);
+        let name = self.workflow().task_name(task).to_string();
+        let label = Label { op, task, name, host, number };
+        let cores = work.procs.len() as u32;
+        let accepted = self.site.begin(Job { label, cores, attempt });
+        self.computing(op, task, work.procs, accepted == Accepted::Waiting);
+        Ok(accepted)
+    }
+
+    fn transfer(&mut self, op: OpId, movement: Movement<'_>) -> Result<Accepted, OpError> {
+        if self.running.contains_key(&op) {
+            return Ok(Accepted::Running);
+        }
+        let Movement { file, blocks, .. } = movement;
+        let hosts: Vec<HostId> = blocks.iter().flat_map(|b| [b.from, b.to]).collect();
+        self.absent(&hosts)?;
+        self.doomed.retain(|(f, host)| *f != file || !hosts.contains(host));
+        let network = self.platform().planning_network();
+        let seconds = |b: &Block| network.transfer_time(b.bytes, b.from, b.to);
+        let expected = blocks.iter().map(seconds).fold(0.0, f64::max);
+        let real = !self.workflow().file_name(file).is_empty();
+        let pace = if self.options.throttle { expected } else { 0.0 };
+        let moves: Vec<(HostId, PathBuf, PathBuf, PathBuf)> = blocks
+            .iter()
+            .filter(|_| real)
+            .map(|b| {
+                let part = self.folder.work(self.host_name(b.to)).join(format!("{}.part", op.0));
+                (b.from, self.place(file, b.from), self.stored(file, b.to), part)
+            })
+            .collect();
+        let control = Control::default();
+        let (stop, desk) = (control.clone(), self.desk.clone());
+        let label = self.workflow().file_label(file);
+        self.movers.submit(Box::new(move || {
+            let begin = Instant::now();
+            let copy =
+                |(host, from, to, part): &(HostId, PathBuf, PathBuf, PathBuf)| match copy_paced(
+                    from,
+                    to,
+                    part,
+                    pace,
+                    &|| stop.is_stopping(),
+                ) {
+                    Ok(_) => Ok(()),
+                    Err(_) if stop.is_stopping() => Err(Trouble::Stopped),
+                    Err(error) if !from.is_file() => {
+                        let why = format!("'{label}' is gone: {error}");
+                        Err(Trouble::Gone { file, host: *host, why })
+                    }
+                    Err(error) => {
+                        let why = format!("'{label}' cannot be copied: {error}");
+                        Err(Trouble::Error(OpError::Transient(why)))
+                    }
+                };
+            let how = moves.iter().try_for_each(copy).map(|()| begin.elapsed().as_secs_f64());
+            desk.tell(News::Moved(op, desk.clock.now(), how));
+        }));
+        let (since, doing) = (self.now, Doing::Copy(control));
+        self.running.insert(op, Running { doing, hosts, since, expected, cancelling: false });
+        Ok(Accepted::Running)
+    }
+
+    fn cancel(&mut self, op: OpId) -> Result<(), BackendError> {
+        if let Some(running) = self.running.get_mut(&op) {
+            running.cancelling = true;
+            self.stop(op, false);
+        }
+        Ok(())
+    }
+
+    fn lease(&mut self, op: OpId, order: Order) -> Result<Accepted, OpError> {
+        self.absent(&[order.host])?;
+        let accepted = self.site.lease(op, order.host)?;
+        let ready = accepted == Accepted::Running;
+        self.leases.insert(op, if ready { Tenure::Ready } else { Tenure::Ordered });
+        Ok(accepted)
+    }
+
+    fn release(&mut self, lease: OpId) -> Result<(), BackendError> {
+        if let Some(tenure) = self.leases.get_mut(&lease) {
+            *tenure = Tenure::Released;
+            self.site.release(lease);
+        }
+        Ok(())
+    }
+
+    fn delete(&mut self, file: FileId, host: HostId) -> Result<(), BackendError> {
+        if !self.workflow().file_name(file).is_empty() {
+            self.doomed.push((file, host));
+        }
+        Ok(())
+    }
+
+    fn reattach(&mut self, open: &[Open], _: u64) -> Result<(), BackendError> {
+        let mut wanted = Vec::new();
+        for Open { op, work, cancelling } in open {
+            if let (Work::Compute { task, procs, .. }, false) = (work, cancelling) {
+                let name = self.workflow().task_name(*task).to_string();
+                let host = self.problem.host_of(procs[0]);
+                let number = self.past.attempts.get(task).copied().unwrap_or(0);
+                wanted.push(Label { op: *op, task: *task, name, host, number });
+            }
+        }
+        let adopted = self.site.take_up(&wanted)?;
+        self.desk.clock.go_on_from(self.past.now); // playing the log took time, too
+        // What is taken up is under way before anybody hears how it ended.
+        for Open { op, work, .. } in open {
+            if let Work::Compute { task, procs, .. } = work
+                && let Some(label) = adopted.iter().find(|label| label.op == *op)
+            {
+                let known = self.past.attempts.entry(label.task).or_default();
+                *known = label.number.max(*known);
+                self.computing(*op, *task, procs, false);
+            }
+        }
+        self.look()?;
+        self.look_for_files();
+        let at = self.now;
+        for Open { op, work, cancelling } in open {
+            match work {
+                Work::Lease { .. } if *cancelling => self.tell(at, What::LeaseEnded(*op, None)),
+                _ if *cancelling => self.tell(at, What::Cancelled(*op)),
+                _ if adopted.iter().any(|label| label.op == *op) => {}
+                Work::Lease { .. } => match work.begin(*op, self) {
+                    // It may not have been told.
+                    Ok(Accepted::Running) => self.tell(at, What::LeaseReady(*op)),
+                    Ok(Accepted::Waiting) => {}
+                    Err(error) => self.tell(at, What::LeaseEnded(*op, Some(error))),
+                },
+                work => match work.begin(*op, self) {
+                    Ok(_) => {}
+                    Err(error) => self.tell(at, What::Failed(*op, error)),
+                },
+            }
+        }
+        Ok(())
+    }
+
+    fn measure(&mut self, ops: &[OpId]) -> Vec<f64> {
+        let share = |op: &OpId| {
+            let Some(running) = self.running.get(op) else { return 0.0 };
+            let elapsed = self.now - running.since;
+            let waits = matches!(running.doing, Doing::Task { waits: true });
+            if running.expected > 0.0 && !waits {
+                (elapsed / running.expected).clamp(0.0, NEARLY)
+            } else {
+                0.0
+            }
+        };
+        ops.iter().map(share).collect()
+    }
+
+    fn observe(&mut self, _: &mut View) {}
+
+    fn next(&mut self, until: f64, signals: &mut Vec<Signal>) -> Result<Reached, BackendError> {
+        self.site.heard(); // what was told before is in the log by now
+        self.delete_doomed()?;
+        loop {
+            self.look()?;
+            let now = self.desk.clock.now();
+            if !self.pending.is_empty() {
+                self.now = now.max(self.now);
+                signals.append(&mut self.pending);
+                return Ok(Reached::Instant);
+            }
+            if self.interrupted.load(Ordering::Relaxed) {
+                self.stop_all();
+                let _ = self.desk.log.append(now, &Record::Note(Note::Stopped));
+                return Err(BackendError("stopped".to_string()));
+            }
+            if now >= until {
+                self.now = now.max(self.now);
+                return Ok(Reached::Limit);
+            }
+            let lost = self.lost.iter().any(Option::is_some);
+            if !self.is_busy() && until == f64::INFINITY && !lost {
+                return Ok(Reached::Idle);
+            }
+            let left = Duration::try_from_secs_f64(until - now).unwrap_or(LISTEN).min(LISTEN);
+            match self.mail.recv_timeout(left) {
+                Ok(news) => self.take(news),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(BackendError("nobody works here any more".to_string()));
+                }
+            }
+        }
+    }
+
+    fn outlook(&mut self, _: f64) -> Outlook {
+        if self.is_busy() {
+            Outlook::Busy
+        } else if self.lost.iter().any(Option::is_some) {
+            self.site.outlook()
+        } else {
+            Outlook::Hopeless
+        }
+    }
+}
+
+fn report_of(workflow: &Workflow, task: TaskId, done: &Completed) -> Report {
+    let outputs: Vec<FileId> = named(workflow, workflow.outputs(task)).collect();
+    let pairs = || outputs.iter().zip(&done.written);
+    Report {
+        seconds: Some(done.usage.seconds),
+        exit_code: done.usage.exit,
+        sizes: pairs().map(|(&file, written)| (file, written.bytes as f64)).collect(),
+        checksums: pairs().map(|(&file, written)| (file, written.checksum.clone())).collect(),
+        cpu_seconds: Some(done.usage.cpu_seconds),
+        peak_memory: done.usage.peak_memory,
+    }
+}
+
+impl Drop for Real<'_> {
+    fn drop(&mut self) {
+        let copies = self.running.values().filter_map(|running| match &running.doing {
+            Doing::Copy(control) => Some(control),
+            Doing::Task { .. } => None,
+        });
+        copies.for_each(Control::kill);
+        self.movers.finish();
+    }
+}

@@ -1,0 +1,280 @@
+//! The batch system, through its own commands. They may hang while its controller is away: a thread of
+//! its own gives them and tells what they said.
+
+use super::frames::Post;
+use crate::backend::OpId;
+use slackline_model::HostId;
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Time between two looks at the queue.
+const POLL: Duration = Duration::from_secs(2);
+
+/// Time that a command gets.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The name of a pilot's job: run, host, task and number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Ticket {
+    pub(super) post: Post,
+    pub(super) number: u32,
+}
+
+impl Ticket {
+    /// What it is called in its run.
+    pub(super) fn short(&self) -> String {
+        let only = self.post.only.map_or(String::new(), |op| format!("-op{}", op.0));
+        format!("h{}{only}-{}", self.post.host.0, self.number)
+    }
+
+    fn name(&self, run: &str) -> String {
+        format!("slackline-{run}-{}", self.short())
+    }
+
+    /// What a name says, if it is one of this run.
+    fn of(name: &str, run: &str) -> Option<Ticket> {
+        let rest = name.strip_prefix("slackline-")?.strip_prefix(run)?.strip_prefix("-h")?;
+        let words: Vec<&str> = rest.split('-').collect();
+        let (host, only, number) = match words.as_slice() {
+            [host, number] => (host, None, number),
+            [host, only, number] => {
+                (host, Some(OpId(only.strip_prefix("op")?.parse().ok()?)), number)
+            }
+            _ => return None,
+        };
+        let post = Post { host: HostId(host.parse().ok()?), only };
+        Some(Ticket { post, number: number.parse().ok()? })
+    }
+}
+
+/// A pilot to submit.
+#[derive(Clone, Debug)]
+pub(super) struct Submission {
+    pub(super) ticket: Ticket,
+    /// What its job does.
+    pub(super) script: String,
+    pub(super) cores: u32,
+    /// The node it has to run on, where there is one of that name.
+    pub(super) node: String,
+    pub(super) output: PathBuf,
+}
+
+/// How it stands with a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It waits in the queue, for this reason.
+    Waits(String),
+    Runs,
+    /// It is over, in the words of the batch system.
+    Over(String),
+}
+
+/// What the batch system said.
+#[derive(Clone, Debug)]
+pub(super) enum Said {
+    /// A job was taken; jobs of this number are this pilot.
+    Taken(Ticket, String),
+    /// A job was not taken, for good or for now.
+    NotTaken { ticket: Ticket, why: String, for_now: bool },
+    /// All jobs of the run that it knows of.
+    Listing(BTreeMap<Ticket, (String, State)>),
+}
+
+enum Wish {
+    Submit(Box<Submission>),
+    Cancel(String),
+    Look,
+}
+
+/// See the module's head.
+pub(super) struct Batch {
+    wishes: Option<Sender<Wish>>,
+    clerk: Option<JoinHandle<()>>,
+}
+
+impl Batch {
+    /// A clerk for one run; `extra` are words that every submission gets besides.
+    pub(super) fn new(
+        run: String,
+        extra: Vec<String>,
+        tell: impl Fn(Said) + Send + 'static,
+    ) -> Batch {
+        let (wishes, orders) = channel();
+        let mut clerk = Clerk { run, extra, nodes: None };
+        let clerk = std::thread::spawn(move || clerk.work(&orders, &tell));
+        Batch { wishes: Some(wishes), clerk: Some(clerk) }
+    }
+
+    fn wish(&self, wish: Wish) {
+        if let Some(wishes) = &self.wishes {
+            let _ = wishes.send(wish); // it works until this is dropped
+        }
+    }
+
+    pub(super) fn submit(&self, submission: Submission) {
+        self.wish(Wish::Submit(Box::new(submission)));
+    }
+
+    pub(super) fn cancel(&self, job: String) {
+        self.wish(Wish::Cancel(job));
+    }
+
+    /// Looks at the queue now.
+    pub(super) fn look(&self) {
+        self.wish(Wish::Look);
+    }
+
+    /// Everything that was wished for is done.
+    pub(super) fn finish(&mut self) {
+        self.wishes = None;
+        if let Some(clerk) = self.clerk.take() {
+            let _ = clerk.join();
+        }
+    }
+}
+
+struct Clerk {
+    run: String,
+    extra: Vec<String>,
+    /// The nodes there are, once somebody has asked.
+    nodes: Option<Vec<String>>,
+}
+
+impl Clerk {
+    fn work(&mut self, orders: &Receiver<Wish>, tell: &dyn Fn(Said)) {
+        let mut due = Instant::now() + POLL;
+        loop {
+            match orders.recv_timeout(due.saturating_duration_since(Instant::now())) {
+                Ok(Wish::Submit(submission)) => tell(self.submit(&submission)),
+                Ok(Wish::Cancel(job)) => {
+                    let _ = say("scancel", &["--quiet", &job], ""); // it may be over
+                }
+                Ok(Wish::Look) => due = Instant::now(),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            if Instant::now() >= due {
+                // While the controller is away nothing is known, and nothing has changed.
+                if let Ok(listing) = self.listing() {
+                    tell(Said::Listing(listing));
+                }
+                due = Instant::now() + POLL;
+            }
+        }
+    }
+
+    fn submit(&mut self, submission: &Submission) -> Said {
+        let ticket = submission.ticket;
+        let mut words: Vec<String> =
+            ["--parsable", "--nodes=1", "--ntasks=1", "--no-requeue"].map(str::to_string).into();
+        words.push(format!("--job-name={}", ticket.name(&self.run)));
+        words.push(format!("--cpus-per-task={}", submission.cores));
+        words.push(format!("--output={}", submission.output.display()));
+        if self.nodes.is_none() {
+            let listed = say("sinfo", &["--noheader", "--Node", "--format=%N"], "");
+            self.nodes = listed.ok().map(|text| text.lines().map(|l| l.trim().into()).collect());
+        }
+        if self.nodes.as_ref().is_some_and(|nodes| nodes.contains(&submission.node)) {
+            words.push(format!("--nodelist={}", submission.node));
+        }
+        words.extend(self.extra.iter().cloned());
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match say("sbatch", &words, &submission.script) {
+            Ok(text) => {
+                let job = text.trim().split(';').next().unwrap_or_default().to_string();
+                Said::Taken(ticket, job)
+            }
+            Err(why) => {
+                let away = ["contact", "timed out", "Connection refused", "did not answer"];
+                let for_now = away.iter().any(|words| why.contains(words));
+                Said::NotTaken { ticket, why, for_now }
+            }
+        }
+    }
+
+    fn listing(&self) -> Result<BTreeMap<Ticket, (String, State)>, String> {
+        let words = ["--me", "--noheader", "--states=all", "--format=%i|%T|%j|%r"];
+        let text = say("squeue", &words, "")?;
+        Ok(text.lines().filter_map(|line| entry(line, &self.run)).collect())
+    }
+}
+
+/// A line of `squeue`, if it is about this run.
+fn entry(line: &str, run: &str) -> Option<(Ticket, (String, State))> {
+    let mut words = line.trim().splitn(4, '|');
+    let (job, state, name) = (words.next()?, words.next()?, words.next()?);
+    let reason = words.next().unwrap_or_default();
+    let state = match state {
+        "PENDING" | "CONFIGURING" | "REQUEUED" | "REQUEUE_HOLD" | "SPECIAL_EXIT" => {
+            State::Waits(reason.to_string())
+        }
+        "RUNNING" | "SUSPENDED" | "STOPPED" | "RESIZING" | "SIGNALING" | "STAGE_OUT" => State::Runs,
+        over => State::Over(over.to_string()),
+    };
+    Some((Ticket::of(name, run)?, (job.to_string(), state)))
+}
+
+/// What a command says; an error is what it complains.
+fn say(program: &str, words: &[&str], input: &str) -> Result<String, String> {
+    let mut child = Command::new(program)
+        .args(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|e| format!("{program} cannot be started: {e}"))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        let _ = stdin.write_all(input.as_bytes()); // who does not read it says why
+    }
+    let read = |pipe: Option<Box<dyn Read + Send>>| {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            if let Some(mut pipe) = pipe {
+                let _ = pipe.read_to_end(&mut bytes); // as much as there is
+            }
+            String::from_utf8_lossy(&bytes).into_owned()
+        })
+    };
+    let out = read(child.stdout.take().map(|p| Box::new(p) as Box<dyn Read + Send>));
+    let err = read(child.stderr.take().map(|p| Box::new(p) as Box<dyn Read + Send>));
+    let end = Instant::now() + PATIENCE;
+    let status = loop {
+        match child.try_wait().map_err(|e| e.to_string())? {
+            Some(status) => break status,
+            None if Instant::now() >= end => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("{program} did not answer"));
+            }
+            None => std::thread::sleep(Duration::from_millis(10)),
+        }
+    };
+    let (out, err) = (out.join().unwrap_or_default(), err.join().unwrap_or_default());
+    if status.success() { Ok(out) } else { Err(format!("{program}: {}", err.trim())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_jobs_come_back_and_others_are_left_alone() {
+        for only in [None, Some(OpId(31))] {
+            let ticket = Ticket { post: Post { host: HostId(2), only }, number: 5 };
+            assert_eq!(Ticket::of(&ticket.name("6fa-1c"), "6fa-1c"), Some(ticket));
+            assert_eq!(Ticket::of(&ticket.name("6fa-1c"), "6fa-1"), None);
+        }
+        let line = "17|PENDING|slackline-6fa-1c-h0-1|(ReqNodeNotAvail, UnavailableNodes:n1)";
+        let (ticket, (job, state)) = entry(line, "6fa-1c").unwrap_or_else(|| panic!("{line}"));
+        assert_eq!((ticket.post.host, ticket.number, job.as_str()), (HostId(0), 1, "17"));
+        assert!(matches!(state, State::Waits(why) if why.contains("UnavailableNodes")));
+        assert_eq!(entry("18|RUNNING|somebody-else|None", "6fa-1c"), None);
+        let over = entry("17|NODE_FAIL|slackline-6fa-1c-h0-1|None", "6fa-1c");
+        assert!(over.is_some_and(|(_, (_, state))| state == State::Over("NODE_FAIL".into())));
+    }
+}
