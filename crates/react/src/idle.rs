@@ -5,6 +5,7 @@ use crate::gtp::rewound_tasks;
 use crate::planning;
 use crate::policy::{Decision, Event};
 use crate::situation::{Fetch, Situation};
+use crate::strangers::Strangers;
 use slackline_model::{HostId, Problem, ProcId, TaskId, approx};
 use std::collections::BTreeSet;
 
@@ -145,8 +146,14 @@ impl Ready {
     }
 }
 
+/// Seconds until all inputs of a ready task are on one host or another, for a loop over hosts.
+pub(crate) fn gathers<'a>(now: &'a Situation, task: TaskId) -> impl FnMut(HostId) -> f64 + 'a {
+    let mut strangers = Strangers::to(now, now.workflow.inputs(task));
+    move |host| strangers.seconds(host, |host| gather_seconds(now, task, host))
+}
+
 /// Seconds until all inputs of a ready task are on a host, transfers side by side.
-pub(crate) fn gather_seconds(now: &Situation, task: TaskId, host: HostId) -> f64 {
+fn gather_seconds(now: &Situation, task: TaskId, host: HostId) -> f64 {
     let fetch = Fetch { startup: 0.0, reuse: true, producer_hosts: &[] };
     let mut wait = 0.0f64;
     for (_, edge) in now.workflow.predecessors(task) {
@@ -173,18 +180,18 @@ pub(crate) fn quickest_idle(
     idle: &[bool],
 ) -> Option<Vec<ProcId>> {
     let width = now.workflow.width(task).0 as usize;
+    let mut gather = gathers(now, task);
     let mut best: Option<(f64, Vec<ProcId>)> = None;
     for host in problem.platform().host_ids() {
         if now.shuns(task, host) {
             continue;
         }
-        let procs: Vec<ProcId> =
-            problem.procs_of(host).map(ProcId).filter(|p| idle[p.index()]).take(width).collect();
-        let Some(&first) = procs.first().filter(|_| procs.len() == width) else { continue };
-        let wait = gather_seconds(now, task, host).max(now.seconds_to_lease(host));
+        let free = || problem.procs_of(host).map(ProcId).filter(|p| idle[p.index()]).take(width);
+        let Some(first) = free().next().filter(|_| free().count() == width) else { continue };
+        let wait = gather(host).max(now.seconds_to_lease(host));
         let seconds = wait + problem.exec_on(task, first);
         if seconds.is_finite() && best.as_ref().is_none_or(|(b, _)| approx::lt(seconds, *b)) {
-            best = Some((seconds, procs));
+            best = Some((seconds, free().collect()));
         }
     }
     best.map(|(_, procs)| procs)

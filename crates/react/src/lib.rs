@@ -33,6 +33,7 @@ mod situation;
 pub mod slackline;
 mod states;
 mod static_plan;
+mod strangers;
 mod sweep;
 mod work_queue;
 

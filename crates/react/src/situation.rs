@@ -9,6 +9,7 @@ use slackline_model::{
     EdgeId, FileId, HostId, Placement, Platform, Problem, ProblemError, ProcId, TaskId, Terms,
     Workflow,
 };
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -385,16 +386,17 @@ impl Situation {
     /// The whole workflow on the platform at its peak, nothing done: what an initial plan is
     /// made from.
     pub fn nominal_problem(&self) -> Result<Problem<'_>, ProblemError> {
-        let availability = self.platform.hosts().iter().map(|host| host.level()).collect();
-        let view = View { availability, network: (*self.peak_network).clone() };
-        let problem = Problem::as_seen(&self.workflow, &self.platform, view)?;
+        let levels: Vec<f64> = self.platform.hosts().iter().map(|host| host.level()).collect();
+        let network = Cow::Borrowed(&*self.peak_network);
+        let problem = Problem::at_levels(&self.workflow, &self.platform, &levels, network)?;
         let state = State::at_start(&self.workflow, self.inputs);
         problem.with_lanes(self.lanes.clone()).with_state(state)
     }
 
     /// The whole workflow on the platform as last observed, nothing done.
     pub fn seen_problem(&self) -> Result<Problem<'_>, ProblemError> {
-        Problem::as_seen(&self.workflow, &self.platform, self.view.clone())
+        let View { availability, network } = &self.view;
+        Problem::at_levels(&self.workflow, &self.platform, availability, Cow::Borrowed(network))
     }
 
     /// Seconds for which a task holds its processor before it computes: with a store it reads its
@@ -410,7 +412,7 @@ impl Situation {
     /// The unfinished rest on the platform as last observed. Running tasks are expected to end
     /// after their remaining work; hosts that are gone are never available.
     pub fn problem(&self) -> Result<Problem<'_>, ProblemError> {
-        let problem = Problem::as_seen(&self.workflow, &self.platform, self.view.clone())?;
+        let problem = self.seen_problem()?;
         let state = State {
             now: self.now,
             fixed: self.workflow.tasks().map(|t| self.fixed(&problem, t)).collect(),

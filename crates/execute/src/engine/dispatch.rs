@@ -100,19 +100,23 @@ impl Queues {
     pub(super) fn adopt(&mut self, plan: &Plan, is_open: impl Fn(TaskId) -> bool) {
         self.queue.iter_mut().for_each(VecDeque::clear);
         self.rank.fill(u32::MAX);
-        for (task, assigned) in self.assigned.iter_mut().enumerate() {
-            if is_open(TaskId::new(task)) {
-                *assigned = None;
-            }
-        }
         for (rank, assignment) in plan.assignments.iter().enumerate() {
             let task = assignment.task;
             self.rank[task.index()] = rank as u32;
             if is_open(task) {
-                self.assigned[task.index()] = Some(assignment.procs.clone());
+                // Many stay where they were.
+                let assigned = &mut self.assigned[task.index()];
+                if assigned.as_ref() != Some(&assignment.procs) {
+                    *assigned = Some(assignment.procs.clone());
+                }
                 for proc in &assignment.procs {
                     self.queue[proc.index()].push_back(task);
                 }
+            }
+        }
+        for (task, assigned) in self.assigned.iter_mut().enumerate() {
+            if self.rank[task] == u32::MAX && is_open(TaskId::new(task)) {
+                *assigned = None;
             }
         }
         self.sources = plan.sources.iter().map(|s| ((s.file, s.to), s.from)).collect();
@@ -332,13 +336,18 @@ impl Engine<'_, '_> {
     /// A task computes from now on.
     pub(super) fn task_started(&mut self, task: TaskId, procs: Box<[ProcId]>) {
         self.events_started.push(Event::TaskStarted(task));
-        self.log(Happening::TaskStarted { task, procs: procs.to_vec() });
+        if self.records() {
+            self.log(Happening::TaskStarted { task, procs: procs.to_vec() });
+        }
         let since = self.situation.now;
         self.situation.set_task(task, TaskState::Running { procs, since });
     }
 
     /// Whether an input has gone away unnoticed, which is noticed now.
     fn lacks_what_it_should_have(&mut self, task: TaskId, procs: &[ProcId]) -> bool {
+        if !self.anything_gone() {
+            return false;
+        }
         let (workflow, holders) =
             (self.situation.workflow.clone(), self.situation.holders_of(procs));
         let mut lacks = false;

@@ -451,6 +451,11 @@ impl<'b, 'r> Engine<'b, 'r> {
         id
     }
 
+    /// Whether somebody wants a trace.
+    fn records(&self) -> bool {
+        !matches!(self.recording, Recording::Nothing)
+    }
+
     fn log(&mut self, what: Happening) {
         let at = self.situation.now;
         match &mut self.recording {

@@ -230,9 +230,14 @@ impl Engine<'_, '_> {
         self.monitor.view.availability[host.index()]
     }
 
+    /// Whether some copy is gone that nobody has missed.
+    pub(super) fn anything_gone(&self) -> bool {
+        !self.monitor.gone.is_empty()
+    }
+
     /// Whether a copy that is thought to be there is not: whoever tries to use it notices.
     pub(super) fn notice_gone(&mut self, file: FileId, host: HostId) -> bool {
-        if self.monitor.gone.is_empty() || !self.monitor.gone.remove(&(file, host)) {
+        if !self.anything_gone() || !self.monitor.gone.remove(&(file, host)) {
             return false;
         }
         for copy in self.situation.copies[file.index()].extract_if(.., |c| c.holders.touches(host))

@@ -136,6 +136,7 @@ impl Engine<'_, '_> {
             holders.hosts().iter().for_each(|&host| self.monitor.is_there(file, host));
             let copies = &mut self.situation.copies[file.index()];
             copies.retain(|c| c.holders != holders);
+            copies.reserve_exact(1); // there are as many lists as files, and most stay this short
             copies.push(FileCopy::original(holders.clone()));
         }
         self.after_end(task)?;
@@ -165,11 +166,16 @@ impl Engine<'_, '_> {
         if workflow.producer(file).is_none() || self.situation.is_needed(file) {
             return Ok(());
         }
+        let unneeded = |c: &FileCopy| c.from.is_some() && c.is_complete();
         let copies = &mut self.situation.copies[file.index()];
-        let unneeded = copies.extract_if(.., |c| c.from.is_some() && c.is_complete());
-        let unneeded = unneeded.collect::<Vec<_>>();
-        copies.shrink_to_fit(); // nobody will ask for more
-        for copy in unneeded {
+        let kept = copies.iter().filter(|c| !unneeded(c)).count();
+        // A new list of the right length: one that shrinks leaves a hole behind it that no list fits into.
+        let kept = Vec::with_capacity(kept);
+        for copy in std::mem::replace(copies, kept) {
+            if !unneeded(&copy) {
+                self.situation.copies[file.index()].push(copy);
+                continue;
+            }
             for &host in copy.holders.hosts() {
                 self.backend.delete(file, host)?;
             }

@@ -48,9 +48,8 @@ impl Engine<'_, '_> {
                 return Ok(None);
             };
             // What went away unnoticed is noticed now.
-            let mut hosts = from.hosts().to_vec();
-            hosts.retain(|&host| self.notice_gone(file, host));
-            if hosts.is_empty() && self.begin_transfer(file, from, to)? {
+            let gone = from.hosts().iter().fold(false, |gone, &h| self.notice_gone(file, h) | gone);
+            if !gone && self.begin_transfer(file, from, to)? {
                 return Ok(self.arriving.get(&(file, to.clone())).copied());
             }
         }
@@ -93,6 +92,7 @@ impl Engine<'_, '_> {
         self.arriving.insert((file, to.clone()), id);
         let copies = &mut self.situation.copies[file.index()];
         copies.retain(|c| c.holders != *to || (from == *to && c.from.is_none()));
+        copies.reserve_exact(1); // mostly the last one
         copies.push(FileCopy { holders: to.clone(), from: Some(from.clone()), fraction: 0.0 });
         self.transfers.insert(id, Transfer { file, from, to: to.clone(), blocks, op });
         Ok(true)

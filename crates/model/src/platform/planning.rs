@@ -56,6 +56,20 @@ impl PlanningNetwork {
         self.latency[at] + bytes / self.bandwidth[at]
     }
 
+    /// Per host: seconds to move `bytes` there from `src`, if nothing else moves; for `src` itself as to
+    /// another host of its group.
+    pub fn times_from(&self, bytes: f64, src: HostId) -> impl Iterator<Item = f64> + '_ {
+        let row = self.group_of[src.index()] as usize * self.groups + self.band(bytes);
+        let (mut last, mut seconds) = (u32::MAX, 0.0);
+        self.group_of.iter().map(move |&group| {
+            if group != last {
+                let at = row + group as usize;
+                (last, seconds) = (group, self.latency[at] + bytes / self.bandwidth[at]);
+            }
+            seconds
+        })
+    }
+
     /// Seconds to move some blocks as one operation, each with its way to itself: all advance
     /// together, after the longest latency.
     pub fn together(&self, blocks: impl Iterator<Item = Block>) -> f64 {

@@ -15,7 +15,7 @@ struct Class {
     share: f64,
     /// Cores of one machine: wider tasks do not fit unless they spread.
     cores: u32,
-    /// Cores of the largest cluster of such machines: wider tasks do not fit.
+    /// Cores of the largest cluster of such machines, where tasks spread: wider ones do not fit.
     cluster: u32,
     /// Memory of one machine.
     memory: f64,
@@ -66,22 +66,30 @@ impl Costs {
         let mut known: HashMap<(u64, u32, u64, usize, u64), u32> = HashMap::new();
         let mut clusters: HashMap<(u32, ClassId), u32> = HashMap::new();
         let (mut classes, mut sizes, mut class_of) = (Vec::new(), Vec::new(), Vec::new());
+        let spreads = workflow.has_spread_tasks();
+        let mut last = None; // neighbours are mostly alike
         for (index, host) in platform.hosts().iter().enumerate() {
             let column = columns.as_ref().map_or(0, |c| c[index]);
             let memory = host.memory.unwrap_or(f64::INFINITY);
             let share = availability.get(index).copied().unwrap_or(1.0).clamp(0.0, 1.0);
             let key = (host.speed.to_bits(), host.cores, memory.to_bits(), column, share.to_bits());
-            let class = *known.entry(key).or_insert_with(|| {
-                let (speed, cores) = (host.speed * share, host.cores);
-                classes.push(Class { speed, share, cores, cluster: 0, memory, column });
-                sizes.push(0);
-                classes.len() as u32 - 1
-            });
+            let class = match last {
+                Some((same, class)) if same == key => class,
+                _ => *known.entry(key).or_insert_with(|| {
+                    let (speed, cores) = (host.speed * share, host.cores);
+                    classes.push(Class { speed, share, cores, cluster: 0, memory, column });
+                    sizes.push(0);
+                    classes.len() as u32 - 1
+                }),
+            };
+            last = Some((key, class));
             sizes[class as usize] += host.cores;
-            let cluster = clusters.entry((class, host.class)).or_insert(0);
-            *cluster += host.cores;
-            let largest: &mut u32 = &mut classes[class as usize].cluster;
-            *largest = (*largest).max(*cluster);
+            if spreads {
+                let cluster = clusters.entry((class, host.class)).or_insert(0);
+                *cluster += host.cores;
+                let largest: &mut u32 = &mut classes[class as usize].cluster;
+                *largest = (*largest).max(*cluster);
+            }
             class_of.push(class);
         }
         // Hosts that only keep files do not count.

@@ -23,6 +23,7 @@ use crate::workflow::Workflow;
 use costs::Costs;
 pub(crate) use costs::columns_of_hosts;
 use staging::Staged;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 use thiserror::Error;
@@ -76,7 +77,7 @@ pub struct View {
 pub struct Problem<'a> {
     workflow: &'a Workflow,
     platform: &'a Platform,
-    network: PlanningNetwork,
+    network: Cow<'a, PlanningNetwork>,
     /// By band of sizes.
     mean_network: Vec<MeanNetwork>,
     /// Where tasks spread over hosts.
@@ -137,12 +138,21 @@ impl<'a> Problem<'a> {
         platform: &'a Platform,
         view: View,
     ) -> Result<Self, ProblemError> {
+        Problem::at_levels(workflow, platform, &view.availability, Cow::Owned(view.network))
+    }
+
+    /// The same with hosts at these levels and a network that may be borrowed.
+    pub fn at_levels(
+        workflow: &'a Workflow,
+        platform: &'a Platform,
+        availability: &[f64],
+        network: Cow<'a, PlanningNetwork>,
+    ) -> Result<Self, ProblemError> {
         let hosts = platform.hosts();
         if hosts.is_empty() {
             return Err(ProblemError::NoHosts);
         }
-        let (costs, class_of_host) = Costs::new(workflow, platform, &view.availability)?;
-        let network = view.network;
+        let (costs, class_of_host) = Costs::new(workflow, platform, availability)?;
         let mut first_proc = Vec::with_capacity(hosts.len() + 1);
         let (mut host_of, mut group_of, mut class_of) = (Vec::new(), Vec::new(), Vec::new());
         for (index, host) in hosts.iter().enumerate() {

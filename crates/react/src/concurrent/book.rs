@@ -355,6 +355,11 @@ impl Book {
         self.free[proc.index()]
     }
 
+    /// The free processors of a host.
+    pub(super) fn free_of(&self, host: HostId) -> impl Iterator<Item = ProcId> + '_ {
+        self.procs_of(host).filter(|&p| self.is_free(p))
+    }
+
     /// When a processor is expected to be free.
     pub(super) fn until(&self, proc: ProcId) -> f64 {
         self.until[proc.index()]

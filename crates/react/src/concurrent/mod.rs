@@ -33,7 +33,7 @@ use crate::idle;
 use crate::policy::{Decision, Event, Policy};
 use crate::situation::Situation;
 use book::Book;
-use slackline_model::{TaskId, approx};
+use slackline_model::{ProcId, TaskId, approx};
 
 /// When a workflow is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,8 +138,10 @@ impl Concurrent {
         now: &Situation,
         decisions: &mut Vec<Decision>,
     ) {
-        self.book.place(now, task, &chosen.procs, chosen.finish);
-        decisions.push(Decision::Start { task, procs: chosen.procs.into() });
+        let width = now.workflow.width(task).0 as usize;
+        let procs: Box<[ProcId]> = self.book.free_of(chosen.host).take(width).collect();
+        self.book.place(now, task, &procs, chosen.finish);
+        decisions.push(Decision::Start { task, procs });
     }
 
     /// Gives up the workflows whose time is over and that have tasks to start.

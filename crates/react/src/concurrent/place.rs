@@ -3,7 +3,7 @@
 use super::book::Book;
 use crate::idle;
 use crate::situation::Situation;
-use slackline_model::{HostId, ProcId, TaskId, approx};
+use slackline_model::{HostId, TaskId, approx};
 
 /// Which processor. Ties: the earlier end, the lower cost, the lower processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,10 +24,10 @@ pub enum Place {
     SubDeadline,
 }
 
-/// Free processors of one host that a task could get.
-#[derive(Clone, Debug)]
+/// A host with free processors that a task could get.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
-    pub(super) procs: Vec<ProcId>,
+    pub(super) host: HostId,
     /// When it would end there.
     pub(super) finish: f64,
     /// What it would cost there.
@@ -97,7 +97,7 @@ impl Place {
                 best(free.iter().filter(affordable), quality)
             }
         };
-        chosen.cloned()
+        chosen.copied()
     }
 }
 
@@ -125,17 +125,16 @@ fn best<'c>(
 /// The hosts with enough free processors for a task, and what it would be like there.
 fn candidates(book: &Book, now: &Situation, task: TaskId) -> Vec<Candidate> {
     let width = now.workflow.width(task).0 as usize;
+    let mut wait = waits(now, task);
+    let enough = |host: &HostId| book.free_of(*host).take(width).count() == width;
     let mut found = Vec::new();
-    for host in now.platform.host_ids().filter(|&h| !now.shuns(task, h)) {
-        let free = book.procs_of(host).filter(|&p| book.is_free(p));
-        let procs: Vec<ProcId> = free.take(width).collect();
-        if procs.len() < width {
+    for host in now.platform.host_ids().filter(enough) {
+        if now.shuns(task, host) {
             continue;
         }
-        let finish = now.now + wait(now, task, host) + book.times.seconds(task, host);
+        let finish = now.now + wait(host) + book.times.seconds(task, host);
         if finish.is_finite() {
-            let cost = book.cost(task, host, width);
-            found.push(Candidate { procs, finish, cost });
+            found.push(Candidate { host, finish, cost: book.cost(task, host, width) });
         }
     }
     found
@@ -143,23 +142,24 @@ fn candidates(book: &Book, now: &Situation, task: TaskId) -> Vec<Candidate> {
 
 /// Seconds until the inputs of a task are on a host, if it is placed there now. From a store they
 /// are read by the task itself.
-pub(super) fn wait(now: &Situation, task: TaskId, host: HostId) -> f64 {
-    if now.central { 0.0 } else { idle::gather_seconds(now, task, host).max(0.0) }
+pub(super) fn waits<'a>(now: &'a Situation, task: TaskId) -> impl FnMut(HostId) -> f64 + 'a {
+    let mut gather = (!now.central).then(|| idle::gathers(now, task));
+    move |host| gather.as_mut().map_or(0.0, |gather| gather(host).max(0.0))
 }
 
 /// When a task would end at the earliest on processors that are busy now.
 fn earliest_busy(book: &Book, now: &Situation, task: TaskId) -> f64 {
     let width = now.workflow.width(task).0 as usize;
-    let mut earliest = f64::INFINITY;
+    let (mut wait, mut earliest) = (waits(now, task), f64::INFINITY);
     for host in now.platform.host_ids().filter(|&h| now.is_alive(h)) {
         let mut until: Vec<f64> = book.procs_of(host).map(|p| book.until(p)).collect();
-        let free = book.procs_of(host).filter(|&p| book.is_free(p)).count();
+        let free = book.free_of(host).count();
         if free >= width || until.len() < width {
             continue;
         }
         until.sort_by(f64::total_cmp);
         let available = until[width - 1].max(now.now);
-        let begins = available.max(now.now + wait(now, task, host));
+        let begins = available.max(now.now + wait(host));
         earliest = earliest.min(begins + book.times.seconds(task, host));
     }
     earliest

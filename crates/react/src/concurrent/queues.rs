@@ -7,7 +7,7 @@
 
 use super::book::Book;
 use super::order::Order;
-use super::place::wait;
+use super::place::waits;
 use super::pool::Pool;
 use crate::idle;
 use crate::policy::{Assignment, Decision, Event, Plan, Policy, Transfers};
@@ -113,9 +113,9 @@ impl FdwsQueues {
     /// The processor, free or busy, on which a task ends first.
     fn best_spot(&self, now: &Situation, task: TaskId) -> Option<Spot> {
         let width = now.workflow.width(task).0 as usize;
-        let mut best: Option<Spot> = None;
+        let (mut wait, mut best) = (waits(now, task), None::<Spot>);
         for host in now.platform.host_ids().filter(|&h| now.is_alive(h)) {
-            let ready = now.now + wait(now, task, host);
+            let ready = now.now + wait(host);
             let seconds = self.book.times.seconds(task, host);
             let Some((procs, start)) = self.earliest(host, width, ready, seconds) else { continue };
             let finish = start + seconds;

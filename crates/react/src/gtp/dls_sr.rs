@@ -128,7 +128,7 @@ impl DlsSr {
 /// Costs as last observed; what is done and where its data lies the costing takes from the
 /// situation itself.
 fn costs(now: &Situation) -> Result<Problem<'_>, String> {
-    Problem::as_seen(&now.workflow, &now.platform, now.view.clone()).map_err(|e| e.to_string())
+    now.seen_problem().map_err(|e| e.to_string())
 }
 
 /// Static level plus median time of every task.

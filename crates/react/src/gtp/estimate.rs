@@ -5,7 +5,9 @@
 //! assigned to it in this pass. Ties: where the task is placed, then where it was planned, then
 //! the lowest processor. O(e p) for GTP; GTP/c also scans the copies of each edge.
 
+use crate::holders::Holders;
 use crate::situation::{Fetch, Situation, TaskState};
+use crate::strangers::Strangers;
 use slackline_model::{EdgeId, HostId, Problem, ProcId, TaskId, approx};
 
 /// Choices the thesis leaves open, with its own as default.
@@ -55,9 +57,18 @@ pub struct Pass<'a, 'p> {
     estimate: Expected,
     /// When each processor is free of the tasks assigned so far (PA).
     free: Vec<f64>,
-    hosts: Vec<Vec<HostId>>,
+    /// The hosts of the processors given to each task.
+    hosts: Vec<Holders>,
     /// Whose result will have to be recomputed: no source yet.
     previous: &'a [Option<ProcId>],
+    /// Room for what is worked out for one task after the other.
+    scratch: Scratch,
+}
+
+#[derive(Default)]
+struct Scratch {
+    data: Vec<f64>,
+    candidates: Vec<Candidate>,
 }
 
 /// Runs the pass over the unfinished tasks in the given order.
@@ -95,8 +106,9 @@ impl<'a, 'p> Pass<'a, 'p> {
                 makespan: now.now,
             },
             free: vec![now.now; problem.procs()],
-            hosts: vec![Vec::new(); tasks],
+            hosts: vec![Holders::of_hosts([]); tasks],
             previous,
+            scratch: Scratch::default(),
         };
         for task in problem.workflow().tasks() {
             match now.task(task) {
@@ -117,7 +129,10 @@ impl<'a, 'p> Pass<'a, 'p> {
 
     fn settle(&mut self, task: TaskId, procs: &[ProcId], start: f64, finish: f64) {
         let index = task.index();
-        self.hosts[index] = self.problem.hosts_of(procs);
+        self.hosts[index] = match procs {
+            &[one] => Holders::Host(self.problem.host_of(one)),
+            _ => Holders::of_hosts(procs.iter().map(|&p| self.problem.host_of(p))),
+        };
         self.estimate.procs[index] = procs.into();
         self.estimate.start[index] = start;
         self.estimate.finish[index] = finish;
@@ -136,24 +151,28 @@ impl<'a, 'p> Pass<'a, 'p> {
     }
 
     /// When the inputs of a task are on each host (DA).
-    fn data_at(&self, task: TaskId) -> Vec<f64> {
-        let mut latest = vec![self.now.now; self.problem.platform().hosts().len()];
+    fn data_at(&self, task: TaskId, latest: &mut Vec<f64>) {
+        latest.clear();
+        latest.resize(self.problem.platform().hosts().len(), self.now.now);
         for (parent, edge) in self.problem.workflow().predecessors(task) {
-            let hosts = &self.hosts[parent.index()];
+            let hosts = self.hosts[parent.index()].hosts();
             let finish = self.estimate.finish[parent.index()];
             if !self.now.task(parent).is_done() {
-                let Some(&from) = hosts.first() else { return vec![f64::INFINITY; latest.len()] };
-                self.arrive(edge, from, finish, &mut latest);
+                let Some(&from) = hosts.first() else { return latest.fill(f64::INFINITY) };
+                self.arrive(edge, from, finish, latest);
             } else if let Some(from) = self.only_copy(edge, hosts) {
-                self.arrive(edge, from, self.now.now, &mut latest);
+                self.arrive(edge, from, self.now.now, latest);
             } else {
                 let fetch = Fetch {
                     startup: self.costing.startup,
                     reuse: self.costing.reuse_copies,
                     producer_hosts: hosts,
                 };
+                let files = self.now.workflow.edge_files(edge);
+                let mut strangers = Strangers::to(self.now, files);
                 for (host, latest) in latest.iter_mut().enumerate() {
-                    let seconds = self.now.fetch_seconds(edge, HostId::new(host), &fetch);
+                    let seconds = |host| self.now.fetch_seconds(edge, host, &fetch);
+                    let seconds = strangers.seconds(HostId::new(host), seconds);
                     *latest = latest.max(self.now.now + seconds);
                 }
             }
@@ -164,7 +183,6 @@ impl<'a, 'p> Pass<'a, 'p> {
                 *latest = latest.max(staged);
             }
         }
-        latest
     }
 
     /// Where the data of an edge is, if it was made there and is nowhere else: the common case.
@@ -182,11 +200,15 @@ impl<'a, 'p> Pass<'a, 'p> {
     fn arrive(&self, edge: EdgeId, from: HostId, finish: f64, latest: &mut [f64]) {
         let workflow = self.problem.workflow();
         let (bytes, control) = (workflow.edge_bytes(edge), workflow.is_control(edge));
-        for (host, latest) in latest.iter_mut().enumerate() {
-            let host = HostId::new(host);
-            let (startup, seconds) = match from == host || control {
+        if control {
+            latest.iter_mut().for_each(|latest| *latest = latest.max(finish));
+            return;
+        }
+        let times = self.problem.network().times_from(bytes, from);
+        for (host, (latest, seconds)) in latest.iter_mut().zip(times).enumerate() {
+            let (startup, seconds) = match from.index() == host {
                 true => (0.0, 0.0),
-                false => (self.costing.startup, self.problem.transfer(bytes, from, host)),
+                false => (self.costing.startup, seconds),
             };
             *latest = latest.max(finish + startup + seconds);
         }
@@ -194,32 +216,51 @@ impl<'a, 'p> Pass<'a, 'p> {
 
     /// EST and EFT of a task on every processor that could take it; wide tasks once per host.
     pub fn candidates(&self, task: TaskId) -> Vec<Candidate> {
+        let mut scratch = Scratch::default();
+        self.find_candidates(task, &mut scratch);
+        scratch.candidates
+    }
+
+    fn find_candidates(&self, task: TaskId, scratch: &mut Scratch) {
+        let Scratch { data, candidates } = scratch;
         let problem = self.problem;
         let width = problem.workflow().width(task).0 as usize;
-        let own = self.now.task(task).procs();
-        let data = self.data_at(task);
-        let mut found = Vec::with_capacity(problem.procs());
+        let running = match self.now.task(task) {
+            TaskState::Running { procs, .. } => procs.first().copied(),
+            _ => None,
+        };
+        self.data_at(task, data);
+        candidates.clear();
         for host in problem.platform().host_ids() {
             if !self.now.is_alive(host) {
                 continue;
             }
             let procs = problem.procs_of(host);
             for proc in procs.clone().map(ProcId) {
-                let running_here = own.is_some_and(|p| p.first() == Some(&proc))
-                    && matches!(self.now.task(task), TaskState::Running { .. });
-                let start = if running_here {
-                    self.now.now
+                let (start, work) = if running == Some(proc) {
+                    (self.now.now, self.work(task, proc))
                 } else {
-                    data[host.index()].max(self.free_for(proc, procs.clone(), width))
+                    let free = self.free_for(proc, procs.clone(), width);
+                    (data[host.index()].max(free), problem.exec_on(task, proc))
                 };
-                let finish = start + self.work(task, proc);
-                found.push(Candidate { proc, start, finish });
+                let finish = start + work;
+                candidates.push(Candidate { proc, start, finish });
                 if width > 1 {
                     break;
                 }
             }
         }
-        found
+    }
+
+    /// Chooses the candidate of least finish time and takes its processor.
+    pub fn assign(&mut self, task: TaskId) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        self.find_candidates(task, &mut scratch);
+        match self.choose(task, &scratch.candidates) {
+            Some(chosen) => self.take(task, &chosen),
+            None => self.strand(task),
+        }
+        self.scratch = scratch;
     }
 
     /// When a processor, or for wide tasks enough processors of its host, are free.
@@ -230,14 +271,6 @@ impl<'a, 'p> Pass<'a, 'p> {
         let mut free: Vec<f64> = host.map(|p| self.free[p as usize]).collect();
         free.sort_by(f64::total_cmp);
         free.get(width - 1).copied().unwrap_or(f64::INFINITY)
-    }
-
-    /// Chooses the candidate of least finish time and takes its processor.
-    pub fn assign(&mut self, task: TaskId) {
-        match self.choose(task, &self.candidates(task)) {
-            Some(chosen) => self.take(task, &chosen),
-            None => self.strand(task),
-        }
     }
 
     /// The candidate of least finish time; none where the task can end nowhere.

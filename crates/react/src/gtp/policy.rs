@@ -121,11 +121,11 @@ impl Gtp {
         for &task in &order {
             self.planned[task.index()] = result.procs[task.index()].first().copied();
         }
-        let assignments = order
-            .into_iter()
-            .filter(|t| !result.procs[t.index()].is_empty())
-            .map(|task| Assignment { task, procs: result.procs[task.index()].clone() })
-            .collect();
+        let assign = |task: TaskId| {
+            let procs = std::mem::take(&mut result.procs[task.index()]);
+            (!procs.is_empty()).then_some(Assignment { task, procs })
+        };
+        let assignments = order.into_iter().filter_map(assign).collect();
         let mut plan = Plan { assignments, transfers: self.variant.transfers, ..Plan::default() };
         if self.variant.copies {
             plan.sources = planning::quickest_sources(now, &plan);

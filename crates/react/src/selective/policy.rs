@@ -4,6 +4,11 @@
 //! Whenever a task or a transfer ends, the tasks that come next on their processors are looked
 //! at. One that could start now, later than its threshold allows, makes the planner plan the rest
 //! again. Running tasks stay where they are.
+//!
+//! A plan takes time in proportion to the workflow, and where a delay that no plan foresees (transfers
+//! that share links) makes every plan late, each would last for a few tasks only. So the rest of a large
+//! workflow is not planned again before a share of its tasks has ended: all plans of a run together take
+//! what a fixed number of the first would.
 
 use super::Spare;
 use crate::gtp::rewound_tasks;
@@ -12,6 +17,12 @@ use crate::policy::{Decision, Event, Plan, Policy, Transfers};
 use crate::situation::{Situation, TaskState};
 use slackline_model::{Problem, ProcId, Schedule, TaskId};
 use slackline_schedule::Planner;
+
+/// The rest of a workflow of up to so many tasks is planned again whenever a start is late.
+const SMALL: usize = 1_000;
+
+/// That of a larger one only once this share of the tasks beyond those has ended since the last plan.
+const LASTS: f64 = 0.05;
 
 /// What a start may be late by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +45,8 @@ pub struct Selective {
     /// Tasks not yet started, by planned start; started ones are skipped lazily.
     orders: Vec<Vec<TaskId>>,
     next: Vec<usize>,
+    /// How many tasks have to be done before the rest is planned again because of a delay.
+    lasts_until: usize,
     /// There was no plan when one was needed last.
     stranded: bool,
 }
@@ -49,6 +62,7 @@ impl Selective {
             limit: Vec::new(),
             orders: Vec::new(),
             next: Vec::new(),
+            lasts_until: 0,
             stranded: false,
         }
     }
@@ -103,6 +117,8 @@ impl Selective {
         }
         let plan = Plan::of_schedule(&problem, &schedule, self.transfers);
         self.keep(&problem, schedule);
+        let many = now.tasks.len().saturating_sub(SMALL);
+        self.lasts_until = now.tasks.done() + (many as f64 * LASTS) as usize;
         decisions.push(Decision::Adopt(plan));
         Ok(())
     }
@@ -160,7 +176,10 @@ impl Policy for Selective {
         must || (self.stranded && any(planning::may_help))
             || match self.threshold {
                 Threshold::Always => ended,
-                Threshold::Slack | Threshold::Spare => (ended || arrived) && self.is_late(now),
+                Threshold::Slack | Threshold::Spare => {
+                    let lasted = now.tasks.done() >= self.lasts_until;
+                    (ended || arrived) && lasted && self.is_late(now)
+                }
             }
     }
 
