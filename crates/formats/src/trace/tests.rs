@@ -46,7 +46,7 @@ fn what_was_written_is_read_back() {
     let text = run(TraceFormat::JsonLines);
     assert_eq!(read(&text, &workflow, &platform).unwrap(), trace);
     let fails = |text: &str| read(text, &workflow, &platform).unwrap_err().to_string();
-    assert!(fails(&text.replace("\"h2\"", "\"h9\"")).contains("there is no host 'h9'"));
+    assert!(fails(&text.replace("\"h2\"", "\"h9\"")).contains("the platform has no host 'h9'"));
     assert!(fails(&text.replace("slackline/trace/1", "x")).contains("no trace"));
     assert!(fails(&text.replace("task-finished", "task-vanished")).contains("task-vanished"));
 }
