@@ -66,6 +66,37 @@ const ACTIVITIES: &[&str] = &[
 
 const MPI: &[&str] = &["replay IN --platform small-cluster --profile", "convert IN OUT.tib"];
 
+const INSTANCE: &[&str] = &[
+    "simulate --instance IN --policy fdws --json",
+    "simulate --instance IN --policy mw-dbs --transfers anticipated",
+    "plan --instance IN --algorithm fairness-finish --json",
+    "show IN",
+];
+
+const SWEEP: &[&str] = &[
+    "show IN",
+    "plan IN --platform DIR/g.grid --algorithm h4 --json",
+    "simulate IN --platform DIR/g.grid --policy h1 --json",
+    "simulate IN --platform DIR/g.grid --policy work-queue",
+    "convert IN OUT.work",
+];
+
+const GRID: &[&str] = &[
+    "show IN",
+    "plan DIR/s.work --platform IN --algorithm h3",
+    "simulate DIR/s.work --platform IN --policy h4 --json",
+    "simulate DIR/s.work --platform IN --policy work-queue",
+    "convert IN OUT.toml",
+];
+
+/// Nothing that goes on with a run: what a broken log asks for must not be done.
+const LOG: &[&str] = &[
+    "simulate --replay IN",
+    "simulate --replay IN --json",
+    "diff IN IN --json",
+    "calibrate IN -o OUT.learnt",
+];
+
 /// Options that are added with odd values.
 const OPTIONS: &[&str] = &[
     "--seed",
@@ -117,18 +148,25 @@ fn lines_of(kind: Kind) -> &'static [&'static str] {
         Kind::Stream => STREAM,
         Kind::Activities => ACTIVITIES,
         Kind::Mpi => MPI,
+        Kind::Instance => INSTANCE,
+        Kind::Sweep => SWEEP,
+        Kind::Grid => GRID,
+        Kind::Log => LOG,
     }
 }
 
-/// The mutated file of an extension.
-pub(crate) fn file(folder: &Path, extension: &str) -> PathBuf {
-    folder.join(format!("in.{extension}"))
+/// The mutated file of a kind and extension.
+pub(crate) fn file(folder: &Path, kind: Kind, extension: &str) -> PathBuf {
+    match kind {
+        Kind::Log => folder.join("run").join("log.jsonl"),
+        _ => folder.join(format!("in.{extension}")),
+    }
 }
 
 /// One of the commands of a kind; now and then with an option that nobody would give.
 pub(crate) fn line(kind: Kind, extension: &str, folder: &Path, random: &mut Stream) -> Vec<String> {
     let lines = lines_of(kind);
-    let mut words = words(lines[random.random_range(0..lines.len())], extension, folder);
+    let mut words = words(lines[random.random_range(0..lines.len())], kind, extension, folder);
     if random.random_range(0..6) == 0 {
         words.push(OPTIONS[random.random_range(0..OPTIONS.len())].to_string());
         words.push(VALUES[random.random_range(0..VALUES.len())].to_string());
@@ -138,15 +176,18 @@ pub(crate) fn line(kind: Kind, extension: &str, folder: &Path, random: &mut Stre
 
 /// Every command of a kind.
 pub(crate) fn every(kind: Kind, extension: &str, folder: &Path) -> Vec<Vec<String>> {
-    lines_of(kind).iter().map(|line| words(line, extension, folder)).collect()
+    lines_of(kind).iter().map(|line| words(line, kind, extension, folder)).collect()
 }
 
-fn words(line: &str, extension: &str, folder: &Path) -> Vec<String> {
-    let input = file(folder, extension).to_string_lossy().into_owned();
+fn words(line: &str, kind: Kind, extension: &str, folder: &Path) -> Vec<String> {
+    let input = file(folder, kind, extension);
+    // A run is its folder.
+    let input = if kind == Kind::Log { folder.join("run") } else { input };
+    let (input, beside) = (input.to_string_lossy(), folder.to_string_lossy());
     let output = folder.join("out").to_string_lossy().into_owned();
     let word = |word: &str| match word {
-        "IN" => input.clone(),
-        word => word.replace("OUT", &output),
+        "IN" => input.to_string(),
+        word => word.replace("OUT", &output).replace("DIR", &beside),
     };
     ["slackline"].into_iter().chain(line.split_whitespace()).map(word).collect()
 }

@@ -20,6 +20,14 @@ pub enum Kind {
     Activities,
     /// A trace of an MPI code.
     Mpi,
+    /// A stream of workflows as one instance.
+    Instance,
+    /// A parameter sweep (`WorkDescription`).
+    Sweep,
+    /// A grid that sweeps run on (`GridDescription`).
+    Grid,
+    /// The log of a real run.
+    Log,
 }
 
 impl Kind {
@@ -33,6 +41,10 @@ impl Kind {
             ("stream", Kind::Stream),
             ("activities", Kind::Activities),
             ("mpi", Kind::Mpi),
+            ("instance", Kind::Instance),
+            ("sweep", Kind::Sweep),
+            ("grid", Kind::Grid),
+            ("log", Kind::Log),
         ];
         kinds.into_iter().find(|(word, _)| name.starts_with(word)).map(|(_, kind)| kind)
     }
@@ -81,6 +93,35 @@ const MPI: &str = "0 init\n1 init\n0 compute 1e8\n0 send 1 0 1e6\n1 recv 0 0 1e6
                    1 allreduce 1e4 1e5\n0 isend 1 1 10\n1 irecv 0 1 10\n0 wait 0 1 1\n1 wait 0 1 1\n\
                    0 barrier\n1 barrier\n0 finalize\n1 finalize\n";
 
+const INSTANCE: &str = r#"{"name": "i", "processors": [{"id": "p", "price": 2}, {"id": "q", "price": 1}], "bandwidth": 5, "latency": 0.5,
+ "billing": {"quantum": 1, "minimum": 0, "setup": 0}, "workflows": [
+ {"name": "a", "arrival": 0, "owner": "x", "priority": 1, "budget": 90, "deadline": 80,
+  "tasks": [{"id": "a1"}, {"id": "a2"}], "edges": [{"from": "a1", "to": "a2", "data": 3}], "exec": [[3, 4], [5, 2]]},
+ {"name": "b", "arrival": 2.5, "tasks": [{"id": "b1"}], "edges": [], "exec": [[7, 6]]}]}"#;
+
+const SWEEP: &str = "WorkDescription 1 4 2\nFile: <0> <f0> <1000> <1000>\nFile: <1> <f1> <2000> <2500>\n\
+                     File: <2> <o0> <10> <10>\nFile: <3> <o1> <10> <12>\n\
+                     Work: <0> <1 : 0> <1 : 2> <1 : 5> <1 : 5>\n\
+                     Work: <1> <2 : 0 1> <1 : 3> <1 : 50> <1 : 40>\n";
+
+const GRID: &str = "GridDescription 1\n0:ADD_CLUSTER <c0> <net> <0>\n0:ADD_HOST <c0> <h0> <cpu> <0> <0>\n\
+                    5:ADD_CLUSTER <c1> <net> <1>\n5:ADD_HOST <c1> <h1> <cpu> <0> <0>\n\
+                    9:CHANGE_HOST_BEHAVIOR <h1> <cpu> <1>\n60:REMOVE_HOST <h1>\n90:REMOVE_CLUSTER <c1>\n";
+
+/// A workflow whose tasks do nothing, to have the log of a run.
+const IDLE: &str = "name = \"idle\"\n[files]\nf = \"1kB\"\n[task.a]\ncommand = \"echo a > f\"\noutputs = [\"f\"]\n\
+                    time = \"1ms\"\n[task.b]\ncommand = [\"true\"]\ninputs = [\"f\"]\ntime = \"1ms\"\n\
+                    [task.c]\ncommand = [\"false\"]\ntime = \"1ms\"\n";
+
+/// What files of a kind refer to, by name.
+const BESIDE: &[(&str, &str)] = &[
+    ("net", "2\n10 100\n5 50\n"),
+    ("cpu", "2\n50\n100\n"),
+    ("s.work", SWEEP),
+    ("g.grid", GRID),
+    ("idle.toml", IDLE),
+];
+
 /// Every file, with those that have to be made first made in a folder.
 pub(crate) fn all(folder: &Path) -> Vec<Seed> {
     let run = |line: &str| {
@@ -93,7 +134,22 @@ pub(crate) fn all(folder: &Path) -> Vec<Seed> {
         seed(Kind::Stream, "toml", STREAM.into()),
         seed(Kind::Activities, "json", ACTIVITIES.into()),
         seed(Kind::Mpi, "tit", MPI.into()),
+        seed(Kind::Instance, "json", INSTANCE.into()),
+        seed(Kind::Sweep, "work", SWEEP.into()),
+        seed(Kind::Grid, "grid", GRID.into()),
     ];
+    for (name, text) in BESIDE {
+        let _ = std::fs::write(folder.join(name), text); // what is missing is told by the tests
+    }
+    let log = crate::commands::file(folder, Kind::Log, "jsonl");
+    if let Some(run_folder) = log.parent() {
+        let (work, run_folder) = (folder.join("idle.toml"), run_folder.display());
+        run(&format!(
+            "run {} -p four-sites --policy static --retries 1 --folder {run_folder} --quiet",
+            work.display()
+        ));
+        seeds.extend(std::fs::read(&log).ok().map(|text| seed(Kind::Log, "jsonl", text)));
+    }
     let examples = folder.join("examples");
     run(&format!("examples {} --quiet", examples.display()));
     for (name, kind) in [("workflows", Kind::Workflow), ("platforms", Kind::Platform)] {
@@ -123,6 +179,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let seeds = all(folder.path());
         // Bundled platforms, workflows and scenarios, and what is made or written here.
-        assert_eq!(seeds.len(), 4 + 10 + WRITTEN.len());
+        assert_eq!(seeds.len(), 4 + 10 + 4 + WRITTEN.len());
     }
 }
