@@ -145,6 +145,10 @@ fn cut(place: &Place, run: &str, to: &str) {
     std::fs::write(to.join("log.jsonl"), lines[..lines.len() / 2].join("\n") + "\n").unwrap();
 }
 
+const TOGETHER: &str = r#"{"name": "t", "processors": [{"id": "p"}, {"id": "q"}], "bandwidth": 5, "workflows": [
+ {"name": "a", "arrival": 0, "tasks": [{"id": "a1"}], "edges": [], "exec": [[3, 4]]},
+ {"name": "b", "arrival": 2, "tasks": [{"id": "b1"}], "edges": [], "exec": [[7, 6]]}]}"#;
+
 /// A place with all that the commands need.
 fn place() -> Place {
     let place = Place::new();
@@ -166,6 +170,7 @@ fn place() -> Place {
     );
     place.write("s.work", "WorkDescription 1 2 1\nFile: <0> <f0> <10> <10>\nFile: <1> <f1> <10> <10>\nWork: <0> <1 : 0> <1 : 1> <1 : 5> <1 : 5>\n");
     place.write("act.json", r#"{"name": "a", "activities": [{"id": "a", "kind": "exec", "host": "only", "flops": 1e9}]}"#);
+    place.write("together.json", TOGETHER);
     place.write("by-hand.json", BY_HAND);
     place.write("ring.tit", "0 init\n0 compute 1e9\n0 allreduce 8 0\n0 finalize\n");
     place
@@ -180,6 +185,7 @@ const PRINT: &[&str] = &[
     "plan W/fork-join.toml -a heft,peft --set rank=median --json",
     "plan W/montage.json W/epigenomics.dax -a fairness-finish,share-cp --json",
     "plan recorded.json --json",
+    "plan --instance together.json -a fairness-finish --json",
     "plan W/gauss.dot -a all --iterations 20 --json",
     "plan W/gauss.dot -p cluster.toml -a all --iterations 20 --json",
     "plan W/gauss.dot W/fork-join.toml -p cluster.toml -a all --json",
