@@ -95,6 +95,10 @@ after_deadline = 0.15
 owner = "bob"
 "#;
 
+const TWO: &str = r#"{"bandwidth": 1, "processors": [{"id": "p"}, {"id": "q"}], "workflows": [
+ {"name": "first", "tasks": [{"id": "t", "cost": 6}], "edges": []},
+ {"name": "second", "arrival": 3, "tasks": [{"id": "t", "cost": 4}], "edges": []}]}"#;
+
 const BAD_DAY: &str = r#"
 [[host]]
 name = "fast-1"
@@ -153,6 +157,7 @@ const TOGETHER: &str = r#"{"name": "t", "processors": [{"id": "p"}, {"id": "q"}]
 fn place() -> Place {
     let place = Place::new();
     place.write("stream.toml", STREAM);
+    place.write("two.json", TWO);
     place.write("bad.toml", BAD_DAY);
     place.write("last.toml", LAST_DAY);
     place.write("one.toml", ONE_HOST);
@@ -184,6 +189,7 @@ const PRINT: &[&str] = &[
     "plan W/montage.json -p P/priced-cloud.toml -a all --budget 1 --deadline 1h --iterations 20 --json",
     "plan W/fork-join.toml -a heft,peft --set rank=median --json",
     "plan W/montage.json W/epigenomics.dax -a fairness-finish,share-cp --json",
+    "plan --instance two.json -a group --json",
     "plan recorded.json --json",
     "plan --instance together.json -a fairness-finish --json",
     "plan W/gauss.dot -a all --iterations 20 --json",
