@@ -56,23 +56,7 @@ proptest! {
 
 /// Two hosts, three tasks in a row.
 fn chain() -> World {
-    World {
-        times: vec![vec![2.0, 3.0]; 3],
-        edges: vec![(0, 1, 2.0), (1, 2, 2.0)],
-        files: Vec::new(),
-        large: vec![false; 3],
-        roomy: vec![true; 2],
-        cores: vec![1; 2],
-        levels: vec![Default::default(); 2],
-        outages: vec![Vec::new(); 2],
-        links: Default::default(),
-        origin: false,
-        model: "fifo",
-        transfers: slackline_react::Transfers::Push,
-        dispatch: Default::default(),
-        delays: (0.0, 0.0),
-        retries: 3,
-    }
+    World::still(vec![vec![2.0, 3.0]; 3], &[(0, 1, 2.0), (1, 2, 2.0)])
 }
 
 const PUNCTUAL: Manners = Manners {

@@ -113,9 +113,14 @@ impl Engine<'_, '_> {
         }
     }
 
+    /// Whether something did not get through and waits for the network to change.
+    pub(super) fn waits_for_network(&self) -> bool {
+        !self.attempts.cut_off.is_empty()
+    }
+
     /// The network has changed: what did not get through may now.
     pub(super) fn network_may_serve(&mut self) {
-        if !self.attempts.cut_off.is_empty() {
+        if self.waits_for_network() {
             self.attempts.cut_off.clear();
             self.queues.look_again();
         }

@@ -307,6 +307,7 @@ impl Engine<'_, '_> {
             self.situation.progress[task.index()] = 0.0;
             self.log(Happening::TaskRewound { task });
         }
+        self.monitor.hope_anew();
         self.queues.look_again(); // readers may have to ask again
         Ok(())
     }

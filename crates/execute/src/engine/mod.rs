@@ -47,12 +47,16 @@ enum Op {
     Ending,
 }
 
+/// Decisions that take time.
+struct Thought {
+    due: f64,
+    decisions: Vec<Decision>,
+    /// Of a policy that was woken up in vain before, and woken up again is all that happened.
+    idle: bool,
+}
+
 /// Times a policy may be called at one instant because decisions were rejected.
 const SECOND_THOUGHTS: usize = 8;
-
-/// Rounds at one date, or operations begun without a further task done, after which decisions are taken
-/// to go in circles; many more than there are tasks, each of which may end or begin at a round of its own.
-const ROUNDS: usize = 10_000;
 
 pub(crate) struct Engine<'b, 'r> {
     backend: &'b mut dyn Backend,
@@ -88,14 +92,16 @@ pub(crate) struct Engine<'b, 'r> {
     /// Files that lie on hosts that are off, to be there again when these are back.
     shelved: Vec<(HostId, FileId, FileCopy)>,
     wake_at: f64,
-    /// Decisions that are still being made, and when they will have been.
-    thinking: Option<(f64, Vec<Decision>)>,
+    /// Decisions that are still being made.
+    thinking: Option<Thought>,
     /// Nothing has happened yet: what is seen now is known.
     starting: bool,
     /// Since when nothing has begun, ended or advanced.
     quiet_since: f64,
-    /// The policy was woken up since, and saw all there was to see.
+    /// The policy was woken up since, was told so, and saw all there was to see.
     woken_in_vain: bool,
+    /// There was something to see at the last wake-up that the policy was not told of yet.
+    woken_to_see: bool,
     /// What the backend hoped for when it was last asked.
     outlook: Outlook,
     /// Rounds at the present date.
@@ -172,6 +178,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             starting: true,
             quiet_since: 0.0,
             woken_in_vain: false,
+            woken_to_see: false,
             outlook: Outlook::Busy,
             rounds: 0,
             most_done: 0,
@@ -260,46 +267,6 @@ impl<'b, 'r> Engine<'b, 'r> {
         }
     }
 
-    /// Whether no event to come could help: nothing advances, nothing that is off or stands still
-    /// comes back, nobody is about to decide, see, try again or arrive.
-    fn is_stuck(&mut self) -> bool {
-        if self.goes_in_circles() {
-            return true;
-        }
-        let pending = self.own_date() < f64::INFINITY;
-        self.outlook = self.backend.outlook(self.quiet_since);
-        match self.outlook {
-            Outlook::Busy => {
-                self.stir();
-                false
-            }
-            _ if pending => false,
-            Outlook::Revives => false,
-            Outlook::Unknown if self.situation.now - self.quiet_since < self.settings.patience => {
-                false
-            }
-            // A policy that asked to be woken up may decide something else then, once.
-            _ => {
-                let sees = self.monitor.gives_hope();
-                self.wake_at == f64::INFINITY || (self.woken_in_vain && !sees)
-            }
-        }
-    }
-
-    fn goes_in_circles(&self) -> bool {
-        let now = &self.situation;
-        // Each task and each file may need operations of its own before the next task is done.
-        self.rounds > ROUNDS + 8 * now.tasks.len()
-            || self.begun_since > ROUNDS + 8 * (now.tasks.len() + now.copies.len())
-    }
-
-    /// Something began or ended.
-    fn stir(&mut self) {
-        self.quiet_since = self.situation.now;
-        self.woken_in_vain = false;
-        self.monitor.hope_anew();
-    }
-
     fn is_finished(&self) -> bool {
         let more_to_come = self.supply.as_ref().is_some_and(|s| s.next_date() < f64::INFINITY);
         let collecting = self.asked.iter().filter_map(|id| self.transfers.get(id));
@@ -313,16 +280,17 @@ impl<'b, 'r> Engine<'b, 'r> {
             Outlook::Unknown => self.quiet_since + self.settings.patience,
             _ => f64::INFINITY,
         };
-        self.wake_at.min(self.own_date()).min(patient_until).min(self.settings.until)
+        let decided = self.thinking.as_ref().map_or(f64::INFINITY, |thought| thought.due);
+        let asked_for = self.wake_at.min(decided);
+        asked_for.min(self.own_date()).min(patient_until).min(self.settings.until)
     }
 
-    /// The same without the date the policy has asked for.
+    /// The same without the dates of the policy.
     fn own_date(&self) -> f64 {
-        let decided = self.thinking.as_ref().map_or(f64::INFINITY, |(due, _)| *due);
         let arrives = self.supply.as_ref().map_or(f64::INFINITY, |s| s.next_date());
         let staged = self.staging.next_date();
         let told = self.monitor.next_date();
-        let own = decided.min(arrives).min(staged).min(told);
+        let own = arrives.min(staged).min(told);
         own.min(self.attempts.next_date()).min(self.next_lease())
     }
 
@@ -330,20 +298,19 @@ impl<'b, 'r> Engine<'b, 'r> {
     fn wake_up(&mut self) -> Result<(), BackendError> {
         self.wake_at = f64::INFINITY;
         self.events.push(Event::WakeUp);
-        let sees = self.monitoring == Monitoring::OnWakeUp && self.monitor.gives_hope();
-        self.woken_in_vain = !sees;
+        self.woken_to_see |= self.monitor.gives_hope();
         self.look_around()
     }
 
     /// Calls the policy with the events of this instant, again while decisions are rejected. A
     /// policy that still thinks about the last call is left alone.
     fn consult(&mut self, policy: &mut dyn Policy) -> Result<(), BackendError> {
-        if let Some((due, decisions)) = self.thinking.take() {
-            if self.situation.now < due {
-                self.thinking = Some((due, decisions));
+        if let Some(thought) = self.thinking.take() {
+            if self.situation.now < thought.due {
+                self.thinking = Some(thought);
                 return Ok(());
             }
-            for decision in decisions {
+            for decision in thought.decisions {
                 if let Some(still) = self.what_still_makes_sense(decision) {
                     self.carry_out(still)?;
                 }
@@ -355,6 +322,12 @@ impl<'b, 'r> Engine<'b, 'r> {
                 return Ok(());
             }
             let events = std::mem::take(&mut self.events);
+            let mut idle = false;
+            if events.contains(&Event::WakeUp) {
+                let sees = std::mem::take(&mut self.woken_to_see);
+                let woken_again = std::mem::replace(&mut self.woken_in_vain, !sees) && !sees;
+                idle = woken_again && events.iter().all(|e| *e == Event::WakeUp);
+            }
             if !policy.wants(&events, &self.situation) {
                 return Ok(());
             }
@@ -364,7 +337,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             let waits = self.settings.decision_seconds > 0.0 && !policy.keeps_time();
             if waits && !decisions.is_empty() {
                 let due = self.situation.now + self.settings.decision_seconds;
-                self.thinking = Some((due, decisions));
+                self.thinking = Some(Thought { due, decisions, idle });
                 return Ok(());
             }
             for decision in decisions {

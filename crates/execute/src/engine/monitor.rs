@@ -34,11 +34,13 @@ pub(super) struct Monitor {
     off: Vec<bool>,
     /// There is something to see that was not seen.
     unseen: bool,
-    /// There is something to see that may help a run that stands still.
-    hope: bool,
-    /// Hosts as they were looked at since something last began or ended, usable or not: that they are so
-    /// will not help another time.
-    hoped: BTreeSet<(HostId, bool)>,
+    /// A host came, went, or moves again, and nobody has looked since.
+    shown: bool,
+    /// The network has changed since a transfer did not get through.
+    reconnected: bool,
+    /// Which hosts were usable at the looks since the work or its data last changed: that they are so will
+    /// not help another time.
+    hoped: BTreeSet<Vec<bool>>,
     /// Per host: when something was last known for certain.
     facts: Vec<f64>,
     /// Hosts that went off: whether they keep their data.
@@ -55,7 +57,8 @@ impl Monitor {
             view,
             off: vec![false; hosts],
             unseen: false,
-            hope: false,
+            shown: false,
+            reconnected: false,
             hoped: BTreeSet::new(),
             facts: vec![f64::NEG_INFINITY; hosts],
             keeping: BTreeMap::new(),
@@ -67,12 +70,12 @@ impl Monitor {
         self.under_way.front().map_or(f64::INFINITY, |s| s.due)
     }
 
-    /// Whether a look would show something that may help.
+    /// Whether a look would show something that may help a run that stands still.
     pub(super) fn gives_hope(&self) -> bool {
-        self.hope
+        self.reconnected || (self.shown && !self.hoped.contains(&self.usable()))
     }
 
-    /// Something began or ended: what did not help before may now.
+    /// The work or its data changed: what did not help before may now.
     pub(super) fn hope_anew(&mut self) {
         if !self.hoped.is_empty() {
             self.hoped.clear();
@@ -80,13 +83,15 @@ impl Monitor {
     }
 
     /// A host came, went, or moves again, to be seen at the next look.
-    fn show(&mut self, host: HostId) {
+    fn show(&mut self) {
         self.unseen = true;
-        self.hope |= !self.hoped.contains(&(host, self.is_usable(host)));
+        self.shown = true;
     }
 
-    fn is_usable(&self, host: HostId) -> bool {
-        !self.off[host.index()] && self.view.availability[host.index()] > 0.0
+    /// Which hosts are there and have any speed.
+    fn usable(&self) -> Vec<bool> {
+        let levels = self.view.availability.iter();
+        levels.zip(&self.off).map(|(&level, &off)| level > 0.0 && !off).collect()
     }
 
     /// A file has come to be on a host.
@@ -170,7 +175,7 @@ impl Engine<'_, '_> {
             self.later(Seen::Lost { host, keeps_data });
         } else {
             self.monitor.off[host.index()] = true;
-            self.monitor.show(host);
+            self.monitor.show();
         }
         Ok(())
     }
@@ -210,6 +215,7 @@ impl Engine<'_, '_> {
     pub(super) fn found_gone(&mut self, host: HostId, at: f64) -> Result<(), BackendError> {
         self.monitor.facts[host.index()] = at;
         self.monitor.off[host.index()] = true;
+        self.monitor.show();
         let keeps_data = self.monitor.keeping.get(&host).is_some_and(|&keeps| keeps);
         self.host_lost(host, keeps_data)
     }
@@ -235,16 +241,22 @@ impl Engine<'_, '_> {
         !self.monitor.gone.is_empty()
     }
 
-    /// Whether a copy that is thought to be there is not: whoever tries to use it notices.
+    /// Whether a copy that is thought to be there is not: whoever tries to use it notices. What is on
+    /// its way there is another one, and arrives all the same.
     pub(super) fn notice_gone(&mut self, file: FileId, host: HostId) -> bool {
         if !self.anything_gone() || !self.monitor.gone.remove(&(file, host)) {
             return false;
         }
-        for copy in self.situation.copies[file.index()].extract_if(.., |c| c.holders.touches(host))
-        {
+        let is_it = |c: &mut FileCopy| c.is_complete() && c.holders.touches(host);
+        let before = self.events.len();
+        for copy in self.situation.copies[file.index()].extract_if(.., is_it) {
             self.events.push(Event::CopyLost { file, holders: copy.holders });
         }
-        true
+        let any = self.events.len() > before;
+        if any {
+            self.monitor.hope_anew();
+        }
+        any
     }
 
     /// A file is not where it was: who wanted to use it says so.
@@ -259,11 +271,11 @@ impl Engine<'_, '_> {
     fn level_seen(&mut self, host: HostId, availability: f64) {
         let level = &mut self.monitor.view.availability[host.index()];
         let before = std::mem::replace(level, availability);
+        if before <= 0.0 || availability <= 0.0 {
+            self.monitor.show();
+        }
         if self.monitoring != Monitoring::Continuous {
             self.monitor.unseen = true;
-            if before <= 0.0 || availability <= 0.0 {
-                self.monitor.show(host);
-            }
             return;
         }
         self.log(Happening::HostChanged { host, availability });
@@ -280,15 +292,16 @@ impl Engine<'_, '_> {
             self.network_may_serve();
         } else {
             self.monitor.unseen = true;
+            self.monitor.reconnected |= self.waits_for_network();
         }
     }
 
     fn back_seen(&mut self, host: HostId) -> Result<(), BackendError> {
         self.monitor.off[host.index()] = false;
+        self.monitor.show();
         if self.monitoring == Monitoring::Continuous || self.starting {
             return self.host_back(host);
         }
-        self.monitor.show(host);
         Ok(())
     }
 
@@ -298,10 +311,10 @@ impl Engine<'_, '_> {
             return Ok(());
         }
         self.monitor.off[host.index()] = true;
+        self.monitor.show();
         if self.monitoring == Monitoring::Continuous {
             return self.host_lost(host, keeps_data);
         }
-        self.monitor.show(host);
         Ok(())
     }
 
@@ -325,15 +338,12 @@ impl Engine<'_, '_> {
         Ok(())
     }
 
-    /// A policy that looks only now and then looks now.
+    /// The policy is woken up; one that looks only now and then looks now.
     pub(super) fn look_around(&mut self) -> Result<(), BackendError> {
+        (self.monitor.shown, self.monitor.reconnected) = (false, false);
+        self.monitor.hoped.insert(self.monitor.usable());
         if self.monitoring != Monitoring::OnWakeUp {
             return Ok(());
-        }
-        self.monitor.hope = false;
-        for host in self.situation.platform.host_ids() {
-            let usable = self.monitor.is_usable(host);
-            self.monitor.hoped.insert((host, usable));
         }
         if !std::mem::take(&mut self.monitor.unseen) {
             return Ok(());

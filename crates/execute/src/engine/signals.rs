@@ -273,6 +273,8 @@ impl Engine<'_, '_> {
                 self.events.push(Event::CopyLost { file, holders: copy.holders.clone() });
                 if keeps_data && copy.is_complete() {
                     self.shelved.push((place, file, copy));
+                } else {
+                    self.monitor.hope_anew();
                 }
             }
         }

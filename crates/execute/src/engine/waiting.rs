@@ -1,10 +1,57 @@
-//! Why nothing moves any more, in words.
+//! Whether something may still move, and in words why nothing does.
 
 use super::Engine;
+use crate::backend::Outlook;
 use slackline_model::units::fmt_seconds;
 use slackline_model::{FileId, HostId, TaskId};
 
+/// Rounds at one date, or operations begun without a further task done, after which decisions are taken
+/// to go in circles; many more than there are tasks, each of which may end or begin at a round of its own.
+const ROUNDS: usize = 10_000;
+
 impl Engine<'_, '_> {
+    /// Whether no event to come could help: nothing advances, nothing that is off or stands still
+    /// comes back, nobody is about to decide, see, try again or arrive.
+    pub(super) fn is_stuck(&mut self) -> bool {
+        if self.goes_in_circles() {
+            return true;
+        }
+        let decided = self.thinking.as_ref().filter(|thought| !thought.idle).is_some();
+        let pending = decided || self.own_date() < f64::INFINITY;
+        self.outlook = self.backend.outlook(self.quiet_since);
+        match self.outlook {
+            Outlook::Busy => {
+                self.stir();
+                false
+            }
+            _ if pending => false,
+            Outlook::Revives => false,
+            Outlook::Unknown if self.situation.now - self.quiet_since < self.settings.patience => {
+                false
+            }
+            // A policy that asked to be woken up may decide something else then, once.
+            _ => {
+                let sees = self.monitor.gives_hope();
+                let sleeps = self.wake_at == f64::INFINITY && self.thinking.is_none();
+                sleeps || (self.woken_in_vain && !sees)
+            }
+        }
+    }
+
+    pub(super) fn goes_in_circles(&self) -> bool {
+        let now = &self.situation;
+        // Each task and each file may need operations of its own before the next task is done.
+        self.rounds > ROUNDS + 8 * now.tasks.len()
+            || self.begun_since > ROUNDS + 8 * (now.tasks.len() + now.copies.len())
+    }
+
+    /// Something began or ended.
+    pub(super) fn stir(&mut self) {
+        self.quiet_since = self.situation.now;
+        self.woken_in_vain = false;
+        self.monitor.hope_anew();
+    }
+
     /// The first few tasks that wait, and for what.
     pub(super) fn who_waits(&self) -> String {
         let workflow = &self.situation.workflow;

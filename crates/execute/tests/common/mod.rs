@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
 pub mod late;
+pub mod told;
 pub mod world;
 
 use slackline_execute::{Backend, Execution, Outcome, Settings, Simulated};

@@ -403,8 +403,12 @@ impl Slackline {
             }
             Some(choice) => self.adopt(&ground, choice, decisions),
             // Nothing is rewound for a plan that there is not.
-            None if kept.makespan.is_infinite() || !lost.is_empty() => {
+            None if kept.makespan.is_infinite() => {
                 return Err("there is no plan now".to_string());
+            }
+            None if !lost.is_empty() => {
+                let choice = Choice { plan: present, forecast: kept, rewind: lost };
+                self.adopt(&ground, choice, decisions);
             }
             None => self.expect(&ground, &present, &kept),
         }
