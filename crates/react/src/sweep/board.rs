@@ -453,7 +453,9 @@ impl Board {
         let alive = |cluster: usize| now.living_host(self.clusters[cluster].gate).is_some();
         alive(item.cluster)
             && match item.from {
-                _ if item.is_output => self.unsent.contains_key(&item.file),
+                _ if item.is_output => {
+                    self.unsent.get(&item.file).is_some_and(|&(_, made)| made == item.cluster)
+                }
                 Some(source) => alive(source) && self.lanes[source].there.contains(&item.file),
                 None => true,
             }

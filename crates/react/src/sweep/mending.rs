@@ -71,8 +71,11 @@ impl Board {
         self.columns[proc.index()].running.get_or_insert((task, *since));
     }
 
-    /// A task is in no queue and on no processor any more.
+    /// A task is in no queue and on no processor any more; nor is what it was to write.
     pub(super) fn leave_queues(&mut self, task: TaskId) {
+        for lane in &mut self.lanes {
+            lane.queue.retain(|item| !(item.is_output && item.task == task));
+        }
         for column in &mut self.columns {
             column.queue.retain(|&queued| queued != task);
             column.running.take_if(|(running, _)| *running == task);
