@@ -11,6 +11,7 @@ use slackline_model::{
     HostId, Placement, Platform, Problem, ProcId, Schedule, SpeedUp, Task, TaskId, Workflow,
     WorkflowBuilder,
 };
+use slackline_react::selective::{Selective, Threshold};
 use slackline_react::{StaticPlan, Transfers};
 use slackline_schedule::registry::find;
 use slackline_simulate::Models;
@@ -136,6 +137,26 @@ fn data_that_stay_may_be_charged() {
     assert!(close(free.makespan, 1.0 + (0.5 + 1.0) + 2.0), "{}", free.makespan);
     let outcome = follow(&work, &cluster(3), charged(), &procs);
     assert!(close(outcome.makespan, 1.0 + (0.5 + 2.0) + 2.0), "{}", outcome.makespan);
+}
+
+/// What lies over several hosts is there: nobody makes it again.
+#[test]
+fn results_of_wide_tasks_are_not_taken_for_lost() {
+    let work = chain(spread("a", 4.0, 0.0), spread("b", 4.0, 0.0), 1.0);
+    let platform = cluster(4);
+    let problem = Problem::at_peak(&work, &platform).unwrap();
+    let truth = |task: TaskId, procs: &[ProcId]| {
+        problem.exec_wide(task, problem.class_of(procs[0]), procs.len() as u32)
+    };
+    let models = Models::parallel_tasks();
+    let mut backend = Simulated::new(&platform, models, Box::new(truth)).unwrap();
+    let planner = find("hcpa").unwrap();
+    let mut policy = Selective::new(planner, Threshold::Always, Transfers::Push);
+    let (w, p) = (Arc::new(work.clone()), Arc::new(platform.clone()));
+    let outcome = Execution::new(w, p).run(&mut policy, &mut backend).unwrap();
+    assert_eq!(outcome.ending, Ending::Finished);
+    assert!(outcome.schedule.placement(TaskId(0)).unwrap().procs().len() > 1);
+    assert_eq!((outcome.counters.rewound, outcome.counters.replannings), (0, 2));
 }
 
 /// A wide task goes at the pace of its slowest host, and is as far as that is.

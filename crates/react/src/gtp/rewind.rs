@@ -7,8 +7,9 @@
 //! topological order, rewind those that are not done, and those of which some consumer still
 //! needs data that no living host has. Copies (GTP/c/r) only enlarge who has it.
 
+use crate::holders::Holders;
 use crate::situation::{Situation, TaskState};
-use slackline_model::{FileId, HostId, Problem, TaskId};
+use slackline_model::{FileId, Problem, TaskId};
 
 /// The finished tasks to rewind, in topological order. `reuse_copies` counts copies anywhere
 /// (GTP/c/r); otherwise only data at the consumer's own site and at the producer's counts (GTP/r).
@@ -21,18 +22,19 @@ pub fn rewound_tasks(problem: &Problem<'_>, now: &Situation, reuse_copies: bool)
         if !workflow.successors(task).any(|(child, _)| needs(child)) {
             continue; // what nobody reads any more may be gone
         }
-        let hosts = problem.hosts_of(placement.procs());
+        // What a wide task wrote lies with all its hosts together.
+        let made_at = now.holders_of(placement.procs());
         let available = |file: FileId, consumer: TaskId, redone: bool| {
-            let holds = |host: HostId| now.is_alive(host) && now.has(file, host);
-            if hosts.iter().any(|&h| holds(h)) {
+            let lies = |at: &Holders| now.sources(file).any(|source| source == at);
+            if lies(&made_at) {
                 return true;
             }
             if reuse_copies {
-                return now.holders(file).next().is_some();
+                return now.sources(file).next().is_some();
             }
             // Without copies, data counts only where the consumer that fetched it still is.
-            let site = now.task(consumer).procs().and_then(|p| p.first().copied());
-            !redone && site.is_some_and(|p| holds(problem.host_of(p)))
+            let site = now.task(consumer).procs().map(|procs| now.holders_of(procs));
+            !redone && site.is_some_and(|site| lies(&site))
         };
         rewound[task.index()] = workflow.successors(task).any(|(child, edge)| {
             let redone = rewound[child.index()];
