@@ -112,9 +112,11 @@ impl Engine<'_, '_> {
     fn estimate_anew(&mut self) {
         let Some(learning) = &self.learning else { return };
         let estimated = &learning.estimated;
-        let factor = |w: &Workflow, t: TaskId| w.work(t) * learning.factor[w.kind(t).index()];
-        let speed = estimated.reference_speed();
-        let workflow = Workflow::clone(estimated).with_work(speed, factor);
+        let factor = |t: TaskId| learning.factor[estimated.kind(t).index()];
+        // What was estimated anew before is nobody else's, and need not be copied.
+        let before = std::mem::replace(&mut self.situation.workflow, Arc::clone(estimated));
+        let anew = |_: &Workflow, t: TaskId| estimated.work(t) * factor(t);
+        let workflow = Arc::unwrap_or_clone(before).with_work(estimated.reference_speed(), anew);
         self.situation.workflow = Arc::new(workflow);
     }
 
