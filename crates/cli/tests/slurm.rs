@@ -186,7 +186,7 @@ fn rounds() -> usize {
 fn kills_repeat_nothing_that_was_done(cluster: &Cluster) {
     let place = Place::new();
     place.write("nodes.toml", SHARED);
-    let tasks = 60 + 20 * rounds();
+    let tasks = 60 + 10 * rounds();
     montage(&place, tasks, "0.05");
     let run = place.path().join("r");
     let path = run.join("log.jsonl");
@@ -351,7 +351,7 @@ fn every_task_is_a_job(cluster: &Cluster) {
     let place = Place::new();
     place.write("nodes.toml", SHARED.replace("shared-storage = true\n", ""));
     montage(&place, 14, "0.01");
-    let line = "run m/montage.json --platform nodes.toml --on slurm --mode job --folder r --json";
+    let line = "run m/montage.json --platform nodes.toml --on slurm --mode job --scratch disk --folder r --json";
     let document: Value = serde_json::from_str(&cluster.ok(&place, line)).unwrap();
     assert_eq!(document["finished"], true);
     let run = place.path().join("r");

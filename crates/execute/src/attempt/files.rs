@@ -32,8 +32,11 @@ pub(super) fn fresh(folder: &Path) -> std::io::Result<()> {
     }
 }
 
-/// Makes a folder where there is none.
+/// Makes a folder where there is none; the one around it is probably missing, too.
 pub(super) fn make(folder: &Path) -> std::io::Result<()> {
+    if let Some(around) = folder.parent() {
+        let _ = fs::create_dir(around); // what goes wrong shows in the next step
+    }
     match fs::create_dir(folder) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) if error.kind() == ErrorKind::NotFound => fs::create_dir_all(folder),
@@ -84,7 +87,16 @@ pub(super) fn collect(work: &Path, outputs: &[(String, PathBuf)]) -> Result<Vec<
     }
     for (name, to) in outputs {
         let from = work.join(name);
-        let moved = with_parents(to, || fs::rename(&from, to));
+        let moved =
+            with_parents(to, || fs::rename(&from, to)).or_else(|error| match error.kind() {
+                // Made on a disk of the node: brought beside its place first.
+                ErrorKind::CrossesDevices => {
+                    let mut part = to.as_os_str().to_owned();
+                    part.push(".slackline-part");
+                    copy_paced(&from, to, Path::new(&part), 0.0, &|| false).map(drop)
+                }
+                _ => Err(error),
+            });
         moved.map_err(|e| format!("output '{name}' cannot be kept: {e}"))?;
     }
     Ok(written)

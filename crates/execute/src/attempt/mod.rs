@@ -85,23 +85,24 @@ pub enum Broken {
 }
 
 impl Attempt {
-    /// Makes the attempt; `begun` is told of the process as soon as there is one.
+    /// Makes the attempt; `begun` is told of the process as soon as there is one. What is left in its
+    /// folder is for [`clear`](Attempt::clear).
     pub fn perform(
         &self,
         control: &Control,
         begun: &mut dyn FnMut(Process),
     ) -> Result<Completed, Broken> {
         let done = self.try_perform(control, begun);
-        match &done {
-            Ok(_) | Err(Broken::Stopped | Broken::InputGone { .. }) => {
-                let _ = std::fs::remove_dir_all(&self.work); // nothing in it is needed
-            }
+        if matches!(done, Err(Broken::Impossible(_) | Broken::Failed { .. })) {
             // What a failed attempt left may explain it.
-            Err(_) => {
-                let _ = std::fs::rename(&self.work, self.captured.join("work"));
-            }
+            let _ = std::fs::rename(&self.work, self.captured.join("work"));
         }
         done
+    }
+
+    /// Takes away what is left of the attempt's folder: nothing in it is needed.
+    pub fn clear(&self) {
+        let _ = std::fs::remove_dir_all(&self.work); // it may be gone
     }
 
     fn try_perform(

@@ -3,6 +3,7 @@
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde::{Deserialize, Serialize};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The variable that says to which run a process belongs.
@@ -43,8 +44,21 @@ pub(super) fn has_ended(pid: Pid) -> bool {
     state.is_none_or(|s| matches!(s.split_whitespace().next(), Some("Z" | "X")))
 }
 
-/// Most memory this process ever had.
+/// Most memory this process ever had, as of at most a second ago.
 pub(super) fn peak_memory_of_self() -> Option<u64> {
+    static LAST: Mutex<Option<(Instant, Option<u64>)>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    match *last {
+        Some((at, peak)) if at.elapsed() < Duration::from_secs(1) => peak,
+        _ => {
+            let peak = read_peak_memory();
+            *last = Some((Instant::now(), peak));
+            peak
+        }
+    }
+}
+
+fn read_peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

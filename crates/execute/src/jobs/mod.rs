@@ -90,6 +90,7 @@ impl Crew {
             let how = attempt.perform(&control, &mut |process| ear.begun(&label, process));
             ear.ended(Made { label, how });
             locked(&controls).remove(&op);
+            attempt.clear(); // whoever waits for the end need not wait for this
         }));
     }
 

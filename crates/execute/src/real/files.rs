@@ -3,6 +3,7 @@
 use super::Real;
 use crate::attempt::{Attempt, HOST_VARIABLE, Limits, RUN_VARIABLE, TASK_VARIABLE, checksum};
 use crate::backend::{BackendError, Computation, OpError, OpId, What};
+use crate::folder::component;
 use slackline_model::problem::Inputs;
 use slackline_model::{FileId, HostId, TaskId, Workflow};
 use std::path::PathBuf;
@@ -74,12 +75,23 @@ impl Real<'_> {
         Ok(Attempt {
             argv,
             env: env.map(|(name, value)| (name.to_string(), value.to_string())).into(),
-            work: self.folder.work(self.host_name(host)).join(op.0.to_string()),
+            work: self.workplace(host).join(op.0.to_string()),
             inputs: inputs.map(|file| (own(file), self.place(file, host))).collect(),
             outputs: outputs.map(|file| (own(file), self.stored(file, host))).collect(),
             captured: self.folder.captured(name, number),
             limits: Limits { seconds: self.options.time_limit, cores: cores.collect() },
         })
+    }
+
+    /// Where attempts on a host work.
+    fn workplace(&self, host: HostId) -> PathBuf {
+        let name = self.host_name(host);
+        match &self.options.scratch {
+            Some(disk) => {
+                disk.join(format!("slackline-{}", self.options.run)).join(component(name))
+            }
+            None => self.folder.work(name),
+        }
     }
 
     /// The number of the next attempt at a task.

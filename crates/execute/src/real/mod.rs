@@ -24,7 +24,7 @@ use crate::journal::Record;
 use files::named;
 use slackline_model::problem::{Block, Inputs, View};
 use slackline_model::{FileId, HostId, Platform, Problem, ProcId, TaskId, Workflow};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,6 +52,8 @@ pub struct RealOptions {
     pub pin: bool,
     /// Seconds after which an attempt is ended.
     pub time_limit: Option<f64>,
+    /// A folder of every machine where attempts work; the run's own if there is none.
+    pub scratch: Option<PathBuf>,
     /// The folder of the workflow, for files that nobody makes.
     pub source: PathBuf,
     /// Names the run among all others.
@@ -106,6 +108,8 @@ pub struct Real<'p> {
     now: f64,
     past: Past,
     running: BTreeMap<OpId, Running>,
+    /// Operations of a run that was taken up: they are known, whatever has become of them since.
+    taken_up: BTreeSet<OpId>,
     leases: BTreeMap<OpId, Tenure>,
     movers: Workers,
     pending: Vec<Signal>,
@@ -144,6 +148,7 @@ impl<'p> Real<'p> {
             now: past.now,
             past,
             running: BTreeMap::new(),
+            taken_up: BTreeSet::new(),
             leases: BTreeMap::new(),
             movers: Workers::up_to(MOVERS),
             pending: Vec::new(),
@@ -190,6 +195,17 @@ impl<'p> Real<'p> {
             Some((host, why)) => Err(OpError::Lost { host: Some(host), why: why.clone() }),
             None => Ok(()),
         }
+    }
+
+    /// How an operation was accepted that is known already, and is not begun again.
+    fn known(&self, op: OpId) -> Option<Accepted> {
+        let waits = match (self.running.get(&op), self.leases.get(&op)) {
+            (Some(running), _) => matches!(running.doing, Doing::Task { waits: true }),
+            (None, Some(tenure)) => *tenure == Tenure::Ordered,
+            (None, None) if self.taken_up.contains(&op) => false,
+            (None, None) => return None,
+        };
+        Some(if waits { Accepted::Waiting } else { Accepted::Running })
     }
 
     fn tell(&mut self, at: f64, what: What) {
@@ -247,6 +263,8 @@ impl<'p> Real<'p> {
                 }
             }
             News::Made(made, at) => {
+                // What ended while nobody drove the run ends when it goes on.
+                let at = at.min(self.desk.clock.now());
                 // What is told a second time was taken the first.
                 if let Some(running) = self.running.remove(&made.label.op) {
                     self.made(made, running.cancelling, at);
@@ -392,8 +410,8 @@ impl Backend for Real<'_> {
     }
 
     fn compute(&mut self, op: OpId, work: Computation<'_>) -> Result<Accepted, OpError> {
-        if self.running.contains_key(&op) {
-            return Ok(Accepted::Running);
+        if let Some(accepted) = self.known(op) {
+            return Ok(accepted);
         }
         let task = work.task;
         let host = self.problem.host_of(work.procs[0]);
@@ -410,8 +428,8 @@ impl Backend for Real<'_> {
     }
 
     fn transfer(&mut self, op: OpId, movement: Movement<'_>) -> Result<Accepted, OpError> {
-        if self.running.contains_key(&op) {
-            return Ok(Accepted::Running);
+        if let Some(accepted) = self.known(op) {
+            return Ok(accepted);
         }
         let Movement { file, blocks, .. } = movement;
         let hosts: Vec<HostId> = blocks.iter().flat_map(|b| [b.from, b.to]).collect();
@@ -471,6 +489,9 @@ impl Backend for Real<'_> {
     }
 
     fn lease(&mut self, op: OpId, order: Order) -> Result<Accepted, OpError> {
+        if let Some(accepted) = self.known(op) {
+            return Ok(accepted);
+        }
         self.absent(&[order.host])?;
         let accepted = self.site.lease(op, order.host)?;
         let ready = accepted == Accepted::Running;
@@ -535,6 +556,7 @@ impl Backend for Real<'_> {
                 },
             }
         }
+        self.taken_up = open.iter().map(|open| open.op).collect();
         Ok(())
     }
 

@@ -164,7 +164,8 @@ impl<'p> Slurm<'p> {
         Ok(())
     }
 
-    /// The script of a pilot. Slurm asks jobs to end in one way, pilots listen to another.
+    /// The script of a pilot. Slurm asks the whole process group to end, which a pilot would not survive
+    /// to end its tasks: it has a group of its own, and is asked by the script in a way it listens to.
     fn script(&self, ticket: Ticket) -> String {
         let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
         let Ticket { post, number } = ticket;
@@ -181,7 +182,10 @@ impl<'p> Slurm<'p> {
         ];
         words.extend(post.only.map(|op| format!("--only {}", op.0)));
         let line = words.join(" ");
-        format!("#!/bin/sh\n{line} &\ntrap 'kill -INT $!' TERM INT\nwait $!\nwait $!\n")
+        format!(
+            "#!/bin/sh\n! command -v setsid > /dev/null || set -- setsid\n\"$@\" {line} &\n\
+             trap 'kill -INT $! 2> /dev/null' TERM INT\nwait $! || wait $! 2> /dev/null\n"
+        )
     }
 
     fn submit(&mut self, post: Post) {

@@ -95,6 +95,10 @@ pub(crate) struct Run {
     /// Hold every task to the cores of its host, counted through from the machine's first
     #[arg(long)]
     pin: bool,
+    /// Let tasks work in this folder of their machine, e.g. on a disk of the node: inputs are copied in,
+    /// outputs copied out
+    #[arg(long, value_name = "FOLDER")]
+    scratch: Option<PathBuf>,
     /// Only say what would be done: the plan, its times, its cost, what would be moved
     #[arg(long)]
     dry_run: bool,
@@ -242,6 +246,7 @@ impl Run {
             learning: !self.no_learning,
             throttle: self.throttle,
             pin: self.pin,
+            scratch: self.scratch.clone().map(std::path::absolute).transpose()?,
             slurm: (self.on == On::Slurm).then(|| self.slurm.settings()),
         })
     }

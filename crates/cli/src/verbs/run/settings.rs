@@ -7,6 +7,7 @@ use slackline_execute::slurm::Mode;
 use slackline_model::parameter::Given;
 use slackline_model::schedule::Limits;
 use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
+use std::path::PathBuf;
 
 /// Everything that decisions and attempts depend on.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -34,6 +35,9 @@ pub(super) struct Settings {
     pub(super) throttle: bool,
     #[serde(default)]
     pub(super) pin: bool,
+    /// A folder of every machine where attempts work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) scratch: Option<PathBuf>,
     /// The cluster it runs on, where that is not this machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) slurm: Option<OnSlurm>,

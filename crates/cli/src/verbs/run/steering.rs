@@ -206,6 +206,7 @@ impl Steering {
             throttle: self.settings.throttle,
             pin: self.settings.pin,
             time_limit: self.settings.time_limit,
+            scratch: self.settings.scratch.clone(),
             source: self.header.inputs.clone(),
             run: self.header.id.clone(),
             myself: std::env::current_exe()?,
