@@ -149,11 +149,11 @@ impl<'b, 'a, 'p> Paths<'b, 'a, 'p> {
 
     /// Of some children the one of largest transfer and rank.
     fn heaviest(&self, parent: TaskId, children: &[TaskId]) -> Option<TaskId> {
-        let (problem, workflow) = (self.batch.problem, self.batch.problem.workflow());
+        let problem = self.batch.problem;
         let mut best: Option<(f64, TaskId)> = None;
-        for (child, edge) in workflow.successors(parent).filter(|(c, _)| children.contains(c)) {
-            let weight =
-                problem.mean_transfer(workflow.edge_bytes(edge)) + self.batch.rank[child.index()];
+        let successors = problem.workflow().successors(parent);
+        for (child, edge) in successors.filter(|(c, _)| children.contains(c)) {
+            let weight = problem.mean_edge_transfer(edge) + self.batch.rank[child.index()];
             if best.is_none_or(|(most, _)| approx::gt(weight, most)) {
                 best = Some((weight, child));
             }
