@@ -7,10 +7,10 @@ mod random;
 
 use proptest::prelude::*;
 use random::Clusters;
-use slackline_model::Problem;
 use slackline_model::platform::{Band, Charges};
-use slackline_model::problem::Inputs;
+use slackline_model::problem::{Inputs, Staging};
 use slackline_model::schedule::{Limits, validate};
+use slackline_model::{HostId, Problem, TaskId};
 use slackline_schedule::{Request, bounds, registry, retime};
 use std::collections::HashSet;
 
@@ -71,6 +71,32 @@ proptest! {
             let again = retime::retimed(&problem, &plan);
             prop_assert!(again.makespan() <= makespan * (1.0 + 1e-9), "{name}");
             prop_assert!(validate(&problem, &again, &Limits::default()).is_empty(), "{name}");
+        }
+    }
+
+    /// A look at all hosts finds what looks at each of them find, whatever was sent before.
+    #[test]
+    fn looks_at_all_hosts_agree(
+        seed in any::<u64>(),
+        tasks in 1u32..12,
+        shared in any::<[bool; 2]>(),
+        kind in 0u8..3,
+        sends in prop::collection::vec(any::<[u32; 2]>(), 0..30),
+    ) {
+        let clusters = Clusters { shared: Some(shared), free_of_contention: false };
+        let platform = random::user_and_clusters(seed, clusters);
+        let workflow = random::with_inputs(seed, tasks, 0);
+        let inputs = Inputs::of(&platform);
+        let problem = Problem::charged(&workflow, &platform, &charges(kind), inputs).unwrap();
+        let Some(mut staging) = Staging::new(&problem) else { return Ok(()) };
+        let hosts = platform.hosts().len() as u32;
+        for [task, host] in sends {
+            for task in workflow.tasks() {
+                let each = platform.host_ids().map(|host| staging.ready_on(task, host));
+                let each: Vec<f64> = each.collect();
+                prop_assert_eq!(staging.ready(task), each);
+            }
+            staging.send(TaskId(task % tasks), HostId(host % hosts));
         }
     }
 }

@@ -152,9 +152,24 @@ pub struct Staging<'a, 'p> {
     free: Vec<f64>,
     /// Per file: the places it was sent to, sorted, and when it arrives.
     sent: Vec<Vec<(HostId, f64)>>,
+    /// How often a file was sent: what was known before may no longer hold.
+    sends: u64,
     transfers: Vec<PlannedTransfer>,
     kinds: Kinds,
     look: Look,
+    /// What the last looks found; each list of inputs has one seat.
+    known: [Known<'a>; SEATS],
+}
+
+const SEATS: usize = 8;
+
+/// When some inputs would be on every host.
+#[derive(Clone, Debug, Default)]
+struct Known<'a> {
+    inputs: &'a [FileId],
+    /// The number of sends up to which it holds.
+    until: u64,
+    ready: Vec<f64>,
 }
 
 /// Hosts that inputs reach alike, as long as nothing was sent.
@@ -165,6 +180,8 @@ struct Kinds {
     first: Vec<HostId>,
     /// The link on which inputs for them queue, with its rate.
     lane: Vec<Option<(LinkId, f64)>>,
+    /// Number of places of all of them.
+    places: usize,
 }
 
 impl Kinds {
@@ -192,23 +209,25 @@ impl Kinds {
                 kinds.lane.push(lanes.and_then(queue));
             }
             kinds.of_host.push(kind);
+            kinds.places += usize::from(platform.place_of(host) == host);
         }
         kinds
     }
 }
 
 /// One look at all hosts for the inputs of one task. Who has none of them yet fares like all of its
-/// kind; a course for each kind comes first, then one for each host that will have some.
+/// kind.
 #[derive(Clone, Debug, Default)]
 struct Look {
-    courses: Vec<Course>,
-    /// Per host: the course it follows.
-    course_of: Vec<u32>,
+    /// A course for each kind, and one for each host that will have some of the inputs.
+    kinds: Vec<Course>,
+    own: Vec<Course>,
+    /// Per host: whether it has a course of its own.
+    has_own: Vec<bool>,
     /// Per place, for the input at hand: when it arrives there, not a number where it was not sent.
     arrives: Vec<f64>,
     /// Per kind, for the input at hand.
     legs: Vec<Leg>,
-    ready: Vec<f64>,
 }
 
 /// How the inputs of a look come to a host, one after the other.
@@ -221,6 +240,19 @@ struct Course {
     latest: f64,
     /// When its lane is free of them.
     behind: f64,
+}
+
+impl Course {
+    /// The next input comes over its way.
+    #[inline]
+    fn follow(&mut self, leg: &Leg) {
+        let mut start = leg.start;
+        if !leg.holds.is_nan() {
+            start = start.max(self.behind);
+            self.behind = start + leg.holds;
+        }
+        self.latest = self.latest.max(start + leg.seconds);
+    }
 }
 
 /// The way of one input to the hosts of a kind.
@@ -252,14 +284,16 @@ impl<'a, 'p> Staging<'a, 'p> {
         let queues = problem.lanes.is_some();
         let links = if queues { problem.platform().links().len() } else { 0 };
         let hosts = problem.platform().hosts().len();
-        let look = Look { arrives: vec![f64::NAN; hosts], ..Look::default() };
+        let (has_own, arrives) = (vec![false; hosts], vec![f64::NAN; hosts]);
         Some(Staging {
             problem,
             free: vec![problem.state().now; links],
             sent: vec![Vec::new(); problem.workflow().file_count()],
+            sends: 0,
             transfers: Vec::new(),
             kinds: Kinds::of(problem),
-            look,
+            look: Look { has_own, arrives, ..Look::default() },
+            known: Default::default(),
         })
     }
 
@@ -281,8 +315,25 @@ impl<'a, 'p> Staging<'a, 'p> {
         latest
     }
 
-    /// The same for every host: once for each kind, and for those that will have some of them.
+    /// The same for every host: once for each kind, and for those that will have some of them. Kept
+    /// for tasks that read the same, until something is sent.
     pub fn ready(&mut self, task: TaskId) -> &[f64] {
+        let inputs = self.problem.staged_inputs(task);
+        let ends = inputs.first().zip(inputs.last());
+        let seat = ends.map_or(0, |(a, b)| (a.index() + b.index() + inputs.len()) % SEATS);
+        let known = &self.known[seat];
+        if known.until < self.sends || known.ready.is_empty() || known.inputs != inputs {
+            let mut ready = std::mem::take(&mut self.known[seat].ready);
+            self.look(task, &mut ready);
+            // What is on its way to all places comes when it comes.
+            let settled = |f: &FileId| self.sent[f.index()].len() == self.kinds.places;
+            let until = if inputs.iter().all(settled) { u64::MAX } else { self.sends };
+            self.known[seat] = Known { inputs, until, ready };
+        }
+        &self.known[seat].ready
+    }
+
+    fn look(&mut self, task: TaskId, ready: &mut Vec<f64>) {
         let mut look = std::mem::take(&mut self.look);
         let inputs = self.problem.staged_inputs(task);
         self.set_out(inputs, &mut look);
@@ -292,29 +343,28 @@ impl<'a, 'p> Staging<'a, 'p> {
                 None => self.advance_from_several(file, &mut look),
             }
         }
-        look.ready.clear();
-        look.ready.extend(look.course_of.iter().map(|&at| look.courses[at as usize].latest));
+        ready.clear();
+        ready.extend(self.kinds.of_host.iter().map(|&kind| look.kinds[kind as usize].latest));
+        for course in &look.own {
+            ready[course.host.index()] = course.latest;
+            look.has_own[course.host.index()] = false;
+        }
         self.look = look;
-        &self.look.ready
     }
 
     /// The courses of a look, before the first input.
     fn set_out(&self, inputs: &[FileId], look: &mut Look) {
         let platform = self.problem.platform();
-        let Look { courses, course_of, .. } = look;
         let course = |host: HostId, kind: u32| {
             let place = platform.place_of(host);
             Course { host, place, kind, latest: 0.0, behind: 0.0 }
         };
-        courses.clear();
-        courses.extend(self.kinds.first.iter().zip(0..).map(|(&host, kind)| course(host, kind)));
-        course_of.clone_from(&self.kinds.of_host);
-        let kinds = courses.len() as u32;
+        look.kinds.clear();
+        look.kinds.extend(self.kinds.first.iter().zip(0..).map(|(&host, kind)| course(host, kind)));
+        look.own.clear();
         let mut own = |host: HostId| {
-            let at = &mut course_of[host.index()];
-            if *at < kinds {
-                let kind = std::mem::replace(at, courses.len() as u32);
-                courses.push(course(host, kind));
+            if !std::mem::replace(&mut look.has_own[host.index()], true) {
+                look.own.push(course(host, self.kinds.of_host[host.index()]));
             }
         };
         for file in inputs {
@@ -343,25 +393,18 @@ impl<'a, 'p> Staging<'a, 'p> {
         };
         look.legs.clear();
         look.legs.extend(self.kinds.first.iter().zip(&self.kinds.lane).map(leg));
+        for (course, leg) in look.kinds.iter_mut().zip(&look.legs) {
+            course.follow(leg);
+        }
         let sent = &self.sent[file.index()];
         for &(place, at) in sent {
             look.arrives[place.index()] = at;
         }
-        let kinds = self.kinds.first.len();
-        for (index, course) in look.courses.iter_mut().enumerate() {
+        for course in &mut look.own {
             let there = look.arrives[course.place.index()];
-            if index >= kinds && !there.is_nan() {
-                course.latest = course.latest.max(there);
-                continue;
-            }
-            let Leg { start, seconds, holds } = look.legs[course.kind as usize];
-            match holds.is_nan() {
-                true => course.latest = course.latest.max(start + seconds),
-                false => {
-                    let start = start.max(course.behind);
-                    course.behind = start + holds;
-                    course.latest = course.latest.max(start + seconds);
-                }
+            match there.is_nan() {
+                true => course.follow(&look.legs[course.kind as usize]),
+                false => course.latest = course.latest.max(there),
             }
         }
         for &(place, _) in sent {
@@ -371,19 +414,19 @@ impl<'a, 'p> Staging<'a, 'p> {
 
     /// The next input comes from where it is quickest.
     fn advance_from_several(&self, file: FileId, look: &mut Look) {
-        let kinds = self.kinds.first.len();
-        for (index, course) in look.courses.iter_mut().enumerate() {
-            let there = self.arrives(file, course.place).filter(|_| index >= kinds);
-            course.latest = course.latest.max(match there {
-                Some(at) => at,
-                None => {
-                    let planned = self.plan(file, course.host, course.behind);
-                    if planned.link.is_some() {
-                        course.behind = planned.free;
-                    }
-                    planned.finish
-                }
-            });
+        let follow = |course: &mut Course| {
+            let planned = self.plan(file, course.host, course.behind);
+            if planned.link.is_some() {
+                course.behind = planned.free;
+            }
+            course.latest = course.latest.max(planned.finish);
+        };
+        look.kinds.iter_mut().for_each(follow);
+        for course in &mut look.own {
+            match self.arrives(file, course.place) {
+                Some(at) => course.latest = course.latest.max(at),
+                None => follow(course),
+            }
         }
     }
 
@@ -463,6 +506,7 @@ impl<'a, 'p> Staging<'a, 'p> {
             self.free[link.index()] = free;
         }
         self.sent[file.index()].insert(at, (place, finish));
+        self.sends += 1;
         if self.problem.platform().place_of(from) != place {
             let to = host;
             self.transfers.push(PlannedTransfer { file, from, to, link, start, finish });

@@ -42,14 +42,23 @@ pub struct Partial<'a, 'p> {
     pub(super) spans: Option<Spans>,
     /// Inputs that leave the origin in turn; none where they lie everywhere.
     staging: Option<Staging<'a, 'p>>,
-    /// Per host: before which none of its processors can take anything.
-    idle: Vec<f64>,
+    idle: Vec<Idle>,
     ready: Vec<f64>,
     groups: Vec<GroupReady>,
     row: Vec<f64>,
 }
 
 pub(super) const UNPLACED: u32 = u32::MAX;
+
+/// When the processors of a host can take something.
+#[derive(Clone, Copy)]
+struct Idle {
+    /// None of them before.
+    from: f64,
+    /// The first of them, and their cost class.
+    proc: ProcId,
+    class: u32,
+}
 
 /// When data reaches the hosts of a network group.
 #[derive(Clone, Copy)]
@@ -61,6 +70,16 @@ struct GroupReady {
     inside: f64,
     from: u32,
     inside_others: f64,
+}
+
+impl Idle {
+    /// Not known yet; never where a host has no processors.
+    fn of(problem: &Problem<'_>, host: HostId) -> Idle {
+        let procs = problem.procs_of(host);
+        let proc = ProcId(procs.start);
+        let class = if procs.is_empty() { 0 } else { problem.class_of(proc) as u32 };
+        Idle { from: f64::INFINITY, proc, class }
+    }
 }
 
 impl GroupReady {
@@ -107,7 +126,7 @@ impl<'a, 'p> Partial<'a, 'p> {
             general: Vec::new(),
             spans: Spans::new(problem),
             staging: Staging::new(problem),
-            idle: vec![0.0; problem.platform().hosts().len()],
+            idle: problem.platform().host_ids().map(|host| Idle::of(problem, host)).collect(),
             ready: vec![0.0; problem.platform().hosts().len()],
             groups: vec![group; problem.network().groups],
             row: Vec::new(),
@@ -172,7 +191,7 @@ impl<'a, 'p> Partial<'a, 'p> {
     fn renew_idle(&mut self, host: HostId) {
         let procs = self.problem.procs_of(host);
         let lines = &self.timelines[procs.start as usize..procs.end as usize];
-        self.idle[host.index()] =
+        self.idle[host.index()].from =
             lines.iter().map(Timeline::first_idle).fold(f64::INFINITY, f64::min);
     }
 
@@ -442,14 +461,12 @@ impl<'a, 'p> Partial<'a, 'p> {
         let width = problem.workflow().width(task).0;
         let mut best = Best { slot: None, least: S::WORST, score };
         if width == 1 {
-            for (host, (&ready, &idle)) in self.ready.iter().zip(&self.idle).enumerate() {
-                let procs = problem.procs_of(HostId::new(host)).map(ProcId);
-                let Some(first) = procs.clone().next() else { continue };
-                let seconds = times[problem.class_of(first)];
-                if !best.hopes(first, ready.max(idle), seconds) {
+            for (host, (&ready, idle)) in self.ready.iter().zip(&self.idle).enumerate() {
+                let seconds = times[idle.class as usize];
+                if !best.hopes(idle.proc, ready.max(idle.from), seconds) {
                     continue;
                 }
-                procs.for_each(|proc| {
+                problem.procs_of(HostId::new(host)).map(ProcId).for_each(|proc| {
                     let line = &self.timelines[proc.index()];
                     if best.hopes(proc, ready.max(line.first_idle()), seconds) {
                         let worth = |start| best.hopes(proc, start, seconds);

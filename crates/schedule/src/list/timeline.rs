@@ -13,6 +13,14 @@ const CHUNK: usize = 32;
 struct Gap {
     start: f64,
     end: f64,
+    /// The longest of this gap and those after it in its chunk.
+    longest: f64,
+}
+
+impl Gap {
+    fn new(start: f64, end: f64) -> Gap {
+        Gap { start, end, longest: end - start }
+    }
 }
 
 /// What a search needs to know of a chunk.
@@ -24,11 +32,17 @@ struct Digest {
 }
 
 impl Digest {
-    fn of(gaps: &[Gap]) -> Digest {
+    /// Of a chunk whose gaps were changed.
+    fn of(gaps: &mut [Gap]) -> Digest {
+        let mut longest = 0.0f64;
+        for gap in gaps.iter_mut().rev() {
+            longest = longest.max(gap.end - gap.start);
+            gap.longest = longest;
+        }
         Digest {
             start: gaps.first().map_or(f64::INFINITY, |g| g.start),
             end: gaps.last().map_or(f64::NEG_INFINITY, |g| g.end),
-            longest: gaps.iter().map(|g| g.end - g.start).fold(0.0, f64::max),
+            longest,
         }
     }
 }
@@ -86,11 +100,15 @@ impl Timeline {
         let first = self.digests.partition_point(|d| d.end < ready);
         for (digest, gaps) in self.digests[first..].iter().zip(&self.chunks[first..]) {
             // A gap at a late date is only known to the precision of the date.
-            if digest.longest + approx::tolerance(digest.end, 0.0) < seconds {
+            let tolerance = approx::tolerance(digest.end, 0.0);
+            if digest.longest + tolerance < seconds {
                 continue;
             }
             let from = gaps.partition_point(|g| g.end < ready);
             for gap in &gaps[from..] {
+                if gap.longest + tolerance < seconds {
+                    break;
+                }
                 let start = gap.start.max(ready);
                 if approx::le(start + seconds, gap.end) {
                     return Some(start);
@@ -106,7 +124,7 @@ impl Timeline {
     /// Takes `[start, finish)`, which must lie in one gap or after the tail.
     pub fn occupy(&mut self, start: f64, finish: f64) {
         if start >= self.tail || self.chunks.is_empty() {
-            let gap = Gap { start: self.tail, end: start };
+            let gap = Gap::new(self.tail, start);
             self.tail = self.tail.max(finish);
             if self.keeps(gap) {
                 self.append(gap);
@@ -118,8 +136,8 @@ impl Timeline {
         let gaps = &mut self.chunks[chunk];
         let position = gaps.partition_point(|g| approx::le(g.start, start)).saturating_sub(1);
         let gap = gaps[position];
-        let before = Gap { start: gap.start, end: start };
-        let after = Gap { start: finish, end: gap.end };
+        let before = Gap::new(gap.start, start);
+        let after = Gap::new(finish, gap.end);
         let least = self.least;
         match (keeps(before, least), keeps(after, least)) {
             (true, true) => {
@@ -142,12 +160,14 @@ impl Timeline {
     fn append(&mut self, gap: Gap) {
         match (self.chunks.last_mut(), self.digests.last_mut()) {
             (Some(gaps), Some(digest)) if gaps.len() < CHUNK => {
-                digest.longest = digest.longest.max(gap.end - gap.start);
+                digest.longest = digest.longest.max(gap.longest);
                 digest.end = gap.end;
+                let shorter = |g: &&mut Gap| g.longest < gap.longest;
+                gaps.iter_mut().rev().take_while(shorter).for_each(|g| g.longest = gap.longest);
                 gaps.push(gap);
             }
             _ => {
-                self.digests.push(Digest::of(&[gap]));
+                self.digests.push(Digest::of(&mut [gap]));
                 self.chunks.push(vec![gap]);
             }
         }
@@ -161,11 +181,11 @@ impl Timeline {
             return;
         }
         if self.chunks[index].len() > CHUNK {
-            let rest = self.chunks[index].split_off(CHUNK / 2);
-            self.digests.insert(index + 1, Digest::of(&rest));
+            let mut rest = self.chunks[index].split_off(CHUNK / 2);
+            self.digests.insert(index + 1, Digest::of(&mut rest));
             self.chunks.insert(index + 1, rest);
         }
-        self.digests[index] = Digest::of(&self.chunks[index]);
+        self.digests[index] = Digest::of(&mut self.chunks[index]);
     }
 }
 
