@@ -7,6 +7,7 @@
 //! islands; the number of islands and rounds is fixed, so that threads do not change the plan.
 //! Ties: the plan found first, in the order of the portfolio and of the islands.
 
+mod before;
 pub(crate) mod walk;
 
 use crate::bounds::{Bounder, lower_bound};
@@ -294,3 +295,6 @@ fn default_iterations(compact: &Compact) -> u64 {
     // Few tasks have few plans.
     steps.min(20_000 * compact.len() as u64)
 }
+
+#[cfg(test)]
+mod tests;

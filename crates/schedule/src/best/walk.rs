@@ -5,9 +5,11 @@
 //! site on which finish time plus tail is least). Decoding takes the list in order and starts each
 //! task as early as its data and a core of its site allow. Every schedule without needless
 //! idle time is the decoding of some list. A change at a position leaves what comes before it as it
-//! is, and a decoding that cannot stay below the limit any more is given up at once: O(v + e) for
-//! the worst move, far less for most.
+//! is; after it only tasks are placed anew whose parents, or whose site, are not as they were; and a
+//! decoding that cannot stay below the limit any more is given up at once: O(v + e) for the worst
+//! move, far less for most.
 
+use super::before::Before;
 use crate::compact::{Compact, take_cores};
 use rand::RngExt;
 use slackline_model::rng::Stream;
@@ -19,7 +21,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 const STRIDE: usize = 16;
 
 /// Where and when a task runs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Placed {
     start: f64,
     finish: f64,
@@ -27,9 +29,12 @@ struct Placed {
     site: u32,
     /// The task that keeps it from starting earlier.
     cause: u32,
+    /// When everything can end at the earliest after it.
+    due: f64,
 }
 
-const UNPLACED: Placed = Placed { start: 0.0, finish: 0.0, core: 0, site: 0, cause: NONE };
+const UNPLACED: Placed =
+    Placed { start: 0.0, finish: 0.0, core: 0, site: 0, cause: NONE, due: 0.0 };
 
 /// A list with sites: what decodes to a schedule.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +60,7 @@ pub(crate) struct Walk<'c> {
     cores: Vec<(f64, u32)>,
     log: Vec<(u32, Placed)>,
     ready: Vec<(f64, u32)>,
+    before: Before,
 }
 
 /// A change of the list: a task moved from one position to another, and its site.
@@ -83,6 +89,7 @@ impl<'c> Walk<'c> {
             cores: vec![(0.0, NONE); cores],
             log: Vec::with_capacity(n),
             ready: vec![(0.0, NONE); compact.sites()],
+            before: Before::new(compact),
             plan,
         };
         walk.restart();
@@ -103,13 +110,20 @@ impl<'c> Walk<'c> {
             self.marks[core] = (avail, NONE);
         }
         self.log.clear();
-        self.makespan = self.decode(0, f64::INFINITY).unwrap_or(f64::INFINITY);
+        let all = self.compact.len();
+        self.makespan = self.decode((0, all), f64::INFINITY).unwrap_or(f64::INFINITY);
         self.mark(0);
     }
 
     /// End of the current schedule.
     pub(crate) fn makespan(&self) -> f64 {
         self.makespan.max(self.compact.past)
+    }
+
+    /// The list as it is.
+    #[cfg(test)]
+    pub(super) fn plan(&self) -> &Draft {
+        &self.plan
     }
 
     /// The current schedule with every site decided, in the order of starts.
@@ -133,9 +147,17 @@ impl<'c> Walk<'c> {
     /// Tries one random move; keeps it if the new end is not after `limit`.
     pub(crate) fn step(&mut self, random: &mut Stream, limit: f64) -> bool {
         let Some(change) = self.propose(random) else { return false };
-        self.apply(change);
         let from = change.from.min(change.to);
-        match self.decode(from, limit) {
+        let end = match self.makespan.is_finite() {
+            true => change.from.max(change.to) + 1,
+            // Not all of it was decoded.
+            false => self.compact.len(),
+        };
+        let mut cores = std::mem::take(&mut self.before.cores);
+        self.cores_at(end, &mut cores);
+        self.before.cores = cores;
+        self.apply(change);
+        match self.decode((from, end), limit) {
             Some(makespan) => {
                 self.makespan = makespan;
                 self.mark(from);
@@ -276,44 +298,106 @@ impl<'c> Walk<'c> {
         for mark in first..last {
             let begin = mark * STRIDE;
             for position in begin..begin + STRIDE {
-                self.occupy(self.plan.order[position]);
+                let task = self.plan.order[position];
+                occupy(self.compact, &mut self.cores, task, &self.placed[task as usize]);
             }
             self.marks[(mark + 1) * cores..(mark + 2) * cores].copy_from_slice(&self.cores);
         }
     }
 
-    /// Decodes the list from a position on; `None` as soon as the end cannot stay within the limit.
-    fn decode(&mut self, from: usize, limit: f64) -> Option<f64> {
-        let compact = self.compact;
-        let (n, cores) = (compact.len(), compact.procs.len());
-        let mark = from / STRIDE;
-        self.cores.copy_from_slice(&self.marks[mark * cores..(mark + 1) * cores]);
-        for position in mark * STRIDE..from {
-            self.occupy(self.plan.order[position]);
+    /// The state of the cores before the task at a position, in the current schedule.
+    fn cores_at(&self, position: usize, cores: &mut [(f64, u32)]) {
+        let mark = position / STRIDE;
+        cores.copy_from_slice(&self.marks[mark * cores.len()..(mark + 1) * cores.len()]);
+        for &task in &self.plan.order[mark * STRIDE..position] {
+            occupy(self.compact, cores, task, &self.placed[task as usize]);
         }
+    }
+
+    /// Decodes the list from a position on; `None` as soon as the end cannot stay within the limit.
+    /// From `end` on the list is the one that was decoded last, and `before` knows the cores there.
+    fn decode(&mut self, (from, end): (usize, usize), limit: f64) -> Option<f64> {
+        let compact = self.compact;
+        let mut cores = std::mem::take(&mut self.cores);
+        self.cores_at(from, &mut cores);
+        self.cores = cores;
         self.log.clear();
-        for position in from..n {
+        self.before.forget();
+        let rest_stands = end < compact.len();
+        for position in from..end {
             let task = self.plan.order[position];
-            let t = task as usize;
-            let choice = self.plan.choice[t];
-            let placed = match choice {
-                NONE => self.place_anywhere(t),
-                site => {
-                    let ready = self.arrival(t, site as usize);
-                    self.place_at(t, site as usize, ready)
-                }
-            };
-            self.log.push((task, self.placed[t]));
-            self.placed[t] = placed;
-            let tail = self.tail[t * compact.sites() + placed.site as usize];
+            let placed = self.place(task);
+            self.renew(task, placed, rest_stands);
             // Also refuses what is infinite.
-            if !(placed.finish + tail <= limit && placed.finish < f64::INFINITY) {
+            if !(placed.due <= limit && placed.finish < f64::INFINITY) {
                 return None;
             }
-            self.occupy(task);
+            occupy(compact, &mut self.cores, task, &placed);
+        }
+        if rest_stands {
+            for site in 0..compact.sites() {
+                self.before.compare(compact, site, &self.cores);
+            }
+        }
+        for position in end..compact.len() {
+            let task = self.plan.order[position];
+            let old = self.placed[task as usize];
+            let elsewhere = match self.plan.choice[task as usize] {
+                NONE => self.before.any_differs(),
+                site => self.before.differs(site),
+            };
+            if !elsewhere && !self.before.is_touched(task) {
+                if old.due > limit {
+                    return None;
+                }
+                occupy(compact, &mut self.cores, task, &old);
+                occupy(compact, &mut self.before.cores, task, &old);
+                continue;
+            }
+            let placed = self.place(task);
+            if placed != old {
+                self.renew(task, placed, true);
+            }
+            if !(placed.due <= limit && placed.finish < f64::INFINITY) {
+                return None;
+            }
+            occupy(compact, &mut self.cores, task, &placed);
+            occupy(compact, &mut self.before.cores, task, &old);
+            self.before.compare(compact, placed.site as usize, &self.cores);
+            if old.site != placed.site {
+                self.before.compare(compact, old.site as usize, &self.cores);
+            }
         }
         let end = self.placed.iter().map(|p| p.finish).fold(0.0, f64::max);
         (end <= limit).then_some(end)
+    }
+
+    /// Where and when a task runs now that all before it are placed.
+    #[inline]
+    fn place(&mut self, task: u32) -> Placed {
+        let t = task as usize;
+        let placed = match self.plan.choice[t] {
+            NONE => self.place_anywhere(t),
+            site => {
+                let ready = self.arrival(t, site as usize);
+                self.place_at(t, site as usize, ready)
+            }
+        };
+        let tail = self.tail[t * self.compact.sites() + placed.site as usize];
+        Placed { due: placed.finish + tail, ..placed }
+    }
+
+    /// Another place for a task, which can be taken back; its children hear of it if they are to be
+    /// told.
+    #[inline]
+    fn renew(&mut self, task: u32, placed: Placed, tell: bool) {
+        let old = std::mem::replace(&mut self.placed[task as usize], placed);
+        self.log.push((task, old));
+        if tell && (old.finish, old.site) != (placed.finish, placed.site) {
+            for &(child, _) in self.compact.children.of(task as usize) {
+                self.before.touch(child);
+            }
+        }
     }
 
     /// When the data of a task is at a site, and which parent comes last.
@@ -343,7 +427,8 @@ impl<'c> Walk<'c> {
             // No length: beside whatever runs there.
             let start = ready.max(self.compact.open[site]);
             let core = range.start as u32;
-            return Placed { start, finish: start, core, site: site as u32, cause: parent };
+            let (site, cause) = (site as u32, parent);
+            return Placed { start, finish: start, core, site, cause, ..UNPLACED };
         }
         // Of the cores that are free the one that became free last, else the first to be free.
         let mut core = range.start;
@@ -357,7 +442,8 @@ impl<'c> Walk<'c> {
         }
         let (start, cause) =
             if best > ready { (best, self.cores[core].1) } else { (ready, parent) };
-        Placed { start, finish: start + seconds, core: core as u32, site: site as u32, cause }
+        let (core, site) = (core as u32, site as u32);
+        Placed { start, finish: start + seconds, core, site, cause, ..UNPLACED }
     }
 
     fn place_wide(&self, task: usize, site: usize, (ready, parent): (f64, u32)) -> Placed {
@@ -370,6 +456,7 @@ impl<'c> Walk<'c> {
             core: range.start as u32,
             site: site as u32,
             cause: parent,
+            ..UNPLACED
         };
         if seconds.is_finite() {
             let avail: Vec<f64> = range.clone().map(|c| self.cores[c].0).collect();
@@ -382,25 +469,6 @@ impl<'c> Walk<'c> {
             (placed.start, placed.finish) = (start, start + seconds);
         }
         placed
-    }
-
-    /// Takes the cores of a placed task until its end.
-    #[inline]
-    fn occupy(&mut self, task: u32) {
-        let placed = self.placed[task as usize];
-        let width = self.compact.width[task as usize] as usize;
-        if width == 1 {
-            if placed.finish > placed.start {
-                self.cores[placed.core as usize] = (placed.finish, task);
-            }
-            return;
-        }
-        let range = self.compact.cores(placed.site as usize);
-        let avail: Vec<f64> = range.clone().map(|c| self.cores[c].0).collect();
-        let (_, chosen) = take_cores(&avail, width, placed.start);
-        for core in chosen {
-            self.cores[range.start + core] = (placed.finish, task);
-        }
     }
 
     /// The site on which finish time plus tail is least; of equal ones the first.
@@ -443,5 +511,23 @@ impl<'c> Walk<'c> {
             let site = self.placed[parent as usize].site as usize;
             self.ready[site] = self.arrival(task, site);
         }
+    }
+}
+
+/// Takes the cores of a placed task until its end.
+#[inline]
+fn occupy(compact: &Compact, cores: &mut [(f64, u32)], task: u32, placed: &Placed) {
+    let width = compact.width[task as usize] as usize;
+    if width == 1 {
+        if placed.finish > placed.start {
+            cores[placed.core as usize] = (placed.finish, task);
+        }
+        return;
+    }
+    let range = compact.cores(placed.site as usize);
+    let avail: Vec<f64> = range.clone().map(|c| cores[c].0).collect();
+    let (_, chosen) = take_cores(&avail, width, placed.start);
+    for core in chosen {
+        cores[range.start + core] = (placed.finish, task);
     }
 }

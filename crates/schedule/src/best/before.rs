@@ -1,0 +1,67 @@
+//! What a decoding has to know of the schedule before the change: where all is as it was, nothing has
+//! to be placed anew.
+
+use crate::compact::Compact;
+
+/// See the module's head.
+pub(super) struct Before {
+    /// The cores as they were at the position that is decoded.
+    pub(super) cores: Vec<(f64, u32)>,
+    /// The sites whose cores are not as they were, and their number.
+    differs: Vec<bool>,
+    count: usize,
+    /// Tasks with a parent that ends at another date or site than before.
+    touched: Vec<bool>,
+    list: Vec<u32>,
+}
+
+impl Before {
+    pub(super) fn new(compact: &Compact) -> Before {
+        Before {
+            cores: vec![(0.0, u32::MAX); compact.procs.len()],
+            differs: vec![false; compact.sites()],
+            count: 0,
+            touched: vec![false; compact.len()],
+            list: Vec::new(),
+        }
+    }
+
+    /// Looks whether the cores of a site are as they were.
+    pub(super) fn compare(&mut self, compact: &Compact, site: usize, cores: &[(f64, u32)]) {
+        let range = compact.cores(site);
+        let differs = self.cores[range.clone()] != cores[range];
+        self.count += usize::from(differs);
+        self.count -= usize::from(std::mem::replace(&mut self.differs[site], differs));
+    }
+
+    /// Whether the cores of some site are not as they were.
+    pub(super) fn any_differs(&self) -> bool {
+        self.count > 0
+    }
+
+    /// Whether those of a site are not.
+    #[inline]
+    pub(super) fn differs(&self, site: u32) -> bool {
+        self.differs[site as usize]
+    }
+
+    /// A parent of a task is not as it was.
+    #[inline]
+    pub(super) fn touch(&mut self, task: u32) {
+        if !std::mem::replace(&mut self.touched[task as usize], true) {
+            self.list.push(task);
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_touched(&self, task: u32) -> bool {
+        self.touched[task as usize]
+    }
+
+    /// No task has been touched yet.
+    pub(super) fn forget(&mut self) {
+        for task in self.list.drain(..) {
+            self.touched[task as usize] = false;
+        }
+    }
+}
