@@ -22,13 +22,58 @@ pub(crate) struct Allocation<'a, F> {
     gain: Vec<f64>,
     /// Longest way to the end of the workflow, own time included.
     level: Vec<f64>,
+    heirs: Heirs,
     work: f64,
     iterations: u64,
-    stale: Vec<bool>,
+    /// One bit for each position in the order.
+    stale: Vec<u64>,
     path: Vec<TaskId>,
 }
 
 const FINISHED: u32 = u32::MAX;
+const NOBODY: u32 = u32::MAX;
+
+/// Per task: the child through which its longest way leads, and, linked in a list, the parents whose
+/// heir it is. When a way gets shorter only these have to know.
+struct Heirs {
+    of: Vec<u32>,
+    first: Vec<u32>,
+    before: Vec<u32>,
+    after: Vec<u32>,
+}
+
+impl Heirs {
+    fn none(tasks: usize) -> Heirs {
+        let nobody = || vec![NOBODY; tasks];
+        Heirs { of: nobody(), first: nobody(), before: nobody(), after: nobody() }
+    }
+
+    /// The longest way of a task now leads through `child`.
+    fn set(&mut self, task: u32, child: u32) {
+        let t = task as usize;
+        let old = std::mem::replace(&mut self.of[t], child);
+        if old == child {
+            return;
+        }
+        if old != NOBODY {
+            let (before, after) = (self.before[t], self.after[t]);
+            match before {
+                NOBODY => self.first[old as usize] = after,
+                other => self.after[other as usize] = after,
+            }
+            if after != NOBODY {
+                self.before[after as usize] = before;
+            }
+        }
+        if child != NOBODY {
+            let next = std::mem::replace(&mut self.first[child as usize], task);
+            (self.before[t], self.after[t]) = (NOBODY, next);
+            if next != NOBODY {
+                self.before[next as usize] = task;
+            }
+        }
+    }
+}
 
 impl<'a, F: Fn(TaskId, u32) -> f64> Allocation<'a, F> {
     /// Every unfinished task at its least width.
@@ -56,12 +101,13 @@ impl<'a, F: Fn(TaskId, u32) -> f64> Allocation<'a, F> {
             workflow,
             time,
             entries,
-            stale: vec![false; order.len()],
+            stale: vec![0; order.len().div_ceil(64)],
             position,
             width: workflow.tasks().map(|t| workflow.width(t).0).collect(),
             seconds: vec![0.0; count],
             gain: vec![0.0; count],
             level: vec![0.0; count],
+            heirs: Heirs::none(count),
             work: 0.0,
             iterations: 0,
             path: Vec::new(),
@@ -70,7 +116,7 @@ impl<'a, F: Fn(TaskId, u32) -> f64> Allocation<'a, F> {
         for at in (0..allocation.order.len()).rev() {
             let task = allocation.order[at];
             allocation.work += allocation.set(task, allocation.width[task.index()]);
-            allocation.level[task.index()] = allocation.fresh_level(task);
+            allocation.renew_level(task);
         }
         allocation
     }
@@ -86,9 +132,17 @@ impl<'a, F: Fn(TaskId, u32) -> f64> Allocation<'a, F> {
         seconds * now
     }
 
-    fn fresh_level(&self, task: TaskId) -> f64 {
-        let below = self.workflow.successors(task).map(|(child, _)| self.level[child.index()]);
-        self.seconds[task.index()] + below.fold(0.0, f64::max)
+    /// Computes the level of a task anew; gives the one before.
+    fn renew_level(&mut self, task: TaskId) -> f64 {
+        let (mut below, mut heir) = (0.0, NOBODY);
+        for (child, _) in self.workflow.successors(task) {
+            let level = self.level[child.index()];
+            if level > below {
+                (below, heir) = (level, child.0);
+            }
+        }
+        self.heirs.set(task.0, heir);
+        std::mem::replace(&mut self.level[task.index()], self.seconds[task.index()] + below)
     }
 
     /// Length of the longest path.
@@ -170,32 +224,44 @@ impl<'a, F: Fn(TaskId, u32) -> f64> Allocation<'a, F> {
         let t = task.index();
         let before = self.seconds[t] * f64::from(self.width[t]);
         self.work += self.set(task, width) - before;
-        // Only the levels of its ancestors change.
-        let mut at = self.position[t] as usize;
+        // Only the levels of its ancestors change, the nearest first.
         let mut pending = 1usize;
-        self.stale[at] = true;
+        let mut word = self.position[t] as usize / 64;
+        self.stale[word] |= 1 << (self.position[t] % 64);
         while pending > 0 {
-            if std::mem::take(&mut self.stale[at]) {
-                pending -= 1;
-                let task = self.order[at];
-                let (level, old) = (self.fresh_level(task), self.level[task.index()]);
-                if level != old {
-                    self.level[task.index()] = level;
-                    for (parent, _) in self.workflow.predecessors(task) {
-                        let above = self.position[parent.index()];
-                        // Only a parent whose longest way led, or leads, through the task changes.
-                        let (way, known) =
-                            (self.seconds[parent.index()], self.level[parent.index()]);
-                        let through = way + level > known || way + old >= known;
-                        if above != FINISHED && through && !self.stale[above as usize] {
-                            self.stale[above as usize] = true;
-                            pending += 1;
-                        }
-                    }
+            let Some(bit) = self.stale[word].checked_ilog2() else {
+                word -= 1;
+                continue;
+            };
+            self.stale[word] &= !(1 << bit);
+            pending -= 1;
+            let task = self.order[word * 64 + bit as usize];
+            let old = self.renew_level(task);
+            let level = self.level[task.index()];
+            if level < old {
+                let mut parent = self.heirs.first[task.index()];
+                while parent != NOBODY {
+                    pending += self.outdate(parent as usize);
+                    parent = self.heirs.after[parent as usize];
+                }
+            } else if level > old {
+                for (parent, _) in self.workflow.predecessors(task) {
+                    pending += self.outdate(parent.index());
                 }
             }
-            at = at.wrapping_sub(1);
         }
+    }
+
+    /// The level of a task has to be looked at; gives 1 where that is news.
+    fn outdate(&mut self, task: usize) -> usize {
+        let at = self.position[task];
+        if at == FINISHED {
+            return 0;
+        }
+        let (word, bit) = (&mut self.stale[at as usize / 64], 1 << (at % 64));
+        let news = usize::from(*word & bit == 0);
+        *word |= bit;
+        news
     }
 
     /// Gives out processors until the longest path is no longer than the work spread over

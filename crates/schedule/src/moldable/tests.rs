@@ -1,6 +1,5 @@
 //! Worked examples of the sources, and what the shared steps promise.
 
-use super::allocation::Allocation;
 use super::machines::Machines;
 use super::mapping::Mapper;
 use super::{Steps, backfill, on_first, room};
@@ -360,22 +359,35 @@ fn methods_for_one_cluster_name_the_clusters_they_cannot_take() {
     assert_eq!(registry::usual(&problem).name, "hcpa");
 }
 
-/// The levels kept while widths grow are those of a fresh start.
+/// The levels kept while widths grow and shrink are those of a fresh start, to the last bit.
 #[test]
 fn levels_follow_the_widths() {
-    let i = instance(&TEN, &TEN_EDGES, &[(20, 1.0)]);
-    let problem = Problem::new(&i.workflow, &i.platform).unwrap();
-    let machines = Machines::single(&problem, None, "test").unwrap();
-    let mut growing = on_first(&machines);
-    for _ in 0..30 {
-        let task = growing.candidate(|_, _| true).unwrap();
-        growing.widen(task);
+    for seed in 0..20 {
+        let mut rng = stream(seed, "levels", 0);
+        let count = rng.random_range(2..90);
+        let task = |_| (f64::from(rng.random_range(0..50u32)), 0.1);
+        let tasks: Vec<(f64, f64)> = (0..count).map(task).collect();
+        let pairs = (0..count).flat_map(|i| (i + 1..count).map(move |j| (i, j)));
+        let edges: Vec<_> = pairs.filter(|_| rng.random_range(0..12) == 0).collect();
+        let i = instance(&tasks, &edges, &[(20, 1.0)]);
+        let problem = Problem::new(&i.workflow, &i.platform).unwrap();
+        let machines = Machines::single(&problem, None, "test").unwrap();
+        let mut growing = on_first(&machines);
+        for _ in 0..200 {
+            let task = TaskId::new(rng.random_range(0..count));
+            match rng.random_range(0..3) {
+                0 if growing.width[task.index()] > 1 => growing.narrow(task),
+                1 => growing.widen(task),
+                _ => match growing.candidate(|_, _| true) {
+                    Some(task) => growing.widen(task),
+                    None => continue,
+                },
+            }
+            let seconds = |t: TaskId| machines.seconds(t, 0, growing.width[t.index()]);
+            let levels = i.workflow.bottom_levels(seconds, |_| 0.0);
+            assert_eq!(levels, growing.levels());
+            let longest = levels.iter().copied().fold(0.0, f64::max);
+            assert_eq!(longest, growing.critical_path());
+        }
     }
-    let last = growing.candidate(|_, _| true).unwrap();
-    growing.widen(last);
-    growing.narrow(last);
-    let seconds = |t: TaskId| machines.seconds(t, 0, growing.width[t.index()]);
-    assert_eq!(i.workflow.bottom_levels(seconds, |_| 0.0), growing.levels());
-    let fresh: Allocation<'_, _> = Allocation::new(&problem, |t, _| seconds(t));
-    assert!((fresh.critical_path() - growing.critical_path()).abs() < 1e-9);
 }
