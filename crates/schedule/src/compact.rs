@@ -84,6 +84,27 @@ pub(crate) struct Compact {
 
 const NO_ROW: u32 = u32::MAX;
 
+/// Refuses, in the name of a method that knows only sites, a task that needs several hosts.
+pub(crate) fn check_widths(
+    problem: &Problem<'_>,
+    algorithm: &'static str,
+) -> Result<(), PlanError> {
+    let workflow = problem.workflow();
+    let cores = problem.platform().hosts().iter().map(|h| h.cores).max().unwrap_or(0);
+    let too_wide = |t: &TaskId| problem.state().fixed(*t).is_none() && workflow.width(*t).0 > cores;
+    match workflow.tasks().find(too_wide) {
+        None => Ok(()),
+        Some(task) => {
+            let (name, width) = (workflow.task_name(task), workflow.width(task).0);
+            let why = format!(
+                "task '{name}' needs {width} processors, more than a host has, and it gives tasks one \
+                 host each"
+            );
+            Err(PlanError::Unsupported { algorithm, why })
+        }
+    }
+}
+
 impl Compact {
     /// The unfinished part of a problem.
     pub(crate) fn new(problem: &Problem<'_>) -> Result<Compact, PlanError> {

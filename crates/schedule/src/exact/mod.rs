@@ -85,10 +85,10 @@ pub fn solve(problem: &Problem<'_>, request: &Request) -> Result<Solved, PlanErr
     if approx::le(makespan, bound) {
         return Ok(Solved { schedule, bound, nodes: 0 });
     }
-    let compact = Compact::new(problem)?;
-    if !compact.faithful {
+    // Tasks over several hosts, and inputs that leave in turn, are more than sites can say.
+    let Some(compact) = Compact::new(problem).ok().filter(|c| c.faithful) else {
         return Ok(Solved { schedule, bound, nodes: 0 });
-    }
+    };
     let bounder = Bounder::new(problem, &compact);
     let nodes = request.iterations.unwrap_or(DEFAULT_NODES);
     let mut search = Search::new(&compact, &bounder, makespan, budget, nodes);

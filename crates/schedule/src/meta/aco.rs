@@ -36,7 +36,7 @@ const LOCAL: f64 = 0.1;
 const GLOBAL: f64 = 0.1;
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
-    let ground = match Ground::new(problem, request)? {
+    let ground = match Ground::new(ACO.name, problem, request)? {
         Ok(ground) => ground,
         Err(done) => return Ok(done),
     };

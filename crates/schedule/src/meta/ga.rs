@@ -33,7 +33,7 @@ const CROSSOVER: f64 = 0.4;
 const MUTATION: f64 = 0.1;
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
-    let ground = match Ground::new(problem, request)? {
+    let ground = match Ground::new(GA.name, problem, request)? {
         Ok(ground) => ground,
         Err(done) => return Ok(done),
     };

@@ -3,7 +3,7 @@
 
 use crate::best::walk::{Draft, NONE, Walk};
 use crate::budget::Budget;
-use crate::compact::Compact;
+use crate::compact::{Compact, check_widths};
 use crate::list::ranks;
 use crate::registry::{PlanError, Request, find};
 use rand::RngExt;
@@ -27,11 +27,13 @@ pub(crate) struct Ground<'s> {
 }
 
 impl<'s> Ground<'s> {
-    /// Prepares a run; none when nothing is left to plan.
+    /// Prepares a run of a method; none when nothing is left to plan.
     pub(crate) fn new(
+        algorithm: &'static str,
         problem: &Problem<'_>,
         request: &'s Request,
     ) -> Result<Result<Ground<'s>, Schedule>, PlanError> {
+        check_widths(problem, algorithm)?;
         let budget = Budget::start(request);
         let unsupported = PlanError::Unsupported { algorithm: "heft", why: "no planner".into() };
         let heft = (find("heft").ok_or(unsupported)?.plan)(problem, &request.without_parameters())?;

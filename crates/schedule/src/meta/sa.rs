@@ -31,7 +31,7 @@ const COOLING: f64 = 0.9;
 const LAST_TEMPERATURE: f64 = 1e-4;
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
-    let ground = match Ground::new(problem, request)? {
+    let ground = match Ground::new(SA.name, problem, request)? {
         Ok(ground) => ground,
         Err(done) => return Ok(done),
     };

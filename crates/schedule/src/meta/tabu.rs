@@ -32,7 +32,7 @@ const NEIGHBOURS: usize = 200;
 const PATIENCE: u64 = 100;
 
 fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
-    let ground = match Ground::new(problem, request)? {
+    let ground = match Ground::new(TABU.name, problem, request)? {
         Ok(ground) => ground,
         Err(done) => return Ok(done),
     };

@@ -86,10 +86,12 @@ pub(super) fn spread(points: &[Point], most: usize) -> Vec<usize> {
 
 /// Splits plans, sorted by makespan and cost, into those that none of the others beats and the rest.
 fn first_front(points: &[Point], sorted: &[usize]) -> (Vec<usize>, Vec<usize>) {
-    let mut least = f64::INFINITY;
+    let mut least: Option<f64> = None;
     sorted.iter().partition(|&&at| {
-        let better = approx::lt(points[at].cost, least);
-        least = least.min(points[at].cost);
+        let cost = points[at].cost;
+        // The first is one of them even where no plan is possible.
+        let better = least.is_none_or(|least| approx::lt(cost, least));
+        least = Some(least.map_or(cost, |least| least.min(cost)));
         better
     })
 }
@@ -116,6 +118,13 @@ mod tests {
 
     fn points(all: &[(f64, f64)]) -> Vec<Point> {
         all.iter().map(|&(makespan, cost)| Point { makespan, cost }).collect()
+    }
+
+    #[test]
+    fn impossible_plans_are_kept_for_want_of_others() {
+        let never = (f64::INFINITY, f64::INFINITY);
+        assert_eq!(spread(&points(&[never, never, (3.0, 2.0)]), 2), [0, 2]);
+        assert_eq!(spread(&points(&[never, never]), 2), [0, 1]);
     }
 
     #[test]
