@@ -327,8 +327,13 @@ impl Models {
     pub fn charges(&self) -> Charges {
         let contention = self.network != NetworkModel::Matrix;
         if self.host == HostModel::ParallelTasks || self.network != NetworkModel::Flows {
-            let local = self.charge_local && self.host == HostModel::ParallelTasks;
-            return Charges { contention, local, ..Charges::default() };
+            if self.host != HostModel::ParallelTasks {
+                return Charges { contention, ..Charges::default() };
+            }
+            // A parallel task that carries nothing uses no link and waits for none.
+            let nothing = Band { latency: 0.0, ..Charges::STATED };
+            let bands = vec![nothing, Band { above: 0.0, ..Charges::STATED }];
+            return Charges { contention, local: self.charge_local, bands, ..Charges::default() };
         }
         let thresholds = |factor: &Factor| match factor {
             Factor::Constant(_) => Vec::new(),

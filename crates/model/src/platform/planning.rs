@@ -84,7 +84,7 @@ impl PlanningNetwork {
 
     /// Seconds that data which stay on a host are charged.
     fn local_time(&self, bytes: f64, host: HostId) -> f64 {
-        if self.local.is_empty() {
+        if self.local.is_empty() || bytes == 0.0 {
             return 0.0;
         }
         let (latency, bandwidth) = self.local[self.group_of[host.index()] as usize];
@@ -267,7 +267,8 @@ impl Platform {
         let Some(&host) = group.first() else { return (0.0, f64::INFINITY) };
         match Way::find(self, cache, (host, host), charges) {
             Ok(way) if !way.links.is_empty() => {
-                charges.of(&charges.bands[0], &way, |link| self.link(link).level())
+                let band = charges.bands.last().unwrap_or(&Charges::STATED);
+                charges.of(band, &way, |link| self.link(link).level())
             }
             _ => (0.0, f64::INFINITY),
         }
