@@ -13,6 +13,8 @@ pub(crate) enum Align {
 pub(crate) struct Table {
     columns: Vec<(String, Align)>,
     rows: Vec<Vec<String>>,
+    /// Headings of columns that may be left out, the first ones first.
+    spare: Vec<&'static str>,
 }
 
 impl Table {
@@ -23,19 +25,41 @@ impl Table {
             Some(("<", name)) => (name.to_string(), Align::Left),
             _ => (heading.to_string(), Align::Left),
         };
-        Table { columns: headings.iter().map(column).collect(), rows: Vec::new() }
+        let columns = headings.iter().map(column).collect();
+        Table { columns, rows: Vec::new(), spare: Vec::new() }
     }
 
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().map(|cell| printable(&cell).into_owned()).collect());
     }
 
-    /// The text, every line indented by two and free of trailing blanks.
-    pub(crate) fn render(&self, width: usize) -> String {
+    /// Where the table is wider than the terminal these columns are left out, one after the other.
+    pub(crate) fn sparing(self, spare: &[&'static str]) -> Table {
+        Table { spare: spare.to_vec(), ..self }
+    }
+
+    /// As wide as its content, column by column.
+    fn widths(&self) -> Vec<usize> {
         let mut widths: Vec<usize> = self.columns.iter().map(|(name, _)| length(name)).collect();
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
                 *width = (*width).max(length(cell));
+            }
+        }
+        widths
+    }
+
+    /// The text, every line indented by two and free of trailing blanks.
+    pub(crate) fn render(mut self, width: usize) -> String {
+        let mut widths = self.widths();
+        for spare in std::mem::take(&mut self.spare) {
+            if total(&widths) <= width {
+                break;
+            }
+            if let Some(at) = self.columns.iter().position(|(name, _)| name == spare) {
+                self.columns.remove(at);
+                widths.remove(at);
+                self.rows.iter_mut().for_each(|row| drop(row.remove(at)));
             }
         }
         self.narrow(&mut widths, width);
@@ -53,8 +77,7 @@ impl Table {
     /// Takes what is too much from the widest left-aligned column but the first, which says what
     /// a row is about.
     fn narrow(&self, widths: &mut [usize], width: usize) {
-        let total: usize = widths.iter().map(|w| w + 2).sum();
-        let Some(excess) = total.checked_sub(width) else { return };
+        let Some(excess) = total(widths).checked_sub(width) else { return };
         let left = (1..widths.len()).filter(|&i| self.columns[i].1 == Align::Left);
         if let Some(widest) = left.max_by_key(|&i| widths[i]) {
             widths[widest] = widths[widest].min(widths[widest].saturating_sub(excess).max(8));
@@ -80,6 +103,11 @@ impl Table {
 /// `1 task`, `2 tasks`.
 pub(crate) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Of a line of columns so wide.
+fn total(widths: &[usize]) -> usize {
+    widths.iter().map(|w| w + 2).sum()
 }
 
 fn length(text: &str) -> usize {
@@ -125,15 +153,31 @@ mod tests {
     }
 
     #[test]
+    fn leaves_out_what_it_may() {
+        let table = || {
+            let mut table = Table::new(&["<name", ">more", ">left"]).sparing(&["more", "left"]);
+            table.row(["task", "12", "345"].map(str::to_string));
+            table
+        };
+        assert_eq!(table().render(18), "  name  more  left\n  task    12   345\n");
+        assert_eq!(table().render(17), "  name  left\n  task   345\n");
+        assert_eq!(table().render(9), "  name\n  task\n");
+    }
+
+    #[test]
     fn aligns_and_fits() {
-        let mut table = Table::new(&["<name", ">count", "<about"]);
-        let row = |name: &str, count: &str, about: &str| [name, count, about].map(str::to_string);
-        table.row(row("a long name", "7", "a rather long text"));
-        table.row(row("b", "12345", ""));
+        let table = || {
+            let mut table = Table::new(&["<name", ">count", "<about"]);
+            let row =
+                |name: &str, count: &str, about: &str| [name, count, about].map(str::to_string);
+            table.row(row("a long name", "7", "a rather long text"));
+            table.row(row("b", "12345", ""));
+            table
+        };
         let expected = "  name         count  about\n  a long name      7  a rather long text\n  b            12345\n";
-        assert_eq!(table.render(80), expected);
+        assert_eq!(table().render(80), expected);
         let expected =
             "  name         count  about\n  a long name      7  a rat…text\n  b            12345\n";
-        assert_eq!(table.render(32), expected);
+        assert_eq!(table().render(32), expected);
     }
 }

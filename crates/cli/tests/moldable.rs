@@ -171,6 +171,64 @@ fn list_methods_spread_tasks_that_are_wider_than_a_host() {
     }
 }
 
+/// Under the model of parallel tasks a file without content takes no time, in plans as in runs.
+#[test]
+fn empty_files_take_no_time() {
+    let place = example();
+    place.write(
+        "far.toml",
+        "name = \"far\"\n[cluster.c]\ncount = 4\nspeed = \"1Gf\"\nlatency = \"1s\"\n",
+    );
+    let task = |name: &str, cores: &str, file: &str| {
+        let rest = "alpha = 0.0\nspread = true\nwork = \"10Gf\"";
+        format!("[task.{name}]\ncores = \"{cores}\"\n{file} = [\"empty\"]\n{rest}\n")
+    };
+    let tasks = task("a", "1-2", "outputs") + &task("b", "2-4", "inputs");
+    let tasks = tasks + &task("c", "1-2", "inputs");
+    place.write("empty.toml", format!("name = \"w\"\n[files]\nempty = \"0B\"\n{tasks}"));
+    for (method, seconds) in [("mheft", 10.0), ("heft", 20.0)] {
+        let line = format!("plan empty.toml --platform far.toml --json --algorithm {method}");
+        let plan: serde_json::Value = serde_json::from_str(&place.ok(&line)).unwrap();
+        assert_eq!(plan["makespan"], seconds, "{method}");
+        assert_eq!(plan["simulated"], seconds, "{method}");
+    }
+}
+
+/// A search over hosts refuses what needs several of them, and says so.
+#[test]
+fn searches_over_hosts_name_the_task_that_is_too_wide() {
+    let place = example();
+    place.write("one.toml", "name = \"one\"\n[cluster.c]\ncount = 4\nspeed = \"1Gf\"\n");
+    place.write("wide.toml", "name = \"w\"\n[task.a]\nwork = \"1Gf\"\ncores = 3\nspread = true\n");
+    for method in ["sa", "ga", "tabu", "aco"] {
+        let line = format!("plan wide.toml --platform one.toml --algorithm {method}");
+        let why = format!("{method} cannot plan this: task 'a' needs 3 processors");
+        let error = place.fails(1, &line);
+        assert!(error.contains(&why), "{error}");
+    }
+}
+
+/// A comparison fits a terminal of 80 columns, and methods that cannot plan are named together.
+#[test]
+fn comparisons_fit_a_terminal() {
+    let place = Place::new();
+    let lines = [
+        "montage --platform two-site-grid",
+        "montage --platform priced-cloud --robust --budget 9",
+        "gauss --platform small-cluster --robust",
+    ];
+    for line in lines {
+        let done = place.run(&format!("plan {line} --algorithm all --iterations 20"));
+        let table = done.out.split("The plan of").next().unwrap();
+        assert!(table.contains("over bound"), "{table}");
+        for row in table.lines() {
+            assert!(row.chars().count() <= 80, "{row}");
+        }
+        let unable = done.err.lines().filter(|l| l.contains("it needs one cluster"));
+        assert!(unable.count() <= 1, "{}", done.err);
+    }
+}
+
 /// A wide task is one box over neighbouring rows; pieces are tied together, and Jedule has them all.
 #[test]
 fn pictures_show_wide_tasks() {

@@ -28,7 +28,7 @@ use slackline_model::{Problem, Schedule};
 use slackline_schedule::qos::pareto::{self, Point};
 use slackline_schedule::registry::Need;
 use slackline_schedule::robust::{Robustness, RunTimeError, robustness};
-use slackline_schedule::{Algorithm, Request, bounds, qos, registry};
+use slackline_schedule::{Algorithm, PlanError, Request, bounds, qos, registry};
 use slackline_view::gantt::{self, SvgOptions, TerminalOptions};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -120,6 +120,15 @@ fn share(text: &str) -> Result<f64, String> {
     let value = value * scale;
     let fits = (0.0..1.0).contains(&value);
     fits.then_some(value).ok_or_else(|| format!("{text} is not between 0 % and 100 %"))
+}
+
+/// The first names of a list.
+fn shortened(names: &[&str]) -> String {
+    const SHOWN: usize = 3;
+    match names.len().checked_sub(SHOWN) {
+        None | Some(0) => names.join(", "),
+        Some(more) => format!("{} and {more} more", names[..SHOWN].join(", ")),
+    }
 }
 
 /// Stands for every planner of the registry.
@@ -259,6 +268,7 @@ impl Plan {
         self.check_options(&chosen)?;
         let mut bound = bounds::lower_bound(problem);
         let mut plans = Vec::new();
+        let mut unable: Vec<(String, Vec<&str>)> = Vec::new();
         for (index, &algorithm) in chosen.iter().enumerate() {
             if interrupted(&settings) && !plans.is_empty() {
                 break;
@@ -277,6 +287,13 @@ impl Plan {
                 Ok(certified) => {
                     bound = certified.lower_bound;
                     certified.schedule
+                }
+                Err(PlanError::Unsupported { why, .. }) if chosen.len() > 1 => {
+                    match unable.iter_mut().find(|(other, _)| *other == why) {
+                        Some((_, names)) => names.push(algorithm.name),
+                        None => unable.push((why, vec![algorithm.name])),
+                    }
+                    continue;
                 }
                 Err(error) if chosen.len() > 1 => {
                     output.warning(&format!("{}: {error}", algorithm.name));
@@ -310,6 +327,9 @@ impl Plan {
                 missed,
                 wall_seconds,
             });
+        }
+        for (why, names) in unable {
+            output.warning(&format!("{} cannot plan this: {why}", shortened(&names)));
         }
         interrupt::ignore();
         if interrupted(&settings) {

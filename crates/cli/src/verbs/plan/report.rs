@@ -244,18 +244,19 @@ pub(super) fn comparison(
     if checked {
         headings.push(">planned");
     }
-    headings.extend([">to best", ">above bound", ">planned in"]);
+    headings.extend([">to best", ">over bound", ">took"]);
     let (priced, spread) =
         (problem.platform().is_priced(), plans.iter().any(|p| p.robustness.is_some()));
     if priced {
         headings.push(">cost");
     }
-    // Both together are more than a terminal holds.
     match spread {
         true => headings.extend([">mean", ">p95", ">slack"]),
         false => headings.extend([">used", ">moved"]),
     }
-    let mut table = Table::new(&headings);
+    // A terminal may hold less; the first are missed least.
+    let spare = ["moved", "used", "took", "slack", "to best", "planned"];
+    let mut table = Table::new(&headings).sparing(&spare);
     let mut sorted: Vec<&Planned> = plans.iter().collect();
     sorted.sort_by(|a, b| a.end().total_cmp(&b.end()));
     let shortest = sorted.first().map_or(0.0, |p| p.end());
