@@ -331,6 +331,19 @@ fn files_make_room_for_others() {
         let brought = run["sweep"]["replicas"].as_u64().unwrap();
         assert!(brought >= 4, "{policy}: {brought}");
     }
+    // What made room and is needed again comes again: the last task reads two files, between tasks
+    // that read one of them.
+    let tight = "storage-capacity = \"210kB\"";
+    place.write("tight.toml", with_arch(grid(tight, tight, "")));
+    let mut tasks: Vec<&[usize]> = vec![&[0]; 9];
+    tasks[5] = &[1];
+    tasks.push(&[0, 1]);
+    place.write("again.work", work(&tasks));
+    for policy in ["h0", "h1", "h4", "h9", "static"] {
+        let line = format!("simulate again.work --platform tight.toml --policy {policy} --json");
+        let run = read(&place, &line);
+        assert_eq!(run["finished"], true, "{policy}: {}", run["why"]);
+    }
     // A task that fits nowhere.
     place.write("wide.work", work(&[&[0, 1, 2]]));
     let error = place.fails(1, "simulate wide.work --platform g.toml --policy h0");

@@ -401,7 +401,13 @@ impl Board {
                     true => self.target,
                     false => now.living_host(gate),
                 };
-                let Some(to) = to.filter(|&to| now.copy(item.file, to).is_none()) else {
+                // What is dropped at this instant still lies there in the situation.
+                let lies = |copy: &FileCopy| {
+                    item.is_output
+                        || !copy.is_complete()
+                        || self.lanes[item.cluster].there.contains(&item.file)
+                };
+                let Some(to) = to.filter(|&to| !now.copy(item.file, to).is_some_and(lies)) else {
                     continue; // there already, or on its way
                 };
                 let from = match (item.is_output, item.from) {

@@ -150,7 +150,8 @@ impl Board {
         if let Some(task) = reader.filter(|_| !comes) {
             let planned = now.now;
             let item = Item { file, task, cluster, from: None, is_output: false, planned };
-            self.lanes[cluster].queue.insert(0, item);
+            // At the end: positions of others are in use, and a leader's inputs go first anyway.
+            self.lanes[cluster].queue.push(item);
         }
     }
 
