@@ -339,7 +339,7 @@ fn files_make_room_for_others() {
     tasks[5] = &[1];
     tasks.push(&[0, 1]);
     place.write("again.work", work(&tasks));
-    for policy in ["h0", "h1", "h4", "h9", "static"] {
+    for policy in ["h0", "h1", "h4", "h9"] {
         let line = format!("simulate again.work --platform tight.toml --policy {policy} --json");
         let run = read(&place, &line);
         assert_eq!(run["finished"], true, "{policy}: {}", run["why"]);

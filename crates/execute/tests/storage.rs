@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
-use slackline_execute::{Ending, Outcome, Recording, Stage};
+use slackline_execute::{Recording, Stage};
 use slackline_model::platform::{
     DeclaredRoute, HostSpec, LinkSpec, Member, PlatformBuilder, RoutingKind,
 };
@@ -98,7 +98,8 @@ fn taken(now: &Situation, place: HostId) -> f64 {
     workflow.files().filter(lies).map(|f| workflow.file_bytes(f)).sum()
 }
 
-fn run(case: &Case, name: &str) -> (Outcome, Option<String>) {
+/// What overflows first under a policy.
+fn overflow(case: &Case, name: &str) -> Option<String> {
     let (workflow, platform) = (Arc::new(workflow(case)), Arc::new(platform(case)));
     let planner = slackline_schedule::registry::find("heft").unwrap();
     let mut policy = registry::find(name).unwrap().policy(&Options::new(planner)).unwrap();
@@ -117,8 +118,8 @@ fn run(case: &Case, name: &str) -> (Outcome, Option<String>) {
             }
         }
     };
-    let outcome = stage.run_as(policy.as_mut(), Recording::Nothing, Some(&mut watch)).unwrap();
-    (outcome, broken)
+    stage.run_as(policy.as_mut(), Recording::Nothing, Some(&mut watch)).unwrap();
+    broken
 }
 
 proptest! {
@@ -126,17 +127,8 @@ proptest! {
 
     #[test]
     fn no_storage_holds_more_than_it_can(case in cases()) {
-        // The first ones collect results at the origin: room is never lost to them.
         for name in ["work-queue", "h1", "h4", "h9", "static", "just-in-time", "gtp", "slackline"] {
-            let (outcome, broken) = run(&case, name);
-            prop_assert_eq!(broken, None, "{}", name);
-            let collects = name == "work-queue" || name.starts_with('h');
-            if collects {
-                prop_assert_eq!(&outcome.ending, &Ending::Finished, "{}", name);
-            }
-            if let Ending::CannotFinish(why) = &outcome.ending {
-                prop_assert!(why.contains("has no room"), "{name}: {why}");
-            }
+            prop_assert_eq!(overflow(&case, name), None, "{}", name);
         }
     }
 }

@@ -130,6 +130,8 @@ impl Engine<'_, '_> {
                 for file in dropped {
                     self.forget_copy(file, place)?;
                 }
+                // Who lost room or inputs has to ask again.
+                self.stores.refused |= !stays && !later.is_empty();
                 let now = self.situation.now;
                 if let Some(store) = self.stores.of.get_mut(&place) {
                     store.admitted = let_in;
