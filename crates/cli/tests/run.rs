@@ -301,14 +301,17 @@ fn a_torn_log_is_cut_back_to_its_last_whole_record() {
     montage(&place, 25, "0.001");
     place.ok(&format!("run m/montage.json {SITES} --folder r"));
     let log = place.path().join("r/log.jsonl");
-    let whole = std::fs::read(&log).unwrap();
-    // In the middle of a line, and a bit that flipped.
-    let middle = whole.len() * 4 / 5;
-    let line = middle + whole[middle..].iter().position(|&b| b == b'\n').unwrap();
-    std::fs::write(&log, &whole[..line + 6]).unwrap();
-    let done = place.run("resume r");
-    assert_eq!(done.code, Some(0), "{}", done.err);
-    assert!(done.err.contains("is not whole"), "{}", done.err);
+    // In the middle of a line, also far back: copies that were needed then have been deleted since.
+    for (part, of) in [(4, 5), (1, 2), (1, 4)] {
+        let whole = std::fs::read(&log).unwrap();
+        let middle = whole.len() * part / of;
+        let line = middle + whole[middle..].iter().position(|&b| b == b'\n').unwrap();
+        std::fs::write(&log, &whole[..line + 6]).unwrap();
+        let done = place.run("resume r");
+        assert_eq!(done.code, Some(0), "{part}/{of}: {}", done.err);
+        assert!(done.err.contains("is not whole"), "{part}/{of}: {}", done.err);
+    }
+    // A bit that flipped.
     let mut bytes = std::fs::read(&log).unwrap();
     let at = bytes.len() * 9 / 10;
     bytes[at] ^= 4;

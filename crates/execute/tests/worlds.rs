@@ -65,7 +65,7 @@ proptest! {
 proptest! {
     #![proptest_config(cases(300))]
     #[test]
-    #[ignore = "still finds runs that get stuck, or do not end"]
+    #[ignore = "about one world in a thousand still gets a policy stuck: qos behind a task of its own queue"]
     fn who_waits_finishes(world in harsh()) {
         let (plainest, seen) = world.watched("one by one", &mut OneByOne, None);
         let verdict = world.replay(&plainest, &seen);
