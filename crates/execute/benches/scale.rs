@@ -6,8 +6,9 @@
 //! Layered graphs (square root of n levels, three parents per task, uniform times, CCR 0.1) on a
 //! cluster of 64 hosts that holds still; `sce` is the one in which hosts and links change ten times
 //! per makespan. In a stream, workflows of 100 tasks each arrive at 500 processors; `given` is the
-//! same work under a schedule that is known from the start. Every run has a process of its own, which tells its processor time, without
-//! drawing the world, and its peak memory, the world included.
+//! same work under a schedule that is known from the start. A sweep has 1,000 hosts in 20 clusters; `plan` is the
+//! first plan of a policy alone, with so many tasks waiting, `sweep` a run without its plans. Every cell has a process of its own,
+//! which tells its processor time, without drawing the world, and its peak memory, the world included.
 
 #![allow(clippy::print_stdout)] // a table is what this makes
 
@@ -17,12 +18,12 @@ use slackline_generate::registry::{self as generators, Family};
 use slackline_generate::scenario::Surroundings;
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
 use slackline_model::scenario::When;
-use slackline_model::schedule::Limits;
+use slackline_model::schedule::{Detail, Limits};
 use slackline_model::{Platform, Problem, ProcId, Scenario, TaskId, Terms, Workflow};
 use slackline_react::registry::{self as policies, Options};
-use slackline_react::{Policy, StaticPlan, Transfers};
+use slackline_react::{Decision, Event, Monitoring, Policy, Situation, StaticPlan, Transfers};
 use slackline_schedule::registry as planners;
-use slackline_simulate::Models;
+use slackline_simulate::{Models, NetworkModel};
 use std::error::Error;
 use std::process::Command;
 use std::sync::Arc;
@@ -53,6 +54,8 @@ fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
     match &args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["cell", policy, workflows, "stream"] => stream(policy, workflows.parse()?),
+        ["cell", policy, tasks, "plan"] => sweep_plan(policy, tasks.parse()?),
+        ["cell", policy, tasks, "sweep"] => sweep_run(policy, tasks.parse()?),
         ["cell", policy, tasks, world] => cell(policy, tasks.parse()?, *world == "sce"),
         [] => table(),
         [policy] => row(policy, &[10_000, 100_000]).map(|_| ()),
@@ -93,6 +96,27 @@ fn table() -> Result<()> {
              times the time per event of 100 (at most 2), {bytes:.0} bytes a task (at most 3000)"
         );
     }
+    sweeps()
+}
+
+/// Plans of sweeps look at all open tasks for each that they place: the goals are set for 100,000 that wait,
+/// which would take hours here.
+fn sweeps() -> Result<()> {
+    let independent = measured("minmin", 4_000, "plan")?;
+    for policy in ["sweep-minmin", "sweep-extended"] {
+        let (few, many) = (measured(policy, 1_000, "plan")?, measured(policy, 4_000, "plan")?);
+        let (ratio, growth) = (many.seconds / independent.seconds, many.seconds / few.seconds);
+        println!(
+            "{policy}, a plan with 4000 waiting: {ratio:.1} times minmin (at most 20 for 100,000), \
+             {growth:.1} times one with 1000"
+        );
+    }
+    let queue = measured("work-queue", 100_000, "sweep")?;
+    let swept = measured("sweep-minmin", 100_000, "sweep")?;
+    let ratio = swept.seconds / queue.seconds;
+    println!(
+        "sweep-minmin, 100000 tasks, without its plans: {ratio:.1} times work-queue (at most 5)"
+    );
     Ok(())
 }
 
@@ -175,6 +199,104 @@ fn stream(policy: &str, workflows: usize) -> Result<()> {
     let outcome = stage.run_as(policy.as_mut(), recording, None)?;
     let seconds = clock.seconds();
     println!("{seconds} {} {} {:?}", peak_mebibytes(), outcome.makespan, outcome.ending);
+    Ok(())
+}
+
+/// A policy with the processor time of its plans: calls that are long and tell of a further one.
+struct Timed {
+    policy: Box<dyn Policy>,
+    plans: usize,
+    planning: f64,
+}
+
+impl Timed {
+    fn plans(&self) -> usize {
+        let report = self.policy.report();
+        let events = report.iter().find(|(name, _)| *name == "events");
+        match events {
+            Some((_, Detail::List(plans))) => plans.len(),
+            _ => 0,
+        }
+    }
+}
+
+impl Policy for Timed {
+    fn monitoring(&self) -> Monitoring {
+        self.policy.monitoring()
+    }
+
+    fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
+        self.policy.wants(events, now)
+    }
+
+    fn keeps_time(&self) -> bool {
+        self.policy.keeps_time()
+    }
+
+    fn collects(&self) -> bool {
+        self.policy.collects()
+    }
+
+    fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
+        const LONG: f64 = 1e-3;
+        let clock = Clock::start();
+        self.policy.react(events, now, decisions);
+        let seconds = clock.seconds();
+        if seconds > LONG && self.plans() > self.plans {
+            self.plans = self.plans();
+            self.planning += seconds;
+        }
+    }
+}
+
+fn sweep(policy: &str, tasks: usize) -> Result<(Stage, Timed)> {
+    let find = |family, name| generators::find(family, name);
+    let (work, grid) = (find(Family::Workflow, "sweep")?, find(Family::Platform, "sweep-grid")?);
+    let (tasks, clusters) = (tasks.to_string(), vec!["50:100"; 20].join(","));
+    let given = texts(&[("tasks", &tasks), ("chunks", "100")]);
+    let workflow = work.workflow(&work.settings(&given)?, Seed::new(1))?;
+    let given = texts(&[("clusters", &clusters), ("bandwidth", "10MBps")]);
+    let platform = grid.platform(&grid.settings(&given)?, Seed::new(1))?;
+    let models = Models { network: NetworkModel::Fifo, ..Models::default() };
+    let stage = Stage { models, ..Stage::new(Arc::new(workflow), Arc::new(platform)) };
+    let heft = planners::find("heft").ok_or("no HEFT")?;
+    let mut options = Options::new(heft);
+    if policy != "work-queue" {
+        options.given.extend(texts(&[("subset", "random")]));
+    }
+    let policy = policies::find(policy).ok_or("no such policy")?.policy(&options)?;
+    Ok((stage, Timed { policy, plans: 0, planning: 0.0 }))
+}
+
+fn sweep_plan(policy: &str, tasks: usize) -> Result<()> {
+    if policy == "minmin" {
+        let (stage, _) = sweep("work-queue", tasks)?;
+        let problem = Problem::at_peak(&stage.workflow, &stage.platform)?;
+        let minmin = planners::find(policy).ok_or("no min-min")?;
+        let clock = Clock::start();
+        let plan = (minmin.plan)(&problem, &Default::default())?;
+        println!("{} {} {}", clock.seconds(), peak_mebibytes(), plan.makespan());
+        return Ok(());
+    }
+    let (mut stage, mut timed) = sweep(policy, tasks)?;
+    stage.settings.until = 1e-3;
+    stage.run_as(&mut timed, Recording::Nothing, None)?;
+    println!("{} {} {}", timed.planning, peak_mebibytes(), timed.plans);
+    Ok(())
+}
+
+fn sweep_run(policy: &str, tasks: usize) -> Result<()> {
+    let (stage, mut timed) = sweep(policy, tasks)?;
+    let clock = Clock::start();
+    let outcome = stage.run_as(&mut timed, Recording::Nothing, None)?;
+    let seconds = clock.seconds() - timed.planning;
+    let (plans, planning) = (timed.plans, timed.planning);
+    println!(
+        "{seconds} {} {} {plans} {planning} {:?}",
+        peak_mebibytes(),
+        outcome.makespan,
+        outcome.ending
+    );
     Ok(())
 }
 

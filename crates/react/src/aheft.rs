@@ -33,12 +33,13 @@ impl Aheft {
     }
 
     fn reconsider(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
-        let lost = {
-            let problem = now.problem().map_err(|e| e.to_string())?;
-            rewound_tasks(&problem, now, true)
-        };
-        let after = planning::rewound(now, &lost);
-        let problem = after.problem().map_err(|e| e.to_string())?;
+        let mut problem = now.problem().map_err(|e| e.to_string())?;
+        let lost = rewound_tasks(&problem, now, true);
+        let after;
+        if !lost.is_empty() {
+            after = planning::rewound(now, &lost);
+            problem = after.problem().map_err(|e| e.to_string())?;
+        }
         let fresh = self.planner.plan(&problem).map_err(|e| e.to_string())?;
         let kept = retime::makespan(&problem, &self.schedule);
         if lost.is_empty() && !approx::lt(fresh.makespan(), kept) {

@@ -22,7 +22,7 @@ use slackline_schedule::Planner;
 const SMALL: usize = 1_000;
 
 /// That of a larger one only once this share of the tasks beyond those has ended since the last plan.
-const LASTS: f64 = 0.05;
+const LASTS: f64 = 0.1;
 
 /// What a start may be late by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ pub struct Spare {
 
 impl Spare {
     /// Spare times over data edges and the order on each processor. Tasks without a placement
-    /// and those that are done are left out. O(v log v + e).
+    /// are left out. O(v log v + e).
     pub fn of(problem: &Problem<'_>, schedule: &Schedule) -> Spare {
         let workflow = problem.workflow();
         let tasks = workflow.len();
@@ -29,10 +29,8 @@ impl Spare {
         for (at, task) in workflow.topological_order().iter().enumerate() {
             position[task.index()] = at;
         }
-        let state = problem.state();
-        let done = |t: TaskId| state.fixed(t).is_some_and(|p| p.finish <= state.now);
         let mut order: Vec<TaskId> =
-            workflow.tasks().filter(|&t| schedule.placement(t).is_some() && !done(t)).collect();
+            workflow.tasks().filter(|&t| schedule.placement(t).is_some()).collect();
         let start = |t: TaskId| schedule.placement(t).map_or(0.0, |p| p.start);
         order.sort_by(|&a, &b| {
             start(b).total_cmp(&start(a)).then(position[b.index()].cmp(&position[a.index()]))
