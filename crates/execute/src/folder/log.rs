@@ -200,19 +200,18 @@ pub fn read(path: &Path) -> Result<Recovered, LogError> {
     }
 }
 
-/// The notes of a log that is whole; nothing else of it is kept.
-pub fn notes(path: &Path) -> Result<Vec<Note>, LogError> {
+/// Goes through the notes of a log that is whole; nothing of it is kept.
+pub fn notes(path: &Path, mut see: impl FnMut(Note)) -> Result<(), LogError> {
     let fail = |e: std::io::Error| LogError { path: path.into(), why: e.to_string() };
-    let mut notes = Vec::new();
     for line in BufReader::new(File::open(path).map_err(fail)?).lines() {
         let line = line.map_err(fail)?;
         if line.contains(",\"note\":")
             && let Some((_, _, Record::Note(note))) = parse(&line)
         {
-            notes.push(note);
+            see(note);
         }
     }
-    Ok(notes)
+    Ok(())
 }
 
 /// Shortest time between two calls that make records durable, where nobody waits for one.

@@ -254,13 +254,12 @@ impl Steering {
         self.link_results(problem, &outcome, &folder)?;
         let mut attempts = 0;
         let mut failures = Vec::new();
-        for note in slackline_execute::folder::notes(&folder.log()).map_err(Failure::work)? {
-            match note {
-                Note::Process { .. } => attempts += 1,
-                Note::Failure(failure) => failures.push(failure),
-                _ => {}
-            }
-        }
+        let see = |note| match note {
+            Note::Process { .. } => attempts += 1,
+            Note::Failure(failure) => failures.push(failure),
+            _ => {}
+        };
+        slackline_execute::folder::notes(&folder.log(), see).map_err(Failure::work)?;
         let ran = Ran { real: true, ..self.ran(problem, outcome, planned, clock) };
         Ok(Finished { ran, attempts, failures })
     }
