@@ -3,7 +3,7 @@
 
 use crate::journal::{Journal, Record};
 use slackline_model::schedule::Detail;
-use slackline_react::{Decision, Event, Monitoring, Policy, Situation};
+use slackline_react::{Decision, Event, Foresight, Monitoring, Policy, Situation};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -121,6 +121,10 @@ fn told(decision: &Decision) -> String {
 impl Policy for Checked<'_> {
     fn monitoring(&self) -> Monitoring {
         self.policy.monitoring()
+    }
+
+    fn equip(&mut self, foresight: Box<dyn Foresight>) {
+        self.policy.equip(foresight);
     }
 
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {

@@ -5,7 +5,7 @@
 //! [`Repeat`] follows a log instead of thinking.
 
 use serde::{Deserialize, Serialize};
-use slackline_react::{Decision, Event, Monitoring, Policy, Situation};
+use slackline_react::{Decision, Event, Foresight, Monitoring, Policy, Reasons, Situation};
 use std::io::{BufRead, Write};
 
 const SCHEMA: &str = "slackline/decisions/1";
@@ -19,6 +19,9 @@ pub struct Call {
     pub events: Vec<Event>,
     /// What it decided.
     pub decisions: Vec<Decision>,
+    /// Why, where it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<Reasons>,
 }
 
 /// All calls of a run.
@@ -123,6 +126,10 @@ impl Policy for Logged<'_> {
         self.policy.monitoring()
     }
 
+    fn equip(&mut self, foresight: Box<dyn Foresight>) {
+        self.policy.equip(foresight);
+    }
+
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
         self.policy.wants(events, now)
     }
@@ -138,8 +145,9 @@ impl Policy for Logged<'_> {
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         let before = decisions.len();
         self.policy.react(events, now, decisions);
-        let decisions = decisions[before..].to_vec();
-        self.log.calls.push(Call { at: now.now, events: events.to_vec(), decisions });
+        let (events, decisions) = (events.to_vec(), decisions[before..].to_vec());
+        let why = self.policy.reasons();
+        self.log.calls.push(Call { at: now.now, events, decisions, why });
     }
 }
 

@@ -88,7 +88,20 @@ impl<'p, 't> Simulated<'p, 't> {
         models: Models,
         reality: Box<dyn Reality + 't>,
     ) -> Result<Self, BackendError> {
+        let network = platform.charged_network(&models.charges());
+        let backend = Simulated::unseen(platform, models, network, reality)?;
+        Ok(Simulated { store: store_of(platform), ..backend }.with_absent_hosts())
+    }
+
+    /// The same without a store, where the network at its peak is known and no host is off.
+    pub(crate) fn unseen(
+        platform: &'p Platform,
+        models: Models,
+        network: PlanningNetwork,
+        reality: Box<dyn Reality + 't>,
+    ) -> Result<Self, BackendError> {
         let charges = models.charges();
+        let store = Location::Means(MeanNetwork::of(platform, &network, 0));
         let simulation = Simulation::new(platform, models).map_err(failed)?;
         Ok(Simulated {
             simulation,
@@ -102,12 +115,11 @@ impl<'p, 't> Simulated<'p, 't> {
             answers: 0,
             unheard: Vec::new(),
             group_ways: Vec::new(),
-            network: platform.charged_network(&charges),
+            network,
             charges,
-            store: store_of(platform),
+            store,
             writing: Writes::default(),
-        }
-        .with_absent_hosts())
+        })
     }
 
     /// Hosts keep their data over the outages of which the world says so.

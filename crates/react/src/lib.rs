@@ -19,6 +19,7 @@
 
 mod aheft;
 pub mod concurrent;
+mod foresight;
 pub mod gtp;
 mod holders;
 mod idle;
@@ -27,6 +28,7 @@ pub mod moldable;
 mod planning;
 mod policy;
 mod qos;
+mod reasons;
 pub mod registry;
 pub mod selective;
 mod situation;
@@ -38,10 +40,12 @@ mod sweep;
 mod work_queue;
 
 pub use aheft::Aheft;
+pub use foresight::{Course, Foresight};
 pub use holders::Holders;
 pub use just_in_time::JustInTime;
 pub use policy::{Assignment, Decision, Event, Monitoring, Plan, Policy, Source, Transfers};
 pub use qos::Qos;
+pub use reasons::{Alternative, Reasons};
 pub use situation::{Arrived, Fetch, FileCopy, Situation, TaskState};
 pub use slackline::Slackline;
 pub use slackline_model::problem::Block;

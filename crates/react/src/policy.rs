@@ -1,6 +1,8 @@
 //! The door between a method and the world: events, decisions, plans.
 
+use crate::foresight::Foresight;
 use crate::holders::Holders;
+use crate::reasons::Reasons;
 use crate::situation::Situation;
 use serde::{Deserialize, Serialize};
 use slackline_model::schedule::{Detail, Lease, Schedule, leases};
@@ -270,6 +272,17 @@ pub trait Policy {
     /// What it tells of the run besides, when that is over.
     fn report(&self) -> Vec<(&'static str, Detail)> {
         Vec::new()
+    }
+
+    /// Something that follows plans into the future, for policies that ask it; given before the
+    /// first call.
+    fn equip(&mut self, foresight: Box<dyn Foresight>) {
+        drop(foresight);
+    }
+
+    /// What it weighed at the last call, where it tells that; asked once after each.
+    fn reasons(&mut self) -> Option<Reasons> {
+        None
     }
 
     /// Called once per instant with everything that happened at it.

@@ -417,9 +417,14 @@ pub const ALL: &[Entry] = &[
         about: "forecasts with contention, moves only for clear gains, re-uses copies, rewinds",
         source: "our own",
         survives: true,
-        parameters: &[],
+        parameters: &[Parameter::new(
+            "effort",
+            Kind::Count(0, u64::MAX),
+            "50000",
+            "tasks that roll-outs may follow in all (less in runs of over 200 tasks); 0: forecasts alone",
+        )],
         needs: &[],
-        make: |_| Ok(Box::new(Slackline::default())),
+        make: |made| Ok(Box::new(Slackline::with_effort(made.values.count("effort")?))),
     },
 ];
 

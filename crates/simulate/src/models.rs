@@ -323,6 +323,23 @@ impl Models {
         Ok(())
     }
 
+    /// The rules under which flows that share links are charged like this when they are alone; of
+    /// how they share, the default.
+    pub fn charging(charges: &Charges) -> Models {
+        let factor = |of: fn(&Band) -> f64| match &charges.bands[..] {
+            [one] => Factor::Constant(of(one)),
+            bands => Factor::Steps(bands.iter().map(|band| (band.above, of(band))).collect()),
+        };
+        Models {
+            latency_factor: factor(|band| band.latency),
+            bandwidth_factor: factor(|band| band.bandwidth),
+            cross_traffic: charges.acknowledgements > 0.0,
+            tcp_gamma: charges.window,
+            window_scaled: charges.window_scaled,
+            ..Models::default()
+        }
+    }
+
     /// What a lone transfer is charged, for planners.
     pub fn charges(&self) -> Charges {
         let contention = self.network != NetworkModel::Matrix;

@@ -3,6 +3,7 @@
 mod attempts;
 mod decide;
 mod dispatch;
+pub(crate) mod follow;
 mod growth;
 mod learn;
 mod leases;
@@ -16,6 +17,7 @@ mod waiting;
 use crate::backend::{Abilities, Backend, BackendError, OpId, Outlook, Reached, Signal, What};
 use crate::execution::{Execution, Recording, Settings};
 use crate::outcome::{Counters, Ending, Outcome};
+use crate::rollout::Rollout;
 use crate::supply::Supply;
 use attempts::Attempts;
 use dispatch::Queues;
@@ -125,30 +127,33 @@ pub(crate) struct Engine<'b, 'r> {
 
 impl<'b, 'r> Engine<'b, 'r> {
     pub(crate) fn new(execution: Execution<'r>, backend: &'b mut dyn Backend) -> Self {
-        let Execution {
-            workflow,
-            begins,
-            terms,
-            platform,
-            settings,
-            inputs,
-            copies,
-            supply,
-            recording,
-            watch,
-        } = execution;
-        let (tasks, hosts) = (workflow.len(), platform.hosts().len());
-        // Times that no speed explains, and work that is not known yet, are not re-estimated.
-        let learns = settings.learning && supply.is_none() && workflow.cost_table().is_none();
-        let mut situation = Situation::charged(workflow, platform, &backend.charges(), inputs);
+        let (workflow, platform) = (execution.workflow.clone(), execution.platform.clone());
+        let (charges, settings) = (backend.charges(), execution.settings);
+        let mut situation = Situation::charged(workflow, platform, &charges, execution.inputs);
         situation.anticipated = settings.anticipated;
         situation.central = settings.central;
         situation.decision_seconds = settings.decision_seconds;
-        situation.arrived[0].at = begins;
-        situation.arrived[0].terms = terms;
+        situation.arrived[0].at = execution.begins;
+        situation.arrived[0].terms = execution.terms.clone();
+        let mut engine = Engine::within(execution, situation, backend);
+        engine.lay_out_inputs(0);
+        engine
+    }
+
+    /// An engine that finds things as they are.
+    fn within(
+        execution: Execution<'r>,
+        situation: Situation,
+        backend: &'b mut dyn Backend,
+    ) -> Self {
+        let Execution { settings, copies, supply, recording, watch, .. } = execution;
+        let (tasks, hosts) = (situation.workflow.len(), situation.platform.hosts().len());
+        // Times that no speed explains, and work that is not known yet, are not re-estimated.
+        let costed = situation.workflow.cost_table().is_some();
+        let learns = settings.learning && supply.is_none() && !costed;
         let leases = Leases::new(&situation.platform);
         let stores = Stores::new(&situation.platform);
-        let mut engine = Engine {
+        Engine {
             abilities: backend.abilities(),
             backend,
             settings,
@@ -192,9 +197,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             open: tasks,
             ended: Vec::new(),
             gave_up: None,
-        };
-        engine.lay_out_inputs(0);
-        engine
+        }
     }
 
     /// Lets time pass before the first workflow arrives; what happens meanwhile is known.
@@ -212,10 +215,16 @@ impl<'b, 'r> Engine<'b, 'r> {
     }
 
     pub(crate) fn drive(&mut self, policy: &mut dyn Policy) -> Result<Ending, BackendError> {
-        self.monitoring = policy.monitoring();
-        let mut signals = Vec::new();
         self.observe();
+        policy.equip(Box::new(Rollout::new(self.backend.charges())));
+        self.steer(policy)
+    }
+
+    /// Drives a policy from here on.
+    fn steer(&mut self, policy: &mut dyn Policy) -> Result<Ending, BackendError> {
+        self.monitoring = policy.monitoring();
         self.starting = false;
+        let mut signals = Vec::new();
         loop {
             if let Err(why) = self.grow() {
                 return Ok(Ending::CannotFinish(why));

@@ -13,8 +13,8 @@ pub(super) struct Transfer {
     pub(super) file: FileId,
     pub(super) from: Holders,
     pub(super) to: Holders,
-    blocks: Vec<Block>,
-    op: OpId,
+    pub(super) blocks: Vec<Block>,
+    pub(super) op: OpId,
 }
 
 impl Transfer {

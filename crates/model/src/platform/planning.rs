@@ -100,8 +100,9 @@ impl PlanningNetwork {
         }
     }
 
+    /// Where the entry of two different hosts stands in the first table.
     #[inline]
-    fn pair(&self, src: HostId, dst: HostId) -> usize {
+    pub fn pair(&self, src: HostId, dst: HostId) -> usize {
         self.group_of[src.index()] as usize * self.groups + self.group_of[dst.index()] as usize
     }
 

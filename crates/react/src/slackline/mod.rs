@@ -10,8 +10,12 @@
 //!   What begins after the next look is not decided before it.
 //! - *Passing dips are chased.* From the changes seen so far it estimates how long a level lasts,
 //!   plans with the levels to expect over the rest of the run, and judges plans by forecasts in
-//!   which present levels last that long and then give way to the mean (`outlook`). A new plan has
-//!   to pay in the mean over several lifetimes and may lose next to nothing in any of them.
+//!   which present levels last that long and then give way to the mean (`outlook`).
+//! - *A forecast is one future.* What looks better by forecast is followed to its end, as is what is
+//!   under way, under several draws of what levels may do next, by whatever whoever runs the policy
+//!   has handed in for that (`trials`). A new plan has to pay on average and may lose next to
+//!   nothing under any draw. Without such help, and where a run is too large for it, forecasts with
+//!   several lifetimes of the present levels stand for the draws.
 //! - *A clever first plan is luck.* It begins with what `static` would follow unless another plan
 //!   is clearly better, under the levels seen and when they have passed.
 //! - *Copies are left unused.* Any complete copy is a source, the nearest first.
@@ -25,33 +29,45 @@
 //! - *Failures.* What is needed and gone is rewound and re-planned at once, from surviving copies.
 //!
 //! Deterministic. Ties: the candidate that comes first, and the present plan before all others.
-//! A look costs a few plans and about ten forecasts, each cut short where it cannot win.
+//! A look costs a few plans and about ten forecasts, each cut short where it cannot win, and
+//! roll-outs as long as the effort lasts.
 
 mod contended;
 pub mod forecast;
+mod ground;
 mod links;
 mod outlook;
+mod plans;
 mod several;
+mod trials;
 
-use crate::gtp::estimate::{Costing, estimate};
+use crate::foresight::{Course, Foresight};
 use crate::gtp::rewound_tasks;
 use crate::planning;
-use crate::policy::{Assignment, Decision, Event, Plan, Policy, Transfers};
+use crate::policy::{Decision, Event, Plan, Policy, Transfers};
+use crate::reasons::Reasons;
 use crate::selective::Spare;
 use crate::situation::{Situation, TaskState};
-use contended::Weights;
 use forecast::{Forecast, Forecaster, Future};
+use ground::{Ground, Levels};
 use outlook::Outlook;
+use plans::worth_redoing;
 use slackline_model::problem::View;
-use slackline_model::{Placement, Problem, ProcId, Schedule, TaskId, approx};
+use slackline_model::{Placement, ProcId, Schedule, TaskId, approx};
 use slackline_schedule::list::ranks;
-use slackline_schedule::{Request, registry};
+use trials::{Choice, Margin, Trials};
 
-/// Gain, as a share of the remaining time, below which the present plan is kept.
+/// Gain, as a share of the remaining time, below which the present plan is kept where forecasts
+/// alone have to tell.
 const WORTH_IT: f64 = 0.08;
+
+/// What a forecast must promise to be rolled out, and what roll-outs must show.
+const PROMISING: f64 = 0.03;
+const MOVING: Margin = Margin { gain: 0.03, doubt: 1.0, loss: TAIL };
 
 /// The same for the first plan, against what `static` would follow.
 const FIRST_GAIN: f64 = 0.05;
+const FIRST: Margin = Margin { gain: FIRST_GAIN, doubt: 0.0, loss: TAIL };
 
 /// Gains below this share are none: what was tried first stays.
 const NEAR_TIE: f64 = 0.005;
@@ -66,9 +82,18 @@ const HYSTERESIS: f64 = 0.5;
 /// exponential law.
 const PASSES: [f64; 3] = [0.18, 0.69, 1.79];
 
-/// In none of these may a new plan end later than the present one by more than this share of the
-/// remaining time.
+/// In none of these, nor in the tail of the draws, may a new plan end later than the present one
+/// by more than this share of the remaining time.
 const TAIL: f64 = 0.01;
+
+/// Draws of what may come, at most and at least, and alternatives that are rolled out.
+const DRAWS: usize = 6;
+const FEWEST_DRAWS: usize = 3;
+const SHORTLIST: usize = 3;
+
+/// Draws go on for this many times the time that the present plan is expected to take, and
+/// roll-outs are given up after twice that.
+const HORIZON: f64 = 2.0;
 
 /// What begins only after this many times between looks is decided then.
 const URGENT: f64 = 1.0;
@@ -85,12 +110,6 @@ const LATE: f64 = 0.03;
 /// Share of the remaining time over which levels are averaged.
 const AHEAD: f64 = 0.5;
 
-/// Finished tasks that one look considers rewinding.
-const REWINDS: usize = 2;
-
-/// Planners of the first plan.
-const FIRST: [&str; 3] = ["heft", "peft", "dls"];
-
 /// How much of their time transfers keep links to themselves when a plan is made.
 const OCCUPATIONS: [f64; 2] = [1.0, 0.4];
 
@@ -103,11 +122,13 @@ const WINDOWS: [Transfers; 4] = [
 ];
 
 /// The policy; see the module's head.
-#[derive(Default)]
 pub struct Slackline {
     forecaster: Forecaster,
+    trials: Trials,
     outlook: Outlook,
     rank: Vec<f64>,
+    /// What `static` would follow.
+    first: Option<Plan>,
     plan: Plan,
     planned: Vec<Option<ProcId>>,
     /// Per task: when it should have ended at the latest, by forecast and slack.
@@ -122,89 +143,55 @@ pub struct Slackline {
     begun: bool,
     /// There was no plan when one was needed last.
     stranded: bool,
+    /// Tasks whose run times have been compared with what was expected.
+    compared: Vec<bool>,
+    /// What was weighed at the last call.
+    reasons: Option<Reasons>,
 }
 
-/// The best plan so far, and what has to be rewound for it.
-struct Choice {
-    plan: Plan,
-    forecast: Forecast,
-    rewind: Vec<TaskId>,
-}
-
-/// A situation at the levels to plan with, with its problem, and what is expected to come.
-#[derive(Clone, Copy)]
-struct Ground<'a, 'p> {
-    problem: &'a Problem<'p>,
-    now: &'a Situation,
-    future: Future<'a, 'p>,
-}
-
-/// Levels as they are and as they will be after a date.
-struct Levels {
-    seen: View,
-    later: Option<(f64, View)>,
-}
-
-/// The problems of the levels, without state.
-struct Prospect<'p> {
-    seen: Problem<'p>,
-    later: Option<(f64, Problem<'p>)>,
-}
-
-impl Levels {
-    fn prospect<'p>(&self, now: &'p Situation) -> Result<Prospect<'p>, String> {
-        let problem = |view: &View| {
-            let problem = Problem::as_seen(&now.workflow, &now.platform, view.clone());
-            problem.map_err(|e| e.to_string())
-        };
-        let later = match &self.later {
-            Some((date, view)) => Some((*date, problem(view)?)),
-            None => None,
-        };
-        Ok(Prospect { seen: problem(&self.seen)?, later })
-    }
-}
-
-impl<'p> Prospect<'p> {
-    fn ground<'a>(&'a self, problem: &'a Problem<'p>, now: &'a Situation) -> Ground<'a, 'p> {
-        let later = self.later.as_ref().map(|(date, problem)| (*date, problem));
-        Ground { problem, now, future: Future { problem: &self.seen, now, later } }
+impl Default for Slackline {
+    fn default() -> Self {
+        Slackline::with_effort(Slackline::EFFORT)
     }
 }
 
 impl Slackline {
+    /// Tasks that roll-outs follow in all, unless told otherwise.
+    pub const EFFORT: usize = 50_000;
+
+    /// The policy with a bound on the work of its roll-outs: tasks that they may follow, in all; less
+    /// where there are many.
+    pub fn with_effort(effort: usize) -> Slackline {
+        Slackline {
+            forecaster: Forecaster::default(),
+            trials: Trials::with_effort(effort),
+            outlook: Outlook::default(),
+            rank: Vec::new(),
+            first: None,
+            plan: Plan::default(),
+            planned: Vec::new(),
+            due: Vec::new(),
+            end: 0.0,
+            least_period: 0.0,
+            period: 0.0,
+            last_look: 0.0,
+            begun: false,
+            stranded: false,
+            compared: Vec::new(),
+            reasons: None,
+        }
+    }
+
     fn begin(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
         self.rank_tasks(now)?;
+        self.trials.begin(now.tasks.len());
         let problem = now.problem().map_err(|e| e.to_string())?;
         let plain = self.plain(now);
         let length = plain.as_ref().map_or(0.0, |(_, makespan)| *makespan);
-        let prospect = first_levels(now, now.now + FIRST_LASTS * length).prospect(now)?;
+        let levels = Levels::at_first(now, now.now + FIRST_LASTS * length);
+        let prospect = levels.prospect(now)?;
         let ground = prospect.ground(&problem, now);
-        let mut best = None;
-        if let Some((plan, _)) = &plain {
-            self.try_windows(&ground, plan, &WINDOWS, f64::INFINITY, &mut best);
-        }
-        let mut plans: Vec<Plan> = Vec::new();
-        for name in FIRST {
-            if let Some(planner) = registry::find(name)
-                && let Ok(schedule) = (planner.plan)(&problem, &Request::default())
-            {
-                plans.push(Plan::of_schedule(&problem, &schedule, WINDOWS[0]));
-            }
-        }
-        plans.extend(OCCUPATIONS.map(|occupation| self.contended(&ground, occupation)));
-        let followed = best.as_ref().map_or(f64::INFINITY, |b: &Choice| b.forecast.makespan);
-        let limit = now.now + (followed - now.now) * (1.0 - FIRST_GAIN);
-        let mut other = None;
-        for plan in plans {
-            self.try_windows(&ground, &plan, &WINDOWS, limit, &mut other);
-        }
-        if let (Some(choice), Some(plain)) = (&other, &best)
-            && !self.holds(&ground, &plain.plan, choice, now)
-        {
-            other = None;
-        }
-        let best: Choice = other.or(best).ok_or("no planner finds a plan")?;
+        let best = self.first_choice(&ground, plain.map(|(plan, _)| plan), &levels)?;
         self.begun = true;
         let peak = View {
             availability: vec![1.0; now.view.availability.len()],
@@ -219,12 +206,36 @@ impl Slackline {
         Ok(())
     }
 
-    /// What `static` would follow, and its planned length.
-    fn plain(&self, now: &Situation) -> Option<(Plan, f64)> {
-        let problem = now.nominal_problem().ok()?;
-        let schedule = (registry::usual(&problem).plan)(&problem, &Request::default()).ok()?;
-        let plan = Plan::of_schedule(&problem, &schedule, WINDOWS[0]);
-        Some((plan, schedule.makespan()))
+    /// What `static` would follow, with the window that suits it, unless another plan is clearly
+    /// better.
+    fn first_choice(
+        &mut self,
+        ground: &Ground<'_, '_>,
+        plain: Option<Plan>,
+        levels: &Levels,
+    ) -> Result<Choice, String> {
+        let now = ground.now;
+        let mut best = None;
+        if let Some(plan) = &plain {
+            self.try_windows(ground, ("static", plan), &WINDOWS, f64::INFINITY, &mut best);
+        }
+        self.first = plain;
+        let made = self.first_plans(ground);
+        let followed = best.as_ref().map_or(f64::INFINITY, |b: &Choice| b.forecast.makespan);
+        let limit = now.now + (followed - now.now) * (1.0 - FIRST_GAIN);
+        let mut others: Vec<Choice> = Vec::new();
+        for (origin, plan) in &made {
+            let mut other = None;
+            self.try_windows(ground, (origin, plan), &WINDOWS, limit, &mut other);
+            others.extend(other);
+        }
+        sort(&mut others);
+        let Some(best) = best else {
+            return others.into_iter().next().ok_or("no planner finds a plan".to_string());
+        };
+        let courses = first_courses(now, levels, followed - now.now);
+        self.weigh("the run begins", ground, best, others, &courses, FIRST)
+            .ok_or_else(|| "no planner finds a plan".to_string())
     }
 
     /// Upward ranks, at the start and when work has come in.
@@ -240,7 +251,7 @@ impl Slackline {
     fn try_windows(
         &mut self,
         ground: &Ground<'_, '_>,
-        plan: &Plan,
+        (origin, plan): (&'static str, &Plan),
         windows: &[Transfers],
         limit: f64,
         best: &mut Option<Choice>,
@@ -252,13 +263,65 @@ impl Slackline {
             let plan = Plan { transfers, ..plan.clone() };
             let forecast = self.forecaster.follow(&ground.future, &plan, limit);
             if forecast.makespan.is_finite() && approx::lt(forecast.makespan, limit) {
-                *best = Some(Choice { plan, forecast, rewind: Vec::new() });
+                *best = Some(Choice::new(origin, plan, forecast));
             }
         }
     }
 
+    /// What to follow: `kept`, or one of the others, the best by forecast first; nothing where
+    /// `kept` leads nowhere and there is no other.
+    fn weigh(
+        &mut self,
+        cause: &str,
+        ground: &Ground<'_, '_>,
+        mut kept: Choice,
+        mut others: Vec<Choice>,
+        courses: &[Course],
+        margin: Margin,
+    ) -> Option<Choice> {
+        let now = ground.now;
+        let hopeless = kept.forecast.makespan.is_infinite();
+        others.truncate(SHORTLIST);
+        let first = others.first().map_or(0.0, |o| o.forecast.makespan);
+        let length = if hopeless { first } else { kept.forecast.makespan } - now.now;
+        let affords = self.trials.affords(now, others.len() + usize::from(!hopeless));
+        let enough = courses.len().min(FEWEST_DRAWS);
+        let (taken, why) = if others.is_empty() {
+            (None, "nothing better in sight")
+        } else if hopeless && others.len() == 1 {
+            (Some(0), "the only way")
+        } else if enough > 0 && affords >= enough && {
+            let courses = &courses[..courses.len().min(affords)];
+            let mut all: Vec<&mut Choice> = others.iter_mut().collect();
+            if !hopeless {
+                all.insert(0, &mut kept);
+            }
+            self.trials.follow(now, &mut all, courses, 2.0 * HORIZON * length)
+        } {
+            match hopeless {
+                true => (trials::shortest(&others), "the shortest in roll-outs"),
+                false => match trials::best(&kept, &others, margin) {
+                    Some(best) => (Some(best), "shorter in roll-outs"),
+                    None => (None, "no clear gain in roll-outs"),
+                },
+            }
+        } else {
+            let holds = hopeless || self.holds(ground, &kept.plan, &others[0], now);
+            if holds { (Some(0), "shorter by forecast") } else { (None, "may not last") }
+        };
+        let mut alternatives = vec![kept.told(&self.planned, now.now)];
+        alternatives.extend(others.iter().map(|o| o.told(&self.planned, now.now)));
+        let index = taken.map_or(0, |at| at + 1);
+        let (cause, why) = (cause.to_string(), why.to_string());
+        self.reasons = Some(Reasons { cause, alternatives, taken: index, why });
+        match taken {
+            Some(at) => Some(others.swap_remove(at)),
+            None => (!hopeless).then_some(kept),
+        }
+    }
+
     fn adopt(&mut self, ground: &Ground<'_, '_>, choice: Choice, decisions: &mut Vec<Decision>) {
-        let Choice { mut plan, forecast, rewind } = choice;
+        let Choice { mut plan, forecast, rewind, .. } = choice;
         // Inputs keep their order; what lies on several hosts comes from the quickest.
         plan.sources.extend(planning::quickest_sources(ground.now, &plan));
         self.planned.fill(None);
@@ -292,56 +355,11 @@ impl Slackline {
         self.due.get(task.index()).is_some_and(|due| now.now > due + patience)
     }
 
-    /// The present plan without what is done meanwhile.
-    fn present(&self, now: &Situation) -> Plan {
-        let open = |a: &&Assignment| !now.task(a.task).is_done();
-        let assignments = self.plan.assignments.iter().filter(open).cloned().collect();
-        let (sources, transfers) = (self.plan.sources.clone(), self.plan.transfers);
-        Plan { assignments, sources, transfers, ..Plan::default() }
-    }
-
     /// The windows next to the present one.
     fn other_windows(&self) -> Vec<Transfers> {
         let at = WINDOWS.iter().position(|w| *w == self.plan.transfers).unwrap_or(0);
         let near = at.saturating_sub(1)..WINDOWS.len().min(at + 2);
         near.filter(|&index| index != at).map(|index| WINDOWS[index]).collect()
-    }
-
-    /// Unfinished tasks by falling rank.
-    fn contended(&mut self, ground: &Ground<'_, '_>, occupation: f64) -> Plan {
-        let weights = Weights { hysteresis: HYSTERESIS, occupation };
-        let order = planning::by_falling_rank(ground.now, &self.rank);
-        let routes = &mut self.forecaster.routes;
-        let assignments = contended::assign(ground.problem, ground.now, routes, &order, weights);
-        Plan { assignments, transfers: self.plan.transfers, ..Plan::default() }
-    }
-
-    /// Plans worth a forecast: placed with contention in mind, placed by GTP's costs with copies
-    /// and hysteresis, and HEFT's plan of the rest.
-    fn candidates(&mut self, ground: &Ground<'_, '_>) -> Vec<Plan> {
-        let Ground { problem, now, .. } = *ground;
-        let mut plans: Vec<Plan> =
-            OCCUPATIONS.map(|occupation| self.contended(ground, occupation)).into();
-        let order = planning::by_falling_rank(now, &self.rank);
-        let costing = Costing {
-            reuse_copies: true,
-            running_blocks: true,
-            hysteresis: HYSTERESIS,
-            startup: 0.0,
-        };
-        let result = estimate(problem, now, &order, &self.planned, costing);
-        let placed = order.iter().filter(|t| !result.procs[t.index()].is_empty());
-        let assignments = placed
-            .map(|&task| Assignment { task, procs: result.procs[task.index()].clone() })
-            .collect();
-        let transfers = self.plan.transfers;
-        plans.push(Plan { assignments, transfers, ..Plan::default() });
-        if let Some(heft) = registry::find("heft")
-            && let Ok(schedule) = (heft.plan)(problem, &Request::default())
-        {
-            plans.push(Plan::of_schedule(problem, &schedule, transfers));
-        }
-        plans
     }
 
     /// The situation with the levels to expect and some tasks not done after all.
@@ -358,10 +376,18 @@ impl Slackline {
         Levels { seen: now.view.clone(), later }
     }
 
+    /// Draws of what may come, as far as anything is seen to change.
+    fn courses(&self, now: &Situation, length: f64) -> Vec<Course> {
+        let draws = if self.outlook.varies() { DRAWS } else { 1 };
+        let until = now.now + HORIZON * length;
+        (0..draws).map(|draw| self.outlook.course(now, until, draw as u64)).collect()
+    }
+
     /// Looks for a plan that is clearly better than the present one, or for any where the present
     /// one leads nowhere.
     fn reconsider(
         &mut self,
+        cause: &str,
         now: &Situation,
         forced: bool,
         decisions: &mut Vec<Decision>,
@@ -382,35 +408,39 @@ impl Slackline {
         let ground = prospect.ground(&problem, &after);
         let present = self.present(&after);
         let kept = self.forecaster.follow(&ground.future, &present, f64::INFINITY);
-        let limit = now.now + (kept.makespan - now.now) * (1.0 - WORTH_IT);
-        let mut best = self.search(&ground, &present, limit);
-        if let Some(choice) = &mut best {
-            choice.rewind = lost.clone();
-        }
+        let rolls = self.trials.affords(now, SHORTLIST) >= FEWEST_DRAWS;
+        let promising = if rolls { PROMISING } else { WORTH_IT };
+        let limit = now.now + (kept.makespan - now.now) * (1.0 - promising);
+        let mut found = self.search(&ground, &present, limit);
+        found.iter_mut().for_each(|choice| choice.rewind.clone_from(&lost));
         if lost.is_empty() {
-            self.try_rewinding(&ground, limit, &mut best)?;
+            self.try_rewinding(&ground, limit, &mut found)?;
         }
-        let best = best.filter(|choice| {
-            let free = forced || kept.makespan.is_infinite();
-            (free || self.is_urgent(choice, &kept, now))
-                && (kept.makespan.is_infinite() || self.holds(&ground, &present, choice, now))
-        });
-        match best {
-            Some(choice) if choice.rewind.len() > lost.len() => {
-                let after = self.expected(now, &choice.rewind);
-                let problem = after.problem().map_err(|e| e.to_string())?;
-                self.adopt(&prospect.ground(&problem, &after), choice, decisions);
-            }
-            Some(choice) => self.adopt(&ground, choice, decisions),
-            // Nothing is rewound for a plan that there is not.
-            None if kept.makespan.is_infinite() => {
-                return Err("there is no plan now".to_string());
-            }
-            None if !lost.is_empty() => {
-                let choice = Choice { plan: present, forecast: kept, rewind: lost };
-                self.adopt(&ground, choice, decisions);
-            }
-            None => self.expect(&ground, &present, &kept),
+        let free = forced || kept.makespan.is_infinite();
+        found.retain(|choice| free || self.is_urgent(choice, &kept, now));
+        let length = match found.first() {
+            Some(first) if kept.makespan.is_infinite() => first.forecast.makespan - now.now,
+            _ => kept.makespan - now.now,
+        };
+        let courses = match rolls && !found.is_empty() {
+            true => self.courses(now, length),
+            false => Vec::new(),
+        };
+        let keep = Choice { rewind: lost.clone(), ..Choice::new("as it is", present, kept) };
+        // Roll-outs begin from what is, not from what is expected on average.
+        let judged = Ground { now, ..ground };
+        let choice = self.weigh(cause, &judged, keep, found, &courses, MOVING);
+        // Nothing is rewound for a plan that there is not.
+        let choice = choice.ok_or("there is no plan now")?;
+        let kept = choice.origin == "as it is";
+        if kept && lost.is_empty() {
+            self.expect(&ground, &choice.plan, &choice.forecast);
+        } else if choice.rewind.len() > lost.len() {
+            let after = self.expected(now, &choice.rewind);
+            let problem = after.problem().map_err(|e| e.to_string())?;
+            self.adopt(&prospect.ground(&problem, &after), choice, decisions);
+        } else {
+            self.adopt(&ground, choice, decisions);
         }
         Ok(())
     }
@@ -487,9 +517,10 @@ impl Slackline {
         let ground = prospect.ground(&problem, &after);
         let present = self.present(&after);
         let mut best = None;
-        self.try_windows(&ground, &present, &[present.transfers], kept.makespan, &mut best);
+        let windows = [present.transfers];
+        self.try_windows(&ground, ("restored", &present), &windows, kept.makespan, &mut best);
         let limit = best.as_ref().map_or(kept.makespan, |b: &Choice| b.forecast.makespan);
-        let best = self.search(&ground, &present, limit).or(best);
+        let best = self.search(&ground, &present, limit).into_iter().next().or(best);
         let Some(choice) = best else { return Ok(false) };
         decisions.push(Decision::Restore(back));
         self.adopt(&ground, choice, decisions);
@@ -497,13 +528,18 @@ impl Slackline {
     }
 
     /// What a change of the platform calls for.
-    fn respond(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
+    fn respond(
+        &mut self,
+        cause: &str,
+        now: &Situation,
+        decisions: &mut Vec<Decision>,
+    ) -> Result<(), String> {
         self.outlook.look(&now.view, now.now);
         self.last_look = now.now;
         if self.try_restoring(now, decisions)? {
             return Ok(());
         }
-        self.reconsider(now, true, decisions)
+        self.reconsider(cause, now, true, decisions)
     }
 
     /// Whether a host has come to stand still, or to move again.
@@ -512,22 +548,30 @@ impl Slackline {
         self.outlook.level(host).is_some_and(|seen| (seen > 0.0) != now.computes(host))
     }
 
-    /// The best plan that ends before `limit`: the present placement with other windows, then the
-    /// candidates with the present one, then the best of these with others.
-    fn search(&mut self, ground: &Ground<'_, '_>, present: &Plan, limit: f64) -> Option<Choice> {
+    /// Plans that end before `limit`, the best first: the present placement with other windows, the
+    /// candidates with the present one, and the best of these with others.
+    fn search(&mut self, ground: &Ground<'_, '_>, present: &Plan, limit: f64) -> Vec<Choice> {
         let others = self.other_windows();
-        let mut best = None;
-        self.try_windows(ground, present, &others, limit, &mut best);
-        let mut found: Option<Choice> = None;
-        for plan in self.candidates(ground) {
-            let limit = best.as_ref().map_or(limit, |b| b.forecast.makespan);
-            self.try_windows(ground, &plan, &[plan.transfers], limit, &mut found);
+        let mut kept = None;
+        self.try_windows(ground, ("as it is", present), &others, limit, &mut kept);
+        let mut found: Vec<Choice> = Vec::new();
+        for (origin, plan) in self.candidates(ground) {
+            let mut choice = None;
+            self.try_windows(ground, (origin, &plan), &[plan.transfers], limit, &mut choice);
+            found.extend(choice);
         }
-        let Some(found) = found else { return best };
-        let plan = found.plan.clone();
-        best = Some(found);
-        self.try_windows(ground, &plan, &others, limit, &mut best);
-        best
+        sort(&mut found);
+        if let Some(first) = found.first() {
+            let (origin, plan) = (first.origin, first.plan.clone());
+            let mut other = None;
+            let seconds = first.forecast.makespan - ground.now.now;
+            let limit = ground.now.now + seconds * (1.0 - NEAR_TIE);
+            self.try_windows(ground, (origin, &plan), &others, limit, &mut other);
+            found.extend(other);
+        }
+        found.extend(kept.map(|choice| Choice { origin: "another window", ..choice }));
+        sort(&mut found);
+        found
     }
 
     /// Plans in which a result is made again rather than fetched, one task at a time.
@@ -535,7 +579,7 @@ impl Slackline {
         &mut self,
         ground: &Ground<'_, '_>,
         limit: f64,
-        best: &mut Option<Choice>,
+        found: &mut Vec<Choice>,
     ) -> Result<(), String> {
         for task in worth_redoing(ground, WORTH_IT * (self.end - ground.now.now)) {
             let after = planning::rewound(ground.now, &[task]);
@@ -543,11 +587,31 @@ impl Slackline {
             let future = Future { now: &after, ..ground.future };
             let again = Ground { problem: &problem, now: &after, future };
             let plan = self.contended(&again, OCCUPATIONS[0]);
-            let limit = best.as_ref().map_or(limit, |b| b.forecast.makespan);
-            let mut found = None;
-            self.try_windows(&again, &plan, &[plan.transfers], limit, &mut found);
-            if let Some(found) = found {
-                *best = Some(Choice { rewind: vec![task], ..found });
+            let mut choice = None;
+            self.try_windows(&again, ("rewound", &plan), &[plan.transfers], limit, &mut choice);
+            found.extend(choice.map(|choice| Choice { rewind: vec![task], ..choice }));
+        }
+        sort(found);
+        Ok(())
+    }
+
+    /// Learns from tasks that are done how far run times are from estimates, as long as levels
+    /// do not explain them.
+    fn compare(&mut self, now: &Situation) -> Result<(), String> {
+        if self.outlook.lifetime().is_finite() {
+            return Ok(());
+        }
+        self.compared.resize(now.tasks.len(), false);
+        let problem = now.seen_problem().map_err(|e| e.to_string())?;
+        for task in now.workflow.tasks() {
+            if let TaskState::Done(placement) = now.task(task)
+                && !std::mem::replace(&mut self.compared[task.index()], true)
+            {
+                let (first, width) = (placement.proc(), placement.procs().len() as u32);
+                let seconds = problem.exec_wide(task, problem.class_of(first), width);
+                if seconds > 0.0 && seconds.is_finite() {
+                    self.outlook.ran(placement.seconds() / seconds);
+                }
             }
         }
         Ok(())
@@ -561,69 +625,38 @@ impl Slackline {
         self.last_look = now.now;
         if changed || late {
             self.period = self.least_period;
-            return self.reconsider(now, false, decisions);
+            self.compare(now)?;
+            let cause = if changed { "levels changed" } else { "a task is late" };
+            return self.reconsider(cause, now, false, decisions);
         }
         self.period = (self.period * 1.5).min(RARELY * self.least_period);
         Ok(())
     }
 }
 
-/// The levels of the start: as seen until a date, then the mean of all hosts and all pairs.
-fn first_levels(now: &Situation, until: f64) -> Levels {
-    let seen = now.view.clone();
-    let mut later = seen.clone();
-    let alive = now.platform.host_ids().filter(|&h| now.is_alive(h));
-    let levels: Vec<f64> = alive.map(|h| seen.availability[h.index()]).collect();
-    let mean = levels.iter().sum::<f64>() / (levels.len().max(1)) as f64;
-    let differ = levels.iter().any(|&level| !approx::eq(level, mean));
-    for host in now.platform.host_ids().filter(|&h| now.is_alive(h)) {
-        later.availability[host.index()] = mean;
-    }
-    Levels { seen, later: differ.then_some((until, later)) }
+/// By forecast end; of those that end alike, most likely because they are, what was tried first.
+fn sort(choices: &mut Vec<Choice>) {
+    let key = |c: &Choice| approx::sort_key(c.forecast.makespan);
+    choices.sort_by(|a, b| key(a).total_cmp(&key(b)));
+    choices.dedup_by(|b, a| approx::eq(a.forecast.makespan, b.forecast.makespan));
 }
 
-/// Finished tasks whose results take longer to fetch than to make again somewhere else, by more
-/// than `gain`; the greatest gains first.
-fn worth_redoing(ground: &Ground<'_, '_>, gain: f64) -> Vec<TaskId> {
-    let Ground { problem, now, .. } = *ground;
-    let mut found: Vec<(f64, TaskId)> = Vec::new();
-    for task in now.workflow.tasks() {
-        let TaskState::Done(placement) = now.task(task) else { continue };
-        let from = problem.host_of(placement.proc());
-        // Bytes that only the host of the task has and that somebody still waits for.
-        let pending = now.workflow.outputs(task).filter(|&file| {
-            let alone = now.holders(file).all(|h| h == from);
-            let mut readers = now.workflow.consumers(file);
-            alone
-                && readers
-                    .any(|t| matches!(now.task(t), TaskState::Waiting | TaskState::Placed { .. }))
-        });
-        let bytes = pending.map(|f| now.workflow.file_bytes(f)).fold(0.0, f64::max);
-        if bytes <= 0.0 || now.workflow.width(task).0 > 1 {
-            continue;
-        }
-        let saved = |host| {
-            let fetch = now.workflow.inputs(task).map(|file| {
-                let near = now.holders(file).map(|h| {
-                    now.view.network.transfer_time(now.workflow.file_bytes(file), h, host)
-                });
-                if now.has(file, host) { 0.0 } else { near.fold(f64::INFINITY, f64::min) }
-            });
-            let first = ProcId(problem.procs_of(host).start);
-            let again = fetch.fold(0.0, f64::max) + problem.exec_on(task, first);
-            now.view.network.transfer_time(bytes, from, host) - again
-        };
-        let hosts = problem.platform().host_ids().filter(|&h| h != from && now.is_alive(h));
-        let most = hosts.map(saved).fold(f64::NEG_INFINITY, f64::max);
-        if most > gain {
-            found.push((most, task));
-        }
-    }
-    found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    found.into_iter().take(REWINDS).map(|(_, task)| task).collect()
+/// Draws of what may become of the levels of the start, if they differ.
+fn first_courses(now: &Situation, levels: &Levels, length: f64) -> Vec<Course> {
+    let Some((date, _)) = &levels.later else { return vec![Course::lasting(now)] };
+    let (mean, until) = (date - now.now, now.now + HORIZON * length);
+    (0..DRAWS).map(|draw| Outlook::first_course(now, mean, until, draw as u64)).collect()
 }
 
 impl Policy for Slackline {
+    fn equip(&mut self, foresight: Box<dyn Foresight>) {
+        self.trials.equip(foresight);
+    }
+
+    fn reasons(&mut self) -> Option<Reasons> {
+        self.reasons.take()
+    }
+
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
         let rested = now.now - self.last_look > 0.25 * self.least_period;
         events.iter().any(|event| match event {
@@ -659,7 +692,9 @@ impl Policy for Slackline {
             })
         } else if grown || self.stranded || events.iter().any(changed) {
             let known = if grown { self.rank_tasks(now) } else { Ok(()) };
-            known.and_then(|()| self.respond(now, decisions))
+            let cause =
+                if grown { "work has come in" } else { "a host came, went or stands still" };
+            known.and_then(|()| self.respond(cause, now, decisions))
         } else {
             self.look(now, decisions)
         };

@@ -3,9 +3,14 @@
 //! how long a level lasts, and so how much of the present one is left over the time the plan is
 //! for. What comes after it is what resources were seen to change to: this one, and all of its
 //! kind. (Levels from before the first change tell nothing of that: everything may have begun at
-//! its peak.)
+//! its peak.) One possible course of things is drawn from the same: lifetimes of that mean, and
+//! after each what hosts at about that level were seen to change to.
 
+use crate::foresight::Course;
+use crate::situation::Situation;
+use rand::RngExt;
 use slackline_model::problem::View;
+use slackline_model::rng::{Stream, stream};
 use slackline_model::{HostId, approx};
 
 /// Changes that the mean over all resources of a kind counts for against a resource's own.
@@ -13,6 +18,16 @@ const PRIOR: f64 = 4.0;
 
 /// Weight of the latest look in the rate of change, once there have been a few.
 const RECENT: f64 = 0.3;
+
+/// Changes that are remembered to draw from.
+const REMEMBERED: usize = 256;
+
+/// A change is drawn from those that began at about the same level: this part of all, at least so
+/// many.
+const LIKE: (usize, usize) = (4, 6);
+
+/// Changes of one host that a course has at most.
+const COURSE: usize = 64;
 
 /// What has been seen of the levels of hosts and of the network.
 #[derive(Debug, Default)]
@@ -23,13 +38,15 @@ pub(super) struct Outlook {
     looks: f64,
     hosts: Levels,
     pairs: Levels,
-    /// Changes of one resource per second, on average over all.
-    rate: f64,
+    changes: Changes,
+    errors: Errors,
 }
 
 /// The levels that resources of one kind have changed to, as shares of their peaks.
 #[derive(Debug, Default)]
 struct Levels {
+    /// Changes of one of them per second.
+    rate: f64,
     /// Per resource: their sum and number.
     own: Vec<(f64, f64)>,
     all: (f64, f64),
@@ -43,11 +60,124 @@ impl Levels {
         }
     }
 
-    /// What a resource is expected to change to.
-    fn next(&self, index: usize) -> Option<f64> {
-        let ((own, times), (sum, count)) = (self.own[index], self.all);
-        (count > 0.0).then(|| (own + PRIOR * (sum / count)) / (times + PRIOR))
+    /// Of `all` some have changed in a span.
+    fn count(&mut self, changed: f64, all: f64, span: f64, looks: f64) {
+        if all > 0.0 {
+            // A share 1 - exp(-rate span) of the resources changes in a span.
+            let share = f64::min(changed / all, 0.95);
+            let rate = -(1.0 - share).ln() / span;
+            let weight = (1.0 / looks).max(RECENT);
+            self.rate += weight * (rate - self.rate);
+        }
     }
+
+    /// How long a level lasts on average.
+    fn lifetime(&self) -> f64 {
+        if self.rate > 0.0 { 1.0 / self.rate } else { f64::INFINITY }
+    }
+
+    /// Mean over a span of the chance that a present level still holds.
+    fn trust(&self, span: f64) -> f64 {
+        let changes = self.rate * span.max(0.0);
+        if changes > 1e-6 { -(-changes).exp_m1() / changes } else { 1.0 }
+    }
+
+    /// What a resource is expected to change to, where others change to the given mean.
+    fn next(&self, index: usize, others: Option<f64>) -> Option<f64> {
+        let (own, times) = self.own[index];
+        others.map(|others| (own + PRIOR * others) / (times + PRIOR))
+    }
+
+    fn mean(&self) -> Option<f64> {
+        let (sum, count) = self.all;
+        (count > 0.0).then(|| sum / count)
+    }
+}
+
+/// From which levels hosts have changed to which.
+#[derive(Debug, Default)]
+struct Changes {
+    /// By the level before.
+    sorted: Vec<(f64, f64)>,
+    /// The oldest is replaced next.
+    oldest: Vec<(f64, f64)>,
+    next: usize,
+}
+
+impl Changes {
+    fn add(&mut self, change: (f64, f64)) {
+        if self.oldest.len() < REMEMBERED {
+            self.oldest.push(change);
+        } else {
+            let gone = std::mem::replace(&mut self.oldest[self.next], change);
+            self.next = (self.next + 1) % REMEMBERED;
+            if let Some(at) = self.sorted.iter().position(|c| *c == gone) {
+                self.sorted.remove(at);
+            }
+        }
+        let at = self.sorted.partition_point(|c| c.0 < change.0);
+        self.sorted.insert(at, change);
+    }
+
+    /// The changes of those at about a level.
+    fn like(&self, level: f64) -> &[(f64, f64)] {
+        let all = self.sorted.len();
+        let like = (all / LIKE.0).max(LIKE.1).min(all);
+        let at = self.sorted.partition_point(|c| c.0 < level);
+        let from = at.saturating_sub(like / 2).min(all - like);
+        &self.sorted[from..from + like]
+    }
+
+    /// A level that one at this level may change to.
+    fn draw(&self, level: f64, draws: &mut Stream) -> Option<f64> {
+        let like = self.like(level);
+        (!like.is_empty()).then(|| like[draws.random_range(0..like.len())].1)
+    }
+
+    /// The mean of these levels.
+    fn mean(&self, level: f64) -> Option<f64> {
+        let like = self.like(level);
+        let sum: f64 = like.iter().map(|change| change.1).sum();
+        (!like.is_empty()).then(|| sum / like.len() as f64)
+    }
+}
+
+/// How far run times were from what was expected: logarithms of their ratios.
+#[derive(Debug, Default)]
+struct Errors {
+    count: f64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Errors {
+    fn add(&mut self, factor: f64) {
+        let error = factor.clamp(0.1, 10.0).ln();
+        self.count += 1.0;
+        self.sum += error;
+        self.squares += error * error;
+    }
+
+    /// Their standard deviation, once there are a few; nothing where estimates hold.
+    fn spread(&self) -> f64 {
+        if self.count < 3.0 {
+            return 0.0;
+        }
+        let mean = self.sum / self.count;
+        let spread = (self.squares / self.count - mean * mean).max(0.0).sqrt();
+        if spread > 0.01 { spread } else { 0.0 }
+    }
+}
+
+/// How long something lasts, by the exponential law.
+fn lasts(mean: f64, draws: &mut Stream) -> f64 {
+    -mean * (1.0 - draws.random::<f64>()).ln()
+}
+
+/// A standard normal draw, by Box and Muller.
+fn normal(draws: &mut Stream) -> f64 {
+    let (u, v) = (1.0 - draws.random::<f64>(), draws.random::<f64>());
+    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
 }
 
 impl Outlook {
@@ -69,47 +199,110 @@ impl Outlook {
     /// A further look; true when something has changed since the last.
     pub(super) fn look(&mut self, view: &View, now: f64) -> bool {
         let (Some(seen), Some(peak)) = (&self.seen, &self.peak) else { return false };
-        let (mut changed, mut all) = (0.0, 0.0);
-        let mut compare = |before: f64, after: f64| {
+        let compare = |(changed, all): &mut (f64, f64), before: f64, after: f64| {
             let known = before.is_finite() && after.is_finite();
             let differs = known && !approx::eq(before, after);
-            all += f64::from(u8::from(known));
-            changed += f64::from(u8::from(differs));
+            *all += f64::from(u8::from(known));
+            *changed += f64::from(u8::from(differs));
             differs
         };
+        let (mut hosts, mut pairs) = ((0.0, 0.0), (0.0, 0.0));
         for (index, (&before, &after)) in
             seen.availability.iter().zip(&view.availability).enumerate()
         {
             // A host that is lost tells nothing of the levels of others.
-            if compare(before, after) && after > 0.0 {
+            if compare(&mut hosts, before, after) && after > 0.0 {
                 self.hosts.add(index, after);
+                if before > 0.0 {
+                    self.changes.add((before, after));
+                }
             }
         }
         let bandwidths = seen.network.bandwidth.iter().zip(&view.network.bandwidth);
         for (index, ((&before, &after), &peak)) in
             bandwidths.zip(&peak.network.bandwidth).enumerate()
         {
-            if compare(before, after) && peak > 0.0 {
+            if compare(&mut pairs, before, after) && peak > 0.0 {
                 self.pairs.add(index, after / peak);
             }
         }
         let span = now - self.at;
-        if all > 0.0 && span > 0.0 {
-            // A share 1 - exp(-rate span) of the resources changes in a span.
-            let share = f64::min(changed / all, 0.95);
-            let rate = -(1.0 - share).ln() / span;
-            let weight = (1.0 / self.looks).max(RECENT);
-            self.rate += weight * (rate - self.rate);
+        if span > 0.0 {
+            self.hosts.count(hosts.0, hosts.1, span, self.looks);
+            self.pairs.count(pairs.0, pairs.1, span, self.looks);
             self.looks += 1.0;
             self.at = now;
         }
         self.seen = Some(view.clone());
-        changed > 0.0
+        hosts.0 + pairs.0 > 0.0
     }
 
-    /// How long present levels last on average, from now on.
+    /// How long present levels last on average, from now on: of hosts where those change, else of
+    /// the network.
     pub(super) fn lifetime(&self) -> f64 {
-        if self.rate > 0.0 { 1.0 / self.rate } else { f64::INFINITY }
+        if self.hosts.rate > 0.0 { self.hosts.lifetime() } else { self.pairs.lifetime() }
+    }
+
+    /// Whether what is to come can be drawn in more than one way.
+    pub(super) fn varies(&self) -> bool {
+        self.lifetime().is_finite() || self.errors.spread() > 0.0
+    }
+
+    /// A task took so many times what was expected of it.
+    pub(super) fn ran(&mut self, factor: f64) {
+        self.errors.add(factor);
+    }
+
+    /// One course that levels may take up to a date. The same situation and number give the same.
+    pub(super) fn course(&self, now: &Situation, until: f64, number: u64) -> Course {
+        let mut course = Course::lasting(now);
+        let seed = now.now.to_bits() ^ number;
+        let mean = self.hosts.lifetime();
+        for (host, levels) in course.hosts.iter_mut().enumerate() {
+            let mut draws = stream(seed, "slackline/levels", host as u64);
+            let (mut date, mut level) = (now.now, now.view.availability[host]);
+            if level <= 0.0 || !mean.is_finite() {
+                continue;
+            }
+            while levels.len() < COURSE {
+                date += lasts(mean, &mut draws);
+                let Some(next) = self.changes.draw(level, &mut draws) else { break };
+                if date >= until {
+                    break;
+                }
+                levels.push((date, next));
+                level = next;
+            }
+        }
+        let mut draws = stream(seed, "slackline/network", 0);
+        let date = now.now + lasts(self.pairs.lifetime(), &mut draws);
+        if date < until {
+            course.network.push((date, self.settled(&now.view).network));
+        }
+        let spread = self.errors.spread();
+        if spread > 0.0 {
+            let mut draws = stream(seed, "slackline/run times", 0);
+            let factor = |_| (spread * normal(&mut draws)).exp();
+            course.factors = (0..now.tasks.len()).map(factor).collect();
+        }
+        course
+    }
+
+    /// One course from the start, when nobody has seen a change: levels that differ last so long
+    /// on average and give way to those of other hosts.
+    pub(super) fn first_course(now: &Situation, mean: f64, until: f64, number: u64) -> Course {
+        let mut course = Course::lasting(now);
+        let seen = now.view.availability.iter().copied();
+        let seen: Vec<f64> = seen.filter(|&level| level > 0.0).collect();
+        for (host, levels) in course.hosts.iter_mut().enumerate() {
+            let mut draws = stream(number, "slackline/first levels", host as u64);
+            let mut date = now.now + lasts(mean, &mut draws);
+            while levels.len() < COURSE && date < until && now.view.availability[host] > 0.0 {
+                levels.push((date, seen[draws.random_range(0..seen.len())]));
+                date += lasts(mean, &mut draws);
+            }
+        }
+        course
     }
 
     /// The levels to expect when the present ones have passed.
@@ -121,22 +314,22 @@ impl Outlook {
     pub(super) fn expect(&self, view: &View, span: f64) -> View {
         let mut expected = view.clone();
         let Some(peak) = &self.peak else { return expected };
-        let changes = self.rate * span.max(0.0);
-        // Mean over the span of the chance that the present level still holds.
-        let trust = if changes > 1e-6 { -(-changes).exp_m1() / changes } else { 1.0 };
-        let draw = |level: f64, next: Option<f64>| {
+        let draw = |level: f64, next: Option<f64>, trust: f64| {
             next.map_or(level, |next| next + (level - next) * trust)
         };
+        let trust = self.hosts.trust(span);
         for (index, level) in expected.availability.iter_mut().enumerate() {
             // A host that is gone stays gone.
             if *level > 0.0 {
-                *level = draw(*level, self.hosts.next(index));
+                let next = self.hosts.next(index, self.changes.mean(*level));
+                *level = draw(*level, next, trust);
             }
         }
+        let (trust, others) = (self.pairs.trust(span), self.pairs.mean());
         let bandwidths = expected.network.bandwidth.iter_mut().zip(&peak.network.bandwidth);
         for (index, (level, &peak)) in bandwidths.enumerate() {
             if *level > 0.0 && level.is_finite() && peak > 0.0 {
-                *level = peak * draw(*level / peak, self.pairs.next(index));
+                *level = peak * draw(*level / peak, self.pairs.next(index, others), trust);
             }
         }
         expected
@@ -173,9 +366,9 @@ mod tests {
         let mut outlook = Outlook::default();
         outlook.begin(view([1.0, 1.0]), &view([1.0, 1.0]), 0.0);
         assert!(outlook.look(&view([0.2, 1.0]), 1.0));
-        // One of three levels changed in a second: rate ln(3/2), all of it at the first look.
-        // Over 10 s the trust is (1 - (2/3)^10) / (10 ln(3/2)) = 0.242. Hosts change to 0.2.
-        let trust = (1.0 - (2.0f64 / 3.0).powi(10)) / (10.0 * 1.5f64.ln());
+        // One of two hosts changed in a second: rate ln 2, all of it at the first look.
+        // Over 10 s the trust is (1 - 2^-10) / (10 ln 2) = 0.144. Hosts change to 0.2.
+        let trust = (1.0 - 0.5f64.powi(10)) / (10.0 * 2.0f64.ln());
         let levels = outlook.expect(&view([0.2, 1.0]), 10.0).availability;
         assert!((levels[0] - 0.2).abs() < 1e-12);
         assert!((levels[1] - (0.2 + 0.8 * trust)).abs() < 1e-12);

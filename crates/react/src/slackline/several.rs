@@ -9,7 +9,10 @@
 //! clear gain. Ties: the candidate that comes first; workflows by arrival.
 
 use super::forecast::Forecast;
-use super::{Choice, Ground, Slackline, WINDOWS, WORTH_IT};
+use super::ground::Ground;
+use super::plans::Made;
+use super::trials::Choice;
+use super::{Slackline, WINDOWS, WORTH_IT};
 use crate::gtp::rewound_tasks;
 use crate::policy::{Decision, Plan};
 use crate::situation::Situation;
@@ -121,14 +124,15 @@ impl Slackline {
         let mut best: Option<Choice> = None;
         let mut plans = self.in_turn(&ground, &rest);
         plans.extend(self.candidates(&ground));
-        for plan in plans {
+        for (origin, plan) in plans {
             for transfers in [WINDOWS[0], WINDOWS[2]] {
                 let plan = Plan { transfers, ..plan.clone() };
                 let forecast = self.forecaster.follow(&ground.future, &plan, f64::INFINITY);
                 let (strain, _) = rest.strain(&after, &forecast);
                 if approx::lt(strain, limit) {
                     limit = strain;
-                    best = Some(Choice { plan, forecast, rewind: lost.clone() });
+                    let choice = Choice::new(origin, plan, forecast);
+                    best = Some(Choice { rewind: lost.clone(), ..choice });
                 }
             }
         }
@@ -141,7 +145,7 @@ impl Slackline {
     }
 
     /// Workflow after workflow, in each of the orders.
-    fn in_turn(&self, ground: &Ground<'_, '_>, rest: &Rest) -> Vec<Plan> {
+    fn in_turn(&self, ground: &Ground<'_, '_>, rest: &Rest) -> Vec<Made> {
         let Ground { problem, now, .. } = *ground;
         // Ranks of a workflow lie above all ranks of those that come later.
         let step = 1.0 + self.rank.iter().copied().fold(0.0, f64::max);
@@ -159,7 +163,7 @@ impl Slackline {
             let rank: Vec<f64> =
                 tasks.map(|t| floor[part(now, t)] + self.rank[t.index()]).collect();
             let schedule = heft::by_rank(problem, &rank).ok()?;
-            Some(Plan::of_schedule(problem, &schedule, WINDOWS[0]))
+            Some(("in turn", Plan::of_schedule(problem, &schedule, WINDOWS[0])))
         };
         rest.orders().into_iter().filter_map(plan).collect()
     }

@@ -1,0 +1,127 @@
+//! An engine in the middle of a run, to see where a plan would lead from there.
+
+use super::{Engine, Op};
+use crate::backend::{Backend, BackendError, Movement};
+use crate::engine::transfers::Transfer;
+use crate::execution::{Execution, Recording, Settings};
+use crate::outcome::Ending;
+use slackline_model::problem::Block;
+use slackline_model::{FileId, TaskId};
+use slackline_react::{
+    Assignment, Decision, Event, FileCopy, Holders, Monitoring, Plan, Policy, Situation, TaskState,
+};
+
+/// Adopts one plan and leaves it at that.
+struct Follow(Option<Plan>);
+
+impl Policy for Follow {
+    fn monitoring(&self) -> Monitoring {
+        Monitoring::OnWakeUp
+    }
+
+    fn wants(&mut self, events: &[Event], _: &Situation) -> bool {
+        events.contains(&Event::Start)
+    }
+
+    fn react(&mut self, _: &[Event], _: &Situation, decisions: &mut Vec<Decision>) {
+        decisions.extend(self.0.take().map(Decision::Adopt));
+    }
+}
+
+/// Follows a plan from a situation on, over a backend at date 0; gives the seconds to the end, if it
+/// comes before `limit` seconds are over. A task that runs begins again first of all, and the
+/// backend knows what is left of it.
+pub(crate) fn seconds_to_end(
+    now: &Situation,
+    plan: &Plan,
+    limit: f64,
+    backend: &mut dyn Backend,
+) -> Result<Option<f64>, BackendError> {
+    let mut situation = now.clone();
+    situation.now = 0.0;
+    let running: Vec<TaskId> = now.tasks.begun().filter(|&t| runs(now, t)).collect();
+    running.iter().for_each(|&task| situation.set_task(task, TaskState::Waiting));
+    let under_way = take_incomplete(&mut situation);
+    let settings = Settings { retries: 0, patience: 0.0, until: limit, ..Settings::default() };
+    let recording = Recording::Nothing;
+    let execution = Execution {
+        settings,
+        inputs: now.inputs,
+        recording,
+        ..Execution::new(now.workflow.clone(), now.platform.clone())
+    };
+    let mut engine = Engine::within(execution, situation, backend);
+    engine.open = engine.count_open();
+    for (file, copy) in under_way {
+        engine.go_on_moving(file, copy)?;
+    }
+    let ending = engine.steer(&mut Follow(Some(from_here(now, plan, &running))))?;
+    Ok((ending == Ending::Finished).then_some(engine.situation.now))
+}
+
+fn runs(now: &Situation, task: TaskId) -> bool {
+    matches!(now.task(task), TaskState::Running { .. })
+}
+
+/// The plan with the tasks that go on where they are at the heads of their queues.
+fn from_here(now: &Situation, plan: &Plan, running: &[TaskId]) -> Plan {
+    let mut moved = vec![false; now.tasks.len()];
+    for assignment in &plan.assignments {
+        let task = assignment.task;
+        moved[task.index()] =
+            runs(now, task) && now.task(task).procs() != Some(&assignment.procs[..]);
+    }
+    let stays = |t: &TaskId| runs(now, *t) && !moved[t.index()];
+    let first = running
+        .iter()
+        .filter(|t| stays(t))
+        .filter_map(|&task| Some(Assignment { task, procs: now.task(task).procs()?.into() }));
+    let rest = plan.assignments.iter().filter(|a| !stays(&a.task)).cloned();
+    Plan { assignments: first.chain(rest).collect(), ..plan.clone() }
+}
+
+/// Takes out the copies that are still on their way.
+fn take_incomplete(situation: &mut Situation) -> Vec<(FileId, FileCopy)> {
+    let mut found = Vec::new();
+    for (file, copies) in situation.copies.iter_mut().enumerate() {
+        if copies.iter().any(|c| !c.is_complete()) {
+            let incomplete = copies.extract_if(.., |c| !c.is_complete());
+            found.extend(incomplete.map(|copy| (FileId::new(file), copy)));
+        }
+    }
+    found
+}
+
+impl Engine<'_, '_> {
+    fn count_open(&self) -> usize {
+        let tasks = (0..self.situation.tasks.len()).map(TaskId::new);
+        tasks.filter(|&t| !self.situation.task(t).is_done() && !self.is_abandoned(t)).count()
+    }
+
+    /// What is left of a file travels on.
+    fn go_on_moving(&mut self, file: FileId, copy: FileCopy) -> Result<(), BackendError> {
+        let FileCopy { holders: to, from: Some(from), fraction } = copy else { return Ok(()) };
+        let alive = |holders: &Holders| self.situation.is_reachable(holders);
+        if !alive(&from) || !alive(&to) {
+            return Ok(());
+        }
+        let bytes = self.situation.workflow.file_bytes(file) * (1.0 - fraction);
+        let charged = self.situation.charges_local();
+        let moved = from.blocks_to(&to, bytes).filter(|b| b.moves() || charged);
+        let host = |place| self.situation.living_host(place).unwrap_or(place);
+        let blocks: Vec<Block> =
+            moved.map(|b| Block { from: host(b.from), to: host(b.to), ..b }).collect();
+        let id = self.next_transfer;
+        self.next_transfer += 1;
+        let op = self.new_op(Op::Transfer(id));
+        if self.backend.transfer(op, Movement { file, blocks: &blocks, since: 0.0 }).is_err() {
+            self.ops.remove(&op);
+            return Ok(());
+        }
+        self.arriving.insert((file, to.clone()), id);
+        let copies = &mut self.situation.copies[file.index()];
+        copies.push(FileCopy { holders: to.clone(), from: Some(from.clone()), fraction });
+        self.transfers.insert(id, Transfer { file, from, to, blocks, op });
+        Ok(())
+    }
+}

@@ -1,0 +1,258 @@
+//! Following plans into the future with the simulator: the rest of a run on a copy, under given
+//! courses of levels and run times.
+//!
+//! Only what the situation tells is used, never what the backend of the run knows besides: the
+//! answers are the same when a run is played from its log. Links show their levels through the
+//! pairs of hosts that use them: a link has the best share that any of these has.
+
+use crate::backend::BackendError;
+use crate::engine::follow;
+use crate::simulated::{Reality, Simulated};
+use slackline_model::platform::{
+    Charges, Network, PlanningNetwork, Platform, Profile, ProfileEvent, RouteCache, Way,
+};
+use slackline_model::problem::View;
+use slackline_model::scenario::{HostWorld, LinkWorld, PairWorld, World};
+use slackline_model::{HostId, Problem, ProcId, TaskId, approx};
+use slackline_react::{Course, Foresight, Plan, Situation, TaskState};
+use slackline_simulate::{Models, NetworkModel};
+use std::sync::Arc;
+
+/// See the module's head.
+pub struct Rollout {
+    charges: Charges,
+    /// The platform without what it would do of itself, which nobody knows.
+    steady: Option<Arc<Platform>>,
+    /// The network at its peak in the groups that are told apart.
+    peak: Option<PlanningNetwork>,
+    /// Per pair of these groups: the links between them, once the network has changed.
+    ways: Vec<Way>,
+}
+
+/// Run times as estimated, drawn, and as far as they are left.
+struct Expected<'a> {
+    problem: &'a Problem<'a>,
+    now: &'a Situation,
+    factors: &'a [f64],
+}
+
+impl Reality for Expected<'_> {
+    fn seconds(&self, task: TaskId, procs: &[ProcId]) -> f64 {
+        let Some(&first) = procs.first() else { return 0.0 };
+        let class = self.problem.class_of(first);
+        let whole = self.problem.exec_wide(task, class, procs.len() as u32);
+        let left = match self.now.task(task) {
+            TaskState::Running { procs: at, .. } if at[..] == *procs => {
+                1.0 - self.now.progress[task.index()]
+            }
+            _ => 1.0,
+        };
+        whole * left * self.factors.get(task.index()).copied().unwrap_or(1.0)
+    }
+}
+
+impl Rollout {
+    /// On a network that charges like this for a lone transfer.
+    pub fn new(charges: Charges) -> Rollout {
+        Rollout { charges, steady: None, peak: None, ways: Vec::new() }
+    }
+
+    /// The rules that come nearest to what is charged.
+    fn models(&self, platform: &Platform) -> Models {
+        let matrix = matches!(platform.network(), Network::Matrix(_));
+        if platform.is_fifo() {
+            return Models { network: NetworkModel::Fifo, ..Models::default() };
+        }
+        if matrix || !self.charges.contention {
+            return Models { network: NetworkModel::Matrix, ..Models::default() };
+        }
+        Models::charging(&self.charges)
+    }
+
+    fn steady(&mut self, now: &Situation) -> Arc<Platform> {
+        let still = || now.platform.steady().map_or_else(|| now.platform.clone(), Arc::new);
+        self.steady.get_or_insert_with(still).clone()
+    }
+
+    fn peak(&mut self, now: &Situation) -> PlanningNetwork {
+        let groups = now.view.network.groups;
+        if self.peak.as_ref().is_none_or(|peak| peak.groups != groups) {
+            self.peak = Some(now.peak_network.regrouped(&now.view.network));
+            self.ways.clear();
+        }
+        self.peak.clone().unwrap_or_else(|| (*now.peak_network).clone())
+    }
+
+    fn world(
+        &mut self,
+        now: &Situation,
+        plan: &Plan,
+        course: &Course,
+        peak: &PlanningNetwork,
+    ) -> Option<World> {
+        let mut used = vec![false; now.platform.hosts().len()];
+        let assigned = plan.assignments.iter().flat_map(|a| a.procs.iter());
+        assigned.for_each(|p| used[now.host_of[p.index()].index()] = true);
+        let running = now.tasks.begun().filter_map(|t| now.task(t).procs());
+        running.flatten().for_each(|p| used[now.host_of[p.index()].index()] = true);
+        let mut world = World {
+            hosts: vec![HostWorld::default(); used.len()],
+            links: vec![LinkWorld::default(); now.platform.links().len()],
+            pairs: Vec::new(),
+        };
+        for (host, levels) in course.hosts.iter().enumerate().filter(|(h, _)| used[*h]) {
+            let levels = levels.iter().map(|&(date, level)| (date - now.now, level));
+            world.hosts[host].availability = profile(levels)?;
+        }
+        if matches!(now.platform.network(), Network::Zones) {
+            self.link_courses(now, course, peak, &mut world)?;
+        } else if !course.network.iter().all(|(_, network)| same_rates(network, peak)) {
+            world.pairs = pair_courses(now, course, peak)?;
+        }
+        Some(world)
+    }
+
+    fn link_courses(
+        &mut self,
+        now: &Situation,
+        course: &Course,
+        peak: &PlanningNetwork,
+        world: &mut World,
+    ) -> Option<()> {
+        let links = now.platform.links();
+        let mut levels: Vec<Vec<(f64, f64)>> = vec![Vec::new(); links.len()];
+        for (date, network) in &course.network {
+            let shares = match same_rates(network, peak) {
+                true => vec![1.0; links.len()],
+                false => self.shares(&now.platform, network, peak),
+            };
+            for ((levels, share), link) in levels.iter_mut().zip(shares).zip(links) {
+                // What the platform itself says for ever counts too.
+                let level = share * (link.level() / link.bandwidth);
+                if levels.last().is_none_or(|(_, last)| *last != level) {
+                    levels.push((date - now.now, level));
+                }
+            }
+        }
+        for (course, levels) in world.links.iter_mut().zip(levels) {
+            if levels != [(0.0, 1.0)] {
+                course.bandwidth = profile(levels.into_iter())?;
+            }
+        }
+        Some(())
+    }
+
+    /// Per link: which part of its rate it has, by what the pairs that use it show.
+    fn shares(
+        &mut self,
+        platform: &Platform,
+        network: &PlanningNetwork,
+        peak: &PlanningNetwork,
+    ) -> Vec<f64> {
+        if self.ways.is_empty() {
+            self.ways = ways(platform, peak, &self.charges);
+        }
+        let mut shares = vec![0.0f64; platform.links().len()];
+        let mut seen = vec![false; shares.len()];
+        for (pair, way) in self.ways.iter().enumerate() {
+            let share = match peak.bandwidth[pair] {
+                most if most > 0.0 && most.is_finite() => network.bandwidth[pair] / most,
+                _ => 1.0,
+            };
+            for step in &way.links {
+                let best = &mut shares[step.link.index()];
+                *best = best.max(share.clamp(0.0, 1.0));
+                seen[step.link.index()] = true;
+            }
+        }
+        let of = |(share, seen)| if seen { share } else { 1.0 };
+        shares.into_iter().zip(seen).map(of).collect()
+    }
+}
+
+fn same_rates(a: &PlanningNetwork, b: &PlanningNetwork) -> bool {
+    a.groups == b.groups
+        && a.bandwidth.iter().zip(&b.bandwidth).all(|(a, b)| a == b || approx::eq(*a, *b))
+}
+
+/// The links between the first hosts of every pair of groups.
+fn ways(platform: &Platform, network: &PlanningNetwork, charges: &Charges) -> Vec<Way> {
+    let mut members: Vec<Vec<HostId>> = vec![Vec::new(); network.groups];
+    for (host, &group) in network.group_of.iter().enumerate() {
+        let members = &mut members[group as usize];
+        if members.len() < 2 {
+            members.push(HostId::new(host));
+        }
+    }
+    let mut routes = RouteCache::new();
+    let pairs = (0..network.groups).flat_map(|a| (0..network.groups).map(move |b| (a, b)));
+    let way = |(a, b): (usize, usize)| {
+        let from = members[a].first().copied()?;
+        let to = members[b].iter().copied().find(|&to| to != from)?;
+        Way::find(platform, &mut routes, (from, to), charges).ok()
+    };
+    pairs.map(way).map(Option::unwrap_or_default).collect()
+}
+
+/// The connections of a matrix as shares of what it says.
+fn pair_courses(
+    now: &Situation,
+    course: &Course,
+    peak: &PlanningNetwork,
+) -> Option<Vec<PairWorld>> {
+    let hosts = now.platform.hosts().len();
+    let mut pairs = Vec::new();
+    for a in (0..hosts).map(HostId::new) {
+        for b in (a.index() + 1..hosts).map(HostId::new) {
+            let rate = |n: &PlanningNetwork| n.bandwidth[n.pair(a, b)];
+            let most = rate(peak);
+            let share = |n: &PlanningNetwork| (rate(n) / most).clamp(0.0, 1.0);
+            let levels = course.network.iter().map(|(date, n)| (date - now.now, share(n)));
+            let bandwidth = profile(levels)?;
+            let course = LinkWorld { bandwidth, state: None };
+            pairs.push(PairWorld { hosts: (a, b), course });
+        }
+    }
+    Some(pairs)
+}
+
+/// Levels over time; nothing where they are no levels.
+fn profile(levels: impl Iterator<Item = (f64, f64)>) -> Option<Option<Arc<Profile>>> {
+    let events = levels.map(|(date, value)| ProfileEvent { date: date.max(0.0), value });
+    Some(Some(Arc::new(Profile::once(events.collect()).ok()?)))
+}
+
+/// Whether a run is one that begins again from its situation alone: without a store that tasks
+/// read from, machines that are leased, storage that may be full, data charged for in place.
+fn can_copy(now: &Situation) -> bool {
+    let leased = now.platform.classes().iter().any(|class| class.leasable);
+    let bounded = now.platform.shares_storage()
+        && now.platform.host_ids().any(|host| now.platform.storage_of(host).is_some());
+    !(now.central || now.anticipated || leased || bounded || now.charges_local())
+}
+
+impl Foresight for Rollout {
+    fn follow(&mut self, now: &Situation, plan: &Plan, course: &Course, limit: f64) -> Option<f64> {
+        if !can_copy(now) {
+            return None;
+        }
+        let peak = self.peak(now);
+        let world = self.world(now, plan, course, &peak)?;
+        let steady = self.steady(now);
+        let changing_matrix = !world.pairs.is_empty();
+        let platform = match changing_matrix || steady.is_fifo() {
+            true => steady.linked_pairwise(&world).ok()?,
+            false => steady.in_world(&world),
+        };
+        let view = View { availability: Vec::new(), network: peak.clone() };
+        let problem = Problem::as_seen(&now.workflow, &now.platform, view).ok()?;
+        let reality = Expected { problem: &problem, now, factors: &course.factors };
+        let models = self.models(&now.platform);
+        let ends = |e: BackendError| e.to_string();
+        let backend = Simulated::unseen(&platform, models, peak, Box::new(reality));
+        let mut backend = backend.map_err(ends).ok()?;
+        let seconds = follow::seconds_to_end(now, plan, limit - now.now, &mut backend);
+        let seconds = seconds.map_err(ends).ok()?;
+        Some(seconds.map_or(f64::INFINITY, |seconds| now.now + seconds))
+    }
+}

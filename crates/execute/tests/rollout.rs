@@ -1,0 +1,124 @@
+//! Roll-outs end as runs do: from the start, from the middle, and through changes that are known.
+#![allow(clippy::unwrap_used)] // a broken fixture is a broken test
+
+mod common;
+
+use common::{Change, grid, simulate, workflow};
+use slackline_execute::{Rollout, Settings};
+use slackline_model::platform::Charges;
+use slackline_model::{Platform, Workflow};
+use slackline_react::{
+    Course, Decision, Event, Foresight, Plan, Policy, Situation, StaticPlan, Transfers,
+};
+use slackline_schedule::registry::find;
+use std::sync::Arc;
+
+/// Six tasks in each of four layers, each of which reads results of three of the layer before.
+fn layers() -> Workflow {
+    let time = |task: u32, proc: u32| f64::from(2 + (task * 7 + proc * 5) % 9);
+    let times: Vec<Vec<f64>> = (0..24).map(|t| (0..4).map(|p| time(t, p)).collect()).collect();
+    let from = |task: u32| (0..3).map(move |k| (task / 6 - 1) * 6 + (task + 2 * k) % 6);
+    let edges: Vec<(u32, u32, f64)> =
+        (6..24).flat_map(|t| from(t).map(move |p| (p, t, f64::from(1 + (p + t) % 4)))).collect();
+    workflow(&times, &edges)
+}
+
+/// Follows HEFT's plan and asks at each look where that leads, when hosts change as it is told.
+struct Asks {
+    follow: StaticPlan,
+    known: Vec<Change>,
+    plan: Plan,
+    foresight: Option<Box<dyn Foresight>>,
+    answers: Vec<(f64, f64)>,
+}
+
+impl Asks {
+    fn new(transfers: Transfers, known: &[Change]) -> Asks {
+        Asks {
+            follow: StaticPlan::new(find("heft").unwrap(), transfers),
+            known: known.to_vec(),
+            plan: Plan::default(),
+            foresight: None,
+            answers: Vec::new(),
+        }
+    }
+
+    fn course(&self, now: &Situation) -> Course {
+        let mut course = Course::lasting(now);
+        for change in &self.known {
+            if let Change::Host(host, date, level) = *change
+                && date > now.now
+            {
+                course.hosts[host].push((date, level));
+            }
+        }
+        course
+    }
+}
+
+impl Policy for Asks {
+    fn equip(&mut self, foresight: Box<dyn Foresight>) {
+        self.foresight = Some(foresight);
+    }
+
+    fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
+        self.follow.react(events, now, decisions);
+        if let Some(Decision::Adopt(plan)) = decisions.first() {
+            self.plan = plan.clone();
+        }
+        self.plan.assignments.retain(|a| !now.task(a.task).is_done());
+        let course = self.course(now);
+        let end = self.foresight.as_mut().unwrap().follow(now, &self.plan, &course, f64::INFINITY);
+        self.answers.push((now.now, end.unwrap()));
+    }
+}
+
+fn all_come_true(platform: &Platform, transfers: Transfers, known: &[Change]) {
+    let mut asks = Asks::new(transfers, known);
+    let outcome = simulate(&layers(), platform, &mut asks, "CM02", Settings::default());
+    assert!(asks.answers.len() > 24);
+    for (at, end) in asks.answers {
+        let gap = (end - outcome.makespan).abs();
+        assert!(gap < 1e-6, "{transfers:?} at {at}: {end}, not {}", outcome.makespan);
+    }
+}
+
+#[test]
+fn in_a_still_world_every_roll_out_comes_true() {
+    for transfers in [Transfers::Push, Transfers::Pull { window: 2 }] {
+        all_come_true(&grid(4, &[]), transfers, &[]);
+    }
+}
+
+#[test]
+fn changes_that_are_known_are_met() {
+    let changes =
+        [Change::Host(0, 7.5, 0.4), Change::Host(2, 12.0, 0.2), Change::Host(2, 21.0, 0.9)];
+    all_come_true(&grid(4, &changes), Transfers::Push, &changes);
+}
+
+#[test]
+fn what_is_not_known_is_not_used() {
+    // The platform will lose most of its speed; a roll-out does not see that coming.
+    let changes = [Change::Host(0, 7.5, 0.1), Change::Host(1, 8.0, 0.1), Change::Host(2, 9.0, 0.1)];
+    let mut asks = Asks::new(Transfers::Push, &[]);
+    let outcome = simulate(&layers(), &grid(4, &changes), &mut asks, "CM02", Settings::default());
+    let mut still = Asks::new(Transfers::Push, &[]);
+    let as_planned = simulate(&layers(), &grid(4, &[]), &mut still, "CM02", Settings::default());
+    assert!((asks.answers[0].1 - as_planned.makespan).abs() < 1e-6);
+    assert!(outcome.makespan > 1.5 * as_planned.makespan);
+}
+
+#[test]
+fn a_limit_cuts_a_roll_out_short_and_a_store_cannot_be_copied() {
+    let platform = Arc::new(grid(4, &[]));
+    let mut now = Situation::new(Arc::new(layers()), platform);
+    let problem = now.problem().unwrap();
+    let schedule = (find("heft").unwrap().plan)(&problem, &Default::default()).unwrap();
+    let plan = Plan::of_schedule(&problem, &schedule, Transfers::Push);
+    let mut rollout = Rollout::new(Charges::default());
+    let course = Course::lasting(&now);
+    assert_eq!(rollout.follow(&now, &plan, &course, 3.0), Some(f64::INFINITY));
+    now.central = true;
+    assert_eq!(rollout.follow(&now, &plan, &course, f64::INFINITY), None);
+}

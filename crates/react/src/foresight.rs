@@ -1,0 +1,43 @@
+//! What follows a plan into the future. A policy knows no simulator: whoever runs it may hand it
+//! something that does.
+
+use crate::policy::Plan;
+use crate::situation::Situation;
+use slackline_model::platform::PlanningNetwork;
+
+/// One way in which what is not known may go on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Course {
+    /// Per host: from which date on it has which share of its peak, by date.
+    pub hosts: Vec<Vec<(f64, f64)>>,
+    /// From which date on the network is as given, by date.
+    pub network: Vec<(f64, PlanningNetwork)>,
+    /// Per task: how long it takes over what is estimated; empty where estimates hold.
+    pub factors: Vec<f64>,
+}
+
+impl Course {
+    /// Everything stays as it is seen.
+    pub fn lasting(now: &Situation) -> Course {
+        let level = |&level: &f64| vec![(now.now, level)];
+        Course {
+            hosts: now.view.availability.iter().map(level).collect(),
+            network: vec![(now.now, now.view.network.clone())],
+            factors: Vec::new(),
+        }
+    }
+
+    /// How many changes it has.
+    pub fn changes(&self) -> usize {
+        let later = |dates: usize| dates.saturating_sub(1);
+        self.hosts.iter().map(|h| later(h.len())).sum::<usize>() + later(self.network.len())
+    }
+}
+
+/// Follows plans to their end, on a copy of the rest of a run.
+pub trait Foresight {
+    /// When all tasks would be done if this plan were followed from now on whatever happens;
+    /// infinite where they never would, or not before `limit`. Nothing where the run is one that
+    /// it cannot copy. A function of what it is given: asked again it answers the same.
+    fn follow(&mut self, now: &Situation, plan: &Plan, course: &Course, limit: f64) -> Option<f64>;
+}

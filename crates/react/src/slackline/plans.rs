@@ -1,0 +1,145 @@
+//! Plans worth a forecast.
+
+use super::contended::{self, Weights};
+use super::ground::Ground;
+use super::{HYSTERESIS, OCCUPATIONS, Slackline};
+use crate::gtp::estimate::{Costing, estimate};
+use crate::planning;
+use crate::policy::{Assignment, Plan, Transfers};
+use crate::situation::{Situation, TaskState};
+use slackline_model::{ProcId, TaskId};
+use slackline_schedule::{Request, registry};
+
+/// Finished tasks that one look considers rewinding.
+const REWINDS: usize = 2;
+
+/// A plan and where it comes from.
+pub(super) type Made = (&'static str, Plan);
+
+impl Slackline {
+    /// What `static` would follow, and its planned length.
+    pub(super) fn plain(&self, now: &Situation) -> Option<(Plan, f64)> {
+        let problem = now.nominal_problem().ok()?;
+        let schedule = (registry::usual(&problem).plan)(&problem, &Request::default()).ok()?;
+        let plan = Plan::of_schedule(&problem, &schedule, Transfers::Push);
+        Some((plan, schedule.makespan()))
+    }
+
+    /// Plans of several planners for all there is to do.
+    pub(super) fn first_plans(&mut self, ground: &Ground<'_, '_>) -> Vec<Made> {
+        let mut plans: Vec<Made> = Vec::new();
+        for name in ["heft", "peft", "dls"] {
+            if let Some(planner) = registry::find(name)
+                && let Ok(schedule) = (planner.plan)(ground.problem, &Request::default())
+            {
+                let plan = Plan::of_schedule(ground.problem, &schedule, Transfers::Push);
+                plans.push((name, plan));
+            }
+        }
+        plans.extend(self.contended_plans(ground));
+        plans
+    }
+
+    /// The present plan without what is done meanwhile.
+    pub(super) fn present(&self, now: &Situation) -> Plan {
+        unfinished(&self.plan, now)
+    }
+
+    /// What `static` followed at first, as far as it is not done; nothing where that is under way.
+    fn back_to_static(&self, now: &Situation) -> Option<Made> {
+        let plan = unfinished(self.first.as_ref()?, now);
+        let placed = |a: &Assignment| self.planned[a.task.index()] == a.procs.first().copied();
+        let same = plan.transfers == self.plan.transfers && plan.assignments.iter().all(placed);
+        (!same).then_some(("static", plan))
+    }
+
+    fn contended_plans(&mut self, ground: &Ground<'_, '_>) -> [Made; 2] {
+        let names = ["contended", "contended, less"];
+        [0, 1].map(|i| (names[i], self.contended(ground, OCCUPATIONS[i])))
+    }
+
+    /// Unfinished tasks by falling rank, placed with contention in mind.
+    pub(super) fn contended(&mut self, ground: &Ground<'_, '_>, occupation: f64) -> Plan {
+        let weights = Weights { hysteresis: HYSTERESIS, occupation };
+        let order = planning::by_falling_rank(ground.now, &self.rank);
+        let routes = &mut self.forecaster.routes;
+        let assignments = contended::assign(ground.problem, ground.now, routes, &order, weights);
+        Plan { assignments, transfers: self.plan.transfers, ..Plan::default() }
+    }
+
+    /// Placed with contention in mind, placed by GTP's costs with copies and hysteresis, HEFT's plan
+    /// of the rest, and back to what `static` follows.
+    pub(super) fn candidates(&mut self, ground: &Ground<'_, '_>) -> Vec<Made> {
+        let Ground { problem, now, .. } = *ground;
+        let mut plans: Vec<Made> = self.contended_plans(ground).into();
+        let order = planning::by_falling_rank(now, &self.rank);
+        let costing = Costing {
+            reuse_copies: true,
+            running_blocks: true,
+            hysteresis: HYSTERESIS,
+            startup: 0.0,
+        };
+        let result = estimate(problem, now, &order, &self.planned, costing);
+        let placed = order.iter().filter(|t| !result.procs[t.index()].is_empty());
+        let assignments = placed
+            .map(|&task| Assignment { task, procs: result.procs[task.index()].clone() })
+            .collect();
+        let transfers = self.plan.transfers;
+        plans.push(("costs", Plan { assignments, transfers, ..Plan::default() }));
+        if let Some(heft) = registry::find("heft")
+            && let Ok(schedule) = (heft.plan)(problem, &Request::default())
+        {
+            plans.push(("heft", Plan::of_schedule(problem, &schedule, transfers)));
+        }
+        plans.extend(self.back_to_static(now));
+        plans
+    }
+}
+
+fn unfinished(plan: &Plan, now: &Situation) -> Plan {
+    let open = |a: &&Assignment| !now.task(a.task).is_done();
+    let assignments = plan.assignments.iter().filter(open).cloned().collect();
+    let (sources, transfers) = (plan.sources.clone(), plan.transfers);
+    Plan { assignments, sources, transfers, ..Plan::default() }
+}
+
+/// Finished tasks whose results take longer to fetch than to make again somewhere else, by more
+/// than `gain`; the greatest gains first.
+pub(super) fn worth_redoing(ground: &Ground<'_, '_>, gain: f64) -> Vec<TaskId> {
+    let Ground { problem, now, .. } = *ground;
+    let mut found: Vec<(f64, TaskId)> = Vec::new();
+    for task in now.workflow.tasks() {
+        let TaskState::Done(placement) = now.task(task) else { continue };
+        let from = problem.host_of(placement.proc());
+        // Bytes that only the host of the task has and that somebody still waits for.
+        let pending = now.workflow.outputs(task).filter(|&file| {
+            let alone = now.holders(file).all(|h| h == from);
+            let mut readers = now.workflow.consumers(file);
+            alone
+                && readers
+                    .any(|t| matches!(now.task(t), TaskState::Waiting | TaskState::Placed { .. }))
+        });
+        let bytes = pending.map(|f| now.workflow.file_bytes(f)).fold(0.0, f64::max);
+        if bytes <= 0.0 || now.workflow.width(task).0 > 1 {
+            continue;
+        }
+        let saved = |host| {
+            let fetch = now.workflow.inputs(task).map(|file| {
+                let near = now.holders(file).map(|h| {
+                    now.view.network.transfer_time(now.workflow.file_bytes(file), h, host)
+                });
+                if now.has(file, host) { 0.0 } else { near.fold(f64::INFINITY, f64::min) }
+            });
+            let first = ProcId(problem.procs_of(host).start);
+            let again = fetch.fold(0.0, f64::max) + problem.exec_on(task, first);
+            now.view.network.transfer_time(bytes, from, host) - again
+        };
+        let hosts = problem.platform().host_ids().filter(|&h| h != from && now.is_alive(h));
+        let most = hosts.map(saved).fold(f64::NEG_INFINITY, f64::max);
+        if most > gain {
+            found.push((most, task));
+        }
+    }
+    found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    found.into_iter().take(REWINDS).map(|(_, task)| task).collect()
+}

@@ -1,0 +1,158 @@
+//! Roll-outs: alternatives followed to their ends under several draws of what may come, and the
+//! verdict on them. What is under way is kept unless another is better on average by a margin and
+//! not worse in the tail, the latest third of the draws.
+
+use super::forecast::Forecast;
+use crate::foresight::{Course, Foresight};
+use crate::planning;
+use crate::policy::Plan;
+use crate::reasons::Alternative;
+use crate::situation::Situation;
+use slackline_model::{ProcId, TaskId};
+
+/// Beyond this many tasks the effort falls as their number grows.
+const LARGE: usize = 200;
+
+/// A plan that could be followed, what has to be rewound for it, and what is expected of it.
+pub(super) struct Choice {
+    /// Where it comes from.
+    pub(super) origin: &'static str,
+    pub(super) plan: Plan,
+    pub(super) forecast: Forecast,
+    pub(super) rewind: Vec<TaskId>,
+    /// Seconds to its end under each draw, where it was followed.
+    pub(super) followed: Vec<f64>,
+}
+
+impl Choice {
+    pub(super) fn new(origin: &'static str, plan: Plan, forecast: Forecast) -> Choice {
+        Choice { origin, plan, forecast, rewind: Vec::new(), followed: Vec::new() }
+    }
+
+    /// What is told of it, beside a plan under way.
+    pub(super) fn told(&self, under_way: &[Option<ProcId>], now: f64) -> Alternative {
+        let elsewhere = self.plan.assignments.iter().filter(|a| {
+            let before = under_way.get(a.task.index()).copied().flatten();
+            before.is_some() && before != a.procs.first().copied()
+        });
+        let finite = |seconds: f64| seconds.is_finite().then_some(now + seconds);
+        let latest = self.followed.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Alternative {
+            plan: self.origin.to_string(),
+            transfers: self.plan.transfers,
+            moves: elsewhere.count(),
+            forecast: finite(self.forecast.makespan - now),
+            mean: finite(mean(&self.followed)),
+            latest: finite(latest),
+        }
+    }
+}
+
+fn mean(seconds: &[f64]) -> f64 {
+    seconds.iter().sum::<f64>() / seconds.len() as f64
+}
+
+/// What a plan must promise to be taken.
+#[derive(Clone, Copy)]
+pub(super) struct Margin {
+    /// Gain on average, as a share of the remaining time, less so many standard errors.
+    pub(super) gain: f64,
+    pub(super) doubt: f64,
+    /// Loss in the latest third of the draws, in the same measure.
+    pub(super) loss: f64,
+}
+
+/// Roll-outs and the work that may go into them.
+#[derive(Default)]
+pub(super) struct Trials {
+    foresight: Option<Box<dyn Foresight>>,
+    /// Tasks, and changes of levels, that may still be followed.
+    left: usize,
+}
+
+impl Trials {
+    pub(super) fn with_effort(effort: usize) -> Trials {
+        Trials { foresight: None, left: effort }
+    }
+
+    /// What is known of the run before it begins: roll-outs of large ones would cost more than
+    /// the run is worth.
+    pub(super) fn begin(&mut self, tasks: usize) {
+        if tasks > LARGE {
+            self.left = (self.left as f64 * LARGE as f64 / tasks as f64) as usize;
+        }
+    }
+
+    pub(super) fn equip(&mut self, foresight: Box<dyn Foresight>) {
+        self.foresight = Some(foresight);
+    }
+
+    /// How many courses may be followed for each of some plans.
+    pub(super) fn affords(&self, now: &Situation, plans: usize) -> usize {
+        match self.foresight {
+            Some(_) => self.left / (plans.max(1) * (now.tasks.len() - now.tasks.done()).max(1)),
+            None => 0,
+        }
+    }
+
+    /// Follows each choice under each course, at most for so many seconds; false where that cannot
+    /// be done.
+    pub(super) fn follow(
+        &mut self,
+        now: &Situation,
+        choices: &mut [&mut Choice],
+        courses: &[Course],
+        limit: f64,
+    ) -> bool {
+        let Some(foresight) = &mut self.foresight else { return false };
+        for choice in choices {
+            let after = planning::rewound(now, &choice.rewind);
+            let open = after.tasks.len() - after.tasks.done();
+            for course in courses {
+                self.left = self.left.saturating_sub(open + course.changes() / 2);
+                let end = foresight.follow(&after, &choice.plan, course, now.now + limit);
+                let Some(end) = end else { return false };
+                choice.followed.push(end - now.now);
+            }
+        }
+        true
+    }
+}
+
+/// The mean of the latest third: what to fear.
+fn tail(seconds: &[f64]) -> f64 {
+    let mut sorted = seconds.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    mean(&sorted[sorted.len() - sorted.len().div_ceil(3)..])
+}
+
+/// The standard error of a mean.
+fn doubt(values: &[f64]) -> f64 {
+    let (count, mean) = (values.len() as f64, mean(values));
+    let squares: f64 = values.iter().map(|v| (v - mean) * (v - mean)).sum();
+    if count > 1.0 { (squares / (count - 1.0) / count).sqrt() } else { 0.0 }
+}
+
+/// The best on average of those that are better than `base` by the margin.
+pub(super) fn best(base: &Choice, others: &[Choice], margin: Margin) -> Option<usize> {
+    let (kept, feared) = (mean(&base.followed), tail(&base.followed));
+    let mut best: Option<(usize, f64)> = None;
+    for (index, other) in others.iter().enumerate().filter(|(_, c)| !c.followed.is_empty()) {
+        let end = mean(&other.followed);
+        let safe = tail(&other.followed) <= feared * (1.0 + margin.loss);
+        let gains: Vec<f64> =
+            base.followed.iter().zip(&other.followed).map(|(kept, end)| kept - end).collect();
+        let sure = mean(&gains) - margin.doubt * doubt(&gains) > kept * margin.gain;
+        if safe && sure && best.is_none_or(|(_, least)| end < least) {
+            best = Some((index, end));
+        }
+    }
+    best.map(|(index, _)| index)
+}
+
+/// The best on average of all.
+pub(super) fn shortest(choices: &[Choice]) -> Option<usize> {
+    let ends = choices.iter().enumerate().filter(|(_, c)| !c.followed.is_empty());
+    let ends = ends.map(|(index, c)| (index, mean(&c.followed)));
+    ends.reduce(|a, b| if b.1 < a.1 { b } else { a }).map(|(index, _)| index)
+}
