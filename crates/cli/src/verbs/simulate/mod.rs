@@ -8,6 +8,7 @@ mod several;
 mod stage;
 mod stream;
 mod sweep;
+mod why;
 pub(super) mod workflow;
 mod worlds;
 
@@ -135,13 +136,17 @@ pub(crate) struct Simulate {
     /// Fail unless the policy decides as in this log of another run
     #[arg(long, value_name = "FILE.jsonl")]
     same_decisions: Option<PathBuf>,
+    /// Print what the policy weighed at each call, what it expected of it and why it chose (policies
+    /// that say so: slackline)
+    #[arg(long, conflicts_with = "json")]
+    why: bool,
     /// Print one JSON document instead of tables
     #[arg(long)]
     json: bool,
 }
 
 /// What means nothing to a graph of placed activities.
-const NOT_OF_ACTIVITIES: [&str; 27] = [
+const NOT_OF_ACTIVITIES: [&str; 28] = [
     "workflow",
     "instance",
     "from",
@@ -169,6 +174,7 @@ const NOT_OF_ACTIVITIES: [&str; 27] = [
     "trace",
     "decisions",
     "same_decisions",
+    "why",
 ];
 
 /// What is known of run times.

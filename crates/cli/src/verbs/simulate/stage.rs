@@ -128,7 +128,7 @@ impl<'a> Stage<'a> {
                 until: args.until.unwrap_or(f64::INFINITY),
                 ..Settings::default()
             },
-            logs: args.decisions.is_some() || args.same_decisions.is_some(),
+            logs: args.why || args.decisions.is_some() || args.same_decisions.is_some(),
             traces: args.trace.is_some(),
             quiet: false,
         };

@@ -2,7 +2,7 @@
 
 use super::document::{Document, Documents};
 use super::stage::Stage;
-use super::{Simulate, curve, report, several, stream};
+use super::{Simulate, curve, report, several, stream, why};
 use crate::failure::{Failure, no_plan};
 use crate::input::Past;
 use crate::output::Output;
@@ -196,6 +196,9 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
         match runs.as_slice() {
             [one] => report::one(&problem, one, output)?,
             several => report::compare(&problem, several, output)?,
+        }
+        for ran in runs.iter().filter(|_| args.why) {
+            output.say(&why::told(ran, output.width))?;
         }
         output.say(&Past::told(world.past.as_ref(), output.width))?;
         if args.scenario.is_some() {

@@ -84,6 +84,7 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
         ("--trace", args.trace.is_some()),
         ("--decisions", args.decisions.is_some()),
         ("--same-decisions", args.same_decisions.is_some()),
+        ("--why", args.why),
         ("--alone", args.alone),
         ("--arrivals", args.arrivals.is_some()),
     ];

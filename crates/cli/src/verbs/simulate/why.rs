@@ -1,0 +1,52 @@
+//! What a policy weighed, call by call: its alternatives, what it expected of each, and why it took
+//! the one it took.
+
+use super::workflow::Ran;
+use crate::table::Table;
+use slackline_model::units::fmt_seconds;
+use slackline_react::{Alternative, Reasons, Transfers};
+
+pub(super) fn told(ran: &Ran, width: usize) -> String {
+    let calls = ran.log.calls.iter().filter_map(|call| Some((call.at, call.why.as_ref()?)));
+    let mut text = String::new();
+    for (at, reasons) in calls {
+        text.push_str(&one(at, reasons, width));
+    }
+    match text.is_empty() {
+        true => format!("\n{} says nothing of what it weighs.\n", ran.name),
+        false => format!("\nWhat {} weighed:\n{text}", ran.name),
+    }
+}
+
+fn one(at: f64, reasons: &Reasons, width: usize) -> String {
+    let Reasons { cause, alternatives, taken, why } = reasons;
+    let name = |a: &Alternative| format!("{}, {}", a.plan, inputs(a.transfers));
+    let chosen = alternatives.get(*taken).map_or_else(String::new, name);
+    let head = format!("\n  {}, {cause}: {chosen} ({why})\n", fmt_seconds(at));
+    if alternatives.len() < 2 {
+        return head;
+    }
+    let mut table =
+        Table::new(&["<", "<plan", "<inputs", ">moved", ">forecast", ">mean", ">latest"]);
+    for (index, a) in alternatives.iter().enumerate() {
+        let mark = if index == *taken { "*" } else { "" };
+        let date = |date: Option<f64>| date.map_or("-".to_string(), fmt_seconds);
+        table.row([
+            mark.to_string(),
+            a.plan.clone(),
+            inputs(a.transfers),
+            a.moves.to_string(),
+            date(a.forecast),
+            date(a.mean),
+            date(a.latest),
+        ]);
+    }
+    head + &table.render(width)
+}
+
+fn inputs(transfers: Transfers) -> String {
+    match transfers {
+        Transfers::Push => "push".to_string(),
+        Transfers::Pull { window } => format!("pull {window}"),
+    }
+}
