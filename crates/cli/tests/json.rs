@@ -235,6 +235,10 @@ const WRITE: &[(&str, &[&str])] = &[
         "simulate W/epigenomics.dax -p P/small-cluster.toml --scenario bad.toml --policy gtp --trace run.jsonl --decisions log.jsonl",
         &["run.jsonl", "log.jsonl"],
     ),
+    (
+        "simulate W/epigenomics.dax -p P/small-cluster.toml --scenario slow-day --policy slackline --decisions why.jsonl",
+        &["why.jsonl"],
+    ),
 ];
 
 #[test]
