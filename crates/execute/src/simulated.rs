@@ -15,6 +15,11 @@ use slackline_simulate::{
 };
 use std::collections::BTreeMap;
 
+/// Changes of levels with no end in between after which it is asked how many more there will be,
+/// and how many are too many to simulate.
+const IDLE_CHANGES: u64 = 100_000;
+const MOST_CHANGES: f64 = 1e8;
+
 /// How long tasks really take and how much files really weigh.
 pub trait Reality {
     /// Seconds a task takes on some processors at their peak.
@@ -69,6 +74,8 @@ pub struct Simulated<'p, 't> {
     /// What the last call told, and how many there were.
     told: Vec<Signal>,
     answers: u64,
+    /// Instants at which only levels changed, since something last ended, and when that was.
+    idle_changes: (u64, f64),
     /// The same, where it has to be told again.
     unheard: Vec<Signal>,
     /// The way between the first hosts of every pair of groups, for observing the network.
@@ -113,6 +120,7 @@ impl<'p, 't> Simulated<'p, 't> {
             pending: Vec::new(),
             told: Vec::new(),
             answers: 0,
+            idle_changes: (0, 0.0),
             unheard: Vec::new(),
             group_ways: Vec::new(),
             network,
@@ -151,6 +159,29 @@ impl<'p, 't> Simulated<'p, 't> {
 
     fn tell(&mut self, what: What) {
         self.pending.push(Signal { at: self.simulation.clock(), what });
+    }
+
+    /// Gives a run up in which levels would change for ever before anything ends.
+    fn count_changes(&mut self) -> Result<(), BackendError> {
+        let ends = |e: &Event| matches!(e, Event::Done { .. } | Event::Failed { .. });
+        let now = self.simulation.clock();
+        if self.simulation.events().iter().any(ends) {
+            self.idle_changes = (0, now);
+            return Ok(());
+        }
+        self.idle_changes.0 += u64::from(!self.simulation.events().is_empty());
+        let (changes, since) = self.idle_changes;
+        if changes == 0 || !changes.is_multiple_of(IDLE_CHANGES) {
+            return Ok(());
+        }
+        let end = self.simulation.next_end();
+        let ahead = (end - now) * changes as f64 / (now - since);
+        if end == f64::INFINITY || ahead <= MOST_CHANGES {
+            return Ok(());
+        }
+        Err(BackendError(format!(
+            "nothing would end before {end:.1e} s and {MOST_CHANGES:.0e} changes of levels: is a time or size far too large?"
+        )))
     }
 
     fn translate(&mut self, event: Event) -> Result<(), BackendError> {
@@ -656,6 +687,7 @@ impl Backend for Simulated<'_, '_> {
             // What ends at the date that is asked for, but for rounding, belongs to its instant.
             let until = if approx::eq(date, until) { date.max(until) } else { until };
             let step = self.simulation.step(date.min(until)).map_err(failed)?;
+            self.count_changes()?;
             for index in 0..self.simulation.events().len() {
                 let event = self.simulation.events()[index];
                 self.translate(event)?;
