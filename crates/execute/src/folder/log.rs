@@ -163,6 +163,18 @@ fn parse(line: &str) -> Option<(u64, f64, Record)> {
     Some((number.parse().ok()?, date.parse().ok()?, record))
 }
 
+/// Whether the clock of the run goes on with a record.
+fn goes_on(record: &Record, clock: &mut f64) -> bool {
+    match record {
+        Record::Next { now, .. } if *now >= *clock && now.is_finite() => {
+            *clock = *now;
+            true
+        }
+        Record::Next { .. } => false,
+        _ => true,
+    }
+}
+
 /// Reads a log up to its last whole record.
 pub fn read(path: &Path) -> Result<Recovered, LogError> {
     let fail = |why: String| LogError { path: path.into(), why };
@@ -181,6 +193,7 @@ pub fn read(path: &Path) -> Result<Recovered, LogError> {
         return Err(fail(format!("line 1: schema '{}', not '{SCHEMA}'", header.schema)));
     }
     let mut records: Vec<(f64, Record)> = Vec::new();
+    let mut clock = 0.0;
     loop {
         let length = next(&mut line)?;
         if length == 0 {
@@ -188,7 +201,9 @@ pub fn read(path: &Path) -> Result<Recovered, LogError> {
         }
         let text = std::str::from_utf8(&line).ok().and_then(|l| l.strip_suffix('\n'));
         match text.and_then(parse) {
-            Some((number, at, record)) if number == records.len() as u64 + 1 => {
+            Some((number, at, record))
+                if number == records.len() as u64 + 1 && goes_on(&record, &mut clock) =>
+            {
                 records.push((at, record));
                 whole += length as u64;
             }
