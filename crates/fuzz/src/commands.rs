@@ -89,14 +89,6 @@ const GRID: &[&str] = &[
     "convert IN OUT.toml",
 ];
 
-/// Nothing that goes on with a run: what a broken log asks for must not be done.
-const LOG: &[&str] = &[
-    "simulate --replay IN",
-    "simulate --replay IN --json",
-    "diff IN IN --json",
-    "calibrate IN -o OUT.learnt",
-];
-
 /// Options that are added with odd values.
 const OPTIONS: &[&str] = &[
     "--seed",
@@ -151,22 +143,18 @@ fn lines_of(kind: Kind) -> &'static [&'static str] {
         Kind::Instance => INSTANCE,
         Kind::Sweep => SWEEP,
         Kind::Grid => GRID,
-        Kind::Log => LOG,
     }
 }
 
-/// The mutated file of a kind and extension.
-pub(crate) fn file(folder: &Path, kind: Kind, extension: &str) -> PathBuf {
-    match kind {
-        Kind::Log => folder.join("run").join("log.jsonl"),
-        _ => folder.join(format!("in.{extension}")),
-    }
+/// The mutated file of an extension.
+pub(crate) fn file(folder: &Path, extension: &str) -> PathBuf {
+    folder.join(format!("in.{extension}"))
 }
 
 /// One of the commands of a kind; now and then with an option that nobody would give.
 pub(crate) fn line(kind: Kind, extension: &str, folder: &Path, random: &mut Stream) -> Vec<String> {
     let lines = lines_of(kind);
-    let mut words = words(lines[random.random_range(0..lines.len())], kind, extension, folder);
+    let mut words = words(lines[random.random_range(0..lines.len())], extension, folder);
     if random.random_range(0..6) == 0 {
         words.push(OPTIONS[random.random_range(0..OPTIONS.len())].to_string());
         words.push(VALUES[random.random_range(0..VALUES.len())].to_string());
@@ -176,13 +164,11 @@ pub(crate) fn line(kind: Kind, extension: &str, folder: &Path, random: &mut Stre
 
 /// Every command of a kind.
 pub(crate) fn every(kind: Kind, extension: &str, folder: &Path) -> Vec<Vec<String>> {
-    lines_of(kind).iter().map(|line| words(line, kind, extension, folder)).collect()
+    lines_of(kind).iter().map(|line| words(line, extension, folder)).collect()
 }
 
-fn words(line: &str, kind: Kind, extension: &str, folder: &Path) -> Vec<String> {
-    let input = file(folder, kind, extension);
-    // A run is its folder.
-    let input = if kind == Kind::Log { folder.join("run") } else { input };
+fn words(line: &str, extension: &str, folder: &Path) -> Vec<String> {
+    let input = file(folder, extension);
     let (input, beside) = (input.to_string_lossy(), folder.to_string_lossy());
     let output = folder.join("out").to_string_lossy().into_owned();
     let word = |word: &str| match word {

@@ -105,10 +105,7 @@ impl Fuzzer {
         let mut random = rng::stream(self.seed, "fuzz", number);
         let seed = &self.seeds[random.random_range(0..self.seeds.len())];
         let other = &self.seeds[random.random_range(0..self.seeds.len())];
-        let mut text = mutate::mutated(&seed.text, &other.text, &mut random);
-        if seed.kind == Kind::Log && random.random_range(0..4) > 0 {
-            text = mutate::sealed(&text);
-        }
+        let text = mutate::mutated(&seed.text, &other.text, &mut random);
         let folder = self.folder.path();
         let line = commands::line(seed.kind, &seed.extension, folder, &mut random);
         self.try_out(number, &text, seed, &line, tally, tell);
@@ -134,7 +131,7 @@ impl Fuzzer {
         tally: &mut Tally,
         tell: &mut dyn FnMut(&Finding),
     ) {
-        let file = commands::file(self.folder.path(), seed.kind, &seed.extension);
+        let file = commands::file(self.folder.path(), &seed.extension);
         if std::fs::write(&file, text).is_err() {
             return; // a full disk is not what is looked for
         }

@@ -94,23 +94,6 @@ pub(crate) fn mutated(text: &[u8], other: &[u8], random: &mut Stream) -> Vec<u8>
     text
 }
 
-/// A log with the checksums of its lines put right, so that what was broken is looked at.
-pub(crate) fn sealed(text: &[u8]) -> Vec<u8> {
-    const MARK: &[u8] = b",\"crc\"";
-    let mut out = Vec::with_capacity(text.len());
-    for line in text.split_inclusive(|b| *b == b'\n') {
-        match line.windows(MARK.len()).rposition(|w| w == MARK) {
-            Some(end) => {
-                out.extend_from_slice(&line[..end]);
-                let sum = crc32fast::hash(&line[..end]);
-                out.extend_from_slice(format!(",\"crc\":\"{sum:08x}\"}}\n").as_bytes());
-            }
-            None => out.extend_from_slice(line),
-        }
-    }
-    out
-}
-
 fn change(text: &mut Vec<u8>, other: &[u8], random: &mut Stream) {
     let at = random.random_range(0..=text.len());
     match random.random_range(0..12) {

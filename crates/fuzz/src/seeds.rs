@@ -26,8 +26,6 @@ pub enum Kind {
     Sweep,
     /// A grid that sweeps run on (`GridDescription`).
     Grid,
-    /// The log of a real run.
-    Log,
 }
 
 impl Kind {
@@ -44,7 +42,6 @@ impl Kind {
             ("instance", Kind::Instance),
             ("sweep", Kind::Sweep),
             ("grid", Kind::Grid),
-            ("log", Kind::Log),
         ];
         kinds.into_iter().find(|(word, _)| name.starts_with(word)).map(|(_, kind)| kind)
     }
@@ -108,19 +105,9 @@ const GRID: &str = "GridDescription 1\n0:ADD_CLUSTER <c0> <net> <0>\n0:ADD_HOST 
                     5:ADD_CLUSTER <c1> <net> <1>\n5:ADD_HOST <c1> <h1> <cpu> <0> <0>\n\
                     9:CHANGE_HOST_BEHAVIOR <h1> <cpu> <1>\n60:REMOVE_HOST <h1>\n90:REMOVE_CLUSTER <c1>\n";
 
-/// A workflow whose tasks do nothing, to have the log of a run.
-const IDLE: &str = "name = \"idle\"\n[files]\nf = \"1kB\"\n[task.a]\ncommand = \"echo a > f\"\noutputs = [\"f\"]\n\
-                    time = \"1ms\"\n[task.b]\ncommand = [\"true\"]\ninputs = [\"f\"]\ntime = \"1ms\"\n\
-                    [task.c]\ncommand = [\"false\"]\ntime = \"1ms\"\n";
-
 /// What files of a kind refer to, by name.
-const BESIDE: &[(&str, &str)] = &[
-    ("net", "2\n10 100\n5 50\n"),
-    ("cpu", "2\n50\n100\n"),
-    ("s.work", SWEEP),
-    ("g.grid", GRID),
-    ("idle.toml", IDLE),
-];
+const BESIDE: &[(&str, &str)] =
+    &[("net", "2\n10 100\n5 50\n"), ("cpu", "2\n50\n100\n"), ("s.work", SWEEP), ("g.grid", GRID)];
 
 /// Every file, with those that have to be made first made in a folder.
 pub(crate) fn all(folder: &Path) -> Vec<Seed> {
@@ -140,15 +127,6 @@ pub(crate) fn all(folder: &Path) -> Vec<Seed> {
     ];
     for (name, text) in BESIDE {
         let _ = std::fs::write(folder.join(name), text); // what is missing is told by the tests
-    }
-    let log = crate::commands::file(folder, Kind::Log, "jsonl");
-    if let Some(run_folder) = log.parent() {
-        let (work, run_folder) = (folder.join("idle.toml"), run_folder.display());
-        run(&format!(
-            "run {} -p four-sites --policy static --retries 1 --folder {run_folder} --quiet",
-            work.display()
-        ));
-        seeds.extend(std::fs::read(&log).ok().map(|text| seed(Kind::Log, "jsonl", text)));
     }
     let examples = folder.join("examples");
     run(&format!("examples {} --quiet", examples.display()));
@@ -179,6 +157,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let seeds = all(folder.path());
         // Bundled platforms, workflows and scenarios, and what is made or written here.
-        assert_eq!(seeds.len(), 4 + 10 + 4 + WRITTEN.len());
+        assert_eq!(seeds.len(), 4 + 10 + 3 + WRITTEN.len());
     }
 }
