@@ -122,8 +122,8 @@ pub(crate) fn all(folder: &Path) -> Vec<Seed> {
         seed(Kind::Activities, "json", ACTIVITIES.into()),
         seed(Kind::Mpi, "tit", MPI.into()),
         seed(Kind::Instance, "json", INSTANCE.into()),
-        seed(Kind::Sweep, "work", SWEEP.into()),
-        seed(Kind::Grid, "grid", GRID.into()),
+        // Sweeps and grids are run only as they were found: levels that change every five seconds
+        // make honest runs of large numbers longer than an execution may take.
     ];
     for (name, text) in BESIDE {
         let _ = std::fs::write(folder.join(name), text); // what is missing is told by the tests
@@ -157,6 +157,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let seeds = all(folder.path());
         // Bundled platforms, workflows and scenarios, and what is made or written here.
-        assert_eq!(seeds.len(), 4 + 10 + 3 + WRITTEN.len());
+        assert_eq!(seeds.len(), 4 + 10 + 1 + WRITTEN.len());
     }
 }
