@@ -17,6 +17,7 @@ mod seeds;
 pub use seeds::{Kind, Seed};
 
 use rand::RngExt;
+use rustix::time::{ClockId, clock_gettime};
 use slackline::Sink;
 use slackline_model::rng;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -58,7 +59,7 @@ pub struct Tally {
 
 /// The execution that is under way, for a watchdog.
 #[derive(Clone, Debug, Default)]
-pub struct Current(Arc<Mutex<Option<(Instant, Finding)>>>);
+pub struct Current(Arc<Mutex<Option<(Spent, Finding)>>>);
 
 impl Current {
     /// The execution that has been going on for longer than it may.
@@ -70,8 +71,32 @@ impl Current {
 
     fn set(&self, execution: Option<Finding>) {
         let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *current = execution.map(|execution| (Instant::now(), execution));
+        *current = execution.map(|execution| (Spent::begin(), execution));
     }
+}
+
+/// How long an execution has worked. A busy machine may leave it waiting: what counts is processor time, and a
+/// tenth of the time on the wall, so that one that only sleeps is noticed too.
+#[derive(Clone, Copy, Debug)]
+struct Spent {
+    wall: Instant,
+    processor: Duration,
+}
+
+impl Spent {
+    fn begin() -> Spent {
+        Spent { wall: Instant::now(), processor: processor_time() }
+    }
+
+    fn elapsed(&self) -> Duration {
+        processor_time().saturating_sub(self.processor).max(self.wall.elapsed() / 10)
+    }
+}
+
+/// Processor time of the whole process.
+fn processor_time() -> Duration {
+    let now = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
 }
 
 /// A folder with files to mutate, and a seed.
@@ -142,7 +167,7 @@ impl Fuzzer {
             text: text.to_vec(),
         };
         self.current.set(Some(execution("no end")));
-        let begin = Instant::now();
+        let begin = Spent::begin();
         let run =
             || slackline::run(line.iter().map(String::as_str), Sink::default(), Sink::default());
         let done = catch_unwind(AssertUnwindSafe(run));
