@@ -8,7 +8,7 @@ use slackline_model::problem::{Problem, View};
 use slackline_model::rng::{Stream, stream};
 use slackline_model::{FileId, ProcId, TaskId};
 use slackline_schedule::sweep::{
-    Chart, Cluster, Ground, Limit, STREAM, capacities, draw_some, fill,
+    Chart, Cluster, Ground, Limit, STREAM, capacities, draw_some, fill, kinds,
 };
 use std::collections::HashSet;
 
@@ -45,9 +45,9 @@ impl Sweep {
         let mut ground = Ground::new(
             &now.workflow,
             clusters,
-            now.host_of.len(),
+            kinds(&problem),
             |task| !has_started(task),
-            |task, proc| problem.exec_on(task, proc),
+            |task, kind| problem.exec(task, kind),
         );
         ground.capacity = capacities(&now.platform, &ground.clusters);
         ground.ways = self.levels.ways(now, board);
@@ -168,9 +168,8 @@ impl Board {
             _ => now.now + choices.overdue,
         };
         for (line, lane) in self.lanes.iter().enumerate() {
-            let mut there: Vec<FileId> = lane.there.iter().copied().collect();
-            there.sort_unstable();
-            there.into_iter().for_each(|file| chart.bring(line, file, now.now));
+            let there = lane.there.iter().filter(|&&file| ground.is_used(file));
+            there.for_each(|&file| chart.bring(line, file, now.now)); // in any order
             let Some((item, since)) = lane.moving else { continue };
             let cluster = item.cluster;
             let between = |source| {

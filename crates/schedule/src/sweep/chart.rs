@@ -6,6 +6,7 @@
 //! gaps of the link after that. A file that is at the cluster, or on its way there, is not sent
 //! again.
 
+use super::columns::Columns;
 use super::ground::Ground;
 use crate::list::Timeline;
 use slackline_model::{FileId, ProcId, TaskId, approx};
@@ -70,7 +71,11 @@ impl Offer {
 #[derive(Clone)]
 struct Lane {
     line: Timeline,
-    arrivals: HashMap<FileId, f64>,
+    /// Per file that several tasks read: when it arrives; infinite where it does not.
+    shared: Vec<f64>,
+    /// The same of others that are there or on their way: what is brought for one task in this chart
+    /// nobody asks for again.
+    private: HashMap<FileId, f64>,
     /// Until when other things have been said to keep it busy.
     blocked: f64,
 }
@@ -80,8 +85,7 @@ struct Lane {
 pub struct Chart<'g> {
     ground: &'g Ground<'g>,
     lanes: Vec<Lane>,
-    /// Per processor: from when on it is free.
-    free: Vec<f64>,
+    columns: Columns,
     /// Per processor: until when other things have been said to keep it busy.
     blocked: Vec<f64>,
     /// Per processor: when the last computation that was put there begins.
@@ -102,9 +106,14 @@ struct Trial {
     finish: f64,
 }
 
-/// Where transfers of one task would lie.
+/// What is worked out for one task.
 #[derive(Default)]
-pub(super) struct Scratch(Vec<Trial>);
+pub(super) struct Scratch {
+    /// Where its transfers would lie.
+    trials: Vec<Trial>,
+    /// What it takes on every kind of processor of a cluster.
+    seconds: Vec<f64>,
+}
 
 impl<'g> Chart<'g> {
     /// An empty chart from now on.
@@ -116,14 +125,18 @@ impl<'g> Chart<'g> {
         let lines = ground.clusters.len() + ground.ways.links.len();
         let lane = |line: usize| Lane {
             line: Timeline::new(ground.now, least(line)),
-            arrivals: HashMap::new(),
+            shared: match line < ground.clusters.len() {
+                true => vec![f64::INFINITY; ground.shared_count()],
+                false => Vec::new(),
+            },
+            private: HashMap::new(),
             blocked: ground.now,
         };
-        let procs = ground.procs;
+        let procs = ground.procs();
         Chart {
             ground,
             lanes: (0..lines).map(lane).collect(),
-            free: vec![ground.now; procs],
+            columns: Columns::new(ground),
             blocked: vec![ground.now; procs],
             last_start: vec![f64::NEG_INFINITY; procs],
             computations: Vec::new(),
@@ -133,9 +146,9 @@ impl<'g> Chart<'g> {
 
     /// A processor has other things to do until then; for ever where it is gone.
     pub fn block_proc(&mut self, proc: ProcId, until: f64) {
-        let free = &mut self.free[proc.index()];
-        *free = free.max(until);
-        self.blocked[proc.index()] = *free;
+        let free = self.columns.free(proc).max(until);
+        self.columns.set_free(proc, free);
+        self.blocked[proc.index()] = free;
     }
 
     /// A link has other things to do.
@@ -149,8 +162,29 @@ impl<'g> Chart<'g> {
 
     /// A file is, or will be, at a cluster.
     pub fn bring(&mut self, cluster: usize, file: FileId, at: f64) {
-        let arrival = self.lanes[cluster].arrivals.entry(file).or_insert(at);
+        let lane = &mut self.lanes[cluster];
+        let arrival = match self.ground.shared(file) {
+            Some(number) => &mut lane.shared[number],
+            None if self.ground.is_used(file) => lane.private.entry(file).or_insert(at),
+            None => return,
+        };
         *arrival = arrival.min(at);
+    }
+
+    /// When a file is at a cluster, where it is or has been planned to be.
+    #[inline]
+    fn arrival(&self, cluster: usize, file: FileId) -> Option<f64> {
+        let lane = &self.lanes[cluster];
+        match self.ground.shared(file) {
+            Some(number) => Some(lane.shared[number]).filter(|&at| at < f64::INFINITY),
+            None if lane.private.is_empty() => None,
+            None => lane.private.get(&file).copied(),
+        }
+    }
+
+    /// Whether a file is anywhere but at the origin.
+    pub(super) fn is_spread(&self, file: FileId) -> bool {
+        (0..self.ground.clusters.len()).any(|cluster| self.arrival(cluster, file).is_some())
     }
 
     /// Until when other things than this chart keep a processor busy.
@@ -169,27 +203,26 @@ impl<'g> Chart<'g> {
             .clusters
             .iter()
             .flat_map(|c| &c.procs)
-            .all(|p| self.free[p.index()] == f64::INFINITY || self.last_start[p.index()] > date)
+            .all(|&p| self.columns.free(p) == f64::INFINITY || self.last_start[p.index()] > date)
     }
 
     /// When the inputs of a task would be at a cluster; `scratch` gets the transfers that takes.
     fn gather(&self, task: TaskId, cluster: usize, scratch: &mut Scratch) -> f64 {
-        let lane = &self.lanes[cluster];
-        scratch.0.clear();
+        scratch.trials.clear();
         if !self.ground.fits(task, cluster) {
             return f64::INFINITY;
         }
         let mut ready = self.ground.release(task);
         for &file in self.ground.inputs(task) {
-            if let Some(&at) = lane.arrivals.get(&file) {
+            if let Some(at) = self.arrival(cluster, file) {
                 ready = ready.max(at);
                 continue;
             }
-            let trial = self.bring_by(file, cluster, &scratch.0);
+            let trial = self.bring_by(file, cluster, &scratch.trials);
             if trial.finish == f64::INFINITY {
                 return f64::INFINITY;
             }
-            scratch.0.push(trial);
+            scratch.trials.push(trial);
             ready = ready.max(trial.finish);
         }
         ready
@@ -208,7 +241,7 @@ impl<'g> Chart<'g> {
         let now = self.ground.now;
         let mut best = fit(cluster, None, now, self.ground.transfer_seconds(file, cluster));
         for between in self.ground.ways.between.iter().filter(|b| b.to == cluster) {
-            let Some(&there) = self.lanes[between.from].arrivals.get(&file) else { continue };
+            let Some(there) = self.arrival(between.from, file) else { continue };
             let Some(line) = between.way.line else { continue };
             let seconds = between.way.seconds(self.ground.bytes(file));
             let other = fit(line, Some(between.from), now.max(there), seconds);
@@ -252,10 +285,13 @@ impl<'g> Chart<'g> {
         if ready == f64::INFINITY {
             return Offer::NONE;
         }
-        let finish_on =
-            |proc: ProcId| self.free[proc.index()].max(ready) + self.ground.seconds(task, proc);
-        let procs = &self.ground.clusters[cluster].procs;
-        let least = procs.iter().map(|&p| finish_on(p)).fold(f64::INFINITY, f64::min);
+        let groups = self.columns.of(cluster);
+        let seconds = groups.iter().map(|group| self.ground.seconds_on(task, group.kind));
+        scratch.seconds.clear();
+        scratch.seconds.extend(seconds);
+        let ends = |free: f64, seconds: f64| free.max(ready) + seconds;
+        let kinds = || groups.iter().zip(&scratch.seconds);
+        let least = kinds().map(|(g, &s)| ends(g.first_free(), s)).fold(f64::INFINITY, f64::min);
         if least == f64::INFINITY {
             return Offer::NONE;
         }
@@ -270,12 +306,25 @@ impl<'g> Chart<'g> {
             return Offer::NONE;
         }
         let several = !self.ground.until_computed && self.ground.outputs(task).len() > 1;
-        let as_good = |proc: ProcId| {
-            let finish = finish_on(proc);
-            approx::le(finish, latest) || (several && approx::eq(back(finish).0, completion))
+        let first = match several {
+            false => kinds()
+                .filter_map(|(g, &s)| g.first(|free| approx::le(ends(free, s), latest)))
+                .min(),
+            // Nothing is known of which ends are as good.
+            true => kinds()
+                .filter_map(|(g, &s)| {
+                    let as_good = |&proc: &ProcId| {
+                        let finish = ends(self.columns.free(proc), s);
+                        approx::le(finish, latest) || approx::eq(back(finish).0, completion)
+                    };
+                    g.procs.iter().copied().find(as_good)
+                })
+                .min(),
         };
-        let proc = procs.iter().copied().find(|&p| as_good(p)).unwrap_or(procs[0]);
-        let others = procs.iter().filter(|&&p| p != proc).map(|&p| finish_on(p));
+        let proc = first.unwrap_or(self.ground.clusters[cluster].procs[0]);
+        let others = kinds()
+            .enumerate()
+            .map(|(at, (_, &s))| ends(self.columns.first_besides(cluster, at, proc), s));
         let next = others.fold(f64::INFINITY, f64::min);
         let second = if next == f64::INFINITY { next } else { back(next).0 };
         Offer { completion, proc, second }
@@ -289,7 +338,7 @@ impl<'g> Chart<'g> {
     /// Completion of a task on one processor, as if it were placed next.
     pub fn completion(&self, task: TaskId, cluster: usize, proc: ProcId) -> f64 {
         let ready = self.gather(task, cluster, &mut Scratch::default());
-        let finish = self.free[proc.index()].max(ready) + self.ground.seconds(task, proc);
+        let finish = self.columns.free(proc).max(ready) + self.ground.seconds(task, proc);
         if finish == f64::INFINITY || self.ground.until_computed {
             return finish;
         }
@@ -300,16 +349,18 @@ impl<'g> Chart<'g> {
     pub fn place(&mut self, task: TaskId, cluster: usize, proc: ProcId) {
         let mut scratch = Scratch::default();
         let ready = self.gather(task, cluster, &mut scratch);
-        for Trial { file, line, from, start, finish } in scratch.0 {
+        for Trial { file, line, from, start, finish } in scratch.trials {
             self.lanes[line].line.occupy(start, finish);
-            self.lanes[cluster].arrivals.insert(file, finish);
+            if let Some(number) = self.ground.shared(file) {
+                self.lanes[cluster].shared[number] = finish;
+            }
             let is_output = false;
             let transfer = Transfer { file, task, cluster, line, from, is_output, start, finish };
             self.transfers.push(transfer);
         }
-        let start = self.free[proc.index()].max(ready);
+        let start = self.columns.free(proc).max(ready);
         let finish = start + self.ground.seconds(task, proc);
-        self.free[proc.index()] = finish;
+        self.columns.set_free(proc, finish);
         self.last_start[proc.index()] = start;
         self.computations.push(Computation { task, proc, start, finish });
         self.reserve_outputs(task, cluster, finish);

@@ -2,7 +2,9 @@
 //!
 //! All look at the least completion time of every open task on every cluster, as the chart stands;
 //! a placement changes those of one cluster only. Ties go to the lower task, cluster, processor.
+//! Tasks that are alike are looked at together ([`Waiting`]), unless lots are drawn among them.
 
+use super::alike::{Head, Waiting};
 use super::chart::{Chart, Offer, Scratch};
 use super::ground::Ground;
 use rand::RngExt;
@@ -64,6 +66,11 @@ impl Heuristic {
             literal_second: false,
         }
     }
+
+    /// Whether lots are drawn among tasks.
+    fn draws(&self) -> bool {
+        self.random.is_some() || self.rule == Rule::Any
+    }
 }
 
 /// When planning stops before all tasks are placed.
@@ -83,7 +90,13 @@ impl Limit {
 /// The step in a rising list of completion times: before which index it lies, and how high it is.
 /// Without a step all clusters are good and nothing is suffered.
 pub fn step(times: &[f64], height: Height, strict: bool) -> (usize, f64) {
-    let rises: Vec<f64> = times.windows(2).map(|pair| rise(pair[0], pair[1])).collect();
+    step_among(times, &mut Vec::new(), height, strict)
+}
+
+/// The same with a place to put the rises.
+fn step_among(times: &[f64], rises: &mut Vec<f64>, height: Height, strict: bool) -> (usize, f64) {
+    rises.clear();
+    rises.extend(times.windows(2).map(|pair| rise(pair[0], pair[1])));
     let count = rises.len() as f64;
     let mean = rises.iter().sum::<f64>() / count;
     let square = |r: &f64| (r - mean) * (r - mean);
@@ -133,31 +146,53 @@ pub fn fill(
     draws: &mut Stream,
 ) {
     let clusters = ground.clusters.len();
+    let mut waiting = match heuristic.draws() {
+        true => Waiting::apart(open),
+        false => Waiting::alike(open, ground, chart),
+    };
     let mut scratch = Scratch::default();
-    let mut open: Vec<TaskId> = open.to_vec();
-    let mut offers: Vec<Offer> = Vec::with_capacity(open.len() * clusters);
-    for &task in &open {
-        offers.extend((0..clusters).map(|cluster| chart.offer(task, cluster, &mut scratch)));
+    let mut offers: Vec<Offer> = Vec::with_capacity(waiting.classes() * clusters);
+    for head in waiting.heads() {
+        offers.extend((0..clusters).map(|cluster| chart.offer(head.task, cluster, &mut scratch)));
     }
+    let mut steps = Steps::default();
+    let chooser = Chooser { chart, ground, heuristic, clusters };
+    let claim = |head: &Head| chooser.claim(head.task, row(&offers, head, clusters), &mut steps);
+    let mut claims: Vec<Option<Claim>> = waiting.heads().iter().map(claim).collect();
     let mut placed = 0;
-    while !open.is_empty() && placed < limit.tasks && !chart.is_filled_to(limit.until) {
+    while placed < limit.tasks && !chart.is_filled_to(limit.until) {
         let chooser = Chooser { chart, ground, heuristic, clusters };
-        let Some((position, claim)) = chooser.choose(&open, &offers, draws) else { return };
-        chart.place(open[position], claim.cluster, claim.proc);
+        let Some((index, claim)) = chooser.choose(waiting.heads(), &offers, &claims, draws) else {
+            return;
+        };
+        chart.place(waiting.heads()[index].task, claim.cluster, claim.proc);
         placed += 1;
-        open.remove(position);
-        offers.drain(position * clusters..(position + 1) * clusters);
+        waiting.take(index);
         // What is brought to one cluster changes the others only where they pass files on.
         let changed = match ground.ways.is_plain() {
             true => claim.cluster..claim.cluster + 1,
             false => 0..clusters,
         };
-        for (index, &task) in open.iter().enumerate() {
+        let chooser = Chooser { chart, ground, heuristic, clusters };
+        for head in waiting.heads() {
+            let mut is_new = heuristic.literal_second; // it looks at more than the offers
             for cluster in changed.clone() {
-                offers[index * clusters + cluster] = chart.offer(task, cluster, &mut scratch);
+                let old = &mut offers[head.class * clusters + cluster];
+                let offer = chart.offer(head.task, cluster, &mut scratch);
+                is_new |= offer != *old;
+                *old = offer;
+            }
+            if is_new {
+                let row = row(&offers, head, clusters);
+                claims[head.class] = chooser.claim(head.task, row, &mut steps);
             }
         }
     }
+}
+
+/// What the clusters offer a class of tasks.
+fn row<'o>(offers: &'o [Offer], head: &Head, clusters: usize) -> &'o [Offer] {
+    &offers[head.class * clusters..][..clusters]
 }
 
 /// Leaves so many tasks of a list, drawn at random.
@@ -176,27 +211,37 @@ struct Chooser<'c, 'g> {
     clusters: usize,
 }
 
+/// Where completion times are sorted and their rises found.
+#[derive(Default)]
+struct Steps {
+    times: Vec<f64>,
+    rises: Vec<f64>,
+}
+
 impl Chooser<'_, '_> {
-    /// The position of the task that goes next, and where.
+    /// The class whose first task goes next, by its place among those that wait, and where to.
     fn choose(
         &self,
-        open: &[TaskId],
+        heads: &[Head],
         offers: &[Offer],
+        claims: &[Option<Claim>],
         draws: &mut Stream,
     ) -> Option<(usize, Claim)> {
         if self.heuristic.rule == Rule::Any {
-            return self.any(open, offers, draws);
+            return self.any(heads, offers, draws);
         }
-        let row = |position: usize| &offers[position * self.clusters..][..self.clusters];
+        let all = || {
+            let claim = |(index, head): (usize, &Head)| Some((index, claims[head.class]?));
+            heads.iter().enumerate().filter_map(claim)
+        };
         let mut best: Option<(usize, Claim)> = None;
-        for (position, &task) in open.iter().enumerate() {
-            let Some(claim) = self.claim(task, row(position)) else { continue };
+        for (index, claim) in all() {
             let beats = |other: &Claim| match approx::cmp(claim.first, other.first) {
                 std::cmp::Ordering::Equal => approx::gt(claim.second, other.second),
                 order => order.is_gt(),
             };
             if best.as_ref().is_none_or(|(_, other)| beats(other)) {
-                best = Some((position, claim));
+                best = Some((index, claim));
             }
         }
         let (_, least) = best?;
@@ -204,17 +249,15 @@ impl Chooser<'_, '_> {
         // Whoever is very close to the best may be drawn, and then any host very close to its best.
         let close =
             |value: f64, best: f64| value >= best - rho * best.abs() || approx::eq(value, best);
-        let near: Vec<(usize, Claim)> = open
-            .iter()
-            .enumerate()
-            .filter_map(|(position, &task)| Some((position, self.claim(task, row(position))?)))
+        let near: Vec<(usize, Claim)> = all()
             .filter(|(_, c)| close(c.first, least.first) && close(c.second, least.second))
             .collect();
-        let (position, claim) = near[draws.random_range(0..near.len())];
-        let completion = row(position)[claim.cluster].completion;
-        let task = open[position];
+        let (index, claim) = near[draws.random_range(0..near.len())];
+        let row = row(offers, &heads[index], self.clusters);
+        let completion = row[claim.cluster].completion;
+        let task = heads[index].task;
         let mut places = Vec::new();
-        for (cluster, offer) in row(position).iter().enumerate() {
+        for (cluster, offer) in row.iter().enumerate() {
             if !close(-offer.completion, -completion) {
                 continue;
             }
@@ -225,11 +268,11 @@ impl Chooser<'_, '_> {
             }
         }
         let (cluster, proc) = places[draws.random_range(0..places.len())];
-        Some((position, Claim { cluster, proc, ..claim }))
+        Some((index, Claim { cluster, proc, ..claim }))
     }
 
     /// What a task has to say for itself; none where it can run nowhere.
-    fn claim(&self, task: TaskId, row: &[Offer]) -> Option<Claim> {
+    fn claim(&self, task: TaskId, row: &[Offer], steps: &mut Steps) -> Option<Claim> {
         let mut cluster = 0;
         for (index, offer) in row.iter().enumerate().skip(1) {
             if approx::lt(offer.completion, row[cluster].completion) {
@@ -240,11 +283,12 @@ impl Chooser<'_, '_> {
         if !best.possible() {
             return None;
         }
-        let steps = || {
-            let mut times: Vec<f64> =
-                row.iter().filter(|o| o.possible()).map(|o| o.completion).collect();
-            times.sort_by(f64::total_cmp);
-            step(&times, self.heuristic.height, self.heuristic.strict_step)
+        let mut steps = || {
+            let Steps { times, rises } = steps;
+            times.clear();
+            times.extend(row.iter().filter(|o| o.possible()).map(|o| o.completion));
+            times.sort_unstable_by(f64::total_cmp);
+            step_among(times, rises, self.heuristic.height, self.heuristic.strict_step)
         };
         let (first, second) = match self.heuristic.rule {
             Rule::MinMin => (-best.completion, 0.0),
@@ -287,17 +331,16 @@ impl Chooser<'_, '_> {
     }
 
     /// A random task, where its computation alone is shortest.
-    fn any(&self, open: &[TaskId], offers: &[Offer], draws: &mut Stream) -> Option<(usize, Claim)> {
-        let row = |position: usize| &offers[position * self.clusters..][..self.clusters];
-        let able: Vec<usize> =
-            (0..open.len()).filter(|&p| row(p).iter().any(Offer::possible)).collect();
+    fn any(&self, heads: &[Head], offers: &[Offer], draws: &mut Stream) -> Option<(usize, Claim)> {
+        let able = |head: &Head| row(offers, head, self.clusters).iter().any(Offer::possible);
+        let able: Vec<usize> = (0..heads.len()).filter(|&index| able(&heads[index])).collect();
         if able.is_empty() {
             return None;
         }
-        let position = able[draws.random_range(0..able.len())];
-        let task = open[position];
+        let index = able[draws.random_range(0..able.len())];
+        let (task, row) = (heads[index].task, row(offers, &heads[index], self.clusters));
         let mut best: Option<(f64, usize, ProcId)> = None;
-        for (cluster, _) in row(position).iter().enumerate().filter(|(_, o)| o.possible()) {
+        for (cluster, _) in row.iter().enumerate().filter(|(_, o)| o.possible()) {
             for &proc in &self.ground.clusters[cluster].procs {
                 let seconds = self.ground.seconds(task, proc);
                 let usable = self.chart.completion(task, cluster, proc).is_finite();
@@ -307,6 +350,6 @@ impl Chooser<'_, '_> {
             }
         }
         let (_, cluster, proc) = best?;
-        Some((position, Claim { first: 0.0, second: 0.0, cluster, proc }))
+        Some((index, Claim { first: 0.0, second: 0.0, cluster, proc }))
     }
 }

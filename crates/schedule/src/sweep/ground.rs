@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct Cluster {
     /// A host of it: where files are brought.
     pub gate: HostId,
-    /// Its processors, in order.
+    /// Its processors, in rising order.
     pub procs: Vec<ProcId>,
     /// The link, where there is one.
     pub link: Option<LinkId>,
@@ -25,7 +25,13 @@ pub struct Cluster {
     pub bandwidth: f64,
 }
 
-type Seconds<'a> = Box<dyn Fn(TaskId, ProcId) -> f64 + Sync + 'a>;
+/// What a task takes on a kind of processor.
+type Seconds<'a> = Box<dyn Fn(TaskId, usize) -> f64 + Sync + 'a>;
+
+/// No other task reads it.
+const PRIVATE: u32 = u32::MAX;
+/// No task that has still to begin reads it.
+const UNUSED: u32 = u32::MAX - 1;
 
 /// What a chart is made over; see the module's head.
 pub struct Ground<'a> {
@@ -33,14 +39,17 @@ pub struct Ground<'a> {
     pub now: f64,
     /// The clusters.
     pub clusters: Vec<Cluster>,
-    /// Number of processors, those that belong to no cluster included.
-    pub procs: usize,
     /// Completion counts to the end of the computation, not to the return of its output.
     pub until_computed: bool,
     workflow: &'a Workflow,
+    /// Per processor, those that belong to no cluster included: no task tells those of a kind apart.
+    kinds: Vec<u32>,
     seconds: Seconds<'a>,
     /// Per task: the inputs that have to be there, the most used ones first.
     inputs: Rows<FileId>,
+    /// Per file: its number among those that several tasks read, or why it has none.
+    shared: Vec<u32>,
+    shared_count: usize,
     /// Per task: what has to be sent back.
     outputs: Rows<FileId>,
     /// Per file: how large it is expected to be.
@@ -74,14 +83,14 @@ impl<T> Rows<T> {
 }
 
 impl<'a> Ground<'a> {
-    /// A workflow over clusters. `is_open` says which tasks have not begun: how often a file is
-    /// used counts those.
+    /// A workflow over clusters. `kinds` says which processors are alike, `is_open` which tasks have
+    /// not begun: how often a file is used counts those.
     pub fn new(
         workflow: &'a Workflow,
         clusters: Vec<Cluster>,
-        procs: usize,
+        kinds: Vec<u32>,
         is_open: impl Fn(TaskId) -> bool,
-        seconds: impl Fn(TaskId, ProcId) -> f64 + Sync + 'a,
+        seconds: impl Fn(TaskId, usize) -> f64 + Sync + 'a,
     ) -> Ground<'a> {
         // Where nothing has to be brought nothing has to be sent back.
         let brought = clusters.iter().any(|c| c.bandwidth < f64::INFINITY);
@@ -98,6 +107,16 @@ impl<'a> Ground<'a> {
             }
             files
         });
+        let mut shared_count = 0;
+        let number = |&usage: &usize| match usage {
+            0 => UNUSED,
+            1 => PRIVATE,
+            _ => {
+                shared_count += 1;
+                shared_count as u32 - 1
+            }
+        };
+        let shared = usage.iter().map(number).collect();
         let outputs = workflow.tasks().map(|task| {
             let last = |f: &FileId| brought && workflow.consumers(*f).len() == 0;
             workflow.outputs(task).filter(last)
@@ -105,10 +124,12 @@ impl<'a> Ground<'a> {
         Ground {
             now: 0.0,
             clusters,
-            procs,
+            kinds,
             until_computed: false,
             seconds: Box::new(seconds),
             inputs: Rows::of(inputs),
+            shared,
+            shared_count,
             outputs: Rows::of(outputs),
             bytes: workflow.files().map(|f| workflow.file_bytes(f)).collect(),
             release: Vec::new(),
@@ -148,7 +169,40 @@ impl<'a> Ground<'a> {
     /// Seconds that a computation is expected to take.
     #[inline]
     pub fn seconds(&self, task: TaskId, proc: ProcId) -> f64 {
-        (self.seconds)(task, proc)
+        self.seconds_on(task, self.kind(proc))
+    }
+
+    /// The same on processors of a kind.
+    #[inline]
+    pub(super) fn seconds_on(&self, task: TaskId, kind: usize) -> f64 {
+        (self.seconds)(task, kind)
+    }
+
+    /// The kind of a processor.
+    #[inline]
+    pub(super) fn kind(&self, proc: ProcId) -> usize {
+        self.kinds[proc.index()] as usize
+    }
+
+    /// Number of processors, those that belong to no cluster included.
+    pub(super) fn procs(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// The number of a file among those that several tasks have still to read.
+    #[inline]
+    pub(super) fn shared(&self, file: FileId) -> Option<usize> {
+        Some(self.shared[file.index()]).filter(|&n| n < UNUSED).map(|n| n as usize)
+    }
+
+    /// How many such files there are.
+    pub(super) fn shared_count(&self) -> usize {
+        self.shared_count
+    }
+
+    /// Whether a task that has not begun reads it.
+    pub fn is_used(&self, file: FileId) -> bool {
+        self.shared[file.index()] != UNUSED
     }
 
     /// Seconds for which a file holds the link of a cluster.
@@ -213,11 +267,11 @@ impl<'a> Ground<'a> {
             return Err(unsupported(format!("task '{name}' needs several processors")));
         }
         let clusters = clusters(platform, state.now).map_err(unsupported)?;
-        let procs = problem.procs();
-        let seconds = move |task: TaskId, proc: ProcId| problem.exec_on(task, proc);
+        let kinds = kinds(problem);
+        let seconds = move |task: TaskId, kind: usize| problem.exec(task, kind);
         let is_open = |task: TaskId| state.fixed(task).is_none();
         let capacity = capacities(platform, &clusters);
-        let mut ground = Ground::new(workflow, clusters, procs, is_open, seconds);
+        let mut ground = Ground::new(workflow, clusters, kinds, is_open, seconds);
         ground.capacity = capacity;
         ground.now = state.now;
         ground.release.clone_from(&state.release);
@@ -226,6 +280,11 @@ impl<'a> Ground<'a> {
         }
         Ok(ground)
     }
+}
+
+/// Per processor: its cost class.
+pub fn kinds(problem: &Problem<'_>) -> Vec<u32> {
+    problem.proc_ids().map(|proc| problem.class_of(proc) as u32).collect()
 }
 
 /// The clusters of a platform as its links are at a date: the places that computing hosts belong

@@ -5,18 +5,20 @@
 //! The inputs lie at the origin; every cluster hangs there by one link that serves one transfer at
 //! a time, and keeps what has been brought for all its hosts. The chart ([`Chart`]) has slots for
 //! transfers, computations and the return of outputs; the heuristics ([`Heuristic`]) differ in
-//! which task goes next. All plan at the levels of the present date. O(v^2 k h) for v tasks, k
-//! clusters of h hosts. Without an origin there is nothing to bring. A task that can run nowhere
+//! which task goes next; tasks that are alike are looked at together. All plan at the levels of the present
+//! date. O(v (k + c log h)) for v tasks of c classes on k clusters of h hosts. Without an origin there is nothing to bring. A task that can run nowhere
 //! means there is no plan.
 
+mod alike;
 mod chart;
 mod choose;
+mod columns;
 mod ground;
 mod ways;
 
 pub use chart::{Chart, Computation, Transfer};
 pub use choose::{Height, Heuristic, Limit, Rule, draw_some, fill, step};
-pub use ground::{Cluster, Ground, capacities, clusters};
+pub use ground::{Cluster, Ground, capacities, clusters, kinds};
 pub use ways::{Between, EXCHANGE, RESULTS, Way, Ways, Wishes};
 
 use crate::list::unfinished;

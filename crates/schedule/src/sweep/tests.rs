@@ -38,7 +38,8 @@ fn ground<'a>(
         }
     };
     let clusters: Vec<Cluster> = clusters.iter().enumerate().map(cluster).collect();
-    Ground::new(workflow, clusters, next as usize, |_| true, seconds)
+    let seconds = move |task: TaskId, kind: usize| seconds(task, ProcId::new(kind));
+    Ground::new(workflow, clusters, (0..next).collect(), |_| true, seconds)
 }
 
 fn first_of(rule: Rule, ground: &Ground<'_>) -> (TaskId, ProcId) {
