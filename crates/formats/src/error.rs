@@ -189,7 +189,7 @@ pub(crate) fn json_error(error: serde_json::Error) -> FormatError {
 
 /// What readers expect, without the names of Rust's types.
 fn in_plain_words(message: &str) -> String {
-    const WORDS: [(&str, &str); 12] = [
+    const WORDS: [(&str, &str); 13] = [
         ("expected u8", "expected a whole number from 0 to 255"),
         ("expected u16", "expected a whole number from 0 to 65535"),
         ("expected u32", "expected a whole number, 0 or more"),
@@ -202,6 +202,7 @@ fn in_plain_words(message: &str) -> String {
         ("expected a sequence", "expected a list"),
         ("expected a map", "expected a table of names and values"),
         ("invalid type: map", "invalid type: table"),
+        ("invalid type: sequence", "invalid type: list"),
     ];
     let mut plain = message.to_string();
     for (theirs, ours) in WORDS {
@@ -218,11 +219,15 @@ fn in_plain_words(message: &str) -> String {
 
 /// The error of the TOML reader as ours.
 pub(crate) fn toml_error(text: &str, error: &toml::de::Error) -> FormatError {
-    match error.span() {
-        Some(span) => FormatError::at_offset(text, span.start, in_plain_words(error.message())),
-        None => FormatError::new(in_plain_words(error.message())),
+    let message = in_plain_words(error.message());
+    let Some(span) = error.span() else { return FormatError::new(message).with_nearest_key() };
+    let is_unnamed = message == "invalid type: list, expected a table of names and values";
+    let error = FormatError::at_offset(text, span.start, message);
+    let table = text.get(span.start..).and_then(|rest| rest.strip_prefix("[["));
+    match table.and_then(|rest| rest.split_once("]]")) {
+        Some((name, _)) if is_unnamed => error.with_help(format!("write [{name}.NAME] for each")),
+        _ => error.with_nearest_key(),
     }
-    .with_nearest_key()
 }
 
 /// What every reader and writer of this crate gives.
@@ -242,5 +247,19 @@ mod tests {
         let message = "unknown field `prize`, expected one of `id`, `speed`, `price`";
         let error = FormatError::new(message).with_nearest_key();
         assert_eq!(error.help.as_deref(), Some("did you mean 'price'?"));
+    }
+
+    #[test]
+    fn tables_with_names_are_no_list() {
+        #[derive(serde::Deserialize)]
+        struct File {
+            #[allow(dead_code)] // read for its form alone
+            task: std::collections::BTreeMap<String, u32>,
+        }
+        let text = "\n[[task]]\na = 1\n";
+        let error = toml_error(text, &toml::from_str::<File>(text).err().unwrap());
+        let said = "invalid type: list, expected a table of names and values";
+        assert!(error.to_string().contains(said), "{error}");
+        assert_eq!(error.help.as_deref(), Some("write [task.NAME] for each"));
     }
 }
