@@ -10,6 +10,7 @@ mod pool;
 pub mod ranks;
 mod ready;
 mod score;
+mod search;
 mod timeline;
 pub(crate) mod trial;
 mod wide;

@@ -1,9 +1,9 @@
 //! A schedule in the making: when a task's data reaches each host, where it could start and
 //! end, and the placing of it.
 
+use super::Timeline;
+use super::search::Idle;
 use super::wide::Spans;
-use super::{Score, Timeline};
-use crate::registry::PlanError;
 use slackline_model::problem::Staging;
 use slackline_model::{EdgeId, HostId, Placement, Problem, ProcId, Schedule, TaskId, approx};
 
@@ -42,23 +42,13 @@ pub struct Partial<'a, 'p> {
     pub(super) spans: Option<Spans>,
     /// Inputs that leave the origin in turn; none where they lie everywhere.
     staging: Option<Staging<'a, 'p>>,
-    idle: Vec<Idle>,
-    ready: Vec<f64>,
+    pub(super) idle: Vec<Idle>,
+    pub(super) ready: Vec<f64>,
     groups: Vec<GroupReady>,
-    row: Vec<f64>,
+    pub(super) row: Vec<f64>,
 }
 
 pub(super) const UNPLACED: u32 = u32::MAX;
-
-/// When the processors of a host can take something.
-#[derive(Clone, Copy)]
-struct Idle {
-    /// None of them before.
-    from: f64,
-    /// The first of them, and their cost class.
-    proc: ProcId,
-    class: u32,
-}
 
 /// When data reaches the hosts of a network group.
 #[derive(Clone, Copy)]
@@ -70,16 +60,6 @@ struct GroupReady {
     inside: f64,
     from: u32,
     inside_others: f64,
-}
-
-impl Idle {
-    /// Not known yet; never where a host has no processors.
-    fn of(problem: &Problem<'_>, host: HostId) -> Idle {
-        let procs = problem.procs_of(host);
-        let proc = ProcId(procs.start);
-        let class = if procs.is_empty() { 0 } else { problem.class_of(proc) as u32 };
-        Idle { from: f64::INFINITY, proc, class }
-    }
 }
 
 impl GroupReady {
@@ -191,8 +171,7 @@ impl<'a, 'p> Partial<'a, 'p> {
     fn renew_idle(&mut self, host: HostId) {
         let procs = self.problem.procs_of(host);
         let lines = &self.timelines[procs.start as usize..procs.end as usize];
-        self.idle[host.index()].from =
-            lines.iter().map(Timeline::first_idle).fold(f64::INFINITY, f64::min);
+        self.idle[host.index()].renew(lines);
     }
 
     fn is_general(&self, task: TaskId) -> bool {
@@ -375,124 +354,6 @@ impl<'a, 'p> Partial<'a, 'p> {
         problem.edge_arrival(edge, finish, placement.procs(), &target)
     }
 
-    /// The slot of least finish time over all processors; of equal ones the lowest processor.
-    pub fn earliest_finish(&mut self, task: TaskId) -> Result<Slot, PlanError> {
-        self.best_slot(task, |slot| slot.finish)
-    }
-
-    /// The same where the task may not begin before a date.
-    pub fn earliest_finish_from(&mut self, task: TaskId, date: f64) -> Result<Slot, PlanError> {
-        self.search(task, |slot| slot.finish, &NotBefore(date)).ok_or_else(|| self.nowhere(task))
-    }
-
-    /// The slot that makes `score` least over all processors; of equal ones the lowest
-    /// processor. `score` must not fall when a slot moves to a later date, and must not tell
-    /// processors of one host apart.
-    pub fn best_slot<S: Score>(
-        &mut self,
-        task: TaskId,
-        score: impl Fn(&Slot) -> S,
-    ) -> Result<Slot, PlanError> {
-        self.search(task, score, &Insertion).ok_or_else(|| self.nowhere(task))
-    }
-
-    /// Every slot that a task could take, by rising processor (a wide task: by host), with the
-    /// seconds it runs there.
-    pub(crate) fn slots(&mut self, task: TaskId, mut each: impl FnMut(Slot, f64)) {
-        self.data_ready(task);
-        let problem = self.problem;
-        let mut row = std::mem::take(&mut self.row);
-        let times = problem.exec_row(task, &mut row);
-        let width = problem.workflow().width(task).0;
-        let mut offer = |proc, start: f64, seconds: f64| {
-            let slot = Slot { proc, start, finish: start + seconds };
-            if slot.possible() {
-                each(slot, seconds);
-            }
-        };
-        if width == 1 {
-            for (line, proc) in self.timelines.iter().zip(problem.proc_ids()) {
-                let seconds = times[problem.class_of(proc)];
-                let ready = self.ready[problem.host_of(proc).index()];
-                if ready.is_finite() && seconds.is_finite() {
-                    offer(proc, line.earliest(ready, seconds), seconds);
-                }
-            }
-        } else {
-            let earliest =
-                |line: &Timeline, _: ProcId, ready, seconds| line.earliest(ready, seconds);
-            for host in self.anchors(task) {
-                let proc = ProcId(problem.procs_of(host).start);
-                let (ready, seconds) = (self.ready_at(task, host), times[problem.class_of(proc)]);
-                if ready.is_finite() && seconds.is_finite() {
-                    let start = self.earliest_wide(task, host, (ready, seconds), &earliest);
-                    offer(proc, start, seconds);
-                }
-            }
-        }
-        self.row = row;
-    }
-
-    /// When a wide task whose data-ready times were looked up last is ready at a host, or at the
-    /// earliest over several, where data may come sooner than to one.
-    fn ready_at(&self, task: TaskId, host: HostId) -> f64 {
-        match self.cluster(task, host) {
-            Some(_) => self.problem.release(task),
-            None => self.ready[host.index()],
-        }
-    }
-
-    /// What to say of a task that no processor can take.
-    pub(crate) fn nowhere(&self, task: TaskId) -> PlanError {
-        PlanError::Nowhere { task: self.problem.workflow().task_name(task).to_string() }
-    }
-
-    /// The best slot where `fit` tells when a task can start.
-    pub(super) fn search<S: Score>(
-        &mut self,
-        task: TaskId,
-        score: impl Fn(&Slot) -> S,
-        fit: &impl Fit,
-    ) -> Option<Slot> {
-        self.data_ready(task);
-        let problem = self.problem;
-        let mut row = std::mem::take(&mut self.row);
-        let times = problem.exec_row(task, &mut row);
-        let width = problem.workflow().width(task).0;
-        let mut best = Best { slot: None, least: S::WORST, score };
-        if width == 1 {
-            for (host, (&ready, idle)) in self.ready.iter().zip(&self.idle).enumerate() {
-                let seconds = times[idle.class as usize];
-                if !best.hopes(idle.proc, ready.max(idle.from), seconds) {
-                    continue;
-                }
-                problem.procs_of(HostId::new(host)).map(ProcId).for_each(|proc| {
-                    let line = &self.timelines[proc.index()];
-                    if best.hopes(proc, ready.max(line.first_idle()), seconds) {
-                        let worth = |start| best.hopes(proc, start, seconds);
-                        let start = fit.earliest(line, proc, (ready, seconds), worth);
-                        best.take(proc, start, seconds);
-                    }
-                });
-            }
-        } else {
-            let earliest = |line: &Timeline, proc, ready, seconds| {
-                fit.earliest(line, proc, (ready, seconds), |_| true)
-            };
-            for host in self.anchors(task) {
-                let proc = ProcId(problem.procs_of(host).start);
-                let (ready, seconds) = (self.ready_at(task, host), times[problem.class_of(proc)]);
-                if best.hopes(proc, ready, seconds) {
-                    let start = self.earliest_wide(task, host, (ready, seconds), &earliest);
-                    best.take(proc, start, seconds);
-                }
-            }
-        }
-        let slot = best.slot;
-        self.row = row;
-        slot
-    }
-
     /// The slot of a task on one processor (a wide task: on its host), in time linear in its
     /// parents; [`Slot::possible`] says whether there is one.
     pub fn slot_on(&self, task: TaskId, proc: ProcId) -> Slot {
@@ -553,7 +414,9 @@ impl<'a, 'p> Partial<'a, 'p> {
         for proc in &procs {
             self.timelines[proc.index()].occupy(slot.start, slot.finish);
         }
-        self.renew_idle(self.problem.host_of(slot.proc));
+        for host in self.problem.hosts_of(&procs) {
+            self.renew_idle(host);
+        }
         self.record(task, Placement::wide(&procs, slot.start, slot.finish));
     }
 
@@ -580,77 +443,6 @@ impl<'a, 'p> Partial<'a, 'p> {
             self.schedule.transfers.extend(staging.into_transfers());
         }
         self.schedule
-    }
-}
-
-/// The best slot so far.
-struct Best<S, F> {
-    slot: Option<Slot>,
-    least: S,
-    score: F,
-}
-
-impl<S: Score, F: Fn(&Slot) -> S> Best<S, F> {
-    /// Whether a slot there would be better.
-    #[inline]
-    fn hopes(&self, proc: ProcId, start: f64, seconds: f64) -> bool {
-        let slot = Slot { proc, start, finish: start + seconds };
-        slot.possible() && (self.score)(&slot).better_than(self.least)
-    }
-
-    /// Takes a slot that is better.
-    #[inline]
-    fn take(&mut self, proc: ProcId, start: f64, seconds: f64) {
-        let slot = Slot { proc, start, finish: start + seconds };
-        let value = (self.score)(&slot);
-        if slot.possible() && value.better_than(self.least) {
-            (self.slot, self.least) = (Some(slot), value);
-        }
-    }
-}
-
-/// When a task can start on a processor.
-pub(super) trait Fit {
-    /// The earliest start of a task that is `(ready, seconds)`, or some later date where no start
-    /// is `worth` it.
-    fn earliest(
-        &self,
-        line: &Timeline,
-        proc: ProcId,
-        task: (f64, f64),
-        worth: impl Fn(f64) -> bool,
-    ) -> f64;
-}
-
-/// In the gaps of its timeline, or after its tasks.
-struct Insertion;
-
-impl Fit for Insertion {
-    #[inline]
-    fn earliest(
-        &self,
-        line: &Timeline,
-        _: ProcId,
-        (ready, seconds): (f64, f64),
-        worth: impl Fn(f64) -> bool,
-    ) -> f64 {
-        line.earliest_worth(ready, seconds, worth)
-    }
-}
-
-/// The same from a date on.
-struct NotBefore(f64);
-
-impl Fit for NotBefore {
-    #[inline]
-    fn earliest(
-        &self,
-        line: &Timeline,
-        proc: ProcId,
-        (ready, seconds): (f64, f64),
-        worth: impl Fn(f64) -> bool,
-    ) -> f64 {
-        Insertion.earliest(line, proc, (ready.max(self.0), seconds), worth)
     }
 }
 

@@ -8,6 +8,8 @@ pub trait Score: Copy {
     const WORST: Self;
     /// Clearly less.
     fn better_than(self, other: Self) -> bool;
+    /// The least value to speak of than which all are better that count as equal to this one.
+    fn just_above(self) -> Self;
 }
 
 impl Score for f64 {
@@ -15,6 +17,10 @@ impl Score for f64 {
     #[inline]
     fn better_than(self, other: f64) -> bool {
         approx::lt(self, other)
+    }
+    #[inline]
+    fn just_above(self) -> f64 {
+        self + 4.0 * approx::tolerance(self, self) + f64::MIN_POSITIVE
     }
 }
 
@@ -24,5 +30,9 @@ impl Score for (f64, f64) {
     #[inline]
     fn better_than(self, other: (f64, f64)) -> bool {
         approx::lt(self.0, other.0) || approx::eq(self.0, other.0) && approx::lt(self.1, other.1)
+    }
+    #[inline]
+    fn just_above(self) -> (f64, f64) {
+        (self.0.just_above(), self.1)
     }
 }

@@ -47,6 +47,48 @@ impl Digest {
     }
 }
 
+/// What many gaps can hold, at a glance.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    /// None begins before.
+    pub(super) from: f64,
+    /// Nothing that ends later, or takes longer, fits into one.
+    until: f64,
+    longest: f64,
+}
+
+impl Room {
+    pub(super) const NONE: Room =
+        Room { from: f64::INFINITY, until: f64::NEG_INFINITY, longest: f64::NEG_INFINITY };
+
+    fn of(gaps: &Digest) -> Room {
+        // A gap at a late date is only known to the precision of the date.
+        let tolerance = 2.0 * approx::tolerance(gaps.end, 0.0);
+        Room { from: gaps.start, until: gaps.end + tolerance, longest: gaps.longest + tolerance }
+    }
+
+    /// Of these gaps and others.
+    pub(super) fn and(self, other: Room) -> Room {
+        Room {
+            from: self.from.min(other.from),
+            until: self.until.max(other.until),
+            longest: self.longest.max(other.longest),
+        }
+    }
+
+    /// Whether a task of the given length could fit from `ready` on.
+    #[inline]
+    pub(super) fn may_hold(&self, ready: f64, seconds: f64) -> bool {
+        self.longest >= seconds && ready + seconds <= self.until
+    }
+}
+
+/// The later of two dates; unlike `f64::max` one instruction.
+#[inline]
+pub(super) fn later(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
+}
+
 /// The idle time of one processor.
 #[derive(Clone, Debug)]
 pub struct Timeline {
@@ -54,6 +96,8 @@ pub struct Timeline {
     tail: f64,
     /// Shorter gaps can hold no task.
     least: f64,
+    /// Of all gaps.
+    room: Room,
     digests: Vec<Digest>,
     chunks: Vec<Vec<Gap>>,
 }
@@ -61,7 +105,7 @@ pub struct Timeline {
 impl Timeline {
     /// Idle from `from` on; no task is shorter than `least`.
     pub fn new(from: f64, least: f64) -> Timeline {
-        Timeline { tail: from, least, digests: Vec::new(), chunks: Vec::new() }
+        Timeline { tail: from, least, room: Room::NONE, digests: Vec::new(), chunks: Vec::new() }
     }
 
     /// When the last task ends: the start without insertion.
@@ -70,10 +114,19 @@ impl Timeline {
         self.tail
     }
 
-    /// Nothing can start before.
+    /// What its gaps can hold.
     #[inline]
-    pub fn first_idle(&self) -> f64 {
-        self.digests.first().map_or(self.tail, |digest| digest.start)
+    pub(super) fn room(&self) -> Room {
+        self.room
+    }
+
+    /// A date before which a task cannot start that is `ready` then and takes `seconds`.
+    #[inline]
+    pub(super) fn not_before(&self, ready: f64, seconds: f64) -> f64 {
+        match self.room.may_hold(ready, seconds) {
+            true => later(ready, self.room.from),
+            false => later(ready, self.tail),
+        }
     }
 
     /// Earliest start, not before `ready`, of a task of the given length. A gap that fits exactly
@@ -88,7 +141,7 @@ impl Timeline {
     #[inline]
     pub fn earliest_worth(&self, ready: f64, seconds: f64, worth: impl Fn(f64) -> bool) -> f64 {
         if ready < self.tail
-            && !self.digests.is_empty()
+            && self.room.may_hold(ready, seconds)
             && let Some(start) = self.earliest_gap(ready, seconds, worth)
         {
             return start;
@@ -165,9 +218,12 @@ impl Timeline {
                 let shorter = |g: &&mut Gap| g.longest < gap.longest;
                 gaps.iter_mut().rev().take_while(shorter).for_each(|g| g.longest = gap.longest);
                 gaps.push(gap);
+                self.room = self.room.and(Room::of(digest));
             }
             _ => {
-                self.digests.push(Digest::of(&mut [gap]));
+                let digest = Digest::of(&mut [gap]);
+                self.room = self.room.and(Room::of(&digest));
+                self.digests.push(digest);
                 self.chunks.push(vec![gap]);
             }
         }
@@ -175,17 +231,28 @@ impl Timeline {
 
     /// Splits an overfull chunk, removes an empty one, renews its digest.
     fn repair(&mut self, index: usize) {
+        let before = self.digests[index];
         if self.chunks[index].is_empty() {
             self.chunks.remove(index);
             self.digests.remove(index);
-            return;
+        } else {
+            if self.chunks[index].len() > CHUNK {
+                let mut rest = self.chunks[index].split_off(CHUNK / 2);
+                self.digests.insert(index + 1, Digest::of(&mut rest));
+                self.chunks.insert(index + 1, rest);
+            }
+            self.digests[index] = Digest::of(&mut self.chunks[index]);
         }
-        if self.chunks[index].len() > CHUNK {
-            let mut rest = self.chunks[index].split_off(CHUNK / 2);
-            self.digests.insert(index + 1, Digest::of(&mut rest));
-            self.chunks.insert(index + 1, rest);
+        // Gaps only shrink: what others can hold stands.
+        let mut ends = Room::NONE;
+        for digest in self.digests.first().into_iter().chain(self.digests.last()) {
+            ends = ends.and(Room::of(digest));
         }
-        self.digests[index] = Digest::of(&mut self.chunks[index]);
+        let longest = match Room::of(&before).longest < self.room.longest {
+            true => self.room.longest,
+            false => self.digests.iter().map(Room::of).fold(Room::NONE, Room::and).longest,
+        };
+        self.room = Room { longest, ..ends };
     }
 }
 

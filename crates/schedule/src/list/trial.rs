@@ -3,7 +3,8 @@
 //! The tried tasks are kept as a few extra busy intervals per processor beside the timelines, so
 //! that taking them back costs no more than the number of them.
 
-use super::partial::{Fit, UNPLACED};
+use super::partial::UNPLACED;
+use super::search::Fit;
 use super::{Partial, Slot, Timeline};
 use crate::registry::PlanError;
 use slackline_model::{ProcId, TaskId, approx};
