@@ -54,9 +54,9 @@ pub(crate) fn follow(
     }
 }
 
-/// What made the difference, in words; empty where there is none to speak of. `levels` says what
-/// changed.
-pub(crate) fn why(check: &Check, levels: &str) -> String {
+/// What made the difference, each with its seconds; nothing where there is none to speak of.
+/// `levels` says what changed.
+pub(crate) fn why(check: &Check, levels: &'static str) -> Vec<(String, &'static str)> {
     let parts = [
         (check.sharing, "transfers sharing links"),
         (check.staging, "inputs on their way"),
@@ -64,9 +64,10 @@ pub(crate) fn why(check: &Check, levels: &str) -> String {
     ];
     // Less than a thousandth of the run explains nothing.
     let least = 1e-3 * check.simulated;
-    let told = parts.iter().filter(|(seconds, _)| seconds.abs() > least).map(|(seconds, what)| {
-        let sign = if *seconds < 0.0 { "-" } else { "+" };
-        format!("{sign}{} by {what}", fmt_seconds(seconds.abs()))
-    });
-    told.collect::<Vec<_>>().join(", ")
+    let told = parts.into_iter().filter(|(seconds, _)| seconds.abs() > least);
+    told.map(|(seconds, what)| {
+        let sign = if seconds < 0.0 { "-" } else { "+" };
+        (format!("{sign}{}", fmt_seconds(seconds.abs())), what)
+    })
+    .collect()
 }

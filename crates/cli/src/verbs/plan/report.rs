@@ -158,6 +158,9 @@ pub(super) fn summary(
         Some(check) => {
             row("makespan", fmt_seconds(end), and("as simulated"));
             row("planned", fmt_seconds(summary.makespan), difference(check));
+            for (seconds, what) in check::why(check, "levels that change") {
+                row("", seconds, format!("by {what}"));
+            }
         }
         None => row("makespan", fmt_seconds(end), and("as planned")),
     }
@@ -206,16 +209,12 @@ pub(super) fn summary(
     table.render(width)
 }
 
-/// How far the run is from the plan, and what made the difference.
+/// How far the run is from the plan.
 fn difference(check: &Check) -> String {
     let Check { planned, simulated, .. } = *check;
-    let more = match planned > 0.0 {
+    match planned > 0.0 {
         true => format!("{:+.1} % in the run", (simulated / planned - 1.0) * 100.0),
         false => "not so in the run".to_string(),
-    };
-    match check::why(check, "levels that change") {
-        why if why.is_empty() => more,
-        why => format!("{more}: {why}"),
     }
 }
 

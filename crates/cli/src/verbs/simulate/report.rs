@@ -108,13 +108,10 @@ fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
         row("planned", format!("{} if all came at once", fmt_seconds(promised)));
     } else {
         row("planned", fmt_seconds(promised) + &more);
-        let why = ran
-            .check
-            .as_ref()
-            .map(|c| check::why(c, "what changed on the way"))
-            .unwrap_or_default();
-        if !why.is_empty() {
-            row("difference", why);
+        let why = ran.check.as_ref().map(|c| check::why(c, "what changed on the way"));
+        let mut name = "difference";
+        for (seconds, what) in why.unwrap_or_default() {
+            row(std::mem::take(&mut name), format!("{seconds} by {what}"));
         }
         if ran.unfinished().is_none() {
             row("tasks late", lateness(problem, &ran.planned, &outcome.schedule));
