@@ -114,9 +114,20 @@ fn parameters_that_no_chosen_method_has_are_refused() {
     assert!(error.contains("slackline") && error.contains("'period'"), "{error}");
     let error = place.fails(2, &format!("simulate {gauss} --policy gtp --set treshold=1"));
     assert!(error.contains("did you mean 'threshold'?"), "{error}");
-    for wrong in ["--set threshold=-1", "--period 0", "--period soon", "--transfers pull:0"] {
+    let wrong = [
+        "--set threshold=-1",
+        "--period 0",
+        "--period 1e-300h",
+        "--period soon",
+        "--transfers pull:0",
+    ];
+    for wrong in wrong {
         place.fails(2, &format!("simulate {gauss} --policy gtp {wrong}"));
     }
+    let slow =
+        "simulate epigenomics -p small-cluster --reference-speed 100GHz --policy gtp --period 1ms";
+    let error = place.fails(2, slow);
+    assert!(error.contains("the plan is over a million times as long"), "{error}");
     let error = place.fails(2, &format!("plan {gauss} --algorithm heft --iterations 5"));
     assert!(error.contains("--iterations: none of the chosen methods searches"), "{error}");
     let error = place.fails(2, "reproduce polices");

@@ -125,7 +125,7 @@ const VALUES: &[&str] = &[
     "origin",
     "dax",
     "heft",
-    "all",
+    "all --time-limit 100ms", // a search may take its time, and would be taken for a hang
     "18446744073709551616",
     "\u{1b}[2J",
     "1e-300h",
@@ -157,7 +157,11 @@ pub(crate) fn line(kind: Kind, extension: &str, folder: &Path, random: &mut Stre
     let mut words = words(lines[random.random_range(0..lines.len())], extension, folder);
     if random.random_range(0..6) == 0 {
         words.push(OPTIONS[random.random_range(0..OPTIONS.len())].to_string());
-        words.push(VALUES[random.random_range(0..VALUES.len())].to_string());
+        let value = VALUES[random.random_range(0..VALUES.len())];
+        match value.split_whitespace().count() {
+            0 => words.push(value.to_string()),
+            _ => words.extend(value.split_whitespace().map(str::to_string)),
+        }
     }
     words
 }

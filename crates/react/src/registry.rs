@@ -166,11 +166,11 @@ pub fn transfers(text: &str) -> Result<Transfers, ParameterError> {
 pub fn period(text: &str) -> Result<Period, ParameterError> {
     match (text.parse::<f64>(), parse_duration(text)) {
         (Ok(part), _) if part >= 0.001 && part.is_finite() => Ok(Period::OfMakespan(part)),
-        (Err(_), Ok(seconds)) if seconds > 0.0 => Ok(Period::Seconds(seconds)),
+        (Err(_), Ok(seconds)) if seconds >= 0.001 => Ok(Period::Seconds(seconds)),
         _ => Err(parameter::bad(
             "period",
             text,
-            "give a part of the makespan, 0.001 or more, or a time such as 30s",
+            "give a part of the makespan, 0.001 or more, or a time such as 30s, 1ms or more",
         )),
     }
 }

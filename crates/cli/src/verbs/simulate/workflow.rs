@@ -32,6 +32,9 @@ use slackline_view::gantt::{self, SvgOptions};
 use slackline_view::{self as view, Chart, MarkKind};
 use std::path::{Path, PathBuf};
 
+/// Most looks of a periodic policy over a plan: more would not end.
+const MOST_LOOKS: f64 = 1e6;
+
 /// One run and what drove it.
 pub(in crate::verbs) struct Ran {
     pub(in crate::verbs) name: String,
@@ -375,13 +378,23 @@ pub(super) fn runs(
         Some((_, text)) => policies::period(text)?,
         None => options.period,
     };
-    // A part of the makespan of what everybody is told, not of each policy's first plan.
-    if let Period::OfMakespan(share) = period {
-        let seconds = share * planned.makespan();
-        options.period = Period::Seconds(seconds);
-        if let Some((_, text)) = given_period {
-            *text = format!("{seconds}s");
+    match (period, given_period) {
+        // A part of the makespan of what everybody is told, not of each policy's first plan.
+        (Period::OfMakespan(share), given) => {
+            let seconds = share * planned.makespan();
+            options.period = Period::Seconds(seconds);
+            if let Some((_, text)) = given {
+                *text = format!("{seconds}s");
+            }
         }
+        (Period::Seconds(seconds), Some((_, text)))
+            if planned.makespan() / seconds > MOST_LOOKS =>
+        {
+            return Err(
+                parameter::bad("period", text, "the plan is over a million times as long").into()
+            );
+        }
+        (Period::Seconds(_), _) => {}
     }
     let run = |entry: &&'static Entry| {
         let mut ran = stage.run(entry.name, entry.policy(&options)?, planned.clone())?;
