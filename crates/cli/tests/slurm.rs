@@ -79,6 +79,13 @@ impl Cluster {
         assert!(done.status.success() || state == "resume", "{node}: {state}");
     }
 
+    /// The job that runs on a node.
+    fn job_on(&self, node: &str) -> Option<String> {
+        let words = ["--noheader", "--format=%i", "--nodelist", node];
+        let listed = self.command("squeue").args(words).output().unwrap();
+        String::from_utf8_lossy(&listed.stdout).lines().next().map(str::to_string)
+    }
+
     /// Jobs of all kinds that are in the queue.
     fn queue(&self) -> usize {
         let listed = self.command("squeue").arg("--noheader").output().unwrap();
@@ -137,12 +144,14 @@ type Scene = fn(&Cluster);
 #[test]
 fn runs_on_slurm_survive_what_happens_there() {
     let Some(cluster) = Cluster::start() else { return };
-    let scenes: [(&str, Scene); 6] = [
+    let scenes: [(&str, Scene); 8] = [
         ("a whole run", a_whole_run),
         ("kills", kills_repeat_nothing_that_was_done),
+        ("staged per node", kills_repeat_nothing_where_nodes_share_nothing),
         ("bad days of the cluster", the_controller_restarts_and_a_node_goes_down),
         ("late pilots", pilots_come_late_and_one_dies),
         ("leases", machines_are_leased_and_given_back),
+        ("bad luck of leases", leased_machines_are_taken_away),
         ("one job per task", every_task_is_a_job),
     ];
     let only = std::env::var("SCENE").unwrap_or_default();
@@ -184,16 +193,30 @@ fn rounds() -> usize {
 }
 
 fn kills_repeat_nothing_that_was_done(cluster: &Cluster) {
+    kills(cluster, SHARED, "--policy slackline", rounds());
+}
+
+/// Files are copied from node to node; what lies on a node is out of reach until its next pilot is there, and
+/// a policy may decide to do it again rather than wait. Nothing else is repeated. Pilots are impatient: those
+/// that an engine leaves end before another takes up the run.
+fn kills_repeat_nothing_where_nodes_share_nothing(cluster: &Cluster) {
+    let staged = SHARED.replace("shared-storage = true\n", "");
+    kills(cluster, &staged, "--policy static --pilot-patience 1s", rounds() / 2);
+}
+
+fn kills(cluster: &Cluster, platform: &str, options: &str, rounds: usize) {
     let place = Place::new();
-    place.write("nodes.toml", SHARED);
-    let tasks = 60 + 10 * rounds();
-    montage(&place, tasks, "0.05");
+    place.write("nodes.toml", platform);
+    montage(&place, 60 + 10 * rounds, "0.05");
     let run = place.path().join("r");
     let path = run.join("log.jsonl");
-    let line = "run m/montage.json --platform nodes.toml --on slurm --policy slackline --retries 50 --folder r";
-    let mut child = cluster.spawn(&place, line);
+    let line = format!(
+        "run m/montage.json --platform nodes.toml --on slurm {options} --retries 50 --folder r"
+    );
+    let impatient = options.contains("patience");
+    let mut child = cluster.spawn(&place, &line);
     let mut killed = [0; 3];
-    for round in 0..rounds() {
+    for round in 0..rounds {
         let seen = lines(&path);
         wait_for("more of the log", || {
             lines(&path) > seen + 15 + round % 7 || child.try_wait().unwrap().is_some()
@@ -208,6 +231,9 @@ fn kills_repeat_nothing_that_was_done(cluster: &Cluster) {
                 child.wait().unwrap();
                 // Pilots finish what they have under way meanwhile.
                 std::thread::sleep(Duration::from_millis(200 * (round as u64 % 2)));
+                if impatient {
+                    wait_for("the end of pilots that nobody wants", || cluster.queue() == 0);
+                }
                 child = cluster.spawn(&place, "resume r");
             }
             1 => pilots(&run, &format!("n{}", 1 + round % 4)).into_iter().for_each(kill),
@@ -221,9 +247,27 @@ fn kills_repeat_nothing_that_was_done(cluster: &Cluster) {
     assert!(ended.success(), "{}", place.read("err"));
     eprintln!("killed: {} engines, {} pilots, {} rounds of tasks", killed[0], killed[1], killed[2]);
     let (_, done) = executions(&run);
-    assert!(done.values().all(|&times| times == 1), "{done:?}");
+    let rewound = rewound(&run);
+    let once = |(task, times): (&u64, &usize)| *times == 1 || rewound.contains(task);
+    assert!(done.iter().all(once), "{done:?}, rewound {rewound:?}");
+    assert!(rewound.is_empty() || !platform.contains("shared-storage"));
+    eprintln!("decided to do again: {}", rewound.len());
     assert_right(&run, &expected(&place, "m/montage.json"));
     assert!(place.ok("simulate --replay r").contains("every decision the same"));
+}
+
+/// Tasks that the policy has decided to do again.
+fn rewound(run: &Path) -> Vec<u64> {
+    let text = log(run);
+    let records = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut found = Vec::new();
+    for record in records {
+        for decision in record["decided"].as_array().into_iter().flatten() {
+            let tasks = decision["rewind"].as_array().into_iter().flatten();
+            found.extend(tasks.filter_map(Value::as_u64));
+        }
+    }
+    found
 }
 
 fn the_controller_restarts_and_a_node_goes_down(cluster: &Cluster) {
@@ -303,7 +347,7 @@ fn pilots_come_late_and_one_dies(cluster: &Cluster) {
             cluster.node("n1", "drain"); // it does not come again
             pilots(&run, "n1").into_iter().for_each(kill);
         }
-        until(400.0);
+        until(350.0); // the batch system takes its time
         cluster.node("n3", "resume");
         assert!(child.wait().unwrap().success(), "{}", place.read("err"));
         let replayed: Value =
@@ -345,6 +389,41 @@ fn machines_are_leased_and_given_back(cluster: &Cluster) {
     assert!(!text.contains("host-lost"));
     assert_right(&place.path().join("r"), &expected(&place, "m/montage.json"));
     place.ok("simulate --replay r");
+}
+
+/// Of four leased machines one is preempted, the pilot of one dies, the time of one is over, each with a
+/// task that runs; all is done in the end, once.
+fn leased_machines_are_taken_away(cluster: &Cluster) {
+    let place = Place::new();
+    place.write("nodes.toml", SHARED.replace("shared-storage", "leasable = true\nshared-storage"));
+    let enough = place.path().join("enough");
+    let wait = format!("while ! test -e '{}'; do sleep 0.05; done", enough.display());
+    let mut text = String::new();
+    for task in 0..8 {
+        text += &format!("[task.t{task}]\ncommand = \"{wait}\"\ntime = \"1s\"\n");
+    }
+    place.write("w.toml", text);
+    let run = place.path().join("r");
+    let line = "run w.toml --platform nodes.toml --on slurm --folder r --no-learning";
+    let mut child = cluster.spawn(&place, line);
+    let told = |what: &str| log(&run).matches(what).count();
+    wait_for("four machines", || told("lease-ready") == 4);
+    wait_for("four tasks", || told("\"process\"") == 4);
+    let job = cluster.job_on("n3").unwrap();
+    let over = ["update", &format!("jobid={job}"), "endtime=now"];
+    assert!(cluster.command("scontrol").args(over).status().unwrap().success());
+    let urgent = ["--partition=urgent", "--nodelist=n1", "--output=/dev/null", "--wrap=sleep 1"];
+    assert!(cluster.command("sbatch").args(urgent).output().unwrap().status.success());
+    wait_for("the end of a lease", || told("lease-ended") == 1);
+    pilots(&run, "n2").into_iter().for_each(kill);
+    // The batch system looks at times now and then only.
+    wait_for("the end of three leases", || told("lease-ended") == 3);
+    std::fs::write(enough, "").unwrap();
+    assert!(child.wait().unwrap().success(), "{}", place.read("err"));
+    let (_, done) = executions(&run);
+    assert!(done.len() == 8 && done.values().all(|&times| times == 1), "{done:?}");
+    assert!(told("lease-ready") > 4);
+    assert!(place.ok("simulate --replay r").contains("every decision the same"));
 }
 
 fn every_task_is_a_job(cluster: &Cluster) {

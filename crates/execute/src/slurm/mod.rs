@@ -13,6 +13,8 @@ mod frames;
 mod hub;
 mod pilot;
 mod places;
+#[cfg(test)]
+mod tests;
 
 pub use pilot::Pilot;
 
