@@ -216,7 +216,8 @@ const PRINT: &[&str] = &[
     "run real.toml -p P/four-sites.toml --policy static --retries 1 --folder real.run --json",
     "simulate --replay cut --json",
     "diff real.json made.run --json",
-    "calibrate made.run -o learnt --json",
+    "run deliveries.toml -p delivered.toml --throttle --folder taught.run --json",
+    "calibrate taught.run -o learnt --json",
     "replay ring.tit -p one.toml --dates --profile --explain-collectives --json",
 ];
 
@@ -252,6 +253,7 @@ fn documents_are_as_documented() {
         files.iter().for_each(|file| add(&place.read(file), &mut members));
     }
     place.write("real.toml", FAILS);
+    common::runs::deliveries(&place);
     cut(&place, "made.run", "cut");
     for command in PRINT {
         let done = place.run(&line(command));

@@ -5,7 +5,7 @@
 mod common;
 
 use common::Place;
-use common::runs::{assert_right, executions, expected, lines, montage, wait_for};
+use common::runs::{assert_right, deliveries, executions, expected, lines, montage, wait_for};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -401,6 +401,13 @@ fn a_rehearsal_starts_nothing() {
     montage(&place, 25, "0.01");
     let text = place.ok(&format!("run m/montage.json {SITES} --dry-run"));
     assert!(text.contains("makespan") && text.contains("data moved"), "{text}");
+    // All of it: where and when each task runs, and what moves.
+    let workflow: Value = serde_json::from_str(&place.read("m/montage.json")).unwrap();
+    for task in workflow["workflow"]["specification"]["tasks"].as_array().unwrap() {
+        let name = task["name"].as_str().unwrap();
+        assert!(text.lines().any(|line| line.trim_start().starts_with(name)), "{name}");
+    }
+    assert!(text.contains("runs on") && text.contains("moves from"), "{text}");
     assert!(!place.path().join("montage.run").exists());
     place.write("w.toml", "[task.a]\ntime = \"1s\"\n");
     assert!(place.fails(2, &format!("run w.toml {SITES}")).contains("has no command"));
@@ -436,6 +443,32 @@ fn runs_teach_and_are_compared() {
     assert_eq!(samples, done.len() as u64);
     // What was learnt can be planned and run on.
     place.ok("plan learnt/workflow.json --platform learnt/platform.toml");
+}
+
+#[test]
+fn transfers_teach_how_fast_connections_are() {
+    let place = Place::new();
+    deliveries(&place);
+    let line = "run deliveries.toml --platform delivered.toml --throttle --folder r --json";
+    let document: Value = serde_json::from_str(&place.ok(line)).unwrap();
+    let learnt = &document["learnt"]["connections"][0];
+    assert_eq!((&learnt["from"], &learnt["to"]), (&"store".into(), &"desk".into()));
+    assert_eq!(learnt["samples"], 8);
+    // A busy machine is slower than the throttle, never faster.
+    let rate = learnt["value"].as_f64().unwrap();
+    assert!((2e6..10.5e6).contains(&rate), "{learnt}");
+    place.ok("simulate --replay r");
+    place.ok("calibrate r -o learnt");
+    let figures: Value = serde_json::from_str(&place.read("learnt/calibration.json")).unwrap();
+    let way = &figures["connections"][0];
+    assert_eq!(way["bandwidth"]["median"], learnt["value"]);
+    assert!(way["latency"].as_f64().is_none_or(|seconds| seconds > 0.015), "{way}");
+    let platform = place.read("learnt/platform.toml");
+    assert!(platform.starts_with("# Learnt by slackline calibrate from r (20"), "{platform}");
+    assert!(platform.contains("# store to desk: ") && platform.contains(", 8 samples"));
+    // What comes back was never seen, and stays as it was stated.
+    assert!(platform.contains("\"10MBps\", \"free\""), "{platform}");
+    place.ok("simulate learnt/workflow.toml --platform learnt/platform.toml");
 }
 
 #[test]

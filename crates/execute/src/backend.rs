@@ -266,6 +266,9 @@ pub struct Abilities {
     /// Files may live on a store that all hosts read from and write to.
     #[serde(default)]
     pub has_store: bool,
+    /// How far operations are is only guessed, by the time that has passed.
+    #[serde(default)]
+    pub guesses: bool,
 }
 
 /// How far [`Backend::next`] came.

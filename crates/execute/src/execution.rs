@@ -2,12 +2,12 @@
 
 use crate::backend::{Backend, BackendError};
 use crate::engine::Engine;
-use crate::outcome::Outcome;
+use crate::outcome::{Counters, Outcome};
 use crate::supply::Supply;
 use slackline_model::problem::Inputs;
 use slackline_model::trace::Record;
 use slackline_model::{FileId, HostId, Platform, Terms, Workflow};
-use slackline_react::{Policy, Situation};
+use slackline_react::{Plan, Policy, Situation};
 use std::sync::Arc;
 
 /// Which task of a processor's queue may start.
@@ -93,6 +93,20 @@ impl<'r> Recording<'r> {
     }
 }
 
+/// A run at an instant, for whoever looks on.
+#[derive(Clone, Copy)]
+pub struct Glance<'m> {
+    /// How things are.
+    pub situation: &'m Situation,
+    /// What has come of it so far.
+    pub counters: &'m Counters,
+    /// The plan that is followed, where there is one.
+    pub plan: Option<&'m Plan>,
+}
+
+/// Somebody who looks on.
+pub type Watcher<'r> = &'r mut dyn FnMut(&Glance<'_>);
+
 /// What is run where; see the module's head.
 pub struct Execution<'r> {
     /// What is known of the work, with estimated costs; more may come from `supply`.
@@ -114,7 +128,7 @@ pub struct Execution<'r> {
     /// What becomes of the trace.
     pub recording: Recording<'r>,
     /// Called after every instant at which something happened.
-    pub watch: Option<&'r mut dyn FnMut(&Situation)>,
+    pub watch: Option<Watcher<'r>>,
 }
 
 impl<'r> Execution<'r> {

@@ -33,6 +33,7 @@ mod journal;
 pub mod local;
 mod log;
 mod outcome;
+pub mod rates;
 pub mod real;
 mod rollout;
 pub mod session;
@@ -48,7 +49,7 @@ pub use backend::{
     Outlook, Reached, Report, Signal, What, Work,
 };
 pub use checked::{Checked, Decided, Keep};
-pub use execution::{Dispatch, Execution, Recording, Settings, run};
+pub use execution::{Dispatch, Execution, Glance, Recording, Settings, Watcher, run};
 pub use journal::{Journal, Journaled, Record, Resumed, Sight, Sink};
 pub use log::{Call, DecisionLog, Logged, Repeat};
 pub use outcome::{Counters, Ending, Outcome};

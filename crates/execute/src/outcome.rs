@@ -2,7 +2,7 @@
 
 use slackline_model::schedule::Lease;
 use slackline_model::{Schedule, Trace, Workflow};
-use slackline_react::Arrived;
+use slackline_react::{Arrived, Taught};
 use std::sync::Arc;
 
 /// How a run ended.
@@ -70,6 +70,8 @@ pub struct Outcome {
     pub part_of: Vec<u32>,
     /// The machines that were leased, in order of their orders.
     pub leases: Vec<Lease>,
+    /// What it has taught.
+    pub taught: Taught,
 }
 
 impl Outcome {

@@ -498,7 +498,7 @@ fn refused(error: SimulationError) -> OpError {
 impl Backend for Simulated<'_, '_> {
     fn abilities(&self) -> Abilities {
         let anticipates = matches!(self.simulation.platform().network(), Network::Matrix(_));
-        Abilities { spans_hosts: true, anticipates, has_store: true }
+        Abilities { spans_hosts: true, anticipates, has_store: true, guesses: false }
     }
 
     fn charges(&self) -> Charges {

@@ -2,7 +2,7 @@
 //! command and the studies all come through here, so that what one of them runs another can.
 
 use crate::backend::BackendError;
-use crate::execution::{Execution, Recording, Settings};
+use crate::execution::{Execution, Recording, Settings, Watcher};
 use crate::outcome::Outcome;
 use crate::simulated::{Reality, Simulated};
 use crate::supply::{Arrivals, Coming, Supply};
@@ -10,7 +10,7 @@ use slackline_model::platform::{Network, PlatformError};
 use slackline_model::problem::Inputs;
 use slackline_model::scenario::{Scenario, ScenarioError, Truth, World};
 use slackline_model::{FileId, Platform, Problem, ProblemError, ProcId, TaskId, Terms, Workflow};
-use slackline_react::{Policy, Situation};
+use slackline_react::Policy;
 use slackline_simulate::{Models, NetworkModel};
 use std::sync::Arc;
 use thiserror::Error;
@@ -92,7 +92,7 @@ impl Stage {
         &self,
         policy: &mut dyn Policy,
         recording: Recording<'_>,
-        watch: Option<&mut dyn FnMut(&Situation)>,
+        watch: Option<Watcher<'_>>,
     ) -> Result<Outcome, StageError> {
         let nominal = &self.platform;
         let course = self.scenario.on(nominal)?;
@@ -123,7 +123,7 @@ impl Stage {
             terms,
             supply: supply.as_mut().map(|s| s as &mut dyn Supply),
             recording: recording.within(),
-            watch: watch.map(|w| w as &mut dyn FnMut(&Situation)),
+            watch: watch.map(|w| w as Watcher<'_>),
             ..Execution::new(first, nominal.clone())
         };
         Ok(execution.run(policy, &mut backend.in_world(&course))?)

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
-use slackline_execute::{Recording, Stage};
+use slackline_execute::{Glance, Recording, Stage};
 use slackline_model::platform::{
     DeclaredRoute, HostSpec, LinkSpec, Member, PlatformBuilder, RoutingKind,
 };
@@ -110,7 +110,8 @@ fn overflow(case: &Case, name: &str) -> Option<String> {
     let bounded: Vec<(HostId, f64)> =
         platform.host_ids().filter_map(|h| Some((h, platform.storage_of(h)?))).collect();
     let mut broken = None;
-    let mut watch = |now: &Situation| {
+    let mut watch = |glance: &Glance<'_>| {
+        let now = glance.situation;
         for &(host, capacity) in &bounded {
             let taken = taken(now, now.place_of(host));
             if taken > capacity + 1e-9 && broken.is_none() {

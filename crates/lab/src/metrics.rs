@@ -168,6 +168,7 @@ mod tests {
             arrived: Vec::new(),
             part_of: Vec::new(),
             leases: Vec::new(),
+            taught: Default::default(),
         };
         let metrics = Metrics::of(&problem, &outcome(schedule.clone(), trace.clone()));
         // Mean times 9 and 6 s, least times 6 and 4 s.

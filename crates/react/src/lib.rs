@@ -37,6 +37,7 @@ mod states;
 mod static_plan;
 mod strangers;
 mod sweep;
+mod taught;
 mod work_queue;
 
 pub use aheft::Aheft;
@@ -52,4 +53,5 @@ pub use slackline_model::problem::Block;
 pub use states::States;
 pub use static_plan::StaticPlan;
 pub use sweep::Sweep;
+pub use taught::{Figure, Taught, middle};
 pub use work_queue::WorkQueue;

@@ -2,6 +2,7 @@
 
 use crate::holders::Holders;
 use crate::states::States;
+use crate::taught::Taught;
 use slackline_model::platform::{Charges, PlanningNetwork};
 use slackline_model::problem::{DataCopy, Inputs, Lanes, State, View};
 use slackline_model::schedule::Lease;
@@ -138,6 +139,8 @@ pub struct Situation {
     pub leases: Vec<Lease>,
     /// Tasks that failed of themselves, and where: they are to be tried elsewhere first.
     pub avoid: BTreeMap<TaskId, Vec<HostId>>,
+    /// What the run has taught so far.
+    pub taught: Taught,
 }
 
 impl Situation {
@@ -185,6 +188,7 @@ impl Situation {
             earlier: BTreeMap::new(),
             avoid: BTreeMap::new(),
             leases: Vec::new(),
+            taught: Taught::default(),
             workflow,
             platform,
         }

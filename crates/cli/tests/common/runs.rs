@@ -90,6 +90,27 @@ pub(crate) fn montage(place: &Place, tasks: usize, seconds: &str) {
     ));
 }
 
+/// `deliveries.toml`: eight inputs of different sizes that lie on one host of `delivered.toml`, and tasks
+/// that fit only on the other, at 10 MB/s and 20 ms from there.
+pub(crate) fn deliveries(place: &Place) {
+    let mut text = "[defaults]\nmemory = \"1GB\"\n[files]\n".to_string();
+    let bytes = |task: usize| 100_000 + 150_000 * (task % 4);
+    for task in 0..8 {
+        text += &format!("i{task} = \"{}B\"\n", bytes(task));
+        place.write(&format!("i{task}"), "x".repeat(bytes(task)));
+    }
+    for task in 0..8 {
+        text += &format!(
+            "[task.t{task}]\nkind = \"nap\"\ncommand = [\"sleep\", \"0.01\"]\ninputs = [\"i{task}\"]\ntime = \"10ms\"\n"
+        );
+    }
+    place.write("deliveries.toml", text);
+    let host = |name, memory| format!("[host.{name}]\nspeed = \"1Gf\"\nmemory = \"{memory}\"\n");
+    let hosts = host("store", "1MB") + &host("desk", "2GB");
+    let network = "[matrix]\nbandwidth = \"10MBps\"\nlatency = \"20ms\"\n";
+    place.write("delivered.toml", format!("origin = \"store\"\n{hosts}{network}"));
+}
+
 /// How often each task was begun and ended well, by the log.
 pub(crate) fn executions(run: &Path) -> (BTreeMap<u64, usize>, BTreeMap<u64, usize>) {
     let text = std::fs::read_to_string(run.join("log.jsonl")).unwrap();

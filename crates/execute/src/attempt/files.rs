@@ -93,7 +93,7 @@ pub(super) fn collect(work: &Path, outputs: &[(String, PathBuf)]) -> Result<Vec<
                 ErrorKind::CrossesDevices => {
                     let mut part = to.as_os_str().to_owned();
                     part.push(".slackline-part");
-                    copy_paced(&from, to, Path::new(&part), 0.0, &|| false).map(drop)
+                    copy_paced(&from, to, Path::new(&part), None, &|| false).map(drop)
                 }
                 _ => Err(error),
             });
@@ -143,32 +143,33 @@ pub fn checksum(path: &Path) -> std::io::Result<String> {
     }
 }
 
-/// Copies a file so that its name shows only a whole one, in no less than the given time; `stop`
-/// breaks off.
-pub fn copy_paced(
+/// How fast a copy may be.
+pub(crate) trait Pace {
+    /// Bytes that are copied at a time.
+    fn chunk(&self) -> usize;
+    /// When so many more bytes of a file of that size may have arrived.
+    fn due(&mut self, bytes: u64, size: u64) -> Instant;
+}
+
+/// Copies a file so that its name shows only a whole one, no faster than the pace; `stop` breaks off.
+pub(crate) fn copy_paced(
     from: &Path,
     to: &Path,
     part: &Path,
-    seconds: f64,
+    pace: Option<&mut dyn Pace>,
     stop: &dyn Fn() -> bool,
 ) -> std::io::Result<u64> {
-    let begin = Instant::now();
     let mut source = File::open(from)?;
     let meta = source.metadata()?;
     let size = meta.len();
     let _ = fs::remove_file(part); // what an earlier try left may not be writable
-    if seconds <= 0.0 {
-        drop(source);
-        with_parents(part, || fs::copy(from, part).map(drop))?;
-    } else {
+    if let Some(pace) = pace {
         let mut target = File::create(part)?;
-        let (mut chunk, mut done) = (vec![0; CHUNK.min(size as usize / 16 + 4096)], 0u64);
+        let mut chunk = vec![0; pace.chunk()];
         loop {
             let read = source.read(&mut chunk)?;
             target.write_all(&chunk[..read])?;
-            done += read as u64;
-            let share = if size == 0 || read == 0 { 1.0 } else { done as f64 / size as f64 };
-            let due = begin + Duration::from_secs_f64(seconds * share.min(1.0));
+            let due = pace.due(read as u64, size);
             while let Some(early) = due.checked_duration_since(Instant::now()) {
                 if stop() {
                     break;
@@ -179,6 +180,9 @@ pub fn copy_paced(
                 break;
             }
         }
+    } else {
+        drop(source);
+        with_parents(part, || fs::copy(from, part).map(drop))?;
     }
     if stop() {
         let _ = fs::remove_file(part);

@@ -6,7 +6,8 @@ mod files;
 mod orphans;
 mod process;
 
-pub use files::{Written, checksum, copy_paced};
+pub(crate) use files::{Pace, copy_paced};
+pub use files::{Written, checksum};
 pub(crate) use orphans::{HOST_VARIABLE, RUN_VARIABLE, TASK_VARIABLE};
 pub use orphans::{Process, boot, end_orphans};
 pub use process::{Control, Limits, Usage};

@@ -7,6 +7,9 @@ use slackline_model::units::fmt_bytes;
 use slackline_model::{FileId, HostId, ProcId, TaskId};
 use slackline_react::{Arrived, Decision, Holders, Plan, TaskState};
 
+/// Least seconds between two looks at machines that only guess how far they are.
+const LOOK: f64 = 0.05;
+
 /// The rule a decision breaks.
 type Verdict = Result<(), String>;
 
@@ -35,7 +38,9 @@ impl Engine<'_, '_> {
         if date.is_nan() || date <= self.situation.now {
             return Err(format!("cannot wake at {date}: it is {} already", self.situation.now));
         }
-        self.wake_at = self.wake_at.min(date);
+        // A look at real machines shows little that events have not told.
+        let least = if self.abilities.guesses { self.situation.now + LOOK } else { date };
+        self.wake_at = self.wake_at.min(date.max(least));
         Ok(())
     }
 
@@ -174,6 +179,7 @@ impl Engine<'_, '_> {
             waits && ops[t.index()].is_none() && !attempts.is_hopeless(t)
         };
         self.queues.adopt(plan, is_open);
+        self.followed = self.watch.is_some().then(|| plan.clone());
         self.attempts.placed_by_plan();
         self.follow_leases(plan);
         self.staging.follow(plan);

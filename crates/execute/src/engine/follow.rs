@@ -121,7 +121,7 @@ impl Engine<'_, '_> {
         self.arriving.insert((file, to.clone()), id);
         let copies = &mut self.situation.copies[file.index()];
         copies.push(FileCopy { holders: to.clone(), from: Some(from.clone()), fraction });
-        self.transfers.insert(id, Transfer { file, from, to, blocks, op });
+        self.transfers.insert(id, Transfer { file, from, to, blocks, op, departure: None });
         Ok(())
     }
 }

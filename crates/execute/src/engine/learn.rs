@@ -1,44 +1,60 @@
 //! What a run teaches while it goes on. A task that took longer than expected says something about its
-//! kind, and about its host where others of the kind took less. Once that is sure enough the
-//! estimates of the kind and the level of the host change in the situation, for whoever plans next.
+//! kind, and about its host where others of the kind took less; a transfer something of the way between
+//! two places. Once that is sure enough the estimates of the kind, the level of the host and
+//! the network change in the situation, for whoever plans next.
 
 use super::Engine;
 use crate::backend::Report;
+use crate::rates::{Departure, Pair, Passage, Rate, Traffic};
+use slackline_model::problem::Block;
 use slackline_model::workflow::Workflow;
 use slackline_model::{HostId, KindId, ProcId, TaskId};
-use std::collections::VecDeque;
+use slackline_react::{Figure, Situation, TaskState, middle};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// Samples that are remembered of a kind, and of a host: what it did long ago says little.
+/// Samples that are remembered of a kind, of a host and of a way: what it did long ago says little.
 const OF_KIND: usize = 15;
 const OF_HOST: usize = 3;
+const OF_WAY: usize = 15;
 
 /// Samples before anybody believes them.
 const SURE: usize = 3;
 
-/// Relative change that is worth telling.
+/// Relative change that is worth telling, where it is more than the error of what was seen.
 const WORTH: f64 = 0.2;
 
 /// Smallest level that is told: a host that never ends anything is somebody else's business.
 const LEAST: f64 = 0.05;
 
-/// The last few of many numbers.
-#[derive(Clone, Default)]
-struct Recent(VecDeque<f64>);
+/// Most progress that is believed of what has not ended.
+pub(super) const NEARLY: f64 = 0.99;
 
-impl Recent {
-    fn add(&mut self, value: f64, memory: usize) {
+/// Most places whose ways are learnt: there are as many ways as pairs of them.
+const PLACES: usize = 100;
+
+/// The last few of many.
+#[derive(Clone)]
+struct Recent<T>(VecDeque<T>);
+
+impl<T> Default for Recent<T> {
+    fn default() -> Recent<T> {
+        Recent(VecDeque::new())
+    }
+}
+
+impl<T> Recent<T> {
+    fn add(&mut self, value: T, memory: usize) {
         if self.0.len() == memory {
             self.0.pop_front();
         }
         self.0.push_back(value);
     }
+}
 
-    /// The middle one, once there are enough.
-    fn sure(&self, enough: usize) -> Option<f64> {
-        let mut sorted: Vec<f64> = self.0.iter().copied().collect();
-        sorted.sort_by(f64::total_cmp);
-        (sorted.len() >= enough).then(|| sorted[sorted.len() / 2])
+impl Recent<f64> {
+    fn figure(&self) -> Figure {
+        Figure::of(self.0.iter().copied()).unwrap_or_default()
     }
 }
 
@@ -47,24 +63,29 @@ pub(super) struct Learning {
     /// The workflow as it was estimated at first.
     estimated: Arc<Workflow>,
     /// Per kind: real over expected seconds, at the level of the host.
-    kinds: Vec<Recent>,
+    kinds: Vec<Recent<f64>>,
     /// Per kind: the factor in the situation.
     factor: Vec<f64>,
     /// Per host: expected over real seconds, with the factor of the kind.
-    hosts: Vec<Recent>,
+    hosts: Vec<Recent<f64>>,
     /// Per host: the level in the situation.
     level: Vec<f64>,
+    /// Transfers under way, and the last ones of every pair of places.
+    traffic: Traffic,
+    ways: BTreeMap<Pair, Recent<Passage>>,
 }
 
 impl Learning {
-    pub(super) fn new(workflow: &Arc<Workflow>, hosts: usize) -> Learning {
-        let kinds = workflow.kinds();
+    pub(super) fn new(now: &Situation) -> Learning {
+        let (kinds, hosts) = (now.workflow.kinds(), now.platform.hosts().len());
         Learning {
-            estimated: Arc::clone(workflow),
+            estimated: Arc::clone(&now.workflow),
             kinds: vec![Recent::default(); kinds],
             factor: vec![1.0; kinds],
             hosts: vec![Recent::default(); hosts],
             level: vec![1.0; hosts],
+            traffic: Traffic::new(&now.platform),
+            ways: BTreeMap::new(),
         }
     }
 
@@ -73,10 +94,27 @@ impl Learning {
         let work = self.estimated.work(task);
         work / speed * self.estimated.speedup(task).factor(width as u32)
     }
+
+    /// The same by all that was learnt, on a host.
+    fn expected_now(&self, task: TaskId, width: usize, host: HostId, speed: f64) -> f64 {
+        let factor = self.factor[self.estimated.kind(task).index()];
+        self.expected(task, width, speed) * factor / self.level[host.index()]
+    }
 }
 
-fn differs(told: f64, seen: f64) -> bool {
-    (seen / told - 1.0).abs() > WORTH
+/// What is learnt of the way between two places is to change nothing else: every place is a group of
+/// the network of its own, unless there are too many.
+pub(super) fn tell_places_apart(now: &mut Situation) {
+    let place = |host: HostId| now.platform.place_of(host);
+    let places: BTreeSet<HostId> = now.platform.host_ids().map(place).collect();
+    if places.len() <= PLACES {
+        now.view.network = now.view.network.told_apart(|host| place(host).0);
+    }
+}
+
+/// Whether what is seen is sure, and another figure than what is told.
+fn differs(told: f64, seen: &Figure) -> bool {
+    seen.samples >= SURE && (seen.value / told - 1.0).abs() > WORTH.max(seen.error)
 }
 
 impl Engine<'_, '_> {
@@ -96,15 +134,75 @@ impl Engine<'_, '_> {
         let kind: KindId = learning.estimated.kind(task);
         let (k, h) = (kind.index(), host.index());
         learning.kinds[k].add(seconds / expected * learning.level[h], OF_KIND);
-        let Some(factor) = learning.kinds[k].sure(SURE) else { return };
-        learning.hosts[h].add(factor * expected / seconds, OF_HOST);
-        let level = learning.hosts[h].sure(SURE).map(|level| level.clamp(LEAST, 1.0));
-        if differs(learning.factor[k], factor) {
-            learning.factor[k] = factor;
+        let factor = learning.kinds[k].figure();
+        self.situation.taught.kinds.insert(kind, factor);
+        if factor.samples < SURE {
+            return;
+        }
+        learning.hosts[h].add(factor.value * expected / seconds, OF_HOST);
+        let seen = learning.hosts[h].figure();
+        self.situation.taught.hosts.insert(host, seen);
+        if differs(learning.factor[k], &factor) {
+            learning.factor[k] = factor.value;
             self.estimate_anew();
         }
-        if let Some(level) = level {
-            self.level_learnt(host, level);
+        self.level_learnt(host, Figure { value: seen.value.clamp(LEAST, 1.0), ..seen });
+    }
+
+    /// The share of a running task that is done, where the backend has no better means than the
+    /// time that has passed: by what was learnt meanwhile.
+    pub(super) fn learnt_share(&self, task: TaskId) -> Option<f64> {
+        let learning = self.learning.as_ref().filter(|_| self.abilities.guesses)?;
+        let TaskState::Running { procs, since } = self.situation.task(task) else { return None };
+        let host = self.situation.host(procs);
+        let speed = self.situation.platform.host(host).speed;
+        let expected = learning.expected_now(task, procs.len(), host, speed);
+        let share = (self.situation.now - since) / expected;
+        (expected > 0.0).then(|| share.clamp(0.0, NEARLY))
+    }
+
+    /// A transfer begins.
+    pub(super) fn departs(&mut self, blocks: &[Block]) -> Option<Departure> {
+        let now = self.situation.now;
+        let learning = self.learning.as_mut()?;
+        learning.traffic.begin(&self.situation.platform, blocks, now)
+    }
+
+    /// A transfer was broken off.
+    pub(super) fn arrives_not(&mut self, departure: Option<Departure>) {
+        if let (Some(learning), Some(departure)) = (&mut self.learning, departure) {
+            learning.traffic.end(departure, self.situation.now);
+        }
+    }
+
+    /// A transfer is done: how long it took says something of its way.
+    pub(super) fn learn_way(
+        &mut self,
+        departure: Option<Departure>,
+        blocks: &[Block],
+        at: f64,
+        report: &Report,
+    ) {
+        let (Some(learning), Some(departure), [block]) = (&mut self.learning, departure, blocks)
+        else {
+            return;
+        };
+        let (pair, together) = learning.traffic.end(departure, at);
+        let Some(passage) = Passage::of(report, block.bytes, together) else { return };
+        let recent = learning.ways.entry(pair).or_default();
+        recent.add(passage, OF_WAY);
+        let shown: Vec<Passage> = recent.0.iter().copied().collect();
+        let peak = &self.situation.peak_network;
+        let stated = peak.pair(block.from, block.to);
+        let stated = (peak.latency[stated], peak.bandwidth[stated]);
+        let Some(rate) = Rate::of(&shown, stated) else { return };
+        self.situation.taught.connections.insert(pair, rate.bandwidth);
+        let mut sizes: Vec<f64> = shown.iter().map(|p| p.bytes).collect();
+        let usual = middle(&mut sizes).unwrap_or(block.bytes);
+        let told = self.seen_transfer_time(usual, block);
+        let seconds = rate.seconds(usual, stated.0);
+        if differs(told, &Figure { value: seconds, ..rate.bandwidth }) {
+            self.way_learnt(pair, &rate);
         }
     }
 
@@ -120,11 +218,11 @@ impl Engine<'_, '_> {
         self.situation.workflow = Arc::new(workflow);
     }
 
-    fn level_learnt(&mut self, host: HostId, level: f64) {
+    fn level_learnt(&mut self, host: HostId, level: Figure) {
         let Some(learning) = &mut self.learning else { return };
-        if differs(learning.level[host.index()], level) {
-            learning.level[host.index()] = level;
-            self.host_changed(host, level);
+        if differs(learning.level[host.index()], &level) {
+            learning.level[host.index()] = level.value;
+            self.host_changed(host, level.value);
         }
     }
 }

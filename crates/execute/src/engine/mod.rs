@@ -15,20 +15,20 @@ mod transfers;
 mod waiting;
 
 use crate::backend::{Abilities, Backend, BackendError, OpId, Outlook, Reached, Signal, What};
-use crate::execution::{Execution, Recording, Settings};
+use crate::execution::{Execution, Glance, Recording, Settings, Watcher};
 use crate::outcome::{Counters, Ending, Outcome};
 use crate::rollout::Rollout;
 use crate::supply::Supply;
 use attempts::Attempts;
 use dispatch::Queues;
-use learn::Learning;
+use learn::{Learning, tell_places_apart};
 use leases::Leases;
 use monitor::Monitor;
 use slackline_model::trace::{Happening, Record};
 use slackline_model::units::fmt_seconds;
 use slackline_model::{FileId, HostId, ProcId, Schedule, TaskId, Trace};
 use slackline_react::{
-    Decision, Event, FileCopy, Holders, Monitoring, Policy, Situation, TaskState,
+    Decision, Event, FileCopy, Holders, Monitoring, Plan, Policy, Situation, TaskState,
 };
 use staging::Staging;
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,7 +67,9 @@ pub(crate) struct Engine<'b, 'r> {
     /// What the policy wants to be told of the platform.
     monitoring: Monitoring,
     supply: Option<&'r mut dyn Supply>,
-    watch: Option<&'r mut dyn FnMut(&Situation)>,
+    watch: Option<Watcher<'r>>,
+    /// The plan that is followed, for who looks on.
+    followed: Option<Plan>,
     situation: Situation,
     monitor: Monitor,
     queues: Queues,
@@ -135,6 +137,9 @@ impl<'b, 'r> Engine<'b, 'r> {
         situation.decision_seconds = settings.decision_seconds;
         situation.arrived[0].at = execution.begins;
         situation.arrived[0].terms = execution.terms.clone();
+        if settings.learning {
+            tell_places_apart(&mut situation);
+        }
         let mut engine = Engine::within(execution, situation, backend);
         engine.lay_out_inputs(0);
         engine
@@ -147,7 +152,7 @@ impl<'b, 'r> Engine<'b, 'r> {
         backend: &'b mut dyn Backend,
     ) -> Self {
         let Execution { settings, copies, supply, recording, watch, .. } = execution;
-        let (tasks, hosts) = (situation.workflow.len(), situation.platform.hosts().len());
+        let tasks = situation.workflow.len();
         // Times that no speed explains, and work that is not known yet, are not re-estimated.
         let costed = situation.workflow.cost_table().is_some();
         let learns = settings.learning && supply.is_none() && !costed;
@@ -160,9 +165,10 @@ impl<'b, 'r> Engine<'b, 'r> {
             monitoring: Monitoring::default(),
             supply,
             watch,
+            followed: None,
             queues: Queues::new(tasks, situation.host_of.len()),
             attempts: Attempts::default(),
-            learning: learns.then(|| Learning::new(&situation.workflow, hosts)),
+            learning: learns.then(|| Learning::new(&situation)),
             monitor: Monitor::new(situation.view.clone()),
             situation,
             ops: BTreeMap::new(),
@@ -241,7 +247,8 @@ impl<'b, 'r> Engine<'b, 'r> {
                 self.dispatch()?;
             }
             if let Some(watch) = &mut self.watch {
-                watch(&self.situation);
+                let (situation, counters) = (&self.situation, &self.counters);
+                watch(&Glance { situation, counters, plan: self.followed.as_ref() });
             }
             if let Some(why) = self.gave_up.take() {
                 return Ok(Ending::CannotFinish(why));
@@ -374,8 +381,12 @@ impl<'b, 'r> Engine<'b, 'r> {
         let shares = self.backend.measure(&ops);
         for (op, share) in ops.iter().zip(shares) {
             match self.ops.get(op) {
-                Some(&Op::Task(task)) => self.situation.progress[task.index()] = share,
+                Some(&Op::Task(task)) => {
+                    let share = self.learnt_share(task).unwrap_or(share);
+                    self.situation.progress[task.index()] = share;
+                }
                 Some(Op::Transfer(id)) => {
+                    let share = self.learnt_passed(*id).unwrap_or(share);
                     let Some(transfer) = self.transfers.get(id) else { continue };
                     let copies = &mut self.situation.copies[transfer.file.index()];
                     // What was made there meanwhile is complete whatever is still on its way.
@@ -486,6 +497,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             arrived: self.situation.arrived,
             part_of: self.situation.part_of,
             leases: self.situation.leases,
+            taught: self.situation.taught,
         }
     }
 }

@@ -4,8 +4,9 @@
 
 use super::Engine;
 use crate::backend::BackendError;
+use crate::rates::{Pair, Rate};
 use slackline_model::platform::PlanningNetwork;
-use slackline_model::problem::View;
+use slackline_model::problem::{Block, View};
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId};
 use slackline_react::{Event, FileCopy, Monitoring};
@@ -145,6 +146,30 @@ impl Engine<'_, '_> {
         self.backend.observe(&mut view);
         view.availability = levels; // told on their own
         self.monitor.view = view;
+        self.network_seen();
+    }
+
+    /// Seconds that a block takes by what was last seen of the network.
+    pub(super) fn seen_transfer_time(&self, bytes: f64, block: &Block) -> f64 {
+        self.monitor.view.network.transfer_time(bytes, block.from, block.to)
+    }
+
+    /// What transfers between two places have shown.
+    pub(super) fn way_learnt(&mut self, (from, to): Pair, rate: &Rate) {
+        let platform = &self.situation.platform;
+        let network = &mut self.monitor.view.network;
+        let (table, tables) = (network.groups * network.groups, network.thresholds.len() + 1);
+        for src in platform.hosts_of_place(from) {
+            for dst in platform.hosts_of_place(to) {
+                let pair = network.pair(src, dst);
+                for at in (0..tables).map(|band| band * table + pair) {
+                    network.bandwidth[at] = rate.bandwidth.value;
+                    if let Some(latency) = rate.latency {
+                        network.latency[at] = latency;
+                    }
+                }
+            }
+        }
         self.network_seen();
     }
 

@@ -17,7 +17,7 @@ impl Engine<'_, '_> {
         match self.ops.remove(&op) {
             Some(Op::Task(task)) => self.task_done(task, at, report),
             Some(Op::Transfer(id)) => {
-                self.file_arrived(id, at);
+                self.file_arrived(id, at, report);
                 Ok(())
             }
             Some(Op::Stopping { task, procs }) => {

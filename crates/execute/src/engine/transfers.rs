@@ -1,8 +1,10 @@
 //! Files on their way: a transfer is one block between two hosts, or the blocks that turn one
 //! spread over hosts into another, and one operation in any case.
 
+use super::learn::NEARLY;
 use super::{Engine, Op};
-use crate::backend::{BackendError, Movement, OpError, OpId};
+use crate::backend::{BackendError, Movement, OpError, OpId, Report};
+use crate::rates::Departure;
 use slackline_model::problem::Block;
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId};
@@ -15,6 +17,8 @@ pub(super) struct Transfer {
     pub(super) to: Holders,
     pub(super) blocks: Vec<Block>,
     pub(super) op: OpId,
+    /// What it teaches when it is done.
+    pub(super) departure: Option<Departure>,
 }
 
 impl Transfer {
@@ -94,7 +98,9 @@ impl Engine<'_, '_> {
         copies.retain(|c| c.holders != *to || (from == *to && c.from.is_none()));
         copies.reserve_exact(1); // mostly the last one
         copies.push(FileCopy { holders: to.clone(), from: Some(from.clone()), fraction: 0.0 });
-        self.transfers.insert(id, Transfer { file, from, to: to.clone(), blocks, op });
+        let departure = self.departs(&blocks);
+        let to = to.clone();
+        self.transfers.insert(id, Transfer { file, from, to, blocks, op, departure });
         Ok(true)
     }
 
@@ -142,9 +148,10 @@ impl Engine<'_, '_> {
         sources().min_by(|a, b| seconds(a).total_cmp(&seconds(b)).then(a.cmp(b))).cloned()
     }
 
-    pub(super) fn file_arrived(&mut self, id: u64, at: f64) {
+    pub(super) fn file_arrived(&mut self, id: u64, at: f64, report: &Report) {
         let Some(transfer) = self.transfers.remove(&id) else { return };
-        let Transfer { file, from, to, blocks, .. } = transfer;
+        let Transfer { file, from, to, blocks, departure, .. } = transfer;
+        self.learn_way(departure, &blocks, at, report);
         for &Block { from, to, bytes } in &blocks {
             self.counters.bytes_moved += bytes;
             self.log(Happening::TransferFinished { file, from, to });
@@ -195,7 +202,8 @@ impl Engine<'_, '_> {
 
     /// Forgets a transfer and what had arrived of it; gives its operation.
     fn end_transfer(&mut self, id: u64, why: &str) -> Option<OpId> {
-        let transfer = self.transfers.remove(&id)?;
+        let mut transfer = self.transfers.remove(&id)?;
+        self.arrives_not(transfer.departure.take());
         let file = transfer.file;
         let share = self.measure(transfer.op);
         let received = share * transfer.bytes();
@@ -233,6 +241,15 @@ impl Engine<'_, '_> {
             self.break_off(id, "no longer wanted")?;
         }
         Ok(())
+    }
+
+    /// The share of a transfer that has passed by what was learnt of its way, where the backend has no
+    /// better means than the time.
+    pub(super) fn learnt_passed(&self, id: u64) -> Option<f64> {
+        let transfer = self.transfers.get(&id).filter(|_| self.abilities.guesses)?;
+        let elapsed = self.situation.now - transfer.departure.as_ref()?.date();
+        let whole = self.situation.view.network.together(transfer.blocks.iter().copied());
+        (whole > 0.0).then(|| (elapsed / whole).clamp(0.0, NEARLY))
     }
 
     /// Transfers that use a host.

@@ -7,13 +7,14 @@ mod clock;
 mod files;
 mod past;
 mod site;
+mod throttle;
 
 pub use clock::Clock;
 pub use past::Past;
 pub(crate) use site::News;
 pub use site::{Desk, Mail, Site, Turn};
 
-use crate::attempt::{Broken, Completed, Control, copy_paced};
+use crate::attempt::{Broken, Completed, Control, Pace, copy_paced};
 use crate::backend::{
     Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open, Order,
     Outlook, Reached, Report, Signal, What, Work,
@@ -30,6 +31,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
+use throttle::{Throttle, Way};
 
 /// Longest time without a look at whether the user wants to stop.
 const LISTEN: Duration = Duration::from_millis(100);
@@ -80,6 +82,24 @@ enum Doing {
     Copy(Control),
 }
 
+/// A copy to make.
+struct Copy {
+    /// From where.
+    host: HostId,
+    from: PathBuf,
+    to: PathBuf,
+    /// What it is called until it is whole.
+    part: PathBuf,
+    pace: Option<Way>,
+}
+
+/// A copy that was made.
+pub(crate) struct Moved {
+    file: FileId,
+    bytes: u64,
+    seconds: f64,
+}
+
 /// Why a copy was not made.
 pub(crate) enum Trouble {
     Stopped,
@@ -112,6 +132,7 @@ pub struct Real<'p> {
     taken_up: BTreeSet<OpId>,
     leases: BTreeMap<OpId, Tenure>,
     movers: Workers,
+    throttle: Option<Throttle>,
     pending: Vec<Signal>,
     /// Copies to delete once nothing that is not durable relies on them.
     doomed: Vec<(FileId, HostId)>,
@@ -137,6 +158,7 @@ impl<'p> Real<'p> {
     ) -> Real<'p> {
         let lost = |host| past.lost.contains(&host).then(|| "it was lost before".to_string());
         let lost = problem.platform().host_ids().map(lost).collect();
+        let throttle = options.throttle.then(|| Throttle::new(problem.platform()));
         Real {
             problem,
             inputs,
@@ -151,6 +173,7 @@ impl<'p> Real<'p> {
             taken_up: BTreeSet::new(),
             leases: BTreeMap::new(),
             movers: Workers::up_to(MOVERS),
+            throttle,
             pending: Vec::new(),
             doomed: Vec::new(),
             lost,
@@ -273,8 +296,9 @@ impl<'p> Real<'p> {
             News::Moved(op, at, how) => {
                 let Some(running) = self.running.remove(&op) else { return };
                 match how {
-                    Ok(seconds) => {
-                        let report = Report { seconds: Some(seconds), ..Report::default() };
+                    Ok(Moved { file, bytes, seconds }) => {
+                        let (seconds, sizes) = (Some(seconds), vec![(file, bytes as f64)]);
+                        let report = Report { seconds, sizes, ..Report::default() };
                         self.tell(at, What::Done(op, report));
                     }
                     Err(Trouble::Stopped) => self.stopped(op, running.cancelling, at),
@@ -402,7 +426,7 @@ impl<'p> Real<'p> {
 
 impl Backend for Real<'_> {
     fn abilities(&self) -> Abilities {
-        Abilities::default()
+        Abilities { guesses: true, ..Abilities::default() }
     }
 
     fn now(&self) -> f64 {
@@ -439,40 +463,43 @@ impl Backend for Real<'_> {
         let seconds = |b: &Block| network.transfer_time(b.bytes, b.from, b.to);
         let expected = blocks.iter().map(seconds).fold(0.0, f64::max);
         let real = !self.workflow().file_name(file).is_empty();
-        let pace = if self.options.throttle { expected } else { 0.0 };
-        let moves: Vec<(HostId, PathBuf, PathBuf, PathBuf)> = blocks
-            .iter()
-            .filter(|_| real)
-            .map(|b| {
-                let part = self.folder.work(self.host_name(b.to)).join(format!("{}.part", op.0));
-                (b.from, self.place(file, b.from), self.stored(file, b.to), part)
-            })
-            .collect();
+        let platform = self.platform();
+        let mut moves: Vec<Copy> = Vec::new();
+        for b in blocks.iter().filter(|_| real) {
+            let pace = self.throttle.as_mut().map(|t| t.pace(platform, b.from, b.to));
+            let part = self.folder.work(self.host_name(b.to)).join(format!("{}.part", op.0));
+            let (from, to) = (self.place(file, b.from), self.stored(file, b.to));
+            moves.push(Copy { host: b.from, from, to, part, pace });
+        }
         let control = Control::default();
         let (stop, desk) = (control.clone(), self.desk.clone());
         let label = self.workflow().file_label(file);
         self.movers.submit(Box::new(move || {
             let begin = Instant::now();
-            let copy =
-                |(host, from, to, part): &(HostId, PathBuf, PathBuf, PathBuf)| match copy_paced(
-                    from,
-                    to,
-                    part,
-                    pace,
-                    &|| stop.is_stopping(),
-                ) {
-                    Ok(_) => Ok(()),
-                    Err(_) if stop.is_stopping() => Err(Trouble::Stopped),
-                    Err(error) if !from.is_file() => {
-                        let why = format!("'{label}' is gone: {error}");
-                        Err(Trouble::Gone { file, host: *host, why })
-                    }
-                    Err(error) => {
-                        let why = format!("'{label}' cannot be copied: {error}");
-                        Err(Trouble::Error(OpError::Transient(why)))
-                    }
-                };
-            let how = moves.iter().try_for_each(copy).map(|()| begin.elapsed().as_secs_f64());
+            let mut bytes = 0;
+            let copy = |Copy { host, from, to, part, mut pace }: Copy| match copy_paced(
+                &from,
+                &to,
+                &part,
+                pace.as_mut().map(|pace| pace as &mut dyn Pace),
+                &|| stop.is_stopping(),
+            ) {
+                Ok(size) => {
+                    bytes += size;
+                    Ok(())
+                }
+                Err(_) if stop.is_stopping() => Err(Trouble::Stopped),
+                Err(error) if !from.is_file() => {
+                    let why = format!("'{label}' is gone: {error}");
+                    Err(Trouble::Gone { file, host, why })
+                }
+                Err(error) => {
+                    let why = format!("'{label}' cannot be copied: {error}");
+                    Err(Trouble::Error(OpError::Transient(why)))
+                }
+            };
+            let how = moves.into_iter().try_for_each(copy);
+            let how = how.map(|()| Moved { file, bytes, seconds: begin.elapsed().as_secs_f64() });
             desk.tell(News::Moved(op, desk.clock.now(), how));
         }));
         let (since, doing) = (self.now, Doing::Copy(control));

@@ -87,8 +87,8 @@ pub(crate) enum News {
     Begun(OpId),
     /// A job has ended, at a date.
     Made(Made, f64),
-    /// A copy was made, at a date, in so many seconds.
-    Moved(OpId, f64, Result<f64, super::Trouble>),
+    /// A copy was made, at a date, or not.
+    Moved(OpId, f64, Result<super::Moved, super::Trouble>),
     /// It is worth a look.
     Look,
 }

@@ -7,13 +7,13 @@ pub mod late;
 pub mod told;
 pub mod world;
 
-use slackline_execute::{Backend, Execution, Outcome, Settings, Simulated};
+use slackline_execute::{Backend, Execution, Glance, Outcome, Settings, Simulated};
 use slackline_model::platform::{
     DeclaredRoute, HostSpec, LinkSpec, PlatformBuilder, Profile, ProfileEvent, RoutingKind,
 };
 use slackline_model::workflow::CostTable;
 use slackline_model::{Platform, Problem, ProcId, Task, TaskId, Workflow, WorkflowBuilder};
-use slackline_react::{Policy, Situation};
+use slackline_react::Policy;
 use slackline_simulate::Models;
 use std::sync::Arc;
 
@@ -113,7 +113,8 @@ pub fn simulate(
 ) -> Outcome {
     let (w, p) = (Arc::new(workflow.clone()), Arc::new(platform.clone()));
     let mut instants = 0;
-    let mut watch = |now: &Situation| {
+    let mut watch = |glance: &Glance<'_>| {
+        let now = glance.situation;
         instants += 1;
         assert!(instants < 100_000, "the run does not end; it is {} now", now.now);
     };

@@ -12,6 +12,7 @@ mod cluster;
 mod dragonfly;
 mod error;
 mod fat_tree;
+mod figures;
 mod host;
 mod link;
 mod matrix;
@@ -34,6 +35,7 @@ pub use cluster::{
     Topology,
 };
 pub use error::{PlatformError, RouteError};
+pub use figures::Figures;
 pub use host::{Billing, Class, Disk, Host, Properties};
 pub use link::{Duplex, Link, Sharing};
 pub use matrix::Matrix;

@@ -106,6 +106,24 @@ impl PlanningNetwork {
         self.group_of[src.index()] as usize * self.groups + self.group_of[dst.index()] as usize
     }
 
+    /// The same network with the hosts of a group told apart by a mark of theirs.
+    pub fn told_apart(&self, mark: impl Fn(HostId) -> u32) -> PlanningNetwork {
+        let mut groups: HashMap<(u32, u32), u32> = HashMap::new();
+        let group_of: Vec<u32> = (0..self.group_of.len())
+            .map(|host| {
+                let next = groups.len() as u32;
+                let key = (self.group_of[host], mark(HostId::new(host)));
+                *groups.entry(key).or_insert(next)
+            })
+            .collect();
+        let groups = groups.len();
+        let (latency, bandwidth) =
+            (vec![0.0; groups * groups], vec![f64::INFINITY; groups * groups]);
+        let (thresholds, local) = (Vec::new(), Vec::new());
+        let finer = PlanningNetwork { group_of, groups, thresholds, latency, bandwidth, local };
+        self.regrouped(&finer)
+    }
+
     /// The same network told group by group of another, which may tell more hosts apart.
     pub fn regrouped(&self, like: &PlanningNetwork) -> PlanningNetwork {
         let mut members: Vec<Vec<usize>> = vec![Vec::new(); like.groups];
@@ -347,5 +365,7 @@ mod tests {
             assert_eq!(told.transfer_time(60.0, src, dst), coarse.transfer_time(60.0, src, dst));
         }
         assert_eq!(coarse.regrouped(&coarse), coarse);
+        assert_eq!(coarse.told_apart(|host| host.0).group_of, fine.group_of);
+        assert_eq!(coarse.told_apart(|_| 7).bandwidth, coarse.bandwidth);
     }
 }

@@ -8,10 +8,13 @@ use crate::verbs::run::Steering;
 use clap::Args;
 use serde::Serialize;
 use slackline_execute::folder;
+use slackline_execute::rates;
 use slackline_formats::{Document, Format, platform_toml, source};
-use slackline_lab::learnt::{Learnt, Moved, Sample, samples};
+use slackline_lab::learnt::{Connection, Learnt, Moved, Sample, moved, samples};
+use slackline_model::names::printable;
 use slackline_model::platform::Profile;
 use slackline_model::scenario::{HostWorld, LinkWorld, World};
+use slackline_model::units::{fmt_rate, fmt_seconds};
 use slackline_model::{Platform, Workflow};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,12 +66,14 @@ impl Runs {
             let header = recovered.header.clone();
             let steering = Steering::of(run, header.clone(), output)?;
             let problem = steering.problem()?;
+            moves.extend(moved(
+                problem.platform(),
+                &rates::passages(&recovered.records, problem.platform()),
+            ));
             let (Some(ran), _) = steering.repeat(&problem, recovered)? else {
                 return Err(Failure::work(format!("{}: this run is not over", run.display())));
             };
-            let (mine, moved) = samples(&problem, &ran.outcome.schedule, &ran.outcome.trace);
-            tasks.extend(mine);
-            moves.extend(moved);
+            tasks.extend(samples(&problem, &ran.outcome.schedule));
             sources.push(Source {
                 run: run.display().to_string(),
                 began: header.began,
@@ -86,7 +91,7 @@ impl Runs {
         }
         std::fs::create_dir_all(target)
             .map_err(|e| Failure::input(format!("{}: {e}", target.display())))?;
-        write(target, &learnt, &workflow, &platform, format)?;
+        write(target, &learnt, &sources, &workflow, &platform, format)?;
         let calibration =
             Calibration { schema: "slackline/calibration/1", runs: &sources, learnt: &learnt };
         source::write_whole(&target.join("calibration.json"), |out| -> std::io::Result<()> {
@@ -101,6 +106,7 @@ impl Runs {
 fn write(
     target: &Path,
     learnt: &Learnt,
+    sources: &[Source],
     workflow: &Workflow,
     platform: &Platform,
     format: Format,
@@ -114,15 +120,73 @@ fn write(
     let hosts = platform.hosts().iter().map(|h| course(&h.name)).collect::<Result<_, _>>()?;
     let links = vec![LinkWorld::default(); platform.links().len()];
     let world = World { hosts, links, pairs: Vec::new() };
-    let text = platform_toml::to_string(&platform.in_world(&world))?;
-    source::write_whole(&target.join("platform.toml"), |out| out.write_all(text.as_bytes()))?;
+    let connected = learnt.connect(&platform.in_world(&world)).map_err(Failure::work)?;
+    let text = platform_toml::to_string(&connected)?;
+    let head = comments(learnt, sources);
+    source::write_whole(&target.join("platform.toml"), |out| -> std::io::Result<()> {
+        out.write_all(head.as_bytes())?;
+        out.write_all(text.as_bytes())
+    })?;
     let end = format.extensions().first().copied().unwrap_or("txt");
     let mut document = Document::new(learnt.teach(workflow));
-    let note = "slackline calibrate";
+    let from: Vec<String> = sources.iter().map(Source::told).collect();
+    let note = format!("times learnt by slackline calibrate from {}", from.join(", "));
     source::write_whole(&target.join(format!("workflow.{end}")), |out| {
-        slackline_formats::note::write_workflow(format, &mut document, note, out)
+        slackline_formats::note::write_workflow(format, &mut document, &note, out)
     })?;
     Ok(())
+}
+
+impl Source {
+    fn told(&self) -> String {
+        format!("{} ({})", printable(&self.run), date(self.began))
+    }
+}
+
+/// What stands behind the figures of a platform, for who reads its file.
+fn comments(learnt: &Learnt, sources: &[Source]) -> String {
+    let mut text = String::new();
+    for source in sources {
+        text.push_str(&format!("# Learnt by slackline calibrate from {}\n", source.told()));
+    }
+    for host in &learnt.hosts {
+        let (name, level) = (printable(&host.host), &host.level);
+        text.push_str(&format!(
+            "# {name}: level {:.3}, {} samples, deviation {:.3}\n",
+            level.median, level.samples, level.deviation
+        ));
+    }
+    for way in &learnt.connections {
+        let latency =
+            way.latency.map_or(String::new(), |s| format!(", latency {}", fmt_seconds(s)));
+        text.push_str(&format!(
+            "# {}: {}{latency}, {} samples, error {:.1} %\n",
+            ends(way),
+            fmt_rate(way.bandwidth.median),
+            way.bandwidth.samples,
+            100.0 * way.error
+        ));
+    }
+    text
+}
+
+fn ends(way: &Connection) -> String {
+    format!("{} to {}", printable(&way.from), printable(&way.to))
+}
+
+/// A moment, given in seconds since 1970, by the calendar.
+fn date(seconds: f64) -> String {
+    let minutes = (seconds / 60.0).floor() as i64;
+    // Years begin in March here: the odd day is the last.
+    let days = minutes.div_euclid(24 * 60) + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (year, month) = (era * 400 + year + month / 10, (month + 2) % 12 + 1);
+    let minute = minutes.rem_euclid(24 * 60);
+    format!("{year}-{month:02}-{day:02} {:02}:{:02} UTC", minute / 60, minute % 60)
 }
 
 fn tell(learnt: &Learnt, target: &Path, output: &mut Output) -> Result<(), Failure> {
@@ -149,5 +213,32 @@ fn tell(learnt: &Learnt, target: &Path, output: &mut Output) -> Result<(), Failu
         ]);
     }
     output.text(&format!("\n{}", table.render(output.width)))?;
+    if !learnt.connections.is_empty() {
+        let mut table =
+            Table::new(&["<connection", ">samples", ">bandwidth", ">error", ">latency"]);
+        for way in &learnt.connections {
+            table.row([
+                ends(way),
+                way.bandwidth.samples.to_string(),
+                fmt_rate(way.bandwidth.median),
+                format!("{:.1} %", 100.0 * way.error),
+                way.latency.map_or("as stated".to_string(), fmt_seconds),
+            ]);
+        }
+        output.text(&format!("\n{}", table.render(output.width)))?;
+    }
     output.say(&format!("\nWritten: {}\n", target.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::date;
+
+    #[test]
+    fn moments_stand_in_the_calendar() {
+        assert_eq!(date(0.0), "1970-01-01 00:00 UTC");
+        assert_eq!(date(951_782_399.0), "2000-02-28 23:59 UTC");
+        assert_eq!(date(951_782_400.0), "2000-02-29 00:00 UTC");
+        assert_eq!(date(1_794_796_524.0), "2026-11-16 02:35 UTC");
+    }
 }

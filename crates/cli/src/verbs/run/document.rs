@@ -3,10 +3,14 @@
 use super::steering::Finished;
 use crate::table::{Table, wrap};
 use crate::verbs::simulate::document::Document;
+use crate::verbs::simulate::workflow::Ran;
 use serde::Serialize;
 use slackline_execute::folder::Failure;
 use slackline_model::names::printable;
-use slackline_model::{Problem, TaskId, Workflow};
+use slackline_model::trace::Work;
+use slackline_model::units::{fmt_bytes, fmt_seconds};
+use slackline_model::{HostId, KindId, Placement, Problem, TaskId, Workflow};
+use slackline_react::{Figure, Taught};
 use std::path::Path;
 
 /// Failures that people are shown.
@@ -20,6 +24,56 @@ pub(super) struct Execution<'a> {
     folder: String,
     attempts: usize,
     failures: Vec<Broken<'a>>,
+    learnt: Learnt<'a>,
+}
+
+/// What the run taught while it went on.
+#[derive(Serialize)]
+struct Learnt<'a> {
+    kinds: Vec<OfKind<'a>>,
+    hosts: Vec<OfHost<'a>>,
+    connections: Vec<OfWay<'a>>,
+}
+
+/// Real over estimated seconds.
+#[derive(Serialize)]
+struct OfKind<'a> {
+    kind: &'a str,
+    #[serde(flatten)]
+    factor: Figure,
+}
+
+/// Speed as a share of the stated one.
+#[derive(Serialize)]
+struct OfHost<'a> {
+    host: &'a str,
+    #[serde(flatten)]
+    level: Figure,
+}
+
+/// Bytes per second between two places.
+#[derive(Serialize)]
+struct OfWay<'a> {
+    from: &'a str,
+    to: &'a str,
+    #[serde(flatten)]
+    bandwidth: Figure,
+}
+
+impl<'a> Learnt<'a> {
+    fn of(problem: &'a Problem<'_>, taught: &Taught) -> Learnt<'a> {
+        let host = |id: HostId| problem.platform().host(id).name.as_ref();
+        let kind = |id: KindId| problem.workflow().kind_name(id);
+        let (kinds, hosts, ways) = (&taught.kinds, &taught.hosts, &taught.connections);
+        Learnt {
+            kinds: kinds.iter().map(|(&k, &factor)| OfKind { kind: kind(k), factor }).collect(),
+            hosts: hosts.iter().map(|(&h, &level)| OfHost { host: host(h), level }).collect(),
+            connections: ways
+                .iter()
+                .map(|(&(a, b), &bandwidth)| OfWay { from: host(a), to: host(b), bandwidth })
+                .collect(),
+        }
+    }
 }
 
 /// An attempt of which nothing came.
@@ -56,6 +110,7 @@ impl<'a> Execution<'a> {
             folder: path.display().to_string(),
             attempts: finished.attempts,
             failures: finished.failures.iter().map(broken).collect(),
+            learnt: Learnt::of(problem, &finished.ran.outcome.taught),
         }
     }
 }
@@ -74,6 +129,46 @@ fn descendants(workflow: &Workflow, task: TaskId) -> usize {
         }
     }
     count
+}
+
+/// All that a rehearsal did, for people: which task ran where and when, what was moved.
+pub(super) fn whole_plan(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
+    let (workflow, platform) = (problem.workflow(), problem.platform());
+    let mut placed: Vec<(&Placement, TaskId)> = workflow
+        .tasks()
+        .filter_map(|task| Some((ran.outcome.schedule.placement(task)?, task)))
+        .collect();
+    placed.sort_by(|a, b| a.0.start.total_cmp(&b.0.start).then(a.1.cmp(&b.1)));
+    let mut table = Table::new(&["<task", "<runs on", ">from", ">to"]);
+    for (placement, task) in placed {
+        let procs: Vec<String> = placement.procs().iter().map(|p| problem.proc_name(*p)).collect();
+        table.row([
+            workflow.task_name(task).to_string(),
+            procs.join(" "),
+            fmt_seconds(placement.start),
+            fmt_seconds(placement.finish),
+        ]);
+    }
+    let mut text = format!("\n{}", table.render(width));
+    let spans = ran.outcome.trace.spans();
+    let mut table = Table::new(&["<file", ">size", "<moves from", "<to", ">from", ">to"]);
+    let mut any = false;
+    for span in &spans {
+        let Work::Transfer { file, from, to, bytes } = span.work else { continue };
+        any = true;
+        table.row([
+            workflow.file_label(file),
+            fmt_bytes(bytes),
+            platform.host(from).name.to_string(),
+            platform.host(to).name.to_string(),
+            fmt_seconds(span.start),
+            fmt_seconds(span.finish),
+        ]);
+    }
+    if any {
+        text.push_str(&format!("\n{}", table.render(width)));
+    }
+    text
 }
 
 /// The failures of a run, for people; empty where there were none.

@@ -99,7 +99,7 @@ pub(crate) struct Run {
     /// outputs copied out
     #[arg(long, value_name = "FOLDER")]
     scratch: Option<PathBuf>,
-    /// Only say what would be done: the plan, its times, its cost, what would be moved
+    /// Only say what would be done: every task with its place and times, the cost, what would be moved
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -205,7 +205,11 @@ impl Run {
             let steering = Steering::new(header, settings, loaded);
             let problem = steering.problem()?;
             let ran = steering.rehearse(&problem)?;
-            return self.outputs.rehearsed(&problem, &ran, output);
+            self.outputs.rehearsed(&problem, &ran, output)?;
+            if !self.outputs.json {
+                output.say(&document::whole_plan(&problem, &ran, output.width))?;
+            }
+            return Ok(());
         }
         let path = self.folder.clone().unwrap_or_else(|| free_name(&self.workflow));
         let folder = RunFolder::create(&path)?;

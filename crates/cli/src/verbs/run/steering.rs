@@ -14,15 +14,17 @@ use slackline_execute::local::Local;
 use slackline_execute::real::{Desk, Past, Real, RealOptions, Site};
 use slackline_execute::session::{self, Repeated, SessionError};
 use slackline_execute::slurm::{Slurm, SlurmOptions};
-use slackline_execute::{Ending, Execution, Inputs, Outcome, Record, Settings as Rules, Simulated};
+use slackline_execute::{
+    Ending, Execution, Glance, Inputs, Outcome, Record, Settings as Rules, Simulated,
+};
 use slackline_formats::Format;
 use slackline_lab::metrics::Metrics;
 use slackline_lab::money::Money;
 use slackline_model::platform::Charges;
 use slackline_model::{Problem, Schedule, TaskId, Terms};
+use slackline_react::Policy;
 use slackline_react::gtp::Period;
 use slackline_react::registry::{self as policies, Options};
-use slackline_react::{Policy, Situation};
 use slackline_schedule::{Planner, Request};
 use slackline_simulate::Models;
 use std::collections::BTreeMap;
@@ -237,7 +239,7 @@ impl Steering {
             backend.open().map_err(Failure::work)?;
         }
         let mut view = View::new(problem, &planned, backend.failures(), output.quiet);
-        let mut see = |now: &Situation| view.see(now);
+        let mut see = |glance: &Glance<'_>| view.see(glance);
         let execution = Execution { watch: Some(&mut see), ..self.execution() };
         let driven = session::drive(execution, policy.as_mut(), &mut backend, &log, records);
         if driven.is_ok() {
@@ -333,7 +335,7 @@ impl Steering {
                 std::fs::create_dir_all(results.join(parent))?;
             }
             let _ = std::fs::remove_file(&to);
-            // A result that was taken away in the last moment is not there to be shown.
+            // A result that was taken away in the last glance is not there to be shown.
             let _ = std::fs::hard_link(&from, &to);
         }
         Ok(())

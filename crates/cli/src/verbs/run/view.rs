@@ -3,10 +3,12 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use slackline_execute::folder::Failure;
+use slackline_execute::{Counters, Glance};
 use slackline_model::names::printable;
 use slackline_model::units::fmt_seconds;
-use slackline_model::{HostId, Problem, Schedule};
-use slackline_react::{Situation, TaskState};
+use slackline_model::{HostId, Problem, Schedule, TaskId};
+use slackline_react::slackline::forecast::{Forecaster, Future};
+use slackline_react::{Plan, Situation, TaskState};
 use std::io::{IsTerminal, Write};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
@@ -15,8 +17,17 @@ use std::time::{Duration, Instant};
 const PICTURE: Duration = Duration::from_millis(150);
 const LINE: Duration = Duration::from_secs(2);
 
+/// What it costs to look is at most this part of the time.
+const SHARE: u32 = 20;
+
 /// Most hosts that are shown.
 const HOSTS: usize = 16;
+
+/// Columns of a terminal that does not say how many it has.
+const COLUMNS: usize = 80;
+
+/// Share of a running task that is taken for done at most.
+const NEARLY: f64 = 0.99;
 
 /// See the module's head.
 pub(super) struct View<'a> {
@@ -27,6 +38,7 @@ pub(super) struct View<'a> {
     bar: Option<ProgressBar>,
     next: Instant,
     failures: usize,
+    forecaster: Forecaster,
 }
 
 impl<'a> View<'a> {
@@ -45,46 +57,45 @@ impl<'a> View<'a> {
             bar
         });
         let next = Instant::now() + if terminal { PICTURE } else { LINE };
-        View { problem, planned, news, quiet, bar, next, failures: 0 }
+        let (failures, forecaster) = (0, Forecaster::default());
+        View { problem, planned, news, quiet, bar, next, failures, forecaster }
     }
 
-    pub(super) fn see(&mut self, now: &Situation) {
+    pub(super) fn see(&mut self, glance: &Glance<'_>) {
         while let Ok(failure) = self.news.try_recv() {
             self.failures += 1;
             self.tell(&failure);
         }
-        if self.quiet || Instant::now() < self.next {
+        let begin = Instant::now();
+        if self.quiet || begin < self.next {
             return;
         }
-        let done = now.tasks.iter().filter(|t| t.is_done()).count();
-        let expected = fmt_seconds(self.expected(now));
+        let now = glance.situation;
+        let done = now.tasks.done();
+        let expected = match self.expected(glance) {
+            end if end.is_finite() => fmt_seconds(end),
+            _ => "?".to_string(),
+        };
         let planned = fmt_seconds(self.planned.makespan());
         let end = format!("end expected at {expected}, planned {planned}");
-        match &self.bar {
+        let lost = now.lost.iter().filter(|lost| **lost).count();
+        let turns = turns(glance.counters, lost, self.failures);
+        let pause = match &self.bar {
             Some(bar) => {
-                self.next = Instant::now() + PICTURE;
                 bar.set_position(done as u64);
-                bar.set_message(format!("{end}{}{}", self.trouble(), self.who(now)));
+                let turns = turns.map_or(String::new(), |turns| format!("\n  {turns}"));
+                bar.set_message(format!("{end}{}", self.fit(&format!("{turns}{}", self.who(now)))));
+                PICTURE
             }
             None => {
-                self.next = Instant::now() + LINE;
-                let running = now.tasks.iter().filter(|t| is_running(t)).count();
-                let all = now.tasks.len();
-                let at = fmt_seconds(now.now);
-                let trouble = self.trouble();
-                say(&format!(
-                    "{at}: {done} of {all} tasks done, {running} running, {end}{trouble}"
-                ));
+                let running = now.tasks.begun().filter(|t| is_running(now.task(*t))).count();
+                let (all, at) = (now.tasks.len(), fmt_seconds(now.now));
+                let turns = turns.map_or(String::new(), |turns| format!(", {turns}"));
+                say(&format!("{at}: {done} of {all} tasks done, {running} running, {end}{turns}"));
+                LINE
             }
-        }
-    }
-
-    fn trouble(&self) -> String {
-        match self.failures {
-            0 => String::new(),
-            1 => ", 1 failure".to_string(),
-            n => format!(", {n} failures"),
-        }
+        };
+        self.next = Instant::now() + pause.max(begin.elapsed() * SHARE);
     }
 
     fn tell(&self, failure: &Failure) {
@@ -103,8 +114,35 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The planned end, and the most by which what has ended was later than planned.
-    fn expected(&self, now: &Situation) -> f64 {
+    /// Where the plan that is followed leads, by all that is known now; without one the planned end
+    /// and by how much what ended last was later than planned.
+    fn expected(&mut self, glance: &Glance<'_>) -> f64 {
+        let now = glance.situation;
+        match glance.plan.and_then(|plan| self.forecast(now, plan)) {
+            Some(end) => end.max(now.now),
+            None => (self.planned.makespan() + self.late(now)).max(now.now),
+        }
+    }
+
+    fn forecast(&mut self, now: &Situation, plan: &Plan) -> Option<f64> {
+        let mut now = now.clone();
+        let whole = now.seen_problem().ok()?;
+        let share = |task: TaskId| match now.task(task) {
+            TaskState::Running { procs, since } => {
+                let class = whole.class_of(*procs.first()?);
+                let seconds = whole.exec_wide(task, class, procs.len() as u32);
+                Some((task, ((now.now - since) / seconds).clamp(0.0, NEARLY)))
+            }
+            _ => None,
+        };
+        let shares: Vec<(TaskId, f64)> = now.tasks.begun().filter_map(share).collect();
+        shares.into_iter().for_each(|(task, share)| now.progress[task.index()] = share);
+        let problem = now.problem().ok()?;
+        let future = Future::lasting(&problem, &now);
+        Some(self.forecaster.follow(&future, plan, f64::INFINITY).makespan)
+    }
+
+    fn late(&self, now: &Situation) -> f64 {
         let late = |(task, state): (usize, &TaskState)| match state {
             TaskState::Done(real) => {
                 let plan = self.planned.placements.get(task)?.as_ref()?;
@@ -113,35 +151,39 @@ impl<'a> View<'a> {
             _ => None,
         };
         let known = now.tasks.iter().enumerate().filter_map(late);
-        let last = known.max_by(|a, b| a.0.total_cmp(&b.0)).map_or(0.0, |(_, late)| late);
-        (self.planned.makespan() + last).max(now.now)
+        known.max_by(|a, b| a.0.total_cmp(&b.0)).map_or(0.0, |(_, late)| late)
     }
 
     fn who(&self, now: &Situation) -> String {
         let platform = self.problem.platform();
-        let mut text = String::new();
+        let workflow = self.problem.workflow();
         let running = |host: HostId| {
-            let on = move |procs: &[slackline_model::ProcId]| {
-                procs.iter().any(|p| self.problem.host_of(*p) == host)
+            let on = move |task: &TaskId| match now.task(*task) {
+                TaskState::Running { procs, .. } => {
+                    procs.iter().any(|p| self.problem.host_of(*p) == host)
+                }
+                _ => false,
             };
-            now.tasks.iter().enumerate().filter_map(move |(task, state)| match state {
-                TaskState::Running { procs, .. } if on(procs) => Some(task),
-                _ => None,
-            })
+            now.tasks.begun().filter(on).map(|task| workflow.task_name(task))
         };
+        let mut text = String::new();
         for host in platform.host_ids().take(HOSTS) {
-            let workflow = self.problem.workflow();
-            let name = |t: usize| workflow.task_name(slackline_model::TaskId::new(t)).to_string();
-            let tasks: Vec<String> = running(host).map(name).collect();
             let state = match now.lost[host.index()] {
                 true => "lost".to_string(),
-                false => tasks.join(" "),
+                false => running(host).collect::<Vec<_>>().join(" "),
             };
-            let line = format!("  {:16} {state}", platform.host(host).name);
             text.push('\n');
-            text.extend(printable(&line).chars().take(79));
+            text.push_str(&printable(&format!("  {:16} {state}", platform.host(host).name)));
         }
         text
+    }
+
+    /// Lines that a terminal does not break.
+    fn fit(&self, text: &str) -> String {
+        let columns = terminal_size::terminal_size_of(std::io::stderr());
+        let columns = columns.map_or(COLUMNS, |(width, _)| usize::from(width.0).max(20));
+        let cut = |line: &str| line.chars().take(columns - 1).collect::<String>();
+        text.split('\n').map(cut).collect::<Vec<_>>().join("\n")
     }
 
     pub(super) fn finish(self) {
@@ -149,6 +191,26 @@ impl<'a> View<'a> {
             bar.finish_and_clear();
         }
     }
+}
+
+/// What did not go as it was planned, in words.
+fn turns(counters: &Counters, lost: usize, failures: usize) -> Option<String> {
+    let times = |n: usize| if n == 1 { "once".to_string() } else { format!("{n} times") };
+    let some = |n: usize, one: &str, more: &str| match n {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        n => Some(format!("{n} {more}")),
+    };
+    let Counters { replannings, migrations, rewound, .. } = *counters;
+    let told = [
+        (replannings > 0).then(|| format!("re-planned {}", times(replannings))),
+        some(migrations, "task moved", "tasks moved"),
+        some(rewound, "task rewound", "tasks rewound"),
+        some(lost, "host away", "hosts away"),
+        some(failures, "failure", "failures"),
+    ];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    (!told.is_empty()).then(|| told.join(", "))
 }
 
 fn is_running(state: &TaskState) -> bool {

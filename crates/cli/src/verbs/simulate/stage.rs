@@ -8,7 +8,7 @@ use crate::model;
 use crate::output::Output;
 use crate::progress::Bar;
 use slackline_execute::{
-    Arrivals, Coming, DecisionLog, Inputs, Logged, Outcome, Recording, Settings,
+    Arrivals, Coming, DecisionLog, Glance, Inputs, Logged, Outcome, Recording, Settings,
     Stage as ReadyStage, StageError,
 };
 use slackline_lab::check::{self, Check, Ground};
@@ -344,7 +344,7 @@ impl<'a> Stage<'a> {
             settings: self.settings,
         };
         let mut watcher = Watcher::new(what, self.quiet);
-        let mut see = |now: &Situation| watcher.see(now);
+        let mut see = |glance: &Glance<'_>| watcher.see(glance.situation);
         let recording = if self.traces { Recording::Keep } else { Recording::KeepWork };
         let outcome = ready.run_as(policy, recording, Some(&mut see)).map_err(|e| match e {
             StageError::Scenario(error) => self.bad_scenario(error),

@@ -4,11 +4,15 @@
 //! found in turn; levels are counted from the fastest host, whatever all have in common is a factor of
 //! the kinds. Medians because a few disturbed runs say nothing about the others.
 
+mod connections;
+
+pub use connections::{Connection, Moved, moved};
+
 use serde::Serialize;
+use slackline_model::platform::PlatformError;
 use slackline_model::problem::Problem;
-use slackline_model::trace::{Span, Trace, Work};
 use slackline_model::workflow::Workflow;
-use slackline_model::{Schedule, TaskId};
+use slackline_model::{Platform, Schedule, TaskId};
 use std::collections::BTreeMap;
 
 /// Rounds in which factors and levels settle.
@@ -28,19 +32,6 @@ pub struct Sample {
     pub seconds: f64,
     /// Seconds it was expected to take there.
     pub expected: f64,
-}
-
-/// One transfer, as it was.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Moved {
-    /// From where.
-    pub from: String,
-    /// To where.
-    pub to: String,
-    /// How much.
-    pub bytes: f64,
-    /// Seconds it took.
-    pub seconds: f64,
 }
 
 /// A number that was seen several times.
@@ -112,17 +103,6 @@ pub struct Host {
     pub level: Spread,
 }
 
-/// The connection of two hosts.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Connection {
-    /// From where.
-    pub from: String,
-    /// To where.
-    pub to: String,
-    /// Bytes per second.
-    pub bandwidth: Spread,
-}
-
 /// What some runs teach.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Learnt {
@@ -134,13 +114,8 @@ pub struct Learnt {
     pub connections: Vec<Connection>,
 }
 
-/// What a run shows of tasks and transfers that came to their end. When a task ended is in the
-/// schedule: the trace has the date at which it was heard.
-pub fn samples(
-    problem: &Problem<'_>,
-    schedule: &Schedule,
-    trace: &Trace,
-) -> (Vec<Sample>, Vec<Moved>) {
+/// What a run shows of tasks that came to their end.
+pub fn samples(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Sample> {
     let (workflow, platform) = (problem.workflow(), problem.platform());
     let task = |task: TaskId| {
         let placement = schedule.placement(task)?;
@@ -152,17 +127,7 @@ pub fn samples(
             expected: problem.exec_wide(task, problem.class_of(proc), width),
         })
     };
-    let moved = |span: &Span<'_>| match span.work {
-        Work::Transfer { from, to, bytes, .. } if span.is_finished() => Some(Moved {
-            from: platform.host(from).name.to_string(),
-            to: platform.host(to).name.to_string(),
-            bytes,
-            seconds: span.finish - span.start,
-        }),
-        _ => None,
-    };
-    let tasks = workflow.tasks().filter_map(task).collect();
-    (tasks, trace.spans().iter().filter_map(moved).collect())
+    workflow.tasks().filter_map(task).collect()
 }
 
 impl Learnt {
@@ -199,20 +164,16 @@ impl Learnt {
             let level = levels.get(host).copied().unwrap_or(1.0);
             Host { host: host.to_string(), level: Spread { median: level, ..Spread::of(&values) } }
         });
-        let mut rates: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
-        for m in moves.iter().filter(|m| m.bytes > 0.0 && m.seconds > 0.0) {
-            rates.entry((&m.from, &m.to)).or_default().push(m.bytes / m.seconds);
-        }
-        let connections = rates.into_iter().map(|((from, to), values)| Connection {
-            from: from.to_string(),
-            to: to.to_string(),
-            bandwidth: Spread::of(&values),
-        });
         Learnt {
             kinds: kinds.collect(),
             hosts: hosts.collect(),
-            connections: connections.collect(),
+            connections: connections::connections(moves),
         }
+    }
+
+    /// A platform with the connections as they were learnt to be.
+    pub fn connect(&self, platform: &Platform) -> Result<Platform, PlatformError> {
+        connections::applied(&self.connections, platform)
     }
 
     /// The factor of a kind; that of all together where it was never seen.

@@ -1,0 +1,49 @@
+//! What a run has taught so far, and how sure that is. Estimates, levels and the network of the
+//! situation follow it once it is sure enough.
+
+use serde::Serialize;
+use slackline_model::{HostId, KindId};
+use std::collections::BTreeMap;
+
+/// A figure that was seen several times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Figure {
+    /// The middle one.
+    pub value: f64,
+    /// How often it was seen.
+    pub samples: usize,
+    /// Its standard error, as a share of the value.
+    pub error: f64,
+}
+
+impl Figure {
+    /// The median of some values; nothing of none.
+    pub fn of(values: impl Iterator<Item = f64>) -> Option<Figure> {
+        let mut values: Vec<f64> = values.collect();
+        let value = middle(&mut values)?;
+        let mut distances: Vec<f64> = values.iter().map(|x| (x - value).abs()).collect();
+        let samples = values.len();
+        // The deviation by the median of the distances, and by it the error of a median, as if the
+        // law were a normal one.
+        let deviation = 1.4826 * middle(&mut distances)?;
+        let error = 1.2533 * deviation / (samples as f64).sqrt() / value.abs();
+        Some(Figure { value, samples, error: if error.is_finite() { error } else { 0.0 } })
+    }
+}
+
+/// The middle one of some values, the upper of two; sorts them.
+pub fn middle(values: &mut [f64]) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied()
+}
+
+/// See the module's head.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Taught {
+    /// Real over estimated seconds.
+    pub kinds: BTreeMap<KindId, Figure>,
+    /// Speed as a share of what the platform states.
+    pub hosts: BTreeMap<HostId, Figure>,
+    /// Bytes per second between two places, from and to.
+    pub connections: BTreeMap<(HostId, HostId), Figure>,
+}
