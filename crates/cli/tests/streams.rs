@@ -387,6 +387,53 @@ fn workflows_of_a_file_arrive_one_after_the_other() {
 }
 
 #[test]
+fn arrivals_may_name_bundled_workflows() {
+    let place = Place::new();
+    let arrival = |name: &str, at: u32| format!("[[arrival]]\nworkflow = {name:?}\nat = {at}\n");
+    place.write("stream.toml", arrival("montage", 0) + &arrival("gauss", 9));
+    let line = "simulate --arrivals stream.toml -p examples/platforms/priced-cloud.toml";
+    let run: Value =
+        serde_json::from_str(&place.ok(&format!("{line} --policy fdws --json"))).unwrap();
+    assert_eq!(run["workflows"].as_array().unwrap().len(), 2);
+    // A file beside the stream comes first, and a word that is nearly one is told.
+    place.write("montage", "[task.alone]\nwork = \"1Gf\"\n");
+    let run: Value =
+        serde_json::from_str(&place.ok(&format!("{line} --policy fdws --json"))).unwrap();
+    assert_eq!(run["schedule"].as_array().unwrap().len(), 1 + 14);
+    place.write("stream.toml", arrival("gaus", 0));
+    let done = place.run(line);
+    assert_eq!(done.code, Some(2));
+    assert!(
+        done.err.contains("arrival[0]") && done.err.contains("'gauss' is bundled"),
+        "{}",
+        done.err
+    );
+}
+
+#[test]
+fn a_workflow_that_cannot_pay_is_given_up_with_the_reason() {
+    let place = Place::new();
+    let arrival = |at: u32, budget: u32| {
+        format!(
+            "[[arrival]]\nworkflow = \"montage\"\nat = {at}\nbudget = {budget}\ndeadline = 6000\n"
+        )
+    };
+    place
+        .write("paid.toml", "[cluster.a]\ncount = 4\ncores = 2\nspeed = \"2Gf\"\nprice = 0.0001\n");
+    place.write("stream.toml", arrival(0, 5) + &arrival(30, 0));
+    for policy in ["mw-dbs", "b-fdws1", "b-rank-hybd2", "fdws2-q", "mw-minmin"] {
+        let line = format!("simulate --arrivals stream.toml -p paid.toml --policy {policy} --json");
+        let done = place.run(&line);
+        assert_eq!(done.code, Some(1), "{policy}: {}", done.err);
+        assert!(done.err.contains("gave up 'montage#2': its budget"), "{policy}: {}", done.err);
+        let run: Value = serde_json::from_str(&done.out).unwrap();
+        assert_eq!(run["workflows"][0]["success"], true, "{policy}");
+        let why = run["workflows"][1]["abandoned"].as_str().unwrap();
+        assert!(why.contains("budget does not suffice"), "{policy}: {why}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_arrivals_is_said_where() {
     let place = Place::new();
     let line = "simulate --arrivals stream.toml -p examples/platforms/priced-cloud.toml";

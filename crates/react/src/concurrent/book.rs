@@ -272,6 +272,14 @@ impl Book {
         }
     }
 
+    /// The workflows with ready tasks whose money does not pay for the cheapest run of the rest.
+    pub(super) fn poor(&self) -> impl Iterator<Item = u32> + '_ {
+        self.offering.iter().copied().filter(|&part| {
+            let account = &self.accounts[part as usize];
+            !account.closed && approx::gt(account.cheapest, account.money)
+        })
+    }
+
     /// The longest chain of tasks of a workflow that have no processor yet, in least times.
     pub(super) fn longest_rest(&mut self, part: usize, now: &Situation) -> f64 {
         let account = &mut self.accounts[part];

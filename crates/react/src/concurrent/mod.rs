@@ -170,6 +170,27 @@ impl Concurrent {
             }
         }
     }
+
+    /// Gives up, once nothing else goes on, the workflows that cannot pay even for the cheapest run
+    /// of what is left: they would wait for ever.
+    fn abandon_poor(&mut self, now: &Situation, decisions: &mut Vec<Decision>) {
+        if !self.place.heeds_budget() || !decisions.is_empty() {
+            return;
+        }
+        let poor: Vec<u32> = self.book.poor().collect();
+        if poor.is_empty() || now.tasks.begun().next().is_some() {
+            return;
+        }
+        for workflow in poor {
+            let account = &mut self.book.accounts[workflow as usize];
+            account.closed = true;
+            let why = format!(
+                "its budget does not suffice: {:.4} is left, the cheapest run of the rest costs {:.4}",
+                account.money, account.cheapest,
+            );
+            decisions.push(Decision::Abandon { workflow, why });
+        }
+    }
 }
 
 /// Per workflow: whether a task of it is left to do.
@@ -195,6 +216,7 @@ impl Policy for Concurrent {
             self.book.update(events, now)?;
             self.abandon(now, decisions);
             self.assign(now, decisions);
+            self.abandon_poor(now, decisions);
             Ok(())
         });
     }

@@ -50,6 +50,11 @@ fn first<'c>(candidates: impl IntoIterator<Item = &'c Candidate>) -> Option<&'c 
 }
 
 impl Place {
+    /// Whether a task gets only what its workflow can pay.
+    pub(super) fn heeds_budget(self) -> bool {
+        matches!(self, Place::Affordable | Place::Quality | Place::SubDeadline)
+    }
+
     /// Where a task goes, if anywhere now.
     pub(super) fn choose(self, book: &Book, now: &Situation, task: TaskId) -> Option<Candidate> {
         let free = candidates(book, now, task);

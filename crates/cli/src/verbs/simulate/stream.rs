@@ -1,6 +1,7 @@
 //! Who arrives when: the workflows of a stream, of a scenario, or of an instance with several.
 
 use super::{Data, Simulate};
+use crate::examples;
 use crate::failure::Failure;
 use crate::input::{Loaded, read_workflow, stream_name};
 use crate::output::Output;
@@ -9,9 +10,10 @@ use slackline_formats::instance::stream;
 use slackline_formats::scenario::read_scenario;
 use slackline_formats::source;
 use slackline_lab::served::Negotiable;
+use slackline_model::nearest::nearest;
 use slackline_model::scenario::{Arrival, Scenario, When};
 use slackline_model::{Platform, Problem, Workflow};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What is to be run where, and who arrives when, if several do.
@@ -114,13 +116,8 @@ fn arrivals(
         let workflow = match given.filter(is_given) {
             Some(given) => given.clone(),
             None => {
-                let file = folder.join(&arrival.workflow);
-                if !file.is_file() {
-                    let (stream, file) = (path.display(), file.display());
-                    let why = format!("{stream}: arrival[{index}]: there is no file '{file}'");
-                    return Err(Failure::input(why));
-                }
-                read_workflow(&file, None, output)?
+                let place = || format!("{}: arrival[{index}]", path.display());
+                read_workflow(&named(folder, &arrival.workflow, place)?, None, output)?
             }
         };
         let mut terms = arrival.terms.clone();
@@ -135,4 +132,20 @@ fn arrivals(
         coming.push(Coming { workflow: Arc::new(workflow), when: arrival.when, terms });
     }
     Ok(coming)
+}
+
+/// The workflow that an arrival names: a file beside the stream, or a bundled one.
+fn named(folder: &Path, name: &str, place: impl Fn() -> String) -> Result<PathBuf, Failure> {
+    let (file, bundled) = (folder.join(name), PathBuf::from(name));
+    if file.is_file() {
+        return Ok(file);
+    }
+    if examples::names("workflows").any(|workflow| workflow == name) && !bundled.exists() {
+        return Ok(bundled);
+    }
+    let failure = Failure::input(format!("{}: there is no file '{}'", place(), file.display()));
+    Err(match nearest(name, examples::names("workflows")) {
+        Some(near) => failure.with_help(format!("'{near}' is bundled")),
+        None => failure,
+    })
 }
