@@ -5,7 +5,7 @@ use crate::attempt::{Process, end_orphans};
 use crate::backend::{Accepted, BackendError, OpError, OpId};
 use crate::folder::RunFolder;
 use crate::jobs::{Crew, Job, Label};
-use crate::real::{Desk, Site, Turn};
+use crate::real::{Desk, Turn, Workshop};
 use slackline_model::{HostId, Platform};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -53,7 +53,7 @@ impl<'p> Local<'p> {
     }
 }
 
-impl Site for Local<'_> {
+impl Workshop for Local<'_> {
     fn open(&mut self) -> Result<(), BackendError> {
         self.platform.host_ids().try_for_each(|host| self.make_host(host))
     }

@@ -1,9 +1,9 @@
 //! The unfinished part of a problem as flat arrays, for methods that evaluate it a million times:
-//! tasks numbered in topological order, processors grouped into *sites*.
+//! tasks numbered in topological order, processors grouped into *banks*.
 //!
-//! A site is a set of equal processors between which data moves at no cost: the cores of a host,
-//! or all equal hosts where the network is free. Which core of a site runs a task makes no
-//! difference to anything but that core, so that searches decide only about sites.
+//! A bank is a set of equal processors between which data moves at no cost: the cores of a host,
+//! or all equal hosts where the network is free. Which core of a bank runs a task makes no
+//! difference to anything but that core, so that searches decide only about banks.
 
 use crate::registry::PlanError;
 use crate::retime;
@@ -46,16 +46,16 @@ impl Links {
 pub(crate) struct Compact {
     /// The unfinished tasks in topological order.
     pub(crate) tasks: Vec<TaskId>,
-    /// Usable processors, by site.
+    /// Usable processors, by bank.
     pub(crate) procs: Vec<ProcId>,
-    site_start: Vec<u32>,
-    site_class: Vec<u32>,
-    site_group: Vec<u32>,
+    bank_start: Vec<u32>,
+    bank_class: Vec<u32>,
+    bank_group: Vec<u32>,
     /// When each core can take new work.
     pub(crate) avail: Vec<f64>,
     /// The same as far as it is certain (tasks fixed in the future leave room before them).
     pub(crate) certain: Vec<f64>,
-    /// When the first core of each site opens.
+    /// When the first core of each bank opens.
     pub(crate) open: Vec<f64>,
     /// Seconds per task and cost class at least width.
     exec: Vec<f64>,
@@ -84,7 +84,7 @@ pub(crate) struct Compact {
 
 const NO_ROW: u32 = u32::MAX;
 
-/// Refuses, in the name of a method that knows only sites, a task that needs several hosts.
+/// Refuses, in the name of a method that knows only banks, a task that needs several hosts.
 pub(crate) fn check_widths(
     problem: &Problem<'_>,
     algorithm: &'static str,
@@ -124,9 +124,9 @@ impl Compact {
         let (avail, certain) = availability(problem);
         let mut compact = Compact {
             procs: Vec::new(),
-            site_start: vec![0],
-            site_class: Vec::new(),
-            site_group: Vec::new(),
+            bank_start: vec![0],
+            bank_class: Vec::new(),
+            bank_group: Vec::new(),
             avail: Vec::new(),
             certain: Vec::new(),
             open: Vec::new(),
@@ -153,15 +153,15 @@ impl Compact {
             compact.latency.resize(compact.latency.len() + table, 0.0);
             compact.seconds_per_byte.resize(compact.seconds_per_byte.len() + table, 0.0);
         }
-        compact.add_sites(problem, free, (&avail, &certain));
+        compact.add_banks(problem, free, (&avail, &certain));
         let mut row = Vec::new();
         for &task in &compact.tasks {
             let times = problem.exec_row(task, &mut row);
             let width = workflow.width(task).0 as usize;
             let fits = |s: usize| {
-                times[compact.site_class[s] as usize].is_finite() && compact.cores(s).len() >= width
+                times[compact.bank_class[s] as usize].is_finite() && compact.cores(s).len() >= width
             };
-            if !(0..compact.sites()).any(fits) {
+            if !(0..compact.banks()).any(fits) {
                 let task = workflow.task_name(task).to_string();
                 return Err(PlanError::Nowhere { task });
             }
@@ -191,7 +191,7 @@ impl Compact {
         Ok(compact)
     }
 
-    fn add_sites(&mut self, problem: &Problem<'_>, free: bool, dates: (&[f64], &[f64])) {
+    fn add_banks(&mut self, problem: &Problem<'_>, free: bool, dates: (&[f64], &[f64])) {
         let mut members: Vec<Vec<ProcId>> = Vec::new();
         let mut pools: HashMap<usize, usize> = HashMap::new();
         for host in 0..problem.platform().hosts().len() {
@@ -206,22 +206,22 @@ impl Compact {
                 if free { *pools.entry(problem.class_of(first)).or_insert(new) } else { new };
             if pool == new {
                 members.push(procs);
-                self.site_class.push(problem.class_of(first) as u32);
-                self.site_group.push(problem.group_of(first) as u32);
+                self.bank_class.push(problem.class_of(first) as u32);
+                self.bank_group.push(problem.group_of(first) as u32);
             } else {
                 members[pool].extend(procs);
             }
         }
-        for site in members {
-            self.open.push(site.iter().map(|p| dates.0[p.index()]).fold(f64::INFINITY, f64::min));
-            self.avail.extend(site.iter().map(|p| dates.0[p.index()]));
-            self.certain.extend(site.iter().map(|p| dates.1[p.index()]));
-            self.procs.extend(site);
-            self.site_start.push(self.procs.len() as u32);
+        for bank in members {
+            self.open.push(bank.iter().map(|p| dates.0[p.index()]).fold(f64::INFINITY, f64::min));
+            self.avail.extend(bank.iter().map(|p| dates.0[p.index()]));
+            self.certain.extend(bank.iter().map(|p| dates.1[p.index()]));
+            self.procs.extend(bank);
+            self.bank_start.push(self.procs.len() as u32);
         }
     }
 
-    /// When the data of finished parents and staged inputs are at each site.
+    /// When the data of finished parents and staged inputs are at each bank.
     fn add_arrivals(&mut self, problem: &Problem<'_>, index: usize) {
         let workflow = problem.workflow();
         let state = problem.state();
@@ -234,9 +234,9 @@ impl Compact {
         for (placement, _) in &fixed {
             self.release[index] = self.release[index].max(placement.finish);
         }
-        self.arrival_row[index] = (self.arrivals.len() / self.sites()) as u32;
-        for site in 0..self.sites() {
-            let proc = self.procs[self.cores(site).start];
+        self.arrival_row[index] = (self.arrivals.len() / self.banks()) as u32;
+        for bank in 0..self.banks() {
+            let proc = self.procs[self.cores(bank).start];
             let mut latest = problem.staged_arrival(task, problem.host_of(proc));
             for (placement, edge) in &fixed {
                 let arrival =
@@ -253,44 +253,44 @@ impl Compact {
         self.tasks.len()
     }
 
-    /// Number of sites.
+    /// Number of banks.
     #[inline]
-    pub(crate) fn sites(&self) -> usize {
-        self.site_class.len()
+    pub(crate) fn banks(&self) -> usize {
+        self.bank_class.len()
     }
 
-    /// The cores of a site.
+    /// The cores of a bank.
     #[inline]
-    pub(crate) fn cores(&self, site: usize) -> Range<usize> {
-        self.site_start[site] as usize..self.site_start[site + 1] as usize
+    pub(crate) fn cores(&self, bank: usize) -> Range<usize> {
+        self.bank_start[bank] as usize..self.bank_start[bank + 1] as usize
     }
 
-    /// Seconds of a task at a site; infinite where it does not fit.
+    /// Seconds of a task at a bank; infinite where it does not fit.
     #[inline]
-    pub(crate) fn seconds(&self, task: usize, site: usize) -> f64 {
-        let seconds = self.exec[task * self.classes + self.site_class[site] as usize];
-        if self.width[task] > 1 && self.cores(site).len() < self.width[task] as usize {
+    pub(crate) fn seconds(&self, task: usize, bank: usize) -> f64 {
+        let seconds = self.exec[task * self.classes + self.bank_class[bank] as usize];
+        if self.width[task] > 1 && self.cores(bank).len() < self.width[task] as usize {
             return f64::INFINITY;
         }
         seconds
     }
 
-    /// Earliest start of a task at a site as far as finished parents and releases go.
+    /// Earliest start of a task at a bank as far as finished parents and releases go.
     #[inline]
-    pub(crate) fn base(&self, task: usize, site: usize) -> f64 {
+    pub(crate) fn base(&self, task: usize, bank: usize) -> f64 {
         match self.arrival_row[task] {
             NO_ROW => self.release[task],
-            row => self.release[task].max(self.arrivals[row as usize * self.sites() + site]),
+            row => self.release[task].max(self.arrivals[row as usize * self.banks() + bank]),
         }
     }
 
-    /// Seconds to move `bytes` between two sites.
+    /// Seconds to move `bytes` between two banks.
     #[inline]
     pub(crate) fn transfer(&self, bytes: f64, from: usize, to: usize) -> f64 {
         if from == to {
             return 0.0;
         }
-        let mut at = self.site_group[from] as usize * self.groups + self.site_group[to] as usize;
+        let mut at = self.bank_group[from] as usize * self.groups + self.bank_group[to] as usize;
         if !self.thresholds.is_empty() {
             let band = self.thresholds.partition_point(|&above| above < bytes);
             at += band * self.groups * self.groups;
@@ -298,24 +298,24 @@ impl Compact {
         self.latency[at] + bytes * self.seconds_per_byte[at]
     }
 
-    /// All pairs of sites see the same network.
+    /// All pairs of banks see the same network.
     pub(crate) fn uniform(&self) -> bool {
         self.groups == 1
     }
 
-    /// Cost class of a site.
-    pub(crate) fn class(&self, site: usize) -> usize {
-        self.site_class[site] as usize
+    /// Cost class of a bank.
+    pub(crate) fn class(&self, bank: usize) -> usize {
+        self.bank_class[bank] as usize
     }
 
-    /// Two sites that no task can tell apart, as long as neither is used.
+    /// Two banks that no task can tell apart, as long as neither is used.
     pub(crate) fn alike(&self, a: usize, b: usize) -> bool {
         let cores = |s: usize| &self.avail[self.cores(s)];
         let pair = |from: usize, to: usize| {
-            let at = self.site_group[from] as usize * self.groups + self.site_group[to] as usize;
+            let at = self.bank_group[from] as usize * self.groups + self.bank_group[to] as usize;
             (self.latency[at], self.seconds_per_byte[at])
         };
-        let mut others = (0..self.sites()).filter(|&s| s != a && s != b);
+        let mut others = (0..self.banks()).filter(|&s| s != a && s != b);
         let same_network = pair(a, b) == pair(b, a)
             && others.all(|s| pair(a, s) == pair(b, s) && pair(s, a) == pair(s, b));
         let same_times = (0..self.len()).all(|t| self.seconds(t, a) == self.seconds(t, b));
@@ -323,32 +323,32 @@ impl Compact {
         cores(a) == cores(b) && same_times && same_arrivals && same_network
     }
 
-    /// The schedule of the whole problem in which the unfinished tasks start at the given sites
+    /// The schedule of the whole problem in which the unfinished tasks start at the given banks
     /// in the given order, each as early as the order allows.
     pub(crate) fn schedule(
         &self,
         problem: &Problem<'_>,
         order: &[u32],
-        site_of: &[u32],
+        bank_of: &[u32],
     ) -> Schedule {
         let mut schedule = Schedule::start(problem);
         let mut avail = self.avail.clone();
         let mut finish = vec![0.0f64; self.len()];
         for &task in order {
             let t = task as usize;
-            let site = site_of[t] as usize;
-            let mut ready = self.base(t, site);
+            let bank = bank_of[t] as usize;
+            let mut ready = self.base(t, bank);
             for &(parent, bytes) in self.parents.of(t) {
-                let from = site_of[parent as usize] as usize;
-                ready = ready.max(finish[parent as usize] + self.transfer(bytes, from, site));
+                let from = bank_of[parent as usize] as usize;
+                ready = ready.max(finish[parent as usize] + self.transfer(bytes, from, bank));
             }
-            let cores = self.cores(site);
+            let cores = self.cores(bank);
             let first = cores.start;
             let (mut start, chosen) = take_cores(&avail[cores], self.width[t] as usize, ready);
-            let seconds = self.seconds(t, site);
+            let seconds = self.seconds(t, bank);
             if seconds == 0.0 && chosen.len() == 1 {
                 // No length: beside whatever runs there.
-                start = ready.max(self.open[site]);
+                start = ready.max(self.open[bank]);
             }
             let end = start + seconds;
             finish[t] = end;
@@ -361,29 +361,29 @@ impl Compact {
         if problem.has_staging() { retime::retimed(problem, &schedule) } else { schedule }
     }
 
-    /// The order of starts and the sites of an existing schedule.
+    /// The order of starts and the banks of an existing schedule.
     pub(crate) fn read(&self, schedule: &Schedule) -> Option<(Vec<u32>, Vec<u32>)> {
-        let mut site_of_proc: HashMap<ProcId, u32> = HashMap::new();
-        for site in 0..self.sites() {
-            for core in self.cores(site) {
-                site_of_proc.insert(self.procs[core], site as u32);
+        let mut bank_of_proc: HashMap<ProcId, u32> = HashMap::new();
+        for bank in 0..self.banks() {
+            for core in self.cores(bank) {
+                bank_of_proc.insert(self.procs[core], bank as u32);
             }
         }
-        let mut sites = Vec::with_capacity(self.len());
+        let mut banks = Vec::with_capacity(self.len());
         let mut starts = Vec::with_capacity(self.len());
         for &task in &self.tasks {
             let placement = schedule.placement(task)?;
-            sites.push(*site_of_proc.get(&placement.proc())?);
+            banks.push(*bank_of_proc.get(&placement.proc())?);
             starts.push(placement.start);
         }
         let mut order: Vec<u32> = (0..self.len() as u32).collect();
         // Equal starts: topological, so that a parent of no length stays before its child.
         order.sort_by(|&a, &b| starts[a as usize].total_cmp(&starts[b as usize]).then(a.cmp(&b)));
-        Some((order, sites))
+        Some((order, banks))
     }
 }
 
-/// Which cores of a site a task takes, and when it starts: of the cores free at `ready` those
+/// Which cores of a bank a task takes, and when it starts: of the cores free at `ready` those
 /// that became free last, so that the least idle time is lost.
 pub(crate) fn take_cores(avail: &[f64], width: usize, ready: f64) -> (f64, Vec<usize>) {
     let mut order: Vec<usize> = (0..avail.len()).collect();

@@ -1,18 +1,18 @@
 //! Real machines as a platform: what is the same for this machine and for a cluster. Transfers are
-//! copies of files between the stores of hosts; attempts at tasks are made by a [`Site`].
+//! copies of files between the stores of hosts; attempts at tasks are made by a [`Workshop`].
 //!
 //! Nothing blocks the engine: attempts and copies are made elsewhere and tell how they ended.
 
 mod clock;
 mod files;
 mod past;
-mod site;
 mod throttle;
+mod workshop;
 
 pub use clock::Clock;
 pub use past::Past;
-pub(crate) use site::News;
-pub use site::{Desk, Mail, Site, Turn};
+pub(crate) use workshop::News;
+pub use workshop::{Desk, Mail, Turn, Workshop};
 
 use crate::attempt::{Broken, Completed, Control, Pace, copy_paced};
 use crate::backend::{
@@ -123,7 +123,7 @@ pub struct Real<'p> {
     folder: Arc<RunFolder>,
     desk: Desk,
     mail: Receiver<News>,
-    site: Box<dyn Site + 'p>,
+    workshop: Box<dyn Workshop + 'p>,
     /// The date of the last answer; it stands still in between.
     now: f64,
     past: Past,
@@ -152,7 +152,7 @@ impl<'p> Real<'p> {
         options: RealOptions,
         folder: Arc<RunFolder>,
         (desk, mail): (Desk, Mail),
-        site: Box<dyn Site + 'p>,
+        workshop: Box<dyn Workshop + 'p>,
         past: Past,
         interrupted: Arc<AtomicBool>,
     ) -> Real<'p> {
@@ -166,7 +166,7 @@ impl<'p> Real<'p> {
             folder,
             desk,
             mail: mail.0,
-            site,
+            workshop,
             now: past.now,
             past,
             running: BTreeMap::new(),
@@ -191,14 +191,14 @@ impl<'p> Real<'p> {
 
     /// Makes everything ready, at the beginning of a run.
     pub fn open(&mut self) -> Result<(), BackendError> {
-        self.site.open()?;
+        self.workshop.open()?;
         self.look()
     }
 
     /// The run is over, and its log written.
     pub fn close(&mut self) {
-        self.site.heard();
-        self.site.close();
+        self.workshop.heard();
+        self.workshop.close();
     }
 
     fn workflow(&self) -> &'p Workflow {
@@ -248,7 +248,7 @@ impl<'p> Real<'p> {
         match self.running.get(&op).map(|running| &running.doing) {
             Some(Doing::Copy(control)) if at_once => control.kill(),
             Some(Doing::Copy(control)) => control.stop(),
-            Some(Doing::Task { .. }) => self.site.stop(op, at_once),
+            Some(Doing::Task { .. }) => self.workshop.stop(op, at_once),
             None => {}
         }
     }
@@ -265,11 +265,11 @@ impl<'p> Real<'p> {
                 Ok(News::Begun(_) | News::Look) | Err(_) => {}
             }
             let mut turns = Vec::new();
-            let _ = self.site.look(&mut turns); // what is lost will not end
+            let _ = self.workshop.look(&mut turns); // what is lost will not end
             turns.into_iter().for_each(|turn| self.turn(turn));
         }
         self.running.keys().copied().collect::<Vec<_>>().iter().for_each(|op| self.stop(*op, true));
-        self.site.close();
+        self.workshop.close();
     }
 
     /// Turns news into what the engine is told.
@@ -357,7 +357,7 @@ impl<'p> Real<'p> {
     /// Looks what has become of hosts and leases.
     fn look(&mut self) -> Result<(), BackendError> {
         let mut turns = Vec::new();
-        self.site.look(&mut turns)?;
+        self.workshop.look(&mut turns)?;
         // What was made before somebody went counts.
         while let Ok(news) = self.mail.try_recv() {
             self.take(news);
@@ -446,7 +446,7 @@ impl Backend for Real<'_> {
         let name = self.workflow().task_name(task).to_string();
         let label = Label { op, task, name, host, number };
         let cores = work.procs.len() as u32;
-        let accepted = self.site.begin(Job { label, cores, attempt });
+        let accepted = self.workshop.begin(Job { label, cores, attempt });
         self.computing(op, task, work.procs, accepted == Accepted::Waiting);
         Ok(accepted)
     }
@@ -520,7 +520,7 @@ impl Backend for Real<'_> {
             return Ok(accepted);
         }
         self.absent(&[order.host])?;
-        let accepted = self.site.lease(op, order.host)?;
+        let accepted = self.workshop.lease(op, order.host)?;
         let ready = accepted == Accepted::Running;
         self.leases.insert(op, if ready { Tenure::Ready } else { Tenure::Ordered });
         Ok(accepted)
@@ -529,7 +529,7 @@ impl Backend for Real<'_> {
     fn release(&mut self, lease: OpId) -> Result<(), BackendError> {
         if let Some(tenure) = self.leases.get_mut(&lease) {
             *tenure = Tenure::Released;
-            self.site.release(lease);
+            self.workshop.release(lease);
         }
         Ok(())
     }
@@ -551,7 +551,7 @@ impl Backend for Real<'_> {
                 wanted.push(Label { op: *op, task: *task, name, host, number });
             }
         }
-        let adopted = self.site.take_up(&wanted)?;
+        let adopted = self.workshop.take_up(&wanted)?;
         self.desk.clock.go_on_from(self.past.now); // playing the log took time, too
         // What is taken up is under way before anybody hears how it ended.
         for Open { op, work, .. } in open {
@@ -604,7 +604,7 @@ impl Backend for Real<'_> {
     fn observe(&mut self, _: &mut View) {}
 
     fn next(&mut self, until: f64, signals: &mut Vec<Signal>) -> Result<Reached, BackendError> {
-        self.site.heard(); // what was told before is in the log by now
+        self.workshop.heard(); // what was told before is in the log by now
         self.delete_doomed()?;
         loop {
             self.look()?;
@@ -642,7 +642,7 @@ impl Backend for Real<'_> {
         if self.is_busy() {
             Outlook::Busy
         } else if self.lost.iter().any(Option::is_some) {
-            self.site.outlook()
+            self.workshop.outlook()
         } else {
             Outlook::Hopeless
         }

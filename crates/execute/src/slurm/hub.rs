@@ -119,7 +119,7 @@ pub(super) fn tell(to: &mut TcpStream, what: &ToPilot) -> Result<()> {
     frames::write(to, what)
 }
 
-/// What is heard goes to the site, and wakes the engine.
+/// What is heard goes to the workshop, and wakes the engine.
 pub(super) fn to_site(
     heard: Sender<Heard>,
     wake: impl Fn() + Send + Sync,

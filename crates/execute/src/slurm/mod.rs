@@ -22,7 +22,7 @@ use crate::attempt::Broken;
 use crate::backend::{Accepted, BackendError, OpError, OpId, Outlook};
 use crate::folder::RunFolder;
 use crate::jobs::{Ear, Job, Label, Made};
-use crate::real::{Desk, News, Site, Turn};
+use crate::real::{Desk, News, Turn, Workshop};
 use batch::{Batch, Said, State, Submission, Ticket};
 use berth::Berth;
 use frames::{FromPilot, Post, ToPilot};
@@ -393,7 +393,7 @@ impl<'p> Slurm<'p> {
     }
 }
 
-impl Site for Slurm<'_> {
+impl Workshop for Slurm<'_> {
     fn open(&mut self) -> Result<(), BackendError> {
         self.listed = true; // there is nothing to list
         self.man()?;

@@ -12,7 +12,7 @@ use crate::situation::{Situation, TaskState};
 use slackline_model::{FileId, Problem, TaskId};
 
 /// The finished tasks to rewind, in topological order. `reuse_copies` counts copies anywhere
-/// (GTP/c/r); otherwise only data at the consumer's own site and at the producer's counts (GTP/r).
+/// (GTP/c/r); otherwise only data at the consumer's own hosts and at the producer's counts (GTP/r).
 pub fn rewound_tasks(problem: &Problem<'_>, now: &Situation, reuse_copies: bool) -> Vec<TaskId> {
     let workflow = problem.workflow();
     let mut rewound = vec![false; workflow.len()];
@@ -33,8 +33,8 @@ pub fn rewound_tasks(problem: &Problem<'_>, now: &Situation, reuse_copies: bool)
                 return now.sources(file).next().is_some();
             }
             // Without copies, data counts only where the consumer that fetched it still is.
-            let site = now.task(consumer).procs().map(|procs| now.holders_of(procs));
-            !redone && site.is_some_and(|site| lies(&site))
+            let holders = now.task(consumer).procs().map(|procs| now.holders_of(procs));
+            !redone && holders.is_some_and(|holders| lies(&holders))
         };
         rewound[task.index()] = workflow.successors(task).any(|(child, edge)| {
             let redone = rewound[child.index()];

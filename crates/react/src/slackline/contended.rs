@@ -239,7 +239,7 @@ impl<'a, 'p> Pass<'a, 'p> {
         let bytes = self.now.workflow.file_bytes(file);
         let network = &self.now.view.network;
         if let Some(copy) = self.now.copy(file, to)
-            && let Some(from) = copy.from.as_ref().and_then(|site| site.host())
+            && let Some(from) = copy.from.as_ref().and_then(|holders| holders.host())
         {
             return self.now.now + network.transfer_time(bytes, from, to) * (1.0 - copy.fraction);
         }

@@ -7,10 +7,10 @@ use crate::compact::Compact;
 pub(super) struct Before {
     /// The cores as they were at the position that is decoded.
     pub(super) cores: Vec<(f64, u32)>,
-    /// The sites whose cores are not as they were, and their number.
+    /// The banks whose cores are not as they were, and their number.
     differs: Vec<bool>,
     count: usize,
-    /// Tasks with a parent that ends at another date or site than before.
+    /// Tasks with a parent that ends at another date or bank than before.
     touched: Vec<bool>,
     list: Vec<u32>,
 }
@@ -19,30 +19,30 @@ impl Before {
     pub(super) fn new(compact: &Compact) -> Before {
         Before {
             cores: vec![(0.0, u32::MAX); compact.procs.len()],
-            differs: vec![false; compact.sites()],
+            differs: vec![false; compact.banks()],
             count: 0,
             touched: vec![false; compact.len()],
             list: Vec::new(),
         }
     }
 
-    /// Looks whether the cores of a site are as they were.
-    pub(super) fn compare(&mut self, compact: &Compact, site: usize, cores: &[(f64, u32)]) {
-        let range = compact.cores(site);
+    /// Looks whether the cores of a bank are as they were.
+    pub(super) fn compare(&mut self, compact: &Compact, bank: usize, cores: &[(f64, u32)]) {
+        let range = compact.cores(bank);
         let differs = self.cores[range.clone()] != cores[range];
         self.count += usize::from(differs);
-        self.count -= usize::from(std::mem::replace(&mut self.differs[site], differs));
+        self.count -= usize::from(std::mem::replace(&mut self.differs[bank], differs));
     }
 
-    /// Whether the cores of some site are not as they were.
+    /// Whether the cores of some bank are not as they were.
     pub(super) fn any_differs(&self) -> bool {
         self.count > 0
     }
 
-    /// Whether those of a site are not.
+    /// Whether those of a bank are not.
     #[inline]
-    pub(super) fn differs(&self, site: u32) -> bool {
-        self.differs[site as usize]
+    pub(super) fn differs(&self, bank: u32) -> bool {
+        self.differs[bank as usize]
     }
 
     /// A parent of a task is not as it was.

@@ -1,7 +1,7 @@
 //! `best`: the best plan that a short search finds.
 //!
 //! A portfolio of list planners gives the first plans; a few islands then walk on from them by
-//! simulated annealing over orders and sites (`walk`), and share the best plan after
+//! simulated annealing over orders and banks (`walk`), and share the best plan after
 //! every round. The search ends at its limit, or as soon as the plan is as short as the lower bound.
 //! Never worse than the best of its portfolio. Iterations are counted per evaluated change, over all
 //! islands; the number of islands and rounds is fixed, so that threads do not change the plan.
@@ -40,7 +40,7 @@ const ISLANDS: usize = 4;
 const ROUNDS: usize = 8;
 /// Changes between two looks at the clock.
 const SLICE: u64 = 256;
-/// Tasks x sites beyond which only the portfolio is run.
+/// Tasks x banks beyond which only the portfolio is run.
 const LARGEST: usize = 20_000_000;
 /// Tasks x processors beyond which only planners that grow slowly take part.
 const MODERATE: usize = 100_000;
@@ -73,7 +73,7 @@ pub(crate) fn search(
     if !unfinished || problem.tasks() * problem.platform().hosts().len() > LARGEST {
         return Ok(shortest(portfolio));
     }
-    // Tasks over several hosts are more than a walk over sites can move.
+    // Tasks over several hosts are more than a walk over banks can move.
     let Ok(compact) = Compact::new(problem) else { return Ok(shortest(portfolio)) };
     let bound = bound.unwrap_or_else(|| lower_bound(problem));
     budget.proved(bound);
@@ -176,7 +176,7 @@ impl Archipelago<'_> {
     fn search(&self, mut plans: Vec<Draft>) -> Option<(f64, Draft)> {
         let makespan = |plan: &Draft| Walk::new(self.compact, self.tails, plan.clone()).makespan();
         let mut rated: Vec<(f64, Draft)> = plans.drain(..).map(|p| (makespan(&p), p)).collect();
-        // The same orders with every site left open, which is another planner for each.
+        // The same orders with every bank left open, which is another planner for each.
         for at in 0..rated.len() {
             let open = Draft { choice: vec![NONE; self.compact.len()], ..rated[at].1.clone() };
             rated.push((makespan(&open), open));

@@ -1,11 +1,11 @@
-//! A walk over schedules: one current schedule, moves that change the order or the site of a
+//! A walk over schedules: one current schedule, moves that change the order or the bank of a
 //! task, and their evaluation.
 //!
-//! A schedule is a list of tasks in the order of their starts with a site each (or none: then the
-//! site on which finish time plus tail is least). Decoding takes the list in order and starts each
-//! task as early as its data and a core of its site allow. Every schedule without needless
+//! A schedule is a list of tasks in the order of their starts with a bank each (or none: then the
+//! bank on which finish time plus tail is least). Decoding takes the list in order and starts each
+//! task as early as its data and a core of its bank allow. Every schedule without needless
 //! idle time is the decoding of some list. A change at a position leaves what comes before it as it
-//! is; after it only tasks are placed anew whose parents, or whose site, are not as they were; and a
+//! is; after it only tasks are placed anew whose parents, or whose bank, are not as they were; and a
 //! decoding that cannot stay below the limit any more is given up at once: O(v + e) for the worst
 //! move, far less for most.
 
@@ -14,7 +14,7 @@ use crate::compact::{Compact, take_cores};
 use rand::RngExt;
 use slackline_model::rng::Stream;
 
-/// No task, or no site chosen.
+/// No task, or no bank chosen.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Positions between two remembered states of the cores.
@@ -26,7 +26,7 @@ struct Placed {
     start: f64,
     finish: f64,
     core: u32,
-    site: u32,
+    bank: u32,
     /// The task that keeps it from starting earlier.
     cause: u32,
     /// When everything can end at the earliest after it.
@@ -34,21 +34,21 @@ struct Placed {
 }
 
 const UNPLACED: Placed =
-    Placed { start: 0.0, finish: 0.0, core: 0, site: 0, cause: NONE, due: 0.0 };
+    Placed { start: 0.0, finish: 0.0, core: 0, bank: 0, cause: NONE, due: 0.0 };
 
-/// A list with sites: what decodes to a schedule.
+/// A list with banks: what decodes to a schedule.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Draft {
     /// Tasks in order.
     pub(crate) order: Vec<u32>,
-    /// Site of each task, or [`NONE`].
+    /// Bank of each task, or [`NONE`].
     pub(crate) choice: Vec<u32>,
 }
 
 /// See the module's head.
 pub(crate) struct Walk<'c> {
     compact: &'c Compact,
-    /// What follows a task at a site at least (`task * sites + site`).
+    /// What follows a task at a bank at least (`task * banks + bank`).
     tail: &'c [f64],
     plan: Draft,
     position: Vec<u32>,
@@ -63,7 +63,7 @@ pub(crate) struct Walk<'c> {
     before: Before,
 }
 
-/// A change of the list: a task moved from one position to another, and its site.
+/// A change of the list: a task moved from one position to another, and its bank.
 #[derive(Clone, Copy, Debug)]
 struct Move {
     from: usize,
@@ -88,7 +88,7 @@ impl<'c> Walk<'c> {
             marks: vec![(0.0, NONE); (n / STRIDE + 1) * cores],
             cores: vec![(0.0, NONE); cores],
             log: Vec::with_capacity(n),
-            ready: vec![(0.0, NONE); compact.sites()],
+            ready: vec![(0.0, NONE); compact.banks()],
             before: Before::new(compact),
             plan,
         };
@@ -126,7 +126,7 @@ impl<'c> Walk<'c> {
         &self.plan
     }
 
-    /// The current schedule with every site decided, in the order of starts.
+    /// The current schedule with every bank decided, in the order of starts.
     pub(crate) fn decided(&self) -> Draft {
         let mut order = self.plan.order.clone();
         let key = |t: u32| self.placed[t as usize].start;
@@ -134,7 +134,7 @@ impl<'c> Walk<'c> {
             let by_position = || self.position[a as usize].cmp(&self.position[b as usize]);
             key(a).total_cmp(&key(b)).then_with(by_position)
         });
-        Draft { order, choice: self.placed.iter().map(|p| p.site).collect() }
+        Draft { order, choice: self.placed.iter().map(|p| p.bank).collect() }
     }
 
     /// Sorts the list by the starts it decodes to, which opens the windows of moves.
@@ -193,7 +193,7 @@ impl<'c> Walk<'c> {
     /// A random move of a task that matters.
     fn propose(&mut self, random: &mut Stream) -> Option<Move> {
         let n = self.compact.len();
-        let sites = self.compact.sites();
+        let banks = self.compact.banks();
         let task = if random.random_range(0..4) < 3 {
             self.find_critical();
             self.critical[random.random_range(0..self.critical.len())] as usize
@@ -204,7 +204,7 @@ impl<'c> Walk<'c> {
         let before = self.plan.choice[task];
         let (low, high) = self.window(task);
         let stay = Move { from, to: from, choice: before, before };
-        let kind = if sites == 1 { random.random_range(0..5) } else { random.random_range(0..10) };
+        let kind = if banks == 1 { random.random_range(0..5) } else { random.random_range(0..10) };
         let change = match kind {
             // In front of the task that blocks its core, or of another one nearby.
             0..2 => {
@@ -219,10 +219,10 @@ impl<'c> Walk<'c> {
                 let high = high.min(from + reach);
                 Move { to: random.random_range(low..=high), ..stay }
             }
-            5..7 => Move { choice: self.any_site(task, random), ..stay },
+            5..7 => Move { choice: self.any_bank(task, random), ..stay },
             7 => {
                 let to = random.random_range(low..=high);
-                Move { to, choice: self.any_site(task, random), ..stay }
+                Move { to, choice: self.any_bank(task, random), ..stay }
             }
             8 => Move { choice: NONE, ..stay },
             // To where a relative is.
@@ -238,26 +238,26 @@ impl<'c> Walk<'c> {
                     Some(parent) => parent.0,
                     None => children[pick - parents.len()].0,
                 };
-                let site = self.placed[relative as usize].site;
-                if !self.compact.seconds(task, site as usize).is_finite() {
+                let bank = self.placed[relative as usize].bank;
+                if !self.compact.seconds(task, bank as usize).is_finite() {
                     return None;
                 }
-                Move { choice: site, ..stay }
+                Move { choice: bank, ..stay }
             }
         };
-        let same_site =
-            change.choice == before || (before == NONE && change.choice == self.placed[task].site);
-        (change.to != from || !same_site).then_some(change)
+        let same_bank =
+            change.choice == before || (before == NONE && change.choice == self.placed[task].bank);
+        (change.to != from || !same_bank).then_some(change)
     }
 
-    fn any_site(&self, task: usize, random: &mut Stream) -> u32 {
-        let sites = self.compact.sites();
+    fn any_bank(&self, task: usize, random: &mut Stream) -> u32 {
+        let banks = self.compact.banks();
         for _ in 0..4 {
-            let site = random.random_range(0..sites);
-            if self.compact.seconds(task, site).is_finite()
-                && site != self.placed[task].site as usize
+            let bank = random.random_range(0..banks);
+            if self.compact.seconds(task, bank).is_finite()
+                && bank != self.placed[task].bank as usize
             {
-                return site as u32;
+                return bank as u32;
             }
         }
         self.plan.choice[task]
@@ -335,8 +335,8 @@ impl<'c> Walk<'c> {
             occupy(compact, &mut self.cores, task, &placed);
         }
         if rest_stands {
-            for site in 0..compact.sites() {
-                self.before.compare(compact, site, &self.cores);
+            for bank in 0..compact.banks() {
+                self.before.compare(compact, bank, &self.cores);
             }
         }
         for position in end..compact.len() {
@@ -344,7 +344,7 @@ impl<'c> Walk<'c> {
             let old = self.placed[task as usize];
             let elsewhere = match self.plan.choice[task as usize] {
                 NONE => self.before.any_differs(),
-                site => self.before.differs(site),
+                bank => self.before.differs(bank),
             };
             if !elsewhere && !self.before.is_touched(task) {
                 if old.due > limit {
@@ -363,9 +363,9 @@ impl<'c> Walk<'c> {
             }
             occupy(compact, &mut self.cores, task, &placed);
             occupy(compact, &mut self.before.cores, task, &old);
-            self.before.compare(compact, placed.site as usize, &self.cores);
-            if old.site != placed.site {
-                self.before.compare(compact, old.site as usize, &self.cores);
+            self.before.compare(compact, placed.bank as usize, &self.cores);
+            if old.bank != placed.bank {
+                self.before.compare(compact, old.bank as usize, &self.cores);
             }
         }
         let end = self.placed.iter().map(|p| p.finish).fold(0.0, f64::max);
@@ -378,12 +378,12 @@ impl<'c> Walk<'c> {
         let t = task as usize;
         let placed = match self.plan.choice[t] {
             NONE => self.place_anywhere(t),
-            site => {
-                let ready = self.arrival(t, site as usize);
-                self.place_at(t, site as usize, ready)
+            bank => {
+                let ready = self.arrival(t, bank as usize);
+                self.place_at(t, bank as usize, ready)
             }
         };
-        let tail = self.tail[t * self.compact.sites() + placed.site as usize];
+        let tail = self.tail[t * self.compact.banks() + placed.bank as usize];
         Placed { due: placed.finish + tail, ..placed }
     }
 
@@ -393,20 +393,20 @@ impl<'c> Walk<'c> {
     fn renew(&mut self, task: u32, placed: Placed, tell: bool) {
         let old = std::mem::replace(&mut self.placed[task as usize], placed);
         self.log.push((task, old));
-        if tell && (old.finish, old.site) != (placed.finish, placed.site) {
+        if tell && (old.finish, old.bank) != (placed.finish, placed.bank) {
             for &(child, _) in self.compact.children.of(task as usize) {
                 self.before.touch(child);
             }
         }
     }
 
-    /// When the data of a task is at a site, and which parent comes last.
+    /// When the data of a task is at a bank, and which parent comes last.
     #[inline]
-    fn arrival(&self, task: usize, site: usize) -> (f64, u32) {
-        let mut ready = (self.compact.base(task, site), NONE);
+    fn arrival(&self, task: usize, bank: usize) -> (f64, u32) {
+        let mut ready = (self.compact.base(task, bank), NONE);
         for &(parent, bytes) in self.compact.parents.of(task) {
             let source = &self.placed[parent as usize];
-            let arrival = source.finish + self.compact.transfer(bytes, source.site as usize, site);
+            let arrival = source.finish + self.compact.transfer(bytes, source.bank as usize, bank);
             if arrival > ready.0 {
                 ready = (arrival, parent);
             }
@@ -414,21 +414,21 @@ impl<'c> Walk<'c> {
         ready
     }
 
-    /// The earliest start at a site once the data is there.
+    /// The earliest start at a bank once the data is there.
     #[inline]
-    fn place_at(&self, task: usize, site: usize, (ready, parent): (f64, u32)) -> Placed {
-        let seconds = self.compact.seconds(task, site);
-        let range = self.compact.cores(site);
+    fn place_at(&self, task: usize, bank: usize, (ready, parent): (f64, u32)) -> Placed {
+        let seconds = self.compact.seconds(task, bank);
+        let range = self.compact.cores(bank);
         let width = self.compact.width[task] as usize;
         if width > 1 {
-            return self.place_wide(task, site, (ready, parent));
+            return self.place_wide(task, bank, (ready, parent));
         }
         if seconds == 0.0 {
             // No length: beside whatever runs there.
-            let start = ready.max(self.compact.open[site]);
+            let start = ready.max(self.compact.open[bank]);
             let core = range.start as u32;
-            let (site, cause) = (site as u32, parent);
-            return Placed { start, finish: start, core, site, cause, ..UNPLACED };
+            let (bank, cause) = (bank as u32, parent);
+            return Placed { start, finish: start, core, bank, cause, ..UNPLACED };
         }
         // Of the cores that are free the one that became free last, else the first to be free.
         let mut core = range.start;
@@ -442,19 +442,19 @@ impl<'c> Walk<'c> {
         }
         let (start, cause) =
             if best > ready { (best, self.cores[core].1) } else { (ready, parent) };
-        let (core, site) = (core as u32, site as u32);
-        Placed { start, finish: start + seconds, core, site, cause, ..UNPLACED }
+        let (core, bank) = (core as u32, bank as u32);
+        Placed { start, finish: start + seconds, core, bank, cause, ..UNPLACED }
     }
 
-    fn place_wide(&self, task: usize, site: usize, (ready, parent): (f64, u32)) -> Placed {
-        let range = self.compact.cores(site);
+    fn place_wide(&self, task: usize, bank: usize, (ready, parent): (f64, u32)) -> Placed {
+        let range = self.compact.cores(bank);
         let width = self.compact.width[task] as usize;
-        let seconds = self.compact.seconds(task, site);
+        let seconds = self.compact.seconds(task, bank);
         let mut placed = Placed {
             start: ready,
             finish: ready + seconds,
             core: range.start as u32,
-            site: site as u32,
+            bank: bank as u32,
             cause: parent,
             ..UNPLACED
         };
@@ -471,20 +471,20 @@ impl<'c> Walk<'c> {
         placed
     }
 
-    /// The site on which finish time plus tail is least; of equal ones the first.
+    /// The bank on which finish time plus tail is least; of equal ones the first.
     fn place_anywhere(&mut self, task: usize) -> Placed {
-        let sites = self.compact.sites();
-        if self.compact.uniform() && sites > 1 {
+        let banks = self.compact.banks();
+        if self.compact.uniform() && banks > 1 {
             self.arrivals_uniform(task);
         } else {
-            for site in 0..sites {
-                self.ready[site] = self.arrival(task, site);
+            for bank in 0..banks {
+                self.ready[bank] = self.arrival(task, bank);
             }
         }
         let mut best: Option<(f64, Placed)> = None;
-        for site in 0..sites {
-            let placed = self.place_at(task, site, self.ready[site]);
-            let value = placed.finish + self.tail[task * sites + site];
+        for bank in 0..banks {
+            let placed = self.place_at(task, bank, self.ready[bank]);
+            let value = placed.finish + self.tail[task * banks + bank];
             if best.is_none_or(|(least, _)| value < least) {
                 best = Some((value, placed));
             }
@@ -492,7 +492,7 @@ impl<'c> Walk<'c> {
         best.map_or(UNPLACED, |(_, placed)| placed)
     }
 
-    /// The same arrival everywhere but at the sites of parents.
+    /// The same arrival everywhere but at the banks of parents.
     fn arrivals_uniform(&mut self, task: usize) {
         let compact = self.compact;
         let parents = compact.parents.of(task);
@@ -503,13 +503,13 @@ impl<'c> Walk<'c> {
                 common = (arrival, parent);
             }
         }
-        for site in 0..compact.sites() {
-            let base = compact.base(task, site);
-            self.ready[site] = if base > common.0 { (base, NONE) } else { common };
+        for bank in 0..compact.banks() {
+            let base = compact.base(task, bank);
+            self.ready[bank] = if base > common.0 { (base, NONE) } else { common };
         }
         for &(parent, _) in parents {
-            let site = self.placed[parent as usize].site as usize;
-            self.ready[site] = self.arrival(task, site);
+            let bank = self.placed[parent as usize].bank as usize;
+            self.ready[bank] = self.arrival(task, bank);
         }
     }
 }
@@ -524,7 +524,7 @@ fn occupy(compact: &Compact, cores: &mut [(f64, u32)], task: u32, placed: &Place
         }
         return;
     }
-    let range = compact.cores(placed.site as usize);
+    let range = compact.cores(placed.bank as usize);
     let avail: Vec<f64> = range.clone().map(|c| cores[c].0).collect();
     let (_, chosen) = take_cores(&avail, width, placed.start);
     for core in chosen {

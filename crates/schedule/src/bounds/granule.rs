@@ -14,9 +14,9 @@ const LARGEST: f64 = 1e9;
 
 /// The granule of all times of a problem, if it has one.
 pub(crate) fn of(compact: &Compact) -> Option<f64> {
-    let sites = compact.sites();
+    let banks = compact.banks();
     if compact.len() > MOST_TASKS
-        || compact.parents.len() * sites * sites + compact.len() * sites > MOST_VALUES
+        || compact.parents.len() * banks * banks + compact.len() * banks > MOST_VALUES
         || !compact.faithful
     {
         return None;
@@ -45,7 +45,7 @@ pub(crate) fn round_up(bound: f64, granule: Option<f64>) -> f64 {
 
 /// Calls back with every time that can add up to a date, until the callback says stop.
 fn visit(compact: &Compact, mut see: impl FnMut(f64) -> bool) {
-    let sites = compact.sites();
+    let banks = compact.banks();
     let dates = compact.avail.iter().copied().chain([compact.past]);
     for date in dates {
         if !see(date) {
@@ -53,16 +53,16 @@ fn visit(compact: &Compact, mut see: impl FnMut(f64) -> bool) {
         }
     }
     for task in 0..compact.len() {
-        for site in 0..sites {
-            let seconds = compact.seconds(task, site);
-            let base = compact.base(task, site);
+        for bank in 0..banks {
+            let seconds = compact.seconds(task, bank);
+            let base = compact.base(task, bank);
             if (seconds.is_finite() && !see(seconds)) || (base.is_finite() && !see(base)) {
                 return;
             }
         }
         for &(_, bytes) in compact.parents.of(task) {
-            for pair in 0..sites * sites {
-                let seconds = compact.transfer(bytes, pair / sites, pair % sites);
+            for pair in 0..banks * banks {
+                let seconds = compact.transfer(bytes, pair / banks, pair % banks);
                 if seconds.is_finite() && !see(seconds) {
                     return;
                 }

@@ -1,29 +1,29 @@
-//! Heads and tails: how early a task can start at a site, and how long everything after it still
+//! Heads and tails: how early a task can start at a bank, and how long everything after it still
 //! takes, transfers included.
 //!
 //! The tail of `t` at `s` is at least, for every child, the best of running it on the spot or
 //! elsewhere after its transfer (the optimistic cost table of PEFT, with the exact transfer time of
-//! each pair of sites in place of the mean, which makes it a bound on any network). Children that
-//! would come too late from elsewhere must run on the spot, one after the other where the site has
+//! each pair of banks in place of the mean, which makes it a bound on any network). Children that
+//! would come too late from elsewhere must run on the spot, one after the other where the bank has
 //! one core: their sequence is a bound too. Heads are the mirror image. O(e s) on a
-//! uniform network, O(e s^2) on others, for s sites.
+//! uniform network, O(e s^2) on others, for s banks.
 
 use crate::compact::{Compact, Links};
 
 /// How many relatives are tried on the spot; more would make hubs quadratic.
 const MOST_LOCAL: usize = 24;
 
-/// A problem as the bounds see it: the times of tasks at sites, and when sites are free.
+/// A problem as the bounds see it: the times of tasks at banks, and when banks are free.
 #[derive(Clone, Debug)]
 pub(crate) struct View<'c> {
     pub(crate) compact: &'c Compact,
-    /// Least seconds of task x site, whatever the width; infinite where excluded.
+    /// Least seconds of task x bank, whatever the width; infinite where excluded.
     pub(crate) seconds: Vec<f64>,
-    /// When the first core of each site is free.
+    /// When the first core of each bank is free.
     pub(crate) open: Vec<f64>,
 }
 
-/// Heads and tails of every task at every site (`task * sites + site`).
+/// Heads and tails of every task at every bank (`task * banks + bank`).
 #[derive(Clone, Debug)]
 pub(crate) struct Levels {
     pub(crate) head: Vec<f64>,
@@ -32,16 +32,16 @@ pub(crate) struct Levels {
 
 /// Number of elementary steps that [`Levels::of`] takes.
 pub(crate) fn effort(compact: &Compact) -> f64 {
-    let sites = compact.sites() as f64;
-    let per_edge = if compact.uniform() { sites } else { sites * sites };
-    compact.parents.len() as f64 * per_edge + compact.len() as f64 * sites
+    let banks = compact.banks() as f64;
+    let per_edge = if compact.uniform() { banks } else { banks * banks };
+    compact.parents.len() as f64 * per_edge + compact.len() as f64 * banks
 }
 
 impl Levels {
     /// Heads and tails of all tasks.
     pub(crate) fn of(view: &View<'_>) -> Levels {
-        let (n, sites) = (view.compact.len(), view.compact.sites());
-        let mut levels = Levels { head: vec![0.0; n * sites], tail: vec![0.0; n * sites] };
+        let (n, banks) = (view.compact.len(), view.compact.banks());
+        let mut levels = Levels { head: vec![0.0; n * banks], tail: vec![0.0; n * banks] };
         let mut scratch = Scratch::default();
         for task in (0..n).rev() {
             levels.tail_of(view, task, &mut scratch);
@@ -54,55 +54,55 @@ impl Levels {
 
     /// Least length of any schedule as far as one task and its relatives go.
     pub(crate) fn longest(&self, view: &View<'_>) -> f64 {
-        let sites = view.compact.sites();
+        let banks = view.compact.banks();
         let through = |i: usize| self.head[i] + view.seconds[i] + self.tail[i];
         (0..view.compact.len())
-            .map(|t| (t * sites..(t + 1) * sites).map(through).fold(f64::INFINITY, f64::min))
+            .map(|t| (t * banks..(t + 1) * banks).map(through).fold(f64::INFINITY, f64::min))
             .fold(0.0, f64::max)
     }
 
     fn tail_of(&mut self, view: &View<'_>, task: usize, scratch: &mut Scratch) {
-        let sites = view.compact.sites();
+        let banks = view.compact.banks();
         let Levels { tail, .. } = self;
-        let cost = |relative: usize, site: usize| {
-            let at = relative * sites + site;
+        let cost = |relative: usize, bank: usize| {
+            let at = relative * banks + bank;
             view.seconds[at] + tail[at]
         };
-        scratch.gather(view, task, &view.compact.children, cost, |site, other| (site, other));
-        for site in 0..sites {
+        scratch.gather(view, task, &view.compact.children, cost, |bank, other| (bank, other));
+        for bank in 0..banks {
             let local = |relative: usize| {
-                let at = relative * sites + site;
+                let at = relative * banks + bank;
                 (tail[at], view.seconds[at])
             };
-            let cores = view.compact.cores(site).len();
-            tail[task * sites + site] = scratch.least(site, cores, local);
+            let cores = view.compact.cores(bank).len();
+            tail[task * banks + bank] = scratch.least(bank, cores, local);
         }
     }
 
     /// Renews the head of a task from those of its parents.
     pub(crate) fn head_of(&mut self, view: &View<'_>, task: usize, scratch: &mut Scratch) {
-        let sites = view.compact.sites();
+        let banks = view.compact.banks();
         let Levels { head, .. } = self;
-        let cost = |relative: usize, site: usize| {
-            let at = relative * sites + site;
+        let cost = |relative: usize, bank: usize| {
+            let at = relative * banks + bank;
             view.seconds[at] + head[at]
         };
-        scratch.gather(view, task, &view.compact.parents, cost, |site, other| (other, site));
-        for site in 0..sites {
+        scratch.gather(view, task, &view.compact.parents, cost, |bank, other| (other, bank));
+        for bank in 0..banks {
             let local = |relative: usize| {
-                let at = relative * sites + site;
+                let at = relative * banks + bank;
                 (head[at], view.seconds[at])
             };
-            let cores = view.compact.cores(site).len();
+            let cores = view.compact.cores(bank).len();
             let own = if view.compact.flexible[task] {
                 view.compact.release[task]
             } else {
                 // A task of no length fits beside whatever runs.
                 let open =
-                    if view.seconds[task * sites + site] > 0.0 { view.open[site] } else { 0.0 };
-                view.compact.base(task, site).max(open)
+                    if view.seconds[task * banks + bank] > 0.0 { view.open[bank] } else { 0.0 };
+                view.compact.base(task, bank).max(open)
             };
-            head[task * sites + site] = own.max(scratch.least(site, cores, local));
+            head[task * banks + bank] = own.max(scratch.least(bank, cores, local));
         }
     }
 }
@@ -111,16 +111,16 @@ impl Levels {
 #[derive(Default)]
 pub(crate) struct Scratch {
     relatives: Vec<u32>,
-    /// `relative x site`: cost when the relative is anywhere but at the task's site.
+    /// `relative x bank`: cost when the relative is anywhere but at the task's bank.
     remote: Vec<f64>,
-    sites: usize,
+    banks: usize,
     order: Vec<u32>,
     local: Vec<(f64, f64)>,
 }
 
 impl Scratch {
-    /// Fills the cost of every relative for every site of the task. `ends` turns (site of the task,
-    /// site of the relative) into (from, to).
+    /// Fills the cost of every relative for every bank of the task. `ends` turns (bank of the task,
+    /// bank of the relative) into (from, to).
     fn gather(
         &mut self,
         view: &View<'_>,
@@ -130,36 +130,36 @@ impl Scratch {
         ends: impl Fn(usize, usize) -> (usize, usize),
     ) {
         let compact = view.compact;
-        self.sites = compact.sites();
+        self.banks = compact.banks();
         self.relatives.clear();
         self.remote.clear();
         for &(relative, bytes) in links.of(task) {
             let r = relative as usize;
             self.relatives.push(relative);
-            let costs = (0..self.sites).map(|s| cost(r, s));
+            let costs = (0..self.banks).map(|s| cost(r, s));
             // What may span hosts shares its transfer among them: count none.
             if compact.flexible[r] || compact.flexible[task] {
                 let least = costs.fold(f64::INFINITY, f64::min);
-                self.remote.extend(std::iter::repeat_n(least, self.sites));
+                self.remote.extend(std::iter::repeat_n(least, self.banks));
             } else if compact.uniform() {
                 let (mut first, mut second, mut at) = (f64::INFINITY, f64::INFINITY, usize::MAX);
-                for (site, cost) in costs.enumerate() {
+                for (bank, cost) in costs.enumerate() {
                     if cost < first {
-                        (second, first, at) = (first, cost, site);
+                        (second, first, at) = (first, cost, bank);
                     } else if cost < second {
                         second = cost;
                     }
                 }
-                let moved = if self.sites > 1 { compact.transfer(bytes, 0, 1) } else { 0.0 };
+                let moved = if self.banks > 1 { compact.transfer(bytes, 0, 1) } else { 0.0 };
                 let elsewhere = |s| if s == at { second } else { first };
-                self.remote.extend((0..self.sites).map(|s| elsewhere(s) + moved));
+                self.remote.extend((0..self.banks).map(|s| elsewhere(s) + moved));
             } else {
                 let costs: Vec<f64> = costs.collect();
-                self.remote.extend((0..self.sites).map(|site| {
+                self.remote.extend((0..self.banks).map(|bank| {
                     let mut least = f64::INFINITY;
                     for (other, cost) in costs.iter().enumerate() {
-                        if other != site {
-                            let (from, to) = ends(site, other);
+                        if other != bank {
+                            let (from, to) = ends(bank, other);
                             least = least.min(cost + compact.transfer(bytes, from, to));
                         }
                     }
@@ -169,11 +169,11 @@ impl Scratch {
         }
     }
 
-    /// Least time that holds for all relatives together when the task is at `site`; `local` gives
+    /// Least time that holds for all relatives together when the task is at `bank`; `local` gives
     /// the distance beyond a relative and its seconds on the spot.
-    fn least(&mut self, site: usize, cores: usize, local: impl Fn(usize) -> (f64, f64)) -> f64 {
-        let (sites, remote) = (self.sites, &self.remote);
-        let elsewhere = |k: u32| remote[k as usize * sites + site];
+    fn least(&mut self, bank: usize, cores: usize, local: impl Fn(usize) -> (f64, f64)) -> f64 {
+        let (banks, remote) = (self.banks, &self.remote);
+        let elsewhere = |k: u32| remote[k as usize * banks + bank];
         self.order.clear();
         self.order.extend(0..self.relatives.len() as u32);
         self.order.sort_unstable_by(|&a, &b| elsewhere(b).total_cmp(&elsewhere(a)));
@@ -201,7 +201,7 @@ impl Scratch {
 }
 
 /// Least span of `(distance, seconds)` entries, sorted by falling distance, on the cores of one
-/// site: one core takes them in that order (Jackson's rule), several share the work.
+/// bank: one core takes them in that order (Jackson's rule), several share the work.
 fn on_the_spot(entries: &[(f64, f64)], cores: usize) -> f64 {
     if cores == 1 {
         // Tails: each ends after those before it, and then its tail follows.

@@ -22,7 +22,7 @@ use slackline_model::{Problem, TaskId};
 
 /// Elementary steps that a single bound may take.
 const EFFORT: f64 = 2e7;
-/// Tasks x sites up to which the destructive bound is worth its time.
+/// Tasks x banks up to which the destructive bound is worth its time.
 const MODERATE: usize = 4000;
 
 /// The best bound that takes moderate time.
@@ -133,7 +133,7 @@ fn over_widths(
 /// The bounds that work on flat arrays.
 pub(crate) struct Bounder<'c> {
     view: View<'c>,
-    /// Processor-seconds of task x site.
+    /// Processor-seconds of task x bank.
     area: Vec<f64>,
     granule: Option<f64>,
 }
@@ -141,10 +141,10 @@ pub(crate) struct Bounder<'c> {
 impl<'c> Bounder<'c> {
     /// Prepares the bounds of a problem with unfinished tasks.
     pub(crate) fn new(problem: &Problem<'_>, compact: &'c Compact) -> Bounder<'c> {
-        let sites = compact.sites();
-        let mut seconds = Vec::with_capacity(compact.len() * sites);
-        let mut area = Vec::with_capacity(compact.len() * sites);
-        // By class: sites are many more.
+        let banks = compact.banks();
+        let mut seconds = Vec::with_capacity(compact.len() * banks);
+        let mut area = Vec::with_capacity(compact.len() * banks);
+        // By class: banks are many more.
         let mut least: Vec<(f64, f64)> = Vec::new();
         for (index, &task) in compact.tasks.iter().enumerate() {
             if compact.flexible[index] {
@@ -152,19 +152,19 @@ impl<'c> Bounder<'c> {
                 least.clear();
                 least.extend((0..problem.classes()).map(of));
             }
-            for site in 0..sites {
+            for bank in 0..banks {
                 if compact.flexible[index] {
-                    let (least_seconds, least_area) = least[compact.class(site)];
+                    let (least_seconds, least_area) = least[compact.class(bank)];
                     seconds.push(least_seconds);
                     area.push(least_area);
                 } else {
-                    seconds.push(compact.seconds(index, site));
-                    area.push(compact.seconds(index, site));
+                    seconds.push(compact.seconds(index, bank));
+                    area.push(compact.seconds(index, bank));
                 }
             }
         }
         let first_free = |s| compact.certain[compact.cores(s)].iter().copied();
-        let open = (0..sites).map(|s| first_free(s).fold(f64::INFINITY, f64::min)).collect();
+        let open = (0..banks).map(|s| first_free(s).fold(f64::INFINITY, f64::min)).collect();
         let granule = granule::of(compact);
         Bounder { view: View { compact, seconds, open }, area, granule }
     }
@@ -195,7 +195,7 @@ impl<'c> Bounder<'c> {
             }
             bound = next;
         }
-        if n * self.view.compact.sites() <= MODERATE { self.destructive(bound) } else { bound }
+        if n * self.view.compact.banks() <= MODERATE { self.destructive(bound) } else { bound }
     }
 
     fn round(&self, bound: f64) -> f64 {
@@ -231,18 +231,18 @@ impl<'c> Bounder<'c> {
         &self.view
     }
 
-    /// The sites that remain possible, with heads and tails, if the plan ends by `target`; none
-    /// if some task has no site left.
+    /// The banks that remain possible, with heads and tails, if the plan ends by `target`; none
+    /// if some task has no bank left.
     pub(crate) fn restricted(&self, target: f64) -> Option<(View<'c>, Levels)> {
         let mut view = self.view.clone();
-        let sites = view.compact.sites();
+        let banks = view.compact.banks();
         let limit = target * (1.0 + 1e-9);
         let mut levels = Levels::of(&view);
         for _ in 0..4 {
             let mut changed = false;
             for task in 0..view.compact.len() {
                 let mut possible = false;
-                for at in task * sites..(task + 1) * sites {
+                for at in task * banks..(task + 1) * banks {
                     if view.seconds[at].is_finite() {
                         let ends = levels.head[at] + view.seconds[at] + levels.tail[at];
                         if ends > limit {
@@ -276,7 +276,7 @@ impl<'c> Bounder<'c> {
     }
 
     fn windows(&self, view: &View<'_>, levels: &Levels) -> Vec<Window> {
-        let sites = view.compact.sites();
+        let banks = view.compact.banks();
         let mut windows = Vec::with_capacity(view.compact.len());
         for task in 0..view.compact.len() {
             let mut w = Window {
@@ -285,7 +285,7 @@ impl<'c> Bounder<'c> {
                 tail: f64::INFINITY,
                 width: f64::from(view.compact.width[task]),
             };
-            for at in task * sites..(task + 1) * sites {
+            for at in task * banks..(task + 1) * banks {
                 if view.seconds[at].is_finite() {
                     w.head = w.head.min(levels.head[at]);
                     w.seconds = w.seconds.min(view.seconds[at]);
@@ -297,43 +297,43 @@ impl<'c> Bounder<'c> {
         windows
     }
 
-    /// The fractional assignment to sites. A core is idle before its first task can start and
+    /// The fractional assignment to banks. A core is idle before its first task can start and
     /// after its last one, as long as that does not exceed the bound known.
     fn load(&self, view: &View<'_>, levels: &Levels, known: f64) -> f64 {
         let compact = view.compact;
-        let (n, sites) = (compact.len(), compact.sites());
+        let (n, banks) = (compact.len(), compact.banks());
         let area: Vec<f64> = (self.area.iter().zip(&view.seconds))
             .map(|(&a, s)| if s.is_finite() { a } else { f64::INFINITY })
             .collect();
-        let mut count = Vec::with_capacity(sites);
-        let mut offset = Vec::with_capacity(sites);
-        for site in 0..sites {
+        let mut count = Vec::with_capacity(banks);
+        let mut offset = Vec::with_capacity(banks);
+        for bank in 0..banks {
             let (mut head, mut tail) = (f64::INFINITY, f64::INFINITY);
-            for at in (0..n).map(|t| t * sites + site).filter(|&at| view.seconds[at].is_finite()) {
+            for at in (0..n).map(|t| t * banks + bank).filter(|&at| view.seconds[at].is_finite()) {
                 head = head.min(levels.head[at]);
                 tail = tail.min(levels.tail[at]);
             }
-            let cores = compact.cores(site);
+            let cores = compact.cores(bank);
             count.push(cores.len() as f64);
-            // What may spread over hosts is not bound to the site it is counted at.
+            // What may spread over hosts is not bound to the bank it is counted at.
             let lost = |o: f64| if compact.faithful { o.max(head) + tail } else { o };
             let idle = compact.certain[cores].iter().map(|&o| lost(o).min(known));
             offset.push(idle.sum());
         }
-        let rounds = ((EFFORT / 4.0 / (n * sites) as f64) as usize).min(150);
+        let rounds = ((EFFORT / 4.0 / (n * banks) as f64) as usize).min(150);
         Load { area: &area, count: &count, offset: &offset }.bound(rounds)
     }
 
-    /// Tasks that can only run at one site, on that site's cores alone.
+    /// Tasks that can only run at one bank, on that bank's cores alone.
     fn forced(&self, view: &View<'_>, levels: &Levels, target: f64) -> f64 {
         let compact = view.compact;
-        let sites = compact.sites();
-        let mut only: Vec<Vec<Window>> = vec![Vec::new(); sites];
+        let banks = compact.banks();
+        let mut only: Vec<Vec<Window>> = vec![Vec::new(); banks];
         for task in (0..compact.len()).filter(|&t| !compact.flexible[t]) {
             let mut at =
-                (task * sites..(task + 1) * sites).filter(|&i| view.seconds[i].is_finite());
+                (task * banks..(task + 1) * banks).filter(|&i| view.seconds[i].is_finite());
             if let (Some(i), None) = (at.next(), at.next()) {
-                only[i % sites].push(Window {
+                only[i % banks].push(Window {
                     head: levels.head[i],
                     seconds: view.seconds[i],
                     tail: levels.tail[i],
@@ -341,7 +341,7 @@ impl<'c> Bounder<'c> {
                 });
             }
         }
-        (0..sites)
+        (0..banks)
             .filter(|&s| only[s].len() > 1)
             .map(|s| interval::bound(&only[s], &compact.certain[compact.cores(s)], target, 200))
             .fold(0.0, f64::max)

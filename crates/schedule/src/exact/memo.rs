@@ -7,7 +7,7 @@ const MOST_NUMBERS: usize = 24_000_000;
 /// Entries compared per key.
 const MOST_ENTRIES: usize = 48;
 
-/// For each set of placed tasks and the sites that still matter: the dates of the nodes seen.
+/// For each set of placed tasks and the banks that still matter: the dates of the nodes seen.
 #[derive(Default)]
 pub(super) struct Memo {
     seen: HashMap<Box<[u8]>, Vec<f64>>,

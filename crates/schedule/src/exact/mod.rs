@@ -1,13 +1,13 @@
 //! `exact`: the shortest plan, with a proof, for small problems.
 //!
 //! Branch and bound. A node is a partial schedule; its children start one more task whose parents
-//! are placed, at some site, not before the last start: every schedule without
+//! are placed, at some bank, not before the last start: every schedule without
 //! needless idle time is reached, by the order of its starts. A node is cut off when
 //!
-//! - heads and tails (transfers included), the remaining work, or the tasks that must share a site
+//! - heads and tails (transfers included), the remaining work, or the tasks that must share a bank
 //!   show that no completion is shorter than the plan at hand;
-//! - a task would fit into an earlier gap of its site (such schedules are not needed);
-//! - its site is as good as a lower one of which nothing has been used yet either;
+//! - a task would fit into an earlier gap of its bank (such schedules are not needed);
+//! - its bank is as good as a lower one of which nothing has been used yet either;
 //! - a node visited before had the same tasks done in the same places, cores and data no later, the
 //!   last start no later and no larger sum of starts. (The sum makes the rules agree: each replaces
 //!   a schedule by one whose sum is smaller, or not larger and visited earlier, so that some
@@ -85,7 +85,7 @@ pub fn solve(problem: &Problem<'_>, request: &Request) -> Result<Solved, PlanErr
     if approx::le(makespan, bound) {
         return Ok(Solved { schedule, bound, nodes: 0 });
     }
-    // Tasks over several hosts, and inputs that leave in turn, are more than sites can say.
+    // Tasks over several hosts, and inputs that leave in turn, are more than banks can say.
     let Some(compact) = Compact::new(problem).ok().filter(|c| c.faithful) else {
         return Ok(Solved { schedule, bound, nodes: 0 });
     };
@@ -94,7 +94,7 @@ pub fn solve(problem: &Problem<'_>, request: &Request) -> Result<Solved, PlanErr
     let mut search = Search::new(&compact, &bounder, makespan, budget, nodes);
     let open = search.run();
     let schedule = match search.found() {
-        Some((order, sites)) => compact.schedule(problem, order, sites),
+        Some((order, banks)) => compact.schedule(problem, order, banks),
         None => schedule,
     };
     let makespan = schedule.makespan();

@@ -13,7 +13,7 @@ const SLICE: u64 = 1024;
 #[derive(Clone, Copy, Debug)]
 struct Child {
     task: usize,
-    site: usize,
+    bank: usize,
     start: f64,
     /// Its own time and what follows it.
     behind: f64,
@@ -44,14 +44,14 @@ pub(super) struct Search<'c> {
     levels: Levels,
     scratch: Scratch,
     memo: Memo,
-    /// A lower site that is the same as long as both are unused.
+    /// A lower bank that is the same as long as both are unused.
     twin: Vec<Vec<usize>>,
     /// Longest transfer to any child.
     reach: Vec<f64>,
     // The partial schedule.
     placed: u128,
     order: Vec<u32>,
-    site: Vec<u32>,
+    bank: Vec<u32>,
     finish: Vec<f64>,
     avail: Vec<f64>,
     used: Vec<u32>,
@@ -80,8 +80,8 @@ impl<'c> Search<'c> {
         let reach = |task: usize| {
             let mut longest = 0.0f64;
             for &(_, bytes) in compact.children.of(task) {
-                for from in 0..compact.sites() {
-                    for to in 0..compact.sites() {
+                for from in 0..compact.banks() {
+                    for to in 0..compact.banks() {
                         let seconds = compact.transfer(bytes, from, to);
                         if seconds.is_finite() {
                             longest = longest.max(seconds);
@@ -103,15 +103,15 @@ impl<'c> Search<'c> {
             levels: bounder.levels(),
             scratch: Scratch::default(),
             memo: Memo::default(),
-            twin: (0..compact.sites()).map(alike).collect(),
+            twin: (0..compact.banks()).map(alike).collect(),
             reach: (0..n).map(reach).collect(),
             placed: 0,
             order: Vec::with_capacity(n),
-            site: vec![0; n],
+            bank: vec![0; n],
             finish: vec![0.0; n],
             avail: compact.avail.clone(),
-            used: vec![0; compact.sites()],
-            gaps: vec![Vec::new(); compact.sites()],
+            used: vec![0; compact.banks()],
+            gaps: vec![Vec::new(); compact.banks()],
             last: 0.0,
             sum: 0.0,
             bound: 0.0,
@@ -127,7 +127,7 @@ impl<'c> Search<'c> {
     }
 
     pub(super) fn found(&self) -> Option<(&[u32], &[u32])> {
-        self.found.as_ref().map(|(order, site)| (order.as_slice(), site.as_slice()))
+        self.found.as_ref().map(|(order, bank)| (order.as_slice(), bank.as_slice()))
     }
 
     /// From now on only shorter plans count.
@@ -185,7 +185,7 @@ impl<'c> Search<'c> {
     fn complete(&mut self) {
         let end = self.finish.iter().copied().fold(self.compact.past, f64::max);
         if end <= self.cutoff {
-            self.found = Some((self.order.clone(), self.site.clone()));
+            self.found = Some((self.order.clone(), self.bank.clone()));
             self.budget.found(end);
             self.cut(end);
         }
@@ -195,15 +195,15 @@ impl<'c> Search<'c> {
         self.placed >> task & 1 == 1
     }
 
-    /// Renews the heads of all unplaced tasks and rules out sites; false when no completion can
+    /// Renews the heads of all unplaced tasks and rules out banks; false when no completion can
     /// stay below the cutoff.
     fn promising(&mut self) -> bool {
-        let (compact, sites) = (self.compact, self.compact.sites());
+        let (compact, banks) = (self.compact, self.compact.banks());
         self.bound = 0.0;
-        for site in 0..sites {
+        for bank in 0..banks {
             let first =
-                self.avail[compact.cores(site)].iter().copied().fold(f64::INFINITY, f64::min);
-            self.view.open[site] = first.max(self.last);
+                self.avail[compact.cores(bank)].iter().copied().fold(f64::INFINITY, f64::min);
+            self.view.open[bank] = first.max(self.last);
         }
         for task in 0..compact.len() {
             if self.is_placed(task) {
@@ -211,7 +211,7 @@ impl<'c> Search<'c> {
             }
             self.levels.head_of(&self.view, task, &mut self.scratch);
             let mut least = f64::INFINITY;
-            for at in task * sites..(task + 1) * sites {
+            for at in task * banks..(task + 1) * banks {
                 let head = self.levels.head[at].max(self.last);
                 self.levels.head[at] = head;
                 let end = head + self.view.seconds[at] + self.levels.tail[at];
@@ -226,46 +226,46 @@ impl<'c> Search<'c> {
             }
             self.bound = self.bound.max(least);
         }
-        self.work_fits() && self.sites_fit()
+        self.work_fits() && self.banks_fit()
     }
 
     /// The remaining work fits between now and the cutoff.
     fn work_fits(&self) -> bool {
-        let (compact, sites) = (self.compact, self.compact.sites());
+        let (compact, banks) = (self.compact, self.compact.banks());
         let mut room = 0.0;
         let mut work = 0.0;
         for task in (0..compact.len()).filter(|&t| !self.is_placed(t)) {
-            let row = &self.view.seconds[task * sites..(task + 1) * sites];
+            let row = &self.view.seconds[task * banks..(task + 1) * banks];
             work += row.iter().copied().fold(f64::INFINITY, f64::min);
         }
-        for site in 0..sites {
+        for bank in 0..banks {
             let (mut head, mut tail) = (f64::INFINITY, f64::INFINITY);
             for task in (0..compact.len()).filter(|&t| !self.is_placed(t)) {
-                let at = task * sites + site;
+                let at = task * banks + bank;
                 if self.view.seconds[at].is_finite() {
                     head = head.min(self.levels.head[at]);
                     tail = tail.min(self.levels.tail[at]);
                 }
             }
-            for core in compact.cores(site) {
+            for core in compact.cores(bank) {
                 room += (self.cutoff - tail - self.avail[core].max(head)).max(0.0);
             }
         }
         work <= room * (1.0 + 1e-9)
     }
 
-    /// On sites of one core, the tasks that can go nowhere else fit one after the other.
-    fn sites_fit(&self) -> bool {
-        let (compact, sites) = (self.compact, self.compact.sites());
+    /// On banks of one core, the tasks that can go nowhere else fit one after the other.
+    fn banks_fit(&self) -> bool {
+        let (compact, banks) = (self.compact, self.compact.banks());
         let mut forced: Vec<(f64, f64, f64)> = Vec::new();
-        for site in (0..sites).filter(|&s| compact.cores(s).len() == 1) {
+        for bank in (0..banks).filter(|&s| compact.cores(s).len() == 1) {
             forced.clear();
             for task in (0..compact.len()).filter(|&t| !self.is_placed(t)) {
-                let row = &self.view.seconds[task * sites..(task + 1) * sites];
-                let elsewhere = |s: usize| s != site && row[s].is_finite();
-                if row[site].is_finite() && !(0..sites).any(elsewhere) {
-                    let at = task * sites + site;
-                    forced.push((self.levels.head[at], row[site], self.levels.tail[at]));
+                let row = &self.view.seconds[task * banks..(task + 1) * banks];
+                let elsewhere = |s: usize| s != bank && row[s].is_finite();
+                if row[bank].is_finite() && !(0..banks).any(elsewhere) {
+                    let at = task * banks + bank;
+                    forced.push((self.levels.head[at], row[bank], self.levels.tail[at]));
                 }
             }
             if forced.len() < 2 {
@@ -298,14 +298,14 @@ impl<'c> Search<'c> {
         let mut dates = Vec::with_capacity(compact.len() + self.avail.len() + 3);
         for task in (0..compact.len()).filter(|&t| self.is_placed(t)) {
             if compact.children.of(task).iter().any(|&(c, _)| !self.is_placed(c as usize)) {
-                key.extend_from_slice(&(self.site[task] as u16).to_le_bytes());
+                key.extend_from_slice(&(self.bank[task] as u16).to_le_bytes());
                 // Data that is everywhere by now does not matter any more.
                 dates.push((self.finish[task] + self.reach[task]).max(now));
             }
         }
-        for site in 0..compact.sites() {
+        for bank in 0..compact.banks() {
             let from = dates.len();
-            dates.extend(self.avail[compact.cores(site)].iter().map(|a| a.max(now)));
+            dates.extend(self.avail[compact.cores(bank)].iter().map(|a| a.max(now)));
             dates[from..].sort_by(f64::total_cmp);
         }
         dates.push(now);
@@ -315,53 +315,53 @@ impl<'c> Search<'c> {
 
     /// What can start next, most urgent first.
     fn children(&self) -> Vec<Child> {
-        let (compact, sites) = (self.compact, self.compact.sites());
+        let (compact, banks) = (self.compact, self.compact.banks());
         let mut children = Vec::new();
         for task in (0..compact.len()).filter(|&t| !self.is_placed(t) && self.missing[t] == 0) {
-            for site in 0..sites {
-                let at = task * sites + site;
+            for bank in 0..banks {
+                let at = task * banks + bank;
                 let seconds = self.view.seconds[at];
-                if !seconds.is_finite() || self.has_unused_twin(site) {
+                if !seconds.is_finite() || self.has_unused_twin(bank) {
                     continue;
                 }
-                let arrival = self.arrival(task, site);
-                let (_, avail) = self.core_for(site, arrival);
+                let arrival = self.arrival(task, bank);
+                let (_, avail) = self.core_for(bank, arrival);
                 let start = if seconds == 0.0 { arrival } else { arrival.max(avail) };
                 if start < self.last {
                     continue;
                 }
                 let fits = |&(from, to): &(f64, f64)| arrival.max(from) + seconds <= to;
-                if seconds > 0.0 && self.gaps[site].iter().any(fits) {
+                if seconds > 0.0 && self.gaps[bank].iter().any(fits) {
                     continue;
                 }
                 let bound = self.bound.max(start + seconds + self.levels.tail[at]);
                 let behind = seconds + self.levels.tail[at];
-                children.push(Child { task, site, start, behind, bound });
+                children.push(Child { task, bank, start, behind, bound });
             }
         }
-        // Early starts first, of equal ones what has most behind it; the sites of a tie in order.
+        // Early starts first, of equal ones what has most behind it; the banks of a tie in order.
         children.sort_by(|a, b| a.start.total_cmp(&b.start).then(b.behind.total_cmp(&a.behind)));
         children
     }
 
-    fn has_unused_twin(&self, site: usize) -> bool {
-        self.used[site] == 0 && self.twin[site].iter().any(|&twin| self.used[twin] == 0)
+    fn has_unused_twin(&self, bank: usize) -> bool {
+        self.used[bank] == 0 && self.twin[bank].iter().any(|&twin| self.used[twin] == 0)
     }
 
-    fn arrival(&self, task: usize, site: usize) -> f64 {
-        let mut ready = self.compact.base(task, site).max(self.compact.open[site]);
+    fn arrival(&self, task: usize, bank: usize) -> f64 {
+        let mut ready = self.compact.base(task, bank).max(self.compact.open[bank]);
         for &(parent, bytes) in self.compact.parents.of(task) {
-            let from = self.site[parent as usize] as usize;
-            let arrival = self.finish[parent as usize] + self.compact.transfer(bytes, from, site);
+            let from = self.bank[parent as usize] as usize;
+            let arrival = self.finish[parent as usize] + self.compact.transfer(bytes, from, bank);
             ready = ready.max(arrival);
         }
         ready
     }
 
-    /// The core of a site to use from a date on: of the free ones the last to become free, else
+    /// The core of a bank to use from a date on: of the free ones the last to become free, else
     /// the first to be free.
-    fn core_for(&self, site: usize, ready: f64) -> (usize, f64) {
-        let range = self.compact.cores(site);
+    fn core_for(&self, bank: usize, ready: f64) -> (usize, f64) {
+        let range = self.compact.cores(bank);
         let mut core = range.start;
         for other in range.start + 1..range.end {
             let (best, at) = (self.avail[core], self.avail[other]);
@@ -373,13 +373,13 @@ impl<'c> Search<'c> {
     }
 
     fn start(&mut self, child: Child) -> Undo {
-        let Child { task, site, start, .. } = child;
-        let sites = self.compact.sites();
-        let seconds = self.view.seconds[task * sites + site];
-        let (core, avail) = self.core_for(site, start);
+        let Child { task, bank, start, .. } = child;
+        let banks = self.compact.banks();
+        let seconds = self.view.seconds[task * banks + bank];
+        let (core, avail) = self.core_for(bank, start);
         let gap = seconds > 0.0 && start > avail;
         if gap {
-            self.gaps[site].push((avail, start));
+            self.gaps[bank].push((avail, start));
         }
         let undo = Undo { core, avail, gap, last: self.last, sum: self.sum };
         if seconds > 0.0 {
@@ -387,37 +387,37 @@ impl<'c> Search<'c> {
         }
         self.placed |= 1 << task;
         self.order.push(task as u32);
-        self.site[task] = site as u32;
+        self.bank[task] = bank as u32;
         self.finish[task] = start + seconds;
-        self.used[site] += 1;
+        self.used[bank] += 1;
         self.last = start;
         self.sum += start;
         for &(child, _) in self.compact.children.of(task) {
             self.missing[child as usize] -= 1;
         }
         // For the heads below, the task is where it is.
-        for at in task * sites..(task + 1) * sites {
-            if at % sites != site {
+        for at in task * banks..(task + 1) * banks {
+            if at % banks != bank {
                 self.view.seconds[at] = f64::INFINITY;
             }
         }
-        self.levels.head[task * sites + site] = start;
+        self.levels.head[task * banks + bank] = start;
         undo
     }
 
     fn take_back(&mut self, child: Child, undo: Undo) {
-        let Child { task, site, .. } = child;
+        let Child { task, bank, .. } = child;
         for &(child, _) in self.compact.children.of(task) {
             self.missing[child as usize] += 1;
         }
         self.sum = undo.sum;
         self.last = undo.last;
-        self.used[site] -= 1;
+        self.used[bank] -= 1;
         self.order.pop();
         self.placed &= !(1 << task);
         self.avail[undo.core] = undo.avail;
         if undo.gap {
-            self.gaps[site].pop();
+            self.gaps[bank].pop();
         }
     }
 }

@@ -41,13 +41,13 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
         Err(done) => return Ok(done),
     };
     let mut random = ground.random("aco");
-    let (n, sites) = (ground.compact.len(), ground.compact.sites());
+    let (n, banks) = (ground.compact.len(), ground.compact.banks());
     let initial = 1.0 / n as f64;
-    let mut pheromone = vec![initial; n * sites];
+    let mut pheromone = vec![initial; n * banks];
     let mut ant = Ant::new(&ground.compact, &ground.rank);
     let mut best: Option<(f64, Draft)> = None;
     let mut since = 0;
-    for _ in 0..ground.iterations(COLONIES, (ANTS as usize * sites) as f64) {
+    for _ in 0..ground.iterations(COLONIES, (ANTS as usize * banks) as f64) {
         since += 1;
         for _ in 0..ANTS {
             if ground.budget.is_over() {
@@ -65,8 +65,8 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
         let Some((makespan, plan)) = &best else { continue };
         pheromone.iter_mut().for_each(|tau| *tau *= 1.0 - GLOBAL);
         if makespan.is_finite() && *makespan > 0.0 {
-            for (task, &site) in plan.choice.iter().enumerate() {
-                pheromone[task * sites + site as usize] += GLOBAL / makespan;
+            for (task, &bank) in plan.choice.iter().enumerate() {
+                pheromone[task * banks + bank as usize] += GLOBAL / makespan;
             }
         }
     }
@@ -95,14 +95,14 @@ impl<'c> Ant<'c> {
             ready: Vec::new(),
             avail: Vec::new(),
             finish: vec![0.0; compact.len()],
-            weight: vec![0.0; compact.sites()],
-            ends: vec![0.0; compact.sites()],
+            weight: vec![0.0; compact.banks()],
+            ends: vec![0.0; compact.banks()],
         }
     }
 
     fn tour(&mut self, pheromone: &mut [f64], initial: f64, random: &mut Stream) -> (f64, Draft) {
         let compact = self.compact;
-        let (n, sites) = (compact.len(), compact.sites());
+        let (n, banks) = (compact.len(), compact.banks());
         self.missing.clear();
         self.missing.extend((0..n).map(|t| compact.parents.of(t).len() as u32));
         self.ready.clear();
@@ -115,27 +115,27 @@ impl<'c> Ant<'c> {
             let ranks = self.ready.iter().map(|&t| self.rank[t as usize]);
             let position = roulette(ranks, total, random);
             let task = self.ready.swap_remove(position) as usize;
-            for site in 0..sites {
-                self.ends[site] = self.finish_at(task, site, &plan);
-                let tau = pheromone[task * sites + site];
-                let end = self.ends[site].max(f64::MIN_POSITIVE.sqrt());
-                self.weight[site] = tau / (end * end);
+            for bank in 0..banks {
+                self.ends[bank] = self.finish_at(task, bank, &plan);
+                let tau = pheromone[task * banks + bank];
+                let end = self.ends[bank].max(f64::MIN_POSITIVE.sqrt());
+                self.weight[bank] = tau / (end * end);
             }
-            let site = if random.random_range(0.0..1.0) <= EXPLOITATION {
+            let bank = if random.random_range(0.0..1.0) <= EXPLOITATION {
                 let weight = |s: &usize| self.weight[*s];
-                (0..sites).reduce(|a, b| if approx::gt(weight(&b), weight(&a)) { b } else { a })
+                (0..banks).reduce(|a, b| if approx::gt(weight(&b), weight(&a)) { b } else { a })
             } else {
                 let total = self.weight.iter().sum();
                 Some(roulette(self.weight.iter().copied(), total, random))
             };
-            // A problem has at least one site.
-            let site = site.unwrap_or(0);
-            let tau = &mut pheromone[task * sites + site];
+            // A problem has at least one bank.
+            let bank = bank.unwrap_or(0);
+            let tau = &mut pheromone[task * banks + bank];
             *tau = (1.0 - LOCAL) * *tau + LOCAL * initial;
-            self.place(task, site, self.ends[site]);
-            makespan = makespan.max(self.ends[site]);
+            self.place(task, bank, self.ends[bank]);
+            makespan = makespan.max(self.ends[bank]);
             plan.order.push(task as u32);
-            plan.choice[task] = site as u32;
+            plan.choice[task] = bank as u32;
             for &(child, _) in compact.children.of(task) {
                 self.missing[child as usize] -= 1;
                 if self.missing[child as usize] == 0 {
@@ -146,18 +146,18 @@ impl<'c> Ant<'c> {
         (makespan, plan)
     }
 
-    fn finish_at(&self, task: usize, site: usize, plan: &Draft) -> f64 {
+    fn finish_at(&self, task: usize, bank: usize, plan: &Draft) -> f64 {
         let compact = self.compact;
-        let mut ready = compact.base(task, site);
+        let mut ready = compact.base(task, bank);
         for &(parent, bytes) in compact.parents.of(task) {
             let from = plan.choice[parent as usize] as usize;
-            ready = ready.max(self.finish[parent as usize] + compact.transfer(bytes, from, site));
+            ready = ready.max(self.finish[parent as usize] + compact.transfer(bytes, from, bank));
         }
-        let seconds = compact.seconds(task, site);
+        let seconds = compact.seconds(task, bank);
         if seconds.is_infinite() {
             return f64::INFINITY;
         }
-        let avail = &self.avail[compact.cores(site)];
+        let avail = &self.avail[compact.cores(bank)];
         let free = match compact.width[task] {
             1 => avail.iter().copied().fold(f64::INFINITY, f64::min),
             width => take_cores(avail, width as usize, ready).0,
@@ -165,13 +165,13 @@ impl<'c> Ant<'c> {
         ready.max(free) + seconds
     }
 
-    fn place(&mut self, task: usize, site: usize, end: f64) {
-        let seconds = self.compact.seconds(task, site);
+    fn place(&mut self, task: usize, bank: usize, end: f64) {
+        let seconds = self.compact.seconds(task, bank);
         self.finish[task] = end;
         if !end.is_finite() {
             return;
         }
-        let cores = self.compact.cores(site);
+        let cores = self.compact.cores(bank);
         let width = self.compact.width[task] as usize;
         let (_, chosen) = take_cores(&self.avail[cores.clone()], width, end - seconds);
         for core in chosen {

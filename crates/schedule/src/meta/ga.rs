@@ -63,7 +63,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
             }
             if random.random_bool(MUTATION) {
                 let task = random.random_range(0..n);
-                child.choice[task] = ground.any_site(task, &mut random);
+                child.choice[task] = ground.any_bank(task, &mut random);
             }
             walk.set(&child);
             next.push((walk.makespan(), child));

@@ -44,7 +44,7 @@ impl<'s> Ground<'s> {
         let by_task = ranks::upward(problem);
         let rank = compact.tasks.iter().map(|t| by_task[t.index()]).collect();
         let Some((order, choice)) = compact.read(&heft) else { return Ok(Err(heft)) };
-        let zeros = vec![0.0; compact.len() * compact.sites()];
+        let zeros = vec![0.0; compact.len() * compact.banks()];
         let first = Draft { order, choice };
         Ok(Ok(Ground { compact, rank, first, heft, zeros, request, budget }))
     }
@@ -65,15 +65,15 @@ impl<'s> Ground<'s> {
         Walk::new(&self.compact, &self.zeros, plan)
     }
 
-    /// A random site at which a task fits.
-    pub(crate) fn any_site(&self, task: usize, random: &mut Stream) -> u32 {
-        let sites = self.compact.sites();
-        let from = random.random_range(0..sites);
+    /// A random bank at which a task fits.
+    pub(crate) fn any_bank(&self, task: usize, random: &mut Stream) -> u32 {
+        let banks = self.compact.banks();
+        let from = random.random_range(0..banks);
         let fits = |s: &usize| self.compact.seconds(task, *s).is_finite();
-        (0..sites).map(|k| (from + k) % sites).find(fits).map_or(NONE, |s| s as u32)
+        (0..banks).map(|k| (from + k) % banks).find(fits).map_or(NONE, |s| s as u32)
     }
 
-    /// A random order and random sites.
+    /// A random order and random banks.
     pub(crate) fn random_plan(&self, random: &mut Stream) -> Draft {
         let n = self.compact.len();
         let mut missing: Vec<usize> = (0..n).map(|t| self.compact.parents.of(t).len()).collect();
@@ -89,7 +89,7 @@ impl<'s> Ground<'s> {
                 }
             }
         }
-        let choice = (0..n).map(|t| self.any_site(t, random)).collect();
+        let choice = (0..n).map(|t| self.any_bank(t, random)).collect();
         Draft { order, choice }
     }
 

@@ -61,7 +61,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
             let mut next = current.clone();
             if random.random_bool(0.5) {
                 let task = random.random_range(0..n);
-                next.choice[task] = ground.any_site(task, &mut random);
+                next.choice[task] = ground.any_bank(task, &mut random);
             } else {
                 ground.shift(&mut next, &mut random);
             }

@@ -37,16 +37,16 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
         Err(done) => return Ok(done),
     };
     let mut random = ground.random("tabu");
-    let (n, sites) = (ground.compact.len(), ground.compact.sites());
-    let values = (0..n).map(|t| ground.any_site(t, &mut random)).collect();
+    let (n, banks) = (ground.compact.len(), ground.compact.banks());
+    let values = (0..n).map(|t| ground.any_bank(t, &mut random)).collect();
     let mut current = Draft { order: ground.first.order.clone(), choice: values };
     let mut walk = ground.walk(current.clone());
     let (mut best, mut best_cost) = (current.clone(), walk.makespan());
     let tenure = (n as f64).sqrt().max(7.0) as u64;
-    // Until when a task may not go back to a site.
-    let mut tabu = vec![0u64; n * sites];
+    // Until when a task may not go back to a bank.
+    let mut tabu = vec![0u64; n * banks];
     let all: Vec<(usize, u32)> = (0..n)
-        .flat_map(|t| (0..sites).map(move |s| (t, s as u32)))
+        .flat_map(|t| (0..banks).map(move |s| (t, s as u32)))
         .filter(|&(t, s)| ground.compact.seconds(t, s as usize).is_finite())
         .collect();
     let looked_at = all.len().min(NEIGHBOURS);
@@ -58,24 +58,24 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
         let mut chosen: Option<(f64, usize, u32)> = None;
         for k in 0..looked_at {
             let sampled = all.len() > NEIGHBOURS;
-            let (task, site) = all[if sampled { random.random_range(0..all.len()) } else { k }];
+            let (task, bank) = all[if sampled { random.random_range(0..all.len()) } else { k }];
             let before = current.choice[task];
-            if site == before {
+            if bank == before {
                 continue;
             }
-            current.choice[task] = site;
+            current.choice[task] = bank;
             walk.set(&current);
             current.choice[task] = before;
             let cost = walk.makespan();
             let allowed =
-                tabu[task * sites + site as usize] < iteration || approx::lt(cost, best_cost);
+                tabu[task * banks + bank as usize] < iteration || approx::lt(cost, best_cost);
             if allowed && chosen.is_none_or(|(least, _, _)| approx::lt(cost, least)) {
-                chosen = Some((cost, task, site));
+                chosen = Some((cost, task, bank));
             }
         }
-        let Some((cost, task, site)) = chosen else { continue };
-        let before = std::mem::replace(&mut current.choice[task], site);
-        tabu[task * sites + before as usize] = iteration + tenure;
+        let Some((cost, task, bank)) = chosen else { continue };
+        let before = std::mem::replace(&mut current.choice[task], bank);
+        tabu[task * banks + before as usize] = iteration + tenure;
         if approx::lt(cost, best_cost) {
             (best, best_cost, since) = (current.clone(), cost, 0);
         } else {
@@ -85,7 +85,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
                 current.clone_from(&best);
                 for _ in 0..n.div_ceil(10) {
                     let task = random.random_range(0..n);
-                    current.choice[task] = ground.any_site(task, &mut random);
+                    current.choice[task] = ground.any_bank(task, &mut random);
                 }
             }
         }

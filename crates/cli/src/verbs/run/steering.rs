@@ -11,7 +11,7 @@ use crate::verbs::simulate::workflow::{Ran, check_parameters, planner, policies_
 use slackline_execute::attempt::{boot, checksum};
 use slackline_execute::folder::{Failure as Failed, Header, Note, Recovered, RunFolder, RunLog};
 use slackline_execute::local::Local;
-use slackline_execute::real::{Desk, Past, Real, RealOptions, Site};
+use slackline_execute::real::{Desk, Past, Real, RealOptions, Workshop};
 use slackline_execute::session::{self, Repeated, SessionError};
 use slackline_execute::slurm::{Slurm, SlurmOptions};
 use slackline_execute::{
@@ -218,7 +218,7 @@ impl Steering {
         let (platform, run) = (problem.platform(), self.header.id.clone());
         let left = past.processes().to_vec();
         let f = Arc::clone(&folder);
-        let site: Box<dyn Site> = match &self.settings.slurm {
+        let workshop: Box<dyn Workshop> = match &self.settings.slurm {
             None => Box::new(Local::new(platform, f, run, left, desk.clone())),
             Some(slurm) => {
                 let options = SlurmOptions {
@@ -229,12 +229,12 @@ impl Steering {
                     run,
                     myself: options.myself.clone(),
                 };
-                let site = Slurm::new(platform, f, options, desk.clone());
-                Box::new(site.map_err(Failure::work)?)
+                let workshop = Slurm::new(platform, f, options, desk.clone());
+                Box::new(workshop.map_err(Failure::work)?)
             }
         };
         let (f, mail) = (Arc::clone(&folder), (desk, mail));
-        let mut backend = Real::new(problem, self.inputs, options, f, mail, site, past, stop);
+        let mut backend = Real::new(problem, self.inputs, options, f, mail, workshop, past, stop);
         if !begun {
             backend.open().map_err(Failure::work)?;
         }

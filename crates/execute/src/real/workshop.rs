@@ -46,7 +46,7 @@ pub enum Turn {
 
 /// A place where attempts are made. It tells how they end through the [`Desk`] it was made with, and
 /// the rest when it is looked at.
-pub trait Site {
+pub trait Workshop {
     /// Makes ready for a run that begins.
     fn open(&mut self) -> Result<(), BackendError>;
 
@@ -81,7 +81,7 @@ pub trait Site {
     fn close(&mut self) {}
 }
 
-/// What a site tells while it goes on.
+/// What a workshop tells while it goes on.
 pub(crate) enum News {
     /// A job is a process now.
     Begun(OpId),
