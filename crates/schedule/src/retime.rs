@@ -28,6 +28,12 @@ pub fn retimed(problem: &Problem<'_>, schedule: &Schedule) -> Schedule {
     let retiming = Retiming::new(problem, schedule);
     let finish = retiming.finishes(|seconds| seconds);
     let mut anew = schedule.clone();
+    // What runs or is done may be elsewhere than the plan had it.
+    for (task, fixed) in problem.state().fixed.iter().enumerate() {
+        if let Some(placement) = fixed {
+            anew.place(TaskId::new(task), placement.clone());
+        }
+    }
     for (step, &end) in retiming.steps.iter().zip(&finish) {
         if let Some(placement) = schedule.placement(step.task) {
             let start = end - step.seconds;
@@ -90,9 +96,11 @@ impl Retiming {
             let first_wait = plan.waits.len() as u32;
             let mut earliest = problem.release(task);
             for (parent, edge) in workflow.predecessors(task) {
-                let source = state.fixed(parent).or_else(|| schedule.placement(parent));
-                let Some(source) = source else { continue };
+                let fixed = state.fixed(parent);
+                let Some(source) = fixed.or_else(|| schedule.placement(parent)) else { continue };
                 match step_of[parent.index()] {
+                    // It has to be done again, behind somebody who waits for it.
+                    u32::MAX if fixed.is_none() => earliest = f64::INFINITY,
                     u32::MAX => {
                         let (finish, procs) = (source.finish, source.procs());
                         let arrival = problem.edge_arrival(edge, finish, procs, placement.procs());
@@ -206,5 +214,55 @@ impl Held {
         let fixed = self.fixed.get(proc.index()).map_or(&[][..], Vec::as_slice);
         let before = fixed.iter().filter(|(from, _)| *from <= start.max(self.now));
         before.map(|(_, until)| *until).fold(0.0, f64::max)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
+    use slackline_model::problem::State;
+    use slackline_model::{Task, WorkflowBuilder};
+
+    /// Two machines, two tasks of 2 s in a row, of which some are done or run at date 10; the plan has
+    /// the child before its parent, as where the child ran while the parent had to be done again.
+    fn late_parent(fixed: [Option<Placement>; 2]) -> (f64, Schedule) {
+        let mut b = PlatformBuilder::new("two");
+        b.set_matrix(Matrix::Uniform { bandwidth: 1.0, latency: 0.0 });
+        let root = b.root().unwrap();
+        for name in ["a", "b"] {
+            b.add_host(root, HostSpec::new(name, 1.0)).unwrap();
+        }
+        let platform = b.build().unwrap();
+        let mut b = WorkflowBuilder::new("chain");
+        for name in ["parent", "child"] {
+            b.add_task(Task::new(name, 2.0)).unwrap();
+        }
+        b.add_edge(TaskId(0), TaskId(1), 0.0).unwrap();
+        let workflow = b.build().unwrap();
+        let state = State { now: 10.0, fixed: fixed.to_vec(), ..State::default() };
+        let problem = Problem::new(&workflow, &platform).unwrap().with_state(state).unwrap();
+        let plan = Schedule {
+            placements: vec![
+                Some(Placement::new(ProcId(0), 6.0, 8.0)),
+                Some(Placement::new(ProcId(0), 4.0, 6.0)),
+            ],
+            ..Schedule::default()
+        };
+        (makespan(&problem, &plan), retimed(&problem, &plan))
+    }
+
+    #[test]
+    fn a_task_behind_one_that_waits_for_it_never_ends() {
+        assert_eq!(late_parent([None, None]).0, f64::INFINITY);
+    }
+
+    #[test]
+    fn what_runs_elsewhere_than_planned_stays_there() {
+        let runs = Placement::new(ProcId(1), 9.0, 11.0);
+        let (end, plan) = late_parent([None, Some(runs.clone())]);
+        assert_eq!(end, 12.0);
+        assert_eq!(plan.placement(TaskId(1)), Some(&runs));
+        assert_eq!(plan.placement(TaskId(0)), Some(&Placement::new(ProcId(0), 10.0, 12.0)));
     }
 }
