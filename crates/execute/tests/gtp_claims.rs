@@ -177,10 +177,8 @@ impl Policy for Checked {
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         if !events.contains(&Event::Start) {
-            let problem = now.problem().unwrap();
             let [plain, saved] = [false, true].map(|copies| {
-                let chosen: HashSet<TaskId> =
-                    rewound_tasks(&problem, now, copies).into_iter().collect();
+                let chosen: HashSet<TaskId> = rewound_tasks(now, copies).into_iter().collect();
                 assert_eq!(chosen, least_rewound(now, copies), "at {}, copies {copies}", now.now);
                 chosen
             });

@@ -4,7 +4,6 @@
 //! Running tasks stay. The old plan is re-timed on what is known now before the comparison;
 //! the new one must be better by more than rounding.
 
-use crate::gtp::rewound_tasks;
 use crate::planning;
 use crate::policy::{Decision, Event, Plan, Policy, Transfers};
 use crate::situation::Situation;
@@ -33,13 +32,7 @@ impl Aheft {
     }
 
     fn reconsider(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
-        let mut problem = now.problem().map_err(|e| e.to_string())?;
-        let lost = rewound_tasks(&problem, now, true);
-        let after;
-        if !lost.is_empty() {
-            after = planning::rewound(now, &lost);
-            problem = after.problem().map_err(|e| e.to_string())?;
-        }
+        let (lost, problem) = planning::rest(now)?;
         let fresh = self.planner.plan(&problem).map_err(|e| e.to_string())?;
         let kept = retime::makespan(&problem, &self.schedule);
         if lost.is_empty() && !approx::lt(fresh.makespan(), kept) {

@@ -36,14 +36,12 @@ pub(crate) fn when_idle(
     let lost = events.iter().any(planning::is_loss);
     // What lies on a store is not lost with a host.
     let outcome = if lost && !now.central {
-        let gone = now.problem().map(|p| rewound_tasks(&p, now, true));
-        gone.map_err(|e| e.to_string()).and_then(|gone| {
-            let after = planning::rewound(now, &gone);
-            if !gone.is_empty() {
-                decisions.push(Decision::Rewind(gone));
-            }
-            assign(&after, decisions)
-        })
+        let gone = rewound_tasks(now, true);
+        let after = planning::rewound(now, &gone);
+        if !gone.is_empty() {
+            decisions.push(Decision::Rewind(gone));
+        }
+        assign(&after, decisions)
     } else {
         assign(now, decisions)
     };

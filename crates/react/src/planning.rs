@@ -1,9 +1,9 @@
 //! Steps that several policies share: planning with a static planner, rewinding what is lost.
 
-use crate::policy::{Decision, Event, Plan, Source, Transfers};
+use crate::gtp::rewound_tasks;
+use crate::policy::{Event, Plan, Source};
 use crate::situation::{Situation, TaskState};
-use slackline_model::{Schedule, TaskId, approx};
-use slackline_schedule::Planner;
+use slackline_model::{Problem, TaskId, approx};
 use std::borrow::Cow;
 
 /// Whether something went away that may be needed: a plan has to be made without it.
@@ -24,26 +24,11 @@ pub(crate) fn may_help(event: &Event) -> bool {
     )
 }
 
-/// A schedule of the unfinished rest as the situation is now.
-pub(crate) fn plan_rest(now: &Situation, planner: &Planner) -> Result<Schedule, String> {
-    let problem = now.problem().map_err(|e| e.to_string())?;
-    planner.plan(&problem).map_err(|e| e.to_string())
-}
-
-/// Adopts a schedule for the unfinished rest.
-pub(crate) fn adopt(
-    now: &Situation,
-    schedule: &Schedule,
-    transfers: Transfers,
-    decisions: &mut Vec<Decision>,
-) {
-    match now.problem() {
-        Ok(problem) => {
-            let plan = Plan::of_schedule(&problem, schedule, transfers);
-            decisions.push(Decision::Adopt(plan));
-        }
-        Err(error) => decisions.push(Decision::GiveUp(error.to_string())),
-    }
+/// The finished tasks that have to be done again because their results are gone, and the rest with them.
+pub(crate) fn rest(now: &Situation) -> Result<(Vec<TaskId>, Problem<'_>), String> {
+    let lost = rewound_tasks(now, true);
+    let problem = now.problem_after(&lost).map_err(|e| e.to_string())?;
+    Ok((lost, problem))
 }
 
 /// Unfinished tasks by falling rank. Tasks of no cost may share their parent's rank: topological

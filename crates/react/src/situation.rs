@@ -11,7 +11,7 @@ use slackline_model::{
     Workflow,
 };
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// How far a task is.
@@ -416,16 +416,23 @@ impl Situation {
     /// The unfinished rest on the platform as last observed. Running tasks are expected to end
     /// after their remaining work; hosts that are gone are never available.
     pub fn problem(&self) -> Result<Problem<'_>, ProblemError> {
+        self.problem_after(&[])
+    }
+
+    /// The same once the given finished tasks have been rewound.
+    pub fn problem_after(&self, rewound: &[TaskId]) -> Result<Problem<'_>, ProblemError> {
+        let again: BTreeSet<TaskId> = rewound.iter().copied().collect();
         let problem = self.seen_problem()?;
+        let fixed = |t: TaskId| if again.contains(&t) { None } else { self.fixed(&problem, t) };
         let state = State {
             now: self.now,
-            fixed: self.workflow.tasks().map(|t| self.fixed(&problem, t)).collect(),
+            fixed: self.workflow.tasks().map(fixed).collect(),
             available: problem
                 .proc_ids()
                 .map(|p| if self.is_alive(problem.host_of(p)) { self.now } else { f64::INFINITY })
                 .collect(),
             release: Vec::new(),
-            copies: self.data_copies(),
+            copies: self.data_copies(&again),
             inputs_listed: !self.inputs_everywhere(),
             leases: self.leases.clone(),
         };
@@ -457,7 +464,7 @@ impl Situation {
 
     /// Where files lie that unfinished tasks will read, or are on their way to: inputs of the
     /// workflow, and results besides where their producers ran.
-    fn data_copies(&self) -> Vec<DataCopy> {
+    fn data_copies(&self, again: &BTreeSet<TaskId>) -> Vec<DataCopy> {
         let mut found = Vec::new();
         for file in self.workflow.files() {
             let producer = self.workflow.producer(file);
@@ -467,7 +474,10 @@ impl Situation {
                 Some(TaskState::Done(placement)) => self.holders_of(placement.procs()),
                 Some(_) => continue,
             };
-            if !self.is_needed(file) {
+            let redone = |reader: TaskId| again.contains(&reader);
+            if producer.is_some_and(redone)
+                || !(self.is_needed(file) || self.workflow.consumers(file).any(redone))
+            {
                 continue;
             }
             for place in self.copies[file.index()].iter().filter_map(|c| c.holders.host()) {

@@ -2,7 +2,6 @@
 //! makes it plan what is left once more: the least an execution must do to survive. Where nothing
 //! is left to plan with it waits until something is.
 
-use crate::gtp::rewound_tasks;
 use crate::planning;
 use crate::policy::{Decision, Event, Plan, Policy, Transfers};
 use crate::situation::Situation;
@@ -54,16 +53,13 @@ impl StaticPlan {
 
     /// Rewinds what is needed and gone, plans the rest on the hosts that are left.
     fn recover(&self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
-        let lost = {
-            let problem = now.problem().map_err(|e| e.to_string())?;
-            rewound_tasks(&problem, now, true)
-        };
-        let after = planning::rewound(now, &lost);
-        let schedule = planning::plan_rest(&after, &self.planner)?;
+        let (lost, problem) = planning::rest(now)?;
+        let schedule = self.planner.plan(&problem).map_err(|e| e.to_string())?;
+        let plan = Plan::of_schedule(&problem, &schedule, self.transfers);
         if !lost.is_empty() {
             decisions.push(Decision::Rewind(lost));
         }
-        planning::adopt(&after, &schedule, self.transfers, decisions);
+        decisions.push(Decision::Adopt(plan));
         Ok(())
     }
 }

@@ -234,18 +234,15 @@ fn after_failure(copy_on_p2: bool) -> Situation {
 #[test]
 fn gtp_r_rewinds_back_to_what_survives() {
     let s = after_failure(true);
-    let problem = s.problem().unwrap();
-    assert_eq!(rewound_tasks(&problem, &s, false), [TaskId(0), TaskId(2)]);
+    assert_eq!(rewound_tasks(&s, false), [TaskId(0), TaskId(2)]);
 }
 
 #[test]
 fn gtp_c_r_is_saved_by_a_copy() {
     let s = after_failure(true);
-    let problem = s.problem().unwrap();
-    assert_eq!(rewound_tasks(&problem, &s, true), []);
+    assert_eq!(rewound_tasks(&s, true), []);
     let s = after_failure(false);
-    let problem = s.problem().unwrap();
-    assert_eq!(rewound_tasks(&problem, &s, true), [TaskId(0), TaskId(2)]);
+    assert_eq!(rewound_tasks(&s, true), [TaskId(0), TaskId(2)]);
 }
 
 #[test]
@@ -254,7 +251,7 @@ fn a_consumer_of_dead_data_is_pinned() {
     let v2_v3 = file_between(&s.workflow, 2, 3).index();
     s.copies[v2_v3][0].fraction = 1.0; // v3 on p4 holds all its inputs
     let problem = s.problem().unwrap();
-    assert_eq!(rewound_tasks(&problem, &s, false), [], "nobody needs p3 any more");
+    assert_eq!(rewound_tasks(&s, false), [], "nobody needs p3 any more");
     let pass = Pass::new(&problem, &s, &[], Costing::default());
     for candidate in pass.candidates(TaskId(3)) {
         assert_eq!(candidate.finish.is_finite(), candidate.proc == ProcId(3), "{candidate:?}");

@@ -64,7 +64,7 @@ impl DlsSr {
     }
 
     fn reschedule(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
-        let lost = rewound_tasks(&costs(now)?, now, false);
+        let lost = rewound_tasks(now, false);
         if lost.is_empty() {
             return self.remap(now, decisions);
         }
@@ -213,8 +213,7 @@ fn highest(ready: &[Offer], level: &[f64]) -> Option<usize> {
     for (at, offer) in ready.iter().enumerate() {
         let own = offer.dynamic_level(level);
         let better = best.is_none_or(|(b, highest)| {
-            let close = (own - highest).abs() <= 1e-9 * own.abs().max(highest.abs()).max(1.0);
-            if close || own == highest { offer.task < ready[b].task } else { own > highest }
+            if approx::eq(own, highest) { offer.task < ready[b].task } else { own > highest }
         });
         if better {
             best = Some((at, own));

@@ -97,10 +97,7 @@ impl Gtp {
 
     fn reschedule(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
         let lost = match self.variant.rewind {
-            true => {
-                let problem = now.problem().map_err(|e| e.to_string())?;
-                rewound_tasks(&problem, now, self.variant.copies)
-            }
+            true => rewound_tasks(now, self.variant.copies),
             false => Vec::new(),
         };
         if lost.is_empty() {

@@ -9,12 +9,12 @@
 
 use crate::holders::Holders;
 use crate::situation::{Situation, TaskState};
-use slackline_model::{FileId, Problem, TaskId};
+use slackline_model::{FileId, TaskId};
 
 /// The finished tasks to rewind, in topological order. `reuse_copies` counts copies anywhere
 /// (GTP/c/r); otherwise only data at the consumer's own hosts and at the producer's counts (GTP/r).
-pub fn rewound_tasks(problem: &Problem<'_>, now: &Situation, reuse_copies: bool) -> Vec<TaskId> {
-    let workflow = problem.workflow();
+pub fn rewound_tasks(now: &Situation, reuse_copies: bool) -> Vec<TaskId> {
+    let workflow = &*now.workflow;
     let mut rewound = vec![false; workflow.len()];
     for &task in workflow.topological_order().iter().rev() {
         let TaskState::Done(placement) = now.task(task) else { continue };

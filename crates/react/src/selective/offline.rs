@@ -3,7 +3,7 @@
 
 use super::Spare;
 use slackline_model::problem::State;
-use slackline_model::{Placement, Problem, ProcId, Schedule, TaskId};
+use slackline_model::{Placement, Problem, ProcId, Schedule, TaskId, approx};
 use slackline_schedule::{Algorithm, PlanError, Request};
 
 /// When to plan again.
@@ -102,8 +102,7 @@ impl Trigger {
     /// equal to what is allowed does not.
     pub fn fires(self, task: TaskId, plan: &Schedule, spare: &Spare, real: f64) -> bool {
         let planned = plan.placement(task).map_or(0.0, |p| p.start);
-        let delay = real - planned;
-        let beyond = |threshold: f64| delay > threshold + 1e-9 * real.abs().max(1.0);
+        let beyond = |threshold: f64| approx::gt(real, planned + threshold);
         match self {
             Trigger::Never => false,
             Trigger::Always => true,

@@ -11,11 +11,10 @@
 //! what a fixed number of the first would.
 
 use super::Spare;
-use crate::gtp::rewound_tasks;
 use crate::planning;
 use crate::policy::{Decision, Event, Plan, Policy, Transfers};
 use crate::situation::{Situation, TaskState};
-use slackline_model::{Problem, ProcId, Schedule, TaskId};
+use slackline_model::{Problem, ProcId, Schedule, TaskId, approx};
 use slackline_schedule::Planner;
 
 /// The rest of a workflow of up to so many tasks is planned again whenever a start is late.
@@ -104,13 +103,7 @@ impl Selective {
         decisions: &mut Vec<Decision>,
         choose: impl FnOnce(&Problem<'_>, &Schedule, &Planner) -> Result<Schedule, String>,
     ) -> Result<(), String> {
-        let mut problem = now.problem().map_err(|e| e.to_string())?;
-        let lost = rewound_tasks(&problem, now, true);
-        let after;
-        if !lost.is_empty() {
-            after = planning::rewound(now, &lost);
-            problem = after.problem().map_err(|e| e.to_string())?;
-        }
+        let (lost, problem) = planning::rest(now)?;
         let schedule = choose(&problem, &self.schedule, &self.planner)?;
         if !lost.is_empty() {
             decisions.push(Decision::Rewind(lost));
@@ -144,9 +137,9 @@ impl Selective {
     }
 
     fn too_late(&self, task: TaskId, start: f64) -> bool {
-        self.schedule.placement(task).is_some_and(|planned| {
-            start - planned.start > self.limit[task.index()] + 1e-9 * start.abs().max(1.0)
-        })
+        self.schedule
+            .placement(task)
+            .is_some_and(|planned| approx::gt(start, planned.start + self.limit[task.index()]))
     }
 
     /// Whether a next task has its processors and its data.

@@ -396,10 +396,7 @@ impl Slackline {
             return self.share(now, forced || self.stranded, decisions);
         }
         let lost = match forced || self.stranded {
-            true => {
-                let problem = now.problem().map_err(|e| e.to_string())?;
-                rewound_tasks(&problem, now, true)
-            }
+            true => rewound_tasks(now, true),
             false => Vec::new(),
         };
         let after = self.expected(now, &lost);

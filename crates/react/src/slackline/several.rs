@@ -106,7 +106,7 @@ impl Slackline {
         decisions: &mut Vec<Decision>,
     ) -> Result<(), String> {
         let lost = match forced {
-            true => rewound_tasks(&now.problem().map_err(|e| e.to_string())?, now, true),
+            true => rewound_tasks(now, true),
             false => Vec::new(),
         };
         let after = self.expected(now, &lost);
