@@ -4,14 +4,13 @@
 
 mod common;
 
+use common::forward::forward;
 use common::{Change, grid, with_backend, workflow};
 use slackline_execute::{
     Accepted, Backend, BackendError, Computation, DecisionLog, Ending, Journal, Journaled, Logged,
-    Movement, OpError, OpId, Open, Outcome, Outlook, Reached, Record, Resumed, Settings, Signal,
-    run,
+    Movement, OpError, OpId, Outcome, Record, Resumed, Settings, run,
 };
-use slackline_model::problem::View;
-use slackline_model::{FileId, HostId, Platform, Workflow};
+use slackline_model::{Platform, Workflow};
 use slackline_react::gtp::Period;
 use slackline_react::registry::{self, Entry, Options};
 use slackline_schedule::registry::find;
@@ -66,12 +65,9 @@ struct Counting<'b> {
 }
 
 impl Backend for Counting<'_> {
-    fn abilities(&self) -> slackline_execute::Abilities {
-        self.inner.abilities()
-    }
-    fn now(&self) -> f64 {
-        self.inner.now()
-    }
+    forward!(abilities charges now cancel delete lease release reattach);
+    forward!(measure observe next outlook);
+
     fn compute(&mut self, op: OpId, work: Computation<'_>) -> Result<Accepted, OpError> {
         *self.begun.entry(op).or_default() += 1;
         self.inner.compute(op, work)
@@ -79,27 +75,6 @@ impl Backend for Counting<'_> {
     fn transfer(&mut self, op: OpId, movement: Movement<'_>) -> Result<Accepted, OpError> {
         *self.begun.entry(op).or_default() += 1;
         self.inner.transfer(op, movement)
-    }
-    fn cancel(&mut self, op: OpId) -> Result<(), BackendError> {
-        self.inner.cancel(op)
-    }
-    fn delete(&mut self, file: FileId, host: HostId) -> Result<(), BackendError> {
-        self.inner.delete(file, host)
-    }
-    fn reattach(&mut self, open: &[Open], heard: u64) -> Result<(), BackendError> {
-        self.inner.reattach(open, heard)
-    }
-    fn measure(&mut self, ops: &[OpId]) -> Vec<f64> {
-        self.inner.measure(ops)
-    }
-    fn observe(&mut self, view: &mut View) {
-        self.inner.observe(view);
-    }
-    fn next(&mut self, until: f64, signals: &mut Vec<Signal>) -> Result<Reached, BackendError> {
-        self.inner.next(until, signals)
-    }
-    fn outlook(&mut self, quiet_since: f64) -> Outlook {
-        self.inner.outlook(quiet_since)
     }
 }
 

@@ -4,17 +4,17 @@
 
 mod common;
 
+use common::forward::forward;
 use common::{simulate, with_backend};
 use slackline_execute::{
-    Accepted, Backend, BackendError, Computation, Ending, Journal, Journaled, Movement, OpError,
-    OpId, Open, Order, Outcome, Outlook, Reached, Record, Resumed, Settings, Signal, What, run,
+    Accepted, Backend, BackendError, Ending, Journal, Journaled, OpError, OpId, Order, Outcome,
+    Reached, Record, Resumed, Settings, Signal, What, run,
 };
 use slackline_model::platform::{Billing, HostSpec, Matrix, PlatformBuilder};
-use slackline_model::problem::View;
 use slackline_model::schedule::{Lease, cost, leases};
 use slackline_model::trace::Happening;
 use slackline_model::{
-    ClassId, FileId, HostId, Platform, Problem, ProcId, Task, TaskId, Workflow, WorkflowBuilder,
+    ClassId, HostId, Platform, Problem, ProcId, Task, TaskId, Workflow, WorkflowBuilder,
 };
 use slackline_react::registry::{self, Options};
 use slackline_react::{Decision, Event, Policy, Situation, StaticPlan, Transfers};
@@ -180,24 +180,9 @@ enum Fate {
 }
 
 impl Backend for Fickle<'_> {
-    fn abilities(&self) -> slackline_execute::Abilities {
-        self.inner.abilities()
-    }
-    fn now(&self) -> f64 {
-        self.inner.now()
-    }
-    fn compute(&mut self, op: OpId, work: Computation<'_>) -> Result<Accepted, OpError> {
-        self.inner.compute(op, work)
-    }
-    fn transfer(&mut self, op: OpId, movement: Movement<'_>) -> Result<Accepted, OpError> {
-        self.inner.transfer(op, movement)
-    }
-    fn cancel(&mut self, op: OpId) -> Result<(), BackendError> {
-        self.inner.cancel(op)
-    }
-    fn delete(&mut self, file: FileId, host: HostId) -> Result<(), BackendError> {
-        self.inner.delete(file, host)
-    }
+    forward!(abilities charges now compute transfer cancel delete release reattach);
+    forward!(measure observe outlook);
+
     fn lease(&mut self, op: OpId, order: Order) -> Result<Accepted, OpError> {
         let fate = self.fates.get(self.orders).copied();
         self.orders += 1;
@@ -207,18 +192,6 @@ impl Backend for Fickle<'_> {
             None => {}
         }
         self.inner.lease(op, order)
-    }
-    fn release(&mut self, lease: OpId) -> Result<(), BackendError> {
-        self.inner.release(lease)
-    }
-    fn reattach(&mut self, open: &[Open], heard: u64) -> Result<(), BackendError> {
-        self.inner.reattach(open, heard)
-    }
-    fn measure(&mut self, ops: &[OpId]) -> Vec<f64> {
-        self.inner.measure(ops)
-    }
-    fn observe(&mut self, view: &mut View) {
-        self.inner.observe(view);
     }
     fn next(&mut self, until: f64, signals: &mut Vec<Signal>) -> Result<Reached, BackendError> {
         let Some(&(date, op)) = self.ends.first().filter(|(date, _)| *date <= until) else {
@@ -237,9 +210,6 @@ impl Backend for Fickle<'_> {
             return Ok(Reached::Instant);
         }
         Ok(reached)
-    }
-    fn outlook(&mut self, quiet_since: f64) -> Outlook {
-        self.inner.outlook(quiet_since)
     }
 }
 

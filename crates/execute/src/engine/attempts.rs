@@ -86,9 +86,9 @@ impl Attempts {
         }
     }
 
-    /// A plan has said where all tasks are to be.
-    pub(super) fn placed_by_plan(&mut self) {
-        self.moved.clear();
+    /// Tasks that no plan and no policy has placed since they failed.
+    pub(super) fn moved(&self) -> impl Iterator<Item = TaskId> + '_ {
+        self.moved.iter().copied()
     }
 
     fn forget(&mut self, what: &Resting) {
@@ -148,22 +148,14 @@ impl Engine<'_, '_> {
         }
         self.attempts.moved.insert(task);
         match elsewhere {
-            Some(procs) => self.queue_again(task, &procs),
+            Some(procs) => self.queues.jump(task, &procs, &self.situation),
             // Everywhere once: the next round may begin anywhere.
             None => {
                 self.situation.avoid.remove(&task);
-                self.queue_again(task, procs);
+                self.queues.jump(task, procs, &self.situation);
             }
         }
         Ok(())
-    }
-
-    /// What could start goes first, what waits for its parents in the order of the plan.
-    fn queue_again(&mut self, task: TaskId, procs: &[ProcId]) {
-        match self.situation.parents_done(task) {
-            true => self.queues.jump(task, procs),
-            false => self.queues.put(task, procs),
-        }
     }
 
     /// What no policy has put on a host that is gone goes elsewhere: nobody else would know.
@@ -180,7 +172,7 @@ impl Engine<'_, '_> {
                 self.situation.avoid.remove(&task);
             }
             if let Some(procs) = self.elsewhere(task) {
-                self.queue_again(task, &procs);
+                self.queues.jump(task, &procs, &self.situation);
             }
         }
     }

@@ -178,9 +178,19 @@ impl Engine<'_, '_> {
             let waits = matches!(tasks[t.index()], TaskState::Waiting | TaskState::Placed { .. });
             waits && ops[t.index()].is_none() && !attempts.is_hopeless(t)
         };
+        // What failed since the plan was thought of, as running then, is not in it: it stays where it
+        // is tried again.
+        let retried = attempts.moved().filter(|&t| is_open(t));
+        let retried: Vec<(TaskId, Box<[ProcId]>)> =
+            retried.filter_map(|t| Some((t, self.queues.assigned(t)?.into()))).collect();
         self.queues.adopt(plan, is_open);
         self.followed = self.watch.is_some().then(|| plan.clone());
-        self.attempts.placed_by_plan();
+        plan.assignments.iter().for_each(|a| self.attempts.placed_by_policy(a.task));
+        for (task, procs) in retried {
+            if self.queues.assigned(task).is_none() {
+                self.queues.jump(task, &procs, &self.situation);
+            }
+        }
         self.follow_leases(plan);
         self.staging.follow(plan);
         self.break_off_orphans()?;
@@ -237,7 +247,7 @@ impl Engine<'_, '_> {
             TaskState::Waiting => {}
         }
         self.attempts.placed_by_policy(task);
-        self.queues.jump(task, procs);
+        self.queues.jump(task, procs, &self.situation);
         self.hold(procs);
         self.staging.look_again();
         self.request_inputs(task)?;

@@ -5,204 +5,10 @@ use crate::backend::{Accepted, BackendError, Computation};
 use crate::execution::Dispatch;
 use slackline_model::trace::Happening;
 use slackline_model::{FileId, HostId, ProcId, TaskId};
-use slackline_react::{Event, Holders, Plan, TaskState, Transfers};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use slackline_react::{Event, Holders, TaskState, Transfers};
 
 /// A file and its bytes, as estimated.
 type SizedFile = (FileId, f64);
-
-/// The adopted plan: who runs where, in which order.
-pub(super) struct Queues {
-    assigned: Vec<Option<Box<[ProcId]>>>,
-    /// Position of a task in the plan: pushes leave in this order.
-    rank: Vec<u32>,
-    queue: Vec<VecDeque<TaskId>>,
-    /// The task that computes on a processor.
-    pub(super) busy: Vec<Option<TaskId>>,
-    sources: BTreeMap<(FileId, HostId), HostId>,
-    /// Tasks that have all their inputs, or on their way: nothing to ask for until something
-    /// unforeseen happens.
-    asked: Vec<bool>,
-    /// Per task: the round of pushes in which it last asked for what exists, and the last round.
-    asked_in: Vec<u32>,
-    round: u32,
-    pub(super) transfers: Transfers,
-    /// Processors whose queue has to be looked at.
-    touched: BTreeSet<u32>,
-    /// Tasks whose results have to be pushed.
-    pub(super) to_push: Vec<TaskId>,
-    /// Results of any task may have to be pushed again.
-    push_all: bool,
-}
-
-impl Queues {
-    pub(super) fn new(tasks: usize, procs: usize) -> Queues {
-        Queues {
-            assigned: vec![None; tasks],
-            rank: vec![u32::MAX; tasks],
-            queue: vec![VecDeque::new(); procs],
-            busy: vec![None; procs],
-            sources: BTreeMap::new(),
-            asked: vec![false; tasks],
-            asked_in: vec![0; tasks],
-            round: 0,
-            transfers: Transfers::default(),
-            touched: BTreeSet::new(),
-            to_push: Vec::new(),
-            push_all: false,
-        }
-    }
-
-    /// Makes room for tasks that were not known before.
-    pub(super) fn resize(&mut self, tasks: usize) {
-        self.assigned.resize(tasks, None);
-        self.rank.resize(tasks, u32::MAX);
-        self.asked.resize(tasks, false);
-        self.asked_in.resize(tasks, 0);
-    }
-
-    /// From where the plan wants a host to fetch a file.
-    pub(super) fn source(&self, file: FileId, to: HostId) -> Option<HostId> {
-        self.sources.get(&(file, to)).copied()
-    }
-
-    /// Whether the inputs of a task that lie there from the start are brought in the order of the
-    /// plan, without its asking.
-    pub(super) fn stages(&self, task: TaskId) -> bool {
-        self.transfers == Transfers::Push && self.rank[task.index()] != u32::MAX
-    }
-
-    /// The planned tasks, in the order of the plan.
-    pub(super) fn planned(&self) -> Vec<TaskId> {
-        let ranked = |t: &TaskId| self.rank[t.index()] != u32::MAX;
-        let mut tasks: Vec<TaskId> = (0..self.rank.len()).map(TaskId::new).filter(ranked).collect();
-        tasks.sort_by_key(|t| self.rank[t.index()]);
-        tasks
-    }
-
-    /// Who comes first where tasks want the same: those that stand first in a queue, then as planned.
-    pub(super) fn turn(&self, task: TaskId) -> (bool, u32, TaskId) {
-        let first = |p: &ProcId| self.queue[p.index()].front() == Some(&task);
-        let behind = !self.assigned(task).is_some_and(|procs| procs.iter().any(first));
-        (behind, self.rank[task.index()], task)
-    }
-
-    /// How many tasks run or wait on a processor.
-    pub(super) fn length(&self, proc: ProcId) -> usize {
-        self.queue[proc.index()].len() + usize::from(self.busy[proc.index()].is_some())
-    }
-
-    pub(super) fn assigned(&self, task: TaskId) -> Option<&[ProcId]> {
-        self.assigned[task.index()].as_deref()
-    }
-
-    /// Replaces the plan. Tasks that compute keep their processors until they are cancelled.
-    pub(super) fn adopt(&mut self, plan: &Plan, is_open: impl Fn(TaskId) -> bool) {
-        self.queue.iter_mut().for_each(VecDeque::clear);
-        self.rank.fill(u32::MAX);
-        for (rank, assignment) in plan.assignments.iter().enumerate() {
-            let task = assignment.task;
-            self.rank[task.index()] = rank as u32;
-            if is_open(task) {
-                // Many stay where they were.
-                let assigned = &mut self.assigned[task.index()];
-                if assigned.as_ref() != Some(&assignment.procs) {
-                    *assigned = Some(assignment.procs.clone());
-                }
-                for proc in &assignment.procs {
-                    self.queue[proc.index()].push_back(task);
-                }
-            }
-        }
-        for (task, assigned) in self.assigned.iter_mut().enumerate() {
-            if self.rank[task] == u32::MAX && is_open(TaskId::new(task)) {
-                *assigned = None;
-            }
-        }
-        self.sources = plan.sources.iter().map(|s| ((s.file, s.to), s.from)).collect();
-        self.transfers = plan.transfers;
-        self.look_again();
-    }
-
-    /// What could not be asked for before may be now.
-    pub(super) fn look_again(&mut self) {
-        self.touch_all();
-        self.push_all = self.transfers == Transfers::Push;
-    }
-
-    /// Puts a task in front of the queues of some processors.
-    pub(super) fn jump(&mut self, task: TaskId, procs: &[ProcId]) {
-        self.remove(task);
-        self.assigned[task.index()] = Some(procs.into());
-        self.asked[task.index()] = false;
-        for proc in procs {
-            self.queue[proc.index()].push_front(task);
-            self.touched.insert(proc.0);
-        }
-    }
-
-    /// Puts a task that may still wait for its parents where the plan has it in the order: in front it
-    /// could keep them from starting.
-    pub(super) fn put(&mut self, task: TaskId, procs: &[ProcId]) {
-        let rank = self.rank[task.index()];
-        if rank == u32::MAX {
-            return self.jump(task, procs);
-        }
-        self.remove(task);
-        self.assigned[task.index()] = Some(procs.into());
-        self.asked[task.index()] = false;
-        for proc in procs {
-            let queue = &mut self.queue[proc.index()];
-            let later = queue.iter().position(|t| self.rank[t.index()] > rank);
-            queue.insert(later.unwrap_or(queue.len()), task);
-            self.touched.insert(proc.0);
-        }
-    }
-
-    /// Takes a task out of its queues.
-    pub(super) fn remove(&mut self, task: TaskId) {
-        if let Some(procs) = self.assigned[task.index()].take() {
-            for proc in &procs {
-                self.take_out(task, *proc);
-                self.touched.insert(proc.0);
-            }
-        }
-    }
-
-    /// Takes a task out of one queue; it mostly is the first.
-    fn take_out(&mut self, task: TaskId, proc: ProcId) {
-        let queue = &mut self.queue[proc.index()];
-        if let Some(at) = queue.iter().position(|&t| t == task) {
-            queue.remove(at);
-        }
-    }
-
-    pub(super) fn touch(&mut self, procs: &[ProcId]) {
-        self.touched.extend(procs.iter().map(|p| p.0));
-    }
-
-    /// Something a task waits for is there: its processors are looked at if it stands where that
-    /// could matter.
-    pub(super) fn touch_reader(&mut self, task: TaskId, dispatch: Dispatch) {
-        let Some(procs) = &self.assigned[task.index()] else { return };
-        let ahead = match self.transfers {
-            Transfers::Pull { window } if dispatch == Dispatch::InOrder => window.max(1) as usize,
-            Transfers::Push if dispatch == Dispatch::InOrder => 1,
-            _ => usize::MAX,
-        };
-        for proc in procs {
-            if self.queue[proc.index()].iter().take(ahead).any(|&t| t == task) {
-                self.touched.insert(proc.0);
-            }
-        }
-    }
-
-    /// Everything is looked at as if for the first time.
-    fn touch_all(&mut self) {
-        self.asked.fill(false);
-        self.touched.extend(0..self.queue.len() as u32);
-    }
-}
 
 impl Engine<'_, '_> {
     /// Starts everything that the plan and the state allow, until nothing more can start.
@@ -237,7 +43,7 @@ impl Engine<'_, '_> {
             let Some(&task) = self.queues.queue[proc.index()].get(position) else { break };
             self.request_inputs(task)?;
         }
-        if self.queues.busy[proc.index()].is_some() {
+        if self.queues.busy[proc.index()] {
             return Ok(());
         }
         let candidate = match self.settings.dispatch {
@@ -266,7 +72,7 @@ impl Engine<'_, '_> {
             self.settings.dispatch == Dispatch::FirstReady
                 || self.queues.queue[proc.index()].front() == Some(&task)
         };
-        procs.iter().all(|p| self.queues.busy[p.index()].is_none() && first(p))
+        procs.iter().all(|p| !self.queues.busy[p.index()] && first(p))
             && self.situation.parents_done(task)
             // From a store a task reads when it has its processors.
             && (self.situation.central || self.has_inputs(task, &holders))
@@ -289,7 +95,7 @@ impl Engine<'_, '_> {
             return Ok(());
         }
         for proc in &procs {
-            self.queues.busy[proc.index()] = Some(task);
+            self.queues.busy[proc.index()] = true;
             self.queues.take_out(task, *proc);
         }
         if !self.left_behind.is_empty() {
@@ -355,9 +161,6 @@ impl Engine<'_, '_> {
             for &host in holders.hosts() {
                 lacks |= self.notice_gone(file, host);
             }
-        }
-        if lacks {
-            self.queues.look_again();
         }
         lacks
     }

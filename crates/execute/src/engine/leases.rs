@@ -300,7 +300,7 @@ impl Engine<'_, '_> {
         let now = self.situation.now;
         for (host, op, until) in self.leases.open() {
             let mut procs = self.leases.procs[host.index()].clone();
-            let idle = procs.all(|p| self.queues.busy[p as usize].is_none());
+            let idle = procs.all(|p| !self.queues.busy[p as usize]);
             let between = approx::le(until, now) && self.leases.next_of(host).is_some();
             let serves = if between { !idle } else { self.has_work(host) };
             if !serves && !self.leases.held.contains(&host) {

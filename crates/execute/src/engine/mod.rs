@@ -8,6 +8,7 @@ mod growth;
 mod learn;
 mod leases;
 mod monitor;
+mod queues;
 mod signals;
 mod staging;
 mod storage;
@@ -20,10 +21,10 @@ use crate::outcome::{Counters, Ending, Outcome};
 use crate::rollout::Rollout;
 use crate::supply::Supply;
 use attempts::Attempts;
-use dispatch::Queues;
 use learn::{Learning, tell_places_apart};
 use leases::Leases;
 use monitor::Monitor;
+use queues::Queues;
 use slackline_model::trace::{Happening, Record};
 use slackline_model::units::fmt_seconds;
 use slackline_model::{FileId, HostId, ProcId, Schedule, TaskId, Trace};
@@ -45,6 +46,9 @@ enum Op {
         task: TaskId,
         procs: Box<[ProcId]>,
     },
+    /// A task whose host went under it: nothing comes of it, but its processors drain until the
+    /// backend says that it has ended. The host may be back, and the task run, since.
+    Draining(Box<[ProcId]>),
     /// A transfer that was asked to stop.
     Ending,
 }
@@ -341,6 +345,9 @@ impl<'b, 'r> Engine<'b, 'r> {
             let mut idle = false;
             if events.contains(&Event::WakeUp) {
                 let sees = std::mem::take(&mut self.woken_to_see);
+                let hosts = self.situation.platform.host_ids();
+                let usable = hosts.map(|h| self.situation.computes(h)).collect();
+                self.monitor.looked(usable, self.monitoring);
                 let woken_again = std::mem::replace(&mut self.woken_in_vain, !sees) && !sees;
                 idle = woken_again && events.iter().all(|e| *e == Event::WakeUp);
             }

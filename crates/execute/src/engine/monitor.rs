@@ -76,6 +76,13 @@ impl Monitor {
         self.reconnected || (self.shown && !self.hoped.contains(&self.usable()))
     }
 
+    /// The policy has been told to look, and which hosts it could use then. One that looks on its own has
+    /// seen all there is.
+    pub(super) fn looked(&mut self, usable: Vec<bool>, monitoring: Monitoring) {
+        self.hoped.insert(usable);
+        self.shown &= monitoring == Monitoring::OnWakeUp;
+    }
+
     /// The work or its data changed: what did not help before may now.
     pub(super) fn hope_anew(&mut self) {
         if !self.hoped.is_empty() {
@@ -280,6 +287,7 @@ impl Engine<'_, '_> {
         let any = self.events.len() > before;
         if any {
             self.monitor.hope_anew();
+            self.queues.look_again(); // readers there have to ask again
         }
         any
     }
@@ -288,9 +296,7 @@ impl Engine<'_, '_> {
     pub(super) fn copy_gone(&mut self, file: FileId, host: HostId) {
         let place = self.situation.place_of(host);
         self.monitor.gone.insert((file, place));
-        if self.notice_gone(file, place) {
-            self.queues.look_again();
-        }
+        self.notice_gone(file, place);
     }
 
     fn level_seen(&mut self, host: HostId, availability: f64) {
@@ -365,11 +371,10 @@ impl Engine<'_, '_> {
 
     /// The policy is woken up; one that looks only now and then looks now.
     pub(super) fn look_around(&mut self) -> Result<(), BackendError> {
-        (self.monitor.shown, self.monitor.reconnected) = (false, false);
-        self.monitor.hoped.insert(self.monitor.usable());
         if self.monitoring != Monitoring::OnWakeUp {
             return Ok(());
         }
+        (self.monitor.shown, self.monitor.reconnected) = (false, false);
         if !std::mem::take(&mut self.monitor.unseen) {
             return Ok(());
         }

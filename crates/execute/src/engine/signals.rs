@@ -24,6 +24,10 @@ impl Engine<'_, '_> {
                 self.free(&procs);
                 self.done_after_all(task, &procs, at, report)
             }
+            Some(Op::Draining(procs)) => {
+                self.free(&procs);
+                Ok(())
+            }
             Some(Op::Ending) | None => Ok(()),
         }
     }
@@ -40,12 +44,17 @@ impl Engine<'_, '_> {
             && self.ops.contains_key(&op)
             && !self.known_since(host, at)
         {
-            return self.found_gone(host, at); // this operation among others
+            self.found_gone(host, at)?;
         }
         match self.ops.remove(&op) {
-            Some(Op::Task(task)) => self.task_failed(task, error),
+            Some(Op::Task(task)) => {
+                let procs: Box<[ProcId]> =
+                    self.situation.task(task).procs().unwrap_or_default().into();
+                self.free(&procs);
+                self.task_failed(task, &procs, error)
+            }
             Some(Op::Transfer(id)) => self.transfer_failed(id, error),
-            Some(Op::Stopping { procs, .. }) => {
+            Some(Op::Stopping { procs, .. } | Op::Draining(procs)) => {
                 self.free(&procs);
                 Ok(())
             }
@@ -55,7 +64,7 @@ impl Engine<'_, '_> {
 
     pub(super) fn op_cancelled(&mut self, op: OpId) {
         self.stir();
-        if let Some(Op::Stopping { procs, .. }) = self.ops.remove(&op) {
+        if let Some(Op::Stopping { procs, .. } | Op::Draining(procs)) = self.ops.remove(&op) {
             self.free(&procs);
         }
     }
@@ -184,11 +193,21 @@ impl Engine<'_, '_> {
     }
 
     /// A task broke off by itself.
-    fn task_failed(&mut self, task: TaskId, error: &OpError) -> Result<(), BackendError> {
+    fn task_failed(
+        &mut self,
+        task: TaskId,
+        procs: &[ProcId],
+        error: &OpError,
+    ) -> Result<(), BackendError> {
         self.counters.failures += 1;
         self.task_op[task.index()] = None;
         self.lose_computation(task);
-        let procs = self.back_to_waiting(task);
+        // It has to begin again, wherever the plan puts it.
+        if !procs.is_empty() {
+            self.queues.jump(task, procs, &self.situation);
+        }
+        self.situation.set_task(task, TaskState::Waiting);
+        self.situation.progress[task.index()] = 0.0;
         self.log(Happening::TaskFailed { task, reason: error.to_string() });
         self.events.push(Event::TaskFailed(task));
         if self.is_abandoned(task) {
@@ -197,7 +216,7 @@ impl Engine<'_, '_> {
             return Ok(());
         }
         if !matches!(error, OpError::Lost { .. }) {
-            self.attempt_failed(task, &procs, error)?;
+            self.attempt_failed(task, procs, error)?;
         }
         Ok(())
     }
@@ -209,7 +228,7 @@ impl Engine<'_, '_> {
             Op::Task(task) => self.situation.task(*task).procs().is_some_and(on),
             Op::Transfer(id) => self.transfers.get(id).is_some_and(|t| t.uses(host)),
             Op::Stopping { procs, .. } => on(procs),
-            Op::Ending => false,
+            Op::Draining(_) | Op::Ending => false,
         })
     }
 
@@ -237,15 +256,19 @@ impl Engine<'_, '_> {
         let gone: Vec<(OpId, Op)> =
             self.ops.iter().filter(gone).map(|(id, op)| (*id, op.clone())).collect();
         for (id, op) in gone {
-            self.ops.remove(&id);
-            match op {
+            let procs = match op {
                 Op::Task(task) => {
+                    let procs: Box<[ProcId]> =
+                        self.situation.task(task).procs().unwrap_or_default().into();
                     let why = "its host is gone".to_string();
-                    self.task_failed(task, &OpError::Lost { host: Some(host), why })?;
+                    self.task_failed(task, &procs, &OpError::Lost { host: Some(host), why })?;
+                    self.backend.cancel(id)?;
+                    procs
                 }
-                Op::Stopping { procs, .. } => self.free(&procs),
-                _ => {}
-            }
+                Op::Stopping { procs, .. } => procs,
+                _ => continue,
+            };
+            self.ops.insert(id, Op::Draining(procs));
         }
         let gathers = |t: &TaskId| match self.situation.task(*t) {
             TaskState::Placed { procs } => {
@@ -347,23 +370,8 @@ impl Engine<'_, '_> {
 
     pub(super) fn free(&mut self, procs: &[ProcId]) {
         for proc in procs {
-            self.queues.busy[proc.index()] = None;
+            self.queues.busy[proc.index()] = false;
         }
         self.queues.touch(procs);
-    }
-
-    /// The task has to begin again, wherever the plan puts it; gives where it was.
-    fn back_to_waiting(&mut self, task: TaskId) -> Box<[ProcId]> {
-        let procs = match self.situation.task(task).clone() {
-            TaskState::Running { procs, .. } | TaskState::Placed { procs } => procs,
-            TaskState::Waiting | TaskState::Done(_) => Box::default(),
-        };
-        if !procs.is_empty() {
-            self.free(&procs);
-            self.queues.jump(task, &procs);
-        }
-        self.situation.set_task(task, TaskState::Waiting);
-        self.situation.progress[task.index()] = 0.0;
-        procs
     }
 }

@@ -31,7 +31,8 @@ impl Engine<'_, '_> {
             }
             // A policy that asked to be woken up may decide something else then, once.
             _ => {
-                let sees = self.monitor.gives_hope();
+                // What was there to see while it still thought it is told of afterwards.
+                let sees = self.monitor.gives_hope() || self.woken_to_see;
                 let sleeps = self.wake_at == f64::INFINITY && self.thinking.is_none();
                 sleeps || (self.woken_in_vain && !sees)
             }

@@ -4,12 +4,11 @@
 //! What it keeps to: of one operation, and of one host, things are told in their order, and
 //! everything carries the date at which it happened.
 
+use super::forward::forward;
 use slackline_execute::{
-    Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open,
-    Outlook, Reached, Signal, What,
+    Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Outlook, Reached,
+    Signal, What,
 };
-use slackline_model::platform::Charges;
-use slackline_model::problem::View;
 use slackline_model::{FileId, HostId, ProcId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -144,17 +143,7 @@ impl<'b> Late<'b> {
 }
 
 impl Backend for Late<'_> {
-    fn abilities(&self) -> Abilities {
-        self.inner.abilities()
-    }
-
-    fn charges(&self) -> Charges {
-        self.inner.charges()
-    }
-
-    fn now(&self) -> f64 {
-        self.inner.now()
-    }
+    forward!(abilities charges now delete lease release reattach observe);
 
     fn compute(&mut self, op: OpId, work: Computation<'_>) -> Result<Accepted, OpError> {
         assert!(self.used.insert(op), "{op:?} is used twice");
@@ -207,14 +196,6 @@ impl Backend for Late<'_> {
         self.inner.cancel(op)
     }
 
-    fn delete(&mut self, file: FileId, host: HostId) -> Result<(), BackendError> {
-        self.inner.delete(file, host)
-    }
-
-    fn reattach(&mut self, open: &[Open], heard: u64) -> Result<(), BackendError> {
-        self.inner.reattach(open, heard)
-    }
-
     fn measure(&mut self, ops: &[OpId]) -> Vec<f64> {
         let mut shares = self.inner.measure(ops);
         for (share, op) in shares.iter_mut().zip(ops) {
@@ -223,10 +204,6 @@ impl Backend for Late<'_> {
             }
         }
         shares
-    }
-
-    fn observe(&mut self, view: &mut View) {
-        self.inner.observe(view);
     }
 
     fn next(&mut self, until: f64, signals: &mut Vec<Signal>) -> Result<Reached, BackendError> {

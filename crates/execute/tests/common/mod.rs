@@ -3,6 +3,7 @@
 #![allow(dead_code, unreachable_pub)] // every test file uses its part
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
+pub mod forward;
 pub mod late;
 pub mod told;
 pub mod world;

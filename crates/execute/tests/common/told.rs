@@ -1,12 +1,7 @@
 //! A backend that tells some things besides, at their dates.
 
-use slackline_execute::{
-    Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open,
-    Outlook, Reached, Signal,
-};
-use slackline_model::platform::Charges;
-use slackline_model::problem::View;
-use slackline_model::{FileId, HostId};
+use super::forward::forward;
+use slackline_execute::{Backend, BackendError, Reached, Signal};
 use std::collections::VecDeque;
 
 pub struct Told<'b> {
@@ -22,45 +17,8 @@ impl<'b> Told<'b> {
 }
 
 impl Backend for Told<'_> {
-    fn abilities(&self) -> Abilities {
-        self.inner.abilities()
-    }
-
-    fn charges(&self) -> Charges {
-        self.inner.charges()
-    }
-
-    fn now(&self) -> f64 {
-        self.inner.now()
-    }
-
-    fn compute(&mut self, op: OpId, work: Computation<'_>) -> Result<Accepted, OpError> {
-        self.inner.compute(op, work)
-    }
-
-    fn transfer(&mut self, op: OpId, movement: Movement<'_>) -> Result<Accepted, OpError> {
-        self.inner.transfer(op, movement)
-    }
-
-    fn cancel(&mut self, op: OpId) -> Result<(), BackendError> {
-        self.inner.cancel(op)
-    }
-
-    fn delete(&mut self, file: FileId, host: HostId) -> Result<(), BackendError> {
-        self.inner.delete(file, host)
-    }
-
-    fn reattach(&mut self, open: &[Open], heard: u64) -> Result<(), BackendError> {
-        self.inner.reattach(open, heard)
-    }
-
-    fn measure(&mut self, ops: &[OpId]) -> Vec<f64> {
-        self.inner.measure(ops)
-    }
-
-    fn observe(&mut self, view: &mut View) {
-        self.inner.observe(view);
-    }
+    forward!(abilities charges now compute transfer cancel delete lease release reattach);
+    forward!(measure observe outlook);
 
     fn next(&mut self, until: f64, signals: &mut Vec<Signal>) -> Result<Reached, BackendError> {
         let due = self.news.front().map_or(f64::INFINITY, |signal| signal.at);
@@ -70,9 +28,5 @@ impl Backend for Told<'_> {
         }
         signals.extend(self.news.pop_front());
         Ok(Reached::Instant)
-    }
-
-    fn outlook(&mut self, quiet_since: f64) -> Outlook {
-        self.inner.outlook(quiet_since)
     }
 }

@@ -387,14 +387,21 @@ impl World {
     }
 
     /// Follows the trace with nothing but the workflow, checks every step, and compares with what
-    /// the situation was.
-    pub fn replay(&self, outcome: &Outcome, seen: &[(f64, Snapshot)]) -> Result<(), String> {
+    /// the situation was. Who answers `late` may tell that a task runs when a parent has to be done again
+    /// already, which was done when the task was sent there.
+    pub fn replay(
+        &self,
+        outcome: &Outcome,
+        seen: &[(f64, Snapshot)],
+        late: bool,
+    ) -> Result<(), String> {
         let w = self.workflow();
         let host_of: Vec<HostId> = self.platform().host_of_procs().collect();
         let host = |p: &ProcId| host_of[p.index()];
         let mut running: BTreeMap<TaskId, Vec<ProcId>> = BTreeMap::new();
         let mut busy: HashMap<ProcId, TaskId> = HashMap::new();
         let mut done: BTreeSet<TaskId> = BTreeSet::new();
+        let mut ever: BTreeSet<TaskId> = BTreeSet::new();
         let mut there: HashSet<(FileId, HostId)> = HashSet::new();
         for file in w.files().filter(|&f| w.producer(f).is_none()) {
             let hosts = if self.origin { 1 } else { self.cores.len() };
@@ -422,9 +429,8 @@ impl World {
                     if done.contains(task) || running.contains_key(task) {
                         return Err(format!("{task:?} starts twice"));
                     }
-                    if let Some((parent, _)) =
-                        w.predecessors(*task).find(|(p, _)| !done.contains(p))
-                    {
+                    let was_done = |p: &TaskId| done.contains(p) || (late && ever.contains(p));
+                    if let Some((parent, _)) = w.predecessors(*task).find(|(p, _)| !was_done(p)) {
                         return Err(format!("{task:?} starts before {parent:?} is done"));
                     }
                     for p in procs {
@@ -450,6 +456,7 @@ impl World {
                         there.extend(w.outputs(*task).map(|f| (f, host(&p))));
                     }
                     done.insert(*task);
+                    ever.insert(*task);
                 }
                 Happening::TaskFailed { task, .. } | Happening::TaskCancelled { task } => {
                     for p in running.remove(task).into_iter().flatten() {
@@ -537,7 +544,7 @@ pub struct OneByOne;
 impl Policy for OneByOne {
     fn react(&mut self, _: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         let problem = now.problem().unwrap();
-        let lost = rewound_tasks(&problem, now, true);
+        let lost = rewound_tasks(now, true);
         let done = |t: TaskId| now.task(t).is_done() && !lost.contains(&t);
         let ready = |t: &TaskId| {
             let waits = matches!(now.task(*t), TaskState::Waiting) || lost.contains(t);
