@@ -127,13 +127,23 @@ impl Fuzzer {
 
     /// Runs one execution.
     pub fn execute(&self, number: u64, tally: &mut Tally, tell: &mut dyn FnMut(&Finding)) {
+        let (seed, text, line) = self.draw(number);
+        self.try_out(number, &text, seed, &line, tally, tell);
+    }
+
+    /// What an execution consists of.
+    pub fn drawn(&self, number: u64) -> Finding {
+        let (_, text, line) = self.draw(number);
+        Finding { number, what: "drawn".to_string(), line: line.join(" "), text }
+    }
+
+    fn draw(&self, number: u64) -> (&Seed, Vec<u8>, Vec<String>) {
         let mut random = rng::stream(self.seed, "fuzz", number);
         let seed = &self.seeds[random.random_range(0..self.seeds.len())];
         let other = &self.seeds[random.random_range(0..self.seeds.len())];
         let text = mutate::mutated(&seed.text, &other.text, &mut random);
-        let folder = self.folder.path();
-        let line = commands::line(seed.kind, &seed.extension, folder, &mut random);
-        self.try_out(number, &text, seed, &line, tally, tell);
+        let line = commands::line(seed.kind, &seed.extension, self.folder.path(), &mut random);
+        (seed, text, line)
     }
 
     /// Runs every command of a kind on one text: for what was once found.

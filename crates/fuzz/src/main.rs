@@ -72,7 +72,10 @@ fn main() -> ExitCode {
     let mut tally = Tally::default();
     let mut report = |finding: &Finding| tell(finding, keep.as_deref());
     match options.only {
-        Some(number) => fuzzer.execute(number, &mut tally, &mut report),
+        Some(number) => {
+            report(&fuzzer.drawn(number));
+            fuzzer.execute(number, &mut tally, &mut report);
+        }
         None => {
             let until = begin + Duration::from_secs(options.seconds);
             let mut number = 0;

@@ -12,8 +12,9 @@ use super::zone::{Routing, RoutingKind};
 use super::{HostSpec, LinkSpec, PlatformBuilder};
 use crate::{HostId, LinkId, ZoneId};
 
-/// Most hosts of one cluster: a slip of the hand in a range must not fill the memory.
-pub const CLUSTER_LIMIT: u64 = 1_000_000;
+/// Most hosts of one cluster, more than the largest machines have: a slip of the hand in a range must not
+/// fill the memory.
+pub const CLUSTER_LIMIT: u64 = 200_000;
 
 /// Most cores of one host, for the same reason.
 pub const CORE_LIMIT: u32 = 1_000_000;
