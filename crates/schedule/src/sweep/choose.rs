@@ -145,19 +145,34 @@ pub fn fill(
     limit: Limit,
     draws: &mut Stream,
 ) {
-    let clusters = ground.clusters.len();
-    let mut waiting = match heuristic.draws() {
+    let waiting = match heuristic.draws() {
         true => Waiting::apart(open),
         false => Waiting::alike(open, ground, chart),
     };
+    fill_from(waiting, chart, ground, heuristic, limit, draws);
+}
+
+/// The same with tasks by class.
+pub(super) fn fill_from(
+    mut waiting: Waiting<'_>,
+    chart: &mut Chart<'_>,
+    ground: &Ground<'_>,
+    heuristic: &Heuristic,
+    limit: Limit,
+    draws: &mut Stream,
+) {
+    let clusters = ground.clusters.len();
     let mut scratch = Scratch::default();
     let mut offers: Vec<Offer> = Vec::with_capacity(waiting.classes() * clusters);
     for head in waiting.heads() {
         offers.extend((0..clusters).map(|cluster| chart.offer(head.task, cluster, &mut scratch)));
     }
-    let mut steps = Steps::default();
+    let mut steps = match heuristic.rule {
+        Rule::Extended | Rule::Fewest => Steps::new(waiting.classes(), clusters),
+        _ => Steps::new(0, clusters),
+    };
     let chooser = Chooser { chart, ground, heuristic, clusters };
-    let claim = |head: &Head| chooser.claim(head.task, row(&offers, head, clusters), &mut steps);
+    let claim = |head: &Head| chooser.claim(head, row(&offers, head, clusters), &mut steps);
     let mut claims: Vec<Option<Claim>> = waiting.heads().iter().map(claim).collect();
     let mut placed = 0;
     while placed < limit.tasks && !chart.is_filled_to(limit.until) {
@@ -184,7 +199,7 @@ pub fn fill(
             }
             if is_new {
                 let row = row(&offers, head, clusters);
-                claims[head.class] = chooser.claim(head.task, row, &mut steps);
+                claims[head.class] = chooser.claim(head, row, &mut steps);
             }
         }
     }
@@ -212,10 +227,35 @@ struct Chooser<'c, 'g> {
 }
 
 /// Where completion times are sorted and their rises found.
-#[derive(Default)]
 struct Steps {
+    /// Per class: its clusters in the order of their completion times, when these were last sorted. One
+    /// placement moves one of them.
+    order: Vec<u32>,
     times: Vec<f64>,
     rises: Vec<f64>,
+}
+
+impl Steps {
+    fn new(classes: usize, clusters: usize) -> Steps {
+        let order = (0..classes).flat_map(|_| 0..clusters as u32).collect();
+        Steps { order, times: Vec::new(), rises: Vec::new() }
+    }
+
+    /// The step in what the clusters offer a class.
+    fn find(&mut self, class: usize, row: &[Offer], heuristic: &Heuristic) -> (usize, f64) {
+        let order = &mut self.order[class * row.len()..][..row.len()];
+        let time = |cluster: u32| row[cluster as usize].completion;
+        for at in 1..order.len() {
+            let mut at = at;
+            while at > 0 && time(order[at - 1]) > time(order[at]) {
+                order.swap(at - 1, at);
+                at -= 1;
+            }
+        }
+        self.times.clear();
+        self.times.extend(order.iter().map(|&c| time(c)).take_while(|time| time.is_finite()));
+        step_among(&self.times, &mut self.rises, heuristic.height, heuristic.strict_step)
+    }
 }
 
 impl Chooser<'_, '_> {
@@ -272,7 +312,7 @@ impl Chooser<'_, '_> {
     }
 
     /// What a task has to say for itself; none where it can run nowhere.
-    fn claim(&self, task: TaskId, row: &[Offer], steps: &mut Steps) -> Option<Claim> {
+    fn claim(&self, head: &Head, row: &[Offer], steps: &mut Steps) -> Option<Claim> {
         let mut cluster = 0;
         for (index, offer) in row.iter().enumerate().skip(1) {
             if approx::lt(offer.completion, row[cluster].completion) {
@@ -283,17 +323,13 @@ impl Chooser<'_, '_> {
         if !best.possible() {
             return None;
         }
-        let mut steps = || {
-            let Steps { times, rises } = steps;
-            times.clear();
-            times.extend(row.iter().filter(|o| o.possible()).map(|o| o.completion));
-            times.sort_unstable_by(f64::total_cmp);
-            step_among(times, rises, self.heuristic.height, self.heuristic.strict_step)
-        };
+        let mut steps = || steps.find(head.class, row, self.heuristic);
         let (first, second) = match self.heuristic.rule {
             Rule::MinMin => (-best.completion, 0.0),
             Rule::MaxMin => (best.completion, 0.0),
-            Rule::Sufferage => (rise(best.completion, self.second(task, cluster, best, row)), 0.0),
+            Rule::Sufferage => {
+                (rise(best.completion, self.second(head.task, cluster, best, row)), 0.0)
+            }
             Rule::Extended => (steps().1, 0.0),
             Rule::Fewest => {
                 let (good, height) = steps();

@@ -1,6 +1,9 @@
 //! The worked examples of the study.
 
+use super::alike::Waiting;
+use super::choose::fill_from;
 use super::*;
+use proptest::prelude::*;
 use slackline_model::{HostId, LinkId, ProcId, Task, TaskId, Workflow, WorkflowBuilder};
 
 #[test]
@@ -137,4 +140,77 @@ fn tasks_that_share_begin_together() {
     assert_eq!(begins, [3.0, 1.0, 1.0]);
     let crossed = chart.transfers.iter().filter(|t| t.file == files[2]).count();
     assert_eq!(crossed, 1);
+}
+
+/// Tasks of few sorts: which of three shared files they read, private inputs, outputs, seconds.
+type Sorts = Vec<(Vec<usize>, usize, usize, u32)>;
+
+fn few_sorts(sorts: &Sorts, tasks: &[usize]) -> Workflow {
+    let mut b = WorkflowBuilder::new("w");
+    let shared: Vec<_> =
+        (0..3).map(|f| b.add_file(&format!("s{f}"), 9e3 * f as f64).unwrap()).collect();
+    for (index, &sort) in tasks.iter().enumerate() {
+        let (reads, inputs, outputs, seconds) = &sorts[sort % sorts.len()];
+        let task = b.add_task(Task::new(format!("t{index}"), f64::from(*seconds))).unwrap();
+        reads.iter().for_each(|&file| b.reads(task, shared[file]));
+        for input in 0..*inputs {
+            let file = b.add_file(&format!("i{index}.{input}"), 2e3 + 1e3 * input as f64).unwrap();
+            b.reads(task, file);
+        }
+        for output in 0..*outputs {
+            let file = b.add_file(&format!("o{index}.{output}"), 3e3).unwrap();
+            b.writes(task, file).unwrap();
+        }
+    }
+    b.build().unwrap()
+}
+
+proptest! {
+    #[test]
+    fn classes_change_nothing(
+        sorts in prop::collection::vec(
+            (prop::collection::vec(0usize..3, 0..3), 0usize..4, 0usize..3, 1u32..9),
+            1..5,
+        ),
+        tasks in prop::collection::vec(0usize..5, 1..30),
+        clusters in prop::collection::vec((1usize..5, 1u32..4), 1..5),
+        speeds in prop::collection::vec(1u32..3, 16),
+        there in prop::collection::vec((0usize..4, 0usize..12), 0..4),
+        options in (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
+    ) {
+        let workflow = few_sorts(&sorts, &tasks);
+        let clusters: Vec<(usize, f64)> =
+            clusters.iter().map(|&(procs, speed)| (procs, 1e3 * f64::from(speed))).collect();
+        let mut ground = ground(&workflow, &clusters, |task, proc| {
+            workflow.work(task) / f64::from(speeds[proc.index()])
+        });
+        ground.until_computed = options.0;
+        let open: Vec<TaskId> = workflow.tasks().collect();
+        for rule in [
+            Rule::MinMin, Rule::MaxMin, Rule::Sufferage, Rule::Extended, Rule::Fewest, Rule::Clusters,
+        ] {
+            let height = if options.1 { Height::Groups } else { Height::Step };
+            let (strict_step, literal_second) = (options.2, options.3);
+            let heuristic = Heuristic { height, strict_step, literal_second, ..Heuristic::new(rule) };
+            let limit = Limit { tasks: 25, ..Limit::NONE };
+            let filled = |alike: bool| {
+                let mut chart = Chart::new(&ground);
+                for &(cluster, file) in &there {
+                    let file = slackline_model::FileId::new(file % workflow.files().len());
+                    chart.bring(cluster % clusters.len(), file, 2.0);
+                }
+                let waiting = match alike {
+                    true => Waiting::alike(&open, &ground, &chart),
+                    false => Waiting::apart(&open),
+                };
+                let classes = waiting.classes();
+                let mut draws = stream(1, STREAM, 0);
+                fill_from(waiting, &mut chart, &ground, &heuristic, limit, &mut draws);
+                (classes, chart.computations, chart.transfers)
+            };
+            let ((classes, alike, sent), (tasks, apart, apart_sent)) = (filled(true), filled(false));
+            prop_assert!(classes <= tasks);
+            prop_assert_eq!((alike, sent), (apart, apart_sent));
+        }
+    }
 }
