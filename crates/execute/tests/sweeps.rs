@@ -226,6 +226,26 @@ proptest! {
         prop_assert_eq!(&outcome.trace, &played.trace);
     }
 
+    /// Results that break off are asked for again, those that are lost with their cluster made again.
+    #[test]
+    fn a_work_queue_gets_every_result(sweep in sweeps()) {
+        let stage = sweep.stage(&sweep.scenario());
+        let outcome = stage.run(policy("work-queue", &[]).as_mut()).unwrap();
+        prop_assert_eq!(&outcome.ending, &Ending::Finished);
+        let (workflow, platform) = (sweep.workflow(), sweep.platform());
+        let arrives = |file: FileId| {
+            outcome.trace.records().iter().any(|record| match record.what {
+                Happening::TransferFinished { file: sent, to, .. } => {
+                    sent == file && Some(to) == platform.origin()
+                }
+                _ => false,
+            })
+        };
+        let missing: Vec<FileId> =
+            workflow.files().filter(|&f| !is_input(&sweep, f) && !arrives(f)).collect();
+        prop_assert!(missing.is_empty(), "{missing:?}");
+    }
+
     #[test]
     fn in_a_still_world_plans_come_true(sweep in sweeps(), which in 0usize..7) {
         let name = POLICIES[which];

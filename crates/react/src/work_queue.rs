@@ -1,13 +1,15 @@
 //! The work queue of parameter sweeps (self-scheduling, heuristic H0): tasks in a fixed order; a
 //! processor that becomes idle takes the next ready one. No estimates, no look-ahead. Inputs that
 //! are already there are not sent again, missing ones are fetched when the task is taken; final
-//! results are sent back to the host where the inputs came from, without holding the processor.
+//! results are sent back to the host where the inputs came from, without holding the processor, again if
+//! that breaks off; what was lost before it arrived is made again.
 //! That host, the user's, does not compute. O(log v + p) per task that starts. Ties: lower task, lower processor.
 
 use crate::idle::{self, Ready};
+use crate::planning;
 use crate::policy::{Decision, Event, Policy};
 use crate::situation::Situation;
-use slackline_model::{ProcId, TaskId};
+use slackline_model::{FileId, ProcId, TaskId};
 
 /// The policy; see the module's head.
 #[derive(Clone, Debug, Default)]
@@ -40,26 +42,55 @@ fn first_idle(now: &Situation, idle: &[bool], task: TaskId) -> Option<Vec<ProcId
     of_host.into_iter().find(takes).map(|procs| procs[..width].to_vec())
 }
 
-/// Final results of tasks that have just ended go to the host where inputs lie.
-fn collect_results(events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
-    let Some(to) = now.platform.origin().filter(|&h| now.is_alive(h)) else { return };
-    for event in events {
-        let &Event::TaskFinished(task) = event else { continue };
-        for file in now.workflow.outputs(task) {
-            if now.workflow.consumers(file).len() == 0 && now.copy(file, to).is_none() {
-                decisions.push(Decision::Copy { file, from: None, to });
-            }
+/// Whether results that were asked for may not have arrived.
+fn is_trouble(event: &Event) -> bool {
+    planning::is_loss(event) || matches!(event, Event::TransferFailed { .. } | Event::HostBack(_))
+}
+
+/// Final results of tasks that have just ended go to the host where inputs lie; after trouble all that
+/// are still missing there. Gives the tasks whose results nobody has any more: they are done again.
+fn collect_results(
+    events: &[Event],
+    now: &Situation,
+    decisions: &mut Vec<Decision>,
+) -> Vec<TaskId> {
+    let Some(to) = now.platform.origin().filter(|&h| now.is_alive(h)) else { return Vec::new() };
+    let missing = |task: TaskId| {
+        let last = |f: &FileId| now.workflow.consumers(*f).len() == 0;
+        now.workflow.outputs(task).filter(last).filter(|&f| now.copy(f, to).is_none())
+    };
+    let ended = |event: &Event| match *event {
+        Event::TaskFinished(task) => Some(task),
+        _ => None,
+    };
+    // What lies on a store is not lost with a host.
+    let trouble = !now.central && events.iter().any(is_trouble);
+    let done: Vec<TaskId> = match trouble {
+        true => now.workflow.tasks().filter(|&t| now.task(t).is_done()).collect(),
+        false => events.iter().filter_map(ended).collect(),
+    };
+    let mut again = Vec::new();
+    for task in done {
+        if trouble && missing(task).any(|file| now.sources(file).next().is_none()) {
+            again.push(task);
+            continue;
         }
+        decisions.extend(missing(task).map(|file| Decision::Copy { file, from: None, to }));
     }
+    again
 }
 
 impl Policy for WorkQueue {
     fn wants(&mut self, events: &[Event], _now: &Situation) -> bool {
-        events.iter().any(idle::worth_a_look)
+        events.iter().any(|event| idle::worth_a_look(event) || is_trouble(event))
     }
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
-        collect_results(events, now, decisions);
+        let again = collect_results(events, now, decisions);
+        let now = &*planning::rewound(now, &again);
+        if !again.is_empty() {
+            decisions.push(Decision::Rewind(again));
+        }
         idle::when_idle(events, now, decisions, |now, decisions| {
             self.assign(events, now, decisions);
             Ok(())
