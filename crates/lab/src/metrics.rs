@@ -26,7 +26,7 @@ pub struct Metrics {
 pub struct Waste {
     /// Seconds of computations that were cancelled, failed or were rewound.
     pub computed_seconds: f64,
-    /// Seconds of transfers that broke off or whose copy no finished task read.
+    /// Seconds of transfers that broke off or whose copy no finished task read, results apart.
     pub moved_seconds: f64,
     /// Bytes of these.
     pub moved_bytes: f64,
@@ -91,8 +91,9 @@ fn waste(problem: &Problem<'_>, outcome: &Outcome) -> Waste {
     for (key, transfers) in arrived {
         // Of several transfers of a file to a host the last made the copy that was read; blocks
         // of a file that is spread over hosts are less than the file.
-        let mut wanted =
-            if read.contains(&key) { outcome.workflow.file_bytes(key.0) } else { -1.0 };
+        // Results that nobody reads are collected.
+        let used = read.contains(&key) || outcome.workflow.consumers(key.0).len() == 0;
+        let mut wanted = if used { outcome.workflow.file_bytes(key.0) } else { -1.0 };
         for moved in transfers.iter().rev() {
             if wanted >= moved.bytes * (1.0 - 1e-9) {
                 wanted -= moved.bytes;
