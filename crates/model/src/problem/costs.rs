@@ -245,9 +245,10 @@ pub(crate) fn columns_of_hosts(
     };
     let columns: Vec<Option<usize>> = platform.hosts().iter().map(column_of).collect();
     let known = |(host, column): (&Host, &Option<usize>)| host.cores > 0 && column.is_some();
-    if !platform.hosts().iter().zip(&columns).any(known) {
+    let by_name = platform.hosts().iter().all(|host| host.arch.is_none());
+    if by_name && !platform.hosts().iter().zip(&columns).any(known) {
         let hosts = platform.hosts().iter().filter(|h| h.cores > 0);
-        let hosts = hosts.map(|h| h.arch.as_ref().unwrap_or(&h.name).to_string()).collect();
+        let hosts = hosts.map(|h| h.name.to_string()).collect();
         return Err(ProblemError::ColumnsDiffer { columns: table.columns.clone(), hosts });
     }
     let missing = |index: usize| {
