@@ -297,6 +297,10 @@ fn results_go_where_they_are_wanted() {
     assert_eq!(run["sweep"]["bytes_by_link"]["b"], 4e4);
     let error = place.fails(2, &line.replace("results=base", "results=nowhere"));
     assert!(error.contains("there is no host 'nowhere'"), "{error}");
+    for line in [&line, &format!("plan {files} --algorithm h4 --set results=base")] {
+        let error = place.fails(2, &line.replace("results=base", "results=e1"));
+        assert!(error.contains("results = e1: it is 2 links away from 'w1'"), "{error}");
+    }
     // A host of a cluster: what is made there stays there.
     let run = read(&place, &line.replace("results=base", "results=home"));
     assert!(run["sweep"]["bytes_by_link"]["b"].is_null());
@@ -348,9 +352,10 @@ fn files_make_room_for_others() {
     place.write("wide.work", work(&[&[0, 1, 2]]));
     let error = place.fails(1, "simulate wide.work --platform g.toml --policy h0");
     assert!(error.contains("has no room for its"), "{error}");
-    let error = place.fails(1, "simulate wide.work --platform g.toml --policy h4");
-    assert!(error.contains("cannot finish"), "{error}");
-    place.fails(1, "plan wide.work --platform g.toml --algorithm h4");
+    for line in ["simulate wide.work --policy h4", "plan wide.work --algorithm h4"] {
+        let error = place.fails(1, &format!("{line} --platform g.toml"));
+        assert!(error.contains("task '0' reads and writes 310 kB"), "{error}");
+    }
     // It is written and read again.
     place.ok("convert g.toml again.toml");
     assert!(place.read("again.toml").contains("storage-capacity"));

@@ -131,6 +131,18 @@ impl Policy for Checked<'_> {
         self.policy.wants(events, now)
     }
 
+    fn looks_at_progress(&self) -> bool {
+        self.policy.looks_at_progress()
+    }
+
+    fn keeps_time(&self) -> bool {
+        self.policy.keeps_time()
+    }
+
+    fn collects(&self) -> bool {
+        self.policy.collects()
+    }
+
     fn report(&self) -> Vec<(&'static str, Detail)> {
         self.policy.report()
     }

@@ -138,6 +138,10 @@ impl Policy for Logged<'_> {
         self.policy.collects()
     }
 
+    fn looks_at_progress(&self) -> bool {
+        self.policy.looks_at_progress()
+    }
+
     fn keeps_time(&self) -> bool {
         self.policy.keeps_time()
     }

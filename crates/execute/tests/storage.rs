@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
-use slackline_execute::{Glance, Recording, Stage};
+use slackline_execute::{Ending, Glance, Recording, Stage};
 use slackline_model::platform::{
     DeclaredRoute, HostSpec, LinkSpec, Member, PlatformBuilder, RoutingKind,
 };
@@ -98,11 +98,13 @@ fn taken(now: &Situation, place: HostId) -> f64 {
     workflow.files().filter(lies).map(|f| workflow.file_bytes(f)).sum()
 }
 
-/// What overflows first under a policy.
-fn overflow(case: &Case, name: &str) -> Option<String> {
+/// What overflows first under a policy, and how its run ends.
+fn overflow(case: &Case, name: &str, set: &[(&str, &str)]) -> (Option<String>, Ending) {
     let (workflow, platform) = (Arc::new(workflow(case)), Arc::new(platform(case)));
     let planner = slackline_schedule::registry::find("heft").unwrap();
-    let mut policy = registry::find(name).unwrap().policy(&Options::new(planner)).unwrap();
+    let given = set.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+    let options = Options { given, ..Options::new(planner) };
+    let mut policy = registry::find(name).unwrap().policy(&options).unwrap();
     let stage = Stage {
         models: Models { network: NetworkModel::Fifo, ..Models::default() },
         ..Stage::new(workflow, platform.clone())
@@ -119,8 +121,8 @@ fn overflow(case: &Case, name: &str) -> Option<String> {
             }
         }
     };
-    stage.run_as(policy.as_mut(), Recording::Nothing, Some(&mut watch)).unwrap();
-    broken
+    let outcome = stage.run_as(policy.as_mut(), Recording::Nothing, Some(&mut watch)).unwrap();
+    (broken, outcome.ending)
 }
 
 proptest! {
@@ -129,7 +131,25 @@ proptest! {
     #[test]
     fn no_storage_holds_more_than_it_can(case in cases()) {
         for name in ["work-queue", "h1", "h4", "h9", "static", "just-in-time", "gtp", "slackline"] {
-            prop_assert_eq!(overflow(&case, name), None, "{}", name);
+            prop_assert_eq!(overflow(&case, name, &[]).0, None, "{}", name);
+        }
+    }
+
+    /// Every cluster holds the largest task: one after the other all can be done.
+    #[test]
+    fn sweeps_end_however_tight_the_storage_is(case in cases(), tight in any::<bool>(), way in 0usize..6) {
+        let spare = if tight { [0, 0] } else { case.spare };
+        let case = Case { spare, ..case };
+        let set: &[(&str, &str)] = [
+            &[][..],
+            &[("link-order", "strict")],
+            &[("link-order", "hybrid"), ("strategy", "s2")],
+            &[("keep", "0"), ("quota", "1"), ("steal", "no")],
+            &[("keep", "3"), ("interval", "5")],
+            &[("subset", "shared"), ("interval", "7"), ("quota", "1")],
+        ][way];
+        for name in ["h1", "h2", "h3", "h4", "h8", "h9", "xs"] {
+            prop_assert_eq!(overflow(&case, name, set), (None, Ending::Finished), "{}", name);
         }
     }
 }

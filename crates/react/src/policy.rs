@@ -7,6 +7,7 @@ use crate::situation::Situation;
 use serde::{Deserialize, Serialize};
 use slackline_model::schedule::{Detail, Lease, Schedule, leases};
 use slackline_model::{ClassId, FileId, HostId, Problem, ProcId, TaskId};
+use slackline_schedule::PlanError;
 use std::ops::Range;
 
 /// Something the policy is told.
@@ -258,10 +259,21 @@ pub trait Policy {
         true
     }
 
+    /// Whether it looks at how far things are; what it does not ask for is not measured.
+    fn looks_at_progress(&self) -> bool {
+        true
+    }
+
     /// Whether it lets the decision time pass itself, because what it has decided before goes on meanwhile:
     /// its decisions take effect at once.
     fn keeps_time(&self) -> bool {
         false
+    }
+
+    /// Whether it can do anything with this problem; says why not. Asked before a run.
+    fn check(&self, problem: &Problem<'_>) -> Result<(), PlanError> {
+        let _ = problem;
+        Ok(())
     }
 
     /// Whether it still has results to collect: the run goes on for them when all tasks are done.

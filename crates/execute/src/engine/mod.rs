@@ -354,7 +354,9 @@ impl<'b, 'r> Engine<'b, 'r> {
             if !policy.wants(&events, &self.situation) {
                 return Ok(());
             }
-            self.measure_progress();
+            if policy.looks_at_progress() {
+                self.measure_progress();
+            }
             let mut decisions: Vec<Decision> = Vec::new();
             policy.react(&events, &self.situation, &mut decisions);
             let waits = self.settings.decision_seconds > 0.0 && !policy.keeps_time();

@@ -1,12 +1,10 @@
-//! The queues of hosts and links, what is under way on them, and `do_schedule`: taking work off
-//! the queues when somebody is idle.
+//! The queues of hosts and links and what is under way on them: what events say is written down here.
 
 use super::storage::Storage;
-use super::{Choices, LinkOrder};
 use crate::holders::Holders;
 use crate::policy::{Decision, Event};
 use crate::situation::{FileCopy, Situation, TaskState};
-use slackline_model::{FileId, HostId, ProcId, TaskId};
+use slackline_model::{FileId, HostId, TaskId};
 use slackline_schedule::sweep::{Cluster, Ways, Wishes, clusters};
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -74,6 +72,8 @@ pub(super) struct Board {
     pub(super) steals: usize,
     /// Something has gone or come back: queues may lack what others wait for.
     pub(super) disturbed: bool,
+    /// Per cluster: something has happened there since idle hosts and links were last looked at.
+    pub(super) stirred: Vec<bool>,
     /// Sizes of inputs and outputs of tasks whose outputs have come back.
     pub(super) seen: Vec<(f64, f64)>,
 }
@@ -88,7 +88,8 @@ impl Board {
             return Err("the tasks of a sweep take one processor each".into());
         }
         let clusters = clusters(&now.platform, 0.0)?;
-        let ways = Ways::of(&now.platform, &clusters, wishes, 0.0)?;
+        let ways = Ways::of(&now.platform, &clusters, wishes, 0.0);
+        let ways = ways.map_err(|why| format!("results: {why}"))?;
         let store = |c: &Cluster| Storage::new(now.platform.storage_of(c.gate));
         let mut cluster_of = vec![None; now.host_of.len()];
         for (index, cluster) in clusters.iter().enumerate() {
@@ -106,6 +107,7 @@ impl Board {
             ways,
             steals: 0,
             disturbed: false,
+            stirred: vec![true; clusters.len()],
             seen: Vec::new(),
             cluster_of,
             clusters,
@@ -144,8 +146,37 @@ impl Board {
         self.open -= usize::from(old == Phase::Open);
     }
 
+    /// Notes where something happened; what concerns more than one cluster concerns all.
+    fn stir(&mut self, event: &Event, now: &Situation) {
+        let place = match event {
+            Event::HostChanged(_) | Event::NetworkChanged => return,
+            Event::TaskStarted(task) | Event::TaskFinished(task) => {
+                let procs = now.task(*task).procs().and_then(|procs| procs.first());
+                procs.and_then(|proc| self.cluster_of[proc.index()]).map(|c| c as usize)
+            }
+            Event::TransferFinished { file, to } => match self.unsent.get(file) {
+                Some(&(_, cluster)) => Some(cluster),
+                None => self.cluster_at(now, to),
+            },
+            _ => None,
+        };
+        match place {
+            Some(cluster) => self.stirred[cluster] = true,
+            None => self.stir_all(),
+        }
+    }
+
+    pub(super) fn stir_all(&mut self) {
+        self.stirred.fill(true);
+    }
+
     /// Keeps the books.
     pub(super) fn take_note(&mut self, events: &[Event], now: &Situation) {
+        // What clusters send each other, and room that is made, may set others going.
+        if !self.ways.is_plain() || self.is_bounded() {
+            self.stir_all();
+        }
+        events.iter().for_each(|event| self.stir(event, now));
         self.disturbed = events.iter().any(|event| {
             crate::planning::is_loss(event)
                 || matches!(
@@ -156,6 +187,8 @@ impl Board {
                         | Event::Rejected { .. }
                 )
         });
+        self.disturbed |= self.is_bounded();
+        self.see_what_lies_there(now);
         for event in events {
             match event {
                 Event::WorkflowArrived { .. } | Event::TasksAdded { .. } => {
@@ -303,230 +336,5 @@ impl Board {
             }
             _ => {}
         }
-    }
-
-    /// Whether a task could begin in a cluster.
-    pub(super) fn is_ready(&self, now: &Situation, task: TaskId, cluster: usize) -> bool {
-        let gate = self.clusters[cluster].gate;
-        now.workflow.inputs(task).all(|file| now.has(file, gate))
-    }
-
-    /// Idle processors begin the first tasks of their queues, or one of a neighbour's.
-    pub(super) fn start_tasks(
-        &mut self,
-        now: &Situation,
-        choices: &Choices,
-        decisions: &mut Vec<Decision>,
-    ) {
-        for cluster in 0..self.clusters.len() {
-            for at in 0..self.clusters[cluster].procs.len() {
-                let proc = self.clusters[cluster].procs[at];
-                if !self.is_idle(now, proc) {
-                    continue;
-                }
-                let task = match self.columns[proc.index()].queue.front() {
-                    Some(&task) if self.is_ready(now, task, cluster) => {
-                        self.columns[proc.index()].queue.pop_front();
-                        Some(task)
-                    }
-                    Some(_) => None, // the host waits
-                    None if choices.steal => self.steal(now, cluster),
-                    None => None,
-                };
-                if let Some(task) = task {
-                    for file in now.workflow.inputs(task) {
-                        self.stores[cluster].touch(file, now.now);
-                    }
-                    self.set_phase(task, Phase::Running);
-                    self.columns[proc.index()].running = Some((task, now.now));
-                    decisions.push(Decision::Start { task, procs: [proc].into() });
-                }
-            }
-        }
-    }
-
-    fn is_idle(&self, now: &Situation, proc: ProcId) -> bool {
-        self.columns[proc.index()].running.is_none() && now.is_alive(now.host_of[proc.index()])
-    }
-
-    /// The first ready task of the longest queue of a cluster.
-    fn steal(&mut self, now: &Situation, cluster: usize) -> Option<TaskId> {
-        let procs = &self.clusters[cluster].procs;
-        let ready = |p: ProcId| {
-            let queue = &self.columns[p.index()].queue;
-            queue.iter().position(|&task| self.is_ready(now, task, cluster))
-        };
-        let mut best: Option<(usize, ProcId, usize)> = None;
-        for &proc in procs {
-            let long = self.columns[proc.index()].queue.len();
-            if best.is_none_or(|(longest, ..)| long > longest)
-                && long > 0
-                && let Some(position) = ready(proc)
-            {
-                best = Some((long, proc, position));
-            }
-        }
-        let (_, from, position) = best?;
-        self.steals += 1;
-        self.columns[from.index()].queue.remove(position)
-    }
-
-    /// An idle host has nothing to do while tasks are in no queue.
-    pub(super) fn someone_asks(&self, now: &Situation) -> bool {
-        self.open > 0
-            && self
-                .clusters
-                .iter()
-                .flat_map(|c| &c.procs)
-                .any(|&proc| self.is_idle(now, proc) && self.columns[proc.index()].queue.is_empty())
-    }
-
-    /// Idle links begin a transfer of their queues.
-    pub(super) fn start_transfers(
-        &mut self,
-        now: &Situation,
-        choices: &Choices,
-        decisions: &mut Vec<Decision>,
-    ) {
-        self.clear_out(now, decisions);
-        self.send_from_the_origin(now);
-        for line in 0..self.lanes.len() {
-            while self.lanes[line].moving.is_none() {
-                let Some(position) = self.next_transfer(now, line, choices, decisions) else {
-                    break;
-                };
-                let item = self.lanes[line].queue.remove(position);
-                let gate = self.clusters[item.cluster].gate;
-                let to = match item.is_output {
-                    true => self.target,
-                    false => now.living_host(gate),
-                };
-                // What is dropped at this instant still lies there in the situation.
-                let lies = |copy: &FileCopy| {
-                    item.is_output
-                        || !copy.is_complete()
-                        || self.lanes[item.cluster].there.contains(&item.file)
-                };
-                let Some(to) = to.filter(|&to| !now.copy(item.file, to).is_some_and(lies)) else {
-                    continue; // there already, or on its way
-                };
-                let from = match (item.is_output, item.from) {
-                    (true, _) => None,
-                    (false, Some(cluster)) => {
-                        now.living_host(now.place_of(self.clusters[cluster].gate))
-                    }
-                    (false, None) => self.origin.filter(|&origin| now.is_alive(origin)),
-                };
-                self.lanes[line].moving = Some((item, now.now));
-                decisions.push(Decision::Copy { file: item.file, from, to });
-            }
-        }
-    }
-
-    /// What another cluster should have passed on, and neither has nor will get, comes from the
-    /// origin.
-    fn send_from_the_origin(&mut self, now: &Situation) {
-        if self.ways.between.is_empty() {
-            return;
-        }
-        for line in 0..self.lanes.len() {
-            let queue = std::mem::take(&mut self.lanes[line].queue);
-            let (late, rest) = queue.into_iter().partition(|item: &Item| {
-                item.from.is_some_and(|source| {
-                    let alive = now.living_host(self.clusters[source].gate).is_some();
-                    let has = self.lanes[source].there.contains(&item.file);
-                    let to_it =
-                        |i: &Item| !i.is_output && i.cluster == source && i.file == item.file;
-                    let comes = self.lanes.iter().any(|lane| {
-                        lane.queue.iter().any(to_it)
-                            || lane.moving.as_ref().is_some_and(|(i, _)| to_it(i))
-                    });
-                    !alive || !(has || comes)
-                })
-            });
-            self.lanes[line].queue = rest;
-            let late: Vec<Item> = late;
-            for item in late {
-                let queue = &mut self.lanes[item.cluster].queue;
-                let at = queue.partition_point(|i| i.planned <= item.planned);
-                queue.insert(at, Item { from: None, ..item });
-            }
-        }
-    }
-
-    /// Whether the ends of a transfer can be used and its file is where it comes from.
-    fn can_go(&self, now: &Situation, item: &Item) -> bool {
-        let alive = |cluster: usize| now.living_host(self.clusters[cluster].gate).is_some();
-        alive(item.cluster)
-            && match item.from {
-                _ if item.is_output => {
-                    self.unsent.get(&item.file).is_some_and(|&(_, made)| made == item.cluster)
-                }
-                Some(source) => alive(source) && self.lanes[source].there.contains(&item.file),
-                None => true,
-            }
-    }
-
-    /// Which item of its queue an idle link starts next.
-    fn next_transfer(
-        &mut self,
-        now: &Situation,
-        line: usize,
-        choices: &Choices,
-        decisions: &mut Vec<Decision>,
-    ) -> Option<usize> {
-        if let Some(position) = self.leaders_next(now, line, decisions) {
-            return Some(position);
-        }
-        for position in 0..self.lanes[line].queue.len() {
-            let item = self.lanes[line].queue[position];
-            if now.living_host(self.clusters[item.cluster].gate).is_none() {
-                continue;
-            }
-            if self.can_go(now, &item) {
-                if item.is_output || self.make_room(now, &item, decisions) {
-                    return Some(position);
-                }
-                continue; // others may go meanwhile, outputs make room
-            }
-            match choices.link_order {
-                LinkOrder::Strict => return None,
-                LinkOrder::Greedy => {}
-                LinkOrder::Hybrid(wait) => {
-                    let soon = item.planned >= now.now && item.planned <= now.now + wait;
-                    if soon {
-                        // It is looked at again when the output is there, or is late.
-                        decisions.push(Decision::WakeAt(item.planned + wait.max(1e-3)));
-                        return None;
-                    }
-                }
-            }
-        }
-        None
-    }
-
-    /// Where storage is bounded: the inputs of the leader go before all others.
-    fn leaders_next(
-        &mut self,
-        now: &Situation,
-        line: usize,
-        decisions: &mut Vec<Decision>,
-    ) -> Option<usize> {
-        self.stores.iter().find(|store| store.capacity.is_some())?;
-        for position in 0..self.lanes[line].queue.len() {
-            let item = self.lanes[line].queue[position];
-            if item.is_output || self.stores[item.cluster].capacity.is_none() {
-                continue;
-            }
-            let leader = self.leader(now, item.cluster);
-            let reads = |task: TaskId| now.workflow.inputs(task).any(|f| f == item.file);
-            if leader.is_some_and(reads)
-                && self.can_go(now, &item)
-                && self.make_room(now, &item, decisions)
-            {
-                return Some(position);
-            }
-        }
-        None
     }
 }

@@ -2,17 +2,18 @@
 //!
 //! At every scheduling event `do_plan` ([`planning`](self)) cuts the queues of hosts and links short,
 //! puts the rest of the work on a Gantt chart of hosts *and* links, as one of the sweep heuristics
-//! chooses, and fills the queues from it. In between `do_schedule` ([`board`]) starts the first task
+//! chooses, and fills the queues from it. In between `do_schedule` ([`dispatch`]) starts the first task
 //! of every idle host once its inputs are in the storage of its cluster, and on every idle link the
 //! first transfer that can go; an idle host with an empty queue asks for a new plan. One transfer
 //! per link is under way, the rest stay here. When to plan next follows from how far the last plan
 //! was from what happened ([`events`]); what resources will give from what they gave ([`forecast`]).
 //!
 //! A failed task is done again; files in the storage of a cluster outlast an absence of it; a result
-//! that cannot be fetched when a plan is made is made again elsewhere. O(v^2 k h) per plan for v open
-//! tasks, k clusters of h hosts.
+//! that cannot be fetched when a plan is made is made again elsewhere. O(v + n (k + c log h)) per plan that
+//! places n of v open tasks of c classes on k clusters of h hosts.
 
 mod board;
+mod dispatch;
 mod events;
 mod forecast;
 mod mending;
@@ -25,10 +26,11 @@ use board::Board;
 use events::Calendar;
 use forecast::Levels;
 use planning::Pending;
-use slackline_model::approx;
 use slackline_model::parameter::{Kind, Parameter, ParameterError, Values};
 use slackline_model::schedule::Detail;
 use slackline_model::units::Quantity;
+use slackline_model::{Problem, approx};
+use slackline_schedule::PlanError;
 use slackline_schedule::sweep::{self as heuristics, Heuristic, Wishes};
 
 /// Which of the open tasks a plan considers.
@@ -209,9 +211,17 @@ impl Policy for Sweep {
         self.lit || !events.iter().all(only_levels)
     }
 
+    fn looks_at_progress(&self) -> bool {
+        self.choices.by_progress
+    }
+
     /// What a plan keeps of the queues goes on while it is made.
     fn keeps_time(&self) -> bool {
         true
+    }
+
+    fn check(&self, problem: &Problem<'_>) -> Result<(), PlanError> {
+        heuristics::check(problem, &self.choices.wishes)
     }
 
     fn collects(&self) -> bool {
@@ -233,8 +243,10 @@ impl Policy for Sweep {
         }
         let Some(board) = &mut self.board else { return };
         board.take_note(events, now);
+        board.clear_out(now, decisions);
         if let Some(made) = self.pending.take_if(|pending| approx::le(pending.due, now.now)) {
             board.adopt(made, now);
+            board.stir_all();
         }
         let lit = std::mem::take(&mut self.lit);
         let mut plan = lit || self.calls_for_plan(events) || self.calendar.is_due(now.now);
@@ -248,6 +260,9 @@ impl Policy for Sweep {
             self.do_plan(now, decisions);
         }
         let Some(board) = &mut self.board else { return };
+        if plan || board.disturbed || matches!(self.choices.link_order, LinkOrder::Hybrid(_)) {
+            board.stir_all();
+        }
         board.mend(now);
         board.start_tasks(now, &self.choices, decisions);
         board.start_transfers(now, &self.choices, decisions);

@@ -4,7 +4,7 @@
 //! come before room is given to others, so that somebody can always begin. Whoever wants room
 //! takes it from the files that no queued task needs, the least recently used first; the leader
 //! also from those that others need, which are then brought again. Outputs go when they have
-//! arrived.
+//! arrived. Whatever else has gone is seen ([`Board::see_what_lies_there`]) and brought again.
 
 use super::board::{Board, Item, Phase};
 use crate::policy::Decision;
@@ -39,6 +39,21 @@ impl Storage {
 }
 
 impl Board {
+    /// Whether some storage does not hold everything.
+    pub(super) fn is_bounded(&self) -> bool {
+        self.stores.iter().any(|store| store.capacity.is_some())
+    }
+
+    /// What the engine has dropped to keep to the bounds is no longer there.
+    pub(super) fn see_what_lies_there(&mut self, now: &Situation) {
+        for (index, cluster) in self.clusters.iter().enumerate() {
+            // Files in a storage outlast its absence.
+            if self.stores[index].capacity.is_some() && now.living_host(cluster.gate).is_some() {
+                self.lanes[index].there.retain(|&file| now.has(file, cluster.gate));
+            }
+        }
+    }
+
     fn procs_of(&self, cluster: usize) -> impl Iterator<Item = ProcId> + '_ {
         self.clusters[cluster].procs.iter().copied()
     }
@@ -83,22 +98,55 @@ impl Board {
         item: &Item,
         decisions: &mut Vec<Decision>,
     ) -> bool {
-        let cluster = item.cluster;
-        let Some(capacity) = self.stores[cluster].capacity else { return true };
-        let leader = self.leader(now, cluster);
+        if self.stores[item.cluster].capacity.is_none() {
+            return true;
+        }
+        let leader = self.leader(now, item.cluster);
         let leads = leader.is_some_and(|task| now.workflow.inputs(task).any(|f| f == item.file));
-        let mut taken = self.taken(now, cluster) + now.workflow.file_bytes(item.file);
         // The leader writes too.
-        let writes = |task: TaskId| now.workflow.outputs(task);
-        taken +=
-            leader.into_iter().flat_map(writes).map(|f| now.workflow.file_bytes(f)).sum::<f64>();
+        let writes = leader.into_iter().flat_map(|task| now.workflow.outputs(task));
+        let more: f64 = writes.chain([item.file]).map(|file| now.workflow.file_bytes(file)).sum();
+        self.free_up(now, item.cluster, more, leader, leads, decisions)
+    }
+
+    /// The same for what a task writes, all of whose inputs are there: it comes before the leader, which
+    /// cannot begin yet, and need not wait for room that others hold without using it.
+    pub(super) fn make_room_to_start(
+        &mut self,
+        now: &Situation,
+        task: TaskId,
+        cluster: usize,
+        decisions: &mut Vec<Decision>,
+    ) -> bool {
+        if self.stores[cluster].capacity.is_none() {
+            return true;
+        }
+        let more = now.workflow.outputs(task).map(|file| now.workflow.file_bytes(file)).sum();
+        let both = self.leader(now, cluster).into_iter().chain([task]);
+        self.free_up(now, cluster, more, both, false, decisions)
+            || self.free_up(now, cluster, more, [task], true, decisions)
+    }
+
+    /// Drops files until so many more bytes find room, but none that a running task reads or one of those
+    /// that are spared, and those that others wait for only for somebody who `leads`.
+    fn free_up(
+        &mut self,
+        now: &Situation,
+        cluster: usize,
+        more: f64,
+        spared: impl IntoIterator<Item = TaskId>,
+        leads: bool,
+        decisions: &mut Vec<Decision>,
+    ) -> bool {
+        let Some(capacity) = self.stores[cluster].capacity else { return true };
+        let mut taken = self.taken(now, cluster) + more;
         if approx::le(taken, capacity) {
             return true;
         }
         let reads = |task: TaskId| now.workflow.inputs(task);
         let columns = || self.procs_of(cluster).map(|p| &self.columns[p.index()]);
         let running = columns().filter_map(|c| c.running).map(|(task, _)| task);
-        let pinned: HashSet<FileId> = running.chain(leader).flat_map(reads).collect();
+        let pinned: HashSet<FileId> = running.chain(spared).flat_map(reads).collect();
         let needed: HashSet<FileId> =
             columns().flat_map(|c| c.queue.iter().copied()).flat_map(reads).collect();
         let mut spare: Vec<(bool, f64, FileId)> = self.lanes[cluster]

@@ -23,10 +23,12 @@ pub use ways::{Between, EXCHANGE, RESULTS, Way, Ways, Wishes};
 
 use crate::list::unfinished;
 use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
-use slackline_model::parameter::{Kind, Parameter, ParameterError, Values};
+use slackline_model::parameter::{Kind, Parameter, ParameterError, Values, bad};
 use slackline_model::rng::stream;
 use slackline_model::schedule::PlannedTransfer;
-use slackline_model::{Placement, Problem, Schedule};
+use slackline_model::units::fmt_bytes;
+use slackline_model::{FileId, Placement, Problem, Schedule, approx};
+use std::collections::BTreeSet;
 
 /// What counts as the completion of a task.
 pub const COMPLETION: Parameter = Parameter::new(
@@ -79,7 +81,7 @@ pub const MIN_MIN: Algorithm = Algorithm {
     basis: Basis::Published,
     about: "sweep (H1): task of smallest least completion time first",
     source: SOURCE,
-    complexity: "O(v^2 p)",
+    complexity: "O(v^2 log p)",
     parameters: &[EXCHANGE, RESULTS, COMPLETION],
     needs: &[Need::Independent],
     plan: |problem, request| plan(problem, request, &MIN_MIN, Rule::MinMin, false),
@@ -203,6 +205,32 @@ pub fn heuristic(rule: Rule, random: bool, values: &Values) -> Result<Heuristic,
     })
 }
 
+/// Whether a sweep can be made of a problem: clusters behind one link each, a way for outputs, and a
+/// storage for every task. Says what is in the way.
+pub fn check(problem: &Problem<'_>, wishes: &Wishes) -> Result<(), PlanError> {
+    let (workflow, platform) = (problem.workflow(), problem.platform());
+    let date = problem.state().now;
+    let clusters = clusters(platform, date).map_err(|why| PlanError::Infeasible { why })?;
+    let results = wishes.results.as_deref().unwrap_or_default();
+    Ways::of(platform, &clusters, wishes, date).map_err(|why| bad(RESULTS.name, results, why))?;
+    let largest = capacities(platform, &clusters).into_iter().reduce(f64::max);
+    let Some(largest) = largest else { return Ok(()) };
+    for task in workflow.tasks() {
+        let inputs = workflow.inputs(task).filter(|_| problem.state().inputs_listed);
+        let files: BTreeSet<FileId> = inputs.chain(workflow.outputs(task)).collect();
+        let needs: f64 = files.into_iter().map(|file| workflow.file_bytes(file)).sum();
+        if approx::gt(needs, largest) {
+            let (name, needs) = (workflow.task_name(task), fmt_bytes(needs));
+            let holds = fmt_bytes(largest);
+            let why = format!(
+                "task '{name}' reads and writes {needs}, the largest storage of a cluster holds {holds}"
+            );
+            return Err(PlanError::Infeasible { why });
+        }
+    }
+    Ok(())
+}
+
 fn plan(
     problem: &Problem<'_>,
     request: &Request,
@@ -216,6 +244,7 @@ fn plan(
     ground.until_computed = values.word("completion") == "compute";
     let unsupported = |why: String| PlanError::Unsupported { algorithm: method.name, why };
     let wishes = Wishes::read(&values);
+    check(problem, &wishes)?;
     ground.ways =
         Ways::of(problem.platform(), &ground.clusters, &wishes, ground.now).map_err(unsupported)?;
     let mut chart = Chart::new(&ground);

@@ -88,7 +88,7 @@ pub struct Ways {
 }
 
 impl Ways {
-    /// The ways of a platform that serve these wishes.
+    /// The ways of a platform that serve these wishes, or what is wrong with where results shall go.
     pub fn of(
         platform: &Platform,
         clusters: &[Cluster],
@@ -99,7 +99,7 @@ impl Ways {
         let mut routes = RouteCache::new();
         if let Some(name) = &wishes.results {
             let host = platform.host_named(name);
-            let host = host.ok_or_else(|| format!("results: there is no host '{name}'"))?;
+            let host = host.ok_or_else(|| format!("there is no host '{name}'"))?;
             ways.results = Some(host);
             for cluster in clusters {
                 if platform.place_of(host) == platform.place_of(cluster.gate) {
@@ -112,7 +112,7 @@ impl Ways {
                 let &[link] = links else {
                     let gate = &platform.host(cluster.gate).name;
                     return Err(format!(
-                        "results: '{name}' is {} links away from '{gate}'; a sweep needs one",
+                        "it is {} links away from '{gate}'; a sweep needs one",
                         links.len()
                     ));
                 };

@@ -359,6 +359,11 @@ pub(super) fn runs(
         return Err(unheeded(Heed::Seed));
     }
     check_results(&given, stage.problem)?;
+    if !names.contains(&ALL_POLICIES) {
+        for entry in &entries {
+            entry.policy(&options)?.check(stage.problem)?;
+        }
+    }
     if let Some(path) = &args.schedule {
         let schedule = schedule_file::read_schedule(path, stage.problem)?;
         if let Some(violation) = validate(stage.problem, &schedule, &Limits::default()).first() {
