@@ -26,6 +26,7 @@ pub(crate) const CODEC: Codec = Codec {
     name: "daggen",
     about: "text of the generator daggen",
     extensions: &["daggen"],
+    comments: None,
     recognise: |text| content(text).next().is_some_and(|(_, line)| line.starts_with("NODE")),
     read: |text| Ok(Document::new(read(text)?)),
     write: None,

@@ -6,6 +6,7 @@
 
 use crate::document::Document;
 use crate::error::{FormatError, Result};
+use crate::note::Comments;
 use std::fmt;
 use std::io::Write;
 use std::path::Path;
@@ -21,6 +22,8 @@ pub(crate) struct Codec {
     pub(crate) about: &'static str,
     /// Usual extensions without the dot, most usual first.
     pub(crate) extensions: &'static [&'static str],
+    /// The comments it has.
+    pub(crate) comments: Option<Comments>,
     /// Whether a text looks like this format; cheap, never wrong about another format's files.
     pub(crate) recognise: fn(&str) -> bool,
     /// Reads a text.
@@ -93,6 +96,11 @@ impl Format {
     /// Usual extensions without the dot.
     pub fn extensions(self) -> &'static [&'static str] {
         self.codec().extensions
+    }
+
+    /// The comments it has.
+    pub fn comments(self) -> Option<Comments> {
+        self.codec().comments
     }
 
     /// Whether the format can be written.

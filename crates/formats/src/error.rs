@@ -152,12 +152,6 @@ impl fmt::Display for FormatError {
 
 impl std::error::Error for FormatError {}
 
-impl miette::Diagnostic for FormatError {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help.as_ref().map(|h| Box::new(h) as Box<dyn fmt::Display>)
-    }
-}
-
 impl From<slackline_model::WorkflowError> for FormatError {
     fn from(error: slackline_model::WorkflowError) -> FormatError {
         FormatError::new(error)

@@ -25,13 +25,7 @@ pub fn write_workflow(
     note: &str,
     out: &mut dyn Write,
 ) -> Result<()> {
-    let comments = match format.name() {
-        "stg" | "toml" | "work" => Some(Comments::Hash),
-        "dot" => Some(Comments::Slashes),
-        "dax" => Some(Comments::Xml),
-        _ => None,
-    };
-    if let Some(comments) = comments {
+    if let Some(comments) = format.comments() {
         return comments.write(note, out, |out| format.write(document, out));
     }
     let recorded = document.recorded.get_or_insert_with(Recorded::default);

@@ -24,6 +24,7 @@ pub(crate) const CODEC: Codec = Codec {
     name: "pegasus-yaml",
     about: "Pegasus 5 workflow (YAML)",
     extensions: &["yml", "yaml"],
+    comments: None,
     recognise,
     read,
     write: None,

@@ -30,6 +30,7 @@ pub(crate) const CODEC: Codec = Codec {
     name: "stg",
     about: "Standard Task Graph, with or without communication times",
     extensions: &["stg"],
+    comments: Some(crate::note::Comments::Hash),
     recognise,
     read: |text| Ok(Document::new(read(text.as_bytes())?)),
     write: Some(|document, out| Ok(write(&document.workflow, out)?)),

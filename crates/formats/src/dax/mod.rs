@@ -23,6 +23,7 @@ pub(crate) const CODEC: Codec = Codec {
     name: "dax",
     about: "Pegasus DAX 2.x and 3.x (XML)",
     extensions: &["dax", "xml"],
+    comments: Some(crate::note::Comments::Xml),
     recognise: |text| crate::xml::root_name(text).as_deref() == Some("adag"),
     read,
     write: Some(write),

@@ -33,6 +33,7 @@ pub(crate) const CODEC: Codec = Codec {
     name: "dot",
     about: "DOT graph with sizes, as of daggen and SimGrid",
     extensions: &["dot", "gv"],
+    comments: Some(crate::note::Comments::Slashes),
     recognise: lexer::starts_graph,
     read: |text| Ok(Document::new(read(text.as_bytes())?)),
     write: Some(|document, out| Ok(write(&document.workflow, out)?)),

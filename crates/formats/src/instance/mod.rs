@@ -59,6 +59,7 @@ pub(crate) const CODEC: Codec = Codec {
     name: "instance",
     about: "workflow and processors in one file (JSON)",
     extensions: &["instance.json", "json"],
+    comments: None,
     recognise,
     read: |text| Ok(Document::new(read(text)?.workflow)),
     write: None,

@@ -35,6 +35,7 @@ pub(crate) const CODEC: Codec = Codec {
     name: "work",
     about: "WorkDescription of parameter sweeps (Berman et al. 1999)",
     extensions: &["work"],
+    comments: Some(crate::note::Comments::Hash),
     recognise: |text| begins_with(text, HEAD),
     read,
     write: Some(write),

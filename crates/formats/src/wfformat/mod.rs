@@ -39,6 +39,7 @@ pub(crate) const CODEC: Codec = Codec {
     name: "wfformat",
     about: "WfCommons WfFormat 1.3 to 1.6 (JSON)",
     extensions: &["json", "wfformat.json"],
+    comments: None,
     recognise: |text| {
         text.trim_start().starts_with('{')
             && (text.contains("\"schemaVersion\"") || text.contains("\"specification\""))

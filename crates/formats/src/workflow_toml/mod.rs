@@ -51,6 +51,7 @@ pub(crate) const CODEC: Codec = Codec {
     name: "toml",
     about: "Slackline's own workflow TOML, written by hand",
     extensions: &["toml"],
+    comments: Some(crate::note::Comments::Hash),
     recognise: |text| text.lines().any(|line| line.trim_start().starts_with("[task.")),
     read,
     write: Some(|document, out| Ok(write(&document.workflow, out)?)),
