@@ -9,6 +9,7 @@ use crate::holders::Holders;
 use crate::situation::{Fetch, Situation, TaskState};
 use crate::strangers::Strangers;
 use slackline_model::{EdgeId, HostId, Problem, ProcId, TaskId, approx};
+use std::cmp::Ordering;
 
 /// Choices the thesis leaves open, with its own as default.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -69,6 +70,29 @@ pub struct Pass<'a, 'p> {
 struct Scratch {
     data: Vec<f64>,
     candidates: Vec<Candidate>,
+}
+
+/// Who is preferred of candidates that end alike: where the task is placed, where it was planned, the lowest.
+struct Ties {
+    own: Option<ProcId>,
+    planned: Option<ProcId>,
+}
+
+impl Ties {
+    fn of(pass: &Pass<'_, '_>, task: TaskId) -> Ties {
+        let own = pass.now.task(task).procs().and_then(|p| p.first().copied());
+        Ties { own, planned: pass.previous.get(task.index()).copied().flatten() }
+    }
+
+    fn prefer(&self, one: &Candidate, other: &Candidate) -> bool {
+        let order =
+            |c: &Candidate| (Some(c.proc) != self.own, Some(c.proc) != self.planned, c.proc);
+        match approx::cmp(one.finish, other.finish) {
+            Ordering::Less => true,
+            Ordering::Equal => order(one) < order(other),
+            Ordering::Greater => false,
+        }
+    }
 }
 
 /// Runs the pass over the unfinished tasks in the given order.
@@ -204,14 +228,18 @@ impl<'a, 'p> Pass<'a, 'p> {
             latest.iter_mut().for_each(|latest| *latest = latest.max(finish));
             return;
         }
-        let times = self.problem.network().times_from(bytes, from);
-        for (host, (latest, seconds)) in latest.iter_mut().zip(times).enumerate() {
-            let (startup, seconds) = match from.index() == host {
-                true => (0.0, 0.0),
-                false => (self.costing.startup, seconds),
-            };
-            *latest = latest.max(finish + startup + seconds);
+        let network = self.problem.network();
+        let mut times = network.times_from(bytes, from);
+        let (leaves, there) = (finish + self.costing.startup, latest[from.index()]);
+        if network.groups == 1 {
+            let arrives = leaves + times.next().unwrap_or(0.0);
+            latest.iter_mut().for_each(|latest| *latest = latest.max(arrives));
+        } else {
+            for (latest, seconds) in latest.iter_mut().zip(times) {
+                *latest = latest.max(leaves + seconds);
+            }
         }
+        latest[from.index()] = there.max(finish); // it stays where it was made
     }
 
     /// EST and EFT of a task on every processor that could take it; wide tasks once per host.
@@ -255,12 +283,55 @@ impl<'a, 'p> Pass<'a, 'p> {
     /// Chooses the candidate of least finish time and takes its processor.
     pub fn assign(&mut self, task: TaskId) {
         let mut scratch = std::mem::take(&mut self.scratch);
-        self.find_candidates(task, &mut scratch);
-        match self.choose(task, &scratch.candidates) {
+        let narrow = self.problem.workflow().width(task).0 == 1;
+        let chosen = if narrow && self.costing.hysteresis <= 0.0 {
+            self.best_of_all(task, &mut scratch.data)
+        } else {
+            self.find_candidates(task, &mut scratch);
+            self.choose(task, &scratch.candidates)
+        };
+        match chosen {
             Some(chosen) => self.take(task, &chosen),
             None => self.strand(task),
         }
         self.scratch = scratch;
+    }
+
+    /// The candidate that would be chosen for a task of one processor, without a list of them: what ends
+    /// clearly later than the best so far is passed over.
+    fn best_of_all(&self, task: TaskId, data: &mut Vec<f64>) -> Option<Candidate> {
+        self.data_at(task, data);
+        let problem = self.problem;
+        let ties = Ties::of(self, task);
+        let running = match self.now.task(task) {
+            TaskState::Running { procs, .. } => procs.first().copied(),
+            _ => None,
+        };
+        let mut best: Option<Candidate> = None;
+        let mut limit = f64::MAX;
+        let (mut class, mut seconds) = (usize::MAX, 0.0);
+        for host in problem.platform().host_ids().filter(|&h| self.now.is_alive(h)) {
+            for proc in problem.procs_of(host).map(ProcId) {
+                if problem.class_of(proc) != class {
+                    class = problem.class_of(proc);
+                    seconds = problem.exec(task, class);
+                }
+                let (start, work) = match running == Some(proc) {
+                    true => (self.now.now, self.work(task, proc)),
+                    false => (data[host.index()].max(self.free[proc.index()]), seconds),
+                };
+                let finish = start + work;
+                if finish > limit {
+                    continue;
+                }
+                let candidate = Candidate { proc, start, finish };
+                if best.as_ref().is_none_or(|b| ties.prefer(&candidate, b)) {
+                    limit = finish + 4.0 * approx::tolerance(finish, finish);
+                    best = Some(candidate);
+                }
+            }
+        }
+        best
     }
 
     /// When a processor, or for wide tasks enough processors of its host, are free.
@@ -275,23 +346,15 @@ impl<'a, 'p> Pass<'a, 'p> {
 
     /// The candidate of least finish time; none where the task can end nowhere.
     pub(super) fn choose(&self, task: TaskId, candidates: &[Candidate]) -> Option<Candidate> {
-        let own = self.now.task(task).procs().and_then(|p| p.first().copied());
-        let planned = self.previous.get(task.index()).copied().flatten();
-        // Of equal candidates: where it is placed, where it was planned, the lowest.
-        let order = |c: &Candidate| (Some(c.proc) != own, Some(c.proc) != planned, c.proc);
+        let ties = Ties::of(self, task);
         let mut best: Option<&Candidate> = None;
         for candidate in candidates.iter().filter(|c| c.finish.is_finite()) {
-            let better = best.is_none_or(|b| match approx::cmp(candidate.finish, b.finish) {
-                std::cmp::Ordering::Less => true,
-                std::cmp::Ordering::Equal => order(candidate) < order(b),
-                std::cmp::Ordering::Greater => false,
-            });
-            if better {
+            if best.is_none_or(|b| ties.prefer(candidate, b)) {
                 best = Some(candidate);
             }
         }
         if self.costing.hysteresis > 0.0
-            && let Some(stay) = candidates.iter().find(|c| Some(c.proc) == own)
+            && let Some(stay) = candidates.iter().find(|c| Some(c.proc) == ties.own)
             && stay.finish.is_finite()
             && let Some(go) = best
         {
