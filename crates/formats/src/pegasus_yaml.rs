@@ -14,7 +14,7 @@ use crate::detect::Codec;
 use crate::document::Document;
 use crate::error::{FormatError, Result};
 use crate::flow::{Flow, Use};
-use crate::text::set_cores;
+use crate::text::{Streams, set_cores};
 use serde::Deserialize;
 use slackline_model::workflow::{Command, REFERENCE_SPEED};
 use slackline_model::{Task, TaskId, WorkflowBuilder};
@@ -74,6 +74,9 @@ struct Job {
     namespace: Option<String>,
     version: Option<String>,
     arguments: Option<Vec<String>>,
+    stdin: Option<String>,
+    stdout: Option<String>,
+    stderr: Option<String>,
     uses: Option<Vec<FileUse>>,
     profiles: Option<Profiles>,
 }
@@ -254,11 +257,12 @@ fn add_job(
     }
     let transformed = (job.namespace, kind, job.version);
     let program = programs.get(&transformed);
-    if program.is_some() || job.arguments.is_some() {
-        task.command = Some(Command {
+    let streams = Streams { input: job.stdin, output: job.stdout, errors: job.stderr };
+    if program.is_some() || job.arguments.is_some() || !streams.is_empty() {
+        task.command = Some(streams.of(Command {
             program: program.cloned().unwrap_or(transformed.1),
             arguments: job.arguments.unwrap_or_default(),
-        });
+        }));
     }
     let task = builder.add_task(task)?;
     for (k, file) in job.uses.iter().flatten().enumerate() {
@@ -322,6 +326,13 @@ mod tests {
         assert_eq!(w.edge_bytes(EdgeId(0)), 2000.0);
         assert_eq!(w.file_bytes(slackline_model::FileId(0)), 1024.0);
         assert_eq!(document.warnings, ["1 of 4 jobs have no runtime: their work is 0"]);
+    }
+
+    #[test]
+    fn streams_are_joined_by_a_shell() {
+        let text = "pegasus: '5.0'\njobs:\n- id: a\n  type: job\n  name: sort\n  arguments: [-n, it's]\n  stdin: in\n  stdout: out file\n";
+        let command = read(text).unwrap().workflow.task(TaskId(0)).command.unwrap();
+        assert_eq!(command.shell_line(), Some("exec 'sort' '-n' 'it'\\''s' < 'in' > 'out file'"));
     }
 
     #[test]

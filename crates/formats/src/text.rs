@@ -1,5 +1,6 @@
 //! Small texts that several formats share: numbers, command lines, unique names.
 
+use slackline_model::workflow::Command;
 use slackline_model::{Task, Workflow};
 
 /// Seconds of a task on one processor of the reference speed, as the shortest number that gives
@@ -77,6 +78,37 @@ pub(crate) fn join_arguments<S: AsRef<str>>(words: &[S]) -> String {
         line.push('"');
     }
     line
+}
+
+/// Files that the streams of a program come from and go to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Streams {
+    pub(crate) input: Option<String>,
+    pub(crate) output: Option<String>,
+    pub(crate) errors: Option<String>,
+}
+
+impl Streams {
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Streams::default()
+    }
+
+    /// A command with its streams: a shell is asked to join them.
+    pub(crate) fn of(&self, command: Command) -> Command {
+        if self.is_empty() {
+            return command;
+        }
+        let quoted = |word: &String| format!("'{}'", word.replace('\'', "'\\''"));
+        let words = std::iter::once(&command.program).chain(&command.arguments).map(quoted);
+        let mut line = format!("exec {}", words.collect::<Vec<_>>().join(" "));
+        for (file, sign) in [(&self.input, "<"), (&self.output, ">"), (&self.errors, "2>")] {
+            if let Some(file) = file {
+                line.push_str(&format!(" {sign} {}", quoted(file)));
+            }
+        }
+        Command::shell(line)
+    }
 }
 
 /// A different name for every file: its own, or a label for the anonymous file of a weighted

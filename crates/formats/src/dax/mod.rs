@@ -6,7 +6,8 @@
 //!   is the business of `crate::flow`. Sizes may also stand in `<metadata key="size">`.
 //! - `<child ref><parent ref/></child>` are the dependencies.
 //! - Profiles of the namespace `pegasus` that are read: `runtime` (seconds), `cores`, `memory`
-//!   (MiB); and `hints`/`pfn`, the program to run. `<argument>` gives its arguments.
+//!   (MiB); and `hints`/`pfn`, the program to run, as does the `file://` place of an `<executable>`.
+//!   `<argument>` gives its arguments, `<stdin>`, `<stdout>` and `<stderr>` the files of its streams.
 //!
 //! The writer speaks the dialect of the classic synthetic workflows (2.1 with `runtime` and
 //! `size`), which simulators read.

@@ -4,11 +4,11 @@ use super::MEMORY_UNIT;
 use crate::document::Document;
 use crate::error::{FormatError, Result};
 use crate::flow::{Flow, Use};
-use crate::text::{join_arguments, kind_of_name, set_cores, split_arguments};
+use crate::text::{Streams, join_arguments, kind_of_name, set_cores, split_arguments};
 use crate::xml::{Element, Node, Xml};
 use slackline_model::workflow::{Command, REFERENCE_SPEED};
 use slackline_model::{Task, TaskId, WorkflowBuilder};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// Reads a DAX document.
 pub fn read(text: &str) -> Result<Document> {
@@ -44,6 +44,8 @@ struct Reader {
     /// Dependencies on jobs that had not been read yet: offset, parent, child.
     pending: Vec<(usize, String, String)>,
     untimed: usize,
+    /// Where the programs of transformations lie.
+    programs: HashMap<String, String>,
     /// Files of negative size.
     negative: HashSet<u32>,
 }
@@ -54,6 +56,7 @@ struct Job {
     timed: bool,
     program: Option<String>,
     arguments: Option<Vec<String>>,
+    streams: Streams,
     uses: Vec<(u32, Use, Option<f64>)>,
 }
 
@@ -72,6 +75,7 @@ impl Reader {
                 Node::Open(element) => match element.name() {
                     "job" | "dax" | "dag" => self.job(&element, xml)?,
                     "child" => self.child(&element, xml)?,
+                    "executable" => self.executable(&element, xml)?,
                     "file" | "filename" => {
                         self.file_use(&element, xml)?;
                     }
@@ -108,6 +112,7 @@ impl Reader {
             timed: runtime.is_some(),
             program: None,
             arguments: None,
+            streams: Streams::default(),
             uses: Vec::new(),
         };
         loop {
@@ -117,11 +122,12 @@ impl Reader {
                 Node::Close | Node::End => break,
             }
         }
-        if job.program.is_some() || job.arguments.is_some() {
-            job.task.command = Some(Command {
-                program: job.program.unwrap_or_else(|| job.task.kind.clone()),
+        let program = job.program.or_else(|| self.programs.get(&job.task.kind).cloned());
+        if program.is_some() || job.arguments.is_some() || !job.streams.is_empty() {
+            job.task.command = Some(job.streams.of(Command {
+                program: program.unwrap_or_else(|| job.task.kind.clone()),
                 arguments: job.arguments.unwrap_or_default(),
-            });
+            }));
         }
         self.untimed += usize::from(!job.timed);
         let task = self.builder.add_task(job.task).map_err(|e| element.error(e))?;
@@ -151,7 +157,40 @@ impl Reader {
                 Ok(())
             }
             "profile" => profile(element, xml, job),
+            "stdin" => stream(element, xml, &mut job.streams.input),
+            "stdout" => stream(element, xml, &mut job.streams.output),
+            "stderr" => stream(element, xml, &mut job.streams.errors),
             _ => xml.skip(),
+        }
+    }
+
+    /// Where the program of a transformation lies, if that is on the machine.
+    fn executable(&mut self, element: &Element<'_>, xml: &mut Xml<'_>) -> Result<()> {
+        let mut name = None;
+        element.attributes(|key, value| {
+            if key == "name" {
+                name = Some(value.into_owned());
+            }
+            Ok(())
+        })?;
+        loop {
+            match xml.next()? {
+                Node::Open(inner) => {
+                    let mut path = None;
+                    inner.attributes(|key, value| {
+                        if key == "url" {
+                            path = value.strip_prefix("file://").map(str::to_string);
+                        }
+                        Ok(())
+                    })?;
+                    if let (Some(name), Some(path), "pfn") = (&name, path, inner.name()) {
+                        self.programs.entry(name.clone()).or_insert(path);
+                    }
+                    xml.skip()?;
+                }
+                Node::Text(_) => {}
+                Node::Close | Node::End => return Ok(()),
+            }
         }
     }
 
@@ -252,6 +291,17 @@ impl Reader {
         }
         Ok(Document { warnings, ..Document::new(self.builder.build()?) })
     }
+}
+
+/// The file of one of a job's streams.
+fn stream(element: &Element<'_>, xml: &mut Xml<'_>, file: &mut Option<String>) -> Result<()> {
+    element.attributes(|key, value| {
+        if matches!(key, "name" | "file") {
+            *file = Some(value.into_owned());
+        }
+        Ok(())
+    })?;
+    xml.skip()
 }
 
 /// The file name that stands for an element inside an argument.

@@ -53,6 +53,14 @@ fn writes_what_it_reads() {
 }
 
 #[test]
+fn streams_are_joined_by_a_shell() {
+    let text = r#"<adag><job id="a" name="tr" runtime="1"><argument>x y</argument><stdin name="in"/><stdout name="o u" link="output"/>
+      <stderr file="e"/></job></adag>"#;
+    let command = read(text).unwrap().workflow.task(TaskId(0)).command.unwrap();
+    assert_eq!(command.shell_line(), Some("exec 'tr' 'x' 'y' < 'in' > 'o u' 2> 'e'"));
+}
+
+#[test]
 fn reads_version_3() {
     let text = r#"<adag xmlns="http://pegasus.isi.edu/schema/DAX" version="3.6" name="x">
       <file name="f.a"><metadata key="size">77</metadata><pfn url="file:///f.a" site="local"/></file>
@@ -70,7 +78,9 @@ fn reads_version_3() {
     let document = read(text).unwrap();
     let w = &document.workflow;
     assert_eq!(w.work(TaskId(0)), 60e9);
-    assert_eq!(w.command(TaskId(0)).unwrap().arguments, ["-i", "f.a", "-o", "f b"]);
+    let command = w.command(TaskId(0)).unwrap();
+    assert_eq!(command.arguments, ["-i", "f.a", "-o", "f b"]);
+    assert_eq!(command.program, "/bin/pre");
     assert_eq!(w.kind_name(w.kind(TaskId(1))), "dax");
     assert_eq!(w.file_bytes(slackline_model::FileId(0)), 77.0);
     assert_eq!(w.edge_bytes(EdgeId(0)), 9.0);
