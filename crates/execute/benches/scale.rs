@@ -2,6 +2,7 @@
 //!
 //!     cargo bench -p slackline-execute                  # the whole table, some minutes
 //!     cargo bench -p slackline-execute -- static 10000  # one row, one size
+//!     cargo bench -p slackline-execute -- sce           # slackline where levels change
 //!
 //! Layered graphs (square root of n levels, three parents per task, uniform times, CCR 0.1) on a
 //! cluster of 64 hosts that holds still; `sce` is the one in which hosts and links change ten times
@@ -47,6 +48,10 @@ const STILL: [(&str, f64); 7] = [
 /// Tasks of the worlds that change.
 const RESTLESS: usize = 1_000;
 
+/// Tasks of such worlds, and how many times as long as `static` the slackline policy may take there
+/// with its default effort.
+const ROLLED_OUT: [(usize, f64); 2] = [(1_000, 10.0), (10_000, 30.0)];
+
 struct Cell {
     seconds: f64,
     mebibytes: f64,
@@ -63,6 +68,7 @@ fn main() -> Result<()> {
         ["cell", policy, tasks, world] => cell(policy, tasks.parse()?, *world == "sce"),
         [] => table(),
         ["sweeps"] => sweeps(),
+        ["sce"] => changing(),
         [policy] => row(policy, &[10_000, 100_000]).map(|_| ()),
         [policy, tasks @ ..] => {
             let tasks: std::result::Result<Vec<usize>, _> =
@@ -90,6 +96,7 @@ fn table() -> Result<()> {
     let aheft = measured("aheft", RESTLESS, "sce")?;
     let ratio = aheft.seconds / calm.seconds;
     println!("aheft, {RESTLESS} tasks, sce: {ratio:.1} times static (at most 20)");
+    changing()?;
     let given = measured("given", 1_000, "stream")?;
     for policy in ["fdws", "b-fdws4", "mw-dbs"] {
         let (few, many) = (measured(policy, 100, "stream")?, measured(policy, 1_000, "stream")?);
@@ -102,6 +109,17 @@ fn table() -> Result<()> {
         );
     }
     sweeps()
+}
+
+/// What reaction costs where hosts and links change ten times per makespan.
+fn changing() -> Result<()> {
+    for (tasks, most) in ROLLED_OUT {
+        let (calm, ours) =
+            (measured("static", tasks, "sce")?, measured("slackline", tasks, "sce")?);
+        let ratio = ours.seconds / calm.seconds;
+        println!("slackline, {tasks} tasks, sce: {ratio:.1} times static (at most {most})");
+    }
+    Ok(())
 }
 
 fn sweeps() -> Result<()> {

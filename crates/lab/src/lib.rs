@@ -16,6 +16,7 @@ pub mod metrics;
 pub mod money;
 pub mod papers;
 pub mod served;
+pub mod shapes;
 pub mod stats;
 pub mod study;
 pub mod worlds;

@@ -78,6 +78,11 @@ impl Contender {
         Ok(Contender { entry, transfers: Transfers::default(), survivor })
     }
 
+    /// The policy, or its relative that survives the loss of a host.
+    pub fn surviving(&self, failures: bool) -> &'static Entry {
+        if failures { self.survivor } else { self.entry }
+    }
+
     /// The same with inputs that travel otherwise.
     pub fn with(self, transfers: Transfers) -> Contender {
         Contender { transfers, ..self }
@@ -130,7 +135,7 @@ fn run_world(
 ) -> Result<Vec<f64>, StudyError> {
     let world = GtpWorld::new(cell, graph, seed).map_err(StudyError::of)?;
     let run = |contender: &Contender| {
-        let entry = if cell.failure { contender.survivor } else { contender.entry };
+        let entry = contender.surviving(cell.failure);
         let run = world.run_with(entry, contender.transfers, PERIOD);
         let outcome = run.map_err(StudyError::of)?;
         match &outcome.ending {

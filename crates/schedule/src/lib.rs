@@ -35,6 +35,7 @@ mod budget;
 mod compact;
 pub mod exact;
 pub mod heeds;
+pub mod links;
 pub mod list;
 pub mod meta;
 pub mod moldable;

@@ -257,6 +257,7 @@ pub const ALL: &[Algorithm] = &[
     list::hybrid_bmct::HYBRID_BMCT,
     list::ceft::CEFT,
     list::dagmap::DAGMAP,
+    list::contended::CONTENDED,
     list::minmin::MIN_MIN,
     list::immediate::MCT,
     list::immediate::MET,

@@ -1,15 +1,15 @@
 //! What a plan would come to if nothing changed any more: a quick forward run of the engine's own
 //! rules (queues in order, inputs pulled through a window or pushed) over links that transfers
-//! share (`links`). Planners assume that transfers never meet; on a busy network
+//! share ([`Links`]). Planners assume that transfers never meet; on a busy network
 //! that is wrong by a factor of several, and choosing between plans needs better.
 //! O((v + transfers) log v).
 
-use super::links::{Begun, Links};
 use crate::holders::Holders;
 use crate::policy::{Plan, Transfers};
 use crate::situation::{Situation, TaskState};
 use slackline_model::platform::RouteCache;
 use slackline_model::{EdgeId, FileId, HostId, LinkId, Problem, ProcId, TaskId};
+use slackline_schedule::links::{Begun, Date, Links};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 
@@ -48,24 +48,6 @@ pub struct Forecast {
 }
 
 const NONE: u32 = u32::MAX;
-
-/// A date that can be ordered.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) struct Date(pub(super) f64);
-
-impl Eq for Date {}
-
-impl PartialOrd for Date {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Date {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum End {

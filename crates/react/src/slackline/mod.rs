@@ -32,14 +32,15 @@
 //! A look costs a few plans and about ten forecasts, each cut short where it cannot win, and
 //! roll-outs as long as the effort lasts.
 
-mod contended;
+mod first;
 pub mod forecast;
 mod ground;
-mod links;
 mod outlook;
 mod plans;
+mod search;
 mod several;
 mod trials;
+mod weigh;
 
 use crate::foresight::{Course, Foresight};
 use crate::gtp::rewound_tasks;
@@ -48,12 +49,10 @@ use crate::policy::{Decision, Event, Plan, Policy, Transfers};
 use crate::reasons::Reasons;
 use crate::selective::Spare;
 use crate::situation::{Situation, TaskState};
-use forecast::{Forecast, Forecaster, Future};
+use forecast::{Forecast, Forecaster};
 use ground::{Ground, Levels};
 use outlook::Outlook;
-use plans::worth_redoing;
-use slackline_model::problem::View;
-use slackline_model::{Placement, ProcId, Schedule, TaskId, approx};
+use slackline_model::{Placement, ProcId, Schedule, TaskId};
 use slackline_schedule::list::ranks;
 use trials::{Choice, Margin, Trials};
 
@@ -67,7 +66,7 @@ const MOVING: Margin = Margin { gain: 0.03, doubt: 1.0, loss: TAIL };
 
 /// The same for the first plan, against what `static` would follow.
 const FIRST_GAIN: f64 = 0.05;
-const FIRST: Margin = Margin { gain: FIRST_GAIN, doubt: 0.0, loss: TAIL };
+const FIRST: Margin = Margin { gain: FIRST_GAIN, doubt: 1.0, loss: TAIL };
 
 /// Gains below this share are none: what was tried first stays.
 const NEAR_TIE: f64 = 0.005;
@@ -182,142 +181,12 @@ impl Slackline {
         }
     }
 
-    fn begin(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
-        self.rank_tasks(now)?;
-        self.trials.begin(now.tasks.len());
-        let problem = now.problem().map_err(|e| e.to_string())?;
-        let plain = self.plain(now);
-        let length = plain.as_ref().map_or(0.0, |(_, makespan)| *makespan);
-        let levels = Levels::at_first(now, now.now + FIRST_LASTS * length);
-        let prospect = levels.prospect(now)?;
-        let ground = prospect.ground(&problem, now);
-        let best = self.first_choice(&ground, plain.map(|(plan, _)| plan), &levels)?;
-        self.begun = true;
-        let peak = View {
-            availability: vec![1.0; now.view.availability.len()],
-            network: now.peak_network.regrouped(&now.view.network),
-        };
-        self.outlook.begin(peak, &now.view, now.now);
-        let seconds = best.forecast.makespan - now.now;
-        self.least_period = (seconds / LOOKS).max(f64::MIN_POSITIVE);
-        self.period = self.least_period;
-        self.last_look = now.now;
-        self.adopt(&ground, best, decisions);
-        Ok(())
-    }
-
-    /// What `static` would follow, with the window that suits it, unless another plan is clearly
-    /// better.
-    fn first_choice(
-        &mut self,
-        ground: &Ground<'_, '_>,
-        plain: Option<Plan>,
-        levels: &Levels,
-    ) -> Result<Choice, String> {
-        let now = ground.now;
-        let mut best = None;
-        if let Some(plan) = &plain {
-            self.try_windows(ground, ("static", plan), &WINDOWS, f64::INFINITY, &mut best);
-        }
-        self.first = plain;
-        let made = self.first_plans(ground);
-        let followed = best.as_ref().map_or(f64::INFINITY, |b: &Choice| b.forecast.makespan);
-        let limit = now.now + (followed - now.now) * (1.0 - FIRST_GAIN);
-        let mut others: Vec<Choice> = Vec::new();
-        for (origin, plan) in &made {
-            let mut other = None;
-            self.try_windows(ground, (origin, plan), &WINDOWS, limit, &mut other);
-            others.extend(other);
-        }
-        sort(&mut others);
-        let Some(best) = best else {
-            return others.into_iter().next().ok_or("no planner finds a plan".to_string());
-        };
-        let courses = first_courses(now, levels, followed - now.now);
-        self.weigh("the run begins", ground, best, others, &courses, FIRST)
-            .ok_or_else(|| "no planner finds a plan".to_string())
-    }
-
     /// Upward ranks, at the start and when work has come in.
     fn rank_tasks(&mut self, now: &Situation) -> Result<(), String> {
         self.rank = ranks::upward(&now.nominal_problem().map_err(|e| e.to_string())?);
         self.planned.resize(now.tasks.len(), None);
         self.due.resize(now.tasks.len(), f64::INFINITY);
         Ok(())
-    }
-
-    /// Forecasts a plan with each window and keeps the best choice; what does not end before
-    /// `limit` is no choice.
-    fn try_windows(
-        &mut self,
-        ground: &Ground<'_, '_>,
-        (origin, plan): (&'static str, &Plan),
-        windows: &[Transfers],
-        limit: f64,
-        best: &mut Option<Choice>,
-    ) {
-        for &transfers in windows {
-            let limit = best.as_ref().map_or(limit, |b| {
-                ground.now.now + (b.forecast.makespan - ground.now.now) * (1.0 - NEAR_TIE)
-            });
-            let plan = Plan { transfers, ..plan.clone() };
-            let forecast = self.forecaster.follow(&ground.future, &plan, limit);
-            if forecast.makespan.is_finite() && approx::lt(forecast.makespan, limit) {
-                *best = Some(Choice::new(origin, plan, forecast));
-            }
-        }
-    }
-
-    /// What to follow: `kept`, or one of the others, the best by forecast first; nothing where
-    /// `kept` leads nowhere and there is no other.
-    fn weigh(
-        &mut self,
-        cause: &str,
-        ground: &Ground<'_, '_>,
-        mut kept: Choice,
-        mut others: Vec<Choice>,
-        courses: &[Course],
-        margin: Margin,
-    ) -> Option<Choice> {
-        let now = ground.now;
-        let hopeless = kept.forecast.makespan.is_infinite();
-        others.truncate(SHORTLIST);
-        let first = others.first().map_or(0.0, |o| o.forecast.makespan);
-        let length = if hopeless { first } else { kept.forecast.makespan } - now.now;
-        let affords = self.trials.affords(now, others.len() + usize::from(!hopeless));
-        let enough = courses.len().min(FEWEST_DRAWS);
-        let (taken, why) = if others.is_empty() {
-            (None, "nothing better in sight")
-        } else if hopeless && others.len() == 1 {
-            (Some(0), "the only way")
-        } else if enough > 0 && affords >= enough && {
-            let courses = &courses[..courses.len().min(affords)];
-            let mut all: Vec<&mut Choice> = others.iter_mut().collect();
-            if !hopeless {
-                all.insert(0, &mut kept);
-            }
-            self.trials.follow(now, &mut all, courses, 2.0 * HORIZON * length)
-        } {
-            match hopeless {
-                true => (trials::shortest(&others), "the shortest in roll-outs"),
-                false => match trials::best(&kept, &others, margin) {
-                    Some(best) => (Some(best), "shorter in roll-outs"),
-                    None => (None, "no clear gain in roll-outs"),
-                },
-            }
-        } else {
-            let holds = hopeless || self.holds(ground, &kept.plan, &others[0], now);
-            if holds { (Some(0), "shorter by forecast") } else { (None, "may not last") }
-        };
-        let mut alternatives = vec![kept.told(&self.planned, now.now)];
-        alternatives.extend(others.iter().map(|o| o.told(&self.planned, now.now)));
-        let index = taken.map_or(0, |at| at + 1);
-        let (cause, why) = (cause.to_string(), why.to_string());
-        self.reasons = Some(Reasons { cause, alternatives, taken: index, why });
-        match taken {
-            Some(at) => Some(others.swap_remove(at)),
-            None => (!hopeless).then_some(kept),
-        }
     }
 
     fn adopt(&mut self, ground: &Ground<'_, '_>, choice: Choice, decisions: &mut Vec<Decision>) {
@@ -353,13 +222,6 @@ impl Slackline {
     fn is_late(&self, task: TaskId, now: &Situation) -> bool {
         let patience = LATE * (self.end - now.now).max(0.0);
         self.due.get(task.index()).is_some_and(|due| now.now > due + patience)
-    }
-
-    /// The windows next to the present one.
-    fn other_windows(&self) -> Vec<Transfers> {
-        let at = WINDOWS.iter().position(|w| *w == self.plan.transfers).unwrap_or(0);
-        let near = at.saturating_sub(1)..WINDOWS.len().min(at + 2);
-        near.filter(|&index| index != at).map(|index| WINDOWS[index]).collect()
     }
 
     /// The situation with the levels to expect and some tasks not done after all.
@@ -442,48 +304,6 @@ impl Slackline {
         Ok(())
     }
 
-    /// Whether a choice changes anything before the next look: what begins only later is better
-    /// decided then, when more is known.
-    fn is_urgent(&self, choice: &Choice, kept: &Forecast, now: &Situation) -> bool {
-        if !choice.rewind.is_empty() || choice.plan.transfers != self.plan.transfers {
-            return true;
-        }
-        let soon = now.now + URGENT * self.least_period;
-        choice.plan.assignments.iter().any(|a| {
-            let begins = |f: &Forecast| f.times[a.task.index()].0;
-            self.planned[a.task.index()] != a.procs.first().copied()
-                && begins(kept).min(begins(&choice.forecast)) < soon
-        })
-    }
-
-    /// Whether a choice is better than the present plan however soon present levels pass: clearly
-    /// in the mean, and never much worse.
-    fn holds(
-        &mut self,
-        ground: &Ground<'_, '_>,
-        present: &Plan,
-        choice: &Choice,
-        now: &Situation,
-    ) -> bool {
-        let Some((date, later)) = ground.future.later else { return true };
-        if !choice.rewind.is_empty() {
-            return true;
-        }
-        let (mut sum, mut kept_sum) = (0.0, 0.0);
-        for share in PASSES {
-            let passes = now.now + share * (date - now.now);
-            let future = Future { later: Some((passes, later)), ..ground.future };
-            let end = self.forecaster.follow(&future, &choice.plan, f64::INFINITY).makespan;
-            let kept = self.forecaster.follow(&future, present, f64::INFINITY).makespan;
-            if end - now.now > (kept - now.now) * (1.0 + TAIL) {
-                return false;
-            }
-            sum += end - now.now;
-            kept_sum += kept - now.now;
-        }
-        sum < kept_sum * (1.0 - WORTH_IT)
-    }
-
     /// Results that were thought lost are back: whether to take them instead of what has been
     /// begun anew of them.
     fn try_restoring(
@@ -545,53 +365,6 @@ impl Slackline {
         self.outlook.level(host).is_some_and(|seen| (seen > 0.0) != now.computes(host))
     }
 
-    /// Plans that end before `limit`, the best first: the present placement with other windows, the
-    /// candidates with the present one, and the best of these with others.
-    fn search(&mut self, ground: &Ground<'_, '_>, present: &Plan, limit: f64) -> Vec<Choice> {
-        let others = self.other_windows();
-        let mut kept = None;
-        self.try_windows(ground, ("as it is", present), &others, limit, &mut kept);
-        let mut found: Vec<Choice> = Vec::new();
-        for (origin, plan) in self.candidates(ground) {
-            let mut choice = None;
-            self.try_windows(ground, (origin, &plan), &[plan.transfers], limit, &mut choice);
-            found.extend(choice);
-        }
-        sort(&mut found);
-        if let Some(first) = found.first() {
-            let (origin, plan) = (first.origin, first.plan.clone());
-            let mut other = None;
-            let seconds = first.forecast.makespan - ground.now.now;
-            let limit = ground.now.now + seconds * (1.0 - NEAR_TIE);
-            self.try_windows(ground, (origin, &plan), &others, limit, &mut other);
-            found.extend(other);
-        }
-        found.extend(kept.map(|choice| Choice { origin: "another window", ..choice }));
-        sort(&mut found);
-        found
-    }
-
-    /// Plans in which a result is made again rather than fetched, one task at a time.
-    fn try_rewinding(
-        &mut self,
-        ground: &Ground<'_, '_>,
-        limit: f64,
-        found: &mut Vec<Choice>,
-    ) -> Result<(), String> {
-        for task in worth_redoing(ground, WORTH_IT * (self.end - ground.now.now)) {
-            let after = planning::rewound(ground.now, &[task]);
-            let problem = after.problem().map_err(|e| e.to_string())?;
-            let future = Future { now: &after, ..ground.future };
-            let again = Ground { problem: &problem, now: &after, future };
-            let plan = self.contended(&again, OCCUPATIONS[0]);
-            let mut choice = None;
-            self.try_windows(&again, ("rewound", &plan), &[plan.transfers], limit, &mut choice);
-            found.extend(choice.map(|choice| Choice { rewind: vec![task], ..choice }));
-        }
-        sort(found);
-        Ok(())
-    }
-
     /// Learns from tasks that are done how far run times are from estimates, as long as levels
     /// do not explain them.
     fn compare(&mut self, now: &Situation) -> Result<(), String> {
@@ -616,6 +389,9 @@ impl Slackline {
 
     /// Looks only if something has changed or is late; otherwise waits longer for the next time.
     fn look(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
+        let patient = self.outlook.patient(&now.view).map(|view| Situation { view, ..now.clone() });
+        let waits = patient.is_some();
+        let now = patient.as_ref().unwrap_or(now);
         let changed = self.outlook.look(&now.view, now.now);
         let open = now.workflow.tasks().filter(|&t| !now.task(t).is_done());
         let late = open.into_iter().any(|t| self.is_late(t, now));
@@ -626,23 +402,12 @@ impl Slackline {
             let cause = if changed { "levels changed" } else { "a task is late" };
             return self.reconsider(cause, now, false, decisions);
         }
-        self.period = (self.period * 1.5).min(RARELY * self.least_period);
+        self.period = match waits {
+            true => self.least_period,
+            false => (self.period * 1.5).min(RARELY * self.least_period),
+        };
         Ok(())
     }
-}
-
-/// By forecast end; of those that end alike, most likely because they are, what was tried first.
-fn sort(choices: &mut Vec<Choice>) {
-    let key = |c: &Choice| approx::sort_key(c.forecast.makespan);
-    choices.sort_by(|a, b| key(a).total_cmp(&key(b)));
-    choices.dedup_by(|b, a| approx::eq(a.forecast.makespan, b.forecast.makespan));
-}
-
-/// Draws of what may become of the levels of the start, if they differ.
-fn first_courses(now: &Situation, levels: &Levels, length: f64) -> Vec<Course> {
-    let Some((date, _)) = &levels.later else { return vec![Course::lasting(now)] };
-    let (mean, until) = (date - now.now, now.now + HORIZON * length);
-    (0..DRAWS).map(|draw| Outlook::first_course(now, mean, until, draw as u64)).collect()
 }
 
 impl Policy for Slackline {

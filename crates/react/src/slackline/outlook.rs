@@ -19,6 +19,10 @@ const PRIOR: f64 = 4.0;
 /// Weight of the latest look in the rate of change, once there have been a few.
 const RECENT: f64 = 0.3;
 
+/// A host that falls below this share of its level stands still: it is given until the next look to
+/// come back.
+const STALLED: f64 = 0.02;
+
 /// Changes that are remembered to draw from.
 const REMEMBERED: usize = 256;
 
@@ -34,6 +38,8 @@ const COURSE: usize = 64;
 pub(super) struct Outlook {
     peak: Option<View>,
     seen: Option<View>,
+    /// Per host: whether it stood still at the last look.
+    stalled: Vec<bool>,
     at: f64,
     looks: f64,
     hosts: Levels,
@@ -187,6 +193,7 @@ impl Outlook {
         self.pairs.own = vec![(0.0, 0.0); view.network.bandwidth.len()];
         self.peak = Some(peak);
         self.seen = Some(view.clone());
+        self.stalled = vec![false; view.availability.len()];
         self.at = now;
         self.looks = 1.0;
     }
@@ -194,6 +201,23 @@ impl Outlook {
     /// The level at which a host was last seen.
     pub(super) fn level(&self, host: HostId) -> Option<f64> {
         self.seen.as_ref()?.availability.get(host.index()).copied()
+    }
+
+    /// What is seen, but with the levels of before where hosts stand still that did not at the last
+    /// look; nothing where none does. One that has gone says so itself.
+    pub(super) fn patient(&mut self, view: &View) -> Option<View> {
+        let seen = self.seen.as_ref()?;
+        let mut patient: Option<View> = None;
+        for (host, (&before, &after)) in
+            seen.availability.iter().zip(&view.availability).enumerate()
+        {
+            let stalls = after > 0.0 && after < STALLED * before;
+            if stalls && !self.stalled[host] {
+                patient.get_or_insert_with(|| view.clone()).availability[host] = before;
+            }
+            self.stalled[host] = stalls;
+        }
+        patient
     }
 
     /// A further look; true when something has changed since the last.
@@ -359,6 +383,17 @@ mod tests {
         outlook.begin(view([1.0, 1.0]), &view([0.5, 1.0]), 0.0);
         assert!(!outlook.look(&view([0.5, 1.0]), 1.0));
         assert_eq!(outlook.expect(&view([0.5, 1.0]), 10.0).availability, [0.5, 1.0]);
+    }
+
+    #[test]
+    fn who_stands_still_is_given_until_the_next_look() {
+        let mut outlook = Outlook::default();
+        outlook.begin(view([1.0, 1.0]), &view([1.0, 0.5]), 0.0);
+        let patient = outlook.patient(&view([0.001, 0.2])).map(|view| view.availability);
+        assert_eq!(patient, Some(vec![1.0, 0.2]));
+        assert_eq!(outlook.patient(&view([0.001, 0.2])), None);
+        assert_eq!(outlook.patient(&view([1.0, 0.2])), None);
+        assert!(outlook.patient(&view([0.001, 0.2])).is_some());
     }
 
     #[test]

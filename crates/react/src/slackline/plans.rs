@@ -1,13 +1,13 @@
 //! Plans worth a forecast.
 
-use super::contended::{self, Weights};
 use super::ground::Ground;
 use super::{HYSTERESIS, OCCUPATIONS, Slackline};
 use crate::gtp::estimate::{Costing, estimate};
 use crate::planning;
 use crate::policy::{Assignment, Plan, Transfers};
 use crate::situation::{Situation, TaskState};
-use slackline_model::{ProcId, TaskId};
+use slackline_model::{Placement, ProcId, TaskId};
+use slackline_schedule::list::contended::{self, Seat, Weights};
 use slackline_schedule::{Request, registry};
 
 /// Finished tasks that one look considers rewinding.
@@ -63,7 +63,20 @@ impl Slackline {
         let weights = Weights { hysteresis: HYSTERESIS, occupation };
         let order = planning::by_falling_rank(ground.now, &self.rank);
         let routes = &mut self.forecaster.routes;
-        let assignments = contended::assign(ground.problem, ground.now, routes, &order, weights);
+        let now = ground.now;
+        let seats = |task: TaskId| match now.task(task) {
+            TaskState::Placed { procs } => Some(Seat { procs, left: None }),
+            TaskState::Running { procs, .. } => {
+                Some(Seat { procs, left: Some(1.0 - now.progress[task.index()]) })
+            }
+            TaskState::Waiting | TaskState::Done(_) => None,
+        };
+        let placed = contended::assign(ground.problem, routes, &order, weights, &seats);
+        let assign = |(task, placement): (TaskId, Placement)| Assignment {
+            task,
+            procs: placement.procs().into(),
+        };
+        let assignments = placed.into_iter().map(assign).collect();
         Plan { assignments, transfers: self.plan.transfers, ..Plan::default() }
     }
 

@@ -48,7 +48,7 @@ impl Choice {
     }
 }
 
-fn mean(seconds: &[f64]) -> f64 {
+pub(super) fn mean(seconds: &[f64]) -> f64 {
     seconds.iter().sum::<f64>() / seconds.len() as f64
 }
 

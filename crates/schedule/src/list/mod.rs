@@ -17,6 +17,7 @@ mod wide;
 
 pub mod bil;
 pub mod ceft;
+pub mod contended;
 pub mod cpop;
 pub mod dagmap;
 pub mod dls;

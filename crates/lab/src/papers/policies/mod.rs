@@ -1,7 +1,10 @@
-//! Our own policy against the published ones, over a grid of worlds of the GTP study.
+//! Our own policy against the published ones, over a grid of worlds of the GTP study, and on real
+//! shapes (`shapes`).
 //!
 //! No paper states these claims: they are what the policy was built for. Its constants were tuned
 //! on seeds 1 to 20; any other seed is unseen.
+
+mod shapes;
 
 use super::report::Findings;
 use super::{Cell, Claim, Options, Paper, Report, Rule, Size, StudyError, Table, Unit, Watch};
@@ -83,6 +86,7 @@ fn run(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
         worst(&results, &again),
         windows(options, watch)?,
     ];
+    shapes::add(&mut report, options, watch)?;
     report.timed = Some(Findings { claims: Vec::new(), tables: vec![cost(options, &contenders)?] });
     Ok(report)
 }

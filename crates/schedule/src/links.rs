@@ -1,17 +1,90 @@
-//! Transfers of a forecast and the links they cross.
+//! Transfers that meet: what becomes of them on the links they cross.
 //!
-//! Where links are shared, every link gives the transfers that cross it equal parts, and a
+//! Where links are shared ([`Links`]), every link gives the transfers that cross it equal parts, and a
 //! transfer advances at the pace of the link that was narrowest for it when it began: max-min
 //! fairness but for what a transfer leaves unused elsewhere. All transfers that one link holds
 //! back advance alike, so each link keeps one clock for them, and a change costs the links of a
-//! route, not the transfers on it. Where links serve one transfer at a time (`fifo`), a transfer
+//! route, not the transfers on it. Where links serve one transfer at a time ([`Turns`]), a transfer
 //! waits until all links of its way are free. O(route log transfers) each.
+//!
+//! Forecasts follow transfers as they are on a platform; a planner that places tasks one by one,
+//! not by date, reserves links in turn.
 
-use super::forecast::Date;
 use slackline_model::platform::{Network, Platform, RouteCache, RouteId, Sharing};
 use slackline_model::{HostId, LinkId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+
+/// A date that can be ordered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Date(pub f64);
+
+impl Eq for Date {}
+
+impl PartialOrd for Date {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Date {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+/// Links that serve one transfer after the other.
+#[derive(Clone, Debug)]
+pub struct Turns {
+    /// Until when each is taken.
+    free: Vec<f64>,
+    /// The same as far as it differs in the present trial, by the trial's number.
+    tried: Vec<(u32, f64)>,
+    trial: u32,
+}
+
+impl Turns {
+    /// All links of a platform are free from a date on.
+    pub fn new(platform: &Platform, now: f64) -> Turns {
+        let links = platform.links().len();
+        Turns { free: vec![now; links], tried: vec![(0, 0.0); links], trial: 1 }
+    }
+
+    /// What was tried and not kept is forgotten.
+    pub fn try_anew(&mut self) {
+        self.trial += 1;
+    }
+
+    /// When a transfer may begin that is ready at a date and keeps every link of its way busy for
+    /// `busy` seconds, less where the link is wider than the narrowest; `keep` makes it last beyond
+    /// the present trial.
+    pub fn take(
+        &mut self,
+        (platform, routes, route): (&Platform, &RouteCache, RouteId),
+        ready: f64,
+        busy: f64,
+        keep: bool,
+    ) -> f64 {
+        let ways = routes.get(route);
+        let mut start = ready;
+        for link in ways.links {
+            let free = match self.tried[link.index()] {
+                (trial, free) if trial == self.trial => free,
+                _ => self.free[link.index()],
+            };
+            start = start.max(free);
+        }
+        let narrowest = ways.bandwidth(platform.links());
+        for link in ways.links {
+            let until = start + busy * (narrowest / platform.link(*link).bandwidth);
+            self.tried[link.index()] = (self.trial, until);
+            if keep {
+                self.free[link.index()] = until;
+            }
+        }
+        start
+    }
+}
 
 /// One transfer on its way.
 #[derive(Clone, Copy)]
@@ -30,8 +103,6 @@ struct Link {
     /// Seconds of service that each of them has had, up to `at`.
     served: f64,
     at: f64,
-    /// Until when it is taken, where it serves one at a time.
-    free: f64,
     /// Tells present announcements from outdated ones.
     stamp: u32,
     /// The transfers that it holds back, by the service after which they end.
@@ -48,7 +119,8 @@ impl Link {
 }
 
 /// What a transfer that begins comes to.
-pub(super) enum Begun {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Begun {
     /// It arrives then.
     Arrives(f64),
     /// It shares links: look at [`Links::announced`].
@@ -57,25 +129,27 @@ pub(super) enum Begun {
     Never,
 }
 
-/// All links of a platform.
-pub(super) struct Links<'a> {
+/// All links of a platform, as the platform says that they are shared.
+pub struct Links<'a> {
     platform: &'a Platform,
     routes: &'a mut RouteCache,
     links: Vec<Link>,
+    turns: Turns,
     flows: Vec<Flow>,
     /// When the next transfer that a link holds back ends, as far as is known: date, link, stamp.
-    pub(super) announced: Vec<(f64, LinkId, u32)>,
+    pub announced: Vec<(f64, LinkId, u32)>,
 }
 
 impl<'a> Links<'a> {
-    pub(super) fn new(platform: &'a Platform, routes: &'a mut RouteCache, now: f64) -> Self {
-        let idle = Link { at: now, free: now, ..Link::default() };
-        let links = vec![idle; platform.links().len()];
-        Links { platform, routes, links, flows: Vec::new(), announced: Vec::new() }
+    /// Nothing is on its way yet.
+    pub fn new(platform: &'a Platform, routes: &'a mut RouteCache, now: f64) -> Self {
+        let idle = Link { at: now, ..Link::default() };
+        let (links, turns) = (vec![idle; platform.links().len()], Turns::new(platform, now));
+        Links { platform, routes, links, turns, flows: Vec::new(), announced: Vec::new() }
     }
 
     /// A transfer that takes `latency` and, alone, `alone` seconds more.
-    pub(super) fn begin(
+    pub fn begin(
         &mut self,
         what: u32,
         (from, to): (HostId, HostId),
@@ -90,7 +164,8 @@ impl<'a> Links<'a> {
         }
         let Ok(route) = self.routes.route_id(self.platform, from, to) else { return Begun::Never };
         if self.platform.is_fifo() {
-            return Begun::Arrives(self.in_turn(route, alone, now) + latency + alone);
+            let way = (self.platform, &*self.routes, route);
+            return Begun::Arrives(self.turns.take(way, now, alone, true) + latency + alone);
         }
         let flow = self.flows.len() as u32;
         let ways = self.routes.get(route);
@@ -117,20 +192,6 @@ impl<'a> Links<'a> {
         Begun::Shares
     }
 
-    /// When a transfer may begin that keeps every link of its way busy for its bytes over that
-    /// link's rate.
-    fn in_turn(&mut self, route: RouteId, alone: f64, now: f64) -> f64 {
-        let ways = self.routes.get(route);
-        let free = ways.links.iter().map(|l| self.links[l.index()].free);
-        let start = free.fold(now, f64::max);
-        let narrowest = ways.bandwidth(self.platform.links());
-        for link in ways.links {
-            let share = narrowest / self.platform.link(*link).bandwidth;
-            self.links[link.index()].free = start + alone * share;
-        }
-        start
-    }
-
     /// Says anew when the next transfers of the links of a route end.
     fn announce(&mut self, route: RouteId) {
         for &link in self.routes.get(route).links {
@@ -144,7 +205,7 @@ impl<'a> Links<'a> {
 
     /// The transfer that ends at an announced date, who asked for it and when it arrives; none
     /// where the announcement is outdated.
-    pub(super) fn end(&mut self, link: LinkId, stamp: u32, now: f64) -> Option<(u32, f64)> {
+    pub fn end(&mut self, link: LinkId, stamp: u32, now: f64) -> Option<(u32, f64)> {
         let state = &mut self.links[link.index()];
         if state.stamp != stamp {
             return None;

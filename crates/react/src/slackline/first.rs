@@ -1,0 +1,113 @@
+//! The first plan: what `static` would follow, with the window that suits it, unless another plan is
+//! clearly better.
+
+use super::ground::{Ground, Levels};
+use super::outlook::Outlook;
+use super::search::sort;
+use super::trials::{self, Choice};
+use super::{DRAWS, FIRST, FIRST_GAIN, FIRST_LASTS, HORIZON, LOOKS, NEAR_TIE, Slackline, WINDOWS};
+use crate::foresight::Course;
+use crate::policy::{Decision, Plan};
+use crate::situation::Situation;
+use slackline_model::problem::View;
+
+impl Slackline {
+    pub(super) fn begin(
+        &mut self,
+        now: &Situation,
+        decisions: &mut Vec<Decision>,
+    ) -> Result<(), String> {
+        self.rank_tasks(now)?;
+        self.trials.begin(now.tasks.len());
+        let problem = now.problem().map_err(|e| e.to_string())?;
+        let plain = self.plain(now);
+        let length = plain.as_ref().map_or(0.0, |(_, makespan)| *makespan);
+        let levels = Levels::at_first(now, now.now + FIRST_LASTS * length);
+        let prospect = levels.prospect(now)?;
+        let ground = prospect.ground(&problem, now);
+        let best = self.first_choice(&ground, plain.map(|(plan, _)| plan), &levels)?;
+        self.begun = true;
+        let peak = View {
+            availability: vec![1.0; now.view.availability.len()],
+            network: now.peak_network.regrouped(&now.view.network),
+        };
+        self.outlook.begin(peak, &now.view, now.now);
+        let seconds = best.forecast.makespan - now.now;
+        self.least_period = (seconds / LOOKS).max(f64::MIN_POSITIVE);
+        self.period = self.least_period;
+        self.last_look = now.now;
+        self.adopt(&ground, best, decisions);
+        Ok(())
+    }
+
+    /// What `static` would follow, with the window that suits it, unless another plan is clearly
+    /// better.
+    fn first_choice(
+        &mut self,
+        ground: &Ground<'_, '_>,
+        plain: Option<Plan>,
+        levels: &Levels,
+    ) -> Result<Choice, String> {
+        let now = ground.now;
+        let best = plain.as_ref().and_then(|plan| self.first_window(ground, plan, levels));
+        self.first = best.as_ref().map(|best| best.plan.clone()).or(plain);
+        let made = self.first_plans(ground);
+        let followed = best.as_ref().map_or(f64::INFINITY, |b: &Choice| b.forecast.makespan);
+        let limit = now.now + (followed - now.now) * (1.0 - FIRST_GAIN);
+        let mut others: Vec<Choice> = Vec::new();
+        for (origin, plan) in &made {
+            let mut other = None;
+            self.try_windows(ground, (origin, plan), &WINDOWS, limit, &mut other);
+            others.extend(other);
+        }
+        sort(&mut others);
+        let Some(best) = best else {
+            return others.into_iter().next().ok_or("no planner finds a plan".to_string());
+        };
+        let courses = first_courses(now, levels, followed - now.now);
+        self.weigh("the run begins", ground, best, others, &courses, FIRST)
+            .ok_or_else(|| "no planner finds a plan".to_string())
+    }
+
+    /// What `static` would follow with each window: the best in roll-outs, where the effort allows
+    /// them, else by forecast; near-ties go to the window that comes first.
+    fn first_window(
+        &mut self,
+        ground: &Ground<'_, '_>,
+        plan: &Plan,
+        levels: &Levels,
+    ) -> Option<Choice> {
+        let now = ground.now;
+        let mut choices: Vec<Choice> = Vec::new();
+        for transfers in WINDOWS {
+            let plan = Plan { transfers, ..plan.clone() };
+            let forecast = self.forecaster.follow(&ground.future, &plan, f64::INFINITY);
+            if forecast.makespan.is_finite() {
+                choices.push(Choice::new("static", plan, forecast));
+            }
+        }
+        let length = choices.first()?.forecast.makespan - now.now;
+        let mut courses = first_courses(now, levels, length);
+        courses.truncate(self.trials.affords(now, 2 * choices.len()));
+        let mut all: Vec<&mut Choice> = choices.iter_mut().collect();
+        let limit = 2.0 * HORIZON * length;
+        let rolled = !courses.is_empty() && self.trials.follow(now, &mut all, &courses, limit);
+        let ends = |choice: &Choice| match rolled {
+            true => trials::mean(&choice.followed),
+            false => choice.forecast.makespan - now.now,
+        };
+        let best = choices.iter().enumerate().reduce(|best, next| {
+            if ends(next.1) < ends(best.1) * (1.0 - NEAR_TIE) { next } else { best }
+        });
+        let at = best.map(|(at, _)| at)?;
+        let best = choices.swap_remove(at);
+        Some(Choice { followed: Vec::new(), ..best })
+    }
+}
+
+/// Draws of what may become of the levels of the start, if they differ.
+fn first_courses(now: &Situation, levels: &Levels, length: f64) -> Vec<Course> {
+    let Some((date, _)) = &levels.later else { return vec![Course::lasting(now)] };
+    let (mean, until) = (date - now.now, now.now + HORIZON * length);
+    (0..DRAWS).map(|draw| Outlook::first_course(now, mean, until, draw as u64)).collect()
+}

@@ -1,0 +1,106 @@
+//! Which of some plans to follow.
+
+use super::forecast::{Forecast, Future};
+use super::ground::Ground;
+use super::trials::{self, Choice, Margin};
+use super::{FEWEST_DRAWS, HORIZON, PASSES, SHORTLIST, Slackline, TAIL, URGENT, WORTH_IT};
+use crate::foresight::Course;
+use crate::policy::Plan;
+use crate::reasons::Reasons;
+use crate::situation::Situation;
+
+impl Slackline {
+    /// What to follow: `kept`, or one of the others, the best by forecast first; nothing where
+    /// `kept` leads nowhere and there is no other.
+    pub(super) fn weigh(
+        &mut self,
+        cause: &str,
+        ground: &Ground<'_, '_>,
+        mut kept: Choice,
+        mut others: Vec<Choice>,
+        courses: &[Course],
+        margin: Margin,
+    ) -> Option<Choice> {
+        let now = ground.now;
+        let hopeless = kept.forecast.makespan.is_infinite();
+        others.truncate(SHORTLIST);
+        let first = others.first().map_or(0.0, |o| o.forecast.makespan);
+        let length = if hopeless { first } else { kept.forecast.makespan } - now.now;
+        let affords = self.trials.affords(now, others.len() + usize::from(!hopeless));
+        let enough = courses.len().min(FEWEST_DRAWS);
+        let (taken, why) = if others.is_empty() {
+            (None, "nothing better in sight")
+        } else if hopeless && others.len() == 1 {
+            (Some(0), "the only way")
+        } else if enough > 0 && affords >= enough && {
+            let courses = &courses[..courses.len().min(affords)];
+            let mut all: Vec<&mut Choice> = others.iter_mut().collect();
+            if !hopeless {
+                all.insert(0, &mut kept);
+            }
+            self.trials.follow(now, &mut all, courses, 2.0 * HORIZON * length)
+        } {
+            match hopeless {
+                true => (trials::shortest(&others), "the shortest in roll-outs"),
+                false => match trials::best(&kept, &others, margin) {
+                    Some(best) => (Some(best), "shorter in roll-outs"),
+                    None => (None, "no clear gain in roll-outs"),
+                },
+            }
+        } else {
+            let holds = hopeless || self.holds(ground, &kept.plan, &others[0], now);
+            if holds { (Some(0), "shorter by forecast") } else { (None, "may not last") }
+        };
+        let mut alternatives = vec![kept.told(&self.planned, now.now)];
+        alternatives.extend(others.iter().map(|o| o.told(&self.planned, now.now)));
+        let index = taken.map_or(0, |at| at + 1);
+        let (cause, why) = (cause.to_string(), why.to_string());
+        self.reasons = Some(Reasons { cause, alternatives, taken: index, why });
+        match taken {
+            Some(at) => Some(others.swap_remove(at)),
+            None => (!hopeless).then_some(kept),
+        }
+    }
+
+    /// Whether a choice changes anything before the next look: what begins only later is better
+    /// decided then, when more is known.
+    pub(super) fn is_urgent(&self, choice: &Choice, kept: &Forecast, now: &Situation) -> bool {
+        if !choice.rewind.is_empty() || choice.plan.transfers != self.plan.transfers {
+            return true;
+        }
+        let soon = now.now + URGENT * self.least_period;
+        choice.plan.assignments.iter().any(|a| {
+            let begins = |f: &Forecast| f.times[a.task.index()].0;
+            self.planned[a.task.index()] != a.procs.first().copied()
+                && begins(kept).min(begins(&choice.forecast)) < soon
+        })
+    }
+
+    /// Whether a choice is better than the present plan however soon present levels pass: clearly
+    /// in the mean, and never much worse.
+    fn holds(
+        &mut self,
+        ground: &Ground<'_, '_>,
+        present: &Plan,
+        choice: &Choice,
+        now: &Situation,
+    ) -> bool {
+        let Some((date, later)) = ground.future.later else { return true };
+        if !choice.rewind.is_empty() {
+            return true;
+        }
+        let (mut sum, mut kept_sum) = (0.0, 0.0);
+        for share in PASSES {
+            let passes = now.now + share * (date - now.now);
+            let future = Future { later: Some((passes, later)), ..ground.future };
+            let end = self.forecaster.follow(&future, &choice.plan, f64::INFINITY).makespan;
+            let kept = self.forecaster.follow(&future, present, f64::INFINITY).makespan;
+            if end - now.now > (kept - now.now) * (1.0 + TAIL) {
+                return false;
+            }
+            sum += end - now.now;
+            kept_sum += kept - now.now;
+        }
+        sum < kept_sum * (1.0 - WORTH_IT)
+    }
+}

@@ -1,0 +1,377 @@
+//! A list pass that knows that transfers meet: HEFT's placement with links that serve one
+//! transfer after the other, in the manner of Sinnen's edge scheduling without insertion.
+//!
+//! Unfinished tasks by falling rank; each goes to the host where it ends first when its inputs
+//! queue behind what the tasks placed before have put on the links ([`Turns`]). Inputs come from
+//! their nearest copy. In the middle of a run, a task that is placed or runs stays unless another
+//! host ends it earlier by a share of its own mean time. O(e h) route lookups for h hosts. Ties:
+//! where the task is, then the lowest host, then the processor that is free first, then the lowest.
+//!
+//! As a planner of its own it gives its placement the dates that all planners give, without
+//! contention, so that plans can be compared; what it is good for shows when they are run. Where a
+//! task is wider than every host, HEFT plans.
+
+use crate::links::Turns;
+use crate::list::{ReadyList, heft, ranks};
+use crate::registry::{Algorithm, Basis, Family, PlanError, Request};
+use crate::retime;
+use slackline_model::parameter::{Kind, Parameter};
+use slackline_model::platform::{Network, RouteCache};
+use slackline_model::{FileId, HostId, Placement, Problem, ProcId, Schedule, TaskId, approx};
+use std::collections::HashMap;
+
+/// Registry entry.
+pub const CONTENDED: Algorithm = Algorithm {
+    name: "contended",
+    family: Family::List,
+    basis: Basis::Own,
+    about: "falling upward rank, least finish time when transfers queue on links",
+    source: "Slackline; edge scheduling after Sinnen, Sousa, IEEE TPDS 16(6), 2005",
+    complexity: "O(e p)",
+    parameters: &[OCCUPATION],
+    needs: &[],
+    plan,
+};
+
+const OCCUPATION: Parameter = Parameter::new(
+    "occupation",
+    Kind::Number(0.0, 1.0),
+    "1",
+    "share of its time for which a transfer keeps others off its links",
+);
+
+fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+    let occupation = CONTENDED.values(request)?.number(OCCUPATION.name)?;
+    let workflow = problem.workflow();
+    let hosts = problem.platform().host_ids();
+    let widest = hosts.map(|h| problem.procs_of(h).len()).max().unwrap_or(0);
+    let spans = |t: TaskId| workflow.spreads(t) && workflow.width(t).0 as usize > widest;
+    let rank = ranks::upward(problem);
+    if workflow.tasks().any(spans) {
+        return heft::by_rank(problem, &rank);
+    }
+    let mut ready = ReadyList::new(problem, &rank);
+    let mut routes = RouteCache::new();
+    let weights = Weights { hysteresis: 0.0, occupation };
+    let mut pass = Pass::new(problem, &mut routes, weights, &|_| None);
+    let mut schedule = Schedule::start(problem);
+    while let Some(task) = ready.pop() {
+        let placement = pass
+            .place(task)
+            .ok_or_else(|| PlanError::Nowhere { task: workflow.task_name(task).to_string() })?;
+        schedule.place(task, placement);
+    }
+    Ok(retime::retimed(problem, &schedule))
+}
+
+/// How the pass weighs things.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weights {
+    /// A placed task moves for at least this multiple of its mean time.
+    pub hysteresis: f64,
+    /// Share of its time for which a transfer keeps others off its links: below 1 because ranks
+    /// are not dates, and a link reserved in order of rank is idle in between.
+    pub occupation: f64,
+}
+
+/// Where a task is in the middle of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seat<'a> {
+    /// Its processors.
+    pub procs: &'a [ProcId],
+    /// The part of it that is left, if it computes there.
+    pub left: Option<f64>,
+}
+
+/// Who says where tasks are.
+pub type Seats<'a> = dyn Fn(TaskId) -> Option<Seat<'a>> + 'a;
+
+/// Places tasks in the given order, which must be topological, those that run included; what can
+/// run nowhere is left out. Dates count contention.
+pub fn assign<'a>(
+    problem: &'a Problem<'_>,
+    routes: &'a mut RouteCache,
+    order: &[TaskId],
+    weights: Weights,
+    seats: &'a Seats<'a>,
+) -> Vec<(TaskId, Placement)> {
+    let mut pass = Pass::new(problem, routes, weights, seats);
+    order.iter().filter_map(|&task| Some((task, pass.place(task)?))).collect()
+}
+
+/// An input: when it can leave, from where; from its nearest copy where it exists.
+#[derive(Clone, Copy)]
+struct Input {
+    ready: f64,
+    from: Option<HostId>,
+    file: FileId,
+}
+
+/// Where and when a task could run.
+#[derive(Clone, Copy)]
+struct Offer {
+    host: HostId,
+    start: f64,
+    finish: f64,
+}
+
+struct Pass<'a, 'p> {
+    problem: &'a Problem<'p>,
+    routes: &'a mut RouteCache,
+    weights: Weights,
+    seats: &'a Seats<'a>,
+    now: f64,
+    /// When each processor is free of what was placed so far.
+    free: Vec<f64>,
+    /// Per task: end and host, once placed.
+    finish: Vec<f64>,
+    host: Vec<Option<HostId>>,
+    turns: Turns,
+    /// Arrival of files with several readers at places that will have them.
+    shared: HashMap<(FileId, HostId), f64>,
+    inputs: Vec<Input>,
+}
+
+impl<'a, 'p> Pass<'a, 'p> {
+    fn new(
+        problem: &'a Problem<'p>,
+        routes: &'a mut RouteCache,
+        weights: Weights,
+        seats: &'a Seats<'a>,
+    ) -> Self {
+        let now = problem.state().now;
+        let mut pass = Pass {
+            problem,
+            routes,
+            weights,
+            seats,
+            now,
+            free: problem.proc_ids().map(|p| problem.available_from(p)).collect(),
+            finish: vec![now; problem.tasks()],
+            host: vec![None; problem.tasks()],
+            turns: Turns::new(problem.platform(), now),
+            shared: HashMap::new(),
+            inputs: Vec::new(),
+        };
+        for task in problem.workflow().tasks() {
+            let fixed = problem.state().fixed(task);
+            let Some(placement) = fixed.filter(|p| p.finish > now) else { continue };
+            for proc in placement.procs() {
+                let free = &mut pass.free[proc.index()];
+                *free = free.max(placement.finish);
+            }
+            pass.finish[task.index()] = placement.finish;
+            pass.host[task.index()] = Some(problem.host_of(placement.proc()));
+        }
+        pass
+    }
+
+    /// Whether a task has begun and is not done.
+    fn runs(&self, task: TaskId) -> bool {
+        self.problem.state().fixed(task).is_some_and(|p| p.finish > self.now)
+    }
+
+    fn place(&mut self, task: TaskId) -> Option<Placement> {
+        self.gather(task);
+        let seat = (self.seats)(task);
+        let own = seat.and_then(|s| s.procs.first()).map(|&p| self.problem.host_of(p));
+        let stay = own.and_then(|host| self.offer(task, host, f64::INFINITY));
+        let mut best = stay;
+        for host in self.problem.platform().host_ids().filter(|&h| Some(h) != own) {
+            let limit = best.map_or(f64::INFINITY, |b| b.finish);
+            if let Some(offer) = self.offer(task, host, limit) {
+                best = Some(offer);
+            }
+        }
+        let margin = self.weights.hysteresis * self.problem.mean_exec(task);
+        let chosen = match (stay, best?) {
+            (Some(stay), best) if stay.finish - best.finish < margin => stay,
+            (_, best) => best,
+        };
+        let procs = match seat {
+            Some(Seat { procs, left: Some(_) }) if Some(chosen.host) == own => procs.to_vec(),
+            _ => self.free_first(task, chosen.host),
+        };
+        self.arrival(task, chosen.host, true);
+        for proc in &procs {
+            let free = &mut self.free[proc.index()];
+            *free = free.max(chosen.finish);
+        }
+        self.finish[task.index()] = chosen.finish;
+        self.host[task.index()] = Some(chosen.host);
+        Some(Placement::wide(&procs, chosen.start, chosen.finish))
+    }
+
+    /// What a task needs that is not everywhere, in the order it can leave.
+    fn gather(&mut self, task: TaskId) {
+        let (workflow, state) = (self.problem.workflow(), self.problem.state());
+        self.inputs.clear();
+        for file in workflow.inputs(task) {
+            let input = match workflow.producer(file) {
+                None if !state.inputs_listed => continue,
+                Some(p) if state.fixed(p).is_none() || self.runs(p) => {
+                    let from = self.host[p.index()];
+                    let ready = if from.is_some() { self.finish[p.index()] } else { f64::INFINITY };
+                    Input { ready, from, file }
+                }
+                _ => Input { ready: self.now, from: None, file },
+            };
+            self.inputs.push(input);
+        }
+        self.inputs.sort_by(|a, b| a.ready.total_cmp(&b.ready).then(a.file.cmp(&b.file)));
+    }
+
+    /// When a task would end on a host, if before the limit.
+    fn offer(&mut self, task: TaskId, host: HostId, limit: f64) -> Option<Offer> {
+        let problem = self.problem;
+        let width = problem.workflow().width(task).0 as usize;
+        let first = problem.procs_of(host).map(ProcId).next()?;
+        let here = |s: &Seat<'_>| s.procs.first().is_some_and(|&p| problem.host_of(p) == host);
+        let left = (self.seats)(task).filter(here).and_then(|s| s.left);
+        let work = problem.exec_on(task, first) * left.unwrap_or(1.0);
+        let free = match width {
+            _ if left.is_some() => self.now,
+            1 => self.free_of(host).fold(f64::INFINITY, f64::min),
+            _ => {
+                let mut free: Vec<f64> = self.free_of(host).collect();
+                free.sort_by(f64::total_cmp);
+                *free.get(width - 1)?
+            }
+        };
+        let free = free.max(problem.release(task));
+        if !approx::lt(free + work, limit) {
+            return None;
+        }
+        let start = if left.is_some() { free } else { free.max(self.arrival(task, host, false)) };
+        let finish = start + work;
+        let better = finish.is_finite() && approx::lt(finish, limit);
+        better.then_some(Offer { host, start, finish })
+    }
+
+    fn free_of(&self, host: HostId) -> impl Iterator<Item = f64> + '_ {
+        self.problem.procs_of(host).map(|p| self.free[p as usize])
+    }
+
+    /// The processors of a host that are free first, as many as the task needs, in order.
+    fn free_first(&self, task: TaskId, host: HostId) -> Vec<ProcId> {
+        let width = self.problem.workflow().width(task).0 as usize;
+        let mut procs: Vec<ProcId> = self.problem.procs_of(host).map(ProcId).collect();
+        procs.sort_by(|a, b| self.free[a.index()].total_cmp(&self.free[b.index()]).then(a.cmp(b)));
+        procs.truncate(width);
+        procs.sort_unstable();
+        procs
+    }
+
+    /// When the gathered inputs are on a host; `keep` leaves their transfers on the links.
+    fn arrival(&mut self, task: TaskId, host: HostId, keep: bool) -> f64 {
+        let (workflow, platform) = (self.problem.workflow(), self.problem.platform());
+        let parents = workflow.predecessors(task).map(|(p, _)| self.finish[p.index()]);
+        let mut latest = parents.fold(self.now, f64::max);
+        self.turns.try_anew();
+        let place = platform.place_of(host);
+        for index in 0..self.inputs.len() {
+            let Input { ready, from, file } = self.inputs[index];
+            let shared = workflow.consumers(file).len() > 1;
+            if shared && let Some(&known) = self.shared.get(&(file, place)) {
+                latest = latest.max(known);
+                continue;
+            }
+            let arrives = match from {
+                Some(from) if platform.place_of(from) == place => ready,
+                Some(from) => self.send(file, from, host, ready, keep),
+                None if ready.is_infinite() => ready,
+                None => self.fetch(file, host, keep),
+            };
+            if shared && keep {
+                self.shared.insert((file, place), arrives);
+            }
+            latest = latest.max(arrives);
+        }
+        latest
+    }
+
+    /// When a file that exists is on a host: at once, when what is on its way has come, or from
+    /// the nearest copy.
+    fn fetch(&mut self, file: FileId, to: HostId, keep: bool) -> f64 {
+        let (problem, now) = (self.problem, self.now);
+        let place = |host| problem.platform().place_of(host);
+        let producer = problem.workflow().producer(file).and_then(|p| problem.state().fixed(p));
+        let made = producer.map(|p| p.proc()).filter(|&p| problem.available_from(p).is_finite());
+        let made = made.map(|p| (problem.host_of(p), now));
+        let copies = problem.state().copies_of(file).iter().map(|c| (c.host, c.at.max(now)));
+        let copies = copies.chain(made);
+        let here = copies.clone().filter(|(host, _)| place(*host) == place(to));
+        if let Some(at) = here.map(|(_, at)| at).reduce(f64::min) {
+            return at;
+        }
+        let bytes = problem.workflow().file_bytes(file);
+        let seconds = |from| problem.transfer(bytes, from, to);
+        let nearest = copies
+            .filter(|(_, at)| *at <= now)
+            .map(|(host, _)| host)
+            .min_by(|&a, &b| seconds(a).total_cmp(&seconds(b)).then(a.cmp(&b)));
+        nearest.map_or(f64::INFINITY, |from| self.send(file, from, to, now, keep))
+    }
+
+    /// When a file arrives that leaves in turn with what the links of its route already carry.
+    fn send(&mut self, file: FileId, from: HostId, to: HostId, ready: f64, keep: bool) -> f64 {
+        let (problem, platform) = (self.problem, self.problem.platform());
+        let seconds = problem.transfer(problem.workflow().file_bytes(file), from, to);
+        if !matches!(platform.network(), Network::Zones) || !seconds.is_finite() {
+            return ready + seconds;
+        }
+        let Ok(route) = self.routes.route_id(platform, from, to) else { return f64::INFINITY };
+        let busy = (seconds - problem.transfer(0.0, from, to)) * self.weights.occupation;
+        self.turns.take((platform, &*self.routes, route), ready, busy, keep) + seconds
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use slackline_model::platform::{
+        DeclaredRoute, HostSpec, LinkSpec, PlatformBuilder, RoutingKind,
+    };
+    use slackline_model::schedule::{Limits, validate};
+    use slackline_model::{Task, WorkflowBuilder};
+
+    /// A task sends 10 bytes to each of three others, over one link of a byte per second that joins
+    /// a slow machine and two that are twice as fast.
+    #[test]
+    fn transfers_that_share_a_link_wait_for_each_other() {
+        let mut b = PlatformBuilder::new("one link");
+        let zone = b.add_zone(None, "all", RoutingKind::Full).unwrap();
+        let hosts: Vec<HostId> = [1.0, 2.0, 2.0]
+            .iter()
+            .enumerate()
+            .map(|(i, &speed)| b.add_host(zone, HostSpec::new(format!("h{i}"), speed)).unwrap())
+            .collect();
+        let link = b.add_link(LinkSpec::new("l", 1.0, 0.0)).unwrap();
+        for (i, j) in [(0, 1), (0, 2), (1, 2)] {
+            b.add_route(zone, DeclaredRoute::between(hosts[i], hosts[j], [link])).unwrap();
+        }
+        let platform = b.build().unwrap();
+        let mut w = WorkflowBuilder::new("fork");
+        for (name, work) in [("a", 1.0), ("b", 30.0), ("c", 30.0), ("d", 30.0)] {
+            w.add_task(Task::new(name, work)).unwrap();
+        }
+        for child in 1..4 {
+            w.add_edge(TaskId(0), TaskId(child), 10.0).unwrap();
+        }
+        let workflow = w.build().unwrap();
+        let problem = Problem::new(&workflow, &platform).unwrap();
+        let mut routes = RouteCache::new();
+        let weights = Weights { hysteresis: 0.0, occupation: 1.0 };
+        let order: Vec<TaskId> = workflow.tasks().collect();
+        let placed = assign(&problem, &mut routes, &order, weights, &|_| None);
+        let ends: Vec<f64> = placed.iter().map(|(_, p)| p.finish).collect();
+        // The first task on a fast machine: 0.5 s. One of the others stays with it (15 s), the
+        // next is sent (10 s, then 15 s), the last would wait for the link and stays too.
+        assert_eq!(ends, [0.5, 15.5, 25.5, 30.5]);
+        let schedule = plan(&problem, &Request::default()).unwrap();
+        let broken = validate(&problem, &schedule, &Limits::default());
+        assert!(broken.is_empty(), "{broken:?}");
+        assert!(schedule.makespan() <= 30.5);
+    }
+}
