@@ -10,7 +10,8 @@ use random::Clusters;
 use slackline_model::platform::{Band, Charges};
 use slackline_model::problem::{Inputs, Staging};
 use slackline_model::schedule::{Limits, validate};
-use slackline_model::{HostId, Problem, TaskId};
+use slackline_model::{HostId, Problem, TaskId, approx};
+use slackline_schedule::list::{Partial, Slot};
 use slackline_schedule::{Request, bounds, registry, retime};
 use std::collections::HashSet;
 
@@ -97,6 +98,34 @@ proptest! {
                 prop_assert_eq!(staging.ready(task), each);
             }
             staging.send(TaskId(task % tasks), HostId(host % hosts));
+        }
+    }
+    /// The search over hosts that promise something finds what a look at every processor finds, with
+    /// insertion and without.
+    #[test]
+    fn searches_agree_with_looks_at_every_processor(
+        seed in any::<u64>(),
+        tasks in 1u32..40,
+        free_of_contention in any::<bool>(),
+        appending in any::<bool>(),
+    ) {
+        let shared = (!free_of_contention).then_some([true, false]);
+        let platform = random::user_and_clusters(seed, Clusters { shared, free_of_contention });
+        let workflow = random::with_inputs(seed, tasks, 0);
+        let inputs = Inputs::of(&platform);
+        let problem = Problem::charged(&workflow, &platform, &charges(1), inputs).unwrap();
+        let mut partial =
+            if appending { Partial::appending(&problem) } else { Partial::new(&problem) };
+        for &task in workflow.topological_order() {
+            let mut best: Option<Slot> = None;
+            for slot in problem.proc_ids().map(|proc| partial.slot_on(task, proc)) {
+                if slot.possible() && best.is_none_or(|b| approx::lt(slot.finish, b.finish)) {
+                    best = Some(slot);
+                }
+            }
+            let found = partial.earliest_finish(task).unwrap();
+            prop_assert_eq!(Some(found), best);
+            partial.place(task, found);
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use super::Timeline;
 use super::search::Idle;
+use super::timeline::later;
 use super::wide::Spans;
 use slackline_model::problem::Staging;
 use slackline_model::{EdgeId, HostId, Placement, Problem, ProcId, Schedule, TaskId, approx};
@@ -227,7 +228,7 @@ impl<'a, 'p> Partial<'a, 'p> {
             && !self.problem.staged_inputs(task).is_empty()
         {
             for (ready, &staged) in self.ready.iter_mut().zip(staging.ready(task)) {
-                *ready = ready.max(staged);
+                *ready = later(*ready, staged);
             }
         }
         &self.ready
