@@ -310,3 +310,60 @@ fn a_processor_drains_though_its_host_was_gone() {
         all_finish_with(&world, &["static", "just-in-time"], Some(manners));
     }
 }
+
+/// A task counts as done again while a policy thinks: what it wrote for a task that is done is not there, and not
+/// needed. Then that task is to be done again, as was thought of before: the policy learns that its input is gone.
+#[test]
+fn what_is_taken_back_late_tells_of_inputs_that_are_gone() {
+    let times = rows(&[
+        [3, 1, 1, 1],
+        [1, 1, 1, 1],
+        [1, 1, 1, 1],
+        [1, 3, 1, 2],
+        [1, 1, 1, 1],
+        [5, 5, 1, 9],
+        [1, 3, 1, 1],
+        [1, 1, 1, 9],
+        [1, 2, 2, 5],
+        [8, 6, 3, 7],
+        [8, 7, 6, 3],
+        [10, 4, 2, 2],
+        [9, 2, 10, 9],
+    ]);
+    let edges = [
+        (5, 8, 2.0),
+        (4, 5, 1.0),
+        (2, 6, 7.0),
+        (6, 7, 5.0),
+        (3, 5, 4.0),
+        (7, 11, 1.0),
+        (0, 2, 2.0),
+        (4, 10, 1.0),
+        (1, 11, 6.0),
+        (0, 8, 4.0),
+    ];
+    let world = World {
+        files: vec![(7, Some(3), vec![6]), (5, None, vec![10])],
+        large: (0..13).map(|task| [2, 3, 5, 6, 11].contains(&task)).collect(),
+        roomy: vec![true, true, false, true],
+        cores: vec![1, 3, 3, 2],
+        levels: vec![
+            BTreeMap::from([(15, 3)]),
+            BTreeMap::from([(14, 2)]),
+            BTreeMap::from([(15, 0), (70, 5)]),
+            BTreeMap::new(),
+        ],
+        outages: vec![
+            vec![(25, Some(13), true)],
+            vec![(7, Some(7), true), (32, Some(12), true)],
+            vec![],
+            vec![(25, Some(3), true), (37, None, false)],
+        ],
+        links: BTreeMap::from([((1, 3), BTreeMap::from([(55, 2)]))]),
+        origin: true,
+        model: "CM02",
+        delays: (0.0, 1.5),
+        ..World::still(times, &edges)
+    };
+    all_finish(&world, &["dmheft"]);
+}

@@ -31,8 +31,10 @@ pub(super) struct Attempts {
     cut_off: BTreeSet<(Holders, Holders)>,
     /// From where a file did not get through to a place.
     tried: BTreeMap<(FileId, Holders), BTreeSet<Holders>>,
-    /// Tasks that were put where no plan and no policy had put them.
-    moved: BTreeSet<TaskId>,
+    /// Tasks that were put where no plan and no policy had put them, and after which failure.
+    moved: BTreeMap<TaskId, u64>,
+    /// Failures of tasks so far.
+    failures: u64,
     /// Tasks that are not tried again, and why.
     pub(super) abandoned: BTreeMap<TaskId, String>,
     /// The same tasks and all that depend on them.
@@ -86,9 +88,14 @@ impl Attempts {
         }
     }
 
-    /// Tasks that no plan and no policy has placed since they failed.
-    pub(super) fn moved(&self) -> impl Iterator<Item = TaskId> + '_ {
-        self.moved.iter().copied()
+    /// Failures of tasks so far.
+    pub(super) fn failures(&self) -> u64 {
+        self.failures
+    }
+
+    /// Tasks that have failed after so many failures, and that no plan and no policy has placed since.
+    pub(super) fn moved_since(&self, failures: u64) -> impl Iterator<Item = TaskId> + '_ {
+        self.moved.iter().filter(move |(_, of)| **of > failures).map(|(task, _)| *task)
     }
 
     fn forget(&mut self, what: &Resting) {
@@ -146,7 +153,8 @@ impl Engine<'_, '_> {
         if times > self.settings.retries || refused {
             return self.abandon_task(task, times, error);
         }
-        self.attempts.moved.insert(task);
+        self.attempts.failures += 1;
+        self.attempts.moved.insert(task, self.attempts.failures);
         match elsewhere {
             Some(procs) => self.queues.jump(task, &procs, &self.situation),
             // Everywhere once: the next round may begin anywhere.
@@ -166,7 +174,7 @@ impl Engine<'_, '_> {
             let idle = waits && self.task_op[task.index()].is_none();
             idle && self.queues.assigned(*task).is_some_and(|procs| self.are_lost(procs))
         };
-        let stranded: Vec<TaskId> = self.attempts.moved.iter().copied().filter(stranded).collect();
+        let stranded: Vec<TaskId> = self.attempts.moved.keys().copied().filter(stranded).collect();
         for task in stranded {
             if self.elsewhere(task).is_none() {
                 self.situation.avoid.remove(&task);

@@ -5,7 +5,7 @@ use crate::backend::BackendError;
 use slackline_model::trace::Happening;
 use slackline_model::units::fmt_bytes;
 use slackline_model::{FileId, HostId, ProcId, TaskId};
-use slackline_react::{Arrived, Decision, Holders, Plan, TaskState};
+use slackline_react::{Arrived, Decision, Event, Holders, Plan, TaskState};
 
 /// Least seconds between two looks at machines that only guess how far they are.
 const LOOK: f64 = 0.05;
@@ -178,9 +178,9 @@ impl Engine<'_, '_> {
             let waits = matches!(tasks[t.index()], TaskState::Waiting | TaskState::Placed { .. });
             waits && ops[t.index()].is_none() && !attempts.is_hopeless(t)
         };
-        // What failed since the plan was thought of, as running then, is not in it: it stays where it
+        // What failed after the plan was thought of, as running then, is not in it: it stays where it
         // is tried again.
-        let retried = attempts.moved().filter(|&t| is_open(t));
+        let retried = attempts.moved_since(self.known_failures).filter(|&t| is_open(t));
         let retried: Vec<(TaskId, Box<[ProcId]>)> =
             retried.filter_map(|t| Some((t, self.queues.assigned(t)?.into()))).collect();
         self.queues.adopt(plan, is_open);
@@ -322,6 +322,19 @@ impl Engine<'_, '_> {
             self.situation.set_task(task, TaskState::Waiting);
             self.situation.progress[task.index()] = 0.0;
             self.log(Happening::TaskRewound { task });
+        }
+        // Who thought of this before a task counted as done again that wrote for them could not know
+        // that what it wrote for them is gone.
+        for &task in tasks {
+            for file in self.situation.workflow.clone().inputs(task) {
+                let producer = self.situation.workflow.producer(file);
+                if let Some(TaskState::Done(placement)) = producer.map(|p| self.situation.task(p))
+                    && self.situation.sources(file).next().is_none()
+                {
+                    let holders = self.situation.holders_of(placement.procs());
+                    self.events.push(Event::CopyLost { file, holders });
+                }
+            }
         }
         self.monitor.hope_anew();
         self.queues.look_again(); // readers may have to ask again

@@ -57,6 +57,8 @@ enum Op {
 struct Thought {
     due: f64,
     decisions: Vec<Decision>,
+    /// Failures of tasks that were known.
+    failures: u64,
     /// Of a policy that was woken up in vain before, and woken up again is all that happened.
     idle: bool,
 }
@@ -102,6 +104,8 @@ pub(crate) struct Engine<'b, 'r> {
     wake_at: f64,
     /// Decisions that are still being made.
     thinking: Option<Thought>,
+    /// Failures of tasks that were known to whoever made the decisions that are carried out.
+    known_failures: u64,
     /// Nothing has happened yet: what is seen now is known.
     starting: bool,
     /// Since when nothing has begun, ended or advanced.
@@ -190,6 +194,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             shelved: Vec::new(),
             wake_at: f64::INFINITY,
             thinking: None,
+            known_failures: 0,
             starting: true,
             quiet_since: 0.0,
             woken_in_vain: false,
@@ -330,6 +335,7 @@ impl<'b, 'r> Engine<'b, 'r> {
                 self.thinking = Some(thought);
                 return Ok(());
             }
+            self.known_failures = thought.failures;
             for decision in thought.decisions {
                 if let Some(still) = self.what_still_makes_sense(decision) {
                     self.carry_out(still)?;
@@ -359,12 +365,14 @@ impl<'b, 'r> Engine<'b, 'r> {
             }
             let mut decisions: Vec<Decision> = Vec::new();
             policy.react(&events, &self.situation, &mut decisions);
+            let failures = self.attempts.failures();
             let waits = self.settings.decision_seconds > 0.0 && !policy.keeps_time();
             if waits && !decisions.is_empty() {
                 let due = self.situation.now + self.settings.decision_seconds;
-                self.thinking = Some(Thought { due, decisions, idle });
+                self.thinking = Some(Thought { due, decisions, failures, idle });
                 return Ok(());
             }
+            self.known_failures = failures;
             for decision in decisions {
                 self.carry_out(decision)?;
             }
