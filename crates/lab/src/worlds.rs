@@ -2,7 +2,7 @@
 //! levels change now and then and of which one may die half-way.
 
 use crate::metrics::mean_critical_path;
-use slackline_execute::{BackendError, Outcome, Settings, Simulated, run};
+use slackline_execute::{Outcome, Recording, Stage, StageError};
 use slackline_generate::costs::{Ccr, CcrBy, Costs, TaskCosts};
 use slackline_generate::workflow::stg::{Stg, StgEdges};
 use slackline_generate::{GenerateError, Seed};
@@ -11,7 +11,7 @@ use slackline_model::platform::{
     RoutingKind,
 };
 use slackline_model::workflow::CostTable;
-use slackline_model::{Platform, Problem, ProcId, Task, TaskId, Workflow, WorkflowBuilder};
+use slackline_model::{Platform, Problem, Task, TaskId, Workflow, WorkflowBuilder};
 use slackline_react::Transfers;
 use slackline_react::gtp::Period;
 use slackline_react::registry::{Entry, Options};
@@ -95,7 +95,7 @@ pub enum WorldError {
     /// The platform.
     Platform(PlatformError),
     /// A run in it.
-    Backend(BackendError),
+    Run(StageError),
     /// Anything else.
     Other(String),
 }
@@ -105,7 +105,7 @@ impl std::fmt::Display for WorldError {
         match self {
             WorldError::Generate(e) => e.fmt(f),
             WorldError::Platform(e) => e.fmt(f),
-            WorldError::Backend(e) => e.fmt(f),
+            WorldError::Run(e) => e.fmt(f),
             WorldError::Other(e) => e.fmt(f),
         }
     }
@@ -125,9 +125,9 @@ impl From<PlatformError> for WorldError {
     }
 }
 
-impl From<BackendError> for WorldError {
-    fn from(e: BackendError) -> Self {
-        WorldError::Backend(e)
+impl From<StageError> for WorldError {
+    fn from(e: StageError) -> Self {
+        WorldError::Run(e)
     }
 }
 
@@ -241,13 +241,9 @@ impl GtpWorld {
         let period = Period::Seconds(period * self.still_makespan);
         let options = Options { transfers, period, ..Options::new(planner) };
         let mut policy = entry.policy(&options).map_err(|e| WorldError::Other(e.to_string()))?;
-        let problem = Problem::at_peak(&self.workflow, &self.platform)
-            .map_err(|e| WorldError::Other(e.to_string()))?;
-        let truth = |task: TaskId, procs: &[ProcId]| problem.exec_on(task, procs[0]);
-        let mut backend = Simulated::new(&self.platform, self.models.clone(), Box::new(truth))?;
-        let settings = Settings::default();
-        let (workflow, platform) = (self.workflow.clone(), self.platform.clone());
-        Ok(run(workflow, platform, policy.as_mut(), &mut backend, settings)?)
+        let stage = Stage::new(self.workflow.clone(), self.platform.clone());
+        let stage = Stage { models: self.models.clone(), ..stage };
+        Ok(stage.run_as(policy.as_mut(), Recording::KeepWork, None)?)
     }
 
     /// Makespan that a planner promises at the start.
