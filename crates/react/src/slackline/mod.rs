@@ -103,6 +103,10 @@ const LOOKS: f64 = 10.0;
 /// How much longer than that the time between looks may grow.
 const RARELY: f64 = 3.0;
 
+/// Most looks within any time as long as the run has lasted. This counts only where a run takes several times
+/// as long as forecast, perhaps thousands of times: looks as often as at first would not end.
+const LOOKS_SO_FAR: f64 = 4.0 * LOOKS;
+
 /// A task is late beyond its slack and this share of the remaining time.
 const LATE: f64 = 0.03;
 
@@ -138,6 +142,8 @@ pub struct Slackline {
     least_period: f64,
     period: f64,
     last_look: f64,
+    /// When work last came in.
+    since: f64,
     /// The first plan has been made.
     begun: bool,
     /// There was no plan when one was needed last.
@@ -174,6 +180,7 @@ impl Slackline {
             least_period: 0.0,
             period: 0.0,
             last_look: 0.0,
+            since: 0.0,
             begun: false,
             stranded: false,
             compared: Vec::new(),
@@ -441,6 +448,9 @@ impl Policy for Slackline {
             }
         }
         let grown = events.iter().any(Event::is_growth);
+        if grown || !self.begun {
+            self.since = now.now;
+        }
         let changed = |e: &Event| {
             planning::is_loss(e) || matches!(e, Event::HostBack(_)) || self.flips(e, now)
         };
@@ -465,7 +475,8 @@ impl Policy for Slackline {
             return;
         }
         if self.begun && self.period > 0.0 {
-            decisions.push(Decision::WakeAt(now.now + self.period));
+            let pause = self.period.max((now.now - self.since) / LOOKS_SO_FAR);
+            decisions.push(Decision::WakeAt(now.now + pause));
         }
     }
 }
