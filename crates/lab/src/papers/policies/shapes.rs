@@ -43,10 +43,10 @@ fn more(options: &Options) -> usize {
 
 fn shapes(options: &Options) -> Vec<Shape> {
     match options.size {
-        // Every fourth world once.
+        // Every fourth world once, on five platforms.
         Size::Quick => Shape::some()
             .into_iter()
-            .filter(|s| s.world % 4 == 0 && s.workflow == s.world % 16)
+            .filter(|s| s.world % 4 == 0 && s.workflow == s.world / 4 * 3)
             .collect(),
         Size::Standard => Shape::some(),
         Size::Full => Shape::all(),
