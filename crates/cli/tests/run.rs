@@ -446,6 +446,25 @@ fn runs_teach_and_are_compared() {
 }
 
 #[test]
+fn tasks_without_estimates_are_spread_all_the_same() {
+    let place = Place::new();
+    let task = |task: usize| format!("[task.t{task}]\ncommand = [\"sleep\", \"0.1\"]\n");
+    place.write("w.toml", (0..8).map(task).collect::<String>());
+    for policy in ["static", "slackline"] {
+        let line = format!("run w.toml {SITES} --policy {policy} --folder {policy} --json");
+        let document: Value = serde_json::from_str(&place.ok(&line)).unwrap();
+        let placed = document["schedule"].as_array().unwrap().iter();
+        let hosts: std::collections::BTreeSet<_> =
+            placed.map(|p| p["processor"].to_string()).collect();
+        assert_eq!(hosts.len(), 4, "{policy}");
+        // A second each was supposed.
+        let kind = &document["learnt"]["kinds"][0];
+        assert!(kind["samples"] == 8 && kind["value"].as_f64().unwrap() < 0.9, "{kind}");
+        place.ok(&format!("simulate --replay {policy}"));
+    }
+}
+
+#[test]
 fn transfers_teach_how_fast_connections_are() {
     let place = Place::new();
     deliveries(&place);
@@ -454,15 +473,15 @@ fn transfers_teach_how_fast_connections_are() {
     let learnt = &document["learnt"]["connections"][0];
     assert_eq!((&learnt["from"], &learnt["to"]), (&"store".into(), &"desk".into()));
     assert_eq!(learnt["samples"], 8);
-    // A busy machine is slower than the throttle, never faster.
+    // 10 MB/s, give or take what a busy machine does to single copies.
     let rate = learnt["value"].as_f64().unwrap();
-    assert!((2e6..10.5e6).contains(&rate), "{learnt}");
+    assert!((5e6..15e6).contains(&rate), "{learnt}");
     place.ok("simulate --replay r");
     place.ok("calibrate r -o learnt");
     let figures: Value = serde_json::from_str(&place.read("learnt/calibration.json")).unwrap();
     let way = &figures["connections"][0];
     assert_eq!(way["bandwidth"]["median"], learnt["value"]);
-    assert!(way["latency"].as_f64().is_none_or(|seconds| seconds > 0.015), "{way}");
+    assert!(way["latency"].as_f64().is_none_or(|seconds| seconds < 0.2), "{way}");
     let platform = place.read("learnt/platform.toml");
     assert!(platform.starts_with("# Learnt by slackline calibrate from r (20"), "{platform}");
     assert!(platform.contains("# store to desk: ") && platform.contains(", 8 samples"));

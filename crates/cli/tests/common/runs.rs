@@ -94,7 +94,7 @@ pub(crate) fn montage(place: &Place, tasks: usize, seconds: &str) {
 /// that fit only on the other, at 10 MB/s and 20 ms from there.
 pub(crate) fn deliveries(place: &Place) {
     let mut text = "[defaults]\nmemory = \"1GB\"\n[files]\n".to_string();
-    let bytes = |task: usize| 100_000 + 150_000 * (task % 4);
+    let bytes = |task: usize| 500_000 + 1_000_000 * (task % 4);
     for task in 0..8 {
         text += &format!("i{task} = \"{}B\"\n", bytes(task));
         place.write(&format!("i{task}"), "x".repeat(bytes(task)));

@@ -12,7 +12,7 @@ use serde::Serialize;
 use slackline_model::platform::PlatformError;
 use slackline_model::problem::Problem;
 use slackline_model::workflow::Workflow;
-use slackline_model::{Platform, Schedule, TaskId};
+use slackline_model::{KindId, Platform, Schedule, TaskId};
 use std::collections::BTreeMap;
 
 /// Rounds in which factors and levels settle.
@@ -209,6 +209,28 @@ impl Learnt {
             }
         })
     }
+}
+
+/// A workflow for a first run: tasks without an estimate are taken for as long as is usual of their kind,
+/// else of all others, else for a second.
+pub fn first_estimates(workflow: Workflow) -> Workflow {
+    let unknown = |w: &Workflow, task: TaskId| w.work(task) <= 0.0;
+    if workflow.cost_table().is_some() || !workflow.tasks().any(|t| unknown(&workflow, t)) {
+        return workflow;
+    }
+    let mut kinds: BTreeMap<KindId, Vec<f64>> = BTreeMap::new();
+    for task in workflow.tasks().filter(|&t| !unknown(&workflow, t)) {
+        kinds.entry(workflow.kind(task)).or_default().push(workflow.work(task));
+    }
+    let speed = workflow.reference_speed();
+    let usual = |values: &[f64]| Spread::of(values).median;
+    let known: Vec<f64> = kinds.values().flatten().copied().collect();
+    let of_all = if known.is_empty() { speed } else { usual(&known) };
+    let of_kind: BTreeMap<KindId, f64> = kinds.iter().map(|(k, v)| (*k, usual(v))).collect();
+    workflow.with_work(speed, |w, task| match w.work(task) {
+        work if work > 0.0 => work,
+        _ => of_kind.get(&w.kind(task)).copied().unwrap_or(of_all),
+    })
 }
 
 /// Values of samples by a name of theirs.

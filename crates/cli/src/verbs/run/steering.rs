@@ -18,6 +18,7 @@ use slackline_execute::{
     Ending, Execution, Glance, Inputs, Outcome, Record, Settings as Rules, Simulated,
 };
 use slackline_formats::Format;
+use slackline_lab::learnt::first_estimates;
 use slackline_lab::metrics::Metrics;
 use slackline_lab::money::Money;
 use slackline_model::platform::Charges;
@@ -86,7 +87,8 @@ impl Steering {
         Ok(Steering::new(header, settings, loaded))
     }
 
-    pub(super) fn new(header: Header, settings: Settings, loaded: Loaded) -> Steering {
+    pub(super) fn new(header: Header, settings: Settings, mut loaded: Loaded) -> Steering {
+        loaded.workflow = first_estimates(loaded.workflow);
         let inputs = match loaded.platform.origin() {
             Some(origin) if !settings.inputs_everywhere => Inputs::At(origin),
             _ => Inputs::Everywhere,
