@@ -367,3 +367,87 @@ fn what_is_taken_back_late_tells_of_inputs_that_are_gone() {
     };
     all_finish(&world, &["dmheft"]);
 }
+
+/// Two tasks failed and wait on the only host that is left, one of them for a result that is gone with the other
+/// host: it lets the other pass, for which the policy waits before it has the result made again.
+#[test]
+fn who_waits_for_what_is_done_again_lets_others_pass() {
+    let mut times = vec![vec![1.0, 1.0]; 11];
+    times[0] = vec![10.0, 1.0];
+    times[2] = vec![1.0, 4.0];
+    let world = World {
+        outages: vec![vec![], vec![(11, None, false)]],
+        model: "CM02",
+        transfers: Transfers::Pull { window: 3 },
+        delays: (0.0, 1.5),
+        retries: 60,
+        ..World::still(times, &[(1, 3, 8.0), (2, 4, 7.0)])
+    };
+    let manners = Manners {
+        seed: 8_575_048_056_678_823_865,
+        late: 0.0,
+        failing: 16,
+        waiting: 15,
+        twice: 24,
+        silence: Some((11.0, 2.0)),
+        keeps_all: false,
+    };
+    all_finish_with(&world, &["work-queue"], Some(manners));
+}
+
+/// Nobody answers for six of every twenty seconds: what is tried again after long rests is not always tried then.
+#[test]
+fn long_rests_differ() {
+    let times = rows(&[[8, 3], [1, 4], [3, 9], [1, 4], [3, 3], [7, 2]]);
+    let world = World {
+        levels: vec![BTreeMap::new(), BTreeMap::from([(14, 1)])],
+        retries: 60,
+        ..World::still(times, &[(2, 5, 0.0), (2, 3, 0.0)])
+    };
+    let manners = Manners {
+        seed: 210_513_283_873_082_115,
+        late: 0.5,
+        failing: 19,
+        waiting: 8,
+        twice: 4,
+        silence: Some((20.0, 6.0)),
+        keeps_all: true,
+    };
+    all_finish_with(&world, &["slackline"], Some(manners));
+}
+
+/// A policy that looks every 7 s takes work back at 35, for which it counts on a file that has been gone since an
+/// outage between two looks. That is noticed when the work is to start, and is what the next look is for.
+#[test]
+fn what_is_missed_at_a_start_is_a_reason_to_wait_for_the_next_look() {
+    let times = rows(&[
+        [1, 1, 1],
+        [1, 1, 1],
+        [5, 1, 6],
+        [8, 6, 1],
+        [1, 1, 1],
+        [1, 3, 3],
+        [1, 1, 1],
+        [1, 7, 1],
+    ]);
+    let world = World {
+        large: (0..8).map(|task| task == 2).collect(),
+        roomy: vec![true, false, true],
+        cores: vec![2, 3, 2],
+        levels: vec![BTreeMap::from([(0, 4)]), BTreeMap::new(), BTreeMap::new()],
+        outages: vec![
+            vec![(17, Some(4), true), (23, Some(3), false)],
+            vec![(23, Some(3), false)],
+            vec![(23, Some(3), false)],
+        ],
+        links: BTreeMap::from([
+            ((0, 2), BTreeMap::from([(18, 2)])),
+            ((1, 2), BTreeMap::from([(55, 2)])),
+        ]),
+        transfers: Transfers::Pull { window: 1 },
+        dispatch: Dispatch::FirstReady,
+        delays: (0.0, 1.5),
+        ..World::still(times, &[(4, 7, 2.0), (3, 7, 0.0), (0, 2, 1.0), (2, 3, 2.0)])
+    };
+    all_finish(&world, &["gtp/r"]);
+}

@@ -10,8 +10,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Seconds of rest after a first failure; each further one doubles them.
 const REST: f64 = 1.0;
 
-/// Longest rest.
+/// Longest rest, on average.
 const LONG_REST: f64 = 300.0;
+
+/// Multiples of the golden ratio spread most evenly.
+const GOLDEN: f64 = 0.618_033_988_749_895;
 
 /// What rests before it is tried again.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,7 +78,11 @@ impl Attempts {
     fn rest(&mut self, what: Resting, now: f64) -> u32 {
         let times = self.failed.entry(what.clone()).or_insert(0);
         *times += 1;
-        let seconds = (REST * f64::from(1u32 << (*times - 1).min(20))).min(LONG_REST);
+        let mut seconds = REST * f64::from(1u32 << (*times - 1).min(20));
+        if seconds > LONG_REST {
+            // Of different length, so that nothing that happens at fixed times meets them all.
+            seconds = LONG_REST * (0.75 + 0.5 * (f64::from(*times) * GOLDEN).fract());
+        }
         self.resting.insert(what.clone());
         self.until.insert(((now + seconds).to_bits(), what));
         *times

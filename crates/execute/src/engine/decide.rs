@@ -323,6 +323,7 @@ impl Engine<'_, '_> {
             self.situation.progress[task.index()] = 0.0;
             self.log(Happening::TaskRewound { task });
         }
+        self.queues.let_others_pass(tasks, &self.situation);
         // Who thought of this before a task counted as done again that wrote for them could not know
         // that what it wrote for them is gone.
         for &task in tasks {
@@ -336,7 +337,7 @@ impl Engine<'_, '_> {
                 }
             }
         }
-        self.monitor.hope_anew();
+        self.hope_anew();
         self.queues.look_again(); // readers may have to ask again
         Ok(())
     }

@@ -286,7 +286,7 @@ impl Engine<'_, '_> {
         }
         let any = self.events.len() > before;
         if any {
-            self.monitor.hope_anew();
+            self.hope_anew();
             self.queues.look_again(); // readers there have to ask again
         }
         any

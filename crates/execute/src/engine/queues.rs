@@ -157,6 +157,30 @@ impl Queues {
         }
     }
 
+    /// Tasks have to be done again: what depends on them goes to the end of its queues. In front it
+    /// would keep others from starting, for whom a policy without a plan waits.
+    pub(super) fn let_others_pass(&mut self, rewound: &[TaskId], now: &Situation) {
+        let mut waits = vec![false; self.assigned.len()];
+        let mut open = rewound.to_vec();
+        while let Some(next) = open.pop() {
+            for (child, _) in now.workflow.successors(next) {
+                if !now.task(child).is_done() && !std::mem::replace(&mut waits[child.index()], true)
+                {
+                    open.push(child);
+                }
+            }
+        }
+        for &task in now.workflow.topological_order().iter().filter(|t| waits[t.index()]) {
+            if self.stands_in_queue(task) {
+                for proc in self.assigned[task.index()].clone().unwrap_or_default() {
+                    self.take_out(task, proc);
+                    self.queue[proc.index()].push_back(task);
+                    self.touched.insert(proc.0);
+                }
+            }
+        }
+    }
+
     fn stands_in_queue(&self, task: TaskId) -> bool {
         let in_queue = |p: &ProcId| self.queue[p.index()].contains(&task);
         self.assigned(task).is_some_and(|procs| procs.iter().any(in_queue))

@@ -49,6 +49,11 @@ impl Engine<'_, '_> {
     /// Something began or ended.
     pub(super) fn stir(&mut self) {
         self.quiet_since = self.situation.now;
+        self.hope_anew();
+    }
+
+    /// The work or its data changed: what was of no use to a policy before may be now.
+    pub(super) fn hope_anew(&mut self) {
         self.woken_in_vain = false;
         self.monitor.hope_anew();
     }
