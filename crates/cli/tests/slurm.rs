@@ -411,7 +411,10 @@ fn leased_machines_are_taken_away(cluster: &Cluster) {
     wait_for("four tasks", || told("\"process\"") == 4);
     let job = cluster.job_on("n3").unwrap();
     let over = ["update", &format!("jobid={job}"), "endtime=now"];
-    assert!(cluster.command("scontrol").args(over).status().unwrap().success());
+    // It cannot end in the second in which it began.
+    wait_for("an end of its time", || {
+        cluster.command("scontrol").args(over).output().unwrap().status.success()
+    });
     let urgent = ["--partition=urgent", "--nodelist=n1", "--output=/dev/null", "--wrap=sleep 1"];
     assert!(cluster.command("sbatch").args(urgent).output().unwrap().status.success());
     wait_for("the end of a lease", || told("lease-ended") == 1);
