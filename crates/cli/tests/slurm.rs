@@ -417,10 +417,10 @@ fn leased_machines_are_taken_away(cluster: &Cluster) {
     });
     let urgent = ["--partition=urgent", "--nodelist=n1", "--output=/dev/null", "--wrap=sleep 1"];
     assert!(cluster.command("sbatch").args(urgent).output().unwrap().status.success());
-    wait_for("the end of a lease", || told("lease-ended") == 1);
+    wait_for("the end of a lease", || told("lease-ended") >= 1);
     pilots(&run, "n2").into_iter().for_each(kill);
     // The batch system looks at times now and then only.
-    wait_for("the end of three leases", || told("lease-ended") == 3);
+    wait_for("the end of three leases", || told("lease-ended") >= 3);
     std::fs::write(enough, "").unwrap();
     assert!(child.wait().unwrap().success(), "{}", place.read("err"));
     let (_, done) = executions(&run);
