@@ -219,6 +219,10 @@ impl Engine<'_, '_> {
         if let Some(store) = self.stores.of.get_mut(&place) {
             store.used_at.remove(&file);
         }
+        // Who was to read it there has to ask for it again.
+        for task in self.situation.workflow.clone().consumers(file) {
+            self.queues.asked[task.index()] = false;
+        }
         self.backend.delete(file, place)
     }
 
