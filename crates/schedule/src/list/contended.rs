@@ -9,7 +9,7 @@
 //!
 //! As a planner of its own it gives its placement the dates that all planners give, without
 //! contention, so that plans can be compared; what it is good for shows when they are run. Where a
-//! task is wider than every host, HEFT plans.
+//! task is wider than every host, or an input lies only on a host that is gone, HEFT plans.
 
 use crate::links::Turns;
 use crate::list::{ReadyList, heft, ranks};
@@ -56,9 +56,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
     let mut pass = Pass::new(problem, &mut routes, weights, &|_| None);
     let mut schedule = Schedule::start(problem);
     while let Some(task) = ready.pop() {
-        let placement = pass
-            .place(task)
-            .ok_or_else(|| PlanError::Nowhere { task: workflow.task_name(task).to_string() })?;
+        let Some(placement) = pass.place(task) else { return heft::by_rank(problem, &rank) };
         schedule.place(task, placement);
     }
     Ok(retime::retimed(problem, &schedule))
