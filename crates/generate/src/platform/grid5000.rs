@@ -129,7 +129,12 @@ pub(crate) fn multi_cluster(s: &Values, seed: Seed) -> Result<Platform> {
     };
     let chosen: Vec<(Figures, u32)> = chosen.iter().map(|&i| (all[i], all[i].nodes)).collect();
     let names: Vec<&str> = chosen.iter().map(|(c, _)| c.name).collect();
-    build(&names.join("-"), &chosen, s.word("priced"))
+    // Zones have one name each: that of the whole is not that of its only cluster.
+    let name = match names.as_slice() {
+        [only] => format!("{only}-alone"),
+        several => several.join("-"),
+    };
+    build(&name, &chosen, s.word("priced"))
 }
 
 /// Price per core and second for a speed relative to the fastest.
@@ -257,6 +262,7 @@ pub(crate) fn connect(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry::Family;
     use slackline_model::platform::RouteCache;
 
     fn whole() -> Platform {
@@ -282,6 +288,15 @@ mod tests {
             assert!((route.latency - latency).abs() < 1e-12, "{from} -> {to}");
             assert_eq!(route.bandwidth(platform.links()), 1.25e8);
         }
+    }
+
+    #[test]
+    fn one_cluster_alone() {
+        let generator = crate::registry::find(Family::Platform, "multi-cluster").unwrap();
+        let given = [("clusters".to_string(), "1".to_string())];
+        let settings = generator.settings(&given).unwrap();
+        let platform = generator.platform(&settings, Seed::new(1)).unwrap();
+        assert!(platform.name().ends_with("-alone"), "{}", platform.name());
     }
 
     #[test]
