@@ -13,6 +13,9 @@ const REST: f64 = 1.0;
 /// Longest rest, on average.
 const LONG_REST: f64 = 300.0;
 
+/// Failures from which on rests differ.
+const AGAIN: u32 = 3;
+
 /// Multiples of the golden ratio spread most evenly.
 const GOLDEN: f64 = 0.618_033_988_749_895;
 
@@ -78,10 +81,16 @@ impl Attempts {
     fn rest(&mut self, what: Resting, now: f64) -> u32 {
         let times = self.failed.entry(what.clone()).or_insert(0);
         *times += 1;
-        let mut seconds = REST * f64::from(1u32 << (*times - 1).min(20));
-        if seconds > LONG_REST {
-            // Of different length, so that nothing that happens at fixed times meets them all.
-            seconds = LONG_REST * (0.75 + 0.5 * (f64::from(*times) * GOLDEN).fract());
+        let mut seconds = (REST * f64::from(1u32 << (*times - 1).min(20))).min(LONG_REST);
+        if *times >= AGAIN {
+            // Of different length: nothing that happens at fixed times meets them all, and those who
+            // failed because they were together part.
+            let number = match what {
+                Resting::Task(task) => task.0,
+                Resting::Move(file, _) => file.0,
+            };
+            let turn = f64::from(*times) + f64::from(number);
+            seconds *= 0.75 + 0.5 * (turn * GOLDEN).fract();
         }
         self.resting.insert(what.clone());
         self.until.insert(((now + seconds).to_bits(), what));
