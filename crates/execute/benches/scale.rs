@@ -24,7 +24,7 @@ use slackline_model::scenario::When;
 use slackline_model::schedule::{Detail, Limits};
 use slackline_model::{Platform, Problem, ProcId, Scenario, TaskId, Terms, Workflow};
 use slackline_react::registry::{self as policies, Options};
-use slackline_react::{Decision, Event, Monitoring, Policy, Situation, StaticPlan, Transfers};
+use slackline_react::{Around, Decision, Event, Policy, Situation, StaticPlan, Transfers};
 use slackline_schedule::registry as planners;
 use slackline_simulate::{Models, NetworkModel};
 use std::error::Error;
@@ -254,28 +254,16 @@ impl Timed {
     }
 }
 
-impl Policy for Timed {
-    fn monitoring(&self) -> Monitoring {
-        self.policy.monitoring()
+impl Around for Timed {
+    fn inner(&self) -> &dyn Policy {
+        &*self.policy
     }
 
-    fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
-        self.policy.wants(events, now)
+    fn inner_mut(&mut self) -> &mut dyn Policy {
+        &mut *self.policy
     }
 
-    fn looks_at_progress(&self) -> bool {
-        self.policy.looks_at_progress()
-    }
-
-    fn keeps_time(&self) -> bool {
-        self.policy.keeps_time()
-    }
-
-    fn collects(&self) -> bool {
-        self.policy.collects()
-    }
-
-    fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
+    fn call(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         const LONG: f64 = 1e-3;
         let clock = Clock::start();
         self.policy.react(events, now, decisions);

@@ -2,8 +2,7 @@
 //! events must lead to the same decisions, or something is not what it was.
 
 use crate::journal::{Journal, Record};
-use slackline_model::schedule::Detail;
-use slackline_react::{Decision, Event, Foresight, Monitoring, Policy, Situation};
+use slackline_react::{Around, Decision, Event, Policy, Situation};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -118,36 +117,16 @@ fn told(decision: &Decision) -> String {
     }
 }
 
-impl Policy for Checked<'_> {
-    fn monitoring(&self) -> Monitoring {
-        self.policy.monitoring()
+impl Around for Checked<'_> {
+    fn inner(&self) -> &dyn Policy {
+        &*self.policy
     }
 
-    fn equip(&mut self, foresight: Box<dyn Foresight>) {
-        self.policy.equip(foresight);
+    fn inner_mut(&mut self) -> &mut dyn Policy {
+        &mut *self.policy
     }
 
-    fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
-        self.policy.wants(events, now)
-    }
-
-    fn looks_at_progress(&self) -> bool {
-        self.policy.looks_at_progress()
-    }
-
-    fn keeps_time(&self) -> bool {
-        self.policy.keeps_time()
-    }
-
-    fn collects(&self) -> bool {
-        self.policy.collects()
-    }
-
-    fn report(&self) -> Vec<(&'static str, Detail)> {
-        self.policy.report()
-    }
-
-    fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
+    fn call(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         let before = decisions.len();
         self.policy.react(events, now, decisions);
         if decisions.len() == before {

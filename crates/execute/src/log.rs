@@ -5,7 +5,7 @@
 //! [`Repeat`] follows a log instead of thinking.
 
 use serde::{Deserialize, Serialize};
-use slackline_react::{Decision, Event, Foresight, Monitoring, Policy, Reasons, Situation};
+use slackline_react::{Around, Decision, Event, Monitoring, Policy, Reasons, Situation};
 use std::io::{BufRead, Write};
 
 const SCHEMA: &str = "slackline/decisions/1";
@@ -121,32 +121,16 @@ impl<'p> Logged<'p> {
     }
 }
 
-impl Policy for Logged<'_> {
-    fn monitoring(&self) -> Monitoring {
-        self.policy.monitoring()
+impl Around for Logged<'_> {
+    fn inner(&self) -> &dyn Policy {
+        &*self.policy
     }
 
-    fn equip(&mut self, foresight: Box<dyn Foresight>) {
-        self.policy.equip(foresight);
+    fn inner_mut(&mut self) -> &mut dyn Policy {
+        &mut *self.policy
     }
 
-    fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
-        self.policy.wants(events, now)
-    }
-
-    fn collects(&self) -> bool {
-        self.policy.collects()
-    }
-
-    fn looks_at_progress(&self) -> bool {
-        self.policy.looks_at_progress()
-    }
-
-    fn keeps_time(&self) -> bool {
-        self.policy.keeps_time()
-    }
-
-    fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
+    fn call(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         let before = decisions.len();
         self.policy.react(events, now, decisions);
         let (events, decisions) = (events.to_vec(), decisions[before..].to_vec());

@@ -44,7 +44,9 @@ pub use aheft::Aheft;
 pub use foresight::{Course, Foresight};
 pub use holders::Holders;
 pub use just_in_time::JustInTime;
-pub use policy::{Assignment, Decision, Event, Monitoring, Plan, Policy, Source, Transfers};
+pub use policy::{
+    Around, Assignment, Decision, Event, Monitoring, Plan, Policy, Source, Transfers,
+};
 pub use qos::Qos;
 pub use reasons::{Alternative, Reasons};
 pub use situation::{Arrived, Fetch, FileCopy, Situation, TaskState};

@@ -300,3 +300,57 @@ pub trait Policy {
     /// Called once per instant with everything that happened at it.
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>);
 }
+
+/// A policy around another one, which answers all but calls.
+pub trait Around {
+    /// The other one.
+    fn inner(&self) -> &dyn Policy;
+
+    /// The same, to be told something.
+    fn inner_mut(&mut self) -> &mut dyn Policy;
+
+    /// What [`Policy::react`] does.
+    fn call(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>);
+}
+
+impl<P: Around> Policy for P {
+    fn monitoring(&self) -> Monitoring {
+        self.inner().monitoring()
+    }
+
+    fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
+        self.inner_mut().wants(events, now)
+    }
+
+    fn looks_at_progress(&self) -> bool {
+        self.inner().looks_at_progress()
+    }
+
+    fn keeps_time(&self) -> bool {
+        self.inner().keeps_time()
+    }
+
+    fn check(&self, problem: &Problem<'_>) -> Result<(), PlanError> {
+        self.inner().check(problem)
+    }
+
+    fn collects(&self) -> bool {
+        self.inner().collects()
+    }
+
+    fn report(&self) -> Vec<(&'static str, Detail)> {
+        self.inner().report()
+    }
+
+    fn equip(&mut self, foresight: Box<dyn Foresight>) {
+        self.inner_mut().equip(foresight);
+    }
+
+    fn reasons(&mut self) -> Option<Reasons> {
+        self.inner_mut().reasons()
+    }
+
+    fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
+        self.call(events, now, decisions);
+    }
+}
