@@ -58,6 +58,21 @@ fn a_deadlock_names_every_rank_and_what_it_waits_for() {
     }
 }
 
+/// Nobody looks for ever: one looks again only because a message was sent.
+#[test]
+fn a_receive_of_unknown_size_may_wait_for_ever() {
+    let message = complaint("0 barrier\n0 send 1 0 1e6\n1 recv 0 0 -1\n1 barrier\n");
+    for part in [
+        "rank 0 waits in barrier for a part of a collective from rank 1",
+        "t.tit:3:1: rank 1 waits in receive for a message from rank 0 (tag 0)",
+    ] {
+        assert!(message.contains(part), "{message}");
+    }
+    let message = complaint("0 recv -1 -1 -1\n1 recv 0 4 -1\n1 send 0 0 1\n");
+    assert!(message.contains("rank 0 waits in receive for a message from anybody (any tag)"));
+    assert!(message.contains("rank 1 waits in receive for a message from rank 0 (tag 4)"));
+}
+
 #[test]
 fn a_last_line_may_lack_its_end() {
     assert_eq!(try_replay(&platform("star"), "0 compute 1e9", &[]).unwrap().makespan, 1.0);

@@ -87,3 +87,28 @@ fn communicators_have_their_own_ranks_and_messages() {
         2 comm_create 2 3 1\n3 comm_create 2 3 1\n3 bcast 100 0 comm=2\n";
     assert_eq!(extended(some)[1], [201.7, 404.3]);
 }
+
+/// A receive of unknown size looks every `smpi/iprobe` seconds, and once at least.
+#[test]
+fn a_message_of_unknown_size_is_found_by_a_look() {
+    let found = |sender: &str, pause: &str, grow: &str| {
+        let changes = [format!("smpi/iprobe:{pause}"), format!("smpi/grow-injected-times:{grow}")];
+        let changes: Vec<&str> = changes.iter().map(String::as_str).collect();
+        dates(&format!("0 compute {sender}\n0 send 1 0 10\n1 recv 0 0 -1\n"), &changes)[1][0]
+    };
+    assert_eq!(found("0", "5e-4", "no"), 701.7);
+    assert_eq!(found("1.6e6", "5e-4", "no"), 2201.7);
+    assert_eq!(found("1.6e6", "5e-4", "yes"), 3201.7); // 500, 1500, 3000
+    assert_eq!(found("1.6e6", "0", "no"), 1801.7);
+    // Looks through thirty years are as quick.
+    assert!((found("1e18", "1e-6", "no") / 1e6 - 1e9).abs() < 0.1);
+}
+
+/// Also where the message of another was known before.
+#[test]
+fn looks_for_anybody_find_whoever_sends_first() {
+    let text = "0 compute 5e6\n0 send 1 0 20\n1 recv -1 0 -1\n1 recv -1 0 -1\n2 compute 1e6\n2 send 1 0 10\n";
+    let changes = ["smpi/iprobe:4e-4", "smpi/grow-injected-times:no"];
+    // Seen at 1200; then nine looks from 1401.7 on.
+    assert_eq!(dates(text, &changes)[1], [1401.7, 5203.5]);
+}

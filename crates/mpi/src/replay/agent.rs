@@ -59,6 +59,10 @@ pub(super) struct Agent {
     pub(super) any: bool,
     /// Waits for any message that fits its probe.
     pub(super) probing: bool,
+    /// Waits for a message of unknown size; the date of the look that will see the first one known.
+    pub(super) polling: Option<f64>,
+    /// Is told that there may be such a message.
+    pub(super) called: bool,
     pub(super) requests: Vec<Request>,
     /// Communicators by the numbers of the trace.
     pub(super) comms: Vec<(u32, u32)>,
@@ -101,6 +105,8 @@ impl Agent {
             waiting: 0,
             any: false,
             probing: false,
+            polling: None,
+            called: false,
             requests: Vec::new(),
             comms: vec![(0, 0)],
             unmatched: 0,
@@ -115,6 +121,11 @@ impl Agent {
             waiter: None,
             done: None,
         }
+    }
+
+    /// Wants to know of messages that are sent to it.
+    pub(super) fn watches(&self) -> bool {
+        self.probing || self.polling.is_some()
     }
 
     /// The last action is over.

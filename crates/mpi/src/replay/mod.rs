@@ -37,6 +37,7 @@ const AHEAD: u32 = 64;
 /// What the tag of a simulated activity stands for.
 const WAKE: u64 = 1 << 32;
 const LOOK: u64 = 2 << 32;
+const POLL: u64 = 3 << 32;
 
 /// Context of point-to-point messages and of collectives in a communicator.
 const TALK: u32 = 0;
@@ -55,6 +56,8 @@ pub struct Replay<'p> {
     penalised: Option<Penalised>,
     /// Ranks act at the simulation's date only.
     strict: bool,
+    /// Somebody has waited for a message without a receive.
+    watched: bool,
     /// Flows under way per host they leave, where that matters.
     leaving: Vec<u32>,
     /// Failed tests since a successful one, of all ranks.
@@ -102,6 +105,7 @@ impl<'p> Replay<'p> {
         Ok(Replay {
             simulation,
             strict: penalised.is_some() || settings.gap > 0.0,
+            watched: false,
             leaving: vec![0; if settings.gap > 0.0 { platform.hosts().len() } else { 0 }],
             settings,
             ranks,
@@ -163,7 +167,15 @@ impl<'p> Replay<'p> {
                 self.ready.push(agent);
                 Ok(())
             }
-            Event::Done { tag, .. } => self.rematch((tag - LOOK) as u32),
+            Event::Done { tag, .. } if tag < POLL => self.rematch((tag - LOOK) as u32),
+            Event::Done { tag, .. } => {
+                let agent = (tag - POLL) as u32;
+                // Something sent earlier may have taken it on before.
+                if self.agents[agent as usize].polling.is_some() {
+                    self.call(agent);
+                }
+                Ok(())
+            }
             Event::Failed { tag, .. } => {
                 let platform = self.simulation.platform();
                 let (what, host) = if tag < WAKE {
@@ -182,8 +194,16 @@ impl<'p> Replay<'p> {
         }
     }
 
+    /// Lets one that watches look; once, however many messages there are.
+    fn call(&mut self, agent: u32) {
+        if !std::mem::replace(&mut self.agents[agent as usize].called, true) {
+            self.ready.push(agent);
+        }
+    }
+
     /// Lets an agent go on until it waits or has done everything.
     fn advance(&mut self, agent: usize, observer: &mut dyn Observer) -> Result<(), ReplayError> {
+        self.agents[agent].called = false;
         loop {
             if self.agents[agent].waiting > 0 {
                 return Ok(());
@@ -367,8 +387,8 @@ impl<'p> Replay<'p> {
             send.flags |= flag::EAGER;
         }
         let posted = self.mail.send(send);
-        if self.strict && self.agents[to as usize].probing {
-            self.ready.push(to);
+        if self.watched && self.agents[to as usize].watches() {
+            self.call(to);
         }
         if posted.matched {
             self.check_room(agent, posted.message)?;

@@ -4,9 +4,10 @@ use super::agent::{Agent, Pending, Request};
 use super::comm::{Comm, Together};
 use super::mail::{ANY_SIZE, Handle, Message, NONE, flag};
 use super::report::Explained;
-use super::{CHORUS, LOOK, Replay, ReplayError, TALK};
+use super::{CHORUS, LOOK, POLL, Replay, ReplayError, TALK};
 use crate::action::{ANY, Action, Call, Envelope, Kind, Mode, Which};
 use crate::collectives::{Script, Team};
+use crate::settings::ReplaySettings;
 use crate::trace::Version;
 use slackline_model::activity::Activity as Simulated;
 
@@ -237,28 +238,35 @@ impl Replay<'_> {
     }
 
     /// A receive of unknown size looks again and again until the message is there: true when it
-    /// is.
+    /// is. The looks that find nothing are not simulated: the agent waits until such a message is sent
+    /// and goes on from the look that sees it, so that one that never comes is a deadlock.
     fn poll(&mut self, agent: usize, comm: u32, wanted: &Envelope) -> Result<bool, ReplayError> {
         if !self.synchronise(agent)? {
             self.agents[agent].again = true;
             return Ok(false);
         }
-        let (found, _) = self.look(agent, comm, wanted)?;
+        let sent = self.first_sent(agent, comm, wanted)?;
+        let seen = looks(self.agents[agent].clock, sent, &self.settings);
+        let now = self.simulation.clock();
+        self.watched = true;
         let state = &mut self.agents[agent];
-        if state.step > 0 && found.is_some() {
-            state.step = 0;
+        if seen <= now * (1.0 + 1e-12) {
+            state.clock = seen;
+            state.polling = None;
             return Ok(true);
         }
-        state.step += 1;
-        let turns = if self.settings.grow { f64::from(state.step) } else { 1.0 };
-        state.clock += self.settings.iprobe * turns;
-        if self.settings.iprobe == 0.0 && found.is_none() {
-            return Err(
-                self.complain(agent, "a receive of unknown size never ends: smpi/iprobe is 0")
-            );
-        }
+        let known = state.polling.replace(seen).unwrap_or(f64::INFINITY);
         state.again = true;
-        self.synchronise(agent)
+        if seen < known {
+            self.simulation.start(Simulated::Sleep(seen - now), POLL + agent as u64)?;
+        }
+        Ok(false)
+    }
+
+    /// The first date at which a message that fits was or will be sent, as far as is known.
+    fn first_sent(&self, agent: usize, comm: u32, wanted: &Envelope) -> Result<f64, ReplayError> {
+        let receive = self.wanted(agent, comm, wanted)?;
+        Ok(self.mail.peek(&receive, self.ranks as u32, f64::NEG_INFINITY).1)
     }
 
     /// Whether a message that fits was sent; else when the first known one will be.
@@ -268,13 +276,29 @@ impl Replay<'_> {
         comm: u32,
         wanted: &Envelope,
     ) -> Result<(Option<u32>, f64), ReplayError> {
+        let receive = self.wanted(agent, comm, wanted)?;
+        Ok(self.mail.peek(&receive, self.ranks as u32, self.agents[agent].clock))
+    }
+
+    /// What an agent that watches waits for.
+    pub(super) fn watched_for(&self, agent: usize) -> Option<Message> {
         let state = &self.agents[agent];
+        match &state.line.action {
+            Action::Recv(wanted) | Action::Probe(wanted) if state.watches() => {
+                self.wanted(agent, state.line.comm, wanted).ok()
+            }
+            _ => None,
+        }
+    }
+
+    /// A receive of any size that is not posted.
+    fn wanted(&self, agent: usize, comm: u32, wanted: &Envelope) -> Result<Message, ReplayError> {
         let (from, context) = match wanted.peer {
             ANY => (NONE, 2 * self.comm(agent, comm)? + TALK),
             peer => self.partner(agent, comm, peer)?,
         };
-        let receive = Message::receive(from, state.rank, context, wanted.tag, ANY_SIZE);
-        Ok(self.mail.peek(&receive, self.ranks as u32, state.clock))
+        let rank = self.agents[agent].rank;
+        Ok(Message::receive(from, rank, context, wanted.tag, ANY_SIZE))
     }
 
     /// Waits until a message that fits is there.
@@ -293,6 +317,7 @@ impl Replay<'_> {
             return self.synchronise(agent);
         }
         self.agents[agent].probing = true;
+        self.watched = true;
         Ok(false)
     }
 
@@ -754,5 +779,51 @@ impl Replay<'_> {
         self.agents[agent].script = script;
         self.begin_script(agent, parent, 2 * parent + CHORUS);
         Ok(true)
+    }
+}
+
+/// Looks that are added up one by one; what more of them come to is computed.
+const COUNTED: u32 = 1_000_000;
+
+/// The date of the first look, of one at least, that finds what is sent at a date. Each comes `iprobe`
+/// after the one before, with `grow` ever later.
+fn looks(mut clock: f64, sent: f64, settings: &ReplaySettings) -> f64 {
+    let (pause, grow) = (settings.iprobe, settings.grow);
+    if pause == 0.0 || sent == f64::INFINITY {
+        return clock.max(sent);
+    }
+    for turn in 1..=COUNTED {
+        clock += pause * if grow { f64::from(turn) } else { 1.0 };
+        if clock >= sent {
+            return clock;
+        }
+    }
+    // n more of them, the k-th of which takes COUNTED + k pauses where they grow.
+    let (pauses, first) = ((sent - clock) / pause, f64::from(COUNTED) + 0.5);
+    let n = if grow { (first * first + 2.0 * pauses).sqrt() - first } else { pauses }.ceil();
+    let more = if grow { n * (first + n / 2.0) } else { n };
+    (clock + pause * more).max(sent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_are_regular_or_grow() {
+        let mut settings = ReplaySettings { iprobe: 0.5, grow: false, ..Default::default() };
+        assert_eq!(looks(1.0, 0.0, &settings), 1.5); // one look at least
+        assert_eq!(looks(1.0, 2.2, &settings), 2.5);
+        assert_eq!(looks(0.0, 2e6, &settings), 2e6);
+        assert_eq!(looks(0.0, 2e6 + 0.1, &settings), 2e6 + 0.5);
+        settings.grow = true;
+        assert_eq!(looks(1.0, 2.2, &settings), 2.5); // 1.5, 2.5
+        // Two million of them: n (n + 1) / 2 pauses.
+        let all = 0.5 * 2e6 * (2e6 + 1.0) / 2.0;
+        assert_eq!(looks(0.0, all, &settings), all);
+        assert_eq!(looks(0.0, all + 1.0, &settings), all + 0.5 * (2e6 + 1.0));
+        assert_eq!(looks(0.0, 1e300, &settings), 1e300);
+        settings.iprobe = 0.0;
+        assert_eq!(looks(1.0, 2.2, &settings), 2.2);
     }
 }

@@ -148,6 +148,7 @@ fn deadlock(replay: &Replay<'_>) -> ReplayError {
                 format!("rank {} to receive {} bytes (tag {})", m.dst, m.bytes, m.tag)
             });
         }
+        waits.extend(replay.watched_for(rank).as_ref().map(expected));
         waits.truncate(8);
         let waits = if waits.is_empty() { "others".to_owned() } else { waits.join(", ") };
         let doing = agent.line.action.activity().name();
