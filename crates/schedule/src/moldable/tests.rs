@@ -213,6 +213,19 @@ fn the_same_graph_on_two_clusters() {
     }
 }
 
+/// A cluster whose processors are faster than virtual ones is never filled by a task that is partly serial.
+#[test]
+fn tasks_stop_growing_where_no_cluster_gives_them_more() {
+    // The second takes so long that the first cannot be wide enough.
+    let i = instance(&[(100.0, 0.05), (1e12, 1.0)], &[(0, 1)], &[(4, 1.0), (30, 2.5)]);
+    let problem = Problem::new(&i.workflow, &i.platform).unwrap();
+    for name in ["hcpa", "hcpa-2006", "bihcpa"] {
+        let schedule = plan(&problem, name, &[]);
+        // As fast as 5 %: (0.05 + 0.95 / 13) / 2.5 < 0.05 < (0.05 + 0.95 / 12) / 2.5.
+        assert_eq!(widths(&schedule)[0], 13, "{name}");
+    }
+}
+
 /// Ten additions, seven products, eight additions, as Strassen's product has them.
 #[test]
 fn strassen_is_postponed_by_cpa_and_not_by_mcpa() {
