@@ -27,6 +27,7 @@ pub(crate) fn bound(windows: &[Window], open: &[f64], horizon: f64, left_ends: u
     ends.sort_by(f64::total_cmp);
     ends.dedup();
     let step = ends.len().div_ceil(left_ends.max(1)).max(1);
+    let capacity = Capacity::new(open);
     let mut ramps: Vec<(f64, f64)> = Vec::new();
     let mut worst = 0.0f64;
     for &a in ends.iter().step_by(step) {
@@ -47,12 +48,46 @@ pub(crate) fn bound(windows: &[Window], open: &[f64], horizon: f64, left_ends: u
             at = b;
             slope += change;
             if change < 0.0 {
-                let capacity: f64 = open.iter().map(|&o| (b - a.max(o)).max(0.0)).sum();
-                worst = worst.max(demand - capacity);
+                worst = worst.max(demand - capacity.between(a, b));
             }
         }
     }
     horizon + worst / open.len() as f64
+}
+
+/// What processors that open at their dates can do in a stretch of time.
+struct Capacity {
+    /// The dates that differ, in order, with how many processors open up to each and the sum of their dates.
+    dates: Vec<(f64, f64, f64)>,
+}
+
+impl Capacity {
+    fn new(open: &[f64]) -> Capacity {
+        let mut sorted = open.to_vec();
+        if !sorted.is_sorted() {
+            sorted.sort_by(f64::total_cmp);
+        }
+        let mut dates: Vec<(f64, f64, f64)> = Vec::new();
+        let (mut count, mut sum) = (0.0, 0.0);
+        for same in sorted.chunk_by(|x, y| x == y) {
+            count += same.len() as f64;
+            sum += same.len() as f64 * same[0];
+            dates.push((same[0], count, sum));
+        }
+        Capacity { dates }
+    }
+
+    /// Processor-seconds between two dates.
+    fn between(&self, a: f64, b: f64) -> f64 {
+        // How many open by a date, and the sum of their dates.
+        let by = |date: f64| match self.dates.partition_point(|d| d.0 <= date) {
+            0 => (0.0, 0.0),
+            n => (self.dates[n - 1].1, self.dates[n - 1].2),
+        };
+        let ((before, past), (all, sum)) = (by(a), by(b.max(a)));
+        let late = if all > before { (all - before) * b - (sum - past) } else { 0.0 };
+        before * (b - a).max(0.0) + late
+    }
 }
 
 #[cfg(test)]
@@ -68,5 +103,18 @@ mod tests {
         // A processor that opens at 3 has nothing to give in [1, 3].
         assert_eq!(bound(&[w, w], &[0.0, 3.0], 4.0, 100), 5.0);
         assert_eq!(bound(&[w, w], &[0.0, 0.0], 4.0, 100), 4.0);
+    }
+
+    #[test]
+    fn capacity_is_the_sum_over_processors() {
+        let open = [3.0, 0.0, 0.0, 7.5, 3.0, 1.0, f64::INFINITY];
+        let capacity = Capacity::new(&open);
+        let dates = [-1.0f64, 0.0, 0.5, 1.0, 3.0, 5.0, 7.5, 20.0];
+        for a in dates {
+            for b in dates {
+                let sum: f64 = open.iter().map(|&o| (b - a.max(o)).max(0.0)).sum();
+                assert!((capacity.between(a, b) - sum).abs() < 1e-12, "{a} to {b}");
+            }
+        }
     }
 }
