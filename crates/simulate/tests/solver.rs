@@ -294,3 +294,49 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(150))]
+
+    #[test]
+    fn two_hubs_and_their_spokes_are_solved_right(
+        hubs in (20.0f64..400.0, 20.0f64..400.0),
+        spokes in prop::collection::vec(5.0f64..100.0, 8),
+        changes in prop::collection::vec(
+            (any::<bool>(), 0u32..8, 0u32..8, 0u32..4, quantity(), any::<bool>(), any::<prop::sample::Index>()),
+            60..200,
+        ),
+    ) {
+        // Up one spoke, over one hub or both, down another: spokes and hubs are saturated in
+        // turns, and variables move from one to the other. Some have a bound, some a weight.
+        let mut s = system(&[hubs.0, hubs.1]);
+        spokes.iter().for_each(|&spoke| { s.add_constraint(spoke); });
+        let mut alive: Vec<(u32, f64)> = Vec::new();
+        for (id, (arrives, up, down, over, amount, weighs, who)) in changes.into_iter().enumerate() {
+            let id = id as u32;
+            if arrives || alive.len() < 30 {
+                let mut uses = vec![(2 + up, 1.0)];
+                if over != 1 { uses.push((0, 1.0)); }
+                if over > 0 { uses.push((1, 1.0)); }
+                if down != up { uses.push((2 + down, 1.0)); }
+                let weight = if weighs { amount } else { 1.0 };
+                let bound = if over == 3 { amount } else { FREE };
+                add(&mut s, id, weight, bound, &uses);
+                alive.push((id, bound));
+            } else {
+                let (gone, _) = alive.swap_remove(who.index(alive.len()));
+                s.detach(gone);
+                s.release(gone);
+            }
+            s.solve_max_min();
+            s.acknowledge();
+            check_certificate(&s, &alive)?;
+            let mut whole = s.clone();
+            whole.solve_whole();
+            for &(id, _) in &alive {
+                let (a, b) = (s.rate(id), whole.rate(id));
+                prop_assert!((a - b).abs() <= 1e-10 * b, "{a} against {b}");
+            }
+        }
+    }
+}

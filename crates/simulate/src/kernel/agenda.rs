@@ -1,15 +1,13 @@
-//! Dates of what comes next: an indexed 4-ary heap in which every id has at most one date.
-//!
-//! Re-dating an id moves it in place, so that the heap never holds stale entries. Equal dates
-//! come out in the order of their ids.
+//! Dates of what comes next; every id has at most one.
+
+use super::heap::Heap;
 
 const ABSENT: u32 = u32::MAX;
-const ARITY: usize = 4;
 
-/// Earliest date first.
+/// Earliest date first; equal dates in the order of their ids.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Agenda {
-    heap: Vec<(f64, u32)>,
+    heap: Heap,
     /// Where an id lies in the heap.
     places: Vec<u32>,
 }
@@ -17,7 +15,7 @@ pub(super) struct Agenda {
 impl Agenda {
     /// The earliest entry.
     pub(super) fn first(&self) -> Option<(f64, u32)> {
-        self.heap.first().copied()
+        self.heap.first()
     }
 
     pub(super) fn clear(&mut self) {
@@ -34,81 +32,20 @@ impl Agenda {
         if self.places.len() <= id as usize {
             self.places.resize(id as usize + 1, ABSENT);
         }
-        let place = self.places[id as usize];
-        if place == ABSENT {
-            self.heap.push((date, id));
-            self.rise(self.heap.len() - 1);
-        } else {
-            let before = self.heap[place as usize].0;
-            self.heap[place as usize].0 = date;
-            if date < before {
-                self.rise(place as usize);
-            } else if date > before {
-                self.sink(place as usize);
-            }
+        match self.places[id as usize] {
+            ABSENT => self.heap.push(date, id, &mut self.places),
+            place => self.heap.set(place, date, &mut self.places),
         }
     }
 
     /// Takes `id` out, if it is in.
     pub(super) fn remove(&mut self, id: u32) {
         let Some(&place) = self.places.get(id as usize) else { return };
-        if place == ABSENT {
-            return;
-        }
-        self.places[id as usize] = ABSENT;
-        let place = place as usize;
-        let (date, _) = self.heap.swap_remove(place);
-        if place < self.heap.len() {
-            self.places[self.heap[place].1 as usize] = place as u32;
-            if self.heap[place].0 < date { self.rise(place) } else { self.sink(place) }
+        if place != ABSENT {
+            self.heap.remove(place, &mut self.places);
+            self.places[id as usize] = ABSENT;
         }
     }
-
-    fn rise(&mut self, mut place: usize) {
-        let entry = self.heap[place];
-        while place > 0 {
-            let parent = (place - 1) / ARITY;
-            if !before(entry, self.heap[parent]) {
-                break;
-            }
-            self.put(place, self.heap[parent]);
-            place = parent;
-        }
-        self.put(place, entry);
-    }
-
-    fn sink(&mut self, mut place: usize) {
-        let entry = self.heap[place];
-        loop {
-            let first = place * ARITY + 1;
-            if first >= self.heap.len() {
-                break;
-            }
-            let mut least = first;
-            for child in first + 1..(first + ARITY).min(self.heap.len()) {
-                if before(self.heap[child], self.heap[least]) {
-                    least = child;
-                }
-            }
-            if !before(self.heap[least], entry) {
-                break;
-            }
-            self.put(place, self.heap[least]);
-            place = least;
-        }
-        self.put(place, entry);
-    }
-
-    #[inline]
-    fn put(&mut self, place: usize, entry: (f64, u32)) {
-        self.heap[place] = entry;
-        self.places[entry.1 as usize] = place as u32;
-    }
-}
-
-#[inline]
-fn before(a: (f64, u32), b: (f64, u32)) -> bool {
-    a.0 < b.0 || (a.0 == b.0 && a.1 < b.1)
 }
 
 #[cfg(test)]

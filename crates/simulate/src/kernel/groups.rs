@@ -4,6 +4,7 @@
 //! level x seconds to go when it joins ends at virtual date now + `w`, whatever the level does
 //! in between.
 
+use super::heap::Heap;
 use crate::solver::NOBODY;
 
 #[derive(Clone, Debug)]
@@ -13,27 +14,19 @@ struct Group {
     date: f64,
     /// Speed of virtual time since `date`.
     level: f64,
-    members: Vec<u32>,
-    /// The member that ends first, or [`NOBODY`] when that is to be found out.
-    earliest: u32,
+    /// Virtual dates at which members end.
+    ends: Heap,
     touched: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Member {
-    /// The constraint that holds it, or [`NOBODY`].
-    home: u32,
-    /// Where it stands in the list of its group.
-    place: u32,
-    /// Virtual date of its end.
-    end: f64,
 }
 
 /// The groups of all constraints.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Groups {
     groups: Vec<Group>,
-    members: Vec<Member>,
+    /// The constraint that holds an activity, or [`NOBODY`].
+    homes: Vec<u32>,
+    /// Where an activity stands among those of its group.
+    places: Vec<u32>,
     touched: Vec<u32>,
 }
 
@@ -44,15 +37,15 @@ impl Groups {
             virtual_time: 0.0,
             date: 0.0,
             level: 0.0,
-            members: Vec::new(),
-            earliest: NOBODY,
+            ends: Heap::default(),
             touched: false,
         });
     }
 
     /// Makes room for one more activity.
     pub(super) fn add_slot(&mut self) {
-        self.members.push(Member { home: NOBODY, place: 0, end: 0.0 });
+        self.homes.push(NOBODY);
+        self.places.push(0);
     }
 
     pub(super) fn clear(&mut self) {
@@ -60,33 +53,31 @@ impl Groups {
             group.virtual_time = 0.0;
             group.date = 0.0;
             group.level = 0.0;
-            group.members.clear();
-            group.earliest = NOBODY;
+            group.ends.clear();
             group.touched = false;
         }
-        self.members.clear();
+        self.homes.clear();
+        self.places.clear();
         self.touched.clear();
     }
 
     /// The constraint that holds an activity, as far as the groups know.
     #[inline]
     pub(super) fn home(&self, slot: u32) -> u32 {
-        self.members[slot as usize].home
+        self.homes[slot as usize]
     }
 
     /// Lets virtual time run at a new speed from `now` on.
     pub(super) fn set_level(&mut self, constraint: u32, level: f64, now: f64) {
         self.touch(constraint);
         let group = &mut self.groups[constraint as usize];
-        if group.members.is_empty() {
+        if group.ends.is_empty() {
             group.virtual_time = 0.0;
         } else {
             group.virtual_time += group.level * (now - group.date);
             // Much faster in the past than now: the ends of members would lose digits.
             if group.virtual_time > 1024.0 * level * now {
-                for &slot in &group.members {
-                    self.members[slot as usize].end -= group.virtual_time;
-                }
+                group.ends.advance(group.virtual_time);
                 group.virtual_time = 0.0;
             }
         }
@@ -100,83 +91,58 @@ impl Groups {
     pub(super) fn join(&mut self, slot: u32, constraint: u32, to_go: f64, now: f64) {
         self.touch(constraint);
         let group = &mut self.groups[constraint as usize];
-        if group.members.is_empty() {
+        if group.ends.is_empty() {
             group.virtual_time = 0.0;
             group.date = now;
         }
         let end = virtual_now(group, now) + to_go;
-        let place = group.members.len() as u32;
-        group.members.push(slot);
-        if place == 0 {
-            group.earliest = slot;
-        } else if group.earliest != NOBODY {
-            let first = &self.members[group.earliest as usize];
-            if end < first.end {
-                group.earliest = slot;
-            }
-        }
-        self.members[slot as usize] = Member { home: constraint, place, end };
+        self.homes[slot as usize] = constraint;
+        group.ends.push(end, slot, &mut self.places);
     }
 
     /// Takes an activity out of its group; gives amount x weight left.
     pub(super) fn leave(&mut self, slot: u32, now: f64) -> f64 {
-        let Member { home, place, end } = self.members[slot as usize];
+        let home = std::mem::replace(&mut self.homes[slot as usize], NOBODY);
         self.touch(home);
         let group = &mut self.groups[home as usize];
-        group.members.swap_remove(place as usize);
-        if let Some(&moved) = group.members.get(place as usize) {
-            self.members[moved as usize].place = place;
-        }
-        if group.earliest == slot {
-            group.earliest = NOBODY;
-        }
-        self.members[slot as usize].home = NOBODY;
+        let place = self.places[slot as usize];
+        let end = group.ends.date(place);
+        group.ends.remove(place, &mut self.places);
         (end - virtual_now(group, now)).max(0.0)
     }
 
     /// Amount x weight left of a member.
     pub(super) fn to_go(&self, slot: u32, now: f64) -> Option<f64> {
-        let Member { home, end, .. } = self.members[slot as usize];
-        let group = self.groups.get(home as usize)?;
-        Some((end - virtual_now(group, now)).max(0.0))
+        let group = self.groups.get(self.homes[slot as usize] as usize)?;
+        Some((group.ends.date(self.places[slot as usize]) - virtual_now(group, now)).max(0.0))
     }
 
-    /// Collects the members that end up to `horizon`; at least the first one.
-    pub(super) fn due(&self, constraint: u32, horizon: f64, out: &mut Vec<u32>) {
+    /// The member that ends first, if it ends up to the virtual date `reached`.
+    pub(super) fn due(&self, constraint: u32, reached: f64) -> Option<u32> {
+        let first = self.groups[constraint as usize].ends.first();
+        first.filter(|&(end, _)| end <= reached).map(|(_, slot)| slot)
+    }
+
+    /// The virtual date at `horizon`, or that of the first end if it is later.
+    pub(super) fn reached(&self, constraint: u32, horizon: f64) -> f64 {
         let group = &self.groups[constraint as usize];
-        let reached = virtual_now(group, horizon);
-        for &slot in &group.members {
-            if self.members[slot as usize].end <= reached || slot == group.earliest {
-                out.push(slot);
-            }
-        }
+        let first = group.ends.first().map_or(0.0, |(end, _)| end);
+        virtual_now(group, horizon).max(first)
     }
 
     /// Gives the groups whose next end may have moved, with its date (infinite: never).
     pub(super) fn drain_touched(&mut self, mut visit: impl FnMut(u32, f64)) {
-        for k in 0..self.touched.len() {
-            let constraint = self.touched[k];
+        for &constraint in &self.touched {
             let group = &mut self.groups[constraint as usize];
             group.touched = false;
-            if group.earliest == NOBODY {
-                let mut least = f64::INFINITY;
-                for &slot in &group.members {
-                    let end = self.members[slot as usize].end;
-                    if end < least {
-                        least = end;
-                        group.earliest = slot;
-                    }
-                }
-            }
-            let date = if group.earliest == NOBODY {
-                f64::INFINITY
-            } else {
-                let to_go = self.members[group.earliest as usize].end - group.virtual_time;
-                if to_go <= 0.0 { group.date } else { group.date + to_go / group.level }
-            };
-            visit(constraint, date);
+            visit(constraint, next_end(group));
         }
         self.touched.clear();
+    }
+
+    /// Date of the next end in a group at its present level (infinite: never).
+    pub(super) fn next_end(&self, constraint: u32) -> f64 {
+        next_end(&self.groups[constraint as usize])
     }
 
     #[inline]
@@ -192,4 +158,11 @@ impl Groups {
 #[inline]
 fn virtual_now(group: &Group, now: f64) -> f64 {
     group.virtual_time + group.level * (now - group.date)
+}
+
+fn next_end(group: &Group) -> f64 {
+    group.ends.first().map_or(f64::INFINITY, |(end, _)| {
+        let to_go = end - group.virtual_time;
+        if to_go <= 0.0 { group.date } else { group.date + to_go / group.level }
+    })
 }

@@ -15,6 +15,7 @@
 
 mod agenda;
 mod groups;
+mod heap;
 
 use agenda::Agenda;
 use groups::Groups;
@@ -157,7 +158,6 @@ pub struct Kernel {
     finished: Vec<Finished>,
     /// Endings of the present instant with their order of starting.
     ended: Vec<(u64, Finished)>,
-    due: Vec<u32>,
 }
 
 impl Kernel {
@@ -361,15 +361,16 @@ impl Kernel {
             let horizon = self.clock * (1.0 + SIMULTANEOUS);
             while let Some((date, id)) = self.agenda.first().filter(|&(date, _)| date <= horizon) {
                 debug_assert!(!date.is_nan());
-                self.agenda.remove(id);
                 if id % 2 == 0 {
+                    self.agenda.remove(id);
                     self.come_due(id / 2);
                 } else {
-                    self.due.clear();
-                    self.groups.due(id / 2, horizon, &mut self.due);
-                    for k in 0..self.due.len() {
-                        self.end(self.due[k]);
+                    let reached = self.groups.reached(id / 2, horizon);
+                    while let Some(slot) = self.groups.due(id / 2, reached) {
+                        self.end(slot);
                     }
+                    // The level will be another, but not by much: re-dating it moves little.
+                    self.agenda.set(id, self.groups.next_end(id / 2));
                 }
             }
             if !self.ended.is_empty() {

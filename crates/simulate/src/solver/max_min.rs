@@ -14,8 +14,8 @@
 //! are taken lowest level first: a level depends on lower levels only, so that in this order few
 //! are computed twice. An unsaturated constraint knows up to which level its
 //! variables may rise harmlessly (its *room*) and is not even looked at below that. A saturated
-//! one crossed by many knows the sums its level follows from (its *balance*): as long as nobody
-//! has to be held elsewhere, a change runs from constraint to constraint and touches no variable.
+//! one crossed by many (a *hub*) knows the sums its level follows from: a change runs from
+//! constraint to constraint and touches no variable but those that have to be held elsewhere.
 //!
 //! Cost: the variables of the constraints whose inputs change, times the length of their routes.
 //! Ties: a variable held equally by several constraints stays with the one that holds it;
@@ -23,6 +23,7 @@
 //! same. If rounding should ever keep the iteration from settling, the system is solved whole.
 
 use super::system::{NOBODY, Room, System};
+use std::cmp::Reverse;
 
 /// Relative distance of two levels that are equal but for rounding.
 pub const SAME: f64 = 1e-13;
@@ -34,11 +35,13 @@ impl System {
     /// Brings all rates to the max-min allocation after any changes.
     pub fn solve_max_min(&mut self) {
         let mut patience = 1000 + 20 * self.constraint_count();
-        while let Some(next) = self.queue.pop() {
-            self.constraints[next.constraint as usize].queued = false;
-            if !self.rebalance(next.constraint) {
-                self.refill(next.constraint);
+        while let Some(Reverse(next)) = self.queue.pop() {
+            let at = next.constraint();
+            if !self.rebalance(at) {
+                self.refill(at);
             }
+            // Only now: what it changed around it comes back to it, but it has settled.
+            self.constraints[at as usize].queued = false;
             patience -= 1;
             if patience == 0 {
                 self.solve_whole();
@@ -52,13 +55,12 @@ impl System {
         let old = self.levels[at as usize];
         let new = self.local_level(at);
         if new == f64::INFINITY {
-            self.constraints[at as usize].balance.valid = false;
-            self.measure_room(at);
+            self.forget_sums(at);
             if old == f64::INFINITY {
                 return self.register(at);
             }
         } else if old < f64::INFINITY && (new - old).abs() <= SAME * old {
-            return self.set_balance(at);
+            return self.sum_up(at);
         }
         self.levels[at as usize] = new;
         self.report_constraint(at);
@@ -70,16 +72,18 @@ impl System {
             self.register(at);
         }
         if new < f64::INFINITY {
-            self.set_balance(at);
+            self.sum_up(at);
         }
     }
 
-    /// The level at which `at` is saturated, given the levels of everything else.
+    /// The level at which `at` is saturated, given the levels of everything else; when it is not,
+    /// its room is measured.
     fn local_level(&mut self, at: u32) -> f64 {
         let constraint = &self.constraints[at as usize];
         self.scratch.clear();
         let mut wanted = 0.0;
         let mut ratios = 0.0;
+        let mut highest = 0.0f64;
         for crossing in &constraint.crossings {
             let variable = &self.variables[crossing.variable as usize];
             let elsewhere = if variable.bottleneck == at {
@@ -95,45 +99,15 @@ impl System {
             };
             wanted += crossing.ratio * elsewhere;
             ratios += crossing.ratio;
+            highest = highest.max(elsewhere);
             self.scratch.push((elsewhere, crossing.ratio));
         }
-        if wanted <= constraint.capacity * (1.0 + FULL) || self.scratch.is_empty() {
+        let capacity = constraint.capacity;
+        if wanted <= capacity * (1.0 + FULL) || self.scratch.is_empty() {
+            self.rooms[at as usize] = measure_room(&self.scratch, capacity, ratios, highest);
             return f64::INFINITY;
         }
-        water_level(&self.scratch, ratios, constraint.capacity, self.levels[at as usize])
-    }
-
-    /// After `local_level` found `at` unsaturated: how far its variables may rise. Half of what is
-    /// left goes to a common guard, half to those already above it.
-    fn measure_room(&mut self, at: u32) {
-        let capacity = self.constraints[at as usize].capacity;
-        let load: f64 = self.scratch.iter().map(|&(level, ratio)| level * ratio).sum();
-        if self.scratch.is_empty() || capacity == f64::INFINITY {
-            self.rooms[at as usize] = Room::ENDLESS;
-            return;
-        }
-        let spare = (0.5 * (capacity - load)).max(0.0);
-        let budget = capacity - spare;
-        // Root of sum ratio * max(level, guard) = budget, approached from above.
-        let mut guard = f64::INFINITY;
-        let mut below = usize::MAX;
-        for _ in 0..self.scratch.len() + 4 {
-            let (mut used, mut free, mut count) = (0.0, 0.0, 0);
-            for &(level, ratio) in &self.scratch {
-                if level > guard {
-                    used += ratio * level;
-                } else {
-                    free += ratio;
-                    count += 1;
-                }
-            }
-            if count == below || count == 0 {
-                break;
-            }
-            below = count;
-            guard = ((budget - used) / free).max(0.0);
-        }
-        self.rooms[at as usize] = Room { guard: guard * (1.0 - FULL), spare };
+        water_level(&self.scratch, ratios, capacity, self.levels[at as usize])
     }
 
     /// Adjusts one variable to the new level of constraint `at` (it was `old`) and tells its
@@ -168,35 +142,79 @@ impl System {
             for k in variable.elements() {
                 let element = self.elements[k];
                 if element.constraint != at {
-                    let ratio = element.coefficient / variable.weight;
+                    let ratio = element.ratio;
                     self.pass_on(element.constraint, ratio, before, after);
                 }
             }
             return;
         }
-        // `at` itself is summed up afterwards; its level already is the new one.
-        self.variables[id as usize].own_level = before;
-        if held {
-            self.variables[id as usize].bottleneck = NOBODY;
-        }
-        self.drop_role(id, at);
-        self.variables[id as usize].own_level = after;
-        self.variables[id as usize].bottleneck = holder;
-        self.take_role(id, at);
+        // `at` itself is summed up afterwards.
+        self.change_holder(id, before, (after, holder), at);
+    }
+
+    /// Gives a variable another level and holder and tells its constraints (but not `except`).
+    pub(super) fn change_holder(
+        &mut self,
+        id: u32,
+        before: f64,
+        (after, holder): (f64, u32),
+        except: u32,
+    ) {
+        let mut variable = self.variables[id as usize];
+        self.leave(&variable, before, except);
+        variable.own_level = after;
+        variable.bottleneck = holder;
+        self.variables[id as usize] = variable;
+        self.enter(&variable, after, except);
         self.report_variable(id);
         for k in variable.elements() {
             let element = self.elements[k];
-            if element.constraint != at {
+            if element.constraint != except {
                 let level = self.levels[element.constraint as usize];
                 if level < f64::INFINITY {
                     self.enqueue(element.constraint, level);
                 } else {
-                    let ratio = element.coefficient / variable.weight;
+                    let ratio = element.ratio;
                     self.pass_on(element.constraint, ratio, before, after);
                 }
             }
         }
     }
+}
+
+/// How far the variables of an unsaturated constraint may rise, given their `(level, ratio)` pairs: all of
+/// them to the level that fills it, if none is above. Else half of what is left goes to a common
+/// guard, half to those already above it.
+fn measure_room(pairs: &[(f64, f64)], capacity: f64, ratios: f64, highest: f64) -> Room {
+    if pairs.is_empty() || capacity == f64::INFINITY {
+        return Room::ENDLESS;
+    }
+    let mut guard = capacity / ratios;
+    if highest <= guard * (1.0 - FULL) {
+        return Room { guard: guard * (1.0 - FULL), spare: 0.0 };
+    }
+    let load: f64 = pairs.iter().map(|&(level, ratio)| level * ratio).sum();
+    let spare = (0.5 * (capacity - load)).max(0.0);
+    let budget = capacity - spare;
+    // Root of sum ratio * max(level, guard) = budget, approached from above.
+    let mut below = usize::MAX;
+    for _ in 0..pairs.len() + 4 {
+        let (mut used, mut free, mut count) = (0.0, 0.0, 0);
+        for &(level, ratio) in pairs {
+            if level > guard {
+                used += ratio * level;
+            } else {
+                free += ratio;
+                count += 1;
+            }
+        }
+        if count == below || count == 0 {
+            break;
+        }
+        below = count;
+        guard = ((budget - used) / free).max(0.0);
+    }
+    Room { guard: guard * (1.0 - FULL), spare }
 }
 
 /// Root of `sum ratio * min(held, level) = capacity` over `(held, ratio)` pairs, which exists.

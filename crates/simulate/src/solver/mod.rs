@@ -10,8 +10,8 @@
 //! [`progressive_filling`] is the textbook max-min algorithm over a whole system: the fallback of the
 //! incremental one and the yardstick of its property tests.
 
-mod balance;
 pub mod fair_bottleneck;
+mod hub;
 pub mod max_min;
 pub mod progressive_filling;
 mod system;

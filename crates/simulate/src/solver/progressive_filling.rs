@@ -21,8 +21,8 @@ impl System {
         self.queue.clear();
         for constraint in &mut self.constraints {
             constraint.queued = false;
-            constraint.balance.valid = false;
         }
+        self.hubs.iter_mut().for_each(|hub| hub.valid = false);
         // Nothing is known about how far an unsaturated constraint is from filling.
         self.rooms.fill(Room { guard: 0.0, spare: 0.0 });
         let filling = self.fill_progressively();

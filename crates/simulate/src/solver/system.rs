@@ -3,7 +3,8 @@
 //! A constraint keeps the list of the variables that cross it now; a variable keeps its elements
 //! in a pool with one free list per size, so that a running simulation allocates nothing.
 
-use std::cmp::Ordering;
+use super::hub::Hub;
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Stands for "no constraint": a variable held by its own bound, or by nothing at all.
@@ -32,6 +33,8 @@ pub(super) struct Crossing {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Element {
     pub(super) coefficient: f64,
+    /// Capacity taken by one unit of *level*: coefficient / weight.
+    pub(super) ratio: f64,
     pub(super) constraint: u32,
     /// Where the constraint keeps this crossing, while the variable is attached.
     pub(super) position: u32,
@@ -78,10 +81,10 @@ pub(super) struct Constraint {
     pub(super) queued: bool,
     pub(super) reported: bool,
     pub(super) crossings: Vec<Crossing>,
-    pub(super) balance: Balance,
-    /// Constraints that notice a change of this one's level, while the balance is valid: the
-    /// saturated ones its variables cross, and the unsaturated ones they are not far from filling.
-    pub(super) dependents: Vec<Dependent>,
+    /// Its place among the hubs, or [`NOBODY`].
+    pub(super) hub: u32,
+    /// Hubs that have a tie to this constraint, with the place of the tie.
+    pub(super) tied: Vec<(u32, u32)>,
 }
 
 /// How far an unsaturated constraint is from being full.
@@ -97,63 +100,18 @@ impl Room {
     pub(super) const ENDLESS: Room = Room { guard: f64::INFINITY, spare: f64::INFINITY };
 }
 
-/// A constraint crossed by variables that another one holds.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Dependent {
-    pub(super) constraint: u32,
-    /// What one unit of the holder's level consumes of it.
-    pub(super) ratios: f64,
-}
+/// A constraint waiting to be re-solved; lowest level first, then lowest id. One number, because
+/// it is compared so often: the bits of levels, which are not negative, are ordered as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Pending(u128);
 
-/// Sums over the variables that cross a saturated constraint, from which its level follows
-/// without looking at them. Kept exact through every change of role; valid only with the
-/// constraint's dependents.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Balance {
-    /// The sums hold.
-    pub(super) valid: bool,
-    /// Variables held here.
-    pub(super) members: u32,
-    /// How often the sums were adjusted since they were computed.
-    pub(super) age: u32,
-    /// Sum of ratios of the variables held here.
-    pub(super) ratios: f64,
-    /// What the variables held elsewhere consume.
-    pub(super) rest: f64,
-    /// Highest level of those.
-    pub(super) low: f64,
-    /// Up to here no variable held here meets its own bound or the guard of a constraint that
-    /// is no dependent.
-    pub(super) high: f64,
-}
-
-impl Balance {
-    pub(super) const UNKNOWN: Balance =
-        Balance { valid: false, members: 0, age: 0, ratios: 0.0, rest: 0.0, low: 0.0, high: 0.0 };
-}
-
-/// A constraint waiting to be re-solved; lowest level first, then lowest id.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pending {
-    pub(super) level: f64,
-    pub(super) constraint: u32,
-}
-
-impl PartialEq for Pending {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
+impl Pending {
+    fn new(level: f64, constraint: u32) -> Self {
+        Pending((u128::from(level.to_bits()) << 32) | u128::from(constraint))
     }
-}
-impl Eq for Pending {}
-impl PartialOrd for Pending {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Pending {
-    fn cmp(&self, other: &Self) -> Ordering {
-        // Reversed: the standard heap gives the largest.
-        other.level.total_cmp(&self.level).then(other.constraint.cmp(&self.constraint))
+
+    pub(super) fn constraint(self) -> u32 {
+        self.0 as u32
     }
 }
 
@@ -167,15 +125,16 @@ pub struct System {
     pub(super) rooms: Vec<Room>,
     pub(super) variables: Vec<Variable>,
     pub(super) elements: Vec<Element>,
+    pub(super) hubs: Vec<Hub>,
     /// Free stretches of `elements`, by the logarithm of their length.
     free: [Vec<u32>; 32],
-    pub(super) queue: BinaryHeap<Pending>,
+    pub(super) queue: BinaryHeap<Reverse<Pending>>,
     pub(super) changed_constraints: Vec<u32>,
     pub(super) changed_variables: Vec<u32>,
     /// Levels say nothing about fair-bottleneck sharing: every departure matters.
     fair: bool,
-    /// Work space: where a constraint stands in a list being made.
-    pub(super) marks: Vec<u32>,
+    /// Work space: constraints whose variables may have to move.
+    pub(super) moving: Vec<u32>,
     /// Work space of the solvers.
     pub(super) scratch: Vec<(f64, f64)>,
 }
@@ -199,8 +158,8 @@ impl System {
             queued: false,
             reported: false,
             crossings: Vec::new(),
-            balance: Balance::UNKNOWN,
-            dependents: Vec::new(),
+            hub: NOBODY,
+            tied: Vec::new(),
         });
         self.rooms.push(Room::ENDLESS);
         self.levels.push(f64::INFINITY);
@@ -260,8 +219,10 @@ impl System {
         debug_assert!(self.variables[slot].len == 0, "a variable is released before it is reused");
         let first = self.take_stretch(uses.len());
         for (k, used) in uses.iter().enumerate() {
+            let Use { constraint, coefficient } = *used;
+            let ratio = coefficient / weight;
             self.elements[first as usize + k] =
-                Element { coefficient: used.coefficient, constraint: used.constraint, position: 0 };
+                Element { coefficient, ratio, constraint, position: 0 };
         }
         self.variables[slot] = Variable {
             weight,
@@ -293,18 +254,13 @@ impl System {
     /// Lets a variable take part in the sharing.
     pub fn attach(&mut self, variable: u32) {
         let slot = variable as usize;
-        let Variable { weight, ceiling, .. } = self.variables[slot];
-        let mut level = ceiling;
+        let mut level = self.variables[slot].ceiling;
         let mut bottleneck = NOBODY;
         for at in self.variables[slot].elements() {
-            let Element { coefficient, constraint, .. } = self.elements[at];
+            let Element { ratio, constraint, .. } = self.elements[at];
             let target = &mut self.constraints[constraint as usize];
             self.elements[at].position = target.crossings.len() as u32;
-            target.crossings.push(Crossing {
-                ratio: coefficient / weight,
-                variable,
-                element: at as u32,
-            });
+            target.crossings.push(Crossing { ratio, variable, element: at as u32 });
             let here = self.levels[constraint as usize];
             if here < level {
                 level = here;
@@ -319,7 +275,8 @@ impl System {
         target.attached = true;
         target.own_level = level;
         target.bottleneck = bottleneck;
-        self.take_role(variable, NOBODY);
+        let attached = *target;
+        self.enter(&attached, level, NOBODY);
         self.report_variable(variable);
     }
 
@@ -329,7 +286,8 @@ impl System {
         if !self.variables[slot].attached {
             return;
         }
-        self.drop_role(variable, NOBODY);
+        let leaving = self.variables[slot];
+        self.leave(&leaving, self.level_of(&leaving), NOBODY);
         for at in self.variables[slot].elements() {
             let Element { constraint, position, .. } = self.elements[at];
             let target = &mut self.constraints[constraint as usize];
@@ -357,6 +315,10 @@ impl System {
         let target = &mut self.variables[variable as usize];
         target.weight = weight;
         target.ceiling = bound * weight;
+        let elements = target.elements();
+        for element in &mut self.elements[elements] {
+            element.ratio = element.coefficient / weight;
+        }
         if attached {
             self.attach(variable);
         }
@@ -411,27 +373,30 @@ impl System {
 
     /// Empties the lists of changes.
     pub fn acknowledge(&mut self) {
-        for constraint in self.changed_constraints.drain(..) {
+        for &constraint in &self.changed_constraints {
             self.constraints[constraint as usize].reported = false;
         }
-        for variable in self.changed_variables.drain(..) {
+        for &variable in &self.changed_variables {
             self.variables[variable as usize].reported = false;
         }
+        self.changed_constraints.clear();
+        self.changed_variables.clear();
     }
 
     /// Forgets every variable and keeps the constraints with the given capacities.
     pub fn clear_variables(&mut self) {
         for constraint in &mut self.constraints {
             constraint.crossings.clear();
-            constraint.dependents.clear();
+            constraint.tied.clear();
+            constraint.hub = NOBODY;
             constraint.queued = false;
             constraint.reported = false;
-            constraint.balance = Balance::UNKNOWN;
         }
         self.levels.fill(f64::INFINITY);
         self.rooms.fill(Room::ENDLESS);
         self.variables.clear();
         self.elements.clear();
+        self.hubs.clear();
         self.free.iter_mut().for_each(Vec::clear);
         self.queue.clear();
         self.changed_constraints.clear();
@@ -442,7 +407,7 @@ impl System {
         let target = &mut self.constraints[constraint as usize];
         if !target.queued {
             target.queued = true;
-            self.queue.push(Pending { level, constraint });
+            self.queue.push(Reverse(Pending::new(level, constraint)));
         }
     }
 
@@ -471,7 +436,7 @@ impl System {
             return first;
         }
         let first = self.elements.len();
-        let blank = Element { coefficient: 0.0, constraint: 0, position: 0 };
+        let blank = Element { coefficient: 0.0, ratio: 0.0, constraint: 0, position: 0 };
         self.elements.resize(first + (1 << class), blank);
         first as u32
     }
