@@ -1,11 +1,13 @@
 //! The rules that plans and runs are charged by: the network model, and where inputs lie.
 
 use crate::failure::Failure;
-use clap::{Args, ValueEnum};
+use clap::Args;
+use slackline_execute::usual_models;
+use slackline_model::nearest::did_you_mean;
 use slackline_model::platform::Charges;
 use slackline_model::problem::Inputs;
 use slackline_model::{Platform, Workflow};
-use slackline_simulate::{HostModel, Models, NetworkModel};
+use slackline_simulate::{HostModel, Models};
 
 /// Options of everything that plans or simulates.
 #[derive(Args, Clone, Debug, Default)]
@@ -14,33 +16,23 @@ pub(crate) struct ModelOptions {
     /// count with it too
     #[arg(long = "config", value_name = "KEY:VALUE")]
     pub(crate) settings: Vec<String>,
-    /// Where the workflow's inputs lie: on the platform's origin, or everywhere; on the origin if
-    /// left out and the platform names one
-    #[arg(long, value_enum)]
-    inputs: Option<WhereInputs>,
-}
-
-/// Where inputs lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum WhereInputs {
-    Origin,
-    Everywhere,
+    /// Where the workflow's inputs lie: everywhere, on the platform's origin, or on the host of that
+    /// name; on the origin if left out and the platform names one
+    #[arg(long, value_name = "everywhere|origin|HOST")]
+    inputs: Option<String>,
 }
 
 impl ModelOptions {
-    /// The rules of the simulation: those of the command line over the defaults of platform and
-    /// workflow. Tasks that spread over hosts, and what is redistributed between them, are parallel
-    /// tasks unless somebody names another model.
+    /// The rules of the simulation: those of the command line over the usual ones for platform and
+    /// workflow. Who names a model does not want parallel tasks unless it is theirs.
     pub(crate) fn models(
         &self,
         platform: &Platform,
         workflow: &Workflow,
     ) -> Result<Models, Failure> {
-        let mut models = Models::default();
-        if platform.is_fifo() {
-            models.network = NetworkModel::Fifo;
-        } else if workflow.has_spread_tasks() && !self.names_a_model() {
-            models.host = HostModel::ParallelTasks;
+        let mut models = usual_models(platform, workflow);
+        if self.names_a_model() {
+            models.host = HostModel::Separate;
         }
         set(&mut models, &self.settings)?;
         if models.charge_local && models.host != HostModel::ParallelTasks {
@@ -59,15 +51,20 @@ impl ModelOptions {
 
     /// Where the inputs of workflows lie on a platform.
     pub(crate) fn inputs(&self, platform: &Platform) -> Result<Inputs, Failure> {
-        match (self.inputs, platform.origin()) {
-            (None, _) => Ok(Inputs::of(platform)),
-            (Some(WhereInputs::Everywhere), _) => Ok(Inputs::Everywhere),
-            (Some(WhereInputs::Origin), Some(host)) => Ok(Inputs::At(host)),
-            (Some(WhereInputs::Origin), None) => {
+        match self.inputs.as_deref() {
+            None => Ok(Inputs::of(platform)),
+            Some("everywhere") => Ok(Inputs::Everywhere),
+            Some("origin") => platform.origin().map(Inputs::At).ok_or_else(|| {
                 let message = format!("--inputs origin: '{}' names no origin", platform.name());
                 let help = "add a line origin = \"HOST\" to the platform, or leave the option out";
-                Err(Failure::input(message).with_help(help))
-            }
+                Failure::input(message).with_help(help)
+            }),
+            Some(host) => platform.host_named(host).map(Inputs::At).ok_or_else(|| {
+                let words = ["everywhere", "origin"].into_iter();
+                let hint =
+                    did_you_mean(host, words.chain(platform.hosts().iter().map(|h| &*h.name)));
+                Failure::input(format!("--inputs {host}: the platform has no such host{hint}"))
+            }),
         }
     }
 }

@@ -207,6 +207,8 @@ const PRINT: &[&str] = &[
     "algorithms --json",
     "reproduce --json",
     "reproduce selective-rescheduling --quick --json",
+    "reproduce selective-rescheduling --quick --graphs 1 --list-cells --json",
+    "reproduce selective-rescheduling --quick --graphs 1 --emit-cell 40 -o cell --json",
     "show recorded.json --json",
     "show P/priced-cloud.toml --json",
     "show plan.json -w W/gauss.dot --json",

@@ -56,6 +56,6 @@ pub use outcome::{Counters, Ending, Outcome};
 pub use rollout::Rollout;
 pub use simulated::{Reality, Simulated};
 pub use slackline_model::problem::Inputs;
-pub use stage::{Stage, StageError};
+pub use stage::{Stage, StageError, usual_models};
 pub use supply::{Arrivals, Coming, Growth, Supply, Unfolding};
 pub use usage::Usage;

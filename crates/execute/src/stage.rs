@@ -11,7 +11,7 @@ use slackline_model::problem::Inputs;
 use slackline_model::scenario::{Scenario, ScenarioError, Truth, World};
 use slackline_model::{FileId, Platform, Problem, ProblemError, ProcId, TaskId, Terms, Workflow};
 use slackline_react::Policy;
-use slackline_simulate::{Models, NetworkModel};
+use slackline_simulate::{HostModel, Models, NetworkModel};
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -61,11 +61,11 @@ impl Stage {
     pub fn new(workflow: Arc<Workflow>, platform: Arc<Platform>) -> Stage {
         Stage {
             known: workflow.clone(),
+            models: usual_models(&platform, &workflow),
             workflow,
             inputs: Inputs::of(&platform),
             platform,
             scenario: Scenario::default(),
-            models: Models::default(),
             arrivals: Vec::new(),
             terms: Terms::default(),
             settings: Settings::default(),
@@ -128,6 +128,19 @@ impl Stage {
         };
         Ok(execution.run(policy, &mut backend.in_world(&course))?)
     }
+}
+
+/// The rules of a simulation where nobody says any: links that serve one transfer at a time where the
+/// platform has them; else tasks that spread over hosts, and what is redistributed between them, are
+/// parallel tasks.
+pub fn usual_models(platform: &Platform, workflow: &Workflow) -> Models {
+    let mut models = Models::default();
+    if platform.is_fifo() {
+        models.network = NetworkModel::Fifo;
+    } else if workflow.has_spread_tasks() {
+        models.host = HostModel::ParallelTasks;
+    }
+    models
 }
 
 /// The platform and the rules by which a nominal platform is simulated: a matrix means what it

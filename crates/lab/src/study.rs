@@ -1,11 +1,12 @@
 //! Policies against each other: the same worlds for all, over a grid of kinds of worlds.
 
+use crate::cell::{Recipe, deciding, policy};
 use crate::papers::{StudyError, Watch};
 use crate::stats::Estimate;
-use crate::worlds::{Cell, GtpWorld};
-use slackline_execute::Ending;
+use crate::worlds::{GtpWorld, Kind, Way};
+use slackline_execute::Recording;
 use slackline_react::Transfers;
-use slackline_react::registry::{self, Entry};
+use slackline_react::registry::Entry;
 
 /// Kinds of worlds: every combination is a cell.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,8 +26,8 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Its cells. A world that does not change has no persistence: one cell stands for all.
-    pub fn cells(&self) -> Vec<Cell> {
+    /// Its kinds. A world that does not change has no persistence: one kind stands for all.
+    pub fn cells(&self) -> Vec<Kind> {
         let mut cells = Vec::new();
         for &tasks in &self.tasks {
             for &processors in &self.processors {
@@ -34,7 +35,7 @@ impl Grid {
                     for &failure in &self.failure {
                         for &variability in &self.variability {
                             for &persistence in &self.persistence {
-                                cells.push(Cell {
+                                cells.push(Kind {
                                     processors,
                                     tasks,
                                     variability,
@@ -69,18 +70,20 @@ pub struct Contender {
 impl Contender {
     /// The policy of that name, which fetches for the next task of each processor.
     pub fn named(name: &str) -> Result<Contender, StudyError> {
-        let find = |name: &str| {
-            registry::find(name)
-                .ok_or_else(|| StudyError(format!("the policy '{name}' is missing")))
-        };
-        let entry = find(name)?;
-        let survivor = if entry.survives { entry } else { find(&format!("{name}/r"))? };
+        let entry = policy(name)?;
+        let survivor = if entry.survives { entry } else { policy(&format!("{name}/r"))? };
         Ok(Contender { entry, transfers: Transfers::default(), survivor })
     }
 
     /// The policy, or its relative that survives the loss of a host.
     pub fn surviving(&self, failures: bool) -> &'static Entry {
         if failures { self.survivor } else { self.entry }
+    }
+
+    /// How it goes through a world of a kind.
+    fn way(&self, kind: &Kind) -> Result<Way, StudyError> {
+        let usual = Way::usual(self.surviving(kind.failure))?;
+        Ok(Way { transfers: self.transfers, ..usual })
     }
 
     /// The same with inputs that travel otherwise.
@@ -93,57 +96,74 @@ impl Contender {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Results {
     /// The cells.
-    pub cells: Vec<Cell>,
+    pub cells: Vec<Kind>,
     /// Per cell, per policy, per graph.
     pub nsl: Vec<Vec<Vec<f64>>>,
 }
 
-/// Lets all contenders run through `graphs` worlds of every cell.
-pub fn compare(
-    contenders: &[Contender],
-    cells: &[Cell],
-    graphs: usize,
+/// One world of a comparison, before it is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Member {
+    /// Which of the kinds.
+    cell: usize,
+    kind: Kind,
+    graph: usize,
     seed: u64,
-    watch: &Watch<'_>,
-) -> Result<Results, StudyError> {
-    let worlds: Vec<(usize, usize)> =
-        (0..cells.len()).flat_map(|cell| (0..graphs).map(move |g| (cell, g))).collect();
-    let ran = watch.over("worlds", &worlds, |&(cell, g)| {
-        // Few graphs per cell still go round all shapes over the cells.
-        run_world(contenders, &cells[cell], (cell * graphs + g) % SHAPES, seed + g as u64)
-    })?;
-    let mut nsl = vec![vec![Vec::with_capacity(graphs); contenders.len()]; cells.len()];
-    for (&(cell, _), lengths) in worlds.iter().zip(ran) {
-        for (of_policy, length) in nsl[cell].iter_mut().zip(lengths) {
-            of_policy.push(length);
-        }
-    }
-    Ok(Results { cells: cells.to_vec(), nsl })
 }
-
-/// Time between looks of the policies that look at fixed times, in makespans of the still world.
-const PERIOD: f64 = 0.1;
 
 /// Shapes of graphs in the GTP study: four methods, three densities.
 const SHAPES: usize = 12;
 
-fn run_world(
+impl Member {
+    /// `graphs` worlds of every kind.
+    pub fn all(cells: &[Kind], graphs: usize, seed: u64) -> Vec<Member> {
+        let of_kind = |(cell, &kind): (usize, &Kind)| {
+            // Few graphs per cell still go round all shapes over the cells.
+            let graph = move |g: usize| (cell * graphs + g) % SHAPES;
+            (0..graphs).map(move |g| Member { cell, kind, graph: graph(g), seed: seed + g as u64 })
+        };
+        cells.iter().enumerate().flat_map(of_kind).collect()
+    }
+
+    fn world(&self) -> Result<GtpWorld, StudyError> {
+        GtpWorld::new(&self.kind, self.graph, self.seed)
+    }
+
+    /// What becomes of each contender: its normalised schedule length.
+    fn run(&self, contenders: &[Contender]) -> Result<Vec<f64>, StudyError> {
+        let world = self.world()?;
+        let run = |contender: &Contender| {
+            let cell = world.cell(&contender.way(&self.kind)?)?;
+            Ok(world.nsl(&cell.finish(Recording::Nothing)?))
+        };
+        contenders.iter().map(run).collect()
+    }
+
+    /// The cell of one contender.
+    pub fn recipe(self, contender: Contender) -> Recipe {
+        let who = deciding(contender.surviving(self.kind.failure), contender.transfers);
+        let name = format!("{}, graph {}, seed {}: {who}", self.kind, self.graph, self.seed);
+        Recipe::new(name, move || self.world()?.cell(&contender.way(&self.kind)?))
+    }
+}
+
+/// Lets all contenders run through `graphs` worlds of every kind.
+pub fn compare(
     contenders: &[Contender],
-    cell: &Cell,
-    graph: usize,
+    cells: &[Kind],
+    graphs: usize,
     seed: u64,
-) -> Result<Vec<f64>, StudyError> {
-    let world = GtpWorld::new(cell, graph, seed).map_err(StudyError::of)?;
-    let run = |contender: &Contender| {
-        let entry = contender.surviving(cell.failure);
-        let run = world.run_with(entry, contender.transfers, PERIOD);
-        let outcome = run.map_err(StudyError::of)?;
-        match &outcome.ending {
-            Ending::Finished => Ok(world.nsl(&outcome)),
-            Ending::CannotFinish(why) => Err(StudyError(format!("{}: {why}", entry.name))),
+    watch: &Watch<'_>,
+) -> Result<Results, StudyError> {
+    let worlds = Member::all(cells, graphs, seed);
+    let ran = watch.over("worlds", &worlds, |member| member.run(contenders))?;
+    let mut nsl = vec![vec![Vec::with_capacity(graphs); contenders.len()]; cells.len()];
+    for (member, lengths) in worlds.iter().zip(ran) {
+        for (of_policy, length) in nsl[member.cell].iter_mut().zip(lengths) {
+            of_policy.push(length);
         }
-    };
-    contenders.iter().map(run).collect()
+    }
+    Ok(Results { cells: cells.to_vec(), nsl })
 }
 
 impl Results {
@@ -154,25 +174,25 @@ impl Results {
     }
 
     /// The mean lengths of one policy in the cells that `keep` chooses, one per cell.
-    pub fn lengths(&self, policy: usize, keep: impl Fn(&Cell) -> bool) -> Vec<f64> {
+    pub fn lengths(&self, policy: usize, keep: impl Fn(&Kind) -> bool) -> Vec<f64> {
         let cells = self.cells.iter().zip(&self.nsl).filter(|(cell, _)| keep(cell));
         cells.map(|(_, nsl)| Estimate::mean(&nsl[policy]).value).collect()
     }
 
     /// Mean length of one policy over the chosen cells.
-    pub fn mean(&self, policy: usize, keep: impl Fn(&Cell) -> bool) -> Estimate {
+    pub fn mean(&self, policy: usize, keep: impl Fn(&Kind) -> bool) -> Estimate {
         Estimate::mean(&self.lengths(policy, keep))
     }
 
     /// Mean of a policy over the mean of another in the chosen cells.
-    pub fn ratio(&self, policy: usize, to: usize, keep: impl Fn(&Cell) -> bool) -> Estimate {
+    pub fn ratio(&self, policy: usize, to: usize, keep: impl Fn(&Kind) -> bool) -> Estimate {
         Estimate::ratio(&self.lengths(policy, &keep), &self.lengths(to, &keep))
     }
 
     /// The cells by falling ratio of a policy's mean to another's.
-    pub fn worst_cells(&self, policy: usize, to: usize) -> Vec<(Cell, Estimate)> {
+    pub fn worst_cells(&self, policy: usize, to: usize) -> Vec<(Kind, Estimate)> {
         let ratios = self.cells.iter().zip(&self.nsl);
-        let mut found: Vec<(Cell, Estimate)> =
+        let mut found: Vec<(Kind, Estimate)> =
             ratios.map(|(&c, nsl)| (c, Estimate::ratio(&nsl[policy], &nsl[to]))).collect();
         found.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
         found

@@ -1,27 +1,28 @@
 //! The worlds of the GTP study: random graphs on unrelated processors joined pairwise, whose
 //! levels change now and then and of which one may die half-way.
 
+use crate::cell::{Cell, planner, policy};
 use crate::metrics::mean_critical_path;
-use slackline_execute::{Outcome, Recording, Stage, StageError};
+use crate::papers::StudyError;
+use slackline_execute::{Outcome, Recording, Stage};
 use slackline_generate::costs::{Ccr, CcrBy, Costs, TaskCosts};
+use slackline_generate::draw::{Draws, Seed};
 use slackline_generate::workflow::stg::{Stg, StgEdges};
-use slackline_generate::{GenerateError, Seed};
 use slackline_model::platform::{
-    DeclaredRoute, HostSpec, LinkSpec, PlatformBuilder, PlatformError, Profile, ProfileEvent,
-    RoutingKind,
+    DeclaredRoute, HostSpec, LinkSpec, PlatformBuilder, Profile, ProfileEvent, RoutingKind,
 };
+use slackline_model::scenario::{HostStory, LinkName, LinkStory, Moment, Outage, Scenario};
 use slackline_model::workflow::CostTable;
 use slackline_model::{Platform, Problem, Task, TaskId, Workflow, WorkflowBuilder};
 use slackline_react::Transfers;
 use slackline_react::gtp::Period;
 use slackline_react::registry::{Entry, Options};
-use slackline_schedule::{Algorithm, registry};
-use slackline_simulate::Models;
+use slackline_schedule::Algorithm;
 use std::sync::Arc;
 
-/// A cell of the study: SCE(x, y, z) with a ratio of communication to computation.
+/// A kind of world: SCE(x, y, z) with a ratio of communication to computation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Cell {
+pub struct Kind {
     /// x: processors.
     pub processors: usize,
     /// y: tasks.
@@ -36,20 +37,33 @@ pub struct Cell {
     pub failure: bool,
 }
 
-/// One world of a cell.
-#[derive(Clone, Debug)]
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Kind { processors, tasks, variability, ccr, persistence, failure } = *self;
+        write!(f, "{processors} processors, {tasks} tasks, CCR {ccr}, ")?;
+        match variability {
+            0.0 => write!(f, "still")?,
+            z => write!(f, "z = {:.0} %, {}", 100.0 * z, often(persistence))?,
+        }
+        if failure { write!(f, ", a failure") } else { Ok(()) }
+    }
+}
+
+/// How often levels change.
+pub(crate) fn often(persistence: f64) -> &'static str {
+    if persistence < 1.0 { "frequent changes" } else { "rare changes" }
+}
+
+/// One world of a kind.
+#[derive(Clone)]
 pub struct GtpWorld {
-    /// The workflow.
-    pub workflow: Arc<Workflow>,
-    /// The platform, with its changes.
-    pub platform: Arc<Platform>,
+    /// The workflow, the platform, and what happens to it.
+    stage: Stage,
+    links: Links,
     /// Makespan of static HEFT while nothing changes: the unit of all dates.
     pub still_makespan: f64,
     /// What a makespan is divided by.
     pub critical_path: f64,
-    models: Models,
-    host_courses: Vec<Course>,
-    link_courses: Vec<Course>,
 }
 
 /// How transfers share the links.
@@ -65,20 +79,21 @@ pub enum Links {
 }
 
 impl Links {
-    fn models(self) -> Option<Models> {
-        Models::preset(match self {
+    /// The rules of the simulation, by name.
+    fn preset(self) -> &'static str {
+        match self {
             Links::Fifo => "fifo",
             Links::Shared => "CM02",
             Links::Free => "matrix",
-        })
+        }
     }
 }
 
 /// How a world is run through.
 #[derive(Clone, Copy, Debug)]
-pub struct Way<'e> {
+pub struct Way {
     /// Who decides.
-    pub policy: &'e Entry,
+    pub policy: &'static Entry,
     /// Who plans.
     pub planner: &'static Algorithm,
     /// When inputs travel.
@@ -87,172 +102,122 @@ pub struct Way<'e> {
     pub period: f64,
 }
 
-/// Why a world cannot be made.
-#[derive(Debug)]
-pub enum WorldError {
-    /// The graph.
-    Generate(GenerateError),
-    /// The platform.
-    Platform(PlatformError),
-    /// A run in it.
-    Run(StageError),
-    /// Anything else.
-    Other(String),
-}
-
-impl std::fmt::Display for WorldError {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            WorldError::Generate(e) => e.fmt(f),
-            WorldError::Platform(e) => e.fmt(f),
-            WorldError::Run(e) => e.fmt(f),
-            WorldError::Other(e) => e.fmt(f),
-        }
+impl Way {
+    /// As in most of the thesis: HEFT, PULL of the first task, looks every tenth of a makespan.
+    pub fn usual(policy: &'static Entry) -> Result<Way, StudyError> {
+        let (planner, transfers) = (planner("heft")?, Transfers::default());
+        Ok(Way { policy, planner, transfers, period: 0.1 })
     }
 }
-
-impl std::error::Error for WorldError {}
-
-impl From<GenerateError> for WorldError {
-    fn from(e: GenerateError) -> Self {
-        WorldError::Generate(e)
-    }
-}
-
-impl From<PlatformError> for WorldError {
-    fn from(e: PlatformError) -> Self {
-        WorldError::Platform(e)
-    }
-}
-
-impl From<StageError> for WorldError {
-    fn from(e: StageError) -> Self {
-        WorldError::Run(e)
-    }
-}
-
-/// Dates and levels of one resource.
-type Course = Vec<(f64, f64)>;
 
 impl GtpWorld {
-    /// Graph number `graph` (0 to 11: four methods, three densities each) of a cell.
-    pub fn new(cell: &Cell, graph: usize, seed: u64) -> Result<GtpWorld, WorldError> {
-        GtpWorld::with_links(cell, graph, seed, Links::Fifo)
+    /// Graph number `graph` (0 to 11: four methods, three densities each) of a kind.
+    pub fn new(kind: &Kind, graph: usize, seed: u64) -> Result<GtpWorld, StudyError> {
+        GtpWorld::with_links(kind, graph, seed, Links::Fifo)
     }
 
     /// The same on links that are shared in another way.
     pub fn with_links(
-        cell: &Cell,
+        kind: &Kind,
         graph: usize,
         seed: u64,
-        shared: Links,
-    ) -> Result<GtpWorld, WorldError> {
-        let workflow = Arc::new(draw_workflow(cell, graph, seed)?);
-        let hosts = cell.processors;
-        let links = hosts * (hosts - 1) / 2;
-        let still = clique(hosts, &vec![Vec::new(); hosts], &vec![Vec::new(); links])?;
-        let Some(models) = shared.models() else {
-            return Err(WorldError::Other("the model of the links is missing".into()));
-        };
-        let problem =
-            Problem::new(&workflow, &still).map_err(|e| WorldError::Other(e.to_string()))?;
-        let critical_path = mean_critical_path(&problem);
-        let mut world = GtpWorld {
-            workflow,
-            platform: Arc::new(still),
-            still_makespan: 0.0,
-            critical_path,
-            models,
-            host_courses: Vec::new(),
-            link_courses: Vec::new(),
-        };
-        let Some(plain) = slackline_react::registry::find("static") else {
-            return Err(WorldError::Other("the static policy is missing".into()));
-        };
-        world.still_makespan = 1.0;
-        world.still_makespan = world.run(plain)?.makespan;
-        (world.host_courses, world.link_courses) = world.draw_courses(cell, graph, seed);
-        if shared == Links::Free {
-            world.link_courses.iter_mut().for_each(Vec::clear);
+        links: Links,
+    ) -> Result<GtpWorld, StudyError> {
+        let workflow = Arc::new(draw_workflow(kind, graph, seed)?);
+        let mut world = GtpWorld::still(workflow, kind.processors, links)?;
+        let calm = world.cell(&Way::usual(policy("static")?)?)?;
+        world.still_makespan = calm.run(Recording::Nothing)?.outcome.makespan;
+        world.stage.scenario = world.draw_courses(kind, graph, seed)?;
+        if kind.failure {
+            let host = doomed(kind.processors, graph, seed);
+            return world.with_failure(host, world.still_makespan / 2.0);
         }
-        if cell.failure {
-            return world.with_failure(doomed(hosts, graph, seed), world.still_makespan / 2.0);
-        }
-        world.platform = Arc::new(clique(hosts, &world.host_courses, &world.link_courses)?);
         Ok(world)
+    }
+
+    /// A workflow in a world where nothing happens, whose unit of time is a second.
+    fn still(
+        workflow: Arc<Workflow>,
+        processors: usize,
+        links: Links,
+    ) -> Result<GtpWorld, StudyError> {
+        let stage = Stage::new(workflow, Arc::new(clique(processors)?));
+        let problem = Problem::new(&stage.workflow, &stage.platform).map_err(StudyError::of)?;
+        let critical_path = mean_critical_path(&problem);
+        Ok(GtpWorld { stage, links, still_makespan: 1.0, critical_path })
     }
 
     /// The same world, but a processor dies at a date.
-    pub fn with_failure(&self, host: usize, at: f64) -> Result<GtpWorld, WorldError> {
+    pub fn with_failure(&self, host: usize, at: f64) -> Result<GtpWorld, StudyError> {
         let mut world = self.clone();
-        if let Some(course) = world.host_courses.get_mut(host) {
-            course.retain(|&(date, _)| date < at);
-            course.push((at, 0.0));
-        }
-        let hosts = world.host_courses.len();
-        world.platform = Arc::new(clique(hosts, &world.host_courses, &world.link_courses)?);
+        let Some(host) = self.stage.platform.hosts().get(host).map(|h| h.name.to_string()) else {
+            return Err(StudyError(format!("there is no processor {host}")));
+        };
+        let stories = &mut world.stage.scenario.hosts;
+        let known = stories.iter().position(|story| story.host == host);
+        let index = known.unwrap_or_else(|| {
+            stories.push(HostStory { host, ..HostStory::default() });
+            stories.len() - 1
+        });
+        let story = &mut stories[index];
+        let before = |p: &Profile| p.events().iter().copied().filter(|e| e.date < at).collect();
+        story.availability = match &story.availability {
+            Some(profile) => course(before(profile))?,
+            None => None,
+        };
+        story.outages = vec![Outage { from: Moment::Seconds(at), lasts: None, keeps_data: false }];
         Ok(world)
     }
 
-    fn draw_courses(&self, cell: &Cell, graph: usize, seed: u64) -> (Vec<Course>, Vec<Course>) {
-        let hosts = cell.processors;
-        let links = hosts * (hosts - 1) / 2;
+    fn draw_courses(&self, kind: &Kind, graph: usize, seed: u64) -> Result<Scenario, StudyError> {
         let horizon = 40.0 * self.still_makespan;
-        let course = |purpose: &str, index: usize| {
+        let draw = |purpose: &str, index: usize| {
             let mut draws = Seed::new(seed).draws(&format!("{purpose}/{graph}/{index}"));
+            let gap = |draws: &mut Draws| draws.exponential(kind.persistence * self.still_makespan);
             let mut events = Vec::new();
-            let mut date = 0.0;
-            if cell.variability == 0.0 {
-                return events;
+            let mut date = gap(&mut draws);
+            while date <= horizon && kind.variability > 0.0 {
+                let value = 1.0 - draws.uniform(0.0, kind.variability);
+                events.push(ProfileEvent { date, value });
+                date += gap(&mut draws);
             }
-            loop {
-                date += draws.exponential(cell.persistence * self.still_makespan);
-                if date > horizon {
-                    return events;
-                }
-                events.push((date, 1.0 - draws.uniform(0.0, cell.variability)));
+            course(events)
+        };
+        let mut scenario = Scenario { seed, ..Scenario::default() };
+        for (index, host) in self.stage.platform.hosts().iter().enumerate() {
+            if let Some(course) = draw("availability", index)? {
+                let (host, availability) = (host.name.to_string(), Some(course));
+                scenario.hosts.push(HostStory { host, availability, outages: Vec::new() });
             }
-        };
-        let of_hosts = (0..hosts).map(|h| course("availability", h)).collect();
-        (of_hosts, (0..links).map(|l| course("bandwidth", l)).collect())
+        }
+        for (index, link) in self.stage.platform.links().iter().enumerate() {
+            if self.links == Links::Free {
+                break;
+            }
+            if let Some(course) = draw("bandwidth", index)? {
+                let (link, bandwidth) = (LinkName::Named(link.name.to_string()), Some(course));
+                scenario.links.push(LinkStory { link, bandwidth, outages: Vec::new() });
+            }
+        }
+        Ok(scenario)
     }
 
-    /// Lets a policy run through this world.
-    pub fn run(&self, entry: &Entry) -> Result<Outcome, WorldError> {
-        self.run_with(entry, Transfers::default(), 0.1)
+    /// The workflow.
+    pub fn workflow(&self) -> &Workflow {
+        &self.stage.workflow
     }
 
-    /// The same with other transfers, and looks every `period` of the still makespan.
-    pub fn run_with(
-        &self,
-        entry: &Entry,
-        transfers: Transfers,
-        period: f64,
-    ) -> Result<Outcome, WorldError> {
-        let Some(planner) = registry::find("heft") else {
-            return Err(WorldError::Other("HEFT is missing".into()));
-        };
-        self.run_as(&Way { policy: entry, planner, transfers, period })
-    }
-
-    /// Lets a policy run through this world in a given way.
-    pub fn run_as(&self, way: &Way<'_>) -> Result<Outcome, WorldError> {
-        let Way { policy: entry, planner, transfers, period } = *way;
+    /// A run through this world.
+    pub fn cell(&self, way: &Way) -> Result<Cell, StudyError> {
+        let Way { policy, planner, transfers, period } = *way;
         let period = Period::Seconds(period * self.still_makespan);
-        let options = Options { transfers, period, ..Options::new(planner) };
-        let mut policy = entry.policy(&options).map_err(|e| WorldError::Other(e.to_string()))?;
-        let stage = Stage::new(self.workflow.clone(), self.platform.clone());
-        let stage = Stage { models: self.models.clone(), ..stage };
-        Ok(stage.run_as(policy.as_mut(), Recording::KeepWork, None)?)
+        let told = Options { transfers, period, ..Options::new(planner) };
+        Cell::decided(self.stage.clone(), policy, told).under(self.links.preset())
     }
 
-    /// Makespan that a planner promises at the start.
-    pub fn promised(&self, planner: &Algorithm) -> Result<f64, WorldError> {
-        let problem = Problem::new(&self.workflow, &self.platform)
-            .map_err(|e| WorldError::Other(e.to_string()))?;
-        let plan = (planner.plan)(&problem, &slackline_schedule::Request::default())
-            .map_err(|e| WorldError::Other(e.to_string()))?;
-        Ok(plan.makespan())
+    /// What a planner promises at the start, whatever becomes of transfers that meet.
+    pub fn promised(&self, planner: &'static Algorithm) -> Result<Cell, StudyError> {
+        Cell::planned(self.stage.clone(), planner).under(Links::Free.preset())
     }
 
     /// Normalised schedule length of an outcome.
@@ -266,92 +231,75 @@ pub fn doomed(hosts: usize, graph: usize, seed: u64) -> usize {
     Seed::new(seed).draws(&format!("failure/{graph}")).below(hosts)
 }
 
-fn draw_workflow(cell: &Cell, graph: usize, seed: u64) -> Result<Workflow, WorldError> {
+fn draw_workflow(kind: &Kind, graph: usize, seed: u64) -> Result<Workflow, StudyError> {
     let (method, density) = (graph % 4, graph / 4 % 3);
     let edges = match method {
         0 | 2 => StgEdges::Probability([0.1, 0.15, 0.2][density]),
         _ => StgEdges::Predecessors([1.0, 3.0, 5.0][density]),
     };
     let layer = (method >= 2).then_some(10.0);
-    let shape = Stg { tasks: cell.tasks, edges, layer, single_ends: true };
+    let shape = Stg { tasks: kind.tasks, edges, layer, single_ends: true };
     let seed = Seed::new(seed.wrapping_mul(1000).wrapping_add(graph as u64));
     let costs = Costs {
         tasks: TaskCosts::Uniform { low: 1.0, high: 10.0, whole: true },
-        processors: cell.processors,
-        ccr: Some(Ccr { ratio: cell.ccr, by: CcrBy::Means, spread: 0.5 }),
+        processors: kind.processors,
+        ccr: Some(Ccr { ratio: kind.ccr, by: CcrBy::Means, spread: 0.5 }),
         bandwidth: 1.0,
         ..Costs::default()
     };
-    Ok(shape.graph(seed)?.workflow(&costs, seed)?)
+    let graph = shape.graph(seed).map_err(StudyError::of)?;
+    graph.workflow(&costs, seed).map_err(StudyError::of)
 }
 
 /// Edges with data of a graph of the study.
-pub fn edges_of(tasks: usize, graph: usize, seed: u64) -> Result<usize, WorldError> {
-    let cell =
-        Cell { processors: 1, tasks, variability: 0.0, ccr: 0.5, persistence: 1.0, failure: false };
-    let workflow = draw_workflow(&cell, graph, seed)?;
+pub fn edges_of(tasks: usize, graph: usize, seed: u64) -> Result<usize, StudyError> {
+    let kind =
+        Kind { processors: 1, tasks, variability: 0.0, ccr: 0.5, persistence: 1.0, failure: false };
+    let workflow = draw_workflow(&kind, graph, seed)?;
     Ok(workflow.edges().filter(|&e| workflow.edge_bytes(e) > 0.0).count())
 }
 
-/// Four tasks on two processors that HEFT promises to end at 10: when they end on such links,
-/// with results sent at once.
-pub fn contention_example(links: Links) -> Result<f64, WorldError> {
-    let other = |e: &dyn std::fmt::Display| WorldError::Other(e.to_string());
+/// Four tasks on two processors that HEFT promises to end at 10, run on such links with results
+/// sent at once.
+pub fn contention_example(links: Links) -> Result<Cell, StudyError> {
     let mut builder = WorkflowBuilder::new("contention");
     for task in 0..4 {
-        builder.add_task(Task::new(format!("v{task}"), 1.0)).map_err(|e| other(&e))?;
+        builder.add_task(Task::new(format!("v{task}"), 1.0)).map_err(StudyError::of)?;
     }
     for (from, to, data) in [(0, 1, 2.0), (0, 2, 4.0), (1, 3, 4.0), (2, 3, 2.0)] {
-        builder.add_edge(TaskId(from), TaskId(to), data).map_err(|e| other(&e))?;
+        builder.add_edge(TaskId(from), TaskId(to), data).map_err(StudyError::of)?;
     }
     builder.set_cost_table(CostTable {
         columns: vec!["p1".into(), "p2".into()],
         seconds: vec![1.0, 2.0, 2.0, 4.0, 6.0, 2.0, 3.0, 3.0],
     });
-    let missing = || WorldError::Other("HEFT or its links are missing".into());
-    let still = vec![Vec::new(); 2];
-    let world = GtpWorld {
-        workflow: Arc::new(builder.build().map_err(|e| other(&e))?),
-        platform: Arc::new(clique(2, &still, &still[..1])?),
-        still_makespan: 1.0,
-        critical_path: 1.0,
-        models: links.models().ok_or_else(missing)?,
-        host_courses: still,
-        link_courses: vec![Vec::new()],
-    };
-    let policy = slackline_react::registry::find("static").ok_or_else(missing)?;
-    let planner = registry::find("heft").ok_or_else(missing)?;
-    let way = Way { policy, planner, transfers: Transfers::Push, period: 0.1 };
-    Ok(world.run_as(&way)?.makespan)
+    let workflow = Arc::new(builder.build().map_err(StudyError::of)?);
+    let way = Way { transfers: Transfers::Push, ..Way::usual(policy("static")?)? };
+    GtpWorld::still(workflow, 2, links)?.cell(&way)
+}
+
+/// Levels by date; none where there are none.
+fn course(events: Vec<ProfileEvent>) -> Result<Option<Profile>, StudyError> {
+    match events.is_empty() {
+        true => Ok(None),
+        false => Profile::once(events).map(Some).map_err(StudyError::of),
+    }
 }
 
 /// Processors `p1` ... of speed 1, each pair joined by a link of bandwidth 1.
-fn clique(hosts: usize, of_hosts: &[Course], of_links: &[Course]) -> Result<Platform, WorldError> {
-    let profile = |course: &Course| -> Result<Option<Arc<Profile>>, WorldError> {
-        if course.is_empty() {
-            return Ok(None);
-        }
-        let events = course.iter().map(|&(date, value)| ProfileEvent { date, value }).collect();
-        let profile = Profile::once(events).map_err(|e| WorldError::Other(e.to_string()))?;
-        Ok(Some(Arc::new(profile)))
-    };
+fn clique(hosts: usize) -> Result<Platform, StudyError> {
     let mut builder = PlatformBuilder::new("clique");
-    let zone = builder.add_zone(None, "all", RoutingKind::Full)?;
+    let zone = builder.add_zone(None, "all", RoutingKind::Full).map_err(StudyError::of)?;
     let mut ids = Vec::new();
-    for (host, course) in of_hosts.iter().enumerate() {
-        // A level of 0 is the end of a processor, not a rest.
-        let (ends, levels): (Course, Course) = course.iter().partition(|&&(_, level)| level == 0.0);
-        let (availability, state) = (profile(&levels)?, profile(&ends)?);
-        let spec = HostSpec { availability, state, ..HostSpec::new(format!("p{}", host + 1), 1.0) };
-        ids.push(builder.add_host(zone, spec)?);
+    for host in 1..=hosts {
+        let spec = HostSpec::new(format!("p{host}"), 1.0);
+        ids.push(builder.add_host(zone, spec).map_err(StudyError::of)?);
     }
-    let pairs = (0..hosts).flat_map(|i| (i + 1..hosts).map(move |j| (i, j)));
-    for ((i, j), course) in pairs.zip(of_links) {
-        let name = format!("l{}-{}", i + 1, j + 1);
-        let spec =
-            LinkSpec { bandwidth_profile: profile(course)?, ..LinkSpec::new(name, 1.0, 0.0) };
-        let link = builder.add_link(spec)?;
-        builder.add_route(zone, DeclaredRoute::between(ids[i], ids[j], [link]))?;
+    for (i, j) in (0..hosts).flat_map(|i| (i + 1..hosts).map(move |j| (i, j))) {
+        let spec = LinkSpec::new(format!("l{}-{}", i + 1, j + 1), 1.0, 0.0);
+        let link = builder.add_link(spec).map_err(StudyError::of)?;
+        let route = DeclaredRoute::between(ids[i], ids[j], [link]);
+        builder.add_route(zone, route).map_err(StudyError::of)?;
     }
-    Ok(builder.build()?)
+    builder.build().map_err(StudyError::of)
 }

@@ -10,8 +10,9 @@ use serde::Serialize;
 use slackline_formats::source;
 use slackline_lab::papers::{self, Claim, Options, Paper, Progress, Report, Size, Verdict, Watch};
 use slackline_model::nearest::did_you_mean;
+use slackline_model::units::fmt_seconds;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Run a published study again: what it states, what comes out here, and whether it holds
 #[derive(Args)]
@@ -22,7 +23,9 @@ of threads; what depends on wall time stands apart and is marked.
 Examples:
   slackline reproduce
   slackline reproduce selective-rescheduling --quick
-  slackline reproduce selective-rescheduling -o report.md")]
+  slackline reproduce selective-rescheduling -o report.md
+  slackline reproduce gtp --quick --list-cells
+  slackline reproduce gtp --quick --emit-cell 40 -o cell")]
 pub(crate) struct Reproduce {
     /// Which study
     name: Option<String>,
@@ -44,8 +47,19 @@ pub(crate) struct Reproduce {
     /// Print the tables of numbers too
     #[arg(long)]
     tables: bool,
-    /// Write the whole report to this file, in Markdown
-    #[arg(short, long, value_name = "FILE.md")]
+    /// List the single runs and plans of the study, with their numbers, instead of making them
+    #[arg(long, requires = "name", conflicts_with_all = ["tables", "output", "threads"])]
+    list_cells: bool,
+    /// Write what this one of them takes into a folder (-o), with the command that makes it again
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        requires_all = ["name", "output"],
+        conflicts_with_all = ["list_cells", "tables", "threads"]
+    )]
+    emit_cell: Option<usize>,
+    /// Write the whole report to this file, in Markdown; with --emit-cell the folder of the cell
+    #[arg(short, long, value_name = "FILE.md|FOLDER")]
     output: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
@@ -73,6 +87,36 @@ struct Document<'a> {
     report: &'a Report,
 }
 
+/// The cells of a study.
+#[derive(Serialize)]
+struct Cells<'a> {
+    schema: &'static str,
+    study: &'static str,
+    cells: Vec<Listed<'a>>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    unlisted: &'static str,
+}
+
+#[derive(Serialize)]
+struct Listed<'a> {
+    number: usize,
+    name: &'a str,
+}
+
+/// A cell that was written out.
+#[derive(Serialize)]
+struct Emitted<'a> {
+    schema: &'static str,
+    study: &'static str,
+    number: usize,
+    name: &'a str,
+    folder: String,
+    files: &'a [String],
+    command: &'a [String],
+    /// None where it cannot finish.
+    makespan: Option<f64>,
+}
+
 impl Reproduce {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         let Some(name) = &self.name else { return self.list(output) };
@@ -82,6 +126,12 @@ impl Reproduce {
             return Err(Failure::input(format!("there is no reproduction '{name}'{hint}"))
                 .with_help(format!("one of: {}", names.join(", "))));
         };
+        if self.list_cells {
+            return self.list_cells(paper, output);
+        }
+        if let (Some(number), Some(folder)) = (self.emit_cell, &self.output) {
+            return self.emit_cell(paper, number, folder, output);
+        }
         Files::default().writes("--output", self.output.as_ref()).json(self.json).check(output)?;
         let report = self.study(paper, output)?;
         if let Some(path) = &self.output {
@@ -116,13 +166,99 @@ impl Reproduce {
         output.text(&text)
     }
 
-    fn study(&self, paper: &Paper, output: &Output) -> Result<Report, Failure> {
+    fn options(&self) -> Options {
         let size = match (self.quick, self.full) {
             (true, _) => Size::Quick,
             (_, true) => Size::Full,
             _ => Size::Standard,
         };
-        let options = Options { seed: self.seed, size, graphs: self.graphs.map(|g| g as usize) };
+        Options { seed: self.seed, size, graphs: self.graphs.map(|g| g as usize) }
+    }
+
+    /// The words that name the study as it was asked for.
+    fn asked(&self, paper: &Paper) -> String {
+        let size = match (self.quick, self.full) {
+            (true, _) => " --quick",
+            (_, true) => " --full",
+            _ => "",
+        };
+        let graphs = self.graphs.map(|g| format!(" --graphs {g}")).unwrap_or_default();
+        format!("{}{size} --seed {}{graphs}", paper.name, self.seed)
+    }
+
+    fn list_cells(&self, paper: &Paper, output: &mut Output) -> Result<(), Failure> {
+        let cells = (paper.cells)(&self.options()).map_err(Failure::work)?;
+        let numbered = (1..).zip(&cells);
+        if self.json {
+            let cells = numbered.map(|(number, cell)| Listed { number, name: &cell.name });
+            return output.json(&Cells {
+                schema: "slackline/cells/1",
+                study: paper.name,
+                cells: cells.collect(),
+                unlisted: paper.unlisted,
+            });
+        }
+        let width = cells.len().to_string().len();
+        let mut text = String::new();
+        for (number, cell) in numbered {
+            let _ = writeln!(text, "{number:>width$}  {}", cell.name);
+        }
+        output.text(&text)?;
+        output.note("--emit-cell NUMBER -o FOLDER writes one of them out");
+        if !paper.unlisted.is_empty() {
+            output.note(paper.unlisted);
+        }
+        Ok(())
+    }
+
+    fn emit_cell(
+        &self,
+        paper: &Paper,
+        number: usize,
+        folder: &Path,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        let cells = (paper.cells)(&self.options()).map_err(Failure::work)?;
+        let Some(recipe) = number.checked_sub(1).and_then(|index| cells.get(index)) else {
+            let asked = self.asked(paper);
+            let message = format!("--emit-cell {number}: there is no such cell");
+            let help = format!(
+                "{asked} has the cells 1 to {}: slackline reproduce {asked} --list-cells",
+                cells.len()
+            );
+            return Err(Failure::input(message).with_help(help));
+        };
+        let failed = |e: std::io::Error| {
+            Failure::input(format!("{}: cannot make this folder: {e}", folder.display()))
+        };
+        std::fs::create_dir_all(folder).map_err(failed)?;
+        let from = format!("slackline reproduce {} --emit-cell {number}", self.asked(paper));
+        let cell = recipe.cell().map_err(Failure::work)?;
+        let about = [from, recipe.name.clone()];
+        let written = cell.write(folder, &about).map_err(Failure::work)?;
+        if self.json {
+            return output.json(&Emitted {
+                schema: "slackline/cell/1",
+                study: paper.name,
+                number,
+                name: &recipe.name,
+                folder: folder.display().to_string(),
+                files: &written.files,
+                command: &written.command,
+                makespan: written.end.is_finite().then_some(written.end),
+            });
+        }
+        let end = match written.end.is_finite() {
+            true => format!("makespan {}", fmt_seconds(written.end)),
+            false => "cannot finish".to_string(),
+        };
+        let mut text = wrap(&format!("{}: {end}", recipe.name), 0, output.width);
+        let _ = write!(text, "\ncd {}\n{}\n", folder.display(), written.line());
+        output.say(&text)
+    }
+
+    fn study(&self, paper: &Paper, output: &Output) -> Result<Report, Failure> {
+        let options = self.options();
         let bar = Bar::new(output.quiet);
         let tell = |p: Progress<'_>| bar.show(p.stage, p.done, p.total);
         let mut pool = rayon::ThreadPoolBuilder::new();

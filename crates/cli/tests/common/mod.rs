@@ -47,9 +47,14 @@ impl Place {
     }
 
     pub(crate) fn run_words(&self, words: &[&str]) -> Done {
+        self.run_words_in("", words)
+    }
+
+    /// The same in a folder of the place.
+    pub(crate) fn run_words_in(&self, folder: &str, words: &[&str]) -> Done {
         let output: Output = Command::new(env!("CARGO_BIN_EXE_slackline"))
             .args(words)
-            .current_dir(self.path())
+            .current_dir(self.path().join(folder))
             .env_remove("NO_COLOR")
             .env("COLUMNS", "80")
             .output()

@@ -3,16 +3,17 @@
 
 use super::poisson;
 use super::{Cell, Claim, Options, Paper, Report, Rule, Size, StudyError, Table, Unit, Watch};
+use crate::cell::{self, Recipe, given, planner, policy};
 use crate::served::{Beside, Negotiable, Served, Totals, beside, served};
 use crate::stats::Estimate;
-use slackline_execute::{Coming, Settings, Stage};
+use slackline_execute::{Coming, Recording, Settings, Stage};
 use slackline_generate::Seed;
 use slackline_generate::registry::{self as generators, Family};
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
 use slackline_model::scenario::When;
 use slackline_model::schedule::Limits;
 use slackline_model::{Platform, Problem, Terms, Workflow};
-use slackline_react::registry::{self as policies, Options as Told};
+use slackline_react::registry::Options as Told;
 use std::sync::Arc;
 
 pub(super) const THESIS: &str = "Arabnejad, thesis, 2016";
@@ -24,6 +25,16 @@ pub(super) const FDWS: Paper = Paper {
     source: THESIS,
     about: "turnaround of workflows that arrive while others run",
     run: fdws,
+    cells: |options| {
+        let (streams, fewer) = amount(options);
+        let mut all = Vec::new();
+        for (workflows, share, _) in CHAPTER_5_CELLS {
+            all.extend(chapter_5(options, workflows, share, fewer)?.cells(streams));
+        }
+        all.extend(poisson::cells(options, (streams, fewer)));
+        Ok(all)
+    },
+    unlisted: "",
 };
 
 /// Chapter 7.
@@ -33,6 +44,12 @@ pub(super) const BUDGETS: Paper = Paper {
     source: THESIS,
     about: "what the parts of the six budget methods are worth",
     run: budgets,
+    cells: |options| {
+        let (streams, fewer) = amount(options);
+        let all = BUDGET_SETTINGS.iter();
+        Ok(all.flat_map(|&setting| priced(options, setting, fewer).cells(streams)).collect())
+    },
+    unlisted: "",
 };
 
 /// A policy as it is run: name to show, name to type, parameters.
@@ -44,29 +61,64 @@ pub(super) struct Stream {
     pub(super) coming: Vec<Coming>,
 }
 
-/// What each method makes of one stream.
-pub(super) fn run_all(
-    stream: &Stream,
-    methods: &[Method],
-    central: bool,
-) -> Result<Vec<Vec<Served>>, StudyError> {
-    methods.iter().map(|method| run_one(stream, method, central)).collect()
+/// Streams of one kind, drawn by number, and the methods that serve them.
+pub(super) struct Streams {
+    /// What they are called.
+    pub(super) label: String,
+    pub(super) methods: &'static [Method],
+    /// Files live on a store; else transfers count as begun when their file was made.
+    pub(super) central: bool,
+    pub(super) draw: Drawn,
 }
 
-fn run_one(stream: &Stream, method: &Method, central: bool) -> Result<Vec<Served>, StudyError> {
-    let planner = slackline_schedule::registry::find("heft");
-    let entry = policies::find(method.1);
-    let Some((planner, entry)) = planner.zip(entry) else {
-        return Err(StudyError(format!("there is no policy '{}'", method.1)));
-    };
-    let given = method.2.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-    let told = Told { given, ..Told::new(planner) };
-    let mut policy = entry.policy(&told).map_err(StudyError::of)?;
-    let settings = Settings { anticipated: !central, central, ..Settings::default() };
+/// Draws the stream of a number.
+pub(super) type Drawn = Arc<dyn Fn(u64) -> Result<Stream, StudyError> + Send + Sync>;
+
+impl Streams {
+    fn settings(central: bool) -> Settings {
+        Settings { anticipated: !central, central, ..Settings::default() }
+    }
+
+    /// What each method makes of each of so many streams.
+    pub(super) fn run(
+        &self,
+        watch: &Watch<'_>,
+        count: usize,
+    ) -> Result<Vec<Vec<Vec<Served>>>, StudyError> {
+        let members: Vec<u64> = (0..count as u64).collect();
+        watch.over(&self.label, &members, |&member| {
+            let stream = (self.draw)(member)?;
+            let one = |method| run_one(&serving(&stream, method, Self::settings(self.central))?);
+            self.methods.iter().map(one).collect()
+        })
+    }
+
+    /// The same run by run.
+    pub(super) fn cells(&self, count: usize) -> Vec<Recipe> {
+        let mut all = Vec::new();
+        for member in 0..count as u64 {
+            for method in self.methods {
+                let (draw, settings) = (self.draw.clone(), Self::settings(self.central));
+                let name = format!("{}, stream {member}: {}", self.label, method.0);
+                all.push(Recipe::new(name, move || serving(&draw(member)?, method, settings)));
+            }
+        }
+        all
+    }
+}
+
+/// A method that serves a stream.
+fn serving(stream: &Stream, method: &Method, settings: Settings) -> Result<cell::Cell, StudyError> {
+    let told = Told { given: given(method.2), ..Told::new(planner("heft")?) };
     let stage = Stage::of_arrivals(stream.coming.clone(), stream.platform.clone());
     let stage = Stage { settings, ..stage.map_err(StudyError::of)? };
-    let outcome = stage.run(policy.as_mut()).map_err(StudyError::of)?;
-    let problem = Problem::new(&stage.workflow, &stage.platform).map_err(StudyError::of)?;
+    Ok(cell::Cell::decided(stage, policy(method.1)?, told))
+}
+
+fn run_one(cell: &cell::Cell) -> Result<Vec<Served>, StudyError> {
+    let outcome = cell.run(Recording::Keep)?.outcome;
+    let Stage { workflow, platform, .. } = cell.stage();
+    let problem = Problem::new(workflow, platform).map_err(StudyError::of)?;
     Ok(served(&problem, &outcome, &[]))
 }
 
@@ -168,16 +220,38 @@ const CHAPTER_5_METHODS: [Method; 9] = [
     ("slackline (ours)", "slackline", &[]),
 ];
 
+/// Workflows, share, and published improvements of the mean TTR over RANK_HYBD, OWM, min-min, max-min.
+const CHAPTER_5_CELLS: [(usize, f64, [f64; 4]); 4] = [
+    (30, 0.1, [0.162, 0.193, 0.274, 0.633]),
+    (50, 0.1, [0.175, 0.234, 0.315, 0.710]),
+    (30, 0.5, [0.055, 0.117, 0.048, 0.089]),
+    (50, 0.5, [0.059, 0.130, 0.032, 0.111]),
+];
+
+/// Streams of an n-th of so many workflows.
+fn chapter_5(
+    options: &Options,
+    workflows: usize,
+    share: f64,
+    fewer: usize,
+) -> Result<Streams, StudyError> {
+    let (seed, count, platform) = (options.seed, workflows / fewer, rennes([2; 4])?);
+    let draw = move |member: u64| {
+        let coming = (0..count).map(|index| {
+            let number = member * 1000 + index as u64;
+            let graph = draw(&format!("w{index}"), seed, number, (20, 50), &CHAPTER_5, &[])?;
+            let terms = Terms::default();
+            Ok(Coming { workflow: Arc::new(graph), when: by_progress(index, share), terms })
+        });
+        let coming = coming.collect::<Result<Vec<_>, StudyError>>()?;
+        Ok(Stream { platform: platform.clone(), coming })
+    };
+    let label = format!("{workflows} workflows, x = {:.0} %", 100.0 * share);
+    Ok(Streams { label, methods: &CHAPTER_5_METHODS, central: false, draw: Arc::new(draw) })
+}
+
 fn fdws(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
     let (streams, fewer) = amount(options);
-    let platform = rennes([2; 4])?;
-    // Published improvements of the mean TTR over RANK_HYBD, OWM, min-min, max-min.
-    let cells: [(usize, f64, [f64; 4]); 4] = [
-        (30, 0.1, [0.162, 0.193, 0.274, 0.633]),
-        (50, 0.1, [0.175, 0.234, 0.315, 0.710]),
-        (30, 0.5, [0.055, 0.117, 0.048, 0.089]),
-        (50, 0.5, [0.059, 0.130, 0.032, 0.111]),
-    ];
     let mut report = Report::new(&FDWS, options, streams);
     report.choices = FDWS_CHOICES.map(String::from).to_vec();
     let mut better = Claim::new("5.3", "FDWS has a lower mean TTR than each of the others");
@@ -188,21 +262,10 @@ fn fdws(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
     let mut columns = vec!["cell"];
     columns.extend(&names[1..]);
     let mut gains = Table::new("Improvement of the mean TTR by FDWS", &columns);
-    for (workflows, share, published) in cells {
-        let count = workflows / fewer;
-        let members: Vec<u64> = (0..streams as u64).collect();
-        let stage = format!("{workflows} workflows, x = {:.0} %", 100.0 * share);
-        let runs = watch.over(&stage, &members, |&member| {
-            let coming = (0..count).map(|index| {
-                let number = member * 1000 + index as u64;
-                let graph =
-                    draw(&format!("w{index}"), options.seed, number, (20, 50), &CHAPTER_5, &[])?;
-                let terms = Terms::default();
-                Ok(Coming { workflow: Arc::new(graph), when: by_progress(index, share), terms })
-            });
-            let coming = coming.collect::<Result<Vec<_>, StudyError>>()?;
-            run_all(&Stream { platform: platform.clone(), coming }, &CHAPTER_5_METHODS, false)
-        })?;
+    for (workflows, share, published) in CHAPTER_5_CELLS {
+        let of = chapter_5(options, workflows, share, fewer)?;
+        let runs = of.run(watch, streams)?;
+        let stage = of.label;
         let ttr = |method: usize| -> Vec<f64> {
             runs.iter().map(|run| mean_of(&run[method], |s| s.ttr)).collect()
         };
@@ -309,9 +372,22 @@ fn priced_stream(
     Ok(Stream { platform, coming })
 }
 
+/// Machines, share, and how unlike machines are.
+const BUDGET_SETTINGS: [(usize, f64, &str); 5] =
+    [(8, 0.1, "0.2"), (8, 0.9, "0.2"), (8, 0.9, "0.8"), (32, 0.1, "0.2"), (32, 0.9, "0.2")];
+
+/// Streams of an n-th of the workflows of a setting.
+fn priced(options: &Options, setting: (usize, f64, &'static str), fewer: usize) -> Streams {
+    let (machines, share, spread) = setting;
+    let (seed, count) = (options.seed, 60 / fewer);
+    let unlike = if spread == "0.8" { ", unlike" } else { "" };
+    let label = format!("{machines} machines{unlike}, x = {:.0} %", 100.0 * share);
+    let draw = move |member: u64| priced_stream(seed, member, count, setting);
+    Streams { label, methods: &BUDGET_METHODS, central: false, draw: Arc::new(draw) }
+}
+
 fn budgets(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
     let (streams, fewer) = amount(options);
-    let count = 60 / fewer;
     let mut report = Report::new(&BUDGETS, options, streams);
     report.choices = BUDGET_CHOICES.map(String::from).to_vec();
     let mut filling =
@@ -327,17 +403,11 @@ fn budgets(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
     columns.extend(BUDGET_METHODS.map(|m| m.0));
     let mut table = Table::new("Mean TT_imp", &columns);
     let mut within = Vec::new();
-    let settings =
-        [(8, 0.1, "0.2"), (8, 0.9, "0.2"), (8, 0.9, "0.8"), (32, 0.1, "0.2"), (32, 0.9, "0.2")];
-    for setting in settings {
+    for setting in BUDGET_SETTINGS {
         let (machines, share, spread) = setting;
-        let unlike = if spread == "0.8" { ", unlike" } else { "" };
-        let stage = format!("{machines} machines{unlike}, x = {:.0} %", 100.0 * share);
-        let members: Vec<u64> = (0..streams as u64).collect();
-        let runs = watch.over(&stage, &members, |&member| {
-            let stream = priced_stream(options.seed, member, count, setting)?;
-            run_all(&stream, &BUDGET_METHODS, false)
-        })?;
+        let of = priced(options, setting, fewer);
+        let runs = of.run(watch, streams)?;
+        let (stage, alike) = (of.label, spread != "0.8");
         let gain = |method: usize| -> Vec<f64> {
             runs.iter()
                 .map(|run| {
@@ -348,12 +418,12 @@ fn budgets(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
                 .collect()
         };
         let over = |a: usize, b: usize| (Estimate::excess(&gain(a), &gain(b)), Unit::Percent(0));
-        if machines == 8 && unlike.is_empty() {
+        if machines == 8 && alike {
             let stated = if share < 0.5 { "67 %" } else { "30 %" };
             let what = format!("B-FDWS1 over B-RANK_HYBD1, {stage}");
             filling.check(what, stated, over(2, 0), Rule::Above(0.0));
         }
-        let stated = match (machines, share > 0.5, unlike.is_empty()) {
+        let stated = match (machines, share > 0.5, alike) {
             (32, ..) => Some(["55 to 240 %"; 3]),
             (_, true, true) => Some(["46 %", "27 %", "28 %"]),
             (_, true, false) => Some(["58 %", "36 %", "39 %"]),

@@ -1,7 +1,7 @@
 //! Chapter 9 of Arabnejad's thesis: workflows with a deadline and a budget each, files on a store, on
 //! the three sites of the source, for random graphs and for the four applications.
 
-use super::concurrent::{Method, Shape, Stream, THESIS, amount, draw, run_all, site};
+use super::concurrent::{Method, Shape, Stream, Streams, THESIS, amount, draw, site};
 use super::{Cell, Claim, Options, Paper, Report, Rule, StudyError, Table, Unit, Watch};
 use crate::served::{Negotiable, Served, Totals, beside};
 use crate::stats::Estimate;
@@ -20,6 +20,12 @@ pub(super) const DEADLINES: Paper = Paper {
     source: THESIS,
     about: "how many workflows keep to both, and what a provider earns",
     run: deadlines,
+    cells: |options| {
+        let (streams, fewer) = amount(options);
+        let all = settings()?.into_iter();
+        Ok(all.flat_map(|s| s.streams(options.seed, 50 / fewer).cells(streams)).collect())
+    },
+    unlisted: "",
 };
 
 const METHODS: [Method; 8] = [
@@ -85,11 +91,20 @@ enum Kinds {
 }
 
 /// A site of so many processors, what arrives, and after which share of the deadline before.
+#[derive(Clone)]
 struct Setting {
     label: String,
     platform: Arc<Platform>,
     kinds: Kinds,
     gap: f64,
+}
+
+impl Setting {
+    fn streams(&self, seed: u64, count: usize) -> Streams {
+        let (setting, label) = (self.clone(), self.label.clone());
+        let draw = move |member: u64| stream(&setting, seed, member, count);
+        Streams { label, methods: &METHODS, central: true, draw: Arc::new(draw) }
+    }
 }
 
 fn settings() -> Result<Vec<Setting>, StudyError> {
@@ -192,14 +207,11 @@ fn deadlines(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError>
     columns.extend(METHODS.map(|m| m.0));
     let mut rates = Table::new("Share of workflows within deadline and budget (PSR)", &columns);
     let mut earned = Table::new("Profit", &columns[..=COMPARED]);
-    let members: Vec<u64> = (0..streams as u64).collect();
     // Of MW-DBS, by kind of workflow: the rates of all streams.
     let mut kept = [Vec::new(), Vec::new()];
     let mut below = 0.0f64;
     for setting in settings()? {
-        let runs = watch.over(&setting.label, &members, |&member| {
-            run_all(&stream(&setting, options.seed, member, count)?, &METHODS, true)
-        })?;
+        let runs = setting.streams(options.seed, count).run(watch, streams)?;
         let (found, label) = (Found(runs), setting.label);
         let (lead, best) = found.lead(|m| found.rates(m));
         let what = format!("lead over {best}, {label}");

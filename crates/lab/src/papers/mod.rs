@@ -15,6 +15,7 @@ mod sweep;
 
 pub use report::{Cell, Check, Claim, Judgement, Report, Rule, Table, Unit, Verdict};
 
+use crate::cell::Recipe;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use thiserror::Error;
@@ -120,6 +121,10 @@ pub struct Paper {
     pub about: &'static str,
     /// Runs it.
     pub run: fn(&Options, &Watch<'_>) -> Result<Report, StudyError>,
+    /// Its runs and plans one by one, those included that it makes only after it has seen others.
+    pub cells: fn(&Options) -> Result<Vec<Recipe>, StudyError>,
+    /// What it does besides that no command can, and why; empty where there is nothing.
+    pub unlisted: &'static str,
 }
 
 /// All reproductions, in the order they are shown.

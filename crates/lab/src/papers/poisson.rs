@@ -1,8 +1,9 @@
 //! Chapter 4 of Arabnejad's thesis: FDWS with queues, for workflows with a table of run times that
 //! arrive as a Poisson process. Part of the study `fdws`.
 
-use super::concurrent::{Method, Shape, Stream, draw, mean_of, run_all};
+use super::concurrent::{Method, Shape, Stream, Streams, draw, mean_of};
 use super::{Cell, Claim, Options, Rule, StudyError, Table, Unit, Watch};
+use crate::cell::Recipe;
 use crate::served::{Served, Totals};
 use crate::stats::Estimate;
 use slackline_execute::Coming;
@@ -45,6 +46,20 @@ pub(super) const CHOICES: &str = "Chapter 4: 10 to 60 tasks in steps of 10 with 
      processors (8, 16 or 32) are drawn for each stream, the source runs them all; gaps are exponential, all \
      come at once where their mean is 0.";
 
+/// Streams of an n-th of so many workflows.
+fn streams_of(options: &Options, workflows: usize, gap: f64, fewer: usize) -> Streams {
+    let seed = options.seed;
+    let label = format!("{workflows} workflows, mean gap {gap:.0} s");
+    let draw = move |member: u64| stream(seed, member, workflows / fewer, gap);
+    Streams { label, methods: &METHODS, central: false, draw: Arc::new(draw) }
+}
+
+/// Every run of chapter 4.
+pub(super) fn cells(options: &Options, (streams, fewer): (usize, usize)) -> Vec<Recipe> {
+    let of = |(workflows, gap, _)| streams_of(options, workflows, gap, fewer).cells(streams);
+    TABLE_8.into_iter().flat_map(of).collect()
+}
+
 /// Of the workflows of a run.
 type Figure<'f> = &'f dyn Fn(&[Served]) -> f64;
 
@@ -67,12 +82,9 @@ pub(super) fn chapter_4(
         Table::new("Improvement of the overall makespan by FDWS with queues", &columns);
     let mut slower = Table::new("Improvement of the mean SLR by FDWS with queues", &columns);
     for (workflows, gap, published) in TABLE_8 {
-        let stage = format!("{workflows} workflows, mean gap {gap:.0} s");
-        let members: Vec<u64> = (0..streams as u64).collect();
-        let runs = watch.over(&stage, &members, |&member| {
-            let stream = stream(options.seed, member, workflows / fewer, gap)?;
-            run_all(&stream, &METHODS, false)
-        })?;
+        let of = streams_of(options, workflows, gap, fewer);
+        let runs = of.run(watch, streams)?;
+        let stage = of.label;
         let figures = |method: usize, figure: Figure<'_>| -> Vec<f64> {
             runs.iter().map(|run| figure(&run[method])).collect()
         };

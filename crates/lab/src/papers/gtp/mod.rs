@@ -16,6 +16,7 @@ mod transfers;
 
 use super::report::Findings;
 use super::{Claim, Options, Paper, Report, Rule, Size, StudyError, Unit, Watch};
+use crate::cell::Recipe;
 use crate::stats::Estimate;
 use runs::{Measured, Run, Runs, Setting};
 
@@ -26,15 +27,31 @@ pub(super) const PAPER: Paper = Paper {
     source: "Hernandez, thesis, 2008",
     about: "re-plan at fixed periods: GTP, copies, rewinding, PUSH and PULL, against HEFT and DLS/sr",
     run: reproduce,
+    cells,
+    unlisted: "",
 };
 
-fn reproduce(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
+/// Graphs per setting, and by what numbers of tasks are divided.
+fn amount(options: &Options) -> (usize, usize) {
     let (usual, shrink) = match options.size {
         Size::Quick => (2, 10),
         Size::Standard => (12, 1),
         Size::Full => (36, 1),
     };
-    let graphs = options.graphs.unwrap_or(usual);
+    (options.graphs.unwrap_or(usual), shrink)
+}
+
+fn cells(options: &Options) -> Result<Vec<Recipe>, StudyError> {
+    let (graphs, shrink) = amount(options);
+    let runs = Runs::new(options, graphs, shrink);
+    judge(&runs);
+    let mut all = foundations::cells(options.seed, graphs)?;
+    all.extend(runs.cells());
+    Ok(all)
+}
+
+fn reproduce(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
+    let (graphs, shrink) = amount(options);
     let mut report = Report::new(&PAPER, options, graphs);
     report.choices = CHOICES.map(String::from).to_vec();
     if shrink > 1 {

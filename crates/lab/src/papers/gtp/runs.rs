@@ -2,14 +2,14 @@
 //! twice: the first time to collect what is asked for, the second time, with everything run, to
 //! be judged.
 
+use crate::cell::{Cell, Recipe, planner, policy, transfers_name};
 use crate::papers::{Options, Size, StudyError, Watch};
-use crate::worlds::{Cell, GtpWorld, Links, Way, doomed};
-use slackline_execute::{Ending, Outcome};
+use crate::worlds::{GtpWorld, Kind, Links, Way, doomed};
+use slackline_execute::{Outcome, Recording};
 use slackline_model::trace::Happening;
 use slackline_model::workflow::Shape;
 use slackline_model::{TaskId, Workflow};
-use slackline_react::{Transfers, registry as policies};
-use slackline_schedule::registry as planners;
+use slackline_react::Transfers;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -43,6 +43,12 @@ pub(super) struct Setting {
     /// m, in tenths of a still makespan.
     pub(super) persistence: u32,
     pub(super) links: Links,
+}
+
+impl Setting {
+    fn sce(&self) -> String {
+        format!("SCE({},{},{})", self.processors, self.tasks, self.variability)
+    }
 }
 
 /// What drives a run.
@@ -122,6 +128,17 @@ impl Run {
     pub(super) fn window(method: Method, window: u32) -> Run {
         Run { window: Some(window), ..Run::of(method) }
     }
+
+    fn transfers(self) -> Transfers {
+        self.window.map_or(Transfers::Push, |window| Transfers::Pull { window })
+    }
+}
+
+impl std::fmt::Display for Run {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let transfers = transfers_name(self.transfers());
+        write!(f, "{} {transfers}, cycle {} %", self.method.name(), self.cycle)
+    }
 }
 
 /// Figures of one run.
@@ -182,8 +199,7 @@ impl Runs {
 
     /// Its name, with the number of tasks really run.
     pub(super) fn name(&self, setting: Setting) -> String {
-        let Setting { processors, tasks, variability, .. } = self.actual(setting);
-        format!("SCE({processors},{tasks},{variability})")
+        self.actual(setting).sce()
     }
 
     /// A figure of every graph; nothing while runs are only collected.
@@ -210,10 +226,9 @@ impl Runs {
         let mut jobs: Vec<(Setting, usize)> =
             asked.keys().flat_map(|&s| (0..self.graphs).map(move |g| (s, g))).collect();
         jobs.sort_by_key(|(s, g)| (std::cmp::Reverse(s.tasks), *s, *g));
-        let seed = self.seed;
         let results = watch.over("simulated runs", &jobs, |&(setting, graph)| {
             let runs = asked.get(&setting).into_iter().flatten().copied();
-            measure(setting, graph, seed, runs)
+            Place { setting, graph, seed: self.seed }.measure(runs)
         })?;
         for ((setting, _), measured) in jobs.into_iter().zip(results) {
             for (run, figures) in measured {
@@ -221,6 +236,36 @@ impl Runs {
             }
         }
         Ok(())
+    }
+
+    /// What was asked for, run by run.
+    pub(super) fn cells(&self) -> Vec<Recipe> {
+        let mut all = Vec::new();
+        for (&setting, runs) in self.asked.borrow().iter() {
+            for graph in 0..self.graphs {
+                let place = Place { setting, graph, seed: self.seed };
+                let world = format!(
+                    "{:?}, {}, links {:?}, m = {}, graph {graph}",
+                    setting.family,
+                    setting.sce(),
+                    setting.links,
+                    f64::from(setting.persistence) / 10.0
+                );
+                for &run in runs {
+                    let name = format!("{world}: {run}");
+                    all.push(Recipe::new(name, move || Ok(place.cell(&place.world()?, run)?.0)));
+                }
+                for method in [Method::Heft, Method::Dls] {
+                    if runs.iter().any(|run| run.method.planner() == method.planner()) {
+                        let name = format!("{world}: promised by {}", method.name());
+                        all.push(Recipe::new(name, move || {
+                            place.world()?.promised(planner(method.planner())?)
+                        }));
+                    }
+                }
+            }
+        }
+        all
     }
 
     /// Settings of the second pass that the first did not ask for: there must be none.
@@ -231,8 +276,8 @@ impl Runs {
     }
 }
 
-fn cell(setting: &Setting) -> Cell {
-    Cell {
+fn kind(setting: &Setting) -> Kind {
+    Kind {
         processors: setting.processors,
         tasks: setting.tasks,
         variability: f64::from(setting.variability) / 100.0,
@@ -246,52 +291,59 @@ fn cell(setting: &Setting) -> Cell {
     }
 }
 
-/// All runs in the world of one graph.
-fn measure(
+/// The world of one graph.
+#[derive(Clone, Copy)]
+struct Place {
     setting: Setting,
     graph: usize,
     seed: u64,
-    runs: impl Iterator<Item = Run>,
-) -> Result<Vec<(Run, Measured)>, StudyError> {
-    let world = GtpWorld::with_links(&cell(&setting), graph, seed, setting.links)
-        .map_err(StudyError::of)?;
-    let mut all = Vec::new();
-    for run in runs {
-        let missing = |name: &str| StudyError(format!("{name} is missing"));
+}
+
+impl Place {
+    fn world(&self) -> Result<GtpWorld, StudyError> {
+        GtpWorld::with_links(&kind(&self.setting), self.graph, self.seed, self.setting.links)
+    }
+
+    /// A run there, and where a processor dies also when the same run ends without that.
+    fn cell(&self, world: &GtpWorld, run: Run) -> Result<(Cell, Option<f64>), StudyError> {
         let method = run.method;
         let way = Way {
-            policy: policies::find(method.policy()).ok_or_else(|| missing(method.policy()))?,
-            planner: planners::find(method.planner()).ok_or_else(|| missing(method.planner()))?,
-            transfers: run.window.map_or(Transfers::Push, |window| Transfers::Pull { window }),
+            policy: policy(method.policy())?,
+            planner: planner(method.planner())?,
+            transfers: run.transfers(),
             period: f64::from(run.cycle) / 100.0,
         };
-        let calm = world.run_as(&way).map_err(StudyError::of)?;
-        let mut outcome = calm;
-        let mut extra = 0.0;
-        if method.fails() {
-            let before = outcome.makespan;
-            let host = doomed(setting.processors, graph, seed);
-            let struck = world.with_failure(host, before / 2.0).map_err(StudyError::of)?;
-            outcome = struck.run_as(&way).map_err(StudyError::of)?;
-            extra = (outcome.makespan - before) / world.critical_path;
+        let calm = world.cell(&way)?;
+        if !method.fails() {
+            return Ok((calm, None));
         }
-        if let Ending::CannotFinish(why) = &outcome.ending {
-            let name = method.name();
-            return Err(StudyError(format!("{name} on graph {graph} of {setting:?}: {why}")));
-        }
-        let promised = world.promised(way.planner).map_err(StudyError::of)?;
-        let figures = Measured {
-            promised: promised / world.critical_path,
-            extra,
-            ..figures(&world, &outcome)
-        };
-        all.push((run, figures));
+        let before = calm.run(Recording::Nothing)?.outcome.makespan;
+        let host = doomed(self.setting.processors, self.graph, self.seed);
+        Ok((world.with_failure(host, before / 2.0)?.cell(&way)?, Some(before)))
     }
-    Ok(all)
+
+    /// All runs there.
+    fn measure(&self, runs: impl Iterator<Item = Run>) -> Result<Vec<(Run, Measured)>, StudyError> {
+        let world = self.world()?;
+        let mut all = Vec::new();
+        for run in runs {
+            let (cell, calm) = self.cell(&world, run)?;
+            let outcome = cell.finish(Recording::KeepWork)?;
+            let promised = world.promised(planner(run.method.planner())?)?.end()?;
+            let extra = calm.map_or(0.0, |before| outcome.makespan - before);
+            let figures = Measured {
+                promised: promised / world.critical_path,
+                extra: extra / world.critical_path,
+                ..figures(&world, &outcome)
+            };
+            all.push((run, figures));
+        }
+        Ok(all)
+    }
 }
 
 fn figures(world: &GtpWorld, outcome: &Outcome) -> Measured {
-    let workflow = &world.workflow;
+    let workflow = world.workflow();
     let carries = |e: &slackline_model::EdgeId| workflow.edge_bytes(*e) > 0.0;
     let crosses = |e: &slackline_model::EdgeId| {
         let (from, to) = workflow.edge_ends(*e);

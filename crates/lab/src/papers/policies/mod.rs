@@ -8,8 +8,10 @@ mod shapes;
 
 use super::report::Findings;
 use super::{Cell, Claim, Options, Paper, Report, Rule, Size, StudyError, Table, Unit, Watch};
-use crate::study::{Contender, Grid, Results, compare};
-use crate::worlds::{Cell as Kind, GtpWorld};
+use crate::cell::Recipe;
+use crate::study::{Contender, Grid, Member, Results, compare};
+use crate::worlds::{GtpWorld, Kind, Way, often};
+use slackline_execute::Recording;
 use slackline_react::Transfers;
 use std::time::Instant;
 
@@ -20,6 +22,8 @@ pub(super) const PAPER: Paper = Paper {
     source: "our own",
     about: "who ends first in worlds that change, fail, or hold still",
     run,
+    cells,
+    unlisted: "",
 };
 
 const NAMES: [&str; 6] = ["static", "gtp", "gtp/c", "sr-slack", "sr-spare", "slackline"];
@@ -69,7 +73,7 @@ fn parts(options: &Options) -> Vec<(Grid, usize)> {
 }
 
 fn run(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
-    let contenders = NAMES.map(Contender::named).into_iter().collect::<Result<Vec<_>, _>>()?;
+    let contenders = contenders()?;
     let mut results = Results { cells: Vec::new(), nsl: Vec::new() };
     let parts = parts(options);
     for (grid, graphs) in &parts {
@@ -89,6 +93,32 @@ fn run(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
     shapes::add(&mut report, options, watch)?;
     report.timed = Some(Findings { claims: Vec::new(), tables: vec![cost(options, &contenders)?] });
     Ok(report)
+}
+
+fn contenders() -> Result<Vec<Contender>, StudyError> {
+    NAMES.into_iter().map(Contender::named).collect()
+}
+
+/// Every run, those of a second look at any cell included.
+fn cells(options: &Options) -> Result<Vec<Recipe>, StudyError> {
+    let contenders = contenders()?;
+    let two = [contenders[STATIC], contenders[OURS]];
+    let mut all = Vec::new();
+    let mut add = |worlds: Vec<Member>, contenders: &[Contender]| {
+        let of_world = |world: Member| contenders.iter().map(move |&c| world.recipe(c));
+        all.extend(worlds.into_iter().flat_map(of_world));
+    };
+    let parts = parts(options);
+    for (grid, graphs) in &parts {
+        add(Member::all(&grid.cells(), *graphs, options.seed), &contenders);
+    }
+    let (grid, graphs) = windows_grid(options);
+    add(Member::all(&grid.cells(), graphs, options.seed), &windows_contenders()?);
+    for (grid, _) in &parts {
+        add(Member::all(&grid.cells(), MORE, options.seed + APART), &two);
+    }
+    all.extend(shapes::cells(options)?);
+    Ok(all)
 }
 
 /// More graphs of the cells in which we look worst.
@@ -129,7 +159,7 @@ fn never_worse(results: &Results, again: &Results) -> Claim {
     let twice = again.worst_cells(1, 0);
     if let Some((kind, worst)) = twice.first().or(once.first()) {
         claim.check(
-            format!("worst cell: {}", describe(kind)),
+            format!("worst cell: {kind}"),
             "",
             (*worst, Unit::Number(3)),
             Rule::AtMost(TOLERATED),
@@ -154,20 +184,6 @@ fn reacts(results: &Results) -> Claim {
         }
     }
     claim
-}
-
-fn often(persistence: f64) -> &'static str {
-    if persistence < 1.0 { "frequent changes" } else { "rare changes" }
-}
-
-fn describe(kind: &Kind) -> String {
-    let Kind { processors, tasks, variability, ccr, persistence, failure } = *kind;
-    let changes = match variability {
-        0.0 => "still".to_string(),
-        z => format!("z = {:.0} %, {}", 100.0 * z, often(persistence)),
-    };
-    let failure = if failure { ", a failure" } else { "" };
-    format!("{processors} processors, {tasks} tasks, CCR {ccr}, {changes}{failure}")
 }
 
 /// Families of cells, and all.
@@ -240,50 +256,59 @@ fn worst(results: &Results, again: &Results) -> Table {
             || Cell::from(String::new()),
             |(_, ratio)| Cell::Figure(*ratio, Unit::Number(3)),
         );
-        let row = vec![Cell::from(describe(kind)), Cell::Figure(*ratio, Unit::Number(3)), second];
+        let row = vec![Cell::from(kind.to_string()), Cell::Figure(*ratio, Unit::Number(3)), second];
         table.rows.push(row);
     }
     table
 }
 
-/// The published policies with other windows than the thesis' own, in part of the grid: how much
-/// of the difference is the window alone.
-fn windows(options: &Options, watch: &Watch<'_>) -> Result<Table, StudyError> {
-    let ways = [
-        ("pull 1", Transfers::Pull { window: 1 }),
-        ("pull 2", Transfers::Pull { window: 2 }),
-        ("pull 6", Transfers::Pull { window: 6 }),
-        ("push", Transfers::Push),
-    ];
-    let bases = ["static", "gtp/c", "sr-slack"];
+const WINDOWS: [(&str, Transfers); 4] = [
+    ("pull 1", Transfers::Pull { window: 1 }),
+    ("pull 2", Transfers::Pull { window: 2 }),
+    ("pull 6", Transfers::Pull { window: 6 }),
+    ("push", Transfers::Push),
+];
+const BASES: [&str; 3] = ["static", "gtp/c", "sr-slack"];
+
+/// Ours, then every base with every window.
+fn windows_contenders() -> Result<Vec<Contender>, StudyError> {
     let mut contenders = vec![Contender::named("slackline")?];
-    for base in bases {
-        contenders.extend(
-            ways.iter()
-                .map(|&(_, transfers)| Ok(Contender::named(base)?.with(transfers)))
-                .collect::<Result<Vec<_>, StudyError>>()?,
-        );
+    for base in BASES {
+        let base = Contender::named(base)?;
+        contenders.extend(WINDOWS.map(|(_, transfers)| base.with(transfers)));
     }
+    Ok(contenders)
+}
+
+fn windows_grid(options: &Options) -> (Grid, usize) {
+    let quick = options.size == Size::Quick;
     let grid = Grid {
         processors: vec![10],
-        tasks: vec![if options.size == Size::Quick { 50 } else { 100 }],
+        tasks: vec![if quick { 50 } else { 100 }],
         ccr: vec![0.1, 0.5, 1.5],
         variability: vec![0.0, 0.9],
         persistence: vec![0.1, 3.0],
         failure: vec![false],
     };
-    let graphs = options.graphs.unwrap_or(if options.size == Size::Quick { 2 } else { 12 });
+    (grid, options.graphs.unwrap_or(if quick { 2 } else { 12 }))
+}
+
+/// The published policies with other windows than the thesis' own, in part of the grid: how much
+/// of the difference is the window alone.
+fn windows(options: &Options, watch: &Watch<'_>) -> Result<Table, StudyError> {
+    let contenders = windows_contenders()?;
+    let (grid, graphs) = windows_grid(options);
     let results = compare(&contenders, &grid.cells(), graphs, options.seed, watch)?;
     let mut columns = vec!["policy"];
-    columns.extend(ways.map(|(name, _)| name));
+    columns.extend(WINDOWS.map(|(name, _)| name));
     let title = format!(
         "Mean NSL with other windows over that of slackline, {} tasks, 10 processors",
         grid.tasks[0]
     );
     let mut table = Table::new(title, &columns);
-    for (b, base) in bases.iter().enumerate() {
-        let figures = (0..ways.len()).map(|w| {
-            Cell::Figure(results.ratio(1 + b * ways.len() + w, 0, |_| true), Unit::Number(2))
+    for (b, base) in BASES.iter().enumerate() {
+        let figures = (0..WINDOWS.len()).map(|w| {
+            Cell::Figure(results.ratio(1 + b * WINDOWS.len() + w, 0, |_| true), Unit::Number(2))
         });
         table.rows.push(std::iter::once(Cell::from(*base)).chain(figures).collect());
     }
@@ -308,13 +333,14 @@ fn cost(options: &Options, contenders: &[Contender]) -> Result<Table, StudyError
             persistence: 3.0,
             failure: false,
         };
-        let world = GtpWorld::new(&kind, GRAPH, options.seed).map_err(StudyError::of)?;
+        let world = GtpWorld::new(&kind, GRAPH, options.seed)?;
         let mut best = [f64::INFINITY; NAMES.len()];
         // Turn by turn, the best of some: what else the machine does disturbs all alike.
         for _ in 0..5 {
             for (seconds, contender) in best.iter_mut().zip(contenders) {
+                let cell = world.cell(&Way::usual(contender.entry)?)?;
                 let start = Instant::now();
-                world.run(contender.entry).map_err(StudyError::of)?;
+                cell.run(Recording::KeepWork)?;
                 *seconds = seconds.min(start.elapsed().as_secs_f64());
             }
         }

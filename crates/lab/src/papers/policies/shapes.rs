@@ -3,12 +3,14 @@
 //! world, frozen.
 
 use super::super::{Cell, Claim, Options, Report, Rule, Size, StudyError, Table, Unit, Watch};
-use crate::shapes::{PLATFORMS, Shape, WORKFLOWS, WORLDS, World};
+use crate::cell::{self, Recipe, deciding, policy};
+use crate::shapes::{PLATFORMS, Shape, Stages, WORKFLOWS, WORLDS, World};
 use crate::stats::Estimate;
 use crate::study::Contender;
 use slackline_execute::{Ending, Logged, Recording, Stage};
-use slackline_react::registry::Options as Told;
-use slackline_react::{Decision, Policy, StaticPlan, Transfers};
+use slackline_model::Schedule;
+use slackline_react::registry::{Entry, Options as Told};
+use slackline_react::{Decision, Transfers};
 use slackline_schedule::list::heft::HEFT;
 
 /// How far ahead inputs may travel.
@@ -94,19 +96,78 @@ struct Measured {
     again: Vec<(usize, Vec<f64>, Vec<f64>)>,
 }
 
-fn end(stage: &Stage, policy: &mut dyn Policy) -> Result<f64, StudyError> {
-    let outcome = stage.run_as(policy, Recording::Nothing, None).map_err(StudyError::of)?;
-    Ok(if outcome.ending == Ending::Finished { outcome.makespan } else { f64::INFINITY })
+/// Who goes through a world.
+#[derive(Clone, Copy)]
+enum Who {
+    Ours,
+    /// `static` as it is by default.
+    Plain,
+    /// Our placement of the still world, followed whatever happens.
+    Frozen,
+    Other(&'static str, Transfers),
 }
 
-fn ended(shape: Shape, stage: &Stage, name: &str, window: Transfers) -> Result<f64, StudyError> {
-    let entry = Contender::named(name)?.surviving(shape.world().has_failures());
-    let told = Told { transfers: window, ..Told::new(&HEFT) };
-    end(stage, entry.policy(&told).map_err(StudyError::of)?.as_mut())
+impl Who {
+    fn cell(self, shape: Shape, stages: &Stages) -> Result<cell::Cell, StudyError> {
+        let decided = |entry, transfers| {
+            let told = Told { transfers, ..Told::new(&HEFT) };
+            cell::Cell::decided(stages.stage.clone(), entry, told)
+        };
+        Ok(match self {
+            Who::Ours => decided(policy("slackline")?, Transfers::Push),
+            Who::Plain => decided(policy("static")?, Transfers::Push),
+            Who::Frozen => {
+                let (schedule, transfers) = frozen(&stages.still)?;
+                cell::Cell::following(stages.stage.clone(), schedule, transfers)
+            }
+            Who::Other(name, window) => decided(other(name, shape)?, window),
+        })
+    }
+
+    /// The cell of one world.
+    fn recipe(self, shape: Shape, seed: u64) -> Result<Recipe, StudyError> {
+        let who = match self {
+            Who::Ours => "slackline".to_string(),
+            Who::Plain => "static, default".to_string(),
+            Who::Frozen => "slackline, frozen".to_string(),
+            Who::Other(name, window) => deciding(other(name, shape)?, window),
+        };
+        let name = format!("{}, seed {seed}: {who}", shape.name());
+        Ok(Recipe::new(name, move || self.cell(shape, &shape.stages(seed)?)))
+    }
 }
 
-/// Our placement of the still world, to be followed whatever happens.
-fn frozen(still: &Stage) -> Result<StaticPlan, StudyError> {
+/// The policy of that name, or its relative that survives what happens there.
+fn other(name: &str, shape: Shape) -> Result<&'static Entry, StudyError> {
+    Ok(Contender::named(name)?.surviving(shape.world().has_failures()))
+}
+
+/// Every run; further seeds count with the best window alone, a second look is taken where the first
+/// was doubtful.
+pub(super) fn cells(options: &Options) -> Result<Vec<Recipe>, StudyError> {
+    let others = OTHERS.iter().flat_map(|&name| WINDOWS.map(|(_, w)| Who::Other(name, w)));
+    let mut everybody = vec![Who::Ours, Who::Plain, Who::Frozen];
+    everybody.extend(others.chain([Who::Other(WITHOUT_WINDOW, Transfers::Push)]));
+    let two = [Who::Ours, Who::Plain];
+    let looks = [
+        (options.seed, seeds(options), everybody.as_slice()),
+        (options.seed + APART, more(options), &two),
+    ];
+    let mut all = Vec::new();
+    for (first, count, who) in looks {
+        for shape in shapes(options) {
+            for seed in first..first + count as u64 {
+                for who in who {
+                    all.push(who.recipe(shape, seed)?);
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Our placement of the still world, and how far ahead inputs travel in it.
+fn frozen(still: &Stage) -> Result<(Schedule, Transfers), StudyError> {
     let mut ours = slackline_react::Slackline::default();
     let mut logged = Logged::new(&mut ours);
     let outcome = still.run_as(&mut logged, Recording::Nothing, None).map_err(StudyError::of)?;
@@ -114,7 +175,7 @@ fn frozen(still: &Stage) -> Result<StaticPlan, StudyError> {
     let mut adopted =
         plans.filter_map(|d| if let Decision::Adopt(plan) = d { Some(plan) } else { None });
     let transfers = adopted.next_back().map_or(Transfers::Push, |plan| plan.transfers);
-    Ok(StaticPlan::of_schedule(outcome.schedule, &HEFT, transfers))
+    Ok((outcome.schedule, transfers))
 }
 
 fn case(
@@ -123,18 +184,16 @@ fn case(
     windows: Option<&[usize]>,
 ) -> Result<Case, StudyError> {
     let stages = shape.stages(seed)?;
-    let stage = &stages.stage;
-    let mut ours = slackline_react::Slackline::default();
-    let outcome = stage.run_as(&mut ours, Recording::Nothing, None).map_err(StudyError::of)?;
+    let end = |who: Who| who.cell(shape, &stages)?.end();
+    let outcome = Who::Ours.cell(shape, &stages)?.run(Recording::Nothing)?.outcome;
     let finished = outcome.ending == Ending::Finished;
-    let plain = end(stage, &mut StaticPlan::new(&HEFT, Transfers::Push))?;
-    let run = |(other, name): (usize, &&str)| -> Result<Vec<f64>, StudyError> {
+    let run = |(other, name): (usize, &&'static str)| -> Result<Vec<f64>, StudyError> {
         match windows {
             // In worlds that hold still all windows of `static` count.
             Some(windows) if other > 0 || !shape.world().is_still() => {
-                Ok(vec![ended(shape, stage, name, WINDOWS[windows[other]].1)?])
+                Ok(vec![end(Who::Other(name, WINDOWS[windows[other]].1))?])
             }
-            _ => WINDOWS.iter().map(|(_, window)| ended(shape, stage, name, *window)).collect(),
+            _ => WINDOWS.iter().map(|(_, window)| end(Who::Other(name, *window))).collect(),
         }
     };
     let others = OTHERS.iter().enumerate().map(run);
@@ -142,11 +201,11 @@ fn case(
         cell,
         seed,
         ours: if finished { outcome.makespan } else { f64::INFINITY },
-        plain,
+        plain: end(Who::Plain)?,
         moved: outcome.counters.migrations,
-        frozen: end(stage, &mut frozen(&stages.still)?)?,
+        frozen: end(Who::Frozen)?,
         others: others.collect::<Result<_, StudyError>>()?,
-        without_window: ended(shape, stage, WITHOUT_WINDOW, Transfers::Push)?,
+        without_window: end(Who::Other(WITHOUT_WINDOW, Transfers::Push))?,
     })
 }
 
@@ -235,9 +294,10 @@ impl Measured {
             .flat_map(|(cell, _)| (0..more).map(move |s| (cell, options.seed + APART + s as u64)))
             .collect();
         let ends = watch.over("second look", &worlds, |&(cell, seed)| {
-            let stage = self.shapes[cell].stages(seed)?.stage;
-            let ours = end(&stage, &mut slackline_react::Slackline::default())?;
-            Ok((ours, end(&stage, &mut StaticPlan::new(&HEFT, Transfers::Push))?))
+            let shape = self.shapes[cell];
+            let stages = shape.stages(seed)?;
+            let end = |who: Who| who.cell(shape, &stages)?.end();
+            Ok((end(Who::Ours)?, end(Who::Plain)?))
         })?;
         for (chunk, ends) in worlds.chunks(more).zip(ends.chunks(more)) {
             let finished = ends.iter().filter(|(a, b)| a.is_finite() && b.is_finite());

@@ -7,7 +7,9 @@ mod single;
 
 use super::report::Findings;
 use super::{Cell, Claim, Options, Paper, Report, Rule, Size, StudyError, Table, Unit, Watch};
+use crate::cell::{self, Recipe, planner_with};
 use crate::stats::Estimate;
+use slackline_execute::Stage;
 use slackline_generate::Seed;
 use slackline_generate::population::STUDIES;
 use slackline_generate::registry::{self as generators, Family};
@@ -16,7 +18,7 @@ use slackline_model::platform::{
 };
 use slackline_model::schedule::Detail;
 use slackline_model::{Platform, Problem, Schedule, Workflow};
-use slackline_schedule::{Request, registry};
+use std::sync::Arc;
 
 /// Registry entry.
 pub(super) const PAPER: Paper = Paper {
@@ -25,6 +27,8 @@ pub(super) const PAPER: Paper = Paper {
     source: "Suter, habilitation, chapter 1, 2014",
     about: "moldable tasks on clusters: how many processors, one graph or several",
     run: reproduce,
+    cells,
+    unlisted: "",
 };
 
 /// Clusters of Grid'5000 in 2007: processors, Gflop/s.
@@ -33,18 +37,18 @@ const GRILLON: (u32, f64) = (47, 3.379);
 const GRELON: (u32, f64) = (120, 3.185);
 
 /// One cluster behind Gigabit Ethernet.
-fn cluster((count, gigaflops): (u32, f64)) -> Result<Platform, StudyError> {
+fn cluster((count, gigaflops): (u32, f64)) -> Result<Arc<Platform>, StudyError> {
     let mut b = PlatformBuilder::new("cluster");
     let link = LinkShape { bandwidth: 1.25e8, latency: 1e-4 };
     let backbone = LinkShape { bandwidth: 1.25e9, latency: 1e-4 };
     let spec = ClusterSpec::flat("c", count, gigaflops * 1e9, link);
     let spec = ClusterSpec { backbone: Some((backbone, Sharing::Shared)), ..spec };
     b.add_cluster(None, spec).map_err(StudyError::of)?;
-    b.build().map_err(StudyError::of)
+    b.build().map(Arc::new).map_err(StudyError::of)
 }
 
 /// Several clusters between which data take no time.
-fn clusters(sizes: &[(u32, f64)]) -> Result<Platform, StudyError> {
+fn clusters(sizes: &[(u32, f64)]) -> Result<Arc<Platform>, StudyError> {
     let mut b = PlatformBuilder::new("clusters");
     b.set_matrix(Matrix::uniform(None, 0.0));
     let root = b.root().map_err(StudyError::of)?;
@@ -55,7 +59,7 @@ fn clusters(sizes: &[(u32, f64)]) -> Result<Platform, StudyError> {
                 .map_err(StudyError::of)?;
         }
     }
-    b.build().map_err(StudyError::of)
+    b.build().map(Arc::new).map_err(StudyError::of)
 }
 
 /// What a plan comes to.
@@ -86,26 +90,64 @@ impl Figures {
     }
 }
 
-fn plan(problem: &Problem<'_>, name: &str, set: &[(&str, &str)]) -> Result<Schedule, StudyError> {
-    let given = set.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-    let settings = Request { given, ..Request::default() };
-    let missing = || StudyError(format!("the planner {name} is missing"));
-    let algorithm = registry::find(name).ok_or_else(missing)?;
-    (algorithm.plan)(problem, &settings).map_err(StudyError::of)
+/// A planner, and what it is told.
+type Method = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// Graphs on a platform, each planned by every method.
+struct Series {
+    stage: &'static str,
+    graphs: Vec<Arc<Workflow>>,
+    platform: Arc<Platform>,
+    methods: Vec<Method>,
 }
 
-/// The plans of every graph by every method, graph by graph.
-fn plans(
-    watch: &Watch<'_>,
-    stage: &str,
-    graphs: &[Workflow],
-    platform: &Platform,
-    methods: &[&str],
-) -> Result<Vec<Vec<Figures>>, StudyError> {
-    watch.over(stage, graphs, |graph| {
-        let problem = Problem::new(graph, platform).map_err(StudyError::of)?;
-        methods.iter().map(|name| Ok(Figures::of(&problem, &plan(&problem, name, &[])?))).collect()
-    })
+impl Series {
+    fn new(
+        stage: &'static str,
+        graphs: &[Arc<Workflow>],
+        platform: Arc<Platform>,
+        methods: &[&'static str],
+    ) -> Series {
+        let methods = methods.iter().map(|&name| (name, [].as_slice())).collect();
+        Series { stage, graphs: graphs.to_vec(), platform, methods }
+    }
+
+    /// The plans of every graph by every method, graph by graph.
+    fn plans(&self, watch: &Watch<'_>) -> Result<Vec<Vec<Figures>>, StudyError> {
+        watch.over(self.stage, &self.graphs, |graph| {
+            let figures = |&method: &Method| {
+                let cell = planned(Stage::new(graph.clone(), self.platform.clone()), method)?;
+                Ok(Figures::of(&cell.problem()?, &cell.plan()?))
+            };
+            self.methods.iter().map(figures).collect()
+        })
+    }
+
+    /// The same plan by plan.
+    fn cells(self) -> Vec<Recipe> {
+        let mut all = Vec::new();
+        for (index, graph) in self.graphs.iter().enumerate() {
+            for &method in &self.methods {
+                let (graph, platform) = (graph.clone(), self.platform.clone());
+                let name = format!("{}, graph {index}: {}", self.stage, called(method));
+                all.push(Recipe::new(name, move || {
+                    planned(Stage::new(graph.clone(), platform.clone()), method)
+                }));
+            }
+        }
+        all
+    }
+}
+
+/// A plan without contention.
+fn planned(stage: Stage, (name, set): Method) -> Result<cell::Cell, StudyError> {
+    cell::Cell::planned(stage, planner_with(name, set)?).under("matrix")
+}
+
+/// Name of a method to show.
+fn called((name, set): Method) -> String {
+    let set: String = set.iter().map(|(name, value)| format!(", {name} {value}")).collect();
+    format!("{name}{set}")
 }
 
 /// One figure of one method over all graphs.
@@ -120,20 +162,21 @@ fn relative(above: &[f64], below: &[f64]) -> Estimate {
 }
 
 /// So many graphs of the published population, evenly over its parameters.
-fn population(options: &Options, graphs: usize) -> Result<Vec<Workflow>, StudyError> {
+fn population(options: &Options, graphs: usize) -> Result<Vec<Arc<Workflow>>, StudyError> {
     let study = STUDIES.iter().find(|s| s.name == "ptg");
     let study = study.ok_or_else(|| StudyError("the population is missing".into()))?;
     let population = study.population(options.seed).map_err(StudyError::of)?;
     let all = population.len();
     let draw = |k: usize| {
         let member = population.member(k as u64 * all / graphs as u64).map_err(StudyError::of)?;
-        population.generator.workflow(&member.settings, member.seed).map_err(StudyError::of)
+        let made = population.generator.workflow(&member.settings, member.seed);
+        made.map(Arc::new).map_err(StudyError::of)
     };
     (0..graphs).map(draw).collect()
 }
 
 /// So many graphs of Strassen's product and of fast Fourier transforms.
-fn applications(options: &Options, graphs: usize) -> Result<Vec<Workflow>, StudyError> {
+fn applications(options: &Options, graphs: usize) -> Result<Vec<Arc<Workflow>>, StudyError> {
     // No processors: times follow from flop.
     let given =
         [("moldable", "yes"), ("processors", "0")].map(|(n, v)| (n.to_string(), v.to_string()));
@@ -142,17 +185,31 @@ fn applications(options: &Options, graphs: usize) -> Result<Vec<Workflow>, Study
         let generator = generators::find(Family::Workflow, name).map_err(StudyError::of)?;
         let settings = generator.settings(&given).map_err(StudyError::of)?;
         let seed = Seed::new(options.seed.wrapping_mul(1_000_003).wrapping_add(k as u64));
-        generator.workflow(&settings, seed).map_err(StudyError::of)
+        generator.workflow(&settings, seed).map(Arc::new).map_err(StudyError::of)
     };
     (0..graphs).map(draw).collect()
 }
 
-fn reproduce(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
-    let graphs = options.graphs.unwrap_or(match options.size {
+fn count(options: &Options) -> usize {
+    options.graphs.unwrap_or(match options.size {
         Size::Quick => 12,
         Size::Standard => 108,
         Size::Full => 1296,
-    });
+    })
+}
+
+/// Every plan.
+fn cells(options: &Options) -> Result<Vec<Recipe>, StudyError> {
+    let graphs = count(options);
+    let (drawn, regular) = (population(options, graphs)?, applications(options, graphs / 2)?);
+    let parts = single::Parts::new(&drawn, &regular)?;
+    let mut all: Vec<Recipe> = parts.list().into_iter().flat_map(Series::cells).collect();
+    all.extend(several::cells(&drawn)?);
+    Ok(all)
+}
+
+fn reproduce(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
+    let graphs = count(options);
     let mut report = Report::new(&PAPER, options, graphs);
     report.choices = CHOICES.map(String::from).to_vec();
     let drawn = population(options, graphs)?;

@@ -1,11 +1,14 @@
 //! Several graphs at once on one cluster.
 
 use super::{
-    Cell, Claim, Estimate, Findings, GRILLON, Rule, StudyError, Table, Unit, Watch, cluster, plan,
-    relative,
+    Cell, Claim, Estimate, Findings, GRILLON, Method, Recipe, Rule, StudyError, Table, Unit, Watch,
+    called, cell, cluster, planned, relative,
 };
+use slackline_execute::{Coming, Stage};
+use slackline_model::scenario::When;
 use slackline_model::schedule::Detail;
-use slackline_model::{Problem, Schedule, Workflow};
+use slackline_model::{Platform, Schedule, Terms, Workflow};
+use std::sync::Arc;
 
 const METHODS: [&str; 7] = [
     "selfish",
@@ -63,24 +66,64 @@ fn fares(schedule: &Schedule) -> Fares {
 /// One of the figures.
 type Figure = fn(&Fares) -> f64;
 
-pub(super) fn findings(graphs: &[Workflow], watch: &Watch<'_>) -> Result<Findings, StudyError> {
-    let platform = cluster(GRILLON)?;
-    let mut batches: Vec<Vec<&Workflow>> = Vec::new();
-    let mut left = graphs.iter();
+/// Graphs that are planned together, two to ten at a time.
+fn batches(graphs: &[Arc<Workflow>]) -> Vec<Vec<Arc<Workflow>>> {
+    let mut batches = Vec::new();
+    let mut left = graphs.iter().cloned();
     for size in SIZES.iter().cycle() {
-        let batch: Vec<&Workflow> = left.by_ref().take(*size).collect();
+        let batch: Vec<Arc<Workflow>> = left.by_ref().take(*size).collect();
         if batch.len() < 2 {
             break;
         }
         batches.push(batch);
     }
-    let all = watch.over("several graphs", &batches, |batch| {
-        let joined = Workflow::union("batch", batch).map_err(StudyError::of)?;
-        let problem = Problem::new(&joined, &platform).map_err(StudyError::of)?;
-        let both = |name: &&str| {
-            let with = fares(&plan(&problem, name, &[])?);
-            let without = fares(&plan(&problem, name, &[("backfill", "no")])?);
-            Ok((with, without))
+    batches
+}
+
+/// A batch planned by a method.
+fn together(
+    batch: &[Arc<Workflow>],
+    platform: &Arc<Platform>,
+    method: Method,
+) -> Result<cell::Cell, StudyError> {
+    let at_once = |workflow: &Arc<Workflow>| {
+        let (workflow, terms) = (workflow.clone(), Terms::default());
+        Coming { workflow, when: When::At(0.0), terms }
+    };
+    let coming = batch.iter().map(at_once).collect();
+    let stage = Stage::of_arrivals(coming, platform.clone()).map_err(StudyError::of)?;
+    planned(stage, method)
+}
+
+/// A method that fills holes, and the same without.
+fn with_and_without(name: &'static str) -> [Method; 2] {
+    [(name, &[]), (name, &[("backfill", "no")])]
+}
+
+/// Every plan.
+pub(super) fn cells(graphs: &[Arc<Workflow>]) -> Result<Vec<Recipe>, StudyError> {
+    let platform = cluster(GRILLON)?;
+    let mut all = Vec::new();
+    for (index, batch) in batches(graphs).into_iter().enumerate() {
+        for method in METHODS.into_iter().flat_map(with_and_without) {
+            let (batch, platform) = (batch.clone(), platform.clone());
+            let name = format!("several graphs, batch {index}: {}", called(method));
+            all.push(Recipe::new(name, move || together(&batch, &platform, method)));
+        }
+    }
+    Ok(all)
+}
+
+pub(super) fn findings(
+    graphs: &[Arc<Workflow>],
+    watch: &Watch<'_>,
+) -> Result<Findings, StudyError> {
+    let platform = cluster(GRILLON)?;
+    let all = watch.over("several graphs", &batches(graphs), |batch| {
+        let both = |name: &&'static str| {
+            let [with, without] = with_and_without(name);
+            let fares = |method| Ok(fares(&together(batch, &platform, method)?.plan()?));
+            Ok((fares(with)?, fares(without)?))
         };
         METHODS.iter().map(both).collect::<Result<Vec<(Fares, Fares)>, StudyError>>()
     })?;

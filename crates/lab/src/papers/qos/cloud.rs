@@ -1,18 +1,21 @@
 //! Limits on the example cloud when run times are not what they were thought to be: what a plan
 //! promises, what following it costs and takes, and what `qos` makes of it.
 
-use super::{graphs_of, planner, under};
+use super::{graphs_of, under};
+use crate::cell::{self, Recipe, planner, policy as entry};
 use crate::money::Money;
 use crate::papers::{Cell, Claim, Options, Paper, Report, Rule, StudyError, Table, Unit, Watch};
 use crate::stats::Estimate;
 use rand::RngExt;
-use slackline_execute::{Ending, Execution, Inputs, Simulated};
+use slackline_execute::{Inputs, Recording, Stage};
 use slackline_formats::{parse_workflow, platform_toml};
 use slackline_model::problem::State;
 use slackline_model::rng;
+use slackline_model::scenario::{Actual, Scenario};
 use slackline_model::schedule::{Limits, Summary, affordable};
-use slackline_model::{Platform, Problem, ProcId, TaskId, Terms, Workflow, approx};
-use slackline_react::{Policy, Qos, Situation, StaticPlan, Transfers};
+use slackline_model::{Platform, Problem, ProcId, Terms, Workflow, approx};
+use slackline_react::registry::Options as Told;
+use slackline_react::{Situation, Transfers};
 use slackline_schedule::{Planner, Request};
 use slackline_simulate::Models;
 use std::path::Path;
@@ -25,6 +28,8 @@ pub(in crate::papers) const PAPER: Paper = Paper {
     source: "our own",
     about: "promised against realised cost and time, `static` against `qos`",
     run,
+    cells,
+    unlisted: "",
 };
 
 const CLOUD: &str = include_str!("../../../../../examples/platforms/priced-cloud.toml");
@@ -113,34 +118,57 @@ impl Cloud {
         Ok(Wish { billing, workflow, method, margin, limits, promised })
     }
 
-    /// Runs in a world of its own number.
-    fn run(&self, wish: &Wish, policy: usize, seed: u64, world: usize) -> Result<Ran, StudyError> {
-        let (workflow, platform) = (self.workflows[wish.workflow].clone(), self.platform.clone());
-        let inputs = Inputs::of(&platform);
-        let start = State::at_start(&workflow, inputs);
-        let problem = Problem::at_peak(&workflow, &platform).map_err(StudyError::of)?;
-        let problem = problem.with_state(start).map_err(StudyError::of)?;
+    fn at_peak(&self, wish: &Wish) -> Result<Problem<'_>, StudyError> {
+        let (workflow, platform) = (&self.workflows[wish.workflow], &self.platform);
+        let start = State::at_start(workflow, Inputs::of(platform));
+        let problem = Problem::at_peak(workflow, platform).map_err(StudyError::of)?;
+        problem.with_state(start).map_err(StudyError::of)
+    }
+
+    /// How long tasks really take in the world of a number.
+    fn scenario(&self, wish: &Wish, seed: u64, world: usize) -> Result<Scenario, StudyError> {
+        let (problem, workflow) = (self.at_peak(wish)?, &self.workflows[wish.workflow]);
         let mut draws = rng::stream(seed, "cloud/run-times", world as u64);
-        let factors: Vec<f64> =
-            (0..workflow.len()).map(|_| draws.random_range(1.0 - ERROR..1.0 + ERROR)).collect();
-        let truth = |task: TaskId, procs: &[ProcId]| {
-            let stated = procs.first().map_or(0.0, |&proc| problem.exec_on(task, proc));
-            stated * factors[task.index()]
+        let mut scenario = Scenario::default();
+        for task in workflow.tasks() {
+            let factor = draws.random_range(1.0 - ERROR..1.0 + ERROR);
+            for host in self.platform.host_ids() {
+                let stated =
+                    problem.procs_of(host).next().map(|p| problem.exec_on(task, ProcId(p)));
+                let Some(stated) = stated.filter(|s| s.is_finite()) else { continue };
+                let host = Some(self.platform.host(host).name.to_string());
+                let (task, seconds) = (workflow.task_name(task).to_string(), stated * factor);
+                scenario.actuals.push(Actual { task, host, seconds });
+            }
+        }
+        Ok(scenario)
+    }
+
+    /// A run in a world of its own number.
+    fn cell(
+        &self,
+        wish: &Wish,
+        policy: usize,
+        seed: u64,
+        world: usize,
+    ) -> Result<cell::Cell, StudyError> {
+        let workflow = self.workflows[wish.workflow].clone();
+        let stage = Stage {
+            scenario: self.scenario(wish, seed, world)?,
+            terms: Terms { limits: wish.limits, ..Terms::default() },
+            ..Stage::new(workflow, self.platform.clone())
         };
-        let mut backend = Simulated::new(&platform, Models::default(), Box::new(truth))
-            .map_err(StudyError::of)?;
         let request = Request { limits: wish.limits, ..Request::default() };
         let planner = Planner { algorithm: planner(wish.method)?, request };
-        let mut policy: Box<dyn Policy> = match policy {
-            STATIC => Box::new(StaticPlan::new(planner, Transfers::Push)),
-            _ => Box::new(Qos::new(planner, Transfers::Push)),
-        };
-        let terms = Terms { limits: wish.limits, ..Terms::default() };
-        let execution = Execution { terms, ..Execution::new(workflow.clone(), platform.clone()) };
-        let outcome = execution.run(policy.as_mut(), &mut backend).map_err(StudyError::of)?;
-        if let Ending::CannotFinish(why) = outcome.ending {
-            return Err(StudyError(why));
-        }
+        let told = Told { transfers: Transfers::Push, ..Told::new(planner) };
+        Ok(cell::Cell::decided(stage, entry(POLICIES[policy])?, told))
+    }
+
+    /// Runs in a world of its own number.
+    fn run(&self, wish: &Wish, policy: usize, seed: u64, world: usize) -> Result<Ran, StudyError> {
+        let cell = self.cell(wish, policy, seed, world)?;
+        let outcome = cell.finish(Recording::Keep)?;
+        let problem = self.at_peak(wish)?;
         let cost = Money::of(&problem, &outcome).total;
         let Limits { budget, deadline } = wish.limits;
         Ok(Ran {
@@ -153,11 +181,13 @@ impl Cloud {
     }
 }
 
-fn run(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
-    let count = graphs_of(options, [4, 100, 400]);
-    let clouds = (0..QUANTA.len()).map(Cloud::new).collect::<Result<Vec<_>, _>>()?;
+fn clouds() -> Result<Vec<Cloud>, StudyError> {
+    (0..QUANTA.len()).map(Cloud::new).collect()
+}
+
+fn wishes(clouds: &[Cloud]) -> Result<Vec<Wish>, StudyError> {
     let mut wishes = Vec::new();
-    for cloud in &clouds {
+    for cloud in clouds {
         for workflow in 0..WORKFLOWS.len() {
             for method in METHODS {
                 for margin in MARGINS {
@@ -166,6 +196,35 @@ fn run(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
             }
         }
     }
+    Ok(wishes)
+}
+
+fn count(options: &Options) -> usize {
+    graphs_of(options, [4, 100, 400])
+}
+
+/// Every run.
+fn cells(options: &Options) -> Result<Vec<Recipe>, StudyError> {
+    let (seed, clouds) = (options.seed, Arc::new(clouds()?));
+    let mut all = Vec::new();
+    for wish in wishes(&clouds)? {
+        let wish = Arc::new(wish);
+        for (policy, by) in POLICIES.into_iter().enumerate() {
+            for world in 0..count(options) {
+                let (clouds, wish) = (clouds.clone(), wish.clone());
+                let name = format!("{}, world {world}: {by}", name(&wish));
+                let make = move || clouds[wish.billing].cell(&wish, policy, seed, world);
+                all.push(Recipe::new(name, make));
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn run(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
+    let count = count(options);
+    let clouds = clouds()?;
+    let wishes = wishes(&clouds)?;
     let jobs: Vec<(usize, usize, usize)> = (0..wishes.len())
         .flat_map(|w| (0..POLICIES.len()).flat_map(move |p| (0..count).map(move |k| (w, p, k))))
         .collect();

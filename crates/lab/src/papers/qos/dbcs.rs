@@ -1,13 +1,16 @@
 //! Chapter 8: DBCS against DCA, a genetic algorithm, LOSS1, BHEFT and random mapping.
 
-use super::{Case, Done, Way, applications, graphs, graphs_of, grid5000, machine, planner, under};
+use super::{
+    Case, Done, Drawn, Way, applications, graphs, graphs_of, grid5000, machine, recipes, under,
+};
+use crate::cell::{Recipe, given, planner};
 use crate::papers::report::Findings;
 use crate::papers::{Cell, Claim, Options, Paper, Report, Rule, StudyError, Table, Unit, Watch};
 use crate::stats::Estimate;
 use slackline_model::schedule::affordable;
 use slackline_model::{Platform, Problem, Workflow, approx};
+use slackline_schedule::Request;
 use slackline_schedule::qos::Prices;
-use slackline_schedule::{Algorithm, Request};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -18,6 +21,8 @@ pub(in crate::papers) const PAPER: Paper = Paper {
     source: "Arabnejad, Barbosa, Prodan, FGCS 55, 2016; chapter 8 of Arabnejad's thesis",
     about: "how often a plan keeps a budget and a deadline that are the same for three sites",
     run,
+    cells,
+    unlisted: "",
 };
 
 const SITES: [&str; 3] = ["rennes", "sophia", "lille"];
@@ -31,7 +36,8 @@ const BHEFT: usize = 3;
 const RANDOM: usize = 4;
 const DCA: usize = 5;
 const GA: usize = 6;
-const RATIOS: [&str; 4] = ["current", "total", "rest", "none"];
+const RATIOS: [&[(&str, &str)]; 4] =
+    [&[("ratio", "current")], &[("ratio", "total")], &[("ratio", "rest")], &[("ratio", "none")]];
 const FACTORS: [f64; 3] = [0.1, 0.3, 0.5];
 const APPLICATION_FACTORS: [f64; 3] = [0.3, 0.5, 0.7];
 const APPLICATIONS: [(&str, &str, &str); 3] = [
@@ -77,6 +83,96 @@ impl Range {
     fn deadline(&self, a_d: f64) -> f64 {
         self.time.0 + a_d * (self.time.1 - self.time.0)
     }
+
+    fn request(&self, wish: &Wish, seed: u64) -> Request {
+        let limits = under(self.budget(wish.a_b), Some(self.deadline(wish.a_d)));
+        Request { given: given(wish.set), seed, ..limits }
+    }
+}
+
+/// What is wanted of a workflow on a machine.
+#[derive(Clone, Copy)]
+struct Wish {
+    a_b: f64,
+    a_d: f64,
+    method: &'static str,
+    set: &'static [(&'static str, &'static str)],
+}
+
+/// By budget and deadline, every method that is run there.
+fn wishes(factors: [f64; 3], search: bool) -> Vec<Vec<Wish>> {
+    let methods = &METHODS[..if search { METHODS.len() } else { FAST }];
+    let row = |a_b: f64, a_d: f64| {
+        methods.iter().map(|method| Wish { a_b, a_d, method, set: &[] }).collect()
+    };
+    factors.iter().flat_map(|&a_b| factors.iter().map(move |&a_d| row(a_b, a_d))).collect()
+}
+
+/// The readings of DBCS in the middle.
+fn readings() -> [Wish; RATIOS.len()] {
+    RATIOS.map(|set| Wish { a_b: 0.3, a_d: 0.3, method: "dbcs", set })
+}
+
+/// One node of each cluster of all sites.
+fn three_sites() -> Result<Arc<Platform>, StudyError> {
+    let nodes = "paradent:1,paramount:1,parapide:1,parapluie:1,helios:1,sol:1,suno:1,chicon:1,\
+                 chimint:1,chinqchint:1";
+    grid5000(&[("nodes", nodes), ("priced", "grid")])
+}
+
+/// Site, size and name of each machine.
+fn machines() -> impl Iterator<Item = (&'static str, String)> {
+    SITES.into_iter().flat_map(|site| SIZES.map(|size| (size, format!("{site}-{size}"))))
+}
+
+/// Workflows by what they are called together, the factors of their limits, and on how many of them
+/// methods search.
+type Series = (&'static str, Vec<Drawn>, [f64; 3], usize);
+
+fn series(options: &Options) -> Result<Vec<Series>, StudyError> {
+    let count = count(options);
+    let searched = count.div_ceil(6).min(20);
+    let random = graphs("dbcs", options.seed, count)?;
+    let mut all = vec![("random graphs", random, FACTORS, searched)];
+    for (name, tasks, label) in APPLICATIONS {
+        let drawn = applications(name, tasks, options.seed, count.div_ceil(4));
+        all.push((label, drawn.collect(), APPLICATION_FACTORS, 0));
+    }
+    Ok(all)
+}
+
+fn count(options: &Options) -> usize {
+    graphs_of(options, [4, 60, 1000])
+}
+
+/// Every plan and its run.
+fn cells(options: &Options) -> Result<Vec<Recipe>, StudyError> {
+    let (seed, mut all) = (options.seed, Vec::new());
+    for (_, drawn, factors, searched) in series(options)? {
+        for (size, name) in machines() {
+            for (index, &workflow) in drawn.iter().enumerate() {
+                let search = size == SIZES[0] && index < searched;
+                let mut every: Vec<Wish> = wishes(factors, search).into_iter().flatten().collect();
+                if factors == FACTORS {
+                    every.extend(readings());
+                }
+                for wish in every {
+                    let set: String =
+                        wish.set.iter().map(|(name, value)| format!(", {name} {value}")).collect();
+                    let Wish { a_b, a_d, method, .. } = wish;
+                    let of = format!("{workflow}, {name}, a_B = {a_b}, a_D = {a_d}: {method}{set}");
+                    let machine_name = name.clone();
+                    let platform = move || machine(&machine_name, "grid");
+                    let plan = move |case: &Case<'_>| {
+                        let range = Range::of(&case.stage.workflow, &*three_sites()?)?;
+                        case.plan(planner(method)?, &range.request(&wish, seed))
+                    };
+                    all.extend(recipes(&of, workflow, platform, plan));
+                }
+            }
+        }
+    }
+    Ok(all)
 }
 
 /// What a method did at a budget and a deadline.
@@ -110,7 +206,6 @@ struct Job<'j> {
     three: &'j Platform,
     factors: [f64; 3],
     search: bool,
-    ratios: bool,
 }
 
 impl Job<'_> {
@@ -118,28 +213,18 @@ impl Job<'_> {
         let case = Case::new(self.workflow, self.platform)?;
         let range = Range::of(self.workflow, self.three)?;
         let mut result = OnMachine::default();
-        let at = |a_b: f64, a_d: f64, method: &Algorithm, given: &[(&str, &str)]| {
-            let (budget, deadline) = (range.budget(a_b), range.deadline(a_d));
-            let given = given.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-            let settings = Request { given, seed, ..under(budget, Some(deadline)) };
-            let done = case.done(method, &settings)?;
+        let at = |wish: &Wish| {
+            let (budget, deadline) = (range.budget(wish.a_b), range.deadline(wish.a_d));
+            let done = case.done(planner(wish.method)?, &range.request(wish, seed))?;
             Ok::<_, StudyError>(Point { done, budget, deadline })
         };
-        for a_b in self.factors {
-            for a_d in self.factors {
-                let mut row = Vec::new();
-                for (index, name) in METHODS.iter().enumerate() {
-                    let runs = index < FAST || self.search;
-                    let method = planner(name)?;
-                    row.push(if runs { Some(at(a_b, a_d, method, &[])?) } else { None });
-                }
-                result.points.push(row);
-            }
+        for wanted in wishes(self.factors, self.search) {
+            let mut row = wanted.iter().map(|w| at(w).map(Some)).collect::<Result<Vec<_>, _>>()?;
+            row.resize(METHODS.len(), None);
+            result.points.push(row);
         }
-        if self.ratios {
-            for ratio in RATIOS {
-                result.ratios.push(at(0.3, 0.3, planner("dbcs")?, &[("ratio", ratio)])?);
-            }
+        if self.factors == FACTORS {
+            result.ratios = readings().iter().map(at).collect::<Result<_, _>>()?;
         }
         Ok(result)
     }
@@ -158,22 +243,16 @@ impl Results {
         (stage, seed, searched): (&str, u64, usize),
         watch: &Watch<'_>,
     ) -> Result<Results, StudyError> {
-        let nodes = "paradent:1,paramount:1,parapide:1,parapluie:1,helios:1,sol:1,suno:1,chicon:1,\
-                     chimint:1,chinqchint:1";
-        let three = grid5000(&[("nodes", nodes), ("priced", "grid")])?;
-        let mut machines = Vec::new();
-        for site in SITES {
-            for size in SIZES {
-                machines.push((machine(&format!("{site}-{size}"), "grid")?, size == SIZES[0]));
-            }
+        let three = &*three_sites()?;
+        let mut sites = Vec::new();
+        for (size, name) in machines() {
+            sites.push((machine(&name, "grid")?, size == SIZES[0]));
         }
         let mut jobs = Vec::new();
-        for (platform, small) in &machines {
+        for (platform, small) in &sites {
             for (index, workflow) in workflows.iter().enumerate() {
                 let search = *small && index < searched;
-                let ratios = factors == FACTORS;
-                let three = &three;
-                jobs.push(Job { workflow, platform, three, factors, search, ratios });
+                jobs.push(Job { workflow, platform, three, factors, search });
             }
         }
         let flat = watch.over(stage, &jobs, |job| job.run(seed))?;
@@ -218,12 +297,18 @@ impl Results {
 }
 
 fn run(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
-    let count = graphs_of(options, [4, 60, 1000]);
-    let searched = count.div_ceil(6).min(20);
-    let workflows = graphs("dbcs", options.seed, count)?;
-    let told = ("random graphs", options.seed, searched);
-    let random = Results::of(&workflows, FACTORS, told, watch)?;
-    let mut report = Report::new(&PAPER, options, count);
+    let mut sets = Vec::new();
+    let mut first = Vec::new();
+    for (label, drawn, factors, searched) in series(options)? {
+        let made = drawn.iter().map(Drawn::make).collect::<Result<Vec<_>, _>>()?;
+        let told = (label, options.seed, searched);
+        sets.push((label, Results::of(&made, factors, told, watch)?));
+        if first.is_empty() {
+            first = made;
+        }
+    }
+    let (_, random) = sets.remove(0);
+    let mut report = Report::new(&PAPER, options, count(options));
     report.choices = CHOICES.map(String::from).to_vec();
     report.findings.claims = vec![rennes(&random), above_bheft(&random), close(&random)];
     report.findings.tables = vec![
@@ -231,16 +316,11 @@ fn run(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
         table("Random graphs", &random, Way::Planned),
     ];
     report.findings.tables.push(ratios(&random));
-    let mut rates = Vec::new();
-    for (name, tasks, label) in APPLICATIONS {
-        let all = applications(name, tasks, options.seed, count.div_ceil(4))?;
-        let told = (label, options.seed, 0);
-        let results = Results::of(&all, APPLICATION_FACTORS, told, watch)?;
-        report.findings.tables.push(table(label, &results, Way::Simulated));
-        rates.push((label, results));
+    for (label, results) in &sets {
+        report.findings.tables.push(table(label, results, Way::Simulated));
     }
-    report.findings.claims.push(easiest(&rates));
-    report.timed = Some(time(&workflows)?);
+    report.findings.claims.push(easiest(&sets));
+    report.timed = Some(time(&first)?);
     Ok(report)
 }
 
@@ -349,7 +429,7 @@ fn table(label: &str, results: &Results, way: Way) -> Table {
 
 fn ratios(results: &Results) -> Table {
     let mut columns = vec!["site", "judged"];
-    columns.extend(RATIOS);
+    columns.extend(RATIOS.iter().flat_map(|set| set.iter().map(|(_, value)| *value)));
     let mut table = Table::new("DBCS by `ratio` at (a_D, a_B) = (0.3, 0.3): PSR", &columns);
     for (site, name) in SITES.into_iter().enumerate() {
         for way in [Way::Simulated, Way::Planned] {
@@ -374,7 +454,7 @@ fn time(workflows: &[Arc<Workflow>]) -> Result<Findings, StudyError> {
         for (total, name) in seconds.iter_mut().zip(METHODS) {
             let settings = under(range.budget(0.3), Some(range.deadline(0.3)));
             let clock = Instant::now();
-            case.planned(planner(name)?, &settings)?;
+            (planner(name)?.plan)(&case.problem, &settings).map_err(StudyError::of)?;
             *total += clock.elapsed().as_secs_f64();
         }
     }

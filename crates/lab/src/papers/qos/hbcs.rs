@@ -1,9 +1,12 @@
 //! Chapter 6: HBCS against BHEFT, LOSS1, GreedyTime-CD and the cheapest plan.
 
-use super::{Case, Done, WAYS, Way, applications, graphs, graphs_of, machine, planner, under};
+use super::{
+    Case, Done, Drawn, WAYS, Way, applications, graphs, graphs_of, machine, recipes, under,
+};
+use crate::cell::{self, Recipe, planner};
 use crate::papers::{Cell, Claim, Options, Paper, Report, Rule, StudyError, Table, Unit, Watch};
 use crate::stats::Estimate;
-use slackline_model::schedule::affordable;
+use slackline_model::schedule::{Summary, affordable};
 use slackline_model::{Platform, Workflow};
 use slackline_schedule::Request;
 use slackline_schedule::qos::least_cost;
@@ -16,6 +19,8 @@ pub(in crate::papers) const PAPER: Paper = Paper {
     source: "Arabnejad, Barbosa, ISPDC 2014; chapter 6 of Arabnejad's thesis",
     about: "makespan under a budget, and how often budget and deadline are kept",
     run,
+    cells,
+    unlisted: "",
 };
 
 const MACHINES: [&str; 6] =
@@ -37,6 +42,57 @@ const COUNTED: [usize; 3] = [1, 4, 7];
 /// How far a published improvement and ours may lie apart.
 const POINTS: f64 = 0.1;
 
+/// A budget between the cheapest cost and HEFT's.
+fn budget(case: &Case<'_>, heft: f64, k: f64) -> f64 {
+    let least = least_cost(&case.problem);
+    least + k * (heft - least)
+}
+
+/// The plan of a method under a budget.
+fn limited(case: &Case<'_>, k: f64, method: &str) -> Result<cell::Cell, StudyError> {
+    let heft = case.plan(planner("heft")?, &Request::default())?.plan()?;
+    let heft = Summary::of(&case.problem, &heft).cost;
+    case.plan(planner(method)?, &under(budget(case, heft, k), None))
+}
+
+/// Workflows by what they are called together.
+fn sets(options: &Options) -> Result<Vec<(&'static str, Vec<Drawn>)>, StudyError> {
+    let count = count(options);
+    let mut sets = vec![("random graphs", graphs("hbcs", options.seed, count)?)];
+    for (name, label) in [("epigenomics", "Epigenomics"), ("inspiral", "LIGO")] {
+        let few = count.div_ceil(4);
+        let small = applications(name, "24", options.seed, few);
+        let large = applications(name, "30", options.seed.wrapping_add(1), few);
+        sets.push((label, small.chain(large).collect()));
+    }
+    Ok(sets)
+}
+
+fn count(options: &Options) -> usize {
+    graphs_of(options, [6, 400, 972])
+}
+
+/// Every plan and its run.
+fn cells(options: &Options) -> Result<Vec<Recipe>, StudyError> {
+    let mut all = Vec::new();
+    let drawn = sets(options)?.into_iter().flat_map(|(_, drawn)| drawn);
+    for (workflow, name) in drawn.flat_map(|w| MACHINES.map(|name| (w, name))) {
+        let platform = move || machine(name, "platform");
+        for free in ["heft", "cheapest"] {
+            let plan = move |case: &Case<'_>| case.plan(planner(free)?, &Request::default());
+            all.extend(recipes(&format!("{workflow}, {name}: {free}"), workflow, platform, plan));
+        }
+        for k in BUDGETS {
+            for method in &METHODS[..METHODS.len() - 1] {
+                let of = format!("{workflow}, {name}, k = {k}: {method}");
+                let plan = move |case: &Case<'_>| limited(case, k, method);
+                all.extend(recipes(&of, workflow, platform, plan));
+            }
+        }
+    }
+    Ok(all)
+}
+
 /// One workflow on one machine.
 #[derive(Clone, Default)]
 struct OnMachine {
@@ -50,11 +106,10 @@ impl OnMachine {
     fn of(workflow: &Arc<Workflow>, platform: &Arc<Platform>) -> Result<OnMachine, StudyError> {
         let case = Case::new(workflow, platform)?;
         let heft = case.done(planner("heft")?, &Request::default())?;
-        let least = least_cost(&case.problem);
         let cheapest = case.done(planner("cheapest")?, &Request::default())?;
         let mut result = OnMachine { heft, ..OnMachine::default() };
         for k in BUDGETS {
-            let budget = least + k * (heft.cost - least);
+            let budget = budget(&case, heft.cost, k);
             let mut row = [cheapest; METHODS.len()];
             for (cell, name) in row.iter_mut().zip(METHODS).take(METHODS.len() - 1) {
                 *cell = case.done(planner(name)?, &under(budget, None))?;
@@ -83,11 +138,8 @@ impl OnMachine {
 struct Results(Vec<Vec<OnMachine>>);
 
 impl Results {
-    fn of(
-        workflows: &[Arc<Workflow>],
-        stage: &str,
-        watch: &Watch<'_>,
-    ) -> Result<Results, StudyError> {
+    fn of(workflows: &[Drawn], stage: &str, watch: &Watch<'_>) -> Result<Results, StudyError> {
+        let workflows = workflows.iter().map(Drawn::make).collect::<Result<Vec<_>, _>>()?;
         let machines: Vec<Arc<Platform>> =
             MACHINES.iter().map(|name| machine(name, "platform")).collect::<Result<_, _>>()?;
         let jobs: Vec<_> =
@@ -130,19 +182,17 @@ impl Results {
 }
 
 fn run(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
-    let count = graphs_of(options, [6, 400, 972]);
-    let random = Results::of(&graphs("hbcs", options.seed, count)?, "random graphs", watch)?;
-    let mut report = Report::new(&PAPER, options, count);
+    let mut sets = sets(options)?.into_iter();
+    let Some((label, drawn)) = sets.next() else { return Err(StudyError("no graphs".into())) };
+    let random = Results::of(&drawn, label, watch)?;
+    let mut report = Report::new(&PAPER, options, count(options));
     report.choices = CHOICES.map(String::from).to_vec();
     report.findings.claims =
         vec![over_bheft(&random), over_loss(&random), best(&random), success(&random)];
     report.findings.tables.extend(WAYS.map(|way| lengths(&random, way)));
     report.findings.tables.extend(WAYS.map(|way| successes(&random, way)));
-    for (name, label) in [("epigenomics", "Epigenomics"), ("inspiral", "LIGO")] {
-        let few = count.div_ceil(4);
-        let mut all = applications(name, "24", options.seed, few)?;
-        all.extend(applications(name, "30", options.seed.wrapping_add(1), few)?);
-        let results = Results::of(&all, label, watch)?;
+    for (label, drawn) in sets {
+        let results = Results::of(&drawn, label, watch)?;
         report.findings.claims.push(application(label, &results));
         report.findings.tables.push(budgets_kept(label, &results));
     }

@@ -14,15 +14,15 @@ pub(super) use dbcs::PAPER as DBCS;
 pub(super) use hbcs::PAPER as HBCS;
 
 use super::{Options, Size, StudyError};
-use slackline_execute::{Ending, Settings, Simulated, run};
+use crate::cell::{Cell, Recipe};
+use slackline_execute::{Recording, Stage};
 use slackline_generate::Seed;
-use slackline_generate::population::STUDIES;
+use slackline_generate::population::{Population, STUDIES};
 use slackline_generate::registry::{Family, find};
 use slackline_model::schedule::{Limits, Summary};
-use slackline_model::{Platform, Problem, ProcId, Schedule, TaskId, Workflow};
-use slackline_react::{StaticPlan, Transfers};
-use slackline_schedule::{Algorithm, Request, registry};
-use slackline_simulate::Models;
+use slackline_model::{Platform, Problem, Schedule, Workflow};
+use slackline_react::Transfers;
+use slackline_schedule::{Algorithm, Planner, Request};
 use std::sync::Arc;
 
 /// A machine of the studies: so many processors of a site.
@@ -37,39 +37,68 @@ fn grid5000(given: &[(&str, &str)]) -> Result<Arc<Platform>, StudyError> {
     generator.platform(&settings, Seed::new(0)).map(Arc::new).map_err(StudyError::of)
 }
 
-/// Graphs spread evenly over the population of a study.
-fn graphs(study: &str, seed: u64, count: usize) -> Result<Vec<Arc<Workflow>>, StudyError> {
+/// A workflow before it is made.
+#[derive(Clone, Copy)]
+enum Drawn {
+    /// One of so many graphs, spread evenly over the population of a study.
+    Graph { study: &'static str, seed: u64, count: usize, index: usize },
+    /// An instance of an application.
+    Application { name: &'static str, tasks: &'static str, seed: u64, member: usize },
+}
+
+impl Drawn {
+    fn make(&self) -> Result<Arc<Workflow>, StudyError> {
+        let made = match *self {
+            Drawn::Graph { study, seed, count, index } => {
+                let population = population(study, seed)?;
+                let all = population.len();
+                let member = population.member(index as u64 * all / count as u64);
+                let member = member.map_err(StudyError::of)?;
+                population.generator.workflow(&member.settings, member.seed)
+            }
+            Drawn::Application { name, tasks, seed, member } => {
+                let generator = find(Family::Workflow, name).map_err(StudyError::of)?;
+                let given = [("tasks".to_string(), tasks.to_string())];
+                let settings = generator.settings(&given).map_err(StudyError::of)?;
+                generator.workflow(&settings, Seed { seed, member: member as u64 })
+            }
+        };
+        made.map(Arc::new).map_err(StudyError::of)
+    }
+}
+
+impl std::fmt::Display for Drawn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Drawn::Graph { index, .. } => write!(f, "graph {index}"),
+            Drawn::Application { name, tasks, member, .. } => {
+                write!(f, "{name} of {tasks}, {member}")
+            }
+        }
+    }
+}
+
+fn population(study: &str, seed: u64) -> Result<Population, StudyError> {
     let missing = || StudyError(format!("the population of {study} is missing"));
     let study = STUDIES.iter().find(|s| s.name == study).ok_or_else(missing)?;
-    let population = study.population(seed).map_err(StudyError::of)?;
-    let all = population.len();
-    let member = |k: usize| {
-        let member = population.member(k as u64 * all / count as u64).map_err(StudyError::of)?;
-        let made = population.generator.workflow(&member.settings, member.seed);
-        made.map(Arc::new).map_err(StudyError::of)
-    };
-    (0..count.min(all as usize)).map(member).collect()
+    study.population(seed).map_err(StudyError::of)
+}
+
+/// Graphs spread evenly over the population of a study.
+fn graphs(study: &'static str, seed: u64, count: usize) -> Result<Vec<Drawn>, StudyError> {
+    let all = population(study, seed)?.len() as usize;
+    let graph = |index| Drawn::Graph { study, seed, count, index };
+    Ok((0..count.min(all)).map(graph).collect())
 }
 
 /// Instances of an application.
 fn applications(
-    name: &str,
-    tasks: &str,
+    name: &'static str,
+    tasks: &'static str,
     seed: u64,
     count: usize,
-) -> Result<Vec<Arc<Workflow>>, StudyError> {
-    let generator = find(Family::Workflow, name).map_err(StudyError::of)?;
-    let given = [("tasks".to_string(), tasks.to_string())];
-    let settings = generator.settings(&given).map_err(StudyError::of)?;
-    let made = |member: usize| {
-        let seed = Seed { seed, member: member as u64 };
-        generator.workflow(&settings, seed).map(Arc::new).map_err(StudyError::of)
-    };
-    (0..count).map(made).collect()
-}
-
-fn planner(name: &str) -> Result<&'static Algorithm, StudyError> {
-    registry::find(name).ok_or_else(|| StudyError(format!("the planner {name} is missing")))
+) -> impl Iterator<Item = Drawn> {
+    (0..count).map(move |member| Drawn::Application { name, tasks, seed, member })
 }
 
 /// What became of a plan.
@@ -110,8 +139,7 @@ impl Way {
 
 /// A workflow on a machine.
 struct Case<'c> {
-    workflow: &'c Arc<Workflow>,
-    platform: &'c Arc<Platform>,
+    stage: Stage,
     problem: Problem<'c>,
 }
 
@@ -121,41 +149,48 @@ impl<'c> Case<'c> {
         platform: &'c Arc<Platform>,
     ) -> Result<Case<'c>, StudyError> {
         let problem = Problem::new(workflow, platform).map_err(StudyError::of)?;
-        Ok(Case { workflow, platform, problem })
+        Ok(Case { stage: Stage::new(workflow.clone(), platform.clone()), problem })
     }
 
-    /// Plans under limits; executes the plan too.
-    fn done(&self, method: &Algorithm, settings: &Request) -> Result<Done, StudyError> {
-        let schedule = (method.plan)(&self.problem, settings).map_err(StudyError::of)?;
-        let summary = Summary::of(&self.problem, &schedule);
-        let simulated = self.simulated(schedule)?;
+    /// A plan under limits, without contention.
+    fn plan(&self, method: &'static Algorithm, request: &Request) -> Result<Cell, StudyError> {
+        let planner = Planner { algorithm: method, request: request.clone() };
+        Cell::planned(self.stage.clone(), planner).under("matrix")
+    }
+
+    /// The run of a plan: mapping and order are kept, data leaves when its producer ends.
+    fn run(&self, plan: Schedule) -> Cell {
+        Cell::following(self.stage.clone(), plan, Transfers::Push)
+    }
+
+    /// What a plan comes to, and its run.
+    fn done(&self, method: &'static Algorithm, request: &Request) -> Result<Done, StudyError> {
+        let plan = self.plan(method, request)?.plan()?;
+        let summary = Summary::of(&self.problem, &plan);
+        let simulated = self.run(plan).finish(Recording::Nothing)?.makespan;
         Ok(Done { planned: summary.makespan, simulated, cost: summary.cost })
     }
+}
 
-    /// The plan alone.
-    fn planned(&self, method: &Algorithm, settings: &Request) -> Result<Done, StudyError> {
-        let schedule = (method.plan)(&self.problem, settings).map_err(StudyError::of)?;
-        let Summary { makespan, cost, .. } = Summary::of(&self.problem, &schedule);
-        Ok(Done { planned: makespan, simulated: f64::NAN, cost })
-    }
-
-    /// Keeps mapping and order; data leaves when its producer ends.
-    fn simulated(&self, schedule: Schedule) -> Result<f64, StudyError> {
-        let truth = |task: TaskId, procs: &[ProcId]| {
-            procs.first().map_or(0.0, |&proc| self.problem.exec_on(task, proc))
-        };
-        let mut backend = Simulated::new(self.platform, Models::default(), Box::new(truth))
-            .map_err(StudyError::of)?;
-        let mut policy = StaticPlan::of_schedule(schedule, planner("heft")?, Transfers::Push);
-        let (workflow, platform) = (self.workflow.clone(), self.platform.clone());
-        let settings = Settings::default();
-        let outcome =
-            run(workflow, platform, &mut policy, &mut backend, settings).map_err(StudyError::of)?;
-        match outcome.ending {
-            Ending::Finished => Ok(outcome.makespan),
-            Ending::CannotFinish(why) => Err(StudyError(why)),
-        }
-    }
+/// The plan of a workflow on a machine, and its run.
+fn recipes(
+    name: &str,
+    workflow: Drawn,
+    platform: impl Fn() -> Result<Arc<Platform>, StudyError> + Send + Sync + Clone + 'static,
+    plan: impl Fn(&Case<'_>) -> Result<Cell, StudyError> + Send + Sync + Clone + 'static,
+) -> [Recipe; 2] {
+    WAYS.map(|way| {
+        let (platform, plan) = (platform.clone(), plan.clone());
+        Recipe::new(format!("{name}, {}", way.name()), move || {
+            let (workflow, platform) = (workflow.make()?, platform()?);
+            let case = Case::new(&workflow, &platform)?;
+            let planned = plan(&case)?;
+            match way {
+                Way::Planned => Ok(planned),
+                Way::Simulated => Ok(case.run(planned.plan()?)),
+            }
+        })
+    })
 }
 
 fn under(budget: f64, deadline: Option<f64>) -> Request {

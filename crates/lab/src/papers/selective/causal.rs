@@ -1,9 +1,10 @@
 //! What causality costs: the same triggers on the engine, where an end is known when it comes.
 
-use super::{ALWAYS, Base, Instance, Population, SLACK, SPARE, STATIC, draw, ran};
+use super::performance::POPULATION;
+use super::{ALWAYS, Base, Instance, Ran, SLACK, SPARE, STATIC, draw, ran};
+use crate::cell::{Recipe, policy};
 use crate::papers::{Cell, Claim, Report, Rule, StudyError, Table, Unit, Watch};
 use crate::stats::Estimate;
-use slackline_react::registry::{Entry, find};
 
 const QUALITIES: [f64; 3] = [0.1, 0.3, 0.5];
 
@@ -20,12 +21,39 @@ type Both = [[f64; 2]; 2];
 
 fn both(instance: &Instance, base: &Base, quality: f64) -> Result<Vec<Both>, StudyError> {
     let one = |(_, way, name): &(&str, usize, &str)| {
-        let entry: &Entry = find(name).ok_or_else(|| StudyError(format!("no policy {name}")))?;
         let literal = ran(instance, base, *way, quality)?;
-        let causal = instance.causal(entry, base.planner, quality)?;
+        let causal = Ran::of(&instance.causal(policy(name)?, base.planner, quality)?)?;
         Ok([[literal.makespan, causal.makespan], [literal.reschedulings, causal.reschedulings]])
     };
     PAIRS.iter().map(one).collect()
+}
+
+/// The planner of all runs on the engine.
+fn heft(bases: &[Base]) -> Result<&Base, StudyError> {
+    let found = bases.iter().find(|b| b.label == "HEFT");
+    found.ok_or_else(|| StudyError("HEFT is missing".to_string()))
+}
+
+/// Every run on the engine.
+pub(super) fn cells(
+    bases: &[Base],
+    (seed, graphs): (u64, usize),
+) -> Result<Vec<Recipe>, StudyError> {
+    let planner = heft(bases)?.planner;
+    let mut all = Vec::new();
+    for quality in QUALITIES {
+        for member in 0..graphs {
+            for (_, _, name) in PAIRS {
+                let error = Unit::Percent(0).show(quality);
+                let of = format!("{}, error {error}, graph {member}: {name}", POPULATION.name);
+                all.push(Recipe::new(of, move || {
+                    let instance = Instance::draw(&POPULATION, seed, member)?;
+                    instance.causal(policy(name)?, planner, quality)
+                }));
+            }
+        }
+    }
+    Ok(all)
 }
 
 pub(super) fn study(
@@ -33,9 +61,8 @@ pub(super) fn study(
     bases: &[Base],
     watch: &Watch<'_>,
 ) -> Result<(), StudyError> {
-    let Some(heft) = bases.iter().find(|b| b.label == "HEFT") else { return Ok(()) };
-    let population = Population { name: "sr/E1", tasks: (50, 100), machines: (3, 8) };
-    let instances = draw(population, report.seed, report.graphs)?;
+    let heft = heft(bases)?;
+    let instances = draw(POPULATION, report.seed, report.graphs)?;
     let jobs: Vec<_> =
         QUALITIES.iter().flat_map(|q| instances.iter().map(move |i| (*q, i))).collect();
     let runs = watch.over("causal policies", &jobs, |(q, instance)| both(instance, heft, *q))?;

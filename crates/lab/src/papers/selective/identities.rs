@@ -4,6 +4,14 @@ use super::{ALWAYS, Base, IDEAL, Population, SLACK, SPARE, STATIC, all_ways, dra
 use crate::papers::{Claim, Report, Rule, StudyError, Unit, Watch};
 use crate::stats::Estimate;
 
+pub(super) const POPULATION: Population =
+    Population { name: "sr/exact", tasks: (50, 100), machines: (3, 8) };
+
+/// A part of the graphs will do.
+pub(super) fn graphs(all: usize) -> usize {
+    all.min(20)
+}
+
 /// Two makespans that differ by more than this share are different.
 const SAME: f64 = 1e-9;
 
@@ -12,9 +20,8 @@ pub(super) fn study(
     bases: &[Base],
     watch: &Watch<'_>,
 ) -> Result<(), StudyError> {
-    let population = Population { name: "sr/exact", tasks: (50, 100), machines: (3, 8) };
-    let graphs = report.graphs.min(20);
-    let instances = draw(population, report.seed, graphs)?;
+    let graphs = graphs(report.graphs);
+    let instances = draw(POPULATION, report.seed, graphs)?;
     let jobs: Vec<_> = bases.iter().flat_map(|b| instances.iter().map(move |i| (b, i))).collect();
     let runs =
         watch.over("exact estimates", &jobs, |(base, instance)| all_ways(instance, base, 0.0))?;

@@ -2,19 +2,19 @@
 //! wrong by up to a given share.
 
 use super::super::StudyError;
-use slackline_execute::{Ending, Settings, Simulated, run};
+use crate::cell::Cell;
+use slackline_execute::{Recording, Stage};
 use slackline_generate::Seed;
 use slackline_generate::costs::{Ccr, CcrBy, Costs, TaskCosts};
 use slackline_generate::workflow::layered::SelectiveRescheduling;
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
+use slackline_model::scenario::{Actual, Scenario};
 use slackline_model::workflow::CostTable;
 use slackline_model::{Platform, Problem, ProcId, TaskId, Workflow, WorkflowBuilder};
 use slackline_react::Transfers;
-use slackline_react::gtp::Period;
 use slackline_react::registry::{Entry, Options as PolicyOptions};
 use slackline_react::selective::{Trigger, run_offline};
-use slackline_schedule::{Algorithm, Request};
-use slackline_simulate::Models;
+use slackline_schedule::Algorithm;
 use std::sync::Arc;
 
 /// Ranges of a population.
@@ -102,7 +102,7 @@ impl Instance {
     /// The literal form, which knows real ends out of order.
     pub(super) fn literal(
         &self,
-        planner: &Algorithm,
+        planner: &'static Algorithm,
         trigger: Trigger,
         quality: f64,
     ) -> Result<Ran, StudyError> {
@@ -116,11 +116,13 @@ impl Instance {
     }
 
     /// One plan made with the real times.
-    pub(super) fn ideal(&self, planner: &Algorithm, quality: f64) -> Result<Ran, StudyError> {
-        let known = self.with_real_times(quality)?;
-        let problem = Problem::new(&known, &self.platform).map_err(StudyError::of)?;
-        let plan = (planner.plan)(&problem, &Request::default()).map_err(StudyError::of)?;
-        Ok(Ran { makespan: plan.makespan(), reschedulings: 0.0 })
+    pub(super) fn ideal(
+        &self,
+        planner: &'static Algorithm,
+        quality: f64,
+    ) -> Result<Cell, StudyError> {
+        let known = Arc::new(self.with_real_times(quality)?);
+        Cell::planned(Stage::new(known, self.platform.clone()), planner).under(MODEL)
     }
 
     fn with_real_times(&self, quality: f64) -> Result<Workflow, StudyError> {
@@ -148,36 +150,40 @@ impl Instance {
     /// A policy on the engine, which learns of ends when they happen.
     pub(super) fn causal(
         &self,
-        entry: &Entry,
+        entry: &'static Entry,
         planner: &'static Algorithm,
         quality: f64,
-    ) -> Result<Ran, StudyError> {
+    ) -> Result<Cell, StudyError> {
+        let mut stage = Stage::new(self.workflow.clone(), self.platform.clone());
+        stage.scenario = self.scenario(quality)?;
+        let told = PolicyOptions { transfers: Transfers::Push, ..PolicyOptions::new(planner) };
+        Cell::decided(stage, entry, told).under(MODEL)
+    }
+
+    /// How long every task really takes on every machine.
+    fn scenario(&self, quality: f64) -> Result<Scenario, StudyError> {
         let problem = self.problem()?;
-        let truth = |task: TaskId, procs: &[ProcId]| {
-            let first = procs.first().copied().unwrap_or(ProcId(0));
-            self.actual(&problem, task, first, quality)
+        let actual = |(task, proc): (TaskId, ProcId)| Actual {
+            task: self.workflow.task_name(task).to_string(),
+            host: Some(self.platform.host(problem.host_of(proc)).name.to_string()),
+            seconds: self.actual(&problem, task, proc, quality),
         };
-        let models =
-            Models::preset("matrix").ok_or_else(|| StudyError("no matrix model".into()))?;
-        let mut backend =
-            Simulated::new(&self.platform, models, Box::new(truth)).map_err(StudyError::of)?;
-        let period = Period::OfMakespan(0.1);
-        let options =
-            PolicyOptions { transfers: Transfers::Push, period, ..PolicyOptions::new(planner) };
-        let mut policy = entry.policy(&options).map_err(StudyError::of)?;
-        let (workflow, platform) = (self.workflow.clone(), self.platform.clone());
-        let settings = Settings::default();
-        let outcome = run(workflow, platform, policy.as_mut(), &mut backend, settings)
-            .map_err(StudyError::of)?;
-        match outcome.ending {
-            Ending::Finished => Ok(Ran {
-                makespan: outcome.makespan,
-                reschedulings: outcome.counters.replannings as f64,
-            }),
-            Ending::CannotFinish(why) => Err(StudyError(why)),
-        }
+        let pairs = self.workflow.tasks().flat_map(|t| problem.proc_ids().map(move |p| (t, p)));
+        Ok(Scenario { actuals: pairs.map(actual).collect(), ..Scenario::default() })
     }
 }
+
+impl Ran {
+    /// What a run on the engine came to.
+    pub(super) fn of(cell: &Cell) -> Result<Ran, StudyError> {
+        let outcome = cell.finish(Recording::Nothing)?;
+        let reschedulings = outcome.counters.replannings as f64;
+        Ok(Ran { makespan: outcome.makespan, reschedulings })
+    }
+}
+
+/// Transfers never disturb each other.
+const MODEL: &str = "matrix";
 
 /// Spreads a name over a seed, so that populations share no stream.
 fn name_bits(name: &str) -> u64 {

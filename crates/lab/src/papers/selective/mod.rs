@@ -12,7 +12,8 @@ mod instance;
 mod performance;
 mod running_time;
 
-use super::{Options, Paper, Report, Size, StudyError, Watch};
+use super::{Options, Paper, Report, Size, StudyError, Unit, Watch};
+use crate::cell::Recipe;
 use instance::{Instance, Population, Ran};
 use slackline_react::selective::Trigger;
 use slackline_schedule::{Algorithm, registry};
@@ -24,6 +25,9 @@ pub(super) const PAPER: Paper = Paper {
     source: "Zhao, Sakellariou, 2004",
     about: "spare time and slack decide when a plan is worth making again",
     run: reproduce,
+    cells,
+    unlisted: "not listed: the paper's literal form, which knows real ends before they come: no run can; \
+               and what depends on wall time",
 };
 
 /// A planner under the paper's name for it.
@@ -62,7 +66,10 @@ const SPARE: usize = 4;
 /// One way of running an instance in the literal form.
 fn ran(instance: &Instance, base: &Base, way: usize, quality: f64) -> Result<Ran, StudyError> {
     let trigger = match way {
-        IDEAL => return instance.ideal(base.planner, quality),
+        IDEAL => {
+            let makespan = instance.ideal(base.planner, quality)?.end()?;
+            return Ok(Ran { makespan, reschedulings: 0.0 });
+        }
         STATIC => Trigger::Never,
         ALWAYS => Trigger::Always,
         SLACK => Trigger::Slack,
@@ -85,12 +92,48 @@ fn draw(population: Population, seed: u64, graphs: usize) -> Result<Vec<Instance
     (0..graphs).map(|member| Instance::draw(&population, seed, member)).collect()
 }
 
-fn reproduce(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
-    let graphs = options.graphs.unwrap_or(match options.size {
+fn graphs(options: &Options) -> usize {
+    options.graphs.unwrap_or(match options.size {
         Size::Quick => 4,
         Size::Standard => 100,
         Size::Full => 400,
-    });
+    })
+}
+
+/// The plans that know everything, and the runs on the engine.
+fn cells(options: &Options) -> Result<Vec<Recipe>, StudyError> {
+    let (graphs, seed, bases) = (graphs(options), options.seed, bases()?);
+    let mut all = ideal(identities::POPULATION, &[0.0], &bases, (seed, identities::graphs(graphs)));
+    all.extend(ideal(performance::POPULATION, &performance::QUALITIES, &bases, (seed, graphs)));
+    all.extend(causal::cells(&bases, (seed, graphs))?);
+    Ok(all)
+}
+
+/// The plans of so many members of a population that know everything.
+fn ideal(
+    population: Population,
+    qualities: &[f64],
+    bases: &[Base],
+    (seed, graphs): (u64, usize),
+) -> Vec<Recipe> {
+    let mut all = Vec::new();
+    for &quality in qualities {
+        for &Base { label, planner, .. } in bases {
+            for member in 0..graphs {
+                let error = Unit::Percent(0).show(quality);
+                let name =
+                    format!("{}, error {error}, graph {member}: ideal {label}", population.name);
+                all.push(Recipe::new(name, move || {
+                    Instance::draw(&population, seed, member)?.ideal(planner, quality)
+                }));
+            }
+        }
+    }
+    all
+}
+
+fn reproduce(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
+    let graphs = graphs(options);
     let bases = bases()?;
     let mut report = Report::new(&PAPER, options, graphs);
     report.choices = CHOICES.map(String::from).to_vec();

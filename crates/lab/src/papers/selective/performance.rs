@@ -4,8 +4,11 @@ use super::{ALWAYS, Base, IDEAL, Population, Ran, SLACK, SPARE, STATIC, WAYS, al
 use crate::papers::{Cell, Claim, Report, Rule, StudyError, Table, Unit, Watch};
 use crate::stats::Estimate;
 
+pub(super) const POPULATION: Population =
+    Population { name: "sr/E1", tasks: (50, 100), machines: (3, 8) };
+
 /// Largest relative errors of estimates.
-const QUALITIES: [f64; 5] = [0.1, 0.2, 0.3, 0.4, 0.5];
+pub(super) const QUALITIES: [f64; 5] = [0.1, 0.2, 0.3, 0.4, 0.5];
 
 /// "Roughly equal" and "no lower than", as a share of the makespan.
 const TOLERANCE: f64 = 0.03;
@@ -44,8 +47,7 @@ pub(super) fn study(
     bases: &[Base],
     watch: &Watch<'_>,
 ) -> Result<(), StudyError> {
-    let population = Population { name: "sr/E1", tasks: (50, 100), machines: (3, 8) };
-    let instances = draw(population, report.seed, report.graphs)?;
+    let instances = draw(POPULATION, report.seed, report.graphs)?;
     let mut jobs = Vec::new();
     for &quality in &QUALITIES {
         for base in bases {

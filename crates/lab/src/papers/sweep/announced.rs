@@ -1,7 +1,8 @@
 //! The experiments that the report announces and does not report: a table each.
 
 use super::case::{Case, Ran, Set};
-use crate::papers::{Cell, Report, Size, StudyError, Table, Unit, Watch};
+use crate::cell::{self, Recipe};
+use crate::papers::{Cell, Options, Report, Size, StudyError, Table, Unit, Watch};
 use crate::stats::Estimate;
 use rand::RngExt;
 use slackline_generate::workflow::sweep::Sweep;
@@ -170,18 +171,51 @@ const EXPERIMENTS: &[Experiment] = &[
     },
 ];
 
+/// A way of an experiment in one world.
+struct Job {
+    experiment: &'static Experiment,
+    way: &'static Way,
+    seed: u64,
+}
+
+impl Job {
+    fn all(options: (Size, u64), applications: usize) -> Vec<Job> {
+        let (size, seed) = options;
+        let of_way = |experiment: &'static Experiment, way: &'static Way| {
+            let seeds = 0..cases(size, applications) as u64;
+            seeds.map(move |case| Job { experiment, way, seed: seed + case })
+        };
+        let of_experiment = |e: &'static Experiment| e.ways.iter().flat_map(move |w| of_way(e, w));
+        EXPERIMENTS.iter().flat_map(of_experiment).collect()
+    }
+
+    fn cell(&self) -> Result<cell::Cell, StudyError> {
+        let Way { policy, set, world, knows, planning, .. } = *self.way;
+        Case { planning, ..case_of(world, self.seed)? }.run(policy, set, knows)
+    }
+}
+
+/// Worlds of each way.
+fn cases(size: Size, applications: usize) -> usize {
+    if size == Size::Quick { 1 } else { applications.max(1) }
+}
+
+/// Every run.
+pub(super) fn cells(options: &Options, applications: usize) -> Vec<Recipe> {
+    let recipe = |job: Job| {
+        let name = format!("{}, seed {}: {}", job.experiment.title, job.seed, job.way.label);
+        Recipe::new(name, move || job.cell())
+    };
+    let jobs = Job::all((options.size, options.seed), applications);
+    jobs.into_iter().map(recipe).collect()
+}
+
 pub(super) fn study(report: &mut Report, size: Size, watch: &Watch<'_>) -> Result<(), StudyError> {
-    let cases = if size == Size::Quick { 1 } else { report.graphs.max(1) };
-    let jobs: Vec<(&Way, u64)> = EXPERIMENTS
-        .iter()
-        .flat_map(|e| e.ways)
-        .flat_map(|way| (0..cases as u64).map(move |case| (way, case)))
-        .collect();
-    let seed = report.seed;
-    let flat = watch.over("announced experiments", &jobs, |&(way, case)| {
+    let cases = cases(size, report.graphs);
+    let jobs = Job::all((size, report.seed), report.graphs);
+    let flat = watch.over("announced experiments", &jobs, |job| {
         let clock = Instant::now();
-        let case = Case { planning: way.planning, ..case_of(way.world, seed + case)? };
-        let ran = case.run(way.policy, way.set, way.knows)?;
+        let ran = Ran::of(&job.cell()?)?;
         Ok((ran, clock.elapsed().as_secs_f64()))
     })?;
     let mut found = flat.chunks(cases);

@@ -1,17 +1,15 @@
 //! One application on one grid in one world, planned or run.
 
+use crate::cell::{Cell, given, planner, planner_with, policy};
 use crate::papers::StudyError;
 use slackline_execute::{Ending, Recording, Settings, Stage};
 use slackline_generate::draw::Seed;
 use slackline_generate::registry::{self, Family};
 use slackline_generate::workflow::sweep::Sweep;
-use slackline_model::problem::{Inputs, State};
 use slackline_model::scenario::{Knowledge, Scenario};
 use slackline_model::schedule::Detail;
-use slackline_model::{Platform, Problem, Schedule, Workflow};
-use slackline_react::registry::{self as policies, Options};
-use slackline_schedule::{Request, registry as planners};
-use slackline_simulate::{Models, NetworkModel};
+use slackline_model::{Platform, Workflow};
+use slackline_react::registry::Options;
 use std::sync::Arc;
 
 /// Name and value of parameters.
@@ -50,46 +48,23 @@ impl Case {
         })
     }
 
+    fn stage(&self) -> Stage {
+        Stage {
+            scenario: self.scenario.clone(),
+            settings: Settings { decision_seconds: self.planning, ..Settings::default() },
+            ..Stage::new(self.workflow.clone(), self.platform.clone())
+        }
+    }
+
     /// All tasks planned at once.
-    pub(super) fn plan(&self, name: &str, set: Set) -> Result<Schedule, StudyError> {
-        let missing = || StudyError(format!("the planner {name} is missing"));
-        let planner = planners::find(name).ok_or_else(missing)?;
-        let problem = Problem::new(&self.workflow, &self.platform).map_err(StudyError::of)?;
-        let state = State::at_start(&self.workflow, Inputs::of(&self.platform));
-        let problem = problem.with_state(state).map_err(StudyError::of)?;
-        let settings = Request { given: given(set), ..Request::default() };
-        (planner.plan)(&problem, &settings).map_err(StudyError::of)
+    pub(super) fn plan(&self, name: &str, set: Set) -> Result<Cell, StudyError> {
+        Ok(Cell::planned(self.stage(), planner_with(name, set)?))
     }
 
     /// A run under a policy that knows so much.
-    pub(super) fn run(
-        &self,
-        name: &str,
-        set: &[(&str, &str)],
-        knows: Knowledge,
-    ) -> Result<Ran, StudyError> {
-        let missing = || StudyError(format!("the policy {name} is missing"));
-        let entry = policies::find(name).ok_or_else(missing)?;
-        let planner = planners::find("heft").ok_or_else(missing)?;
-        let options = Options { given: given(set), ..Options::new(planner) };
-        let mut policy = entry.policy(&options).map_err(StudyError::of)?;
-        let known = self.scenario.known(&self.workflow, &self.platform, knows);
-        let known = known.map_err(StudyError::of)?;
-        let models = Models { network: NetworkModel::Fifo, ..Models::default() };
-        let stage = Stage {
-            known: Arc::new(known),
-            scenario: self.scenario.clone(),
-            models,
-            settings: Settings { decision_seconds: self.planning, ..Settings::default() },
-            ..Stage::new(self.workflow.clone(), self.platform.clone())
-        };
-        let outcome = stage.run_as(policy.as_mut(), Recording::Nothing, None);
-        let outcome = outcome.map_err(StudyError::of)?;
-        let makespan = match outcome.ending {
-            Ending::Finished => outcome.makespan,
-            Ending::CannotFinish(_) => f64::NAN,
-        };
-        Ok(Ran::of(makespan, &policy.report()))
+    pub(super) fn run(&self, name: &str, set: Set, knows: Knowledge) -> Result<Cell, StudyError> {
+        let told = Options { given: given(set), ..Options::new(planner("heft")?) };
+        Cell::decided(self.stage(), policy(name)?, told).knowing(knows)
     }
 }
 
@@ -105,7 +80,16 @@ pub(super) struct Ran {
 }
 
 impl Ran {
-    fn of(makespan: f64, report: &[(&'static str, Detail)]) -> Ran {
+    pub(super) fn of(cell: &Cell) -> Result<Ran, StudyError> {
+        let ran = cell.run(Recording::Nothing)?;
+        let makespan = match ran.outcome.ending {
+            Ending::Finished => ran.outcome.makespan,
+            Ending::CannotFinish(_) => f64::NAN,
+        };
+        Ok(Ran::told(makespan, &ran.told))
+    }
+
+    fn told(makespan: f64, report: &[(&'static str, Detail)]) -> Ran {
         let events = match report.iter().find(|(name, _)| *name == "events") {
             Some((_, Detail::List(events))) => events.as_slice(),
             _ => &[],
@@ -121,8 +105,4 @@ impl Ran {
         let mean = all.iter().sum::<f64>() / all.len() as f64;
         Ran { makespan, plans: events.len(), deviation: (!all.is_empty()).then_some(mean) }
     }
-}
-
-fn given(set: &[(&str, &str)]) -> Vec<(String, String)> {
-    set.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect()
 }

@@ -9,6 +9,7 @@ mod case;
 mod published;
 
 use super::{Options, Paper, Report, Size, StudyError, Watch};
+use crate::cell::Recipe;
 
 /// Registry entry.
 pub(super) const PAPER: Paper = Paper {
@@ -17,15 +18,27 @@ pub(super) const PAPER: Paper = Paper {
     source: "Berman et al., 1999",
     about: "shared files decide: heuristics over hosts and links against a work queue",
     run: reproduce,
+    cells,
+    unlisted: "",
 };
 
-fn reproduce(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
-    let applications = options.graphs.unwrap_or(match options.size {
+fn applications(options: &Options) -> usize {
+    options.graphs.unwrap_or(match options.size {
         Size::Quick => 1,
         Size::Standard => 5,
         Size::Full => 20,
-    });
-    let mut report = Report::new(&PAPER, options, applications);
+    })
+}
+
+fn cells(options: &Options) -> Result<Vec<Recipe>, StudyError> {
+    let applications = applications(options);
+    let mut all = published::cells(options, applications);
+    all.extend(announced::cells(options, applications));
+    Ok(all)
+}
+
+fn reproduce(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError> {
+    let mut report = Report::new(&PAPER, options, applications(options));
     report.choices = CHOICES.map(String::from).to_vec();
     published::study(&mut report, options.size, watch)?;
     announced::study(&mut report, options.size, watch)?;

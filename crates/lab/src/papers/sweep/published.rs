@@ -1,7 +1,8 @@
 //! The published experiment (figure 11 of the report): six heuristics, eight sizes of shared files.
 
-use super::case::{Case, ONCE, Set};
-use crate::papers::{Cell, Claim, Report, Rule, Size, StudyError, Table, Unit, Watch};
+use super::case::{Case, ONCE, Ran, Set};
+use crate::cell::{self, Recipe};
+use crate::papers::{Cell, Claim, Options, Report, Rule, Size, StudyError, Table, Unit, Watch};
 use crate::stats::Estimate;
 use slackline_generate::workflow::sweep::Sweep;
 use slackline_model::scenario::Knowledge;
@@ -60,26 +61,99 @@ fn application(kilobytes: f64) -> Sweep {
     Sweep { shared_bytes: kilobytes * 1e3, ..Sweep::default() }
 }
 
-fn pair(kilobytes: f64, name: &str, seed: u64) -> Result<Pair, StudyError> {
-    let case = Case::published(&application(kilobytes), seed)?;
-    let set: Set = if name == "h0" { &[] } else { ONCE };
-    let run = case.run(name, set, Knowledge::Estimates)?.makespan;
-    // The work queue makes no plan: what it does is what it would have planned.
-    let plan = if name == "h0" { run } else { case.plan(name, &[])?.makespan() };
-    Ok(Pair { plan, run })
+/// One application with files of a size under a heuristic.
+#[derive(Clone, Copy)]
+struct Job {
+    kilobytes: f64,
+    name: &'static str,
+    set: Set,
+    seed: u64,
+}
+
+impl Job {
+    fn case(&self) -> Result<Case, StudyError> {
+        Case::published(&application(self.kilobytes), self.seed)
+    }
+
+    fn plan(&self) -> Result<cell::Cell, StudyError> {
+        self.case()?.plan(self.name, self.set)
+    }
+
+    /// Everything planned once and followed; the work queue makes no plan.
+    fn run(&self) -> Result<cell::Cell, StudyError> {
+        let set: Set = if self.name == "h0" { &[] } else { ONCE };
+        self.case()?.run(self.name, set, Knowledge::Estimates)
+    }
+
+    fn pair(&self) -> Result<Pair, StudyError> {
+        let run = Ran::of(&self.run()?)?.makespan;
+        // What the work queue does is what it would have planned.
+        let plan = if self.name == "h0" { run } else { self.plan()?.end()? };
+        Ok(Pair { plan, run })
+    }
+
+    fn recipe(self, planned: bool) -> Recipe {
+        let set: String =
+            self.set.iter().map(|(name, value)| format!(", {name} {value}")).collect();
+        let how = if planned { "planned" } else { "run" };
+        let name = format!(
+            "published, shared files of {} KB, seed {}: {}{set}, {how}",
+            self.kilobytes,
+            self.seed,
+            self.name.to_uppercase()
+        );
+        Recipe::new(name, move || if planned { self.plan() } else { self.run() })
+    }
+}
+
+/// The same for so many applications.
+fn jobs(kilobytes: f64, name: &'static str, set: Set, (seed, count): (u64, usize)) -> Vec<Job> {
+    (0..count as u64).map(|a| Job { kilobytes, name, set, seed: seed + a }).collect()
+}
+
+/// Positions of `SIZES` that are run.
+fn sizes_of(size: Size) -> &'static [usize] {
+    if size == Size::Quick { &[0, 6, 7] } else { &[0, 1, 2, 3, 4, 5, 6, 7] }
+}
+
+fn main_jobs(size: Size, whose: (u64, usize)) -> Vec<Job> {
+    let of_size = |&at: &usize| NAMES.into_iter().flat_map(move |n| jobs(SIZES[at], n, &[], whose));
+    sizes_of(size).iter().flat_map(of_size).collect()
+}
+
+/// Heuristics and the same with random choices.
+const DRAWN: [(&str, &str); 4] = [("h1", "h5"), ("h2", "h6"), ("h3", "h7"), ("h4", "h8")];
+
+fn drawn_jobs(whose: (u64, usize)) -> Vec<Job> {
+    let names = DRAWN.into_iter().flat_map(|(plain, drawn)| [plain, drawn]);
+    names.flat_map(|name| jobs(4800.0, name, &[], whose)).collect()
+}
+
+fn ablation_jobs(whose: (u64, usize)) -> Vec<Job> {
+    let sizes = |(_, name, set): (&str, &'static str, Set)| {
+        NAMED.into_iter().flat_map(move |(size, _)| jobs(SIZES[size], name, set, whose))
+    };
+    ABLATIONS.into_iter().flat_map(sizes).collect()
+}
+
+/// Every run and every plan.
+pub(super) fn cells(options: &Options, applications: usize) -> Vec<Recipe> {
+    let whose = (options.seed, applications);
+    let mut all = Vec::new();
+    for job in main_jobs(options.size, whose) {
+        all.push(job.recipe(false));
+        all.extend((job.name != "h0").then(|| job.recipe(true)));
+    }
+    let plans = drawn_jobs(whose).into_iter().chain(ablation_jobs(whose));
+    all.extend(plans.map(|job| job.recipe(true)));
+    all
 }
 
 pub(super) fn study(report: &mut Report, size: Size, watch: &Watch<'_>) -> Result<(), StudyError> {
     let applications = report.graphs.max(1);
-    let sizes: &[usize] = if size == Size::Quick { &[0, 6, 7] } else { &[0, 1, 2, 3, 4, 5, 6, 7] };
-    let mut jobs = Vec::new();
-    for &at in sizes {
-        for name in NAMES {
-            jobs.extend((0..applications as u64).map(|a| (SIZES[at], name, report.seed + a)));
-        }
-    }
-    let flat =
-        watch.over("published experiment", &jobs, |&(kb, name, seed)| pair(kb, name, seed))?;
+    let whose = (report.seed, applications);
+    let sizes = sizes_of(size);
+    let flat = watch.over("published experiment", &main_jobs(size, whose), Job::pair)?;
     let mut results = Results(vec![vec![vec![Pair::default(); applications]; 6]; SIZES.len()]);
     let mut found = flat.chunks(applications);
     for &at in sizes {
@@ -95,8 +169,8 @@ pub(super) fn study(report: &mut Report, size: Size, watch: &Watch<'_>) -> Resul
         max_min(&results),
     ];
     report.findings.claims.extend(claims);
-    report.findings.claims.push(random(report.seed, applications, watch)?);
-    report.findings.claims.push(ablations(report.seed, applications, &results, watch)?);
+    report.findings.claims.push(random(whose, watch)?);
+    report.findings.claims.push(ablations(whose, &results, watch)?);
     for (what, of) in WAYS {
         let mut table = Table::new(
             format!("Makespan {what}, s"),
@@ -268,19 +342,11 @@ fn max_min(results: &Results) -> Claim {
     claim.remark("The accident depends on details of the application that are not printed.")
 }
 
-fn random(seed: u64, applications: usize, watch: &Watch<'_>) -> Result<Claim, StudyError> {
-    let pairs = [("h1", "h5"), ("h2", "h6"), ("h3", "h7"), ("h4", "h8")];
-    let mut jobs = Vec::new();
-    for (plain, drawn) in pairs {
-        for name in [plain, drawn] {
-            jobs.extend((0..applications as u64).map(|a| (name, seed + a)));
-        }
-    }
-    let flat = watch.over("randomised heuristics", &jobs, |&(name, seed)| {
-        Ok(Case::published(&application(4800.0), seed)?.plan(name, &[])?.makespan())
-    })?;
+fn random(whose: (u64, usize), watch: &Watch<'_>) -> Result<Claim, StudyError> {
+    let applications = whose.1;
+    let flat = watch.over("randomised heuristics", &drawn_jobs(whose), |job| job.plan()?.end())?;
     let mut claim = Claim::new("6", "The randomised H5 to H8 give the same results as H1 to H4");
-    for ((plain, drawn), both) in pairs.into_iter().zip(flat.chunks(2 * applications)) {
+    for ((plain, drawn), both) in DRAWN.into_iter().zip(flat.chunks(2 * applications)) {
         let (first, second) = both.split_at(applications);
         claim.check(
             format!("{} to {}, planned, 4800 KB", drawn.to_uppercase(), plain.to_uppercase()),
@@ -293,25 +359,16 @@ fn random(seed: u64, applications: usize, watch: &Watch<'_>) -> Result<Claim, St
 }
 
 fn ablations(
-    seed: u64,
-    applications: usize,
+    whose: (u64, usize),
     results: &Results,
     watch: &Watch<'_>,
 ) -> Result<Claim, StudyError> {
-    let mut jobs = Vec::new();
-    for (_, name, set) in ABLATIONS {
-        for (size, _) in NAMED {
-            jobs.extend((0..applications as u64).map(|a| (name, set, SIZES[size], seed + a)));
-        }
-    }
-    let flat = watch.over("printed readings", &jobs, |&(name, set, kb, seed)| {
-        Ok(Case::published(&application(kb), seed)?.plan(name, set)?.makespan())
-    })?;
+    let flat = watch.over("printed readings", &ablation_jobs(whose), |job| job.plan()?.end())?;
     let mut claim = Claim::new(
         "readings",
         "The printed jump test and the printed second best host contradict the published results",
     );
-    let mut found = flat.chunks(applications);
+    let mut found = flat.chunks(whose.1);
     for (label, name, _) in ABLATIONS {
         for (size, at) in NAMED {
             let own = Estimate::mean(found.next().unwrap_or(&[])).value;
