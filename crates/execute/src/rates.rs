@@ -7,7 +7,7 @@ use crate::journal::Record;
 use slackline_model::platform::{Network, Platform, RouteCache, Sharing};
 use slackline_model::problem::Block;
 use slackline_model::{HostId, LinkId};
-use slackline_react::{Figure, middle};
+use slackline_react::{Figure, deviation, error_of_median, middle};
 use std::collections::{BTreeMap, HashMap};
 
 /// Seconds and bytes below which a transfer tells more of its beginning and end than of the connection.
@@ -76,12 +76,12 @@ impl Rate {
         let latency = middle(&mut rests)?.max(0.0);
         let mut off: Vec<f64> = rests.iter().map(|rest| (rest - latency).abs()).collect();
         let mut usual: Vec<f64> = shown.iter().map(|p| p.seconds).collect();
-        let scatter = 1.4826 * middle(&mut off)? / middle(&mut usual)?;
+        let scatter = deviation(&mut off)? / middle(&mut usual)?;
         // Where a beginning is most of the time of all of them, little is known of the rest.
         if scatter > SCATTER || slope * (most - least) < latency {
             return None;
         }
-        let error = 1.2533 * scatter / (shown.len() as f64).sqrt();
+        let error = error_of_median(scatter, shown.len());
         let bandwidth = Figure { value: 1.0 / slope, samples: shown.len(), error };
         Some(Rate { bandwidth, latency: Some(latency) })
     }

@@ -17,18 +17,34 @@ pub struct Figure {
 }
 
 impl Figure {
+    /// How often something has to be seen before anybody believes it.
+    pub const SURE: usize = 3;
+
     /// The median of some values; nothing of none.
     pub fn of(values: impl Iterator<Item = f64>) -> Option<Figure> {
         let mut values: Vec<f64> = values.collect();
         let value = middle(&mut values)?;
         let mut distances: Vec<f64> = values.iter().map(|x| (x - value).abs()).collect();
         let samples = values.len();
-        // The deviation by the median of the distances, and by it the error of a median, as if the
-        // law were a normal one.
-        let deviation = 1.4826 * middle(&mut distances)?;
-        let error = 1.2533 * deviation / (samples as f64).sqrt() / value.abs();
+        let error = error_of_median(deviation(&mut distances)?, samples) / value.abs();
         Some(Figure { value, samples, error: if error.is_finite() { error } else { 0.0 } })
     }
+
+    /// Whether it was seen often enough to be believed.
+    pub fn is_sure(&self) -> bool {
+        self.samples >= Figure::SURE
+    }
+}
+
+/// The standard deviation of values that lie so far from their middle one, as if the law were a normal
+/// one.
+pub fn deviation(distances: &mut [f64]) -> Option<f64> {
+    Some(1.4826 * middle(distances)?)
+}
+
+/// The standard error of the middle one of so many values of a deviation, under the same law.
+pub fn error_of_median(deviation: f64, samples: usize) -> f64 {
+    1.2533 * deviation / (samples as f64).sqrt()
 }
 
 /// The middle one of some values, the upper of two; sorts them.

@@ -18,9 +18,6 @@ const OF_KIND: usize = 15;
 const OF_HOST: usize = 3;
 const OF_WAY: usize = 15;
 
-/// Samples before anybody believes them.
-const SURE: usize = 3;
-
 /// Relative change that is worth telling, where it is more than the error of what was seen.
 const WORTH: f64 = 0.2;
 
@@ -114,7 +111,7 @@ pub(super) fn tell_places_apart(now: &mut Situation) {
 
 /// Whether what is seen is sure, and another figure than what is told.
 fn differs(told: f64, seen: &Figure) -> bool {
-    seen.samples >= SURE && (seen.value / told - 1.0).abs() > WORTH.max(seen.error)
+    seen.is_sure() && (seen.value / told - 1.0).abs() > WORTH.max(seen.error)
 }
 
 impl Engine<'_, '_> {
@@ -136,7 +133,7 @@ impl Engine<'_, '_> {
         learning.kinds[k].add(seconds / expected * learning.level[h], OF_KIND);
         let factor = learning.kinds[k].figure();
         self.situation.taught.kinds.insert(kind, factor);
-        if factor.samples < SURE {
+        if !factor.is_sure() {
             return;
         }
         learning.hosts[h].add(factor.value * expected / seconds, OF_HOST);

@@ -8,9 +8,6 @@ use slackline_model::{HostId, LinkId, Platform};
 use slackline_react::Figure;
 use std::collections::BTreeMap;
 
-/// Transfers before anybody believes them.
-const SURE: usize = 3;
-
 /// One transfer between two places, as if it had had its way to itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Moved {
@@ -83,7 +80,7 @@ pub(super) fn applied(
     let known: Vec<(Pair, &Connection)> = connections
         .iter()
         .filter_map(|c| Some(((place(&c.from)?, place(&c.to)?), c)))
-        .filter(|((from, to), c)| from != to && c.bandwidth.samples >= SURE)
+        .filter(|((from, to), c)| from != to && c.bandwidth.samples >= Figure::SURE)
         .collect();
     if known.is_empty() {
         return Ok(platform.clone());
