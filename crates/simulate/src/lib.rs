@@ -27,6 +27,7 @@
 pub mod graph;
 pub mod kernel;
 pub mod models;
+mod ranked;
 pub mod simulation;
 pub mod solver;
 

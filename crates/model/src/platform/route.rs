@@ -95,13 +95,18 @@ impl RouteCache {
         src: HostId,
         dst: HostId,
     ) -> Result<RouteId, RouteError> {
-        let ends = (u64::from(src.0) << 32) | u64::from(dst.0);
-        if let Some(&id) = self.by_ends.get(&ends) {
+        if let Some(id) = self.known(src, dst) {
             return Ok(id);
         }
         let id = self.compute(platform, src, dst)?;
-        self.by_ends.insert(ends, id);
+        self.by_ends.insert(pair(src, dst), id);
         Ok(id)
+    }
+
+    /// The route from `src` to `dst`, if it was asked for before.
+    #[inline]
+    pub fn known(&self, src: HostId, dst: HostId) -> Option<RouteId> {
+        self.by_ends.get(&pair(src, dst)).copied()
     }
 
     /// A route asked for before.
@@ -173,6 +178,11 @@ impl RouteCache {
             tree
         })
     }
+}
+
+#[inline]
+fn pair(src: HostId, dst: HostId) -> u64 {
+    (u64::from(src.0) << 32) | u64::from(dst.0)
 }
 
 /// Links collected on the way.

@@ -2,19 +2,21 @@
 //! most one date and is re-dated in place, so that there are no stale entries. Equal dates come
 //! out in the order of their ids.
 
+use crate::ranked::Ranked;
+
 const ARITY: usize = 4;
 
 /// Earliest date first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Heap {
-    entries: Vec<(f64, u32)>,
+    entries: Vec<Ranked>,
 }
 
 impl Heap {
     /// The earliest entry.
     #[inline]
     pub(super) fn first(&self) -> Option<(f64, u32)> {
-        self.entries.first().copied()
+        self.entries.first().map(|entry| (entry.value(), entry.id()))
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -28,28 +30,31 @@ impl Heap {
     /// The date at a place.
     #[inline]
     pub(super) fn date(&self, place: u32) -> f64 {
-        self.entries[place as usize].0
+        self.entries[place as usize].value()
     }
 
-    /// Takes the same time off all dates.
+    /// Takes the same time off all dates; none is before that time but by rounding.
     pub(super) fn advance(&mut self, time: f64) {
-        self.entries.iter_mut().for_each(|entry| entry.0 -= time);
+        for entry in &mut self.entries {
+            *entry = Ranked::new((entry.value() - time).max(0.0), entry.id());
+        }
     }
 
     #[inline]
     pub(super) fn push(&mut self, date: f64, id: u32, places: &mut [u32]) {
-        self.entries.push((date, id));
+        self.entries.push(Ranked::new(date, id));
         self.rise(self.entries.len() - 1, places);
     }
 
     /// Gives the entry at `place` another date.
     #[inline]
     pub(super) fn set(&mut self, place: u32, date: f64, places: &mut [u32]) {
-        let entry = &mut self.entries[place as usize];
-        let before = std::mem::replace(&mut entry.0, date);
-        if date < before {
+        let before = self.entries[place as usize];
+        let entry = Ranked::new(date, before.id());
+        self.entries[place as usize] = entry;
+        if entry < before {
             self.rise(place as usize, places);
-        } else if date > before {
+        } else if entry > before {
             self.sink(place as usize, places);
         }
     }
@@ -58,9 +63,9 @@ impl Heap {
     #[inline]
     pub(super) fn remove(&mut self, place: u32, places: &mut [u32]) {
         let place = place as usize;
-        let (date, _) = self.entries.swap_remove(place);
-        if place < self.entries.len() {
-            if self.entries[place].0 < date {
+        let gone = self.entries.swap_remove(place);
+        if let Some(&moved) = self.entries.get(place) {
+            if moved < gone {
                 self.rise(place, places);
             } else {
                 self.sink(place, places);
@@ -72,7 +77,7 @@ impl Heap {
         let entry = self.entries[place];
         while place > 0 {
             let parent = (place - 1) / ARITY;
-            if !before(entry, self.entries[parent]) {
+            if entry >= self.entries[parent] {
                 break;
             }
             self.put(place, self.entries[parent], places);
@@ -85,33 +90,26 @@ impl Heap {
         let entry = self.entries[place];
         loop {
             let first = place * ARITY + 1;
-            let Some(children) = self.entries.get(first..(first + ARITY).min(self.entries.len()))
-            else {
-                break;
-            };
-            let mut least = (0, entry);
-            for (k, &child) in children.iter().enumerate() {
-                if before(child, least.1) {
-                    least = (first + k, child);
+            let Some(&child) = self.entries.get(first) else { break };
+            let mut least = (child, first);
+            let last = (first + ARITY).min(self.entries.len());
+            for (k, &child) in self.entries[first + 1..last].iter().enumerate() {
+                if child < least.0 {
+                    least = (child, first + 1 + k);
                 }
             }
-            if least.0 == 0 {
+            if least.0 > entry {
                 break;
             }
-            self.put(place, least.1, places);
-            place = least.0;
+            self.put(place, least.0, places);
+            place = least.1;
         }
         self.put(place, entry, places);
     }
 
     #[inline]
-    fn put(&mut self, place: usize, entry: (f64, u32), places: &mut [u32]) {
+    fn put(&mut self, place: usize, entry: Ranked, places: &mut [u32]) {
         self.entries[place] = entry;
-        places[entry.1 as usize] = place as u32;
+        places[entry.id() as usize] = place as u32;
     }
-}
-
-#[inline]
-fn before(a: (f64, u32), b: (f64, u32)) -> bool {
-    a.0 < b.0 || (a.0 == b.0 && a.1 < b.1)
 }

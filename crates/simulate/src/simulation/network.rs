@@ -81,11 +81,15 @@ impl Network {
         if let Topology::Matrix(matrix) = platform.network() {
             return Ok((matrix_flow(matrix, ends), &[]));
         }
-        if self.routes.len() >= REMEMBERED {
-            let flow = self.build(platform, models, resources, ends)?;
-            return Ok((flow, &self.scratch));
-        }
-        let id = self.routes.route_id(platform, src, dst)?.index();
+        let id = match self.routes.known(src, dst) {
+            Some(id) => id,
+            None if self.routes.len() >= REMEMBERED => {
+                let flow = self.build(platform, models, resources, ends)?;
+                return Ok((flow, &self.scratch));
+            }
+            None => self.routes.route_id(platform, src, dst)?,
+        };
+        let id = id.index();
         let known = self.flows.get(id).filter(|flow| flow.epoch == self.epoch && flow.weight > 0.0);
         let flow = match known {
             Some(&flow) => flow,
@@ -206,5 +210,49 @@ fn add_use(uses: &mut Vec<Use>, constraint: u32, coefficient: f64) {
     match uses.iter_mut().find(|used| used.constraint == constraint) {
         Some(used) => used.coefficient += coefficient,
         None => uses.push(Use { constraint, coefficient }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Kernel;
+    use slackline_model::platform::{HostSpec, LinkSpec, PlatformBuilder, RoutingKind, StarLeaf};
+    use std::error::Error;
+
+    #[test]
+    fn known_flows_are_found_when_no_more_are_remembered() -> Result<(), Box<dyn Error>> {
+        // 260 x 260 pairs are more than are remembered.
+        let hosts = 260;
+        let mut builder = PlatformBuilder::new("star");
+        let zone = builder.add_zone(None, "all", RoutingKind::Star)?;
+        for number in 0..hosts {
+            let host = builder.add_host(zone, HostSpec::new(format!("h{number}"), 1e9))?;
+            let link = builder.add_link(LinkSpec::new(format!("l{number}"), 1e8, 1e-4))?;
+            builder.set_leaf(
+                host,
+                StarLeaf { up: Some(link), down: Some(link), ..StarLeaf::default() },
+            )?;
+        }
+        let platform = builder.build()?;
+        let models = Models { cross_traffic: false, ..Models::lv08() };
+        let resources = Resources::new(&platform, &models, &mut Kernel::default())?;
+        let mut network = Network::default();
+        for src in 0..hosts {
+            for dst in 0..hosts {
+                network.flow(&platform, &models, &resources, (HostId(src), HostId(dst)))?;
+            }
+        }
+        assert_eq!(network.routes.len(), REMEMBERED);
+        let mut built = |src: u32, dst: u32| -> Result<bool, SimulationError> {
+            network.scratch.clear();
+            let ends = (HostId(src), HostId(dst));
+            let (flow, uses) = network.flow(&platform, &models, &resources, ends)?;
+            assert_eq!((flow.latency, uses.len()), (2e-4, 2));
+            Ok(!network.scratch.is_empty())
+        };
+        assert!(!built(0, 1)?, "the first flow is remembered");
+        assert!(built(hosts - 1, 0)?, "the last one is not");
+        Ok(())
     }
 }

@@ -11,7 +11,6 @@
 //! Weights play no part. Only the connected components that changed are solved. Cost: rounds x elements of the component.
 
 use super::system::{NOBODY, System};
-use std::cmp::Reverse;
 
 /// Rounds after which the rates reached are good enough.
 pub const MAX_ROUNDS: usize = 500;
@@ -80,8 +79,8 @@ impl System {
     /// The constraints reachable from those that changed, and the variables that cross them.
     fn component(&mut self) -> (Vec<u32>, Vec<u32>) {
         let mut constraints: Vec<u32> = Vec::new();
-        while let Some(Reverse(next)) = self.queue.pop() {
-            constraints.push(next.constraint());
+        while let Some(next) = self.queue.pop() {
+            constraints.push(next);
         }
         let mut seen = vec![false; self.variables.len()];
         let mut variables = Vec::new();

@@ -19,7 +19,7 @@ const WORTH_A_HUB: usize = 12;
 const MAX_AGE: u32 = 4000;
 
 /// A sum of which less than this part is left has lost digits.
-const LOST_DIGITS: f64 = 1.0 / 64.0;
+pub(super) const LOST_DIGITS: f64 = 1.0 / 64.0;
 
 /// Rounds of moving variables after which a hub is computed anew.
 const MAX_ROUNDS: usize = 20;
@@ -109,9 +109,13 @@ impl System {
             if !hub.valid || hub.members == 0 || hub.age > MAX_AGE {
                 return false;
             }
+            let capacity = self.constraints[at as usize].capacity;
+            let left = capacity - hub.rest;
             let old = self.levels[at as usize];
-            let new = ((self.constraints[at as usize].capacity - hub.rest) / hub.ratios).max(0.0);
-            if !(new >= hub.loose && new <= hub.ceiling) {
+            let new = left / hub.ratios;
+            // A small rest of many terms, or nothing at all, is computed from the terms.
+            let sound = capacity > 0.0 && left >= LOST_DIGITS * LOST_DIGITS * capacity;
+            if !(sound && new >= hub.loose && new <= hub.ceiling) {
                 return false;
             }
             if (new - old).abs() <= SAME * old {

@@ -23,7 +23,6 @@
 //! same. If rounding should ever keep the iteration from settling, the system is solved whole.
 
 use super::system::{NOBODY, Room, System};
-use std::cmp::Reverse;
 
 /// Relative distance of two levels that are equal but for rounding.
 pub const SAME: f64 = 1e-13;
@@ -35,8 +34,7 @@ impl System {
     /// Brings all rates to the max-min allocation after any changes.
     pub fn solve_max_min(&mut self) {
         let mut patience = 1000 + 20 * self.constraint_count();
-        while let Some(Reverse(next)) = self.queue.pop() {
-            let at = next.constraint();
+        while let Some(at) = self.queue.pop() {
             if !self.rebalance(at) {
                 self.refill(at);
             }

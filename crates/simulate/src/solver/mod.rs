@@ -14,6 +14,7 @@ pub mod fair_bottleneck;
 mod hub;
 pub mod max_min;
 pub mod progressive_filling;
+mod queue;
 mod system;
 
 pub use system::{NOBODY, System, Use};

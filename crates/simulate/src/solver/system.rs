@@ -3,9 +3,8 @@
 //! A constraint keeps the list of the variables that cross it now; a variable keeps its elements
 //! in a pool with one free list per size, so that a running simulation allocates nothing.
 
-use super::hub::Hub;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use super::hub::{Hub, LOST_DIGITS};
+use super::queue::Queue;
 
 /// Stands for "no constraint": a variable held by its own bound, or by nothing at all.
 pub const NOBODY: u32 = u32::MAX;
@@ -100,21 +99,6 @@ impl Room {
     pub(super) const ENDLESS: Room = Room { guard: f64::INFINITY, spare: f64::INFINITY };
 }
 
-/// A constraint waiting to be re-solved; lowest level first, then lowest id. One number, because
-/// it is compared so often: the bits of levels, which are not negative, are ordered as they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Pending(u128);
-
-impl Pending {
-    fn new(level: f64, constraint: u32) -> Self {
-        Pending((u128::from(level.to_bits()) << 32) | u128::from(constraint))
-    }
-
-    pub(super) fn constraint(self) -> u32 {
-        self.0 as u32
-    }
-}
-
 /// Constraints, variables and who crosses what.
 #[derive(Clone, Debug, Default)]
 pub struct System {
@@ -128,7 +112,7 @@ pub struct System {
     pub(super) hubs: Vec<Hub>,
     /// Free stretches of `elements`, by the logarithm of their length.
     free: [Vec<u32>; 32],
-    pub(super) queue: BinaryHeap<Reverse<Pending>>,
+    pub(super) queue: Queue,
     pub(super) changed_constraints: Vec<u32>,
     pub(super) changed_variables: Vec<u32>,
     /// Levels say nothing about fair-bottleneck sharing: every departure matters.
@@ -179,9 +163,12 @@ impl System {
     /// Changes the capacity of a constraint.
     pub fn set_capacity(&mut self, constraint: u32, capacity: f64) {
         debug_assert!(capacity >= 0.0);
-        let target = &mut self.constraints[constraint as usize];
-        if target.capacity != capacity {
-            target.capacity = capacity;
+        let before = self.constraints[constraint as usize].capacity;
+        if before != capacity {
+            self.constraints[constraint as usize].capacity = capacity;
+            if capacity < LOST_DIGITS * before {
+                self.forget_sums(constraint);
+            }
             self.enqueue(constraint, 0.0);
         }
     }
@@ -407,7 +394,7 @@ impl System {
         let target = &mut self.constraints[constraint as usize];
         if !target.queued {
             target.queued = true;
-            self.queue.push(Reverse(Pending::new(level, constraint)));
+            self.queue.push(level, constraint);
         }
     }
 
