@@ -3,8 +3,8 @@
 //!
 //! CPA's loop runs on a virtual cluster of the slowest speed and of the same power; a virtual width
 //! stands, on each cluster, for the fewest processors that are as fast. A task may grow while it
-//! does not fill every cluster and that can make it wider on one. Tasks are mapped by falling bottom level where they end first.
-//! The version of 2007 uses the geometric area and packs; that of 2006 the plain area.
+//! does not fill every cluster (beyond all virtual processors: and that can make it wider on one).
+//! Tasks are mapped by falling bottom level where they end first. The version of 2007 uses the geometric area and packs; that of 2006 the plain area.
 //! O(v P (v + e)) for P virtual processors. Ties: lower cluster.
 
 use super::allocation::{Allocation, geometric};
@@ -99,10 +99,11 @@ impl<'v, 'm, 'a, 'p> Translation<'v, 'm, 'a, 'p> {
         Some(found)
     }
 
-    /// Some cluster is not yet filled by the task, and would give it more: one whose processors are faster than
-    /// virtual ones may never be filled, however many of those there are.
+    /// Some cluster is not yet filled by the task. A cluster whose processors are faster than virtual ones may never be
+    /// filled: on more of those than there are, only one that would still give more counts.
     pub(super) fn may_grow(&self, task: TaskId, width: u32) -> bool {
-        let fastest = self.ground.fastest(task);
+        let fastest =
+            if f64::from(width) < self.ground.size { 0.0 } else { self.ground.fastest(task) };
         (0..self.machines.clusters.len()).any(|cluster| {
             let most = self.machines.widths(task, cluster).map(|w| w.1);
             let widths = most.zip(self.width(task, width, cluster));
