@@ -223,12 +223,11 @@ fn profile(levels: impl Iterator<Item = (f64, f64)>) -> Option<Option<Arc<Profil
 }
 
 /// Whether a run is one that begins again from its situation alone: without a store that tasks
-/// read from, machines that are leased, storage that may be full, data charged for in place.
+/// read from, storage that may be full, data charged for in place.
 fn can_copy(now: &Situation) -> bool {
-    let leased = now.platform.classes().iter().any(|class| class.leasable);
     let bounded = now.platform.shares_storage()
         && now.platform.host_ids().any(|host| now.platform.storage_of(host).is_some());
-    !(now.central || now.anticipated || leased || bounded || now.charges_local())
+    !(now.central || now.anticipated || bounded || now.charges_local())
 }
 
 impl Foresight for Rollout {
@@ -250,7 +249,9 @@ impl Foresight for Rollout {
         let models = self.models(&now.platform);
         let ends = |e: BackendError| e.to_string();
         let backend = Simulated::unseen(&platform, models, peak, Box::new(reality));
-        let mut backend = backend.map_err(ends).ok()?;
+        let open = now.leases.iter().filter(|lease| lease.is_open());
+        let ordered = open.map(|lease| (lease.host, (lease.from - now.now).max(0.0)));
+        let mut backend = backend.map_err(ends).ok()?.with_ordered(ordered);
         let seconds = follow::seconds_to_end(now, plan, limit - now.now, &mut backend);
         let seconds = seconds.map_err(ends).ok()?;
         Some(seconds.map_or(f64::INFINITY, |seconds| now.now + seconds))

@@ -69,6 +69,8 @@ pub struct Simulated<'p, 't> {
     kept: Vec<Vec<f64>>,
     operations: BTreeMap<OpId, Operation>,
     rented: BTreeMap<OpId, Rented>,
+    /// Machines that were ordered before: the seconds until they are ready.
+    ordered: BTreeMap<HostId, f64>,
     /// Told at the next call, before time goes on.
     pending: Vec<Signal>,
     /// What the last call told, and how many there were.
@@ -117,6 +119,7 @@ impl<'p, 't> Simulated<'p, 't> {
             kept: Vec::new(),
             operations: BTreeMap::new(),
             rented: BTreeMap::new(),
+            ordered: BTreeMap::new(),
             pending: Vec::new(),
             told: Vec::new(),
             answers: 0,
@@ -128,6 +131,12 @@ impl<'p, 't> Simulated<'p, 't> {
             store,
             writing: Writes::default(),
         })
+    }
+
+    /// These machines have been ordered before and are ready after so many seconds.
+    pub(crate) fn with_ordered(mut self, machines: impl Iterator<Item = (HostId, f64)>) -> Self {
+        self.ordered = machines.collect();
+        self
     }
 
     /// Hosts keep their data over the outages of which the world says so.
@@ -582,7 +591,7 @@ impl Backend for Simulated<'_, '_> {
         if !class.leasable || self.rented.values().any(|r| r.host == order.host) {
             return Err(OpError::Refused(format!("'{}' cannot be leased", host.name)));
         }
-        let setup = class.billing.setup;
+        let setup = self.ordered.remove(&order.host).unwrap_or(class.billing.setup);
         let setting_up = match setup > 0.0 {
             true => Some(self.simulation.start(Activity::Sleep(setup), op.0).map_err(refused)?),
             false => None,

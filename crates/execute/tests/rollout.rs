@@ -5,7 +5,7 @@ mod common;
 
 use common::{Change, grid, simulate, workflow};
 use slackline_execute::{Rollout, Settings};
-use slackline_model::platform::Charges;
+use slackline_model::platform::{Billing, Charges, HostSpec, Matrix, PlatformBuilder};
 use slackline_model::{Platform, Workflow};
 use slackline_react::{
     Course, Decision, Event, Foresight, Plan, Policy, Situation, StaticPlan, Transfers,
@@ -87,6 +87,29 @@ fn all_come_true(platform: &Platform, transfers: Transfers, known: &[Change]) {
 fn in_a_still_world_every_roll_out_comes_true() {
     for transfers in [Transfers::Push, Transfers::Pull { window: 2 }] {
         all_come_true(&grid(4, &[]), transfers, &[]);
+    }
+}
+
+/// A head of 50 s and two tails of 40 and 30 s on machines that are ready 20 s after they are ordered:
+/// whether one is there, ordered or planned for later when the roll-out begins, it ends with the run.
+#[test]
+fn machines_that_are_leased_come_in_time() {
+    let mut b = PlatformBuilder::new("cloud");
+    b.set_matrix(Matrix::Uniform { bandwidth: 1.0, latency: 0.0 });
+    let root = b.root().unwrap();
+    let billing = Some(Billing { quantum: 60.0, minimum: 0.0, setup: 20.0 });
+    for name in ["p1", "p2"] {
+        let spec = HostSpec { leasable: true, billing, ..HostSpec::new(name, 1.0) };
+        b.add_host(root, HostSpec { class: Some("vm".into()), ..spec }).unwrap();
+    }
+    let times: Vec<Vec<f64>> = [50.0, 40.0, 30.0].iter().map(|&t| vec![t; 2]).collect();
+    let fork = workflow(&times, &[(0, 1, 0.0), (0, 2, 0.0)]);
+    let mut asks = Asks::new(Transfers::Push, &[]);
+    let outcome = simulate(&fork, &b.build().unwrap(), &mut asks, "matrix", Settings::default());
+    assert_eq!(outcome.makespan, 110.0);
+    assert!(asks.answers.iter().any(|(at, _)| *at == 70.0), "{:?}", asks.answers);
+    for (at, end) in asks.answers.into_iter().filter(|(at, _)| *at < 110.0) {
+        assert!((end - 110.0).abs() < 1e-6, "at {at}: {end}");
     }
 }
 

@@ -4,7 +4,9 @@
 mod common;
 
 use common::{platform, workflow};
-use slackline_model::{Placement, ProcId, TaskId};
+use slackline_model::platform::{Billing, HostSpec, Matrix, PlatformBuilder};
+use slackline_model::schedule::Lease;
+use slackline_model::{HostId, Placement, ProcId, TaskId};
 use slackline_react::slackline::forecast::{Forecaster, Future};
 use slackline_react::{Assignment, Decision, Event, Plan, Policy};
 use slackline_react::{FileCopy, Situation, Slackline, TaskState, Transfers};
@@ -39,7 +41,7 @@ fn after_the_fall() -> Situation {
     now.set_task(TaskId(0), TaskState::Done(Placement::new(ProcId(1), 0.0, 2.0)));
     now.progress[0] = 1.0;
     for file in now.workflow.clone().outputs(TaskId(0)) {
-        now.copies[file.index()].push(FileCopy::original(slackline_model::HostId(1)));
+        now.copies[file.index()].push(FileCopy::original(HostId(1)));
     }
     now
 }
@@ -55,6 +57,34 @@ fn forecasts_follow_the_engine() {
     let (problem, late) = (now.problem().unwrap(), plan(&[(1, 0), (2, 0), (3, 0)]));
     let future = Future::lasting(&problem, &now);
     assert_eq!(Forecaster::default().follow(&future, &late, 9.5).makespan, f64::INFINITY);
+}
+
+/// Two machines that are ready 20 s after they are ordered.
+#[test]
+fn forecasts_wait_for_leased_machines() {
+    let mut b = PlatformBuilder::new("cloud");
+    b.set_matrix(Matrix::Uniform { bandwidth: 1.0, latency: 0.0 });
+    let root = b.root().unwrap();
+    let billing = Some(Billing { quantum: 60.0, minimum: 0.0, setup: 20.0 });
+    for name in ["p1", "p2"] {
+        let spec = HostSpec { leasable: true, billing, ..HostSpec::new(name, 1.0) };
+        b.add_host(root, HostSpec { class: Some("vm".into()), ..spec }).unwrap();
+    }
+    let rows: [&[f64]; 3] = [&[50.0, 50.0], &[40.0, 40.0], &[30.0, 30.0]];
+    let fork = workflow(&rows, &[(0, 1, 0.0), (0, 2, 0.0)]);
+    let mut now = Situation::new(Arc::new(fork), Arc::new(b.build().unwrap()));
+    let mut plan = plan(&[(0, 0), (1, 0), (2, 1)]);
+    // The head from 20 s to 70 s, the tails to 110 s and 100 s.
+    assert_eq!(forecast(&now, &plan), 110.0);
+    let class = now.platform.host(HostId(0)).class;
+    let lease = |host, from, to| Lease { class, host: HostId(host), from, to };
+    // The second machine is to come at 90 s only.
+    plan.leases.push(lease(1, 90.0, 120.0));
+    assert_eq!(forecast(&now, &plan), 120.0);
+    // Both are ordered: the first since 15 s, the second was there before.
+    now.now = 15.0;
+    now.leases = vec![lease(0, 20.0, f64::INFINITY), lease(1, 0.0, f64::INFINITY)];
+    assert_eq!(forecast(&now, &plan), 110.0);
 }
 
 #[test]

@@ -52,6 +52,7 @@ pub(crate) fn seconds_to_end(
     };
     let mut engine = Engine::within(execution, situation, backend);
     engine.open = engine.count_open();
+    engine.go_on_leasing()?;
     for (file, copy) in under_way {
         engine.go_on_moving(file, copy)?;
     }
@@ -77,7 +78,11 @@ fn from_here(now: &Situation, plan: &Plan, running: &[TaskId]) -> Plan {
         .filter(|t| stays(t))
         .filter_map(|&task| Some(Assignment { task, procs: now.task(task).procs()?.into() }));
     let rest = plan.assignments.iter().filter(|a| !stays(&a.task)).cloned();
-    Plan { assignments: first.chain(rest).collect(), ..plan.clone() }
+    let mut from_here = Plan { assignments: first.chain(rest).collect(), ..plan.clone() };
+    for lease in &mut from_here.leases {
+        (lease.from, lease.to) = (lease.from - now.now, lease.to - now.now);
+    }
+    from_here
 }
 
 /// Takes out the copies that are still on their way.

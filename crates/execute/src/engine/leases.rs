@@ -211,6 +211,15 @@ impl Engine<'_, '_> {
         Ok(())
     }
 
+    /// Machines that were leased or ordered before this engine began stay so; the backend knows how
+    /// far they are.
+    pub(super) fn go_on_leasing(&mut self) -> Result<(), BackendError> {
+        let (open, over) = self.situation.leases.drain(..).partition(Lease::is_open);
+        self.situation.leases = over;
+        let open: Vec<Lease> = open;
+        open.iter().try_for_each(|lease| self.order(lease.host, f64::INFINITY))
+    }
+
     /// A machine that was ordered is there.
     pub(super) fn lease_ready(&mut self, op: OpId, at: f64) {
         self.stir();

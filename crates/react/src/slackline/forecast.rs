@@ -58,6 +58,8 @@ enum End {
     Transfer(LinkId, u32),
     /// The next input may leave the origin over this link.
     Turn(LinkId),
+    /// A leased machine can compute.
+    Ready(HostId),
 }
 
 /// A file at a place, or on its way there.
@@ -85,6 +87,8 @@ struct Run<'a, 'p> {
     rank: Vec<u32>,
     queue: Vec<VecDeque<TaskId>>,
     busy: Vec<bool>,
+    /// Per host: when it can compute, where some have to be leased first.
+    ready: Vec<f64>,
     done: Vec<bool>,
     /// Per task: parents not done and inputs not on its host.
     lacks: Vec<u32>,
@@ -128,6 +132,7 @@ impl<'a, 'p> Run<'a, 'p> {
             rank: vec![NONE; tasks],
             queue: vec![VecDeque::new(); problem.procs()],
             busy: vec![false; problem.procs()],
+            ready: leased_from(now, plan),
             done: vec![false; tasks],
             lacks: vec![0; tasks],
             asks: vec![false; tasks],
@@ -305,6 +310,11 @@ impl<'a, 'p> Run<'a, 'p> {
         for proc in 0..self.queue.len() {
             self.start_next(ProcId::new(proc));
         }
+        for host in 0..self.ready.len() {
+            if self.ready[host] > self.clock {
+                self.at(self.ready[host], End::Ready(HostId::new(host)));
+            }
+        }
         let mut makespan = self.clock;
         while self.left > 0 {
             let next = self.ends.pop().filter(|Reverse((Date(date), ..))| *date <= limit);
@@ -319,6 +329,10 @@ impl<'a, 'p> Run<'a, 'p> {
                     self.task_ends(task);
                 }
                 End::Turn(lane) => self.next_turn(lane),
+                End::Ready(host) => {
+                    let procs = self.problem.procs_of(host).map(ProcId);
+                    procs.for_each(|proc| self.start_next(proc));
+                }
                 End::Transfer(link, stamp) => {
                     if let Some((entry, date)) = self.links.end(link, stamp, self.clock) {
                         self.at(date, End::Copy(entry));
@@ -482,7 +496,8 @@ impl<'a, 'p> Run<'a, 'p> {
         let free = procs
             .iter()
             .all(|p| !self.busy[p.index()] && self.queue[p.index()].front() == Some(&task));
-        if !free || self.lacks[task.index()] > 0 || !self.now.is_alive(host) {
+        let ready = self.ready.get(host.index()).is_none_or(|&date| date <= self.clock);
+        if !free || !ready || self.lacks[task.index()] > 0 || !self.now.is_alive(host) {
             return;
         }
         for proc in procs {
@@ -493,4 +508,21 @@ impl<'a, 'p> Run<'a, 'p> {
             self.move_window(proc);
         }
     }
+}
+
+/// Per host: when it can compute if this plan is followed; empty where nothing is leased. The first
+/// lease of a machine counts: those after it are ordered in time.
+fn leased_from(now: &Situation, plan: &Plan) -> Vec<f64> {
+    let platform = &now.platform;
+    if !platform.classes().iter().any(|class| class.leasable) {
+        return Vec::new();
+    }
+    let ready = |host: HostId| {
+        let soonest = now.now + now.seconds_to_lease(host);
+        let open = now.leases.iter().any(|l| l.host == host && l.is_open());
+        let planned = plan.leases.iter().filter(|l| l.host == host).map(|l| l.from);
+        let first = planned.fold(f64::INFINITY, f64::min);
+        if open || first.is_infinite() { soonest } else { soonest.max(first) }
+    };
+    platform.host_ids().map(ready).collect()
 }
