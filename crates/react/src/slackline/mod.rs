@@ -32,6 +32,7 @@
 //! A look costs a few plans and about ten forecasts, each cut short where it cannot win, and
 //! roll-outs as long as the effort lasts.
 
+mod estimates;
 mod first;
 pub mod forecast;
 mod ground;
@@ -49,24 +50,36 @@ use crate::policy::{Decision, Event, Plan, Policy, Transfers};
 use crate::reasons::Reasons;
 use crate::selective::Spare;
 use crate::situation::{Situation, TaskState};
+use estimates::Estimates;
 use forecast::{Forecast, Forecaster};
 use ground::{Ground, Levels};
 use outlook::Outlook;
 use slackline_model::{Placement, ProcId, Schedule, TaskId};
 use slackline_schedule::list::ranks;
-use trials::{Choice, Margin, Trials};
+use trials::{Choice, Margin, Margins, Trials};
 
 /// Gain, as a share of the remaining time, below which the present plan is kept where forecasts
 /// alone have to tell.
 const WORTH_IT: f64 = 0.08;
 
-/// What a forecast must promise to be rolled out, and what roll-outs must show.
+/// What a forecast must promise to be rolled out, and what roll-outs must show: more where work is
+/// lost than where tasks that have not begun change places.
 const PROMISING: f64 = 0.03;
-const MOVING: Margin = Margin { gain: 0.03, doubt: 1.0, loss: TAIL };
+const MOVING: Margins = Margins {
+    stopping: Margin { gain: 0.03, doubt: 1.0, loss: TAIL },
+    gentle: Margin { gain: NEAR_TIE, doubt: 0.0, loss: TAIL },
+};
+
+/// The same where levels last for less than so many looks: what looks better is soon no better.
+const LASTING: f64 = 4.0;
+const CHASING: Margins = Margins { gentle: MOVING.stopping, ..MOVING };
 
 /// The same for the first plan, against what `static` would follow.
 const FIRST_GAIN: f64 = 0.05;
-const FIRST: Margin = Margin { gain: FIRST_GAIN, doubt: 1.0, loss: TAIL };
+const FIRST: Margins = Margins {
+    stopping: Margin { gain: FIRST_GAIN, doubt: 1.0, loss: TAIL },
+    gentle: Margin { gain: FIRST_GAIN, doubt: 1.0, loss: TAIL },
+};
 
 /// Gains below this share are none: what was tried first stays.
 const NEAR_TIE: f64 = 0.005;
@@ -148,8 +161,7 @@ pub struct Slackline {
     begun: bool,
     /// There was no plan when one was needed last.
     stranded: bool,
-    /// Tasks whose run times have been compared with what was expected.
-    compared: Vec<bool>,
+    estimates: Estimates,
     /// What was weighed at the last call.
     reasons: Option<Reasons>,
 }
@@ -183,7 +195,7 @@ impl Slackline {
             since: 0.0,
             begun: false,
             stranded: false,
-            compared: Vec::new(),
+            estimates: Estimates::default(),
             reasons: None,
         }
     }
@@ -247,9 +259,11 @@ impl Slackline {
 
     /// Draws of what may come, as far as anything is seen to change.
     fn courses(&self, now: &Situation, length: f64) -> Vec<Course> {
-        let draws = if self.outlook.varies() { DRAWS } else { 1 };
+        let spread = self.estimates.spread();
+        let varies = self.outlook.lifetime().is_finite() || spread > 0.0;
+        let draws = if varies { DRAWS } else { 1 };
         let until = now.now + HORIZON * length;
-        (0..draws).map(|draw| self.outlook.course(now, until, draw as u64)).collect()
+        (0..draws).map(|draw| self.outlook.course(now, until, draw as u64, spread)).collect()
     }
 
     /// Looks for a plan that is clearly better than the present one, or for any where the present
@@ -277,7 +291,13 @@ impl Slackline {
         let rolls = self.trials.affords(now, SHORTLIST) >= FEWEST_DRAWS;
         let promising = if rolls { PROMISING } else { WORTH_IT };
         let limit = now.now + (kept.makespan - now.now) * (1.0 - promising);
-        let mut found = self.search(&ground, &present, limit);
+        let seen = planning::rewound(now, &lost);
+        let lasts = self.outlook.lifetime() >= LASTING * self.least_period;
+        let plans = match lasts && self.outlook.lifetime().is_finite() {
+            true => self.plans_as_seen(&seen, &ground)?,
+            false => Vec::new(),
+        };
+        let mut found = self.search(&ground, &present, plans, limit);
         found.iter_mut().for_each(|choice| choice.rewind.clone_from(&lost));
         if lost.is_empty() {
             self.try_rewinding(&ground, limit, &mut found)?;
@@ -295,7 +315,8 @@ impl Slackline {
         let keep = Choice { rewind: lost.clone(), ..Choice::new("as it is", present, kept) };
         // Roll-outs begin from what is, not from what is expected on average.
         let judged = Ground { now, ..ground };
-        let choice = self.weigh(cause, &judged, keep, found, &courses, MOVING);
+        let choice =
+            self.weigh(cause, &judged, keep, found, &courses, if lasts { MOVING } else { CHASING });
         // Nothing is rewound for a plan that there is not.
         let choice = choice.ok_or("there is no plan now")?;
         let kept = choice.origin == "as it is";
@@ -344,7 +365,7 @@ impl Slackline {
         let windows = [present.transfers];
         self.try_windows(&ground, ("restored", &present), &windows, kept.makespan, &mut best);
         let limit = best.as_ref().map_or(kept.makespan, |b: &Choice| b.forecast.makespan);
-        let best = self.search(&ground, &present, limit).into_iter().next().or(best);
+        let best = self.search(&ground, &present, Vec::new(), limit).into_iter().next().or(best);
         let Some(choice) = best else { return Ok(false) };
         decisions.push(Decision::Restore(back));
         self.adopt(&ground, choice, decisions);
@@ -372,28 +393,6 @@ impl Slackline {
         self.outlook.level(host).is_some_and(|seen| (seen > 0.0) != now.computes(host))
     }
 
-    /// Learns from tasks that are done how far run times are from estimates, as long as levels
-    /// do not explain them.
-    fn compare(&mut self, now: &Situation) -> Result<(), String> {
-        if self.outlook.lifetime().is_finite() {
-            return Ok(());
-        }
-        self.compared.resize(now.tasks.len(), false);
-        let problem = now.seen_problem().map_err(|e| e.to_string())?;
-        for task in now.workflow.tasks() {
-            if let TaskState::Done(placement) = now.task(task)
-                && !std::mem::replace(&mut self.compared[task.index()], true)
-            {
-                let (first, width) = (placement.proc(), placement.procs().len() as u32);
-                let seconds = problem.exec_wide(task, problem.class_of(first), width);
-                if seconds > 0.0 && seconds.is_finite() {
-                    self.outlook.ran(placement.seconds() / seconds);
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Looks only if something has changed or is late; otherwise waits longer for the next time.
     fn look(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
         let patient = self.outlook.patient(&now.view).map(|view| Situation { view, ..now.clone() });
@@ -403,10 +402,17 @@ impl Slackline {
         let open = now.workflow.tasks().filter(|&t| !now.task(t).is_done());
         let late = open.into_iter().any(|t| self.is_late(t, now));
         self.last_look = now.now;
-        if changed || late {
+        let steady = self.outlook.lifetime().is_infinite();
+        let wrong = steady && self.estimates.compare(now)?;
+        if changed || late || wrong {
             self.period = self.least_period;
-            self.compare(now)?;
-            let cause = if changed { "levels changed" } else { "a task is late" };
+            let cause = match (changed, late) {
+                (true, _) => "levels changed",
+                (_, true) => "a task is late",
+                _ => "estimates were wrong",
+            };
+            let corrected = if steady { self.estimates.corrected(now)? } else { None };
+            let now = corrected.as_ref().unwrap_or(now);
             return self.reconsider(cause, now, false, decisions);
         }
         self.period = match waits {

@@ -6,6 +6,7 @@
 //! its peak.) One possible course of things is drawn from the same: lifetimes of that mean, and
 //! after each what hosts at about that level were seen to change to.
 
+use super::estimates::Estimates;
 use crate::foresight::Course;
 use crate::situation::Situation;
 use rand::RngExt;
@@ -45,7 +46,6 @@ pub(super) struct Outlook {
     hosts: Levels,
     pairs: Levels,
     changes: Changes,
-    errors: Errors,
 }
 
 /// The levels that resources of one kind have changed to, as shares of their peaks.
@@ -148,33 +148,6 @@ impl Changes {
     }
 }
 
-/// How far run times were from what was expected: logarithms of their ratios.
-#[derive(Debug, Default)]
-struct Errors {
-    count: f64,
-    sum: f64,
-    squares: f64,
-}
-
-impl Errors {
-    fn add(&mut self, factor: f64) {
-        let error = factor.clamp(0.1, 10.0).ln();
-        self.count += 1.0;
-        self.sum += error;
-        self.squares += error * error;
-    }
-
-    /// Their standard deviation, once there are a few; nothing where estimates hold.
-    fn spread(&self) -> f64 {
-        if self.count < 3.0 {
-            return 0.0;
-        }
-        let mean = self.sum / self.count;
-        let spread = (self.squares / self.count - mean * mean).max(0.0).sqrt();
-        if spread > 0.01 { spread } else { 0.0 }
-    }
-}
-
 /// How long something lasts, by the exponential law.
 fn lasts(mean: f64, draws: &mut Stream) -> f64 {
     -mean * (1.0 - draws.random::<f64>()).ln()
@@ -267,18 +240,9 @@ impl Outlook {
         if self.hosts.rate > 0.0 { self.hosts.lifetime() } else { self.pairs.lifetime() }
     }
 
-    /// Whether what is to come can be drawn in more than one way.
-    pub(super) fn varies(&self) -> bool {
-        self.lifetime().is_finite() || self.errors.spread() > 0.0
-    }
-
-    /// A task took so many times what was expected of it.
-    pub(super) fn ran(&mut self, factor: f64) {
-        self.errors.add(factor);
-    }
-
     /// One course that levels may take up to a date. The same situation and number give the same.
-    pub(super) fn course(&self, now: &Situation, until: f64, number: u64) -> Course {
+    /// Estimates of run times are wrong by so much.
+    pub(super) fn course(&self, now: &Situation, until: f64, number: u64, spread: f64) -> Course {
         let mut course = Course::lasting(now);
         let seed = now.now.to_bits() ^ number;
         let mean = self.hosts.lifetime();
@@ -303,11 +267,13 @@ impl Outlook {
         if date < until {
             course.network.push((date, self.settled(&now.view).network));
         }
-        let spread = self.errors.spread();
         if spread > 0.0 {
             let mut draws = stream(seed, "slackline/run times", 0);
-            let factor = |_| (spread * normal(&mut draws)).exp();
-            course.factors = (0..now.tasks.len()).map(factor).collect();
+            let factor = |task| {
+                let drawn = (spread * normal(&mut draws)).exp();
+                if Estimates::is_told(now, task) { 1.0 } else { drawn }
+            };
+            course.factors = now.workflow.tasks().map(factor).collect();
         }
         course
     }

@@ -80,6 +80,24 @@ impl Slackline {
         Plan { assignments, transfers: self.plan.transfers, ..Plan::default() }
     }
 
+    /// Plans for the levels as they are seen: what is best as long as they last.
+    pub(super) fn plans_as_seen(
+        &mut self,
+        seen: &Situation,
+        ground: &Ground<'_, '_>,
+    ) -> Result<Vec<Made>, String> {
+        let problem = seen.problem().map_err(|e| e.to_string())?;
+        let ground = Ground { problem: &problem, now: seen, future: ground.future };
+        let mut plans: Vec<Made> =
+            vec![("contended, now", self.contended(&ground, OCCUPATIONS[0]))];
+        if let Some(heft) = registry::find("heft")
+            && let Ok(schedule) = (heft.plan)(&problem, &Request::default())
+        {
+            plans.push(("heft, now", Plan::of_schedule(&problem, &schedule, self.plan.transfers)));
+        }
+        Ok(plans)
+    }
+
     /// Placed with contention in mind, placed by GTP's costs with copies and hysteresis, HEFT's plan
     /// of the rest, and back to what `static` follows.
     pub(super) fn candidates(&mut self, ground: &Ground<'_, '_>) -> Vec<Made> {
@@ -112,8 +130,7 @@ impl Slackline {
 fn unfinished(plan: &Plan, now: &Situation) -> Plan {
     let open = |a: &&Assignment| !now.task(a.task).is_done();
     let assignments = plan.assignments.iter().filter(open).cloned().collect();
-    let (sources, transfers) = (plan.sources.clone(), plan.transfers);
-    Plan { assignments, sources, transfers, ..Plan::default() }
+    Plan { assignments, ..plan.clone() }
 }
 
 /// Finished tasks whose results take longer to fetch than to make again somewhere else, by more

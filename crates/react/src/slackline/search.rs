@@ -2,7 +2,7 @@
 
 use super::forecast::Future;
 use super::ground::Ground;
-use super::plans::worth_redoing;
+use super::plans::{Made, worth_redoing};
 use super::trials::Choice;
 use super::{NEAR_TIE, OCCUPATIONS, Slackline, WINDOWS, WORTH_IT};
 use crate::planning;
@@ -40,18 +40,19 @@ impl Slackline {
     }
 
     /// Plans that end before `limit`, the best first: the present placement with other windows, the
-    /// candidates with the present one, and the best of these with others.
+    /// candidates, and some more, with the present one, and the best of these with others.
     pub(super) fn search(
         &mut self,
         ground: &Ground<'_, '_>,
         present: &Plan,
+        more: Vec<Made>,
         limit: f64,
     ) -> Vec<Choice> {
         let others = self.other_windows();
         let mut kept = None;
         self.try_windows(ground, ("as it is", present), &others, limit, &mut kept);
         let mut found: Vec<Choice> = Vec::new();
-        for (origin, plan) in self.candidates(ground) {
+        for (origin, plan) in self.candidates(ground).into_iter().chain(more) {
             let mut choice = None;
             self.try_windows(ground, (origin, &plan), &[plan.transfers], limit, &mut choice);
             found.extend(choice);

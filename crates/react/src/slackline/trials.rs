@@ -5,9 +5,9 @@
 use super::forecast::Forecast;
 use crate::foresight::{Course, Foresight};
 use crate::planning;
-use crate::policy::Plan;
+use crate::policy::{Assignment, Plan};
 use crate::reasons::Alternative;
-use crate::situation::Situation;
+use crate::situation::{Situation, TaskState};
 use slackline_model::{ProcId, TaskId};
 
 /// Beyond this many tasks the effort falls as their number grows.
@@ -22,11 +22,22 @@ pub(super) struct Choice {
     pub(super) rewind: Vec<TaskId>,
     /// Seconds to its end under each draw, where it was followed.
     pub(super) followed: Vec<f64>,
+    /// Work that is done or under way is lost with it.
+    pub(super) stops: bool,
 }
 
 impl Choice {
     pub(super) fn new(origin: &'static str, plan: Plan, forecast: Forecast) -> Choice {
-        Choice { origin, plan, forecast, rewind: Vec::new(), followed: Vec::new() }
+        Choice { origin, plan, forecast, rewind: Vec::new(), followed: Vec::new(), stops: false }
+    }
+
+    /// Whether a task that runs would begin again elsewhere.
+    pub(super) fn stops_any(&self, now: &Situation) -> bool {
+        let stopped = |a: &Assignment| {
+            let runs = matches!(now.task(a.task), TaskState::Running { .. });
+            runs && now.task(a.task).procs() != Some(&a.procs[..])
+        };
+        self.plan.assignments.iter().any(stopped)
     }
 
     /// What is told of it, beside a plan under way.
@@ -60,6 +71,14 @@ pub(super) struct Margin {
     pub(super) doubt: f64,
     /// Loss in the latest third of the draws, in the same measure.
     pub(super) loss: f64,
+}
+
+/// The same for plans that stop something that runs, or forget what is done, and for those that
+/// only place what has not begun: these can be taken back at the next look.
+#[derive(Clone, Copy)]
+pub(super) struct Margins {
+    pub(super) stopping: Margin,
+    pub(super) gentle: Margin,
 }
 
 /// Roll-outs and the work that may go into them.
@@ -133,12 +152,13 @@ fn doubt(values: &[f64]) -> f64 {
     if count > 1.0 { (squares / (count - 1.0) / count).sqrt() } else { 0.0 }
 }
 
-/// The best on average of those that are better than `base` by the margin.
-pub(super) fn best(base: &Choice, others: &[Choice], margin: Margin) -> Option<usize> {
+/// The best on average of those that are better than `base` by their margin.
+pub(super) fn best(base: &Choice, others: &[Choice], margins: Margins) -> Option<usize> {
     let (kept, feared) = (mean(&base.followed), tail(&base.followed));
     let mut best: Option<(usize, f64)> = None;
     for (index, other) in others.iter().enumerate().filter(|(_, c)| !c.followed.is_empty()) {
         let end = mean(&other.followed);
+        let margin = if other.stops { margins.stopping } else { margins.gentle };
         let safe = tail(&other.followed) <= feared * (1.0 + margin.loss);
         let gains: Vec<f64> =
             base.followed.iter().zip(&other.followed).map(|(kept, end)| kept - end).collect();

@@ -2,7 +2,7 @@
 
 use super::forecast::{Forecast, Future};
 use super::ground::Ground;
-use super::trials::{self, Choice, Margin};
+use super::trials::{self, Choice, Margins};
 use super::{FEWEST_DRAWS, HORIZON, PASSES, SHORTLIST, Slackline, TAIL, URGENT, WORTH_IT};
 use crate::foresight::Course;
 use crate::policy::Plan;
@@ -19,11 +19,14 @@ impl Slackline {
         mut kept: Choice,
         mut others: Vec<Choice>,
         courses: &[Course],
-        margin: Margin,
+        margins: Margins,
     ) -> Option<Choice> {
         let now = ground.now;
         let hopeless = kept.forecast.makespan.is_infinite();
         others.truncate(SHORTLIST);
+        for other in &mut others {
+            other.stops = other.rewind.len() > kept.rewind.len() || other.stops_any(now);
+        }
         let first = others.first().map_or(0.0, |o| o.forecast.makespan);
         let length = if hopeless { first } else { kept.forecast.makespan } - now.now;
         let affords = self.trials.affords(now, others.len() + usize::from(!hopeless));
@@ -42,7 +45,7 @@ impl Slackline {
         } {
             match hopeless {
                 true => (trials::shortest(&others), "the shortest in roll-outs"),
-                false => match trials::best(&kept, &others, margin) {
+                false => match trials::best(&kept, &others, margins) {
                     Some(best) => (Some(best), "shorter in roll-outs"),
                     None => (None, "no clear gain in roll-outs"),
                 },
