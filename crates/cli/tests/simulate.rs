@@ -34,6 +34,26 @@ fn number(value: &Value, member: &str) -> f64 {
     value[member].as_f64().unwrap_or_else(|| panic!("{member} is not a number in {value:#}"))
 }
 
+/// Figures are counted as a run goes on, or taken from the trace where that is kept: they are the same.
+#[test]
+fn figures_do_not_depend_on_who_keeps_the_trace() {
+    let place = place();
+    let policies = "static,gtp/c/r,sr-slack,slackline";
+    let line = format!(
+        "simulate montage.json -p nodes.toml --scenario world.toml --compare {policies} --json"
+    );
+    let figures = |document: &str| {
+        let mut runs = json(document)["runs"].as_array().unwrap().clone();
+        runs.iter_mut().for_each(|run| run["wall_seconds"] = Value::Null);
+        runs
+    };
+    let counted = figures(&place.ok(&line));
+    assert!(counted.iter().any(|run| number(run, "resent_seconds") > 0.0));
+    assert_eq!(counted, figures(&place.ok(&format!("{line} --trace run.jsonl"))));
+    assert_eq!(counted, figures(&place.ok(&format!("{line} --gantt run.svg"))));
+    assert_eq!(place.ok("simulate montage.json -p nodes.toml --quiet"), "");
+}
+
 #[test]
 fn all_policies_in_one_world() {
     let place = place();

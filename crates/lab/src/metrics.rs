@@ -6,8 +6,8 @@
 //! computed and transfers took for results and copies that the finished run did not use.
 
 use slackline_execute::Outcome;
-use slackline_model::trace::{End, Work};
-use slackline_model::{EdgeId, FileId, HostId, Problem, ProcId, TaskId};
+use slackline_model::trace::{Happening, Record};
+use slackline_model::{EdgeId, FileId, HostId, Platform, Problem, ProcId, TaskId};
 use std::collections::{HashMap, HashSet};
 
 /// Figures of one run.
@@ -40,15 +40,22 @@ impl Waste {
 }
 
 impl Metrics {
-    /// The figures of a run of the problem's workflow.
+    /// The figures of a run of the problem's workflow, by its trace.
     pub fn of(problem: &Problem<'_>, outcome: &Outcome) -> Metrics {
+        let mut moves = Moves::on(problem.platform());
+        outcome.trace.records().iter().for_each(|record| moves.note(record));
+        Metrics::with_moves(problem, outcome, moves)
+    }
+
+    /// The same where its transfers were counted as they came.
+    pub fn with_moves(problem: &Problem<'_>, outcome: &Outcome, moves: Moves<'_>) -> Metrics {
         let workflow = problem.workflow();
         let least = workflow.critical_path(|t| problem.best_exec(t), |_| 0.0).length;
         let over = |seconds: f64| if seconds > 0.0 { outcome.makespan / seconds } else { 1.0 };
         Metrics {
             nsl: over(mean_critical_path(problem)),
             slr: over(least),
-            waste: waste(problem, outcome),
+            waste: waste(problem, outcome, moves),
         }
     }
 }
@@ -61,39 +68,78 @@ pub fn mean_critical_path(problem: &Problem<'_>) -> f64 {
     path.tasks.iter().map(|&t| problem.mean_exec(t)).sum()
 }
 
+/// The transfers of a run, noted record by record, so that nobody has to keep its trace for them.
+pub struct Moves<'p> {
+    platform: &'p Platform,
+    /// When those under way began, and how much they move.
+    under_way: HashMap<(FileId, HostId, HostId), (f64, f64)>,
+    arrived: Vec<Moved>,
+    /// Seconds of those that broke off.
+    broken_off: f64,
+}
+
 /// A transfer that was completed.
 struct Moved {
+    file: FileId,
+    /// What several hosts share is there for all of them.
+    place: HostId,
     seconds: f64,
     bytes: f64,
 }
 
-fn waste(problem: &Problem<'_>, outcome: &Outcome) -> Waste {
-    // By file and place: what several hosts share is there for all of them.
-    let place = |host: HostId| problem.platform().place_of(host);
-    let mut arrived: HashMap<(FileId, HostId), Vec<Moved>> = HashMap::new();
-    let mut waste = Waste { computed_seconds: outcome.counters.lost_seconds, ..Default::default() };
-    for span in outcome.trace.spans() {
-        let Work::Transfer { file, to, bytes, .. } = span.work else { continue };
-        let seconds = span.finish - span.start;
-        match span.end {
-            End::Finished => {
-                arrived.entry((file, place(to))).or_default().push(Moved { seconds, bytes });
+impl Moved {
+    fn copy(&self) -> (FileId, HostId) {
+        (self.file, self.place)
+    }
+}
+
+impl<'p> Moves<'p> {
+    /// None yet.
+    pub fn on(platform: &'p Platform) -> Moves<'p> {
+        let (under_way, arrived) = (HashMap::new(), Vec::new());
+        Moves { platform, under_way, arrived, broken_off: 0.0 }
+    }
+
+    /// Something happened.
+    pub fn note(&mut self, record: &Record) {
+        match record.what {
+            Happening::TransferStarted { file, from, to, bytes } => {
+                self.under_way.insert((file, from, to), (record.at, bytes));
             }
-            End::Open => {}
-            _ => waste.moved_seconds += seconds,
+            Happening::TransferFinished { file, from, to } => {
+                if let Some((start, bytes)) = self.under_way.remove(&(file, from, to)) {
+                    let (place, seconds) = (self.platform.place_of(to), record.at - start);
+                    self.arrived.push(Moved { file, place, seconds, bytes });
+                }
+            }
+            Happening::TransferFailed { file, from, to, .. } => {
+                if let Some((start, _)) = self.under_way.remove(&(file, from, to)) {
+                    self.broken_off += record.at - start;
+                }
+            }
+            _ => {}
         }
     }
+}
+
+fn waste(problem: &Problem<'_>, outcome: &Outcome, moves: Moves<'_>) -> Waste {
+    let Moves { mut arrived, broken_off, .. } = moves;
+    let mut waste = Waste {
+        computed_seconds: outcome.counters.lost_seconds,
+        moved_seconds: broken_off,
+        moved_bytes: 0.0,
+    };
     let read = copies_read(problem, outcome);
     let mut used_bytes = 0.0;
-    // In order of the keys, so that sums come out the same every time.
-    let mut arrived: Vec<_> = arrived.into_iter().collect();
-    arrived.sort_unstable_by_key(|&(key, _)| key);
-    for (key, transfers) in arrived {
+    arrived.sort_by_key(Moved::copy); // those of one copy stay in their order
+    for transfers in arrived.chunk_by(|a, b| a.copy() == b.copy()) {
         // Of several transfers of a file to a host the last made the copy that was read; blocks
         // of a file that is spread over hosts are less than the file.
         // Results that nobody reads are collected.
-        let used = read.contains(&key) || outcome.workflow.consumers(key.0).len() == 0;
-        let mut wanted = if used { outcome.workflow.file_bytes(key.0) } else { -1.0 };
+        let file = transfers[0].file;
+        let used =
+            read.contains(&transfers[0].copy()) || outcome.workflow.consumers(file).len() == 0;
+        let mut wanted = if used { outcome.workflow.file_bytes(file) } else { -1.0 };
         for moved in transfers.iter().rev() {
             if wanted >= moved.bytes * (1.0 - 1e-9) {
                 wanted -= moved.bytes;
@@ -129,7 +175,6 @@ mod tests {
     use super::*;
     use slackline_execute::{Counters, Ending};
     use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder, RoutingKind};
-    use slackline_model::trace::Happening;
     use slackline_model::{Placement, Schedule, Task, Trace, WorkflowBuilder};
     use std::sync::Arc;
 

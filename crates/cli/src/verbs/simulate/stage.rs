@@ -12,7 +12,7 @@ use slackline_execute::{
     Stage as ReadyStage, StageError,
 };
 use slackline_lab::check::{self, Check, Ground};
-use slackline_lab::metrics::Metrics;
+use slackline_lab::metrics::{Metrics, Moves};
 use slackline_lab::money::Money;
 use slackline_lab::served::served;
 use slackline_model::nearest::nearest;
@@ -23,6 +23,7 @@ use slackline_model::scenario::{
     ErrorLaw, Knowledge, KnowledgeError, Scenario, ScenarioError, When, Wrong,
 };
 use slackline_model::schedule::Limits;
+use slackline_model::trace::Record;
 use slackline_model::workflow::CostTable;
 use slackline_model::{FileId, HostId, Platform, Problem, Schedule, Terms, Workflow};
 use slackline_react::registry::transfers;
@@ -37,6 +38,32 @@ use std::time::{Duration, Instant};
 /// Time after which a run says how far it is, and between two such words.
 const SILENT: Duration = Duration::from_secs(2);
 const EVERY: Duration = Duration::from_millis(100);
+
+/// What somebody wants to see of the trace of a run; what nobody does is not kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    /// Every change of a level.
+    All,
+    /// What was done where and when.
+    Work,
+    /// What comes of it in sums.
+    Figures,
+}
+
+impl Wanted {
+    /// Files and pictures show what was done; bills and the fortunes of several workflows follow from it.
+    fn of(args: &Simulate, platform: &Platform, several: bool) -> Wanted {
+        let drawn = args.gantt.is_some() || args.progress.is_some();
+        let leased = platform.classes().iter().any(|class| class.leasable);
+        let billed = platform.is_priced() || leased;
+        let by_link = args.json && platform.is_fifo();
+        match args.trace {
+            Some(_) => Wanted::All,
+            None if drawn || billed || several || by_link => Wanted::Work,
+            None => Wanted::Figures,
+        }
+    }
+}
 
 /// Everything a run needs.
 pub(super) struct Stage<'a> {
@@ -65,8 +92,7 @@ pub(super) struct Stage<'a> {
     settings: Settings,
     /// Somebody wants to read what the policy was told and decided.
     logs: bool,
-    /// Somebody wants to read every change of a level.
-    traces: bool,
+    wanted: Wanted,
     pub(super) quiet: bool,
 }
 
@@ -93,6 +119,7 @@ impl<'a> Stage<'a> {
         let stated = Arc::new(world.workflow.clone());
         let limits = args.limits.limits();
         let common = common_limits(&limits, &arrivals);
+        let wanted = Wanted::of(args, &world.platform, !arrivals.is_empty());
         let mut stage = Stage {
             problem,
             world,
@@ -129,7 +156,7 @@ impl<'a> Stage<'a> {
                 ..Settings::default()
             },
             logs: args.why || args.decisions.is_some() || args.same_decisions.is_some(),
-            traces: args.trace.is_some(),
+            wanted,
             quiet: false,
         };
         let knowledge = match args.knows {
@@ -222,10 +249,18 @@ impl<'a> Stage<'a> {
             let mut follow =
                 StaticPlan::of_schedule(plan.clone(), self.planner.clone(), self.transfers);
             let calm = self.scenario.without_relative_moments();
-            let undisturbed = self.once("plan, undisturbed", &calm, &mut follow)?;
+            let undisturbed =
+                self.once("plan, undisturbed", &calm, &mut follow, Recording::Nothing)?;
             self.scenario = self.scenario.at_makespan(undisturbed.makespan);
         }
         Ok(())
+    }
+
+    /// The runs are told of task by task.
+    pub(super) fn is_shown(&mut self) {
+        if self.wanted == Wanted::Figures {
+            self.wanted = Wanted::Work;
+        }
     }
 
     pub(super) fn run(
@@ -235,14 +270,25 @@ impl<'a> Stage<'a> {
         planned: Schedule,
     ) -> Result<Ran, Failure> {
         let clock = Instant::now();
+        let mut moves = Moves::on(&self.platform);
+        let mut note = |record: &Record| moves.note(record);
+        let recording = match self.wanted {
+            Wanted::All => Recording::Keep,
+            Wanted::Work => Recording::KeepWork,
+            Wanted::Figures => Recording::Tell(&mut note),
+        };
         let (outcome, log) = if self.logs {
             let mut logged = Logged::new(policy.as_mut());
-            (self.once(name, &self.scenario, &mut logged)?, logged.log)
+            (self.once(name, &self.scenario, &mut logged, recording)?, logged.log)
         } else {
-            (self.once(name, &self.scenario, policy.as_mut())?, DecisionLog::default())
+            let outcome = self.once(name, &self.scenario, policy.as_mut(), recording)?;
+            (outcome, DecisionLog::default())
         };
         let wall_seconds = clock.elapsed().as_secs_f64();
-        let metrics = Metrics::of(self.problem, &outcome);
+        let metrics = match self.wanted {
+            Wanted::Figures => Metrics::with_moves(self.problem, &outcome, moves),
+            Wanted::All | Wanted::Work => Metrics::of(self.problem, &outcome),
+        };
         let money = Money::of(self.problem, &outcome);
         let served = match self.arrivals.is_empty() {
             true => Vec::new(),
@@ -312,13 +358,13 @@ impl<'a> Stage<'a> {
                 limits: self.limits,
                 settings: self.settings,
                 logs: false,
-                traces: false,
+                wanted: Wanted::Figures,
                 quiet: true,
             };
             let name = format!("{} alone", arrived.name);
             // Copies are named for all workflows together.
             let alone = Scenario { copies: Vec::new(), ..self.scenario.clone() };
-            let outcome = by_itself.once(&name, &alone, make()?.as_mut())?;
+            let outcome = by_itself.once(&name, &alone, make()?.as_mut(), Recording::Nothing)?;
             let finish = outcome.finishes().first().copied().filter(|f| f.is_finite());
             found.push(finish.map(|f| f - arrived.at));
         }
@@ -330,6 +376,7 @@ impl<'a> Stage<'a> {
         what: &str,
         scenario: &Scenario,
         policy: &mut dyn Policy,
+        recording: Recording<'_>,
     ) -> Result<Outcome, Failure> {
         let limits = self.limits;
         let ready = ReadyStage {
@@ -345,7 +392,6 @@ impl<'a> Stage<'a> {
         };
         let mut watcher = Watcher::new(what, self.quiet);
         let mut see = |glance: &Glance<'_>| watcher.see(glance.situation);
-        let recording = if self.traces { Recording::Keep } else { Recording::KeepWork };
         let outcome = ready.run_as(policy, recording, Some(&mut see)).map_err(|e| match e {
             StageError::Scenario(error) => self.bad_scenario(error),
             StageError::Problem(error) => error.into(),

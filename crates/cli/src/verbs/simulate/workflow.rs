@@ -155,6 +155,10 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
     }
     let mut stage = Stage::new(args, &world, &problem, scenario, arrivals)?;
     stage.quiet = output.quiet;
+    // Several are compared by their figures.
+    if !output.quiet && !args.json && args.compare.len() < 2 {
+        stage.is_shown();
+    }
     let mut runs = runs(args, &mut stage, output)?;
     if runs.len() > 1 && runs.iter().all(|r| !r.served.is_empty()) {
         let all: Vec<Vec<Served>> = runs.iter().map(|r| r.served.clone()).collect();
@@ -195,7 +199,7 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
             [one] => output.json(one)?,
             many => output.json(&Documents { schema: "slackline/simulations/1", runs: many })?,
         }
-    } else {
+    } else if !output.quiet {
         match runs.as_slice() {
             [one] => report::one(&problem, one, output)?,
             several => report::compare(&problem, several, output)?,
