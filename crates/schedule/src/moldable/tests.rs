@@ -12,7 +12,7 @@ use slackline_model::schedule::{Detail, Limits, validate};
 use slackline_model::{Placement, Problem, ProcId, Schedule, TaskId, approx};
 use std::fmt::Write as _;
 
-/// Tasks as (seconds on one processor, alpha), edges, and clusters as (processors, speed).
+/// Tasks as (seconds on one processor, alpha; not moldable where that is NaN), edges, and clusters as (processors, speed).
 pub(super) fn instance(
     tasks: &[(f64, f64)],
     edges: &[(usize, usize)],
@@ -21,7 +21,8 @@ pub(super) fn instance(
     let mut text = String::from("{\"tasks\": [");
     for (i, (cost, alpha)) in tasks.iter().enumerate() {
         let comma = if i > 0 { "," } else { "" };
-        write!(text, "{comma}{{\"id\": \"t{i}\", \"cost\": {cost}, \"alpha\": {alpha}}}").unwrap();
+        let alpha = if alpha.is_nan() { String::new() } else { format!(", \"alpha\": {alpha}") };
+        write!(text, "{comma}{{\"id\": \"t{i}\", \"cost\": {cost}{alpha}}}").unwrap();
     }
     text.push_str("], \"edges\": [");
     for (i, (from, to)) in edges.iter().enumerate() {
@@ -216,8 +217,8 @@ fn the_same_graph_on_two_clusters() {
 /// A cluster whose processors are faster than virtual ones is never filled by a task that is partly serial.
 #[test]
 fn tasks_stop_growing_where_no_cluster_gives_them_more() {
-    // The second takes so long that the first cannot be wide enough.
-    let i = instance(&[(100.0, 0.05), (1e12, 1.0)], &[(0, 1)], &[(4, 1.0), (30, 2.5)]);
+    // The second is not moldable and takes so long that the first cannot be wide enough.
+    let i = instance(&[(100.0, 0.05), (1e12, f64::NAN)], &[(0, 1)], &[(4, 1.0), (30, 2.5)]);
     let problem = Problem::new(&i.workflow, &i.platform).unwrap();
     for name in ["hcpa", "hcpa-2006", "bihcpa"] {
         let schedule = plan(&problem, name, &[]);
