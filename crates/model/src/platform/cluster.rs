@@ -19,8 +19,8 @@ pub const CLUSTER_LIMIT: u64 = 200_000;
 /// Most cores of one host, for the same reason.
 pub const CORE_LIMIT: u32 = 1_000_000;
 
-/// Most cores of a platform: each is a processor that plans and runs keep account of.
-pub const PLATFORM_CORE_LIMIT: u64 = 10_000_000;
+/// Most cores of a platform: each is a processor that plans and runs keep account of, in up to 300 bytes.
+pub const PLATFORM_CORE_LIMIT: u64 = 2_000_000;
 
 /// The kind of the links inside a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
