@@ -22,6 +22,8 @@ const WORKFLOW: &[&str] = &[
     "convert IN OUT.yml --to pegasus-yaml",
     "convert IN OUT.json --to instance --platform small-cluster",
     "generate workflow like IN --tasks 20 -o OUT.json",
+    "generate platform recorded IN -o OUT.toml",
+    "run IN --platform small-cluster --dry-run",
 ];
 
 const PLATFORM: &[&str] = &[
@@ -89,6 +91,34 @@ const GRID: &[&str] = &[
     "convert IN OUT.toml",
 ];
 
+const COURSE: &[&str] = &[
+    "show DIR/course/g.grid",
+    "plan DIR/s.work --platform DIR/course/g.grid --algorithm h4",
+    "simulate DIR/s.work --platform DIR/course/g.grid --policy h1 --json",
+    "convert DIR/course/g.grid OUT.toml",
+];
+
+const RUN: &[&str] = &[
+    "diff DIR/run DIR/run --json",
+    "diff DIR/run DIR/run --gantt OUT.svg",
+    "simulate --replay DIR/run --json",
+    "simulate --replay DIR/run --trace OUT.json",
+    "calibrate DIR/run -o OUT --json",
+    "show IN",
+];
+
+const DECISIONS: &[&str] =
+    &["simulate gauss --platform small-cluster --policy gtp/c --same-decisions IN", "show IN"];
+
+const SETTINGS: &[&str] = &["replay DIR/m.tit --platform small-cluster --config IN"];
+
+const HOSTS: &[&str] = &["replay DIR/m.tit --platform small-cluster --hosts IN --json"];
+
+const MEASUREMENTS: &[&str] = &[
+    "calibrate mpi IN --latency 100us --bandwidth 125MBps -o OUT.toml",
+    "calibrate mpi IN --latency 1us --bandwidth 1GBps --segments-by correlation -o OUT.toml --json",
+];
+
 /// Options that are added with odd values.
 const OPTIONS: &[&str] = &[
     "--seed",
@@ -143,18 +173,32 @@ fn lines_of(kind: Kind) -> &'static [&'static str] {
         Kind::Instance => INSTANCE,
         Kind::Sweep => SWEEP,
         Kind::Grid => GRID,
+        Kind::Course => COURSE,
+        Kind::Run => RUN,
+        Kind::Decisions => DECISIONS,
+        Kind::Settings => SETTINGS,
+        Kind::Hosts => HOSTS,
+        Kind::Measurements => MEASUREMENTS,
     }
 }
 
-/// The mutated file of an extension.
-pub(crate) fn file(folder: &Path, extension: &str) -> PathBuf {
-    folder.join(format!("in.{extension}"))
+/// Where the mutated file of a kind lies.
+pub(crate) fn file(kind: Kind, extension: &str, folder: &Path) -> PathBuf {
+    match kind {
+        Kind::Course => folder.join("course/net"),
+        Kind::Run => folder.join("run/log.jsonl"),
+        _ => folder.join(format!("in.{extension}")),
+    }
 }
 
 /// One of the commands of a kind; now and then with an option that nobody would give.
 pub(crate) fn line(kind: Kind, extension: &str, folder: &Path, random: &mut Stream) -> Vec<String> {
     let lines = lines_of(kind);
-    let mut words = words(lines[random.random_range(0..lines.len())], extension, folder);
+    let mut words = words(lines[random.random_range(0..lines.len())], kind, extension, folder);
+    // Levels of a grid change every five seconds: honest runs through years take too long.
+    if matches!(kind, Kind::Sweep | Kind::Grid | Kind::Course) && words[1] == "simulate" {
+        words.extend(["--until", "500"].map(str::to_string));
+    }
     if random.random_range(0..6) == 0 {
         words.push(OPTIONS[random.random_range(0..OPTIONS.len())].to_string());
         let value = VALUES[random.random_range(0..VALUES.len())];
@@ -168,11 +212,11 @@ pub(crate) fn line(kind: Kind, extension: &str, folder: &Path, random: &mut Stre
 
 /// Every command of a kind.
 pub(crate) fn every(kind: Kind, extension: &str, folder: &Path) -> Vec<Vec<String>> {
-    lines_of(kind).iter().map(|line| words(line, extension, folder)).collect()
+    lines_of(kind).iter().map(|line| words(line, kind, extension, folder)).collect()
 }
 
-fn words(line: &str, extension: &str, folder: &Path) -> Vec<String> {
-    let input = file(folder, extension);
+fn words(line: &str, kind: Kind, extension: &str, folder: &Path) -> Vec<String> {
+    let input = file(kind, extension, folder);
     let (input, beside) = (input.to_string_lossy(), folder.to_string_lossy());
     let output = folder.join("out").to_string_lossy().into_owned();
     let word = |word: &str| match word {

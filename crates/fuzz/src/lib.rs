@@ -141,7 +141,10 @@ impl Fuzzer {
         let mut random = rng::stream(self.seed, "fuzz", number);
         let seed = &self.seeds[random.random_range(0..self.seeds.len())];
         let other = &self.seeds[random.random_range(0..self.seeds.len())];
-        let text = mutate::mutated(&seed.text, &other.text, &mut random);
+        let mut text = mutate::mutated(&seed.text, &other.text, &mut random);
+        if seed.kind == Kind::Run && random.random_bool(0.8) {
+            text = mutate::sealed(&text); // else it ends where it was changed
+        }
         let line = commands::line(seed.kind, &seed.extension, self.folder.path(), &mut random);
         (seed, text, line)
     }
@@ -166,7 +169,7 @@ impl Fuzzer {
         tally: &mut Tally,
         tell: &mut dyn FnMut(&Finding),
     ) {
-        let file = commands::file(self.folder.path(), &seed.extension);
+        let file = commands::file(seed.kind, &seed.extension, self.folder.path());
         if std::fs::write(&file, text).is_err() {
             return; // a full disk is not what is looked for
         }

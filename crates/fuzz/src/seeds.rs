@@ -26,6 +26,18 @@ pub enum Kind {
     Sweep,
     /// A grid that sweeps run on (`GridDescription`).
     Grid,
+    /// The course of a link of a grid.
+    Course,
+    /// The log of a run.
+    Run,
+    /// What was decided in a run of `gauss` on `small-cluster`.
+    Decisions,
+    /// Settings of a replay.
+    Settings,
+    /// Hosts of a replay.
+    Hosts,
+    /// Measurements of an MPI cluster.
+    Measurements,
 }
 
 impl Kind {
@@ -42,6 +54,12 @@ impl Kind {
             ("instance", Kind::Instance),
             ("sweep", Kind::Sweep),
             ("grid", Kind::Grid),
+            ("course", Kind::Course),
+            ("run", Kind::Run),
+            ("decisions", Kind::Decisions),
+            ("settings", Kind::Settings),
+            ("hosts", Kind::Hosts),
+            ("measurements", Kind::Measurements),
         ];
         kinds.into_iter().find(|(word, _)| name.starts_with(word)).map(|(_, kind)| kind)
     }
@@ -75,6 +93,19 @@ const WRITTEN: &[(&str, Kind, &str)] = &[
     ("plan gauss --platform small-cluster -o OUT", Kind::Schedule, "json"),
     ("plan gauss --platform small-cluster -o OUT", Kind::Schedule, "csv"),
     ("simulate gauss --platform small-cluster --trace OUT", Kind::Schedule, "jsonl"),
+    (
+        "simulate gauss --platform small-cluster --policy gtp/c --decisions OUT",
+        Kind::Decisions,
+        "jsonl",
+    ),
+];
+
+/// Documents on standard output; `show` and others read them again.
+const PRINTED: &[(&str, Kind)] = &[
+    ("simulate gauss --platform small-cluster --json", Kind::Schedule),
+    ("plan gauss --platform small-cluster --algorithm heft,cpop --json", Kind::Schedule),
+    ("simulate gauss --platform small-cluster --compare static,gtp/c --json", Kind::Schedule),
+    ("show montage --json", Kind::Schedule),
 ];
 
 const STREAM: &str = "[[arrival]]\nworkflow = \"gauss\"\nat = 0\nowner = \"a\"\nbudget = 5\n\
@@ -105,15 +136,38 @@ const GRID: &str = "GridDescription 1\n0:ADD_CLUSTER <c0> <net> <0>\n0:ADD_HOST 
                     5:ADD_CLUSTER <c1> <net> <1>\n5:ADD_HOST <c1> <h1> <cpu> <0> <0>\n\
                     9:CHANGE_HOST_BEHAVIOR <h1> <cpu> <1>\n60:REMOVE_HOST <h1>\n90:REMOVE_CLUSTER <c1>\n";
 
+const COURSE: &str = "2\n10 100\n5 50\n";
+
+const SETTINGS: &str = "\"smpi/os\" = \"0:2e-6:1e-9;1000:5e-6:5e-10\"\n\"smpi/iprobe\" = 1e-5\n\
+                        \"network/model\" = \"SMPI\"\n\"smpi/async-small-thresh\" = 1000\n";
+
+const MEASUREMENTS: &str = "kind,size,seconds\npingpong,1,1e-4\npingpong,1000,1.1e-4\npingpong,100000,9e-4\n\
+                            pingpong,1000000,8.1e-3\nsend,10,1e-6\nsend,100000,5e-5\nisend,10,1e-6\n\
+                            recv,10,2e-6\ncompute,1e6,1e-3\ncompute,2e6,2e-3\nboth,1e8,1.2e8\n";
+
+/// The log of a run; its other files lie beside it.
+const LOG: &str = include_str!("../run/log.jsonl");
+
 /// What files of a kind refer to, by name.
-const BESIDE: &[(&str, &str)] =
-    &[("net", "2\n10 100\n5 50\n"), ("cpu", "2\n50\n100\n"), ("s.work", SWEEP), ("g.grid", GRID)];
+const BESIDE: &[(&str, &str)] = &[
+    ("net", COURSE),
+    ("cpu", "2\n50\n100\n"),
+    ("s.work", SWEEP),
+    ("g.grid", GRID),
+    ("m.tit", MPI),
+    ("course/cpu", "2\n50\n100\n"),
+    ("course/g.grid", GRID),
+    ("run/workflow.toml", include_str!("../run/workflow.toml")),
+    ("run/platform.toml", include_str!("../run/platform.toml")),
+];
 
 /// Every file, with those that have to be made first made in a folder.
 pub(crate) fn all(folder: &Path) -> Vec<Seed> {
     let run = |line: &str| {
         let words = std::iter::once("slackline").chain(line.split_whitespace());
-        slackline::run(words, Sink::default(), Sink::default())
+        let out = Sink::default();
+        slackline::run(words, out.clone(), Sink::default());
+        out.text()
     };
     let seed =
         |kind, extension: &str, text: Vec<u8>| Seed { kind, extension: extension.into(), text };
@@ -122,15 +176,28 @@ pub(crate) fn all(folder: &Path) -> Vec<Seed> {
         seed(Kind::Activities, "json", ACTIVITIES.into()),
         seed(Kind::Mpi, "tit", MPI.into()),
         seed(Kind::Instance, "json", INSTANCE.into()),
-        // Sweeps and grids are run only as they were found: levels that change every five seconds
-        // make honest runs of large numbers longer than an execution may take.
+        seed(Kind::Sweep, "work", SWEEP.into()),
+        seed(Kind::Grid, "grid", GRID.into()),
+        seed(Kind::Course, "", COURSE.into()),
+        seed(Kind::Run, "jsonl", LOG.into()),
+        seed(Kind::Settings, "toml", SETTINGS.into()),
+        seed(Kind::Hosts, "txt", "fast-0\nslow-1\n".into()),
+        seed(Kind::Measurements, "csv", MEASUREMENTS.into()),
     ];
+    for inner in ["course", "run"] {
+        let _ = std::fs::create_dir_all(folder.join(inner));
+    }
     for (name, text) in BESIDE {
         let _ = std::fs::write(folder.join(name), text); // what is missing is told by the tests
     }
     let examples = folder.join("examples");
     run(&format!("examples {} --quiet", examples.display()));
-    for (name, kind) in [("workflows", Kind::Workflow), ("platforms", Kind::Platform)] {
+    let bundled = [
+        ("workflows", Kind::Workflow),
+        ("platforms", Kind::Platform),
+        ("scenarios", Kind::Scenario),
+    ];
+    for (name, kind) in bundled {
         let entries = std::fs::read_dir(examples.join(name)).into_iter().flatten().flatten();
         let mut files: Vec<_> = entries.map(|entry| entry.path()).collect();
         files.sort();
@@ -145,6 +212,9 @@ pub(crate) fn all(folder: &Path) -> Vec<Seed> {
         seeds.extend(std::fs::read(&out).ok().map(|text| seed(*kind, extension, text)));
         let _ = std::fs::remove_file(&out);
     }
+    for (line, kind) in PRINTED {
+        seeds.push(seed(*kind, "json", run(line).into()));
+    }
     seeds
 }
 
@@ -157,6 +227,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let seeds = all(folder.path());
         // Bundled platforms, workflows and scenarios, and what is made or written here.
-        assert_eq!(seeds.len(), 4 + 10 + 1 + WRITTEN.len());
+        assert_eq!(seeds.len(), 11 + 12 + WRITTEN.len() + PRINTED.len());
+        assert!(seeds.iter().all(|seed| !seed.text.is_empty()));
     }
 }
