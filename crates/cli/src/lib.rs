@@ -40,7 +40,8 @@ use std::process::ExitCode;
     name = "slackline",
     version,
     disable_help_subcommand = true,
-    after_help = "Exit codes: 0 fine, 1 the work failed (infeasible, invalid, cannot finish), 2 bad usage or\ninput, 130 interrupted by Ctrl-C."
+    after_help = "Exit codes: 0 fine, 1 the work failed (infeasible, invalid, cannot finish), 2 bad usage or \
+                  input, 130 interrupted by Ctrl-C."
 )]
 struct Cli {
     #[command(flatten)]
@@ -50,16 +51,18 @@ struct Cli {
 }
 
 const WELCOME: &str = "\
-Slackline plans, simulates and runs workflows on machines that do not hold still.
+Slackline plans, simulates and runs workflows on machines that do not hold
+still.
 
-What is in a workflow? When and where would every task run? Does that hold when links are shared, and
-on a bad day? (montage and two-site-grid are bundled; name your own files instead.)
+What is in a workflow? When and where would every task run? Does that hold when
+links are shared, and on a bad day? (montage and two-site-grid are bundled; name
+your own files instead.)
 
   slackline show montage
   slackline plan montage --platform two-site-grid
   slackline simulate montage --platform two-site-grid
-  slackline generate scenario failure --platform two-site-grid -o bad-day.toml
-  slackline simulate montage -p two-site-grid --scenario bad-day.toml --compare all
+  slackline generate scenario failure --platform two-site-grid -o bad.toml
+  slackline simulate montage -p two-site-grid --scenario bad.toml --compare all
 
   slackline algorithms    # the planners and policies to choose from
   slackline examples      # the bundled workflows and platforms as files

@@ -182,6 +182,10 @@ fn files_of_the_wrong_kind_are_called_what_they_are() {
     place.ok("plan examples/workflows/gauss.dot -o plan.json -q");
     let error = place.fails(2, "plan plan.json");
     assert!(error.contains("this is a schedule") && error.contains("--schedule"), "{error}");
+    std::fs::create_dir(place.path().join("gauss.run")).unwrap();
+    place.write("gauss.run/log.jsonl", "");
+    let error = place.fails(2, "show gauss.run");
+    assert!(error.contains("the folder of a run") && error.contains("--replay"), "{error}");
     place.write("empty.json", "");
     let error = place.fails(2, "plan empty.json");
     assert!(error.contains("empty.json: the file is empty"), "{error}");

@@ -89,6 +89,30 @@ fn links_and_pipes_are_written_through() {
     assert!(!std::fs::symlink_metadata(&pipe).unwrap().is_file());
 }
 
+/// Nodes of one's own, which need the rights of root; sockets need none.
+#[test]
+fn devices_and_sockets_are_never_replaced() {
+    use std::os::unix::fs::FileTypeExt;
+    let place = Place::new();
+    let kind = |name: &str| std::fs::symlink_metadata(place.path().join(name)).unwrap().file_type();
+    let _listener =
+        std::os::unix::net::UnixListener::bind(place.path().join("socket.svg")).unwrap();
+    let error = place.fails(1, &format!("plan {GAUSS} --gantt socket.svg -q"));
+    assert!(error.contains("socket.svg") && kind("socket.svg").is_socket(), "{error}");
+    for (name, minor, code) in [("null.svg", "3", 0), ("full.svg", "7", 1)] {
+        let node = place.path().join(name);
+        let made = Command::new("mknod").arg(&node).args(["c", "1", minor]).status();
+        // Some containers let root make a device and not open it.
+        let open = || std::fs::OpenOptions::new().write(true).open(&node).is_ok();
+        if !made.is_ok_and(|status| status.success()) || !open() {
+            continue;
+        }
+        let done = place.run(&format!("plan {GAUSS} --gantt {name} -q"));
+        assert_eq!(done.code, Some(code), "{}", done.err);
+        assert!(kind(name).is_char_device());
+    }
+}
+
 #[test]
 fn a_full_disk_is_exit_code_one() {
     let place = Place::new();

@@ -89,6 +89,25 @@ fn every_verb_is_tried() {
     }
 }
 
+/// What help tells fills its lines: one that is broken by hand looks ragged on a narrower terminal.
+#[test]
+fn help_is_told_in_whole_lines() {
+    let place = Place::new();
+    assert!(place.ok("").lines().all(|line| line.chars().count() <= 80), "the welcome is wide");
+    let verbs = VERBS.iter().chain(REAL.iter().filter(|verb| !["burn", "pilot"].contains(verb)));
+    for verb in verbs.chain(&["calibrate", "generate scenario sce"]) {
+        let text = place.ok(&format!("{verb} --help"));
+        let after = text.rsplit_once("Say more about what is read and done").unwrap().1;
+        for lines in after.lines().collect::<Vec<_>>().windows(2) {
+            let next = lines[1].split(' ').next().unwrap_or_default();
+            let told = |line: &str| !line.is_empty() && !line.starts_with(' ');
+            if told(lines[0]) && told(lines[1]) {
+                assert!(lines[0].len() + next.len() >= 79, "{verb}: {}", lines[0]);
+            }
+        }
+    }
+}
+
 #[test]
 fn manual_pages_are_written() {
     let place = Place::new();

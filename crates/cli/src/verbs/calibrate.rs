@@ -19,8 +19,8 @@ use std::path::PathBuf;
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     after_help = "\
-From real runs: how long kinds of tasks take against their estimates, how fast hosts are, what
-connections carry. DIR gets a platform with the levels of its hosts, the workflow with learnt times,
+From real runs: how long kinds of tasks take against their estimates, how fast hosts are, what \
+connections carry. DIR gets a platform with the levels of its hosts, the workflow with learnt times, \
 and calibration.json with every figure, its samples and spread, and the runs it comes from.
 
 Examples:
@@ -43,7 +43,7 @@ enum What {
 /// Latency, bandwidth, overheads and compute rates of an MPI cluster
 #[derive(Args)]
 #[command(after_help = "\
-The measurements come from ci/mpi/measure.c, run by two processes on two nodes. Latency and
+The measurements come from ci/mpi/measure.c, run by two processes on two nodes. Latency and \
 bandwidth are those the platform file gives for a route between two nodes.
 
 Examples:

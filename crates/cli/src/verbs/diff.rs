@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 /// Compare a run with its plan, a simulation of it, or another run of the same workflow
 #[derive(Args)]
 #[command(after_help = "\
-The first is a schedule (JSON, as written by plan -o), the folder of a run, or a trace (.jsonl, of
-simulate --trace or run --trace); the second is the folder of a run. Positive differences are seconds that
+The first is a schedule (JSON, as written by plan -o), the folder of a run, or a trace (.jsonl, of \
+simulate --trace or run --trace); the second is the folder of a run. Positive differences are seconds that \
 the second took longer.
 
 Examples:

@@ -23,7 +23,7 @@ use std::time::Instant;
 /// Replay the traces of an MPI code on a platform
 #[derive(Args)]
 #[command(after_help = "\
-Traces are time-independent traces of SimGrid (any version), one file for all ranks or one per
+Traces are time-independent traces of SimGrid (any version), one file for all ranks or one per \
 rank; a file that lists them, or a folder, will do. Settings have SimGrid's names.
 
 Examples:

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// Run a published study again: what it states, what comes out here, and whether it holds
 #[derive(Args)]
 #[command(after_help = "\
-Without a name, lists what can be reproduced. The same seed and size give the same report on any number
+Without a name, lists what can be reproduced. The same seed and size give the same report on any number \
 of threads; what depends on wall time stands apart and is marked.
 
 Examples:

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 /// Go on with a run that was stopped, killed or cut off
 #[derive(Args)]
 #[command(after_help = "\
-The log is played through engine and policy, which must decide as before; processes of the run that
+The log is played through engine and policy, which must decide as before; processes of the run that \
 are still there are ended, and what was under way begins again. What is done is not done again.
 
 Example:

@@ -37,10 +37,10 @@ use std::time::Instant;
 /// Plan a workflow on a platform: when and where every task runs
 #[derive(Args)]
 #[command(after_help = "\
-The simulator follows the plan: the makespan shown is the simulated end, with transfers that share
-links. With several algorithms the plans are compared and the shortest is shown and written. With a budget
-or a deadline and no algorithm the fast methods for those and HEFT are tried; shown is the shortest plan that
-keeps the limits, else the one that breaks them least (exit code 1). Ctrl-C ends a search with the best
+The simulator follows the plan: the makespan shown is the simulated end, with transfers that share \
+links. With several algorithms the plans are compared and the shortest is shown and written. With a budget \
+or a deadline and no algorithm the fast methods for those and HEFT are tried; shown is the shortest plan that \
+keeps the limits, else the one that breaks them least (exit code 1). Ctrl-C ends a search with the best \
 plan it has.
 
 Examples:

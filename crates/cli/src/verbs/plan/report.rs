@@ -32,13 +32,16 @@ pub(super) fn place(problem: &Problem<'_>) -> String {
 pub(super) fn chart(problem: &Problem<'_>, plan: &Planned, lower_bound: f64) -> Chart {
     let mut chart = Chart::of_schedule(problem, &plan.schedule).with_bound(lower_bound);
     chart.title = place(problem);
-    chart.facts = vec![
-        format!("planned by {}", plan.algorithm.name),
+    chart.facts = vec![format!("planned by {}", plan.algorithm.name)];
+    if plan.check.as_ref().is_some_and(differs) {
+        chart.facts.push(format!("simulated {}", fmt_seconds(plan.end())));
+    }
+    chart.facts.extend([
         gap(plan.end(), lower_bound),
         format!("speed-up {}", three_digits(plan.summary.speedup)),
         format!("utilisation {:.0} %", 100.0 * plan.summary.utilisation),
         format!("{} moved", fmt_bytes(plan.summary.bytes_moved)),
-    ];
+    ]);
     chart
 }
 
@@ -104,10 +107,17 @@ fn ranges(problem: &Problem<'_>, procs: &[ProcId]) -> String {
     let class = |p: ProcId| problem.platform().host(problem.host_of(p)).class;
     let Some(&first) = procs.first() else { return String::new() };
     let cluster = class(first);
-    // Place among the processors of the cluster.
-    let before = |p: ProcId| (0..p.0).filter(|&q| class(ProcId(q)) == cluster).count();
+    // Place among the processors of the cluster, for those up to the last.
+    let last = procs.iter().map(|p| p.0).max().unwrap_or(first.0);
+    let mut members = 0;
+    let places: Vec<usize> = (0..=last)
+        .map(|p| {
+            members += usize::from(class(ProcId(p)) == cluster);
+            members
+        })
+        .collect();
     let mut spans: Vec<(usize, usize)> = Vec::new();
-    for place in procs.iter().map(|&p| before(p)) {
+    for place in procs.iter().map(|&p| places[p.index()].saturating_sub(1)) {
         match spans.last_mut() {
             Some((_, last)) if *last + 1 == place => *last = place,
             _ => spans.push((place, place)),
@@ -152,16 +162,14 @@ pub(super) fn summary(
     let plain = plain_seconds(end);
     let and = |word: &str| if plain.is_empty() { word.into() } else { format!("{plain}, {word}") };
     match &plan.check {
-        Some(check) if (check.simulated - check.planned).abs() < 5e-4 * check.planned => {
-            row("makespan", fmt_seconds(end), and("as planned and as simulated"));
-        }
-        Some(check) => {
+        Some(check) if differs(check) => {
             row("makespan", fmt_seconds(end), and("as simulated"));
             row("planned", fmt_seconds(summary.makespan), difference(check));
             for (seconds, what) in check::why(check, "levels that change") {
                 row("", seconds, format!("by {what}"));
             }
         }
+        Some(_) => row("makespan", fmt_seconds(end), and("as planned and as simulated")),
         None => row("makespan", fmt_seconds(end), and("as planned")),
     }
     row("lower bound", fmt_seconds(lower_bound), gap(end, lower_bound));
@@ -207,6 +215,11 @@ pub(super) fn summary(
         row("slack", fmt_seconds(spread.slack), "mean delay of a task that does no harm".into());
     }
     table.render(width)
+}
+
+/// The run is visibly longer or shorter than the plan.
+fn differs(check: &Check) -> bool {
+    (check.simulated - check.planned).abs() >= 5e-4 * check.planned
 }
 
 /// How far the run is from the plan.

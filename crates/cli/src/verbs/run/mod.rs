@@ -34,8 +34,8 @@ use steering::{Finished, seconds_since_1970};
 /// Run a workflow on real machines under a policy
 #[derive(Args)]
 #[command(after_help = "\
-Every host of the platform becomes a folder of the run, its cores slots; on Slurm a pilot on the node
-of that name. A task runs in a fresh folder with its inputs linked in; its outputs are checked and moved to the store of the host. The
+Every host of the platform becomes a folder of the run, its cores slots; on Slurm a pilot on the node \
+of that name. A task runs in a fresh folder with its inputs linked in; its outputs are checked and moved to the store of the host. The \
 log in the run folder survives anything: slackline resume RUN goes on.
 
 Examples:

@@ -64,6 +64,11 @@ impl Show {
             .draws("--svg", self.svg.as_ref())
             .json(self.json)
             .check(output)?;
+        if self.file.join("log.jsonl").is_file() {
+            let message = format!("{}: this is the folder of a run", self.file.display());
+            let help = "slackline simulate --replay shows it again, slackline diff compares it";
+            return Err(Failure::input(message).with_help(help));
+        }
         if self.from.is_some() {
             return self.workflow(output);
         }

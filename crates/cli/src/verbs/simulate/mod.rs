@@ -26,7 +26,7 @@ use std::path::PathBuf;
 /// Simulate a workflow under a plan or a policy, or a graph of placed activities
 #[derive(Args)]
 #[command(after_help = "\
-A workflow runs as its plan says (mapping and order kept), or as a policy decides while the
+A workflow runs as its plan says (mapping and order kept), or as a policy decides while the \
 platform changes: real contention on the links, transfers as flows.
 
 Examples:
