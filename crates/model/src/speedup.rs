@@ -40,16 +40,6 @@ impl SpeedUp {
         }
     }
 
-    /// The least time over time on one that any width comes near.
-    pub fn least_factor(&self) -> f64 {
-        match self {
-            SpeedUp::Serial => 1.0,
-            SpeedUp::Amdahl { serial } => *serial,
-            SpeedUp::Downey { parallelism, .. } => 1.0 / parallelism,
-            SpeedUp::Table(ratios) => ratios.iter().copied().reduce(f64::min).unwrap_or(1.0),
-        }
-    }
-
     /// What is wrong with the parameters, if anything.
     pub fn problem(&self) -> Option<String> {
         let bad = |x: f64| !x.is_finite();
@@ -107,19 +97,6 @@ mod tests {
             let model = SpeedUp::Downey { parallelism: 8.0, sigma };
             assert!((model.factor(1) - 1.0).abs() < 1e-12, "sigma {sigma}");
             assert!((model.factor(1000) - 1.0 / 8.0).abs() < 1e-12, "sigma {sigma}");
-        }
-    }
-
-    #[test]
-    fn no_width_is_faster_than_the_least_factor() {
-        for (model, least) in [
-            (SpeedUp::Serial, 1.0),
-            (SpeedUp::Amdahl { serial: 0.05 }, 0.05),
-            (SpeedUp::Downey { parallelism: 8.0, sigma: 0.5 }, 0.125),
-            (SpeedUp::Table(Arc::from([1.0, 0.5, 0.6])), 0.5),
-        ] {
-            assert_eq!(model.least_factor(), least);
-            assert!((1..100).all(|width| model.factor(width) >= least), "{model:?}");
         }
     }
 

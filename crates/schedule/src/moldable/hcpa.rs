@@ -100,18 +100,14 @@ impl<'v, 'm, 'a, 'p> Translation<'v, 'm, 'a, 'p> {
         Some(found)
     }
 
-    /// Some cluster is not yet filled by the task. A cluster whose processors are faster than virtual ones may never be
-    /// filled: on more of those than there are, only one that would still give more counts.
+    /// Some cluster is not yet filled by the task, and the virtual one neither: a cluster of faster processors may
+    /// never be, however wide a task that is partly serial becomes.
     pub(super) fn may_grow(&self, task: TaskId, width: u32) -> bool {
-        let fastest =
-            if f64::from(width) < self.ground.size { 0.0 } else { self.ground.fastest(task) };
-        (0..self.machines.clusters.len()).any(|cluster| {
-            let most = self.machines.widths(task, cluster).map(|w| w.1);
-            let widths = most.zip(self.width(task, width, cluster));
-            widths.is_some_and(|(most, now)| {
-                now < most && approx::gt(self.machines.seconds(task, cluster, now), fastest)
+        f64::from(width) < self.ground.size
+            && (0..self.machines.clusters.len()).any(|cluster| {
+                let most = self.machines.widths(task, cluster).map(|w| w.1);
+                most.zip(self.width(task, width, cluster)).is_some_and(|(most, now)| now < most)
             })
-        })
     }
 
     /// Maps by falling level of the virtual cluster, each task where it ends first.

@@ -25,24 +25,13 @@ impl<'m, 'a, 'p> VirtualCluster<'m, 'a, 'p> {
         VirtualCluster { machines, size, ratio, reference }
     }
 
-    /// Seconds on so many virtual processors.
+    /// Seconds on so many virtual processors. A task that does not fit the slowest machines runs
+    /// there as if it did.
     pub(crate) fn seconds(&self, task: TaskId, width: u32) -> f64 {
-        let home = self.home(task);
-        self.machines.seconds(task, home, width) / self.ratio[home]
-    }
-
-    /// Seconds below which no number of virtual processors can bring a task.
-    pub(crate) fn fastest(&self, task: TaskId) -> f64 {
-        let speedup = self.machines.problem.workflow().speedup(task);
-        self.seconds(task, 1) * (speedup.least_factor() / speedup.factor(1))
-    }
-
-    /// Where times on the virtual cluster are taken from. A task that does not fit the slowest machines
-    /// runs there as if it did.
-    fn home(&self, task: TaskId) -> usize {
         let fits = |&c: &usize| self.machines.widths(task, c).is_some();
         let home = Some(self.reference).filter(fits);
-        home.or_else(|| (0..self.ratio.len()).find(fits)).unwrap_or(self.reference)
+        let home = home.or_else(|| (0..self.ratio.len()).find(fits)).unwrap_or(self.reference);
+        self.machines.seconds(task, home, width) / self.ratio[home]
     }
 
     /// Fewest processors of a cluster on which a task is as fast as on `width` virtual ones, not
