@@ -5,8 +5,9 @@ use crate::cell::{Cell, planner, policy};
 use crate::metrics::mean_critical_path;
 use crate::papers::StudyError;
 use slackline_execute::{Outcome, Recording, Stage};
+use slackline_generate::Seed;
 use slackline_generate::costs::{Ccr, CcrBy, Costs, TaskCosts};
-use slackline_generate::draw::{Draws, Seed};
+use slackline_generate::scenario::levels;
 use slackline_generate::workflow::stg::{Stg, StgEdges};
 use slackline_model::platform::{
     DeclaredRoute, HostSpec, LinkSpec, PlatformBuilder, Profile, ProfileEvent, RoutingKind,
@@ -170,18 +171,11 @@ impl GtpWorld {
     }
 
     fn draw_courses(&self, kind: &Kind, graph: usize, seed: u64) -> Result<Scenario, StudyError> {
-        let horizon = 40.0 * self.still_makespan;
+        let unit = self.still_makespan;
         let draw = |purpose: &str, index: usize| {
             let mut draws = Seed::new(seed).draws(&format!("{purpose}/{graph}/{index}"));
-            let gap = |draws: &mut Draws| draws.exponential(kind.persistence * self.still_makespan);
-            let mut events = Vec::new();
-            let mut date = gap(&mut draws);
-            while date <= horizon && kind.variability > 0.0 {
-                let value = 1.0 - draws.uniform(0.0, kind.variability);
-                events.push(ProfileEvent { date, value });
-                date += gap(&mut draws);
-            }
-            course(events)
+            levels(&mut draws, kind.variability, kind.persistence * unit, 40.0 * unit)
+                .map_err(StudyError::of)
         };
         let mut scenario = Scenario { seed, ..Scenario::default() };
         for (index, host) in self.stage.platform.hosts().iter().enumerate() {

@@ -96,6 +96,18 @@ pub(crate) const SCE: &[Parameter] = &[
     .published("no (TE1), yes (TE2)"),
 ];
 
+/// A level that changes after exponential gaps, to anything between the peak and a depth below it,
+/// until a date; none where it never does.
+pub fn levels(draws: &mut Draws, depth: f64, gap: f64, until: f64) -> Result<Option<Profile>> {
+    let mut events = Vec::new();
+    let mut date = draws.exponential(gap);
+    while depth > 0.0 && date < until {
+        events.push(ProfileEvent { date, value: 1.0 - draws.uniform(0.0, depth) });
+        date += draws.exponential(gap);
+    }
+    Ok(if events.is_empty() { None } else { Some(Profile::once(events)?) })
+}
+
 /// SCE(x, y, z) of Hernandez 2008: levels of hosts and links change at random, bounded by z %.
 pub(crate) fn sce(s: &Values, seed: Seed, around: &Surroundings<'_>) -> Result<Scenario> {
     let platform = around.platform()?;
@@ -108,16 +120,7 @@ pub(crate) fn sce(s: &Values, seed: Seed, around: &Surroundings<'_>) -> Result<S
     let hosts = platform.hosts().len();
     let name = format!("SCE({hosts} hosts, {} %)", s.number("variability")?);
     let mut scenario = Scenario { name, seed: seed.seed, ..Scenario::default() };
-    let course = |of: &str| -> Result<Option<Profile>> {
-        let mut draws = seed.draws(&format!("sce/{of}"));
-        let mut events = Vec::new();
-        let mut date = draws.exponential(gap);
-        while depth > 0.0 && date < until {
-            events.push(ProfileEvent { date, value: 1.0 - draws.uniform(0.0, depth) });
-            date += draws.exponential(gap);
-        }
-        Ok(if events.is_empty() { None } else { Some(Profile::once(events)?) })
-    };
+    let course = |of: &str| levels(&mut seed.draws(&format!("sce/{of}")), depth, gap, until);
     for host in platform.hosts() {
         if let Some(profile) = course(&format!("host/{}", host.name))? {
             let story = HostStory { host: host.name.to_string(), ..HostStory::default() };

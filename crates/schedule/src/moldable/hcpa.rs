@@ -3,7 +3,7 @@
 //!
 //! CPA's loop runs on a virtual cluster of the slowest speed and of the same power; a virtual width
 //! stands, on each cluster, for the fewest processors that are as fast. A task may grow while it
-//! does not fill every cluster (beyond all virtual processors: and that can make it wider on one).
+//! does not fill every cluster, nor the virtual one.
 //! Tasks are mapped by falling bottom level where they end first. The version of 2007 uses the
 //! geometric area and packs; that of 2006 the plain area.
 //! O(v P (v + e)) for P virtual processors. Ties: lower cluster.
