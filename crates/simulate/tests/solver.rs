@@ -303,7 +303,7 @@ proptest! {
         hubs in (20.0f64..400.0, 20.0f64..400.0),
         spokes in prop::collection::vec(5.0f64..100.0, 8),
         changes in prop::collection::vec(
-            (any::<bool>(), 0u32..8, 0u32..8, 0u32..4, quantity(), any::<bool>(), any::<prop::sample::Index>()),
+            (0u32..16, 0u32..8, 0u32..8, 0u32..4, quantity(), any::<bool>(), any::<prop::sample::Index>()),
             60..200,
         ),
     ) {
@@ -312,9 +312,12 @@ proptest! {
         let mut s = system(&[hubs.0, hubs.1]);
         spokes.iter().for_each(|&spoke| { s.add_constraint(spoke); });
         let mut alive: Vec<(u32, f64)> = Vec::new();
-        for (id, (arrives, up, down, over, amount, weighs, who)) in changes.into_iter().enumerate() {
+        for (id, (kind, up, down, over, amount, weighs, who)) in changes.into_iter().enumerate() {
             let id = id as u32;
-            if arrives || alive.len() < 30 {
+            if kind == 15 {
+                // Nothing at all now and then: then the rates are exactly zero.
+                s.set_capacity(over % 2, if weighs { 10.0 * amount } else { 0.0 });
+            } else if kind < 8 || alive.len() < 30 {
                 let mut uses = vec![(2 + up, 1.0)];
                 if over != 1 { uses.push((0, 1.0)); }
                 if over > 0 { uses.push((1, 1.0)); }

@@ -166,6 +166,7 @@ impl System {
         let before = self.constraints[constraint as usize].capacity;
         if before != capacity {
             self.constraints[constraint as usize].capacity = capacity;
+            // Rounding that was nothing beside the old capacity is something beside this one.
             if capacity < LOST_DIGITS * before {
                 self.forget_sums(constraint);
             }
