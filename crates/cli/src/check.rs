@@ -35,6 +35,7 @@ pub(crate) fn ground(world: &Loaded, options: &ModelOptions) -> Result<Ground, F
         platform: Arc::new(world.platform.clone()),
         models: options.models(&world.platform, &world.workflow)?,
         inputs: options.inputs(&world.platform)?,
+        until: f64::INFINITY,
     })
 }
 

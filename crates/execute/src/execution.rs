@@ -46,6 +46,8 @@ pub struct Settings {
     pub patience: f64,
     /// The run is broken off at this date.
     pub until: f64,
+    /// Changes of levels before anything ends that are still simulated: a run with more ahead is given up.
+    pub most_changes: f64,
 }
 
 impl Default for Settings {
@@ -60,6 +62,7 @@ impl Default for Settings {
             learning: false,
             patience: 600.0,
             until: f64::INFINITY,
+            most_changes: 1e8,
         }
     }
 }

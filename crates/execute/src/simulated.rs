@@ -4,6 +4,7 @@ use crate::backend::{
     Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open, Order,
     Outlook, Reached, Report, Signal, What, Work,
 };
+use crate::execution::Settings;
 use crate::store::{Location, Reader, Writes};
 use slackline_model::activity::{Activity, Exec, ParallelTask, Transfer};
 use slackline_model::platform::{Charges, Network, PlanningNetwork, Platform, RouteCache, Way};
@@ -15,10 +16,8 @@ use slackline_simulate::{
 };
 use std::collections::BTreeMap;
 
-/// Changes of levels with no end in between after which it is asked how many more there will be,
-/// and how many are too many to simulate.
+/// Changes of levels with no end in between after which it is asked how many more there will be.
 const IDLE_CHANGES: u64 = 100_000;
-const MOST_CHANGES: f64 = 1e8;
 
 /// How long tasks really take and how much files really weigh.
 pub trait Reality {
@@ -78,6 +77,7 @@ pub struct Simulated<'p, 't> {
     answers: u64,
     /// Instants at which only levels changed, since something last ended, and when that was.
     idle_changes: (u64, f64),
+    most_changes: f64,
     /// The same, where it has to be told again.
     unheard: Vec<Signal>,
     /// The way between the first hosts of every pair of groups, for observing the network.
@@ -124,6 +124,7 @@ impl<'p, 't> Simulated<'p, 't> {
             told: Vec::new(),
             answers: 0,
             idle_changes: (0, 0.0),
+            most_changes: Settings::default().most_changes,
             unheard: Vec::new(),
             group_ways: Vec::new(),
             network,
@@ -131,6 +132,12 @@ impl<'p, 't> Simulated<'p, 't> {
             store,
             writing: Writes::default(),
         })
+    }
+
+    /// Gives up where more changes of levels lie ahead before anything ends.
+    pub(crate) fn giving_up_after(mut self, changes: f64) -> Self {
+        self.most_changes = changes;
+        self
     }
 
     /// These machines have been ordered before and are ready after so many seconds.
@@ -185,11 +192,12 @@ impl<'p, 't> Simulated<'p, 't> {
         }
         let end = self.simulation.next_end();
         let ahead = (end - now) * changes as f64 / (now - since);
-        if end == f64::INFINITY || ahead <= MOST_CHANGES {
+        if end == f64::INFINITY || ahead <= self.most_changes {
             return Ok(());
         }
         Err(BackendError(format!(
-            "nothing would end before {end:.1e} s and {MOST_CHANGES:.0e} changes of levels: is a time or size far too large?"
+            "nothing would end before {end:.1e} s and {:.0e} changes of levels: is a time or size far too large?",
+            self.most_changes
         )))
     }
 

@@ -6,7 +6,7 @@
 //! Each is measured by leaving it out: the run with steady levels, and that with inputs everywhere
 //! against the plan's own dates without staging.
 
-use slackline_execute::{Ending, Inputs, Recording, Stage, StageError};
+use slackline_execute::{Ending, Inputs, Recording, Settings, Stage, StageError};
 use slackline_model::platform::{Charges, Profile};
 use slackline_model::problem::{State, View};
 use slackline_model::{Platform, Problem, ProblemError, Schedule, Workflow};
@@ -27,7 +27,12 @@ pub struct Ground {
     pub models: Models,
     /// Where inputs lie.
     pub inputs: Inputs,
+    /// When following is broken off.
+    pub until: f64,
 }
+
+/// Nobody asked for the check of a plan, so it has to be quick.
+const MOST_CHANGES: f64 = 1e6;
 
 /// What a plan comes to, and why it is not what it promises, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,7 +101,9 @@ impl Ground {
         let mut policy = StaticPlan::of_schedule(plan.clone(), planner, Transfers::Push);
         let (workflow, platform) = (self.workflow.clone(), self.platform.clone());
         let (models, inputs) = (self.models.clone(), self.inputs);
-        let stage = Stage { models, inputs, ..Stage::new(workflow, platform) };
+        let settings =
+            Settings { until: self.until, most_changes: MOST_CHANGES, ..Settings::default() };
+        let stage = Stage { models, inputs, settings, ..Stage::new(workflow, platform) };
         let outcome = stage.run_as(&mut policy, Recording::Nothing, None)?;
         match outcome.ending {
             Ending::Finished => Ok(outcome.makespan),

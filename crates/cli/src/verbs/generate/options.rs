@@ -20,7 +20,7 @@ pub(super) fn family_command(family: Family, about: &'static str) -> Command {
 fn kind_command(generator: &'static Generator) -> Command {
     let source = match generator.source {
         "" => String::new(),
-        source => format!("Source: {source}\n"),
+        source => format!("Source: {source}\n\n"),
     };
     let mut command = Command::new(generator.name)
         .about(generator.about)

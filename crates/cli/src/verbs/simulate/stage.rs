@@ -224,6 +224,7 @@ impl<'a> Stage<'a> {
             platform: self.platform.clone(),
             models: self.models.clone(),
             inputs: self.inputs,
+            until: self.settings.until,
         };
         crate::check::follow(&ground, &self.told().ok()?, planned, output)
     }
