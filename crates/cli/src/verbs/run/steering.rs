@@ -29,7 +29,8 @@ use slackline_react::registry::{self as policies, Options};
 use slackline_schedule::{Planner, Request};
 use slackline_simulate::Models;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -59,6 +60,15 @@ pub(super) fn seconds_since_1970() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64())
 }
 
+/// Where a copy lies that a log names: beside it, whatever the log says.
+fn copy(root: &Path, name: &str) -> Result<PathBuf, Failure> {
+    let path = root.join(name);
+    match Path::new(name).file_name() == Some(OsStr::new(name)) && path.is_file() {
+        true => Ok(path),
+        false => Err(Failure::input(format!("{}: no file {name:?} in it", root.display()))),
+    }
+}
+
 impl Steering {
     /// Reads the copies in a folder.
     pub(in crate::verbs) fn of(
@@ -68,7 +78,7 @@ impl Steering {
     ) -> Result<Steering, Failure> {
         let settings = Settings::of_map(&header.settings)?;
         for (name, known) in &header.digests {
-            let path = root.join(name);
+            let path = copy(root, name)?;
             let found =
                 checksum(&path).map_err(|e| Failure::input(format!("{}: {e}", path.display())))?;
             if found != *known {
@@ -76,9 +86,9 @@ impl Steering {
                 return Err(Failure::input(message).with_help("put the copy back as it was"));
             }
         }
-        let platform = input::read_platform(&root.join(&header.platform), output)?;
+        let platform = input::read_platform(&copy(root, &header.platform)?, output)?;
         let format = settings.from.parse::<Format>().map_err(Failure::input)?;
-        let path = root.join(&header.workflow);
+        let path = copy(root, &header.workflow)?;
         let mut document = input::read_document(&path, Some(format), output)?;
         if let Some(speed) = settings.reference_speed {
             document = document.at_reference_speed(format, speed).map_err(|e| e.in_file(&path))?;
