@@ -3,7 +3,7 @@
 //!
 //! CPA's loop runs on a virtual cluster of the slowest speed and of the same power; a virtual width
 //! stands, on each cluster, for the fewest processors that are as fast. A task may grow while it
-//! does not fill every cluster, nor the virtual one.
+//! does not fill every cluster; beyond the virtual one, while that can make it wider somewhere.
 //! Tasks are mapped by falling bottom level where they end first. The version of 2007 uses the
 //! geometric area and packs; that of 2006 the plain area.
 //! O(v P (v + e)) for P virtual processors. Ties: lower cluster.
@@ -100,14 +100,18 @@ impl<'v, 'm, 'a, 'p> Translation<'v, 'm, 'a, 'p> {
         Some(found)
     }
 
-    /// Some cluster is not yet filled by the task, and the virtual one neither: a cluster of faster processors may
-    /// never be, however wide a task that is partly serial becomes.
+    /// Some cluster is not yet filled by the task. One of faster processors may never be, however wide a task that is
+    /// partly serial becomes: beyond the virtual cluster only one that would still give more counts.
     pub(super) fn may_grow(&self, task: TaskId, width: u32) -> bool {
-        f64::from(width) < self.ground.size
-            && (0..self.machines.clusters.len()).any(|cluster| {
-                let most = self.machines.widths(task, cluster).map(|w| w.1);
-                most.zip(self.width(task, width, cluster)).is_some_and(|(most, now)| now < most)
+        let beyond = f64::from(width) >= self.ground.size;
+        let fastest = if beyond { self.ground.seconds(task, u32::MAX) } else { 0.0 };
+        (0..self.machines.clusters.len()).any(|cluster| {
+            let most = self.machines.widths(task, cluster).map(|w| w.1);
+            let widths = most.zip(self.width(task, width, cluster));
+            widths.is_some_and(|(most, now)| {
+                now < most && approx::gt(self.machines.seconds(task, cluster, now), fastest)
             })
+        })
     }
 
     /// Maps by falling level of the virtual cluster, each task where it ends first.
