@@ -101,6 +101,11 @@ impl Platform {
         self.prices_transfers() || self.hosts.iter().any(|host| host.price > 0.0)
     }
 
+    /// Whether there are machines that have to be leased before they compute.
+    pub fn has_leasable(&self) -> bool {
+        self.classes().iter().any(|class| class.leasable)
+    }
+
     /// Whether data that leaves some cluster or site costs money.
     pub fn prices_transfers(&self) -> bool {
         !self.tolls.is_empty()

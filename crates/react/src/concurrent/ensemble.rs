@@ -111,7 +111,7 @@ impl Ensemble {
         }
         let held = self.fleet.as_ref().map_or(0.0, |fleet| fleet.committed(now));
         let mut waits = false;
-        let leases = problem.platform().classes().iter().any(|c| c.leasable);
+        let leases = problem.platform().has_leasable();
         let mut parts = open_parts(now);
         let priority = |part: usize| now.arrived[part].terms.priority;
         parts.sort_by(|&a, &b| priority(b).total_cmp(&priority(a)).then(a.cmp(&b)));

@@ -514,7 +514,7 @@ impl<'a, 'p> Run<'a, 'p> {
 /// lease of a machine counts: those after it are ordered in time.
 fn leased_from(now: &Situation, plan: &Plan) -> Vec<f64> {
     let platform = &now.platform;
-    if !platform.classes().iter().any(|class| class.leasable) {
+    if !platform.has_leasable() {
         return Vec::new();
     }
     let ready = |host: HostId| {

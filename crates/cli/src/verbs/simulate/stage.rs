@@ -54,8 +54,7 @@ impl Wanted {
     /// Files and pictures show what was done; bills and the fortunes of several workflows follow from it.
     fn of(args: &Simulate, platform: &Platform, several: bool) -> Wanted {
         let drawn = args.gantt.is_some() || args.progress.is_some();
-        let leased = platform.classes().iter().any(|class| class.leasable);
-        let billed = platform.is_priced() || leased;
+        let billed = platform.is_priced() || platform.has_leasable();
         let by_link = args.json && platform.is_fifo();
         match args.trace {
             Some(_) => Wanted::All,
