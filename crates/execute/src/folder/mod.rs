@@ -12,6 +12,11 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
+/// Where the log of a run lies in its folder.
+pub fn log_of(root: &Path) -> PathBuf {
+    root.join("log.jsonl")
+}
+
 /// Why a folder cannot be used.
 #[derive(Debug, Error)]
 pub enum FolderError {
@@ -77,7 +82,7 @@ impl RunFolder {
     /// The folder of a run that was begun; no part of it may lead elsewhere.
     pub fn open(path: &Path) -> Result<RunFolder, FolderError> {
         let unfit = |why: String| FolderError::Unfit { path: path.into(), why };
-        if !path.join("log.jsonl").is_file() {
+        if !log_of(path).is_file() {
             return Err(unfit("there is no run in this folder".to_string()));
         }
         let folder = RunFolder::hold(path)?;
@@ -116,7 +121,7 @@ impl RunFolder {
 
     /// The log.
     pub fn log(&self) -> PathBuf {
-        self.root.join("log.jsonl")
+        log_of(&self.root)
     }
 
     /// The folder of a host; a host without one is lost.

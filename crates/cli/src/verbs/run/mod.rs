@@ -398,7 +398,7 @@ pub(super) fn resume(path: &Path, outputs: &Outputs, output: &mut Output) -> Res
 
 /// Repeats a run from its log: the same decisions must come out.
 pub(super) fn repeat(path: &Path, outputs: &Outputs, output: &mut Output) -> Result<(), Failure> {
-    let recovered = folder::read(&path.join("log.jsonl")).map_err(Failure::input)?;
+    let recovered = folder::read(&folder::log_of(path)).map_err(Failure::input)?;
     if let Some(torn) = &recovered.torn {
         output.warning(&format!("{}: {torn}; repeating what is whole", path.display()));
     }

@@ -13,6 +13,7 @@ use crate::output::Output;
 use crate::picture;
 use crate::table::count;
 use clap::Args;
+use slackline_execute::folder::log_of;
 use slackline_formats::{
     Format, FormatError, PlatformFormat, schedule_file, schedule_json, source, trace,
 };
@@ -64,7 +65,7 @@ impl Show {
             .draws("--svg", self.svg.as_ref())
             .json(self.json)
             .check(output)?;
-        if self.file.join("log.jsonl").is_file() {
+        if log_of(&self.file).is_file() {
             let message = format!("{}: this is the folder of a run", self.file.display());
             let help = "slackline simulate --replay shows it again, slackline diff compares it";
             return Err(Failure::input(message).with_help(help));
