@@ -99,7 +99,7 @@ impl Streams {
         if self.is_empty() {
             return command;
         }
-        let quoted = |word: &String| format!("'{}'", word.replace('\'', "'\\''"));
+        let quoted = |word: &String| Command::shell_word(word);
         let words = std::iter::once(&command.program).chain(&command.arguments).map(quoted);
         let mut line = format!("exec {}", words.collect::<Vec<_>>().join(" "));
         for (file, sign) in [(&self.input, "<"), (&self.output, ">"), (&self.errors, "2>")] {

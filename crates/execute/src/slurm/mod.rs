@@ -29,6 +29,7 @@ use frames::{FromPilot, Post, ToPilot};
 use hub::{Heard, Hub, LinkId};
 use places::Places;
 use serde::{Deserialize, Serialize};
+use slackline_model::workflow::Command;
 use slackline_model::{HostId, Platform};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -169,7 +170,7 @@ impl<'p> Slurm<'p> {
     /// The script of a pilot. Slurm asks the whole process group to end, which a pilot would not survive
     /// to end its tasks: it has a group of its own, and is asked by the script in a way it listens to.
     fn script(&self, ticket: Ticket) -> String {
-        let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
+        let quoted = Command::shell_word;
         let Ticket { post, number } = ticket;
         let name = &self.platform.host(post.host).name;
         let mut words = vec![

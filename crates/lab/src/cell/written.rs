@@ -9,6 +9,7 @@ use slackline_model::problem::Inputs;
 use slackline_model::scenario::{Arrival, Knowledge, Scenario};
 use slackline_model::schedule::Limits;
 use slackline_model::units::Quantity;
+use slackline_model::workflow::Command;
 use slackline_model::{HostId, Workflow};
 use slackline_react::gtp::Period;
 use slackline_react::registry::Options;
@@ -258,11 +259,11 @@ impl Writing<'_> {
     }
 }
 
-/// A word as a shell reads it back.
+/// A word as a shell reads it back, in quotes only where it needs them.
 fn quoted(word: &str) -> String {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./:=,+%@".contains(&b);
     match !word.is_empty() && word.bytes().all(plain) {
         true => word.to_string(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
+        false => Command::shell_word(word),
     }
 }

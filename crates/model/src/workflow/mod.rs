@@ -85,6 +85,11 @@ impl Command {
         Command { program: SHELL.to_string(), arguments: vec!["-c".to_string(), line.into()] }
     }
 
+    /// A word that a shell reads back as it is.
+    pub fn shell_word(word: &str) -> String {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+
     /// The line, where a shell is to read one.
     pub fn shell_line(&self) -> Option<&str> {
         match self.arguments.as_slice() {
