@@ -72,14 +72,11 @@ const MOVING: Margins = Margins {
 
 /// The same where levels last for less than so many looks: what looks better is soon no better.
 const LASTING: f64 = 4.0;
-const CHASING: Margins = Margins { gentle: MOVING.stopping, ..MOVING };
+const CHASING: Margins = Margins::both(MOVING.stopping);
 
 /// The same for the first plan, against what `static` would follow.
 const FIRST_GAIN: f64 = 0.05;
-const FIRST: Margins = Margins {
-    stopping: Margin { gain: FIRST_GAIN, doubt: 1.0, loss: TAIL },
-    gentle: Margin { gain: FIRST_GAIN, doubt: 1.0, loss: TAIL },
-};
+const FIRST: Margins = Margins::both(Margin { gain: FIRST_GAIN, doubt: 1.0, loss: TAIL });
 
 /// Gains below this share are none: what was tried first stays.
 const NEAR_TIE: f64 = 0.005;
@@ -291,10 +288,9 @@ impl Slackline {
         let rolls = self.trials.affords(now, SHORTLIST) >= FEWEST_DRAWS;
         let promising = if rolls { PROMISING } else { WORTH_IT };
         let limit = now.now + (kept.makespan - now.now) * (1.0 - promising);
-        let seen = planning::rewound(now, &lost);
         let lasts = self.outlook.lifetime() >= LASTING * self.least_period;
         let plans = match lasts && self.outlook.lifetime().is_finite() {
-            true => self.plans_as_seen(&seen, &ground)?,
+            true => self.plans_as_seen(&planning::rewound(now, &lost), &ground)?,
             false => Vec::new(),
         };
         let mut found = self.search(&ground, &present, plans, limit);

@@ -81,6 +81,12 @@ pub(super) struct Margins {
     pub(super) gentle: Margin,
 }
 
+impl Margins {
+    pub(super) const fn both(margin: Margin) -> Margins {
+        Margins { stopping: margin, gentle: margin }
+    }
+}
+
 /// Roll-outs and the work that may go into them.
 #[derive(Default)]
 pub(super) struct Trials {
