@@ -177,10 +177,10 @@ impl Reproduce {
 
     /// The words that name the study as it was asked for.
     fn asked(&self, paper: &Paper) -> String {
-        let size = match (self.quick, self.full) {
-            (true, _) => " --quick",
-            (_, true) => " --full",
-            _ => "",
+        let size = match self.options().size {
+            Size::Quick => " --quick",
+            Size::Full => " --full",
+            Size::Standard => "",
         };
         let graphs = self.graphs.map(|g| format!(" --graphs {g}")).unwrap_or_default();
         format!("{}{size} --seed {}{graphs}", paper.name, self.seed)
