@@ -177,6 +177,20 @@ fn change(constraints: u32) -> impl Strategy<Value = Change> {
     ]
 }
 
+/// One of those alive goes.
+fn depart(s: &mut System, alive: &mut Vec<(u32, f64)>, which: usize) {
+    let (gone, _) = alive.swap_remove(which);
+    s.detach(gone);
+    s.release(gone);
+}
+
+/// Solves after some changes.
+fn check_solution(s: &mut System, alive: &[(u32, f64)]) -> Result<(), TestCaseError> {
+    s.solve_max_min();
+    s.acknowledge();
+    check_certificate(s, alive)
+}
+
 /// Feasible, and everybody is at the bound or has the highest level on a saturated constraint.
 fn check_certificate(s: &System, alive: &[(u32, f64)]) -> Result<(), TestCaseError> {
     for c in 0..s.constraint_count() as u32 {
@@ -222,9 +236,8 @@ proptest! {
                         next += 1;
                     }
                     Change::Depart(k) if !alive.is_empty() => {
-                        let (id, _) = alive.swap_remove(k % alive.len());
-                        s.detach(id);
-                        s.release(id);
+                        let gone = k % alive.len();
+                        depart(&mut s, &mut alive, gone);
                     }
                     Change::Capacity(c, capacity) if c < constraints => s.set_capacity(c, capacity),
                     Change::Reweigh(k, weight, bound) if !alive.is_empty() => {
@@ -261,13 +274,10 @@ proptest! {
                 add(&mut s, id as u32, 1.0, bound, &[(0, 1.0), (spoke + 1, 1.0)]);
                 alive.push((id as u32, bound));
             } else {
-                let (gone, _) = alive.swap_remove(who.index(alive.len()));
-                s.detach(gone);
-                s.release(gone);
+                let gone = who.index(alive.len());
+                depart(&mut s, &mut alive, gone);
             }
-            s.solve_max_min();
-            s.acknowledge();
-            check_certificate(&s, &alive)?;
+            check_solution(&mut s, &alive)?;
         }
     }
 
@@ -327,13 +337,10 @@ proptest! {
                 add(&mut s, id, weight, bound, &uses);
                 alive.push((id, bound));
             } else {
-                let (gone, _) = alive.swap_remove(who.index(alive.len()));
-                s.detach(gone);
-                s.release(gone);
+                let gone = who.index(alive.len());
+                depart(&mut s, &mut alive, gone);
             }
-            s.solve_max_min();
-            s.acknowledge();
-            check_certificate(&s, &alive)?;
+            check_solution(&mut s, &alive)?;
             let mut whole = s.clone();
             whole.solve_whole();
             for &(id, _) in &alive {
