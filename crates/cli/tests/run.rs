@@ -5,7 +5,9 @@
 mod common;
 
 use common::Place;
-use common::runs::{assert_right, deliveries, executions, expected, lines, montage, wait_for};
+use common::runs::{
+    assert_right, deliveries, executions, expected, lines, montage, stopped, wait_for,
+};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -31,11 +33,15 @@ fn every_output_is_right_and_the_run_repeats() {
     let document: Value = serde_json::from_str(&place.ok(&line)).unwrap();
     assert_eq!(document["schema"], "slackline/execution/1");
     assert_eq!(document["finished"], true);
-    assert_eq!(document["attempts"], document["tasks"]);
     assert_eq!(document["failures"].as_array().unwrap().len(), 0);
     assert_right(&place.path().join("r"), &expected(&place, "m/montage.json"));
     let (begun, done) = executions(&place.path().join("r"));
-    assert!(begun.values().chain(done.values()).all(|&times| times == 1));
+    assert!(done.values().all(|&times| times == 1));
+    // Where the machine is busy the policy may stop a task that falls behind, to have it done elsewhere;
+    // nothing else is begun twice.
+    let attempts: usize = begun.values().sum();
+    assert_eq!(document["attempts"].as_u64().unwrap(), attempts as u64);
+    assert!(attempts <= done.len() + stopped(&place.path().join("r")), "{begun:?}");
     assert_eq!(done.len() as u64, document["tasks"].as_u64().unwrap());
     assert!(
         place.path().join("r/results/mosaic.jpg").exists()

@@ -2,7 +2,7 @@
 
 use super::Place;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -133,6 +133,18 @@ pub(crate) fn executions(run: &Path) -> (BTreeMap<u64, usize>, BTreeMap<u64, usi
         }
     }
     (begun, done)
+}
+
+/// How many attempts at tasks the engine asked to stop, by the log.
+pub(crate) fn stopped(run: &Path) -> usize {
+    let text = std::fs::read_to_string(run.join("log.jsonl")).unwrap();
+    let records: Vec<Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let attempts: BTreeSet<u64> = records
+        .iter()
+        .filter(|r| r["begin"]["work"]["compute"].is_object())
+        .filter_map(|r| r["begin"]["op"].as_u64())
+        .collect();
+    records.iter().filter_map(|r| r["cancel"].as_u64()).filter(|op| attempts.contains(op)).count()
 }
 
 /// Waits until something holds; a loaded machine may take its time.
