@@ -135,6 +135,17 @@ pub(crate) fn executions(run: &Path) -> (BTreeMap<u64, usize>, BTreeMap<u64, usi
     (begun, done)
 }
 
+/// Every task of a finished run was done, and once. Where the machine is busy a policy may stop a task that
+/// falls behind, to have it done elsewhere; nothing else is begun twice.
+pub(crate) fn assert_done_once(run: &Path, document: &Value) {
+    let (begun, done) = executions(run);
+    assert_eq!(done.len() as u64, document["tasks"].as_u64().unwrap());
+    assert!(done.values().all(|&times| times == 1), "{done:?}");
+    let attempts: usize = begun.values().sum();
+    assert_eq!(document["attempts"].as_u64().unwrap(), attempts as u64);
+    assert!(attempts <= done.len() + stopped(run), "{begun:?}");
+}
+
 /// How many attempts at tasks the engine asked to stop, by the log.
 pub(crate) fn stopped(run: &Path) -> usize {
     let text = std::fs::read_to_string(run.join("log.jsonl")).unwrap();
