@@ -79,6 +79,8 @@ pub enum Recording<'r> {
     Nothing,
     /// Somebody takes each record as it comes; the outcome has none.
     Tell(&'r mut dyn FnMut(&Record)),
+    /// Somebody takes each record as it comes; the outcome has all but the changing levels.
+    KeepWorkAndTell(&'r mut dyn FnMut(&Record)),
 }
 
 impl<'r> Recording<'r> {
@@ -92,6 +94,7 @@ impl<'r> Recording<'r> {
             Recording::KeepWork => Recording::KeepWork,
             Recording::Nothing => Recording::Nothing,
             Recording::Tell(tell) => Recording::Tell(tell),
+            Recording::KeepWorkAndTell(tell) => Recording::KeepWorkAndTell(tell),
         }
     }
 }

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Change, grid, simulate, workflow};
-use slackline_execute::{Ending, Settings, Simulated, run};
+use slackline_execute::{Ending, Recording, Settings, Simulated, Stage, run};
 use slackline_model::platform::{Profile, ProfileEvent};
 use slackline_model::scenario::{HostStory, HostWorld, LinkWorld, Moment, Outage, Scenario, World};
 use slackline_model::trace::{Happening, Record};
@@ -271,4 +271,31 @@ fn a_decision_that_breaks_a_rule_is_refused_with_the_rule() {
     let outcome = simulate(&w, &p, &mut policy, "fifo", Settings::default());
     let Ending::CannotFinish(why) = outcome.ending else { panic!("finished") };
     assert!(why.contains("'v0' has no processor"), "{why}");
+}
+
+/// Who takes records as they come gets all of them, whatever of them is kept.
+#[test]
+fn a_trace_can_be_told_and_kept_without_levels() {
+    let stage = || {
+        let mut stage = Stage::new(Arc::new(contended()), Arc::new(grid(2, &[])));
+        let dates = [(1.0, 0.5), (2.0, 1.0)];
+        let events = dates.map(|(date, value)| ProfileEvent { date, value }).to_vec();
+        let availability = Some(Profile::once(events).unwrap());
+        let host = stage.platform.hosts()[0].name.to_string();
+        stage.scenario.hosts = vec![HostStory { host, availability, outages: Vec::new() }];
+        stage
+    };
+    let run = |recording: Recording<'_>| {
+        let mut policy = StaticPlan::new(heft(), Transfers::Push);
+        stage().run_as(&mut policy, recording, None).unwrap().trace
+    };
+    let all = run(Recording::Keep);
+    assert!(all.records().iter().any(|r| r.what.is_level()));
+    let work: Vec<&Record> = all.records().iter().filter(|r| !r.what.is_level()).collect();
+    let mut told = Vec::new();
+    let kept = run(Recording::KeepWorkAndTell(&mut |record| told.push(record.clone())));
+    assert_eq!((told.as_slice(), kept.records().iter().collect()), (all.records(), work));
+    told.clear();
+    let kept = run(Recording::Tell(&mut |record| told.push(record.clone())));
+    assert_eq!((told.as_slice(), kept.records().len()), (all.records(), 0));
 }

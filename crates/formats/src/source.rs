@@ -125,62 +125,123 @@ pub fn decode(bytes: Vec<u8>) -> Result<String> {
     })
 }
 
-/// Writes a file whole or not at all: the text goes to a temporary neighbour, which then takes
-/// the name. An existing file stays as it was when anything fails. What is not a regular file
-/// (a device, a pipe, [`STANDARD`] output) is written through, a link to a file where it points:
-/// nothing is put in their place.
+/// Writes a file whole or not at all; see [`Whole`].
 pub fn write_whole<E: Into<FormatError>>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> std::result::Result<(), E>,
 ) -> Result<()> {
-    if is_standard(path) {
-        return through(std::io::stdout(), write).map_err(|e| e.in_file(Path::new("<stdout>")));
+    let mut whole = Whole::create(path)?;
+    match write(&mut whole) {
+        Ok(()) => whole.keep(),
+        Err(error) => Err(whole.fail(error)),
     }
-    let target = std::fs::canonicalize(path);
-    let target = target.as_deref().unwrap_or(path);
-    let done = match std::fs::symlink_metadata(target) {
-        Ok(meta) if meta.is_dir() => Err(FormatError::new("is a folder, not a file")),
-        Ok(meta) if !meta.is_file() => open_through(target).and_then(|file| through(file, write)),
-        _ => replace(target, write),
-    };
-    done.map_err(|e| e.in_file(path))
+}
+
+/// A file that is written whole or not at all: the text goes to a temporary neighbour, which takes
+/// the name when it is to be kept. An existing file stays as it was when anything fails before. What
+/// is not a regular file (a device, a pipe, [`STANDARD`] output) is written through as the text
+/// comes, a link to a file where it points: nothing is put in their place.
+pub struct Whole {
+    /// As it was asked for.
+    path: PathBuf,
+    out: Watched<BufWriter<Target>>,
+    /// What is renamed to what in the end.
+    renamed: Option<(Temporary, PathBuf)>,
+}
+
+/// Where bytes go.
+enum Target {
+    Standard(std::io::Stdout),
+    File(File),
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Target::Standard(out) => out.write(bytes),
+            Target::File(out) => out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self {
+            Target::Standard(out) => out.flush(),
+            Target::File(out) => out.flush(),
+        }
+    }
+}
+
+fn machine(error: std::io::Error) -> FormatError {
+    FormatError { fault: Fault::Machine, ..error.into() }
+}
+
+impl Whole {
+    /// Begins a file.
+    pub fn create(path: &Path) -> Result<Whole> {
+        if is_standard(path) {
+            let target = Target::Standard(std::io::stdout());
+            return Ok(Whole::to(Path::new("<stdout>"), target, None));
+        }
+        let real = std::fs::canonicalize(path);
+        let real = real.as_deref().unwrap_or(path);
+        let begun = match std::fs::symlink_metadata(real) {
+            Ok(meta) if meta.is_dir() => Err(FormatError::new("is a folder, not a file")),
+            Ok(meta) if !meta.is_file() => open_through(real).map(|file| (file, None)),
+            _ => beside(real).map(|(file, new)| (file, Some((new, real.to_path_buf())))),
+        };
+        let (file, renamed) = begun.map_err(|e| e.in_file(path))?;
+        Ok(Whole::to(path, Target::File(file), renamed))
+    }
+
+    fn to(path: &Path, target: Target, renamed: Option<(Temporary, PathBuf)>) -> Whole {
+        let out = Watched { out: BufWriter::with_capacity(1 << 16, target), failed: None };
+        Whole { path: path.to_path_buf(), out, renamed }
+    }
+
+    /// The text is all there: gives it its name.
+    pub fn keep(mut self) -> Result<()> {
+        if let Err(error) = self.out.flush() {
+            return Err(self.fail(error));
+        }
+        let (Some((temporary, path)), Target::File(file)) = (&self.renamed, self.out.out.get_ref())
+        else {
+            return Ok(());
+        };
+        if let Ok(old) = std::fs::metadata(path) {
+            let _ = file.set_permissions(old.permissions());
+        }
+        let named = file.sync_all().and_then(|()| std::fs::rename(&temporary.0, path));
+        named.map_err(|e| machine(e).in_file(&self.path))
+    }
+
+    /// The text could not be written: whose fault that is, and of which file.
+    pub fn fail(&self, error: impl Into<FormatError>) -> FormatError {
+        self.out.blame(error.into()).in_file(&self.path)
+    }
+}
+
+impl Write for Whole {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// Opens a device or pipe, or the place that a dangling link points to.
 fn open_through(path: &Path) -> Result<File> {
     let dangling = path.is_symlink();
-    File::options()
-        .write(true)
-        .create(dangling)
-        .open(path)
-        .map_err(|e| FormatError { fault: Fault::Machine, ..FormatError::from(e) })
+    File::options().write(true).create(dangling).open(path).map_err(machine)
 }
 
-/// Writes to what is open.
-fn through<E: Into<FormatError>>(
-    file: impl Write,
-    write: impl FnOnce(&mut dyn Write) -> std::result::Result<(), E>,
-) -> Result<()> {
-    let mut out = Watched { out: BufWriter::with_capacity(1 << 16, file), failed: None };
-    let done = write(&mut out).map_err(Into::into).and_then(|()| Ok(out.flush()?));
-    done.map_err(|e| out.blame(e))
-}
-
-/// Writes a regular file beside its name, then gives it the name.
-fn replace<E: Into<FormatError>>(
-    path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> std::result::Result<(), E>,
-) -> Result<()> {
-    let machine = |e: std::io::Error| FormatError { fault: Fault::Machine, ..e.into() };
+/// Opens a temporary neighbour of a file.
+fn beside(path: &Path) -> Result<(File, Temporary)> {
     let name = path.file_name().ok_or_else(|| FormatError::new("not a file name"))?;
     let temporary = Temporary::beside(path, &name.to_string_lossy());
     let file = File::create(&temporary.0).map_err(machine)?;
-    through(&file, write)?;
-    file.sync_all().map_err(machine)?;
-    if let Ok(old) = std::fs::metadata(path) {
-        let _ = file.set_permissions(old.permissions());
-    }
-    std::fs::rename(&temporary.0, path).map_err(machine)
+    Ok((file, temporary))
 }
 
 /// Remembers that the machine refused a byte, whatever the writer above makes of it.
@@ -269,6 +330,22 @@ mod tests {
         });
         assert!(failed.unwrap_err().to_string().contains("disk full"));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "first");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no litter");
+    }
+
+    #[test]
+    fn a_file_that_grows_has_its_name_when_it_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.txt");
+        let mut file = Whole::create(&path).unwrap();
+        file.write_all(b"half").unwrap();
+        assert!(!path.exists());
+        drop(file);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "no litter");
+        let mut file = Whole::create(&path).unwrap();
+        file.write_all(b"all").unwrap();
+        file.keep().unwrap();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "all");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no litter");
     }
 

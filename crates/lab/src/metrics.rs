@@ -6,9 +6,9 @@
 //! computed and transfers took for results and copies that the finished run did not use.
 
 use slackline_execute::Outcome;
-use slackline_model::trace::{Happening, Record};
+use slackline_model::trace::{End, Record, UnderWay, Work};
 use slackline_model::{EdgeId, FileId, HostId, Platform, Problem, ProcId, TaskId};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// Figures of one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -71,8 +71,8 @@ pub fn mean_critical_path(problem: &Problem<'_>) -> f64 {
 /// The transfers of a run, noted record by record, so that nobody has to keep its trace for them.
 pub struct Moves<'p> {
     platform: &'p Platform,
-    /// When those under way began, and how much they move.
-    under_way: HashMap<(FileId, HostId, HostId), (f64, f64)>,
+    /// Those under way, since their beginning.
+    under_way: UnderWay<(f64, Moved)>,
     arrived: Vec<Moved>,
     /// Seconds of those that broke off.
     broken_off: f64,
@@ -96,28 +96,25 @@ impl Moved {
 impl<'p> Moves<'p> {
     /// None yet.
     pub fn on(platform: &'p Platform) -> Moves<'p> {
-        let (under_way, arrived) = (HashMap::new(), Vec::new());
+        let (under_way, arrived) = (UnderWay::default(), Vec::new());
         Moves { platform, under_way, arrived, broken_off: 0.0 }
     }
 
     /// Something happened.
     pub fn note(&mut self, record: &Record) {
-        match record.what {
-            Happening::TransferStarted { file, from, to, bytes } => {
-                self.under_way.insert((file, from, to), (record.at, bytes));
+        let (platform, at) = (self.platform, record.at);
+        let begun = |work: Work<'_>| match work {
+            Work::Transfer { file, to, bytes, .. } => {
+                Some((at, Moved { file, place: platform.place_of(to), seconds: 0.0, bytes }))
             }
-            Happening::TransferFinished { file, from, to } => {
-                if let Some((start, bytes)) = self.under_way.remove(&(file, from, to)) {
-                    let (place, seconds) = (self.platform.place_of(to), record.at - start);
-                    self.arrived.push(Moved { file, place, seconds, bytes });
-                }
+            Work::Task { .. } => None,
+        };
+        match self.under_way.note(&record.what, begun) {
+            Some(((start, moved), End::Finished)) => {
+                self.arrived.push(Moved { seconds: at - start, ..moved });
             }
-            Happening::TransferFailed { file, from, to, .. } => {
-                if let Some((start, _)) = self.under_way.remove(&(file, from, to)) {
-                    self.broken_off += record.at - start;
-                }
-            }
-            _ => {}
+            Some(((start, _), _)) => self.broken_off += at - start,
+            None => {}
         }
     }
 }
@@ -175,6 +172,7 @@ mod tests {
     use super::*;
     use slackline_execute::{Counters, Ending};
     use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder, RoutingKind};
+    use slackline_model::trace::Happening;
     use slackline_model::{Placement, Schedule, Task, Trace, WorkflowBuilder};
     use std::sync::Arc;
 

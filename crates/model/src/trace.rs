@@ -122,6 +122,13 @@ pub enum Happening {
     },
 }
 
+impl Happening {
+    /// Whether it is the level of a host or link that changed, of which there may be any number.
+    pub fn is_level(&self) -> bool {
+        matches!(self, Happening::HostChanged { .. } | Happening::LinkChanged { .. })
+    }
+}
+
 /// A happening and its date.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
@@ -178,46 +185,68 @@ impl Trace {
     /// What took time, from its beginning to its end, in order of the ends; what never ended comes
     /// last, in order of the beginnings, and ends with the trace.
     pub fn spans(&self) -> Vec<Span<'_>> {
-        let mut begun: HashMap<Key, Span<'_>> = HashMap::new();
+        let mut under_way = UnderWay::default();
         let mut spans = Vec::new();
         for (index, Record { at, what }) in self.records.iter().enumerate() {
-            let (key, end) = match what {
-                Happening::TaskStarted { task, procs } => {
-                    let work = Work::Task { task: *task, procs };
-                    begun.insert(Key::Task(*task), Span::from(work, *at, index));
-                    continue;
-                }
-                Happening::TransferStarted { file, from, to, bytes } => {
-                    let (file, from, to, bytes) = (*file, *from, *to, *bytes);
-                    let work = Work::Transfer { file, from, to, bytes };
-                    begun.insert(Key::Transfer(file, from, to), Span::from(work, *at, index));
-                    continue;
-                }
-                Happening::TaskFinished { task } => (Key::Task(*task), End::Finished),
-                Happening::TaskFailed { task, .. } => (Key::Task(*task), End::Failed),
-                Happening::TaskCancelled { task } => (Key::Task(*task), End::Cancelled),
-                Happening::TransferFinished { file, from, to } => {
-                    (Key::Transfer(*file, *from, *to), End::Finished)
-                }
-                Happening::TransferFailed { file, from, to, .. } => {
-                    (Key::Transfer(*file, *from, *to), End::Failed)
-                }
-                _ => continue,
-            };
-            if let Some(span) = begun.remove(&key) {
-                spans.push(Span { finish: *at, end, record: index, ..span });
-            }
+            let ended = under_way.note(what, |work| Some(Span::from(work, *at, index)));
+            spans.extend(ended.map(|(s, end)| Span { finish: *at, end, record: index, ..s }));
         }
         let last = self.records.last().map_or(0.0, |r| r.at);
-        let mut open: Vec<Span<'_>> = begun.into_values().collect();
+        let mut open: Vec<Span<'_>> = under_way.begun.into_values().collect();
         open.sort_by_key(|span| span.record);
         spans.extend(open.into_iter().map(|span| Span { finish: last, ..span }));
         spans
     }
 }
 
+/// What has begun and not ended, record by record, with what somebody noted of each beginning.
+#[derive(Debug)]
+pub struct UnderWay<T> {
+    begun: HashMap<Key, T>,
+}
+
+impl<T> Default for UnderWay<T> {
+    fn default() -> UnderWay<T> {
+        UnderWay { begun: HashMap::new() }
+    }
+}
+
+impl<T> UnderWay<T> {
+    /// Takes what happened: `note` says what to remember of a beginning, if anything; of an end
+    /// comes back what was remembered, and how it ended.
+    pub fn note<'h>(
+        &mut self,
+        what: &'h Happening,
+        note: impl FnOnce(Work<'h>) -> Option<T>,
+    ) -> Option<(T, End)> {
+        let (key, end) = match what {
+            Happening::TaskStarted { task, procs } => {
+                let begun = note(Work::Task { task: *task, procs })?;
+                self.begun.insert(Key::Task(*task), begun);
+                return None;
+            }
+            &Happening::TransferStarted { file, from, to, bytes } => {
+                let begun = note(Work::Transfer { file, from, to, bytes })?;
+                self.begun.insert(Key::Transfer(file, from, to), begun);
+                return None;
+            }
+            Happening::TaskFinished { task } => (Key::Task(*task), End::Finished),
+            Happening::TaskFailed { task, .. } => (Key::Task(*task), End::Failed),
+            Happening::TaskCancelled { task } => (Key::Task(*task), End::Cancelled),
+            Happening::TransferFinished { file, from, to } => {
+                (Key::Transfer(*file, *from, *to), End::Finished)
+            }
+            Happening::TransferFailed { file, from, to, .. } => {
+                (Key::Transfer(*file, *from, *to), End::Failed)
+            }
+            _ => return None,
+        };
+        Some((self.begun.remove(&key)?, end))
+    }
+}
+
 /// What is under way, one at a time.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Key {
     Task(TaskId),
     Transfer(FileId, HostId, HostId),

@@ -8,7 +8,7 @@ use crate::model::ModelOptions;
 use crate::output::Output;
 use crate::table::count;
 use clap::Args;
-use slackline_formats::trace::{self, TraceFormat, TracedRun};
+use slackline_formats::trace::{self, TraceFormat};
 use slackline_formats::{Format, PlatformFormat, instance, schedule_file, source};
 use slackline_mpi::Traces;
 use slackline_mpi::trace::{pack, unpack};
@@ -106,9 +106,10 @@ impl Convert {
             let (workflow, platform) = (problem.workflow(), problem.platform());
             let trace =
                 trace::read(text, workflow, platform).map_err(|e| e.in_file(&self.input))?;
-            let run = TracedRun { trace: &trace, workflow, platform };
             let format = TraceFormat::of_path(&self.output)?;
-            source::write_whole(&self.output, |out| run.write(format, out))?;
+            source::write_whole(&self.output, |out| {
+                trace::write(&trace, format, workflow, platform, out)
+            })?;
             let records = count(trace.records().len(), "record");
             return output.say(&format!("{said}: {records} written\n"));
         }

@@ -468,15 +468,17 @@ impl<'b, 'r> Engine<'b, 'r> {
 
     fn log(&mut self, what: Happening) {
         let at = self.situation.now;
-        match &mut self.recording {
-            Recording::KeepWork
-                if matches!(
-                    what,
-                    Happening::HostChanged { .. } | Happening::LinkChanged { .. }
-                ) => {}
-            Recording::Keep | Recording::KeepWork => self.trace.push(at, what),
-            Recording::Nothing => {}
-            Recording::Tell(tell) => tell(&Record { at, what }),
+        let record = Record { at, what };
+        if let Recording::Tell(tell) | Recording::KeepWorkAndTell(tell) = &mut self.recording {
+            tell(&record);
+        }
+        let kept = match self.recording {
+            Recording::Keep => true,
+            Recording::KeepWork | Recording::KeepWorkAndTell(_) => !record.what.is_level(),
+            Recording::Nothing | Recording::Tell(_) => false,
+        };
+        if kept {
+            self.trace.push(record.at, record.what);
         }
     }
 

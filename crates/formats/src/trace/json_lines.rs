@@ -1,34 +1,46 @@
 //! One JSON object a line: a header with the schema, then the records with names, not numbers.
 
-use super::TracedRun;
+use super::{Form, Subject};
 use serde_json::{Value, json};
-use slackline_model::trace::Happening;
+use slackline_model::trace::{Happening, Record};
 use slackline_model::{FileId, HostId, ProcId, TaskId};
 use std::io::Write;
 
-pub(super) fn write(run: &TracedRun<'_>, out: &mut dyn Write) -> std::io::Result<()> {
-    let header = json!({
-        "schema": "slackline/trace/1",
-        "workflow": run.workflow.name(),
-        "platform": run.platform.name(),
-        "tasks": run.workflow.len(),
-    });
-    writeln!(out, "{header}")?;
-    let cores = run.cores();
-    for record in run.trace.records() {
-        let mut line = describe(run, &cores, &record.what);
-        line["at"] = json!(record.at);
-        writeln!(out, "{line}")?;
+pub(super) struct JsonLines;
+
+impl Form for JsonLines {
+    fn begin(&mut self, run: &Subject<'_>, out: &mut dyn Write) -> std::io::Result<()> {
+        let header = json!({
+            "schema": "slackline/trace/1",
+            "workflow": run.workflow.name(),
+            "platform": run.platform.name(),
+            "tasks": run.workflow.len(),
+        });
+        writeln!(out, "{header}")
     }
-    Ok(())
+
+    fn note(
+        &mut self,
+        run: &Subject<'_>,
+        record: &Record,
+        out: &mut dyn Write,
+    ) -> std::io::Result<()> {
+        let mut line = describe(run, &record.what);
+        line["at"] = json!(record.at);
+        writeln!(out, "{line}")
+    }
+
+    fn end(&mut self, _: &Subject<'_>, _: &mut dyn Write) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
-fn describe(run: &TracedRun<'_>, cores: &[(HostId, u32)], what: &Happening) -> Value {
+fn describe(run: &Subject<'_>, what: &Happening) -> Value {
     let task = |t: TaskId| run.workflow.task_name(t);
     let file = |f: FileId| run.workflow.file_label(f);
     let host = |h: HostId| run.platform.host(h).name.to_string();
     let place = |procs: &[ProcId]| -> Value {
-        let at = |p: &ProcId| cores.get(p.index()).copied().unwrap_or((HostId(0), 0));
+        let at = |p: &ProcId| run.cores.get(p.index()).copied().unwrap_or((HostId(0), 0));
         let mut places: Vec<Value> = procs
             .chunk_by(|a, b| at(a).0 == at(b).0)
             .map(|on| {

@@ -1,5 +1,6 @@
 //! Traces of runs: our JSON Lines, read and written; Chrome's trace events (Perfetto and
-//! chrome://tracing open them) and Pajé (ViTE, pj_dump), which hold less and are only written.
+//! chrome://tracing open them) and Pajé (ViTE, pj_dump), which hold less and are only written. All are
+//! written record by record, so that nobody has to keep a trace for them.
 
 mod chrome;
 mod json_lines;
@@ -11,8 +12,11 @@ pub use kinds::{one_way, recognise};
 pub use read::read;
 
 use crate::error::{FormatError, Result};
-use slackline_model::trace::{End, Span, Work};
-use slackline_model::{HostId, Platform, Trace, Workflow};
+use chrome::Chrome;
+use json_lines::JsonLines;
+use paje::Paje;
+use slackline_model::trace::{Record, Work};
+use slackline_model::{FileId, HostId, Platform, ProcId, TaskId, Trace, Workflow};
 use std::io::Write;
 use std::path::Path;
 
@@ -42,41 +46,118 @@ impl TraceFormat {
     }
 }
 
-/// A run to write: what happened, to what, on what.
-#[derive(Clone, Copy, Debug)]
-pub struct TracedRun<'a> {
-    /// What happened.
-    pub trace: &'a Trace,
-    /// The tasks and files.
-    pub workflow: &'a Workflow,
-    /// The hosts and links.
-    pub platform: &'a Platform,
+/// Writes a trace as it grows, whatever becomes of the trace.
+pub struct TraceWriter<'a, W> {
+    run: Subject<'a>,
+    form: Box<dyn Form>,
+    out: W,
+    /// Why nothing is written any more.
+    failed: Option<std::io::Error>,
 }
 
-impl TracedRun<'_> {
-    /// Writes the run in a form.
-    pub fn write(&self, format: TraceFormat, out: &mut dyn Write) -> std::io::Result<()> {
-        match format {
-            TraceFormat::JsonLines => json_lines::write(self, out),
-            TraceFormat::Chrome => chrome::write(self, out),
-            TraceFormat::Paje => paje::write(self, out),
+impl<'a, W: Write> TraceWriter<'a, W> {
+    /// Begins the trace of a run of this workflow on this platform.
+    pub fn new(
+        format: TraceFormat,
+        workflow: &'a Workflow,
+        platform: &'a Platform,
+        out: W,
+    ) -> TraceWriter<'a, W> {
+        let form: Box<dyn Form> = match format {
+            TraceFormat::JsonLines => Box::new(JsonLines),
+            TraceFormat::Chrome => Box::<Chrome>::default(),
+            TraceFormat::Paje => Box::<Paje>::default(),
+        };
+        let of_host = |h: HostId| (0..platform.host(h).cores).map(move |core| (h, core));
+        let cores = platform.host_ids().flat_map(of_host).collect();
+        let run = Subject { workflow, platform, cores };
+        let mut writer = TraceWriter { run, form, out, failed: None };
+        writer.failed = writer.form.begin(&writer.run, &mut writer.out).err();
+        writer
+    }
+
+    /// Something happened; dates never go backwards.
+    pub fn note(&mut self, record: &Record) {
+        if self.failed.is_none() {
+            self.failed = self.form.note(&self.run, record, &mut self.out).err();
         }
     }
 
-    /// Host and core of every processor.
-    fn cores(&self) -> Vec<(HostId, u32)> {
-        let of_host = |h: HostId| (0..self.platform.host(h).cores).map(move |core| (h, core));
-        self.platform.host_ids().flat_map(of_host).collect()
+    /// Nothing more happens. Gives back what was written to, and whether all of it could be.
+    pub fn finish(mut self) -> (W, std::io::Result<()>) {
+        let done = match self.failed {
+            None => self.form.end(&self.run, &mut self.out),
+            Some(error) => Err(error),
+        };
+        (self.out, done)
     }
 }
 
-/// What took time and came to an end, computations first, each in order of the ends.
-fn ended(trace: &Trace) -> Vec<Span<'_>> {
-    let is_task = |span: &Span<'_>| matches!(span.work, Work::Task { .. });
-    let mut spans = trace.spans();
-    spans.retain(|span| span.end != End::Open);
-    spans.sort_by_key(|span| !is_task(span)); // stable
-    spans
+/// Writes a trace that was kept.
+pub fn write(
+    trace: &Trace,
+    format: TraceFormat,
+    workflow: &Workflow,
+    platform: &Platform,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let mut writer = TraceWriter::new(format, workflow, platform, out);
+    trace.records().iter().for_each(|record| writer.note(record));
+    writer.finish().1
+}
+
+/// What a trace tells of.
+struct Subject<'a> {
+    workflow: &'a Workflow,
+    platform: &'a Platform,
+    /// Host and core of every processor.
+    cores: Vec<(HostId, u32)>,
+}
+
+/// One form of traces. What cannot be said before its turn is kept until then, in few bytes.
+trait Form {
+    fn begin(&mut self, run: &Subject<'_>, out: &mut dyn Write) -> std::io::Result<()>;
+
+    fn note(
+        &mut self,
+        run: &Subject<'_>,
+        record: &Record,
+        out: &mut dyn Write,
+    ) -> std::io::Result<()>;
+
+    fn end(&mut self, run: &Subject<'_>, out: &mut dyn Write) -> std::io::Result<()>;
+}
+
+/// Something under way.
+struct Begun {
+    start: f64,
+    work: Doing,
+}
+
+/// What it is.
+enum Doing {
+    Task { task: TaskId, procs: Box<[ProcId]> },
+    Transfer { file: FileId, from: HostId, to: HostId },
+}
+
+impl Begun {
+    fn at(start: f64, work: Work<'_>) -> Begun {
+        let work = match work {
+            Work::Task { task, procs } => Doing::Task { task, procs: procs.into() },
+            Work::Transfer { file, from, to, .. } => Doing::Transfer { file, from, to },
+        };
+        Begun { start, work }
+    }
+}
+
+/// A transfer that came to an end.
+struct Moved {
+    start: f64,
+    finish: f64,
+    file: FileId,
+    from: HostId,
+    to: HostId,
+    lost: bool,
 }
 
 #[cfg(test)]

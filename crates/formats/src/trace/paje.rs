@@ -1,9 +1,10 @@
 //! Pajé: hosts as containers with their cores inside, tasks as states, transfers as links,
 //! availability as a variable.
 
-use super::{TracedRun, ended};
+use super::{Begun, Doing, Form, Moved, Subject};
 use slackline_model::names::printable;
-use slackline_model::trace::{Happening, Work};
+use slackline_model::trace::{End, Happening, Record, UnderWay};
+use slackline_model::{HostId, ProcId, TaskId};
 use std::io::Write;
 
 /// Event numbers and their fields, in the order of the file's head.
@@ -27,65 +28,128 @@ const DEFINITIONS: &str = "\
 3 DATA GRID HOST HOST \"transfer\"
 ";
 
-pub(super) fn write(run: &TracedRun<'_>, out: &mut dyn Write) -> std::io::Result<()> {
-    out.write_all(DEFINITIONS.as_bytes())?;
-    writeln!(out, "4 0.000000 grid GRID 0 {}", quoted(run.platform.name()))?;
-    let cores = run.cores();
-    for (index, host) in run.platform.hosts().iter().enumerate() {
-        writeln!(out, "4 0.000000 h{index} HOST grid {}", quoted(&host.name))?;
-        writeln!(out, "6 0.000000 AVAILABILITY h{index} 1")?;
+/// Lines stand in the order of their dates and the beginning of a task says whether it was lost, so
+/// that spans are kept until the end.
+#[derive(Default)]
+pub(super) struct Paje {
+    under_way: UnderWay<Begun>,
+    computed: Vec<Computed>,
+    /// Tasks that ended: several processors may have computed one.
+    tasks: usize,
+    moved: Vec<Moved>,
+    levels: Vec<(f64, HostId, f64)>,
+    last: f64,
+}
+
+/// A task that came to an end, on one of its processors.
+struct Computed {
+    start: f64,
+    finish: f64,
+    task: TaskId,
+    proc: ProcId,
+    lost: bool,
+}
+
+/// A line to write: of one date, ends come before beginnings, as a core's states must not nest.
+struct Line {
+    date: f64,
+    begins: bool,
+    /// Beginnings and ends of what was computed and moved by turns, then levels.
+    which: usize,
+}
+
+impl Paje {
+    fn lines(&self) -> Vec<Line> {
+        let computed = self.computed.iter().map(|c| (c.start, c.finish));
+        let spans = computed.chain(self.moved.iter().map(|m| (m.start, m.finish)));
+        let ends = spans.flat_map(|(start, finish)| [(start, true), (finish, false)]);
+        let all = ends.chain(self.levels.iter().map(|level| (level.0, true)));
+        let line = |(which, (date, begins))| Line { date, begins, which };
+        let mut lines: Vec<Line> = all.enumerate().map(line).collect();
+        lines.sort_by(|a, b| a.date.total_cmp(&b.date).then(a.begins.cmp(&b.begins))); // stable
+        lines
     }
-    for (proc, (host, core)) in cores.iter().enumerate() {
-        let name = quoted(&format!("{}/{core}", run.platform.host(*host).name));
-        writeln!(out, "4 0.000000 c{proc} CORE h{} {name}", host.0)?;
-    }
-    let mut lines: Vec<(f64, u8, String)> = Vec::new();
-    for (key, span) in ended(run.trace).into_iter().enumerate() {
-        let (start, finish) = (span.start, span.finish);
-        match span.work {
-            Work::Task { task, procs } => {
-                let suffix = if !span.is_finished() { " (lost)" } else { "" };
-                let name = quoted(&format!("{}{suffix}", run.workflow.task_name(task)));
-                for proc in procs {
-                    lines.push((start, 1, format!("7 {start:.6} TASK c{} {name}", proc.0)));
-                    lines.push((finish, 0, format!("8 {finish:.6} TASK c{}", proc.0)));
-                }
+
+    fn write(
+        &self,
+        run: &Subject<'_>,
+        Line { date, begins, which }: Line,
+        out: &mut dyn Write,
+    ) -> std::io::Result<()> {
+        let (span, computed) = (which / 2, self.computed.len());
+        if let Some(Computed { task, proc, lost, .. }) = self.computed.get(span) {
+            if !begins {
+                return writeln!(out, "8 {date:.6} TASK c{}", proc.0);
             }
-            Work::Transfer { file, from, to, .. } => {
-                let name = quoted(&run.workflow.file_label(file));
-                let begin = format!("9 {start:.6} DATA grid h{} {name} k{key}", from.0);
-                lines.push((start, 1, begin));
-                let end = format!("10 {finish:.6} DATA grid h{} {name} k{key}", to.0);
-                lines.push((finish, 0, end));
-            }
+            let suffix = if *lost { " (lost)" } else { "" };
+            let name = quoted(&format!("{}{suffix}", run.workflow.task_name(*task)));
+            return writeln!(out, "7 {date:.6} TASK c{} {name}", proc.0);
         }
+        if let Some(&Moved { file, from, to, .. }) = self.moved.get(span - computed) {
+            let (event, host) = if begins { (9, from) } else { (10, to) };
+            let name = quoted(&run.workflow.file_label(file));
+            let key = self.tasks + span - computed;
+            return writeln!(out, "{event} {date:.6} DATA grid h{} {name} k{key}", host.0);
+        }
+        let (_, host, availability) = self.levels[which - 2 * (computed + self.moved.len())];
+        writeln!(out, "6 {date:.6} AVAILABILITY h{} {availability}", host.0)
     }
-    for record in run.trace.records() {
-        let level = match &record.what {
-            Happening::HostChanged { host, availability } => Some((host, *availability)),
-            Happening::HostLost { host } => Some((host, 0.0)),
-            Happening::HostBack { host } => Some((host, 1.0)), // its level follows
+}
+
+impl Form for Paje {
+    fn begin(&mut self, run: &Subject<'_>, out: &mut dyn Write) -> std::io::Result<()> {
+        out.write_all(DEFINITIONS.as_bytes())?;
+        writeln!(out, "4 0.000000 grid GRID 0 {}", quoted(run.platform.name()))?;
+        for (index, host) in run.platform.hosts().iter().enumerate() {
+            writeln!(out, "4 0.000000 h{index} HOST grid {}", quoted(&host.name))?;
+            writeln!(out, "6 0.000000 AVAILABILITY h{index} 1")?;
+        }
+        for (proc, (host, core)) in run.cores.iter().enumerate() {
+            let name = quoted(&format!("{}/{core}", run.platform.host(*host).name));
+            writeln!(out, "4 0.000000 c{proc} CORE h{} {name}", host.0)?;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, _: &Subject<'_>, record: &Record, _: &mut dyn Write) -> std::io::Result<()> {
+        let finish = record.at;
+        self.last = finish;
+        let level = match record.what {
+            Happening::HostChanged { host, availability } => Some((finish, host, availability)),
+            Happening::HostLost { host } => Some((finish, host, 0.0)),
+            Happening::HostBack { host } => Some((finish, host, 1.0)), // its level follows
             _ => None,
         };
-        if let Some((host, availability)) = level {
-            let at = record.at;
-            let line = format!("6 {at:.6} AVAILABILITY h{} {availability}", host.0);
-            lines.push((at, 1, line));
+        self.levels.extend(level);
+        let ended = self.under_way.note(&record.what, |work| Some(Begun::at(finish, work)));
+        let Some((Begun { start, work }, end)) = ended else { return Ok(()) };
+        let lost = end != End::Finished;
+        match work {
+            Doing::Task { task, procs } => {
+                self.tasks += 1;
+                let on = |&proc: &ProcId| Computed { start, finish, task, proc, lost };
+                self.computed.extend(procs.iter().map(on));
+            }
+            Doing::Transfer { file, from, to } => {
+                self.moved.push(Moved { start, finish, file, from, to, lost });
+            }
         }
+        Ok(())
     }
-    // Of one date, ends come before beginnings: a core's states must not nest.
-    lines.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    for (_, _, line) in &lines {
-        writeln!(out, "{line}")?;
+
+    fn end(&mut self, run: &Subject<'_>, out: &mut dyn Write) -> std::io::Result<()> {
+        for line in self.lines() {
+            self.write(run, line, out)?;
+        }
+        let end = self.last;
+        for proc in 0..run.cores.len() {
+            writeln!(out, "5 {end:.6} CORE c{proc}")?;
+        }
+        for host in 0..run.platform.hosts().len() {
+            writeln!(out, "5 {end:.6} HOST h{host}")?;
+        }
+        writeln!(out, "5 {end:.6} GRID grid")
     }
-    let end = run.trace.records().last().map_or(0.0, |r| r.at);
-    for proc in 0..cores.len() {
-        writeln!(out, "5 {end:.6} CORE c{proc}")?;
-    }
-    for host in 0..run.platform.hosts().len() {
-        writeln!(out, "5 {end:.6} HOST h{host}")?;
-    }
-    writeln!(out, "5 {end:.6} GRID grid")
 }
 
 /// In quotation marks, without any inside: Pajé knows no escapes.

@@ -7,9 +7,7 @@ use slackline_model::{FileId, ProcId, Task, WorkflowBuilder};
 fn run(format: TraceFormat) -> String {
     let (workflow, platform, trace) = parts();
     let mut out = Vec::new();
-    TracedRun { trace: &trace, workflow: &workflow, platform: &platform }
-        .write(format, &mut out)
-        .unwrap();
+    write(&trace, format, &workflow, &platform, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -85,4 +83,67 @@ fn paje_pops_what_it_pushed() {
     // At 4 the first b is popped before the second is pushed.
     let at_four: Vec<&str> = text.lines().filter(|l| l.contains(" 4.000000 TASK")).collect();
     assert!(at_four[0].starts_with("8 ") && at_four[1].starts_with("7 "), "{at_four:?}");
+}
+
+/// What was written so far, for who looks while a writer has it.
+#[derive(Clone, Default)]
+struct Seen(std::rc::Rc<std::cell::RefCell<Vec<u8>>>);
+
+impl Write for Seen {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn every_line_is_there_as_soon_as_it_happened() {
+    let (workflow, platform, trace) = parts();
+    let seen = Seen::default();
+    let lines = || seen.0.borrow().iter().filter(|byte| **byte == b'\n').count();
+    let mut writer = TraceWriter::new(TraceFormat::JsonLines, &workflow, &platform, seen.clone());
+    assert_eq!(lines(), 1); // the header
+    for (index, record) in trace.records().iter().enumerate() {
+        writer.note(record);
+        assert_eq!(lines(), index + 2);
+    }
+    writer.finish().1.unwrap();
+    assert_eq!(String::from_utf8(seen.0.take()).unwrap(), run(TraceFormat::JsonLines));
+}
+
+#[test]
+fn what_cannot_be_written_is_told_in_the_end() {
+    struct Full;
+    impl Write for Full {
+        fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
+            Err(std::io::Error::other("no room"))
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let (workflow, platform, trace) = parts();
+    for format in [TraceFormat::JsonLines, TraceFormat::Chrome, TraceFormat::Paje] {
+        let mut writer = TraceWriter::new(format, &workflow, &platform, Full);
+        trace.records().iter().for_each(|record| writer.note(record));
+        assert_eq!(writer.finish().1.unwrap_err().to_string(), "no room");
+    }
+}
+
+/// A second transfer is named after all tasks; a beginning at the date of an end comes after it.
+#[test]
+fn paje_stands_in_the_order_of_dates() {
+    let text = run(TraceFormat::Paje);
+    let events =
+        text.lines().filter(|l| ["7", "8", "9", "10"].contains(&l.split(' ').next().unwrap_or("")));
+    let told: Vec<String> =
+        events.map(|l| l.split(' ').take(2).collect::<Vec<_>>().join(" ")).collect();
+    let expected =
+        ["7 0", "8 2", "9 2", "10 3", "7 3", "8 4", "7 4", "8 5"].map(|e| format!("{e}.000000"));
+    assert_eq!(told, expected);
+    assert!(text.contains("k3"), "the three tries at tasks are spans 0 to 2: {text}");
 }

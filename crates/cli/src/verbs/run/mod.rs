@@ -14,7 +14,7 @@ use crate::output::Output;
 use crate::told::SetOptions;
 use crate::verbs::simulate::document::Document;
 use crate::verbs::simulate::report;
-use crate::verbs::simulate::workflow::{Ran, write_files};
+use crate::verbs::simulate::workflow::{Ran, draw};
 use clap::{Args, ValueEnum};
 use document::Execution;
 use settings::{OnSlurm, Settings};
@@ -22,6 +22,7 @@ use slackline_execute::attempt::checksum;
 use slackline_execute::folder::{self, FolderError, Header, Note, RunFolder, RunLog, refuse_names};
 use slackline_execute::slurm::Mode;
 use slackline_execute::{Ending, Record};
+use slackline_formats::trace::{self, TraceFormat};
 use slackline_formats::{Format, platform_toml, source};
 use slackline_lab::check::lower_bound;
 use slackline_model::parameter::Given;
@@ -433,6 +434,18 @@ impl Outputs {
         Outputs { gantt, trace, json }
     }
 
+    /// Trace and picture: a real run keeps the one for its report, and its log on disk.
+    fn write(&self, problem: &Problem<'_>, ran: &Ran) -> Result<(), Failure> {
+        if let Some(path) = &self.trace {
+            let format = TraceFormat::of_path(path)?;
+            let (workflow, platform) = (problem.workflow(), problem.platform());
+            source::write_whole(path, |out| {
+                trace::write(&ran.outcome.trace, format, workflow, platform, out)
+            })?;
+        }
+        self.gantt.as_ref().map_or(Ok(()), |path| draw(problem, ran, path))
+    }
+
     /// What was only simulated.
     fn rehearsed(
         &self,
@@ -440,7 +453,7 @@ impl Outputs {
         ran: &Ran,
         output: &mut Output,
     ) -> Result<(), Failure> {
-        write_files(problem, ran, self.gantt.as_deref(), self.trace.as_deref())?;
+        self.write(problem, ran)?;
         if self.json {
             output.json(&Document::new(problem, ran, bound(problem)?))?;
         } else {
@@ -457,7 +470,7 @@ impl Outputs {
         output: &mut Output,
     ) -> Result<(), Failure> {
         let ran = &finished.ran;
-        write_files(problem, ran, self.gantt.as_deref(), self.trace.as_deref())?;
+        self.write(problem, ran)?;
         if self.json {
             let document = Document::new(problem, ran, bound(problem)?);
             output.json(&Execution::new(problem, document, path, finished))?;

@@ -11,6 +11,8 @@ use slackline_execute::{
     Arrivals, Coming, DecisionLog, Glance, Inputs, Logged, Outcome, Recording, Settings,
     Stage as ReadyStage, StageError,
 };
+use slackline_formats::source::Whole;
+use slackline_formats::trace::{TraceFormat, TraceWriter};
 use slackline_lab::check::{self, Check, Ground};
 use slackline_lab::metrics::{Metrics, Moves};
 use slackline_lab::money::Money;
@@ -39,11 +41,10 @@ use std::time::{Duration, Instant};
 const SILENT: Duration = Duration::from_secs(2);
 const EVERY: Duration = Duration::from_millis(100);
 
-/// What somebody wants to see of the trace of a run; what nobody does is not kept.
+/// What somebody wants to see of the trace of a run besides a file of it, which is written as the run
+/// goes; what nobody does is not kept.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wanted {
-    /// Every change of a level.
-    All,
     /// What was done where and when.
     Work,
     /// What comes of it in sums.
@@ -51,15 +52,14 @@ enum Wanted {
 }
 
 impl Wanted {
-    /// Files and pictures show what was done; bills and the fortunes of several workflows follow from it.
+    /// Pictures show what was done; bills and the fortunes of several workflows follow from it.
     fn of(args: &Simulate, platform: &Platform, several: bool) -> Wanted {
         let drawn = args.gantt.is_some() || args.progress.is_some();
         let billed = platform.is_priced() || platform.has_leasable();
         let by_link = args.json && platform.is_fifo();
-        match args.trace {
-            Some(_) => Wanted::All,
-            None if drawn || billed || several || by_link => Wanted::Work,
-            None => Wanted::Figures,
+        match drawn || billed || several || by_link {
+            true => Wanted::Work,
+            false => Wanted::Figures,
         }
     }
 }
@@ -258,23 +258,28 @@ impl<'a> Stage<'a> {
 
     /// The runs are told of task by task.
     pub(super) fn is_shown(&mut self) {
-        if self.wanted == Wanted::Figures {
-            self.wanted = Wanted::Work;
-        }
+        self.wanted = Wanted::Work;
     }
 
+    /// Lets a policy run; its trace goes to a file, if one is named, which is for the caller to keep.
     pub(super) fn run(
         &self,
         name: &str,
         mut policy: Box<dyn Policy>,
         planned: Schedule,
+        trace: Option<&Path>,
     ) -> Result<Ran, Failure> {
         let clock = Instant::now();
+        let mut writer = trace.map(|path| self.begin_trace(path)).transpose()?;
         let mut moves = Moves::on(&self.platform);
-        let mut note = |record: &Record| moves.note(record);
+        let mut note = |record: &Record| {
+            moves.note(record);
+            if let Some(writer) = &mut writer {
+                writer.note(record);
+            }
+        };
         let recording = match self.wanted {
-            Wanted::All => Recording::Keep,
-            Wanted::Work => Recording::KeepWork,
+            Wanted::Work => Recording::KeepWorkAndTell(&mut note),
             Wanted::Figures => Recording::Tell(&mut note),
         };
         let (outcome, log) = if self.logs {
@@ -284,11 +289,13 @@ impl<'a> Stage<'a> {
             let outcome = self.once(name, &self.scenario, policy.as_mut(), recording)?;
             (outcome, DecisionLog::default())
         };
+        let trace = writer.map(|writer| match writer.finish() {
+            (file, Ok(())) => Ok(file),
+            (file, Err(error)) => Err(file.fail(error)),
+        });
+        let trace = trace.transpose()?;
         let wall_seconds = clock.elapsed().as_secs_f64();
-        let metrics = match self.wanted {
-            Wanted::Figures => Metrics::with_moves(self.problem, &outcome, moves),
-            Wanted::All | Wanted::Work => Metrics::of(self.problem, &outcome),
-        };
+        let metrics = Metrics::with_moves(self.problem, &outcome, moves);
         let money = Money::of(self.problem, &outcome);
         let served = match self.arrivals.is_empty() {
             true => Vec::new(),
@@ -314,7 +321,14 @@ impl<'a> Stage<'a> {
             check,
             real: false,
             bytes: self.real_bytes()?,
+            trace,
         })
+    }
+
+    fn begin_trace(&self, path: &Path) -> Result<TraceWriter<'_, Whole>, Failure> {
+        let (workflow, platform) = (self.problem.workflow(), self.problem.platform());
+        let (format, file) = (TraceFormat::of_path(path)?, Whole::create(path)?);
+        Ok(TraceWriter::new(format, workflow, platform, file))
     }
 
     /// What each file really weighs, where the workflow states something else.

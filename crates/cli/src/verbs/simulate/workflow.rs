@@ -11,8 +11,8 @@ use crate::search::unheeded;
 use crate::told::check_needs;
 use slackline_execute::{DecisionLog, Ending, Outcome};
 use slackline_formats::scenario::read_scenario;
-use slackline_formats::trace::{TraceFormat, TracedRun};
-use slackline_formats::{schedule_file, source};
+use slackline_formats::schedule_file;
+use slackline_formats::source::{self, Whole};
 use slackline_lab::check::Check;
 use slackline_lab::loads::Course;
 use slackline_lab::metrics::Metrics;
@@ -62,6 +62,8 @@ pub(in crate::verbs) struct Ran {
     pub(in crate::verbs) real: bool,
     /// What each file really weighs, where that is not what the workflow states.
     pub(in crate::verbs) bytes: Vec<f64>,
+    /// Its trace, where one was written as it went on.
+    pub(in crate::verbs) trace: Option<Whole>,
 }
 
 impl Ran {
@@ -89,6 +91,7 @@ impl Ran {
             check: None,
             real: false,
             bytes: Vec::new(),
+            trace: None,
         }
     }
 
@@ -172,12 +175,17 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
         one.explain(stage.check(&one.planned, output));
     }
     let mut written = Vec::new();
-    for ran in &runs {
-        let only = runs.len() == 1;
+    let only = runs.len() == 1;
+    for ran in &mut runs {
         let names = [&args.gantt, &args.trace, &args.decisions]
-            .map(|p| p.as_ref().map(|p| own_name(p, ran, only)));
-        let [gantt, trace, decisions] = &names;
-        write_files(&problem, ran, gantt.as_deref(), trace.as_deref())?;
+            .map(|p| p.as_ref().map(|p| own_name(p, &ran.name, only)));
+        let [gantt, _, decisions] = &names;
+        if let Some(file) = ran.trace.take() {
+            file.keep()?;
+        }
+        if let Some(path) = gantt {
+            draw(&problem, ran, path)?;
+        }
         if let Some(path) = decisions {
             source::write_whole(path, |out| ran.log.write(out))?;
         }
@@ -253,11 +261,11 @@ fn compare_decisions(path: &Path, runs: &[Ran]) -> Result<(), Failure> {
 }
 
 /// `run.svg` of one run, `run.gtp-c.svg` of one among several.
-fn own_name(path: &Path, ran: &Ran, only: bool) -> PathBuf {
+fn own_name(path: &Path, policy: &str, only: bool) -> PathBuf {
     if only {
         return path.to_path_buf();
     }
-    let policy = ran.name.replace('/', "-");
+    let policy = policy.replace('/', "-");
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     match path.extension() {
         Some(end) => path.with_file_name(format!("{stem}.{policy}.{}", end.to_string_lossy())),
@@ -376,7 +384,8 @@ pub(super) fn runs(
         stage.settle_moments(&schedule)?;
         let planner = stage.planner.clone();
         let policy = StaticPlan::of_schedule(schedule.clone(), planner, stage.transfers);
-        return Ok(vec![stage.run("schedule", Box::new(policy), schedule)?]);
+        let trace = args.trace.as_deref();
+        return Ok(vec![stage.run("schedule", Box::new(policy), schedule, trace)?]);
     }
     let told = stage.told()?;
     let platform = args.sources.platform.as_deref();
@@ -406,7 +415,9 @@ pub(super) fn runs(
         (Period::Seconds(_), _) => {}
     }
     let run = |entry: &&'static Entry| {
-        let mut ran = stage.run(entry.name, entry.policy(&options)?, planned.clone())?;
+        let trace = args.trace.as_ref().map(|p| own_name(p, entry.name, entries.len() == 1));
+        let policy = entry.policy(&options)?;
+        let mut ran = stage.run(entry.name, policy, planned.clone(), trace.as_deref())?;
         if args.alone {
             let make = || Ok(entry.policy(&options)?);
             let alone = stage.alone(&ran.outcome, &make)?;
@@ -419,40 +430,24 @@ pub(super) fn runs(
     entries.iter().map(run).collect()
 }
 
-pub(in crate::verbs) fn write_files(
-    problem: &Problem<'_>,
-    ran: &Ran,
-    gantt: Option<&Path>,
-    trace: Option<&Path>,
-) -> Result<(), Failure> {
-    if let Some(path) = trace {
-        let traced = TracedRun {
-            trace: &ran.outcome.trace,
-            workflow: problem.workflow(),
-            platform: problem.platform(),
+/// Draws a run.
+pub(in crate::verbs) fn draw(problem: &Problem<'_>, ran: &Ran, path: &Path) -> Result<(), Failure> {
+    let mut chart = Chart::of_trace(problem, &ran.outcome.trace)
+        .with_traced_transfers(problem, &ran.outcome.trace)
+        .without_idle_hosts();
+    chart.title = report::title(problem, &ran.name, ran.real);
+    chart.facts = report::facts(problem, ran);
+    if !ran.served.is_empty() {
+        let course = |(name, course): (&str, _)| {
+            let Course(steps) = course;
+            view::Course { name: name.to_string(), steps }
         };
-        let format = TraceFormat::of_path(path)?;
-        source::write_whole(path, |out| traced.write(format, out))?;
+        chart.courses = several::courses(problem, ran).into_iter().map(course).collect();
     }
-    if let Some(path) = gantt {
-        let mut chart = Chart::of_trace(problem, &ran.outcome.trace)
-            .with_traced_transfers(problem, &ran.outcome.trace)
-            .without_idle_hosts();
-        chart.title = report::title(problem, &ran.name, ran.real);
-        chart.facts = report::facts(problem, ran);
-        if !ran.served.is_empty() {
-            let course = |(name, course): (&str, _)| {
-                let Course(steps) = course;
-                view::Course { name: name.to_string(), steps }
-            };
-            chart.courses = several::courses(problem, ran).into_iter().map(course).collect();
-        }
-        if ran.unfinished().is_some() {
-            let ends = chart.marks.iter_mut().filter(|m| m.kind == MarkKind::End);
-            ends.for_each(|mark| mark.label = "nothing moves any more".to_string());
-        }
-        let svg = gantt::svg(&chart, &SvgOptions::default());
-        picture::write(path, &svg)?;
+    if ran.unfinished().is_some() {
+        let ends = chart.marks.iter_mut().filter(|m| m.kind == MarkKind::End);
+        ends.for_each(|mark| mark.label = "nothing moves any more".to_string());
     }
-    Ok(())
+    let svg = gantt::svg(&chart, &SvgOptions::default());
+    picture::write(path, &svg)
 }
