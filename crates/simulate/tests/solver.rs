@@ -309,6 +309,42 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
+    fn many_flows_between_few_hosts_are_solved_right(
+        hosts in 2u32..8,
+        capacities in prop::collection::vec(prop_oneof![Just(100.0), 30.0f64..150.0], 16),
+        flows in prop::collection::vec((0u32..8, 0u32..7, bound()), 40..200),
+        batches in prop::collection::vec((any::<bool>(), 1usize..40, any::<prop::sample::Index>()), 5..40),
+    ) {
+        // Every host has a way up and one down, and acknowledgements take their part of the other. Links are
+        // about as full as each other: with almost every change some flows are held by another one.
+        let mut s = system(&capacities[..2 * hosts as usize]);
+        let mut alive: Vec<(u32, f64)> = Vec::new();
+        let mut next = 0;
+        for (arrive, many, who) in batches {
+            for k in 0..many {
+                if arrive {
+                    let (from, hop, bound) = flows[next as usize % flows.len()];
+                    let from = from % hosts;
+                    let to = (from + 1 + hop % (hosts - 1)) % hosts;
+                    let there = [(2 * from, 1.0), (2 * to + 1, 1.0)];
+                    let back = [(2 * from + 1, 0.05), (2 * to, 0.05)];
+                    add(&mut s, next, 1.0, bound, &[there, back].concat());
+                    alive.push((next, bound));
+                    next += 1;
+                } else if !alive.is_empty() {
+                    let gone = (who.index(1 << 20) + k) % alive.len();
+                    depart(&mut s, &mut alive, gone);
+                }
+                if k % 4 == 0 {
+                    s.solve_max_min();
+                    s.acknowledge();
+                }
+            }
+            check_solution(&mut s, &alive)?;
+        }
+    }
+
+    #[test]
     fn two_hubs_and_their_spokes_are_solved_right(
         hubs in (20.0f64..400.0, 20.0f64..400.0),
         spokes in prop::collection::vec(5.0f64..100.0, 8),

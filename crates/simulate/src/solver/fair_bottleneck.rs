@@ -105,15 +105,15 @@ impl System {
                 variables.push(id);
                 for at in self.variables[id as usize].elements() {
                     let other = self.elements[at].constraint;
-                    if !self.constraints[other as usize].queued {
-                        self.constraints[other as usize].queued = true;
+                    if !self.loads[other as usize].queued {
+                        self.loads[other as usize].queued = true;
                         constraints.push(other);
                     }
                 }
             }
         }
         for &c in &constraints {
-            self.constraints[c as usize].queued = false;
+            self.loads[c as usize].queued = false;
         }
         // The same order whatever the order of the changes.
         variables.sort_unstable();

@@ -10,13 +10,15 @@
 //! it, are *watched*; the hub knows the level up to which the others need not be told.
 
 use super::max_min::SAME;
-use super::system::{NOBODY, System, Variable};
+use super::system::{NOBODY, System, Variable, larger};
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 /// Constraints crossed by fewer variables are computed anew as fast as from sums.
 const WORTH_A_HUB: usize = 12;
 
 /// Adjustments after which sums are computed anew, against rounding.
-const MAX_AGE: u32 = 4000;
+pub(super) const MAX_AGE: u32 = 4000;
 
 /// A sum of which less than this part is left has lost digits.
 pub(super) const LOST_DIGITS: f64 = 1.0 / 64.0;
@@ -38,13 +40,24 @@ struct Tie {
     held: u32,
     /// Variables held by the constraint that cross the hub.
     lost: u32,
-    watched: bool,
+    /// Where the constraint keeps this tie.
+    place: u32,
+    /// Its place among those watched, or [`NOBODY`].
+    watched: u32,
     /// What one unit of the hub's level consumes of the constraint.
     ratios: f64,
 }
 
-/// Sums over the variables that cross a saturated constraint. Kept through every change of holder
-/// or level while they are valid.
+/// A tie that is told of every level, side by side with others: most of the time goes into these.
+#[derive(Clone, Copy, Debug)]
+struct Watched {
+    ratios: f64,
+    constraint: u32,
+    slot: u32,
+}
+
+/// Sums over the variables that cross a saturated constraint; what those held elsewhere consume is in
+/// its load. Kept through every change of holder or level while they are valid.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hub {
     constraint: u32,
@@ -52,14 +65,8 @@ pub(super) struct Hub {
     pub(super) valid: bool,
     /// Variables held here.
     members: u32,
-    /// How often the sums were adjusted since they were computed.
-    age: u32,
     /// Sum of ratios of the variables held here.
     ratios: f64,
-    /// What the variables held elsewhere consume.
-    rest: f64,
-    /// No variable held by another constraint has a higher level.
-    low: f64,
     /// No variable held by nobody has a higher level.
     loose: f64,
     /// No variable held here has a lower bound.
@@ -67,7 +74,37 @@ pub(super) struct Hub {
     /// No constraint of a tie that is not watched has a lower guard, or is full.
     guard: f64,
     ties: Vec<Tie>,
-    watched: Vec<u32>,
+    /// The slot of the tie to a constraint.
+    slots: HashMap<u32, u32, BuildHasherDefault<Scatter>>,
+    watched: Vec<Watched>,
+}
+
+impl Hub {
+    fn unwatch(&mut self, place: usize) {
+        let gone = self.watched.swap_remove(place);
+        self.ties[gone.slot as usize].watched = NOBODY;
+        if let Some(moved) = self.watched.get(place) {
+            self.ties[moved.slot as usize].watched = place as u32;
+        }
+    }
+}
+
+/// Hashes of ids: the product with an odd number scatters them well enough.
+#[derive(Clone, Copy, Debug, Default)]
+struct Scatter(u64);
+
+impl Hasher for Scatter {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|&byte| self.write_u32(u32::from(byte)));
+    }
+
+    fn write_u32(&mut self, id: u32) {
+        self.0 = (self.0 ^ u64::from(id)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 /// Whether a variable is counted in or out.
@@ -105,12 +142,12 @@ impl System {
         }
         // Every round is a step of Newton's method, as in `water_level`.
         for _ in 0..MAX_ROUNDS {
-            let hub = &self.hubs[index as usize];
-            if !hub.valid || hub.members == 0 || hub.age > MAX_AGE {
+            let (hub, load) = (&self.hubs[index as usize], &self.loads[at as usize]);
+            if !hub.valid || hub.members == 0 || load.age > MAX_AGE {
                 return false;
             }
             let capacity = self.constraints[at as usize].capacity;
-            let left = capacity - hub.rest;
+            let left = capacity - load.rest;
             let old = self.levels[at as usize];
             let new = left / hub.ratios;
             // A small rest of many terms, or nothing at all, is computed from the terms.
@@ -136,39 +173,44 @@ impl System {
     /// Passes a new level of a hub on and moves variables; false when none had to move.
     fn spread(&mut self, index: u32, old: f64, new: f64) -> bool {
         let mut above = std::mem::take(&mut self.moving);
+        let System { hubs, levels, loads, queue, .. } = self;
+        let hub = &mut hubs[index as usize];
+        let far = larger(old, new * FAR);
         let mut k = 0;
-        while let Some(&slot) = self.hubs[index as usize].watched.get(k) {
-            let hub = &mut self.hubs[index as usize];
-            let tie = &mut hub.ties[slot as usize];
-            let Tie { constraint, held, ratios, .. } = *tie;
-            let level = self.levels[constraint as usize];
-            let guard = self.rooms[constraint as usize].guard;
-            if held == 0 || (level == f64::INFINITY && guard >= new * FAR) {
-                tie.watched = false;
-                hub.watched.swap_remove(k);
-                hub.guard = hub.guard.min(guard);
+        while let Some(&Watched { ratios, constraint, .. }) = hub.watched.get(k) {
+            let level = levels[constraint as usize];
+            let load = &mut loads[constraint as usize];
+            if load.guard >= far {
+                hub.guard = hub.guard.min(load.guard);
+                hub.unwatch(k);
                 continue;
             }
-            if level < new {
-                above.push(constraint);
+            let look = load.shift(ratios, old, new) & !load.queued;
+            if look | (level < new) {
+                if level < new {
+                    above.push(constraint);
+                }
+                if look {
+                    load.queued = true;
+                    queue.push(if level < f64::INFINITY { level } else { new }, constraint);
+                }
             }
-            self.pass_on(constraint, ratios, old, new);
             k += 1;
         }
-        let at = self.hubs[index as usize].constraint;
+        let at = hub.constraint;
         let mut moved = false;
         for constraint in above.drain(..) {
             moved |= self.reseat(at, constraint);
         }
-        let hub = &mut self.hubs[index as usize];
-        if new < hub.low {
-            hub.low = 0.0;
+        let (hub, load) = (&self.hubs[index as usize], &mut self.loads[at as usize]);
+        if new < load.low {
+            load.low = 0.0;
             for tie in hub.ties.iter().filter(|tie| tie.lost > 0) {
                 let level = self.levels[tie.constraint as usize];
                 if level > new {
                     above.push(tie.constraint);
                 } else {
-                    hub.low = hub.low.max(level);
+                    load.low = load.low.max(level);
                 }
             }
             for constraint in above.drain(..) {
@@ -183,15 +225,20 @@ impl System {
     /// when one moved.
     fn reseat(&mut self, holder: u32, other: u32) -> bool {
         let crossings = |at: u32| self.constraints[at as usize].crossings.len();
-        let (through, there) =
-            if crossings(other) <= crossings(holder) { (other, holder) } else { (holder, other) };
+        // Most that cross the other are held elsewhere, and passed over quickly.
+        let (through, there) = if crossings(other) <= 4 * crossings(holder) {
+            (other, holder)
+        } else {
+            (holder, other)
+        };
         let mut moved = false;
         for k in 0..self.constraints[through as usize].crossings.len() {
-            let id = self.constraints[through as usize].crossings[k].variable;
-            let variable = self.variables[id as usize];
-            if variable.bottleneck != holder {
+            let crossing = self.constraints[through as usize].crossings[k];
+            if crossing.holder != holder {
                 continue;
             }
+            let id = crossing.variable;
+            let variable = self.variables[id as usize];
             let before = self.levels[holder as usize];
             let (mut after, mut lowest, mut common) = (before, holder, false);
             for element in &self.elements[variable.elements()] {
@@ -213,26 +260,9 @@ impl System {
     /// `old` to `new`, both held by another constraint.
     #[inline]
     pub(super) fn pass_on(&mut self, at: u32, ratio: f64, old: f64, new: f64) {
-        let level = self.levels[at as usize];
-        if level < f64::INFINITY {
-            let index = self.constraints[at as usize].hub;
-            if index != NOBODY {
-                let hub = &mut self.hubs[index as usize];
-                hub.rest += ratio * (new - old);
-                hub.low = hub.low.max(new);
-                hub.age += 1;
-            }
-            self.enqueue(at, level);
-        } else {
-            let room = &mut self.rooms[at as usize];
-            if new > old && new > room.guard {
-                let more = ratio * (new - old.max(room.guard));
-                if more > room.spare {
-                    self.enqueue(at, new);
-                } else {
-                    room.spare -= more;
-                }
-            }
+        if self.loads[at as usize].shift(ratio, old, new) {
+            let level = self.levels[at as usize];
+            self.enqueue(at, if level < f64::INFINITY { level } else { new });
         }
     }
 
@@ -264,15 +294,16 @@ impl System {
     fn book_at(&mut self, index: u32, variable: &Variable, ratio: f64, level: f64, entry: Entry) {
         let hub = &mut self.hubs[index as usize];
         let at = hub.constraint;
-        hub.age += 1;
+        let load = &mut self.loads[at as usize];
+        load.age += 1;
         if variable.bottleneck != at {
             // Sums of what others consume are compared with the capacity: no digits to lose.
-            entry.sum(&mut hub.rest, ratio * level);
+            entry.sum(&mut load.rest, ratio * level);
             if variable.bottleneck == NOBODY {
                 hub.loose = hub.loose.max(level);
                 return;
             }
-            hub.low = hub.low.max(level);
+            load.low = load.low.max(level);
             let slot = self.tie(index, variable.bottleneck);
             entry.count(&mut self.hubs[index as usize].ties[slot as usize].lost);
             return;
@@ -289,13 +320,20 @@ impl System {
             let tie = &mut self.hubs[index as usize].ties[slot as usize];
             entry.count(&mut tie.held);
             let exact = entry.sum(&mut tie.ratios, element.ratio);
-            if tie.held == 0 {
-                tie.ratios = 0.0;
+            let Tie { held, watched, ratios, .. } = *tie;
+            let hub = &mut self.hubs[index as usize];
+            if held == 0 {
+                hub.ties[slot as usize].ratios = 0.0;
+                if watched != NOBODY {
+                    hub.unwatch(watched as usize);
+                }
             } else {
                 sound &= exact;
-            }
-            if entry == Entry::In && tie.held == 1 && !tie.watched {
-                self.watch_if_near(index, slot, self.levels[at as usize]);
+                if watched != NOBODY {
+                    hub.watched[watched as usize].ratios = ratios;
+                } else if entry == Entry::In && held == 1 {
+                    self.watch_if_near(index, slot, self.levels[at as usize]);
+                }
             }
         }
         self.hubs[index as usize].valid &= sound;
@@ -303,15 +341,15 @@ impl System {
 
     /// The tie between a hub and a constraint.
     fn tie(&mut self, index: u32, to: u32) -> u32 {
-        let tied = &mut self.constraints[to as usize].tied;
-        if let Some(&(_, slot)) = tied.iter().find(|known| known.0 == index) {
-            return slot;
-        }
-        let ties = &mut self.hubs[index as usize].ties;
-        let slot = ties.len() as u32;
-        ties.push(Tie { constraint: to, held: 0, lost: 0, watched: false, ratios: 0.0 });
-        tied.push((index, slot));
-        slot
+        let Hub { ties, slots, .. } = &mut self.hubs[index as usize];
+        *slots.entry(to).or_insert_with(|| {
+            let (slot, tied) = (ties.len() as u32, &mut self.constraints[to as usize].tied);
+            let place = tied.len() as u32;
+            let (watched, ratios) = (NOBODY, 0.0);
+            ties.push(Tie { constraint: to, held: 0, lost: 0, place, watched, ratios });
+            tied.push((index, slot));
+            slot
+        })
     }
 
     /// Watches a tie whose constraint is full, or not far from it at the given level of the hub.
@@ -319,23 +357,24 @@ impl System {
         let hub = &mut self.hubs[index as usize];
         let tie = &mut hub.ties[slot as usize];
         let constraint = tie.constraint as usize;
-        let guard = self.rooms[constraint].guard;
+        let guard = self.loads[constraint].guard;
         if self.levels[constraint] < f64::INFINITY || guard < level * NEAR {
-            tie.watched = true;
-            hub.watched.push(slot);
+            tie.watched = hub.watched.len() as u32;
+            let Tie { constraint, ratios, .. } = *tie;
+            hub.watched.push(Watched { ratios, constraint, slot });
         } else {
             hub.guard = hub.guard.min(guard);
         }
     }
 
-    /// `at` is newly saturated, or its room was measured anew: the hubs that hold its variables
+    /// `at` is newly saturated, or has another guard: the hubs that hold its variables
     /// may have to watch it.
     pub(super) fn register(&mut self, at: u32) {
         for k in 0..self.constraints[at as usize].tied.len() {
             let (index, slot) = self.constraints[at as usize].tied[k];
             let hub = &self.hubs[index as usize];
             let tie = &hub.ties[slot as usize];
-            if hub.valid && tie.held > 0 && !tie.watched {
+            if hub.valid && tie.held > 0 && tie.watched == NOBODY {
                 self.watch_if_near(index, slot, self.levels[hub.constraint as usize]);
             }
         }
@@ -346,7 +385,7 @@ impl System {
         self.hubs[index as usize].guard = f64::INFINITY;
         for slot in 0..self.hubs[index as usize].ties.len() {
             let tie = &self.hubs[index as usize].ties[slot];
-            if tie.held > 0 && !tie.watched {
+            if tie.held > 0 && tie.watched == NOBODY {
                 self.watch_if_near(index, slot as u32, level);
             }
         }
@@ -367,16 +406,18 @@ impl System {
         };
         self.untie(index);
         let hub = &mut self.hubs[index as usize];
-        let Hub { ties, watched, .. } = std::mem::take(hub);
+        let Hub { ties, slots, watched, .. } = std::mem::take(hub);
         let (ceiling, guard) = (f64::INFINITY, f64::INFINITY);
-        *hub = Hub { constraint: at, valid: true, ceiling, guard, ties, watched, ..Hub::default() };
+        let empty = Hub { ties, slots, watched, ..Hub::default() };
+        *hub = Hub { constraint: at, valid: true, ceiling, guard, ..empty };
+        self.loads[at as usize].watch_all();
         for k in 0..self.constraints[at as usize].crossings.len() {
             let crossing = self.constraints[at as usize].crossings[k];
             let variable = self.variables[crossing.variable as usize];
             let level = self.level_of(&variable);
             self.book_at(index, &variable, crossing.ratio, level, Entry::In);
         }
-        self.hubs[index as usize].age = 0;
+        self.loads[at as usize].age = 0;
     }
 
     /// The sums of a constraint no longer hold, or are not worth keeping.
@@ -389,13 +430,17 @@ impl System {
     }
 
     fn untie(&mut self, index: u32) {
-        let Hub { ties, watched, .. } = &mut self.hubs[index as usize];
-        for tie in ties.drain(..) {
-            let tied = &mut self.constraints[tie.constraint as usize].tied;
-            if let Some(place) = tied.iter().position(|known| known.0 == index) {
-                tied.swap_remove(place);
+        let Hub { ties, slots, watched, .. } = &mut self.hubs[index as usize];
+        let mut ties = std::mem::take(ties);
+        slots.clear();
+        watched.clear();
+        for Tie { constraint, place, .. } in ties.drain(..) {
+            let tied = &mut self.constraints[constraint as usize].tied;
+            tied.swap_remove(place as usize);
+            if let Some(&(other, slot)) = tied.get(place as usize) {
+                self.hubs[other as usize].ties[slot as usize].place = place;
             }
         }
-        watched.clear();
+        self.hubs[index as usize].ties = ties;
     }
 }

@@ -22,7 +22,7 @@
 //! a new one goes to the first in its list. Two levels within [`SAME`] of each other are the
 //! same. If rounding should ever keep the iteration from settling, the system is solved whole.
 
-use super::system::{NOBODY, Room, System};
+use super::system::{NOBODY, System};
 
 /// Relative distance of two levels that are equal but for rounding.
 pub const SAME: f64 = 1e-13;
@@ -39,7 +39,7 @@ impl System {
                 self.refill(at);
             }
             // Only now: what it changed around it comes back to it, but it has settled.
-            self.constraints[at as usize].queued = false;
+            self.loads[at as usize].queued = false;
             patience -= 1;
             if patience == 0 {
                 self.solve_whole();
@@ -59,6 +59,9 @@ impl System {
             }
         } else if old < f64::INFINITY && (new - old).abs() <= SAME * old {
             return self.sum_up(at);
+        }
+        if new < f64::INFINITY {
+            self.loads[at as usize].watch_all();
         }
         self.levels[at as usize] = new;
         self.report_constraint(at);
@@ -83,17 +86,19 @@ impl System {
         let mut ratios = 0.0;
         let mut highest = 0.0f64;
         for crossing in &constraint.crossings {
-            let variable = &self.variables[crossing.variable as usize];
-            let elsewhere = if variable.bottleneck == at {
-                let mut least = variable.ceiling;
-                for element in &self.elements[variable.elements()] {
-                    if element.constraint != at {
-                        least = least.min(self.levels[element.constraint as usize]);
+            let elsewhere = match crossing.holder {
+                NOBODY => self.variables[crossing.variable as usize].own_level,
+                holder if holder != at => self.levels[holder as usize],
+                _ => {
+                    let variable = &self.variables[crossing.variable as usize];
+                    let mut least = variable.ceiling;
+                    for element in &self.elements[variable.elements()] {
+                        if element.constraint != at {
+                            least = least.min(self.levels[element.constraint as usize]);
+                        }
                     }
+                    least
                 }
-                least
-            } else {
-                self.level_of(variable)
             };
             wanted += crossing.ratio * elsewhere;
             ratios += crossing.ratio;
@@ -102,7 +107,10 @@ impl System {
         }
         let capacity = constraint.capacity;
         if wanted <= capacity * (1.0 + FULL) || self.scratch.is_empty() {
-            self.rooms[at as usize] = measure_room(&self.scratch, capacity, ratios, highest);
+            let (guard, rest) = find_guard(&self.scratch, capacity, ratios, highest);
+            let load = &mut self.loads[at as usize];
+            (load.rest, load.guard, load.age) = (rest, guard, 0);
+            load.limit = rest.max(capacity);
             return f64::INFINITY;
         }
         water_level(&self.scratch, ratios, capacity, self.levels[at as usize])
@@ -158,11 +166,9 @@ impl System {
         (after, holder): (f64, u32),
         except: u32,
     ) {
-        let mut variable = self.variables[id as usize];
+        let variable = self.variables[id as usize];
         self.leave(&variable, before, except);
-        variable.own_level = after;
-        variable.bottleneck = holder;
-        self.variables[id as usize] = variable;
+        let variable = self.set_holder(id, after, holder);
         self.enter(&variable, after, except);
         self.report_variable(id);
         for k in variable.elements() {
@@ -182,20 +188,21 @@ impl System {
 
 /// How far the variables of an unsaturated constraint may rise, given their `(level, ratio)` pairs: all of
 /// them to the level that fills it, if none is above. Else half of what is left goes to a common
-/// guard, half to those already above it.
-fn measure_room(pairs: &[(f64, f64)], capacity: f64, ratios: f64, highest: f64) -> Room {
+/// guard, half to those already above it. Also what they consume with none below the guard.
+fn find_guard(pairs: &[(f64, f64)], capacity: f64, ratios: f64, highest: f64) -> (f64, f64) {
     if pairs.is_empty() || capacity == f64::INFINITY {
-        return Room::ENDLESS;
+        return (f64::INFINITY, 0.0);
     }
     let mut guard = capacity / ratios;
     if highest <= guard * (1.0 - FULL) {
-        return Room { guard: guard * (1.0 - FULL), spare: 0.0 };
+        return (guard * (1.0 - FULL), capacity * (1.0 - FULL));
     }
     let load: f64 = pairs.iter().map(|&(level, ratio)| level * ratio).sum();
     let spare = (0.5 * (capacity - load)).max(0.0);
     let budget = capacity - spare;
     // Root of sum ratio * max(level, guard) = budget, approached from above.
     let mut below = usize::MAX;
+    let mut rest = load;
     for _ in 0..pairs.len() + 4 {
         let (mut used, mut free, mut count) = (0.0, 0.0, 0);
         for &(level, ratio) in pairs {
@@ -206,13 +213,14 @@ fn measure_room(pairs: &[(f64, f64)], capacity: f64, ratios: f64, highest: f64) 
                 count += 1;
             }
         }
+        rest = used + free * guard;
         if count == below || count == 0 {
             break;
         }
         below = count;
         guard = ((budget - used) / free).max(0.0);
     }
-    Room { guard: guard * (1.0 - FULL), spare }
+    (guard * (1.0 - FULL), rest)
 }
 
 /// Root of `sum ratio * min(held, level) = capacity` over `(held, ratio)` pairs, which exists.

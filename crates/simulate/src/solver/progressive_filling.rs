@@ -6,7 +6,7 @@
 //! Ties: constraints that fill at the same level all hold their variables; a variable crossing
 //! several of them is held by the lowest id.
 
-use super::system::{NOBODY, Room, System};
+use super::system::{NOBODY, System};
 
 /// Levels of the variables and of the constraints, and who holds whom.
 pub(super) struct Filling {
@@ -19,12 +19,12 @@ impl System {
     /// Solves everything from scratch, whatever changed.
     pub fn solve_whole(&mut self) {
         self.queue.clear();
-        for constraint in &mut self.constraints {
-            constraint.queued = false;
-        }
         self.hubs.iter_mut().for_each(|hub| hub.valid = false);
         // Nothing is known about how far an unsaturated constraint is from filling.
-        self.rooms.fill(Room { guard: 0.0, spare: 0.0 });
+        for load in &mut self.loads {
+            load.queued = false;
+            load.watch_all();
+        }
         let filling = self.fill_progressively();
         for constraint in 0..self.levels.len() {
             let level = filling.constraint_levels[constraint];
@@ -38,11 +38,10 @@ impl System {
                 continue;
             }
             let (level, holder) = (filling.levels[id], filling.holders[id]);
-            let variable = &mut self.variables[id];
+            let variable = &self.variables[id];
             let moved =
                 variable.bottleneck != holder || (holder == NOBODY && variable.own_level != level);
-            variable.own_level = level;
-            variable.bottleneck = holder;
+            self.set_holder(id as u32, level, holder);
             if moved {
                 self.report_variable(id as u32);
             }

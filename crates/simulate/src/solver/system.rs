@@ -3,7 +3,7 @@
 //! A constraint keeps the list of the variables that cross it now; a variable keeps its elements
 //! in a pool with one free list per size, so that a running simulation allocates nothing.
 
-use super::hub::{Hub, LOST_DIGITS};
+use super::hub::{Hub, LOST_DIGITS, MAX_AGE};
 use super::queue::Queue;
 
 /// Stands for "no constraint": a variable held by its own bound, or by nothing at all.
@@ -26,6 +26,9 @@ pub(super) struct Crossing {
     pub(super) variable: u32,
     /// Where the variable keeps this element.
     pub(super) element: u32,
+    /// The constraint that holds the variable, or [`NOBODY`]: who looks through a constraint
+    /// mostly needs to know no more of its variables.
+    pub(super) holder: u32,
 }
 
 /// One constraint as seen from a variable.
@@ -77,26 +80,57 @@ impl Variable {
 #[derive(Clone, Debug)]
 pub(super) struct Constraint {
     pub(super) capacity: f64,
-    pub(super) queued: bool,
     pub(super) reported: bool,
     pub(super) crossings: Vec<Crossing>,
     /// Its place among the hubs, or [`NOBODY`].
     pub(super) hub: u32,
-    /// Hubs that have a tie to this constraint, with the place of the tie.
+    /// Hubs that have a tie to this constraint, with the slot of the tie.
     pub(super) tied: Vec<(u32, u32)>,
 }
 
-/// How far an unsaturated constraint is from being full.
+/// What others consume of a constraint: all that a change of their level has to touch.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Room {
-    /// Every variable may rise to this level (those above stay where they are).
+pub(super) struct Load {
+    /// What the variables held elsewhere consume, those below the guard as if they were there.
+    pub(super) rest: f64,
+    /// Variables may rise to this level without anybody looking; zero while saturated.
     pub(super) guard: f64,
-    /// And those above may take this much more of the capacity, all together.
-    pub(super) spare: f64,
+    /// The constraint has to be looked at when `rest` is more; while saturated, at any change.
+    pub(super) limit: f64,
+    /// No variable held by another constraint has a higher level.
+    pub(super) low: f64,
+    /// How often the sum was adjusted since it was computed.
+    pub(super) age: u32,
+    pub(super) queued: bool,
 }
 
-impl Room {
-    pub(super) const ENDLESS: Room = Room { guard: f64::INFINITY, spare: f64::INFINITY };
+impl Load {
+    /// Nobody crosses the constraint: the first who comes is noticed.
+    pub(super) fn none(capacity: f64) -> Load {
+        let guard = f64::INFINITY;
+        Load { rest: 0.0, guard, limit: capacity, low: 0.0, age: 0, queued: false }
+    }
+
+    /// Every change has to be looked at.
+    pub(super) fn watch_all(&mut self) {
+        let queued = self.queued;
+        *self = Load { guard: 0.0, limit: f64::NEG_INFINITY, queued, ..Load::none(0.0) };
+    }
+
+    /// What consumes `ratio` per unit of level went from level `old` to `new`; true when the
+    /// constraint has to be looked at.
+    #[inline]
+    pub(super) fn shift(&mut self, ratio: f64, old: f64, new: f64) -> bool {
+        self.low = larger(self.low, new);
+        self.add(ratio * (larger(new, self.guard) - larger(old, self.guard)))
+    }
+
+    #[inline]
+    fn add(&mut self, more: f64) -> bool {
+        self.rest += more;
+        self.age += 1;
+        (self.rest > self.limit) | (self.age > MAX_AGE)
+    }
 }
 
 /// Constraints, variables and who crosses what.
@@ -105,8 +139,7 @@ pub struct System {
     pub(super) constraints: Vec<Constraint>,
     /// Level of every constraint: what the variables it holds have; infinite while unsaturated.
     pub(super) levels: Vec<f64>,
-    /// For every unsaturated constraint: what may rise without anybody looking.
-    pub(super) rooms: Vec<Room>,
+    pub(super) loads: Vec<Load>,
     pub(super) variables: Vec<Variable>,
     pub(super) elements: Vec<Element>,
     pub(super) hubs: Vec<Hub>,
@@ -139,13 +172,12 @@ impl System {
         debug_assert!(capacity >= 0.0);
         self.constraints.push(Constraint {
             capacity,
-            queued: false,
             reported: false,
             crossings: Vec::new(),
             hub: NOBODY,
             tied: Vec::new(),
         });
-        self.rooms.push(Room::ENDLESS);
+        self.loads.push(Load::none(capacity));
         self.levels.push(f64::INFINITY);
         self.levels.len() as u32 - 1
     }
@@ -248,7 +280,8 @@ impl System {
             let Element { ratio, constraint, .. } = self.elements[at];
             let target = &mut self.constraints[constraint as usize];
             self.elements[at].position = target.crossings.len() as u32;
-            target.crossings.push(Crossing { ratio, variable, element: at as u32 });
+            let element = at as u32;
+            target.crossings.push(Crossing { ratio, variable, element, holder: NOBODY });
             let here = self.levels[constraint as usize];
             if here < level {
                 level = here;
@@ -256,14 +289,15 @@ impl System {
             }
         }
         for at in self.variables[slot].elements() {
-            let constraint = self.elements[at].constraint;
-            self.enqueue(constraint, level);
+            let Element { ratio, constraint, .. } = self.elements[at];
+            let load = &mut self.loads[constraint as usize];
+            let saturated = self.levels[constraint as usize] < f64::INFINITY;
+            if saturated || self.fair || load.add(ratio * level.max(load.guard)) {
+                self.enqueue(constraint, level);
+            }
         }
-        let target = &mut self.variables[slot];
-        target.attached = true;
-        target.own_level = level;
-        target.bottleneck = bottleneck;
-        let attached = *target;
+        self.variables[slot].attached = true;
+        let attached = self.set_holder(variable, level, bottleneck);
         self.enter(&attached, level, NOBODY);
         self.report_variable(variable);
     }
@@ -275,9 +309,10 @@ impl System {
             return;
         }
         let leaving = self.variables[slot];
-        self.leave(&leaving, self.level_of(&leaving), NOBODY);
+        let level = self.level_of(&leaving);
+        self.leave(&leaving, level, NOBODY);
         for at in self.variables[slot].elements() {
-            let Element { constraint, position, .. } = self.elements[at];
+            let Element { ratio, constraint, position, .. } = self.elements[at];
             let target = &mut self.constraints[constraint as usize];
             target.crossings.swap_remove(position as usize);
             if let Some(moved) = target.crossings.get(position as usize) {
@@ -287,6 +322,9 @@ impl System {
             // Less on an unsaturated constraint leaves it unsaturated.
             if here < f64::INFINITY || self.fair {
                 self.enqueue(constraint, here);
+            } else {
+                let load = &mut self.loads[constraint as usize];
+                load.add(-ratio * level.max(load.guard));
             }
         }
         let target = &mut self.variables[slot];
@@ -330,6 +368,19 @@ impl System {
             NOBODY => variable.own_level,
             holder => self.levels[holder as usize],
         }
+    }
+
+    /// Says what holds an attached variable; the level counts where that is nobody.
+    pub(super) fn set_holder(&mut self, variable: u32, level: f64, holder: u32) -> Variable {
+        let target = &mut self.variables[variable as usize];
+        target.own_level = level;
+        if std::mem::replace(&mut target.bottleneck, holder) != holder {
+            for element in &self.elements[target.elements()] {
+                let crossings = &mut self.constraints[element.constraint as usize].crossings;
+                crossings[element.position as usize].holder = holder;
+            }
+        }
+        *target
     }
 
     /// The constraint that holds a variable, or [`NOBODY`].
@@ -377,11 +428,12 @@ impl System {
             constraint.crossings.clear();
             constraint.tied.clear();
             constraint.hub = NOBODY;
-            constraint.queued = false;
             constraint.reported = false;
         }
         self.levels.fill(f64::INFINITY);
-        self.rooms.fill(Room::ENDLESS);
+        for (load, constraint) in self.loads.iter_mut().zip(&self.constraints) {
+            *load = Load::none(constraint.capacity);
+        }
         self.variables.clear();
         self.elements.clear();
         self.hubs.clear();
@@ -392,9 +444,7 @@ impl System {
     }
 
     pub(super) fn enqueue(&mut self, constraint: u32, level: f64) {
-        let target = &mut self.constraints[constraint as usize];
-        if !target.queued {
-            target.queued = true;
+        if !std::mem::replace(&mut self.loads[constraint as usize].queued, true) {
             self.queue.push(level, constraint);
         }
     }
@@ -428,6 +478,12 @@ impl System {
         self.elements.resize(first + (1 << class), blank);
         first as u32
     }
+}
+
+/// The larger of two numbers that are numbers: one instruction, which [`f64::max`] is not.
+#[inline]
+pub(super) fn larger(a: f64, b: f64) -> f64 {
+    if a > b { a } else { b }
 }
 
 /// Logarithm of the smallest power of two that is not below `len`.
