@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use slackline_formats::scenario::parse_scenario;
-use slackline_formats::{Fault, Format, FormatError, PlatformFormat, schedule_file, source};
+use slackline_formats::{CUT, Fault, Format, FormatError, PlatformFormat, schedule_file, source};
 use std::path::Path;
 
 /// What was wanted.
@@ -69,17 +69,11 @@ pub(crate) fn explain(error: FormatError, path: &Path, wanted: Wanted) -> Failur
     }
 }
 
-/// A document of braces or tags that are not all closed was probably cut.
+/// A document of tags that are not all closed was probably cut; the reader of JSON says so itself.
 fn cut(error: FormatError, text: &str) -> Failure {
-    let last = text.trim_end().chars().last();
-    let truncated = match text.trim_start().chars().next() {
-        Some('{') => last != Some('}'),
-        Some('<') => last != Some('>'),
-        _ => false,
-    };
-    match (truncated, &error.help) {
-        (true, None) => Failure::from(error)
-            .with_help("the file ends in the middle: was it cut, or still being written?"),
-        _ => error.into(),
+    let text = text.trim();
+    match text.starts_with('<') && !text.ends_with('>') && error.help.is_none() {
+        true => Failure::from(error).with_help(CUT),
+        false => error.into(),
     }
 }

@@ -109,3 +109,16 @@ fn the_scale_of_time_is_planned() {
     assert!(said.err.contains("--makespan 31.1 s"), "{}", said.err);
     assert!(place.run(line).err.contains("100s is assumed"));
 }
+
+#[test]
+fn methods_are_told_of_by_name() {
+    let place = Place::new();
+    let told = place.ok("algorithms PEFT slackline");
+    assert!(told.starts_with("list scheduling\n  peft "), "{told}");
+    assert!(told.contains("\n  slackline ") && !told.contains("\n  heft "), "{told}");
+    // An alias is told of where it belongs, and nothing of policies.
+    let told = place.ok("algorithms heft-median");
+    assert!(told.contains("  heft ") && !told.contains("policies that"), "{told}");
+    let error = place.fails(2, "algorithms peff");
+    assert!(error.contains("no planner or policy 'peff'; did you mean 'peft'?"), "{error}");
+}

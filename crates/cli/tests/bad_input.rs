@@ -187,12 +187,42 @@ fn files_of_the_wrong_kind_are_called_what_they_are() {
     let error = place.fails(2, "show gauss.run");
     assert!(error.contains("the folder of a run") && error.contains("--replay"), "{error}");
     place.write("empty.json", "");
-    let error = place.fails(2, "plan empty.json");
-    assert!(error.contains("empty.json: the file is empty"), "{error}");
+    let on_grid = format!("-p {grid}");
+    let gauss = "examples/workflows/gauss.dot";
+    for line in [
+        "plan empty.json".to_string(),
+        "plan --instance empty.json".to_string(),
+        format!("simulate {gauss} {on_grid} --schedule empty.json"),
+        format!("validate empty.json -w {gauss} {on_grid}"),
+    ] {
+        let error = place.fails(2, &line);
+        assert!(error.contains("empty.json: the file is empty"), "{line}: {error}");
+    }
     let montage = place.read("examples/workflows/montage.json");
     place.write("cut.json", &montage[..3000]);
-    let error = place.fails(2, "plan cut.json");
-    assert!(error.contains("was it cut"), "{error}");
+    let plan = place.read("plan.json");
+    place.write("cut-plan.json", &plan[..plan.len() / 2]);
+    place.ok(&format!("simulate {gauss} {on_grid} --trace trace.jsonl -q"));
+    let trace = place.read("trace.jsonl");
+    place.write("cut.jsonl", &trace[..trace.len() / 2]);
+    for line in [
+        "plan cut.json".to_string(),
+        format!("validate cut-plan.json -w {gauss} {on_grid}"),
+        format!("validate cut.jsonl -w {gauss} {on_grid}"),
+    ] {
+        let error = place.fails(2, &line);
+        assert!(error.contains("was it cut"), "{line}: {error}");
+    }
+    // Where the folder of a run is wanted.
+    for (line, said) in [
+        ("diff plan.json trace.jsonl", "trace.jsonl: this is a file; name the folder of a run"),
+        ("calibrate plan.json -o learnt", "plan.json: this is a file; name the folder of a run"),
+        ("simulate --replay examples", "examples: there is no run in this folder"),
+        ("simulate --replay nowhere", "nowhere: no such folder"),
+    ] {
+        let error = place.fails(2, line);
+        assert!(error.contains(said), "{line}: {error}");
+    }
 }
 
 #[test]

@@ -111,6 +111,16 @@ impl FormatError {
         self
     }
 
+    /// The same error, where the text that was read is one line of a document.
+    pub(crate) fn on_line(mut self, line: usize) -> FormatError {
+        let column = match self.place {
+            Place::At { column, .. } => column,
+            _ => 1,
+        };
+        self.place = Place::At { line, column };
+        self
+    }
+
     /// The same error; a key that nobody knows comes with the nearest one that the reader names.
     pub(crate) fn with_nearest_key(self) -> FormatError {
         let Some((_, rest)) = self.message.split_once("unknown field `") else { return self };
@@ -169,16 +179,23 @@ impl From<std::io::Error> for FormatError {
     }
 }
 
+/// Advice for who reads a document that stops before its end.
+pub const CUT: &str = "the file ends in the middle: was it cut, or still being written?";
+
 /// The error of the JSON reader as ours: its place apart from its text.
 pub(crate) fn json_error(error: serde_json::Error) -> FormatError {
+    // No character was there to be read.
+    if error.is_eof() && error.column() == 0 && error.line() <= 1 {
+        return FormatError::new("the file is empty");
+    }
     let message = error.to_string();
     let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(text, _)| text);
     let message = &in_plain_words(message);
-    match error.line() {
+    let ours = match error.line() {
         0 => FormatError::new(message),
         line => FormatError::at(line, error.column().max(1), message),
-    }
-    .with_nearest_key()
+    };
+    if error.is_eof() { ours.with_help(CUT) } else { ours.with_nearest_key() }
 }
 
 /// What readers expect, without the names of Rust's types.

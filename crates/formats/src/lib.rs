@@ -46,7 +46,7 @@ mod xml;
 
 pub use detect::Format;
 pub use document::{Document, Recorded};
-pub use error::{Fault, FormatError, Place, Result};
+pub use error::{CUT, Fault, FormatError, Place, Result};
 pub use platform::{PlatformFormat, read_platform, write_platform};
 pub use schedule_file::{ScheduleFormat, read_schedule, write_schedule};
 pub use times::Times;

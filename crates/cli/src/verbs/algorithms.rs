@@ -5,18 +5,25 @@ use crate::output::Output;
 use crate::table::wrap;
 use clap::Args;
 use serde::Serialize;
+use slackline_model::nearest::did_you_mean;
 use slackline_model::parameter::Parameter;
 use slackline_react::registry as policies;
 use slackline_schedule::aliases::{ALIASES, Alias};
 use slackline_schedule::list::heft;
 use slackline_schedule::registry::{self, Basis, Need};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// List the planners and the policies
 #[derive(Args)]
-#[command(after_help = "Example:\n  slackline algorithms --json")]
+#[command(
+    after_help = "Examples:\n  slackline algorithms peft slackline\n  slackline algorithms --json"
+)]
 pub(crate) struct Algorithms {
+    /// Only these planners and policies
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -109,7 +116,39 @@ fn tell(text: &mut String, parameters: &[Parameter], needs: &[Need], width: usiz
 }
 
 impl Algorithms {
+    /// What was asked for by name, in the order of the registries; all if nothing was.
+    fn asked(
+        &self,
+    ) -> Result<(Vec<&'static registry::Algorithm>, Vec<&'static policies::Entry>), Failure> {
+        if self.names.is_empty() {
+            return Ok((registry::ALL.iter().collect(), policies::ALL.iter().collect()));
+        }
+        let (mut methods, mut steering) = (BTreeSet::new(), BTreeSet::new());
+        for name in &self.names {
+            let method = registry::find(name).map(|a| {
+                ALIASES
+                    .iter()
+                    .find(|alias| alias.algorithm.name == a.name)
+                    .map_or(a.name, |alias| alias.of)
+            });
+            let policy = policies::find(name).map(|p| p.name);
+            if method.is_none() && policy.is_none() {
+                let known = registry::names().chain(policies::ALL.iter().map(|p| p.name));
+                let near = did_you_mean(name, known);
+                return Err(Failure::input(format!(
+                    "there is no planner or policy '{name}'{near}"
+                )));
+            }
+            methods.extend(method);
+            steering.extend(policy);
+        }
+        let methods = registry::ALL.iter().filter(|a| methods.contains(a.name)).collect();
+        let steering = policies::ALL.iter().filter(|p| steering.contains(p.name)).collect();
+        Ok((methods, steering))
+    }
+
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        let (methods, policies) = self.asked()?;
         if self.json {
             let alias = |a: &Alias| AliasEntry {
                 name: a.algorithm.name,
@@ -130,7 +169,7 @@ impl Algorithms {
                 needs: names(a.needs),
                 heeds: a.heeds().iter().map(|heed| heed.name()).collect(),
             };
-            let algorithms = registry::ALL.iter().map(entry).collect();
+            let algorithms = methods.into_iter().map(entry).collect();
             let options = policies::Options::new(&heft::HEFT);
             let policy = |p: &policies::Entry| Policy {
                 name: p.name,
@@ -141,12 +180,12 @@ impl Algorithms {
                 parameters: described(p.parameters),
                 needs: names(p.needs),
             };
-            let policies = policies::ALL.iter().map(policy).collect();
+            let policies = policies.into_iter().map(policy).collect();
             return output.json(&List { schema: "slackline/algorithms/1", algorithms, policies });
         }
         let mut text = String::new();
         let mut family = None;
-        for algorithm in registry::ALL {
+        for algorithm in methods {
             if family != Some(algorithm.family) {
                 family = Some(algorithm.family);
                 let _ = writeln!(
@@ -173,9 +212,12 @@ impl Algorithms {
                 text.push_str(&wrap(&named, INDENT, output.width));
             }
         }
+        if policies.is_empty() {
+            return output.text(&text);
+        }
         let title = "policies that steer a run (simulate --policy NAME)";
         let _ = writeln!(text, "{}", output.bold(title));
-        for policy in policies::ALL {
+        for policy in policies {
             let mortal = if policy.survives { "" } else { "; cannot go on after a host is lost" };
             let _ = writeln!(text, "  {:<23}{}", policy.name, policy.about);
             let _ = writeln!(text, "  {:23}{}{mortal}", "", policy.source);

@@ -50,6 +50,7 @@ fn with_names() -> Command {
             let arguments: Vec<_> = command.get_arguments().map(|a| a.get_id().clone()).collect();
             for argument in arguments {
                 let names = match (verb.as_str(), argument.as_str()) {
+                    ("algorithms", "names") => [planners(), policies()].concat(),
                     (_, "algorithm") => planners(),
                     (_, "policy" | "compare") => policies(),
                     (_, "platform") => platforms(),

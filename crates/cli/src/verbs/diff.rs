@@ -88,7 +88,7 @@ struct Cause {
 impl Diff {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         Files::default().draws("--gantt", self.gantt.as_ref()).json(self.json).check(output)?;
-        let recovered = folder::read(&folder::log_of(&self.after)).map_err(Failure::input)?;
+        let recovered = folder::read(&self.after).map_err(Failure::input)?;
         let steering = Steering::of(&self.after, recovered.header.clone(), output)?;
         let problem = steering.problem()?;
         let after = of_run(&self.after, &steering, &problem, recovered)?;
@@ -123,7 +123,7 @@ impl Diff {
     fn first(&self, problem: &Problem<'_>, output: &mut Output) -> Result<Side, Failure> {
         let name = self.before.display().to_string();
         if self.before.is_dir() {
-            let recovered = folder::read(&folder::log_of(&self.before)).map_err(Failure::input)?;
+            let recovered = folder::read(&self.before).map_err(Failure::input)?;
             let steering = Steering::of(&self.before, recovered.header.clone(), output)?;
             let own = steering.problem()?;
             let side = of_run(&self.before, &steering, &own, recovered)?;

@@ -2,6 +2,7 @@
 //! what stands before. It is written at once and made durable in groups by a thread of its own:
 //! what has to rely on a record waits for it. What was torn by a crash is cut off and said.
 
+use super::{NO_RUN, log_of};
 use crate::attempt::Process;
 use crate::journal::Record;
 use serde::{Deserialize, Serialize};
@@ -175,8 +176,19 @@ fn goes_on(record: &Record, clock: &mut f64) -> bool {
     }
 }
 
-/// Reads a log up to its last whole record.
-pub fn read(path: &Path) -> Result<Recovered, LogError> {
+/// Reads the log of the run in a folder up to its last whole record.
+pub fn read(root: &Path) -> Result<Recovered, LogError> {
+    let path = &log_of(root);
+    if !path.is_file() {
+        let why = if root.is_dir() {
+            NO_RUN
+        } else if root.exists() {
+            "this is a file; name the folder of a run"
+        } else {
+            "no such folder"
+        };
+        return Err(LogError { path: root.into(), why: why.to_string() });
+    }
     let fail = |why: String| LogError { path: path.into(), why };
     let mut file = BufReader::new(File::open(path).map_err(|e| fail(e.to_string()))?);
     let mut line = Vec::new();

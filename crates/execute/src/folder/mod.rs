@@ -17,6 +17,9 @@ pub fn log_of(root: &Path) -> PathBuf {
     root.join("log.jsonl")
 }
 
+/// What is said of a folder without a log.
+const NO_RUN: &str = "there is no run in this folder";
+
 /// Why a folder cannot be used.
 #[derive(Debug, Error)]
 pub enum FolderError {
@@ -83,7 +86,7 @@ impl RunFolder {
     pub fn open(path: &Path) -> Result<RunFolder, FolderError> {
         let unfit = |why: String| FolderError::Unfit { path: path.into(), why };
         if !log_of(path).is_file() {
-            return Err(unfit("there is no run in this folder".to_string()));
+            return Err(unfit(NO_RUN.to_string()));
         }
         let folder = RunFolder::hold(path)?;
         for inner in [folder.root.join("hosts"), folder.root.join("tasks")] {

@@ -1,7 +1,7 @@
 //! Traces in our JSON Lines, read back: names become numbers of the workflow and platform that they
 //! belong to.
 
-use crate::error::{FormatError, Result};
+use crate::error::{FormatError, Result, json_error};
 use crate::names::Names;
 use serde_json::Value;
 use slackline_model::trace::Happening;
@@ -100,7 +100,8 @@ pub fn read(input: &str, workflow: &Workflow, platform: &Platform) -> Result<Tra
     let mut last = 0.0f64;
     for (index, line) in input.lines().enumerate() {
         let fail = |why: &dyn std::fmt::Display| FormatError::at(index + 1, 1, why);
-        let line: Value = serde_json::from_str(line).map_err(|e| fail(&e))?;
+        let line: Value =
+            serde_json::from_str(line).map_err(|e| json_error(e).on_line(index + 1))?;
         if index == 0 {
             match line["schema"].as_str() {
                 Some("slackline/trace/1") => continue,

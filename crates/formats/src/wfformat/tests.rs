@@ -67,7 +67,7 @@ fn bad_instances_are_placed_and_explained() {
     };
     assert!(read(&with_run("")).is_ok());
     for (text, expected) in [
-        (String::new(), "EOF"),
+        (String::new(), "the file is empty"),
         ("{\n\"name\": 3}".into(), "line 2, column 9: invalid type"),
         ("{\"workflow\":{}}".into(), "schemaVersion"),
         (r#"{"schemaVersion":"1.5","workflow":{"tasks":[]}}"#.into(), "specification"),

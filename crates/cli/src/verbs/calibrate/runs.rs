@@ -62,7 +62,7 @@ impl Runs {
         let mut sources = Vec::new();
         let mut last: Option<(Workflow, Platform, Format)> = None;
         for run in &self.runs {
-            let recovered = folder::read(&folder::log_of(run)).map_err(Failure::input)?;
+            let recovered = folder::read(run).map_err(Failure::input)?;
             let header = recovered.header.clone();
             let steering = Steering::of(run, header.clone(), output)?;
             let problem = steering.problem()?;

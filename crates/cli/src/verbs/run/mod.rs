@@ -378,7 +378,7 @@ fn check_runnable(workflow: &Workflow, home: &Path) -> Result<(), Failure> {
 /// Goes on with a run that was left.
 pub(super) fn resume(path: &Path, outputs: &Outputs, output: &mut Output) -> Result<(), Failure> {
     let held = RunFolder::open(path)?;
-    let recovered = folder::read(&held.log()).map_err(Failure::input)?;
+    let recovered = folder::read(held.root()).map_err(Failure::input)?;
     if let Some(torn) = &recovered.torn {
         let kept = recovered.records.len();
         output.warning(&format!(
@@ -399,7 +399,7 @@ pub(super) fn resume(path: &Path, outputs: &Outputs, output: &mut Output) -> Res
 
 /// Repeats a run from its log: the same decisions must come out.
 pub(super) fn repeat(path: &Path, outputs: &Outputs, output: &mut Output) -> Result<(), Failure> {
-    let recovered = folder::read(&folder::log_of(path)).map_err(Failure::input)?;
+    let recovered = folder::read(path).map_err(Failure::input)?;
     if let Some(torn) = &recovered.torn {
         output.warning(&format!("{}: {torn}; repeating what is whole", path.display()));
     }
