@@ -283,3 +283,23 @@ fn recorded_runs_name_their_machines_and_speeds() {
     assert!(error.contains("states work"), "{error}");
     place.fails(2, "generate platform recorded examples/workflows/gauss.dot");
 }
+
+#[test]
+fn numbers_that_are_far_too_large_are_told_in_few_digits() {
+    let place = Place::new();
+    place.write("w.toml", "[task.a]\nwork = \"1Gf\"\n");
+    place.write("p.toml", "[host.a]\nspeed = \"1Gf\"\n");
+    let down = "[[host]]\nname = \"a\"\ndown = [{ at = 1.7e308 }]\n";
+    let level = "[[host]]\nname = \"a\"\navailability = [[1.7e308, 0.5]]\n";
+    for (world, said) in [
+        (down, "outage of host 'a': 1.7e308 is not at most 1e15 s"),
+        (level, "the date 1.7e308 is not a number from 0 to 1e15"),
+    ] {
+        place.write("s.toml", world);
+        let told = place.fails(2, "simulate w.toml -p p.toml --scenario s.toml");
+        assert!(told.contains(said), "{told}");
+    }
+    place.write("p.toml", "[host.a]\nspeed = \"1Gf\"\ncores = 5000000000\n");
+    let told = place.fails(2, "show p.toml");
+    assert!(told.contains("expected a whole number from 0 to 4294967295"), "{told}");
+}

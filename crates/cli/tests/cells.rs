@@ -179,3 +179,17 @@ fn cells_that_do_not_exist_are_refused() {
     place.fails(2, "reproduce --list-cells");
     place.fails(2, "reproduce gtp --quick --emit-cell 1 -o examples/workflows/montage.json/x");
 }
+
+/// A cell beside the files of another would be a third one.
+#[test]
+fn a_cell_takes_a_folder_of_its_own() {
+    let place = Place::new();
+    let line = |number| format!("reproduce gtp --quick --graphs 2 --emit-cell {number} -o cell");
+    std::fs::create_dir(place.path().join("cell")).unwrap();
+    place.ok(&line(1));
+    let files = || std::fs::read_dir(place.path().join("cell")).unwrap().count();
+    let before = files();
+    let told = place.fails(2, &line(40));
+    assert!(told.contains("cell: this folder is not empty"), "{told}");
+    assert_eq!(files(), before);
+}

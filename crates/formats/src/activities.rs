@@ -30,6 +30,7 @@ use slackline_model::activity::{
 };
 use slackline_model::platform::LATEST;
 use slackline_model::problem::Block;
+use slackline_model::units::fmt_number;
 use slackline_model::{DiskId, HostId, Platform};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -263,7 +264,10 @@ fn not_negative(value: f64, path: impl FnOnce() -> String) -> Result<f64> {
 /// A date, or a number of seconds.
 fn dated(value: f64, path: impl FnOnce() -> String) -> Result<f64> {
     if value > LATEST {
-        return Err(FormatError::in_path(path(), format!("{value} s is more than 1e15 s")));
+        return Err(FormatError::in_path(
+            path(),
+            format!("{} s is more than 1e15 s", fmt_number(value)),
+        ));
     }
     not_negative(value, path)
 }

@@ -16,6 +16,7 @@ pub use world::{HostWorld, LinkWorld, PairWorld, World};
 
 use crate::platform::{LATEST, Profile};
 use crate::terms::Terms;
+use crate::units::fmt_number;
 use crate::workflow::CostTable;
 use std::sync::Arc;
 use thiserror::Error;
@@ -250,7 +251,7 @@ pub enum ScenarioError {
     MeasuredElsewhere { why: String },
     #[error("{what} appears twice")]
     Twice { what: String },
-    #[error("{what}: {value} is not {wanted}")]
+    #[error("{what}: {} is not {wanted}", fmt_number(*value))]
     BadNumber { what: String, value: f64, wanted: &'static str },
     #[error("{what}: {why}")]
     Bad { what: String, why: &'static str },

@@ -269,6 +269,14 @@ pub fn fmt_bytes(bytes: f64) -> String {
     fmt_scaled(bytes, "B")
 }
 
+/// A number as it was given, in a few digits also where it is far too large: `1500`, `1.7e308`.
+pub fn fmt_number(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1e16 && size.is_finite() => format!("{value:e}"),
+        _ => format!("{value}"),
+    }
+}
+
 /// Bytes per second for people: `125 MB/s`.
 pub fn fmt_rate(bytes_per_second: f64) -> String {
     fmt_scaled(bytes_per_second, "B/s")

@@ -228,6 +228,11 @@ impl Reproduce {
             );
             return Err(Failure::input(message).with_help(help));
         };
+        if std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+            let message = format!("{}: this folder is not empty", folder.display());
+            let help = "a cell takes a new folder: files of another one would pass for its own";
+            return Err(Failure::input(message).with_help(help));
+        }
         let failed = |e: std::io::Error| {
             Failure::input(format!("{}: cannot make this folder: {e}", folder.display()))
         };

@@ -1,6 +1,7 @@
 //! What can be wrong with a platform or a route, said with the name of the element.
 
 use super::profile::ProfileError;
+use crate::units::fmt_number;
 use thiserror::Error;
 
 /// Why a platform cannot be built.
@@ -23,7 +24,7 @@ pub enum PlatformError {
         name: String,
     },
     /// A number out of its range.
-    #[error("{element}: {what} is {value}, it must be {must}")]
+    #[error("{element}: {what} is {}, it must be {must}", fmt_number(*value))]
     BadNumber {
         /// Kind and name of the element.
         element: String,

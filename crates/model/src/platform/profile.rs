@@ -1,6 +1,7 @@
 //! How a resource changes over time: a piece-wise constant function given as dated values,
 //! played once or for ever.
 
+use crate::units::fmt_number;
 use thiserror::Error;
 
 /// Dates beyond this one (30 million years) are refused: seconds are no longer told apart.
@@ -35,7 +36,7 @@ pub enum ProfileError {
     #[error("a profile needs at least one event")]
     Empty,
     /// A date is negative or too late.
-    #[error("event {index}: the date {date} is not a number from 0 to 1e15 (seconds)")]
+    #[error("event {index}: the date {} is not a number from 0 to 1e15 (seconds)", fmt_number(*date))]
     BadDate {
         /// Position in the list, from 0.
         index: usize,
@@ -43,7 +44,7 @@ pub enum ProfileError {
         date: f64,
     },
     /// A value is negative or not finite.
-    #[error("event {index}: the value {value} is not a finite number >= 0")]
+    #[error("event {index}: the value {} is not a finite number >= 0", fmt_number(*value))]
     BadValue {
         /// Position in the list, from 0.
         index: usize,
@@ -69,7 +70,7 @@ pub enum ProfileError {
         events: usize,
     },
     /// The period does not cover the events, or is not a positive number.
-    #[error("the period {period} must be positive, at most 1e15 s and reach the last date {last}")]
+    #[error("the period {} must be positive, at most 1e15 s and reach the last date {last}", fmt_number(*period))]
     BadPeriod {
         /// The period as given.
         period: f64,
