@@ -50,6 +50,8 @@ struct Operation {
     reader: Option<Reader>,
     /// What it writes there in the end.
     writes: Vec<(FileId, f64)>,
+    /// What it moves, where that is not what is stated.
+    weighs: Option<(FileId, f64)>,
 }
 
 /// A machine that was ordered.
@@ -223,7 +225,8 @@ impl<'p, 't> Simulated<'p, 't> {
                 }
                 if let Some(done) = self.operations.remove(&op) {
                     let seconds = Some(self.simulation.clock() - done.since);
-                    self.tell(What::Done(op, Report { seconds, ..Report::default() }));
+                    let sizes = done.weighs.into_iter().collect();
+                    self.tell(What::Done(op, Report { seconds, sizes, ..Report::default() }));
                     self.write_results(&done);
                 }
             }
@@ -333,8 +336,8 @@ impl<'p, 't> Simulated<'p, 't> {
 
     fn operation(&self, hosts: Vec<HostId>, activities: Vec<(ActivityId, f64)>) -> Operation {
         let (left, since) = (activities.len(), self.simulation.clock());
-        let (shares, reader, writes) = (false, None, Vec::new());
-        Operation { activities, left, since, hosts, shares, reader, writes }
+        let (shares, reader, writes, weighs) = (false, None, Vec::new(), None);
+        Operation { activities, left, since, hosts, shares, reader, writes, weighs }
     }
 
     fn start_computing(
@@ -557,7 +560,10 @@ impl Backend for Simulated<'_, '_> {
         let hosts: Vec<HostId> = blocks.iter().flat_map(|b| [b.from, b.to]).collect();
         self.absent(&hosts)?;
         let real = |block: &Block| Block { bytes: self.reality.bytes(file, block.bytes), ..*block };
+        let sum = |blocks: &[Block]| -> f64 { blocks.iter().map(|block| block.bytes).sum() };
+        let stated = sum(blocks);
         let blocks: Vec<Block> = blocks.iter().map(real).collect();
+        let weighs = Some((file, sum(&blocks))).filter(|(_, real)| *real != stated);
         let now = self.simulation.clock();
         let activities = if since < now {
             // What nobody disturbs ends at a date that is known.
@@ -572,7 +578,7 @@ impl Backend for Simulated<'_, '_> {
         };
         let activities = activities.into_iter().collect::<Result<_, _>>().map_err(refused)?;
         let moving = self.operation(hosts, activities);
-        self.begin(op, Operation { shares: true, ..moving });
+        self.begin(op, Operation { shares: true, weighs, ..moving });
         Ok(Accepted::Running)
     }
 

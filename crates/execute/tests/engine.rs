@@ -4,11 +4,17 @@
 mod common;
 
 use common::{Change, grid, simulate, workflow};
-use slackline_execute::{Ending, Recording, Settings, Simulated, Stage, run};
-use slackline_model::platform::{Profile, ProfileEvent};
-use slackline_model::scenario::{HostStory, HostWorld, LinkWorld, Moment, Outage, Scenario, World};
+use slackline_execute::{Ending, Recording, Settings, Simulated, Stage, Usage, run};
+use slackline_model::platform::{
+    DeclaredRoute, HostSpec, LinkSpec, Member, PlatformBuilder, Profile, ProfileEvent, RoutingKind,
+};
+use slackline_model::scenario::{
+    ActualSize, HostStory, HostWorld, LinkWorld, Moment, Outage, Scenario, World,
+};
 use slackline_model::trace::{Happening, Record};
-use slackline_model::{ClassId, FileId, HostId, Placement, ProcId, Schedule, TaskId};
+use slackline_model::{
+    ClassId, FileId, HostId, Placement, Problem, ProcId, Schedule, Task, TaskId, WorkflowBuilder,
+};
 use slackline_react::gtp::{Gtp, Period, Variant};
 use slackline_react::{
     Aheft, Assignment, Decision, Event, Plan, Policy, Situation, StaticPlan, Transfers,
@@ -298,4 +304,45 @@ fn a_trace_can_be_told_and_kept_without_levels() {
     told.clear();
     let kept = run(Recording::Tell(&mut |record| told.push(record.clone())));
     assert_eq!((told.as_slice(), kept.records().len()), (all.records(), 0));
+}
+
+/// A file that weighs a tenth of what is stated: what was moved is what it weighs, and no link carries
+/// more than it can.
+#[test]
+fn what_was_moved_is_what_it_weighs() {
+    let mut b = PlatformBuilder::new("two");
+    let root = b.add_zone(None, "root", RoutingKind::Full).unwrap();
+    let [one, two] = ["one", "two"].map(|n| b.add_host(root, HostSpec::new(n, 1.0)).unwrap());
+    let link = b.add_link(LinkSpec::new("link", 10.0, 0.0)).unwrap();
+    let (src, dst) = (Member::Host(one), Member::Host(two));
+    let links = [link][..].into();
+    let symmetrical = true;
+    let route = DeclaredRoute { src, dst, gw_src: None, gw_dst: None, links, symmetrical };
+    b.add_route(root, route).unwrap();
+    let platform = b.build().unwrap();
+    let mut b = WorkflowBuilder::new("pair");
+    let ends = ["a", "b"].map(|name| b.add_task(Task::new(name, 1.0)).unwrap());
+    let file = b.add_file("f", 100.0).unwrap();
+    b.writes(ends[0], file).unwrap();
+    b.reads(ends[1], file);
+    let workflow = b.build().unwrap();
+    for (real, seconds) in [(10.0, 1.0), (100.0, 10.0), (300.0, 30.0)] {
+        let mut stage = Stage::new(Arc::new(workflow.clone()), Arc::new(platform.clone()));
+        stage.models = Models::preset("fifo").unwrap();
+        stage.scenario.sizes = vec![ActualSize { file: "f".to_string(), bytes: real }];
+        let problem = Problem::new(&workflow, &platform).unwrap();
+        let mut plan = Schedule::start(&problem);
+        plan.place(ends[0], Placement::new(ProcId(0), 0.0, 1.0));
+        plan.place(ends[1], Placement::new(ProcId(1), 11.0, 12.0));
+        let mut policy = StaticPlan::of_schedule(plan, heft(), Transfers::Push);
+        let outcome = stage.run(&mut policy).unwrap();
+        assert!((outcome.makespan - (2.0 + seconds)).abs() < 1e-9, "{}", outcome.makespan);
+        assert_eq!(outcome.counters.bytes_moved, real);
+        let weighed = outcome.trace.records().iter().find_map(|r| r.what.weighed());
+        assert_eq!(weighed, (real != 100.0).then_some(real));
+        let usage = Usage::of(&platform, &outcome.trace, 100);
+        let carried: f64 = usage.links[0].iter().map(|share| share * usage.step * 10.0).sum();
+        assert!((carried - real).abs() < 1e-6 * real, "{carried}");
+        assert!(usage.links[0].iter().all(|share| *share < 1.0 + 1e-9), "{:?}", usage.links[0]);
+    }
 }

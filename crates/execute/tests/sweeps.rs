@@ -156,7 +156,7 @@ fn follow(
                 let before = busy.insert(place(from, to), file);
                 prop_assert_eq!(before, None, "two transfers on one link at {}", record.at);
             }
-            &Happening::TransferFinished { file, from, to } => {
+            &Happening::TransferFinished { file, from, to, .. } => {
                 busy.remove(&place(from, to));
                 *arrived.entry((file, platform.place_of(to))).or_default() += 1;
             }

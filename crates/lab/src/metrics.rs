@@ -84,6 +84,8 @@ struct Moved {
     /// What several hosts share is there for all of them.
     place: HostId,
     seconds: f64,
+    /// As the workflow states it, and as it was.
+    stated: f64,
     bytes: f64,
 }
 
@@ -105,13 +107,15 @@ impl<'p> Moves<'p> {
         let (platform, at) = (self.platform, record.at);
         let begun = |work: Work<'_>| match work {
             Work::Transfer { file, to, bytes, .. } => {
-                Some((at, Moved { file, place: platform.place_of(to), seconds: 0.0, bytes }))
+                let place = platform.place_of(to);
+                Some((at, Moved { file, place, seconds: 0.0, stated: bytes, bytes }))
             }
             Work::Task { .. } => None,
         };
         match self.under_way.note(&record.what, begun) {
             Some(((start, moved), End::Finished)) => {
-                self.arrived.push(Moved { seconds: at - start, ..moved });
+                let bytes = record.what.weighed().unwrap_or(moved.stated);
+                self.arrived.push(Moved { seconds: at - start, bytes, ..moved });
             }
             Some(((start, _), _)) => self.broken_off += at - start,
             None => {}
@@ -138,8 +142,8 @@ fn waste(problem: &Problem<'_>, outcome: &Outcome, moves: Moves<'_>) -> Waste {
             read.contains(&transfers[0].copy()) || outcome.workflow.consumers(file).len() == 0;
         let mut wanted = if used { outcome.workflow.file_bytes(file) } else { -1.0 };
         for moved in transfers.iter().rev() {
-            if wanted >= moved.bytes * (1.0 - 1e-9) {
-                wanted -= moved.bytes;
+            if wanted >= moved.stated * (1.0 - 1e-9) {
+                wanted -= moved.stated;
                 used_bytes += moved.bytes;
             } else {
                 waste.moved_seconds += moved.seconds;
@@ -196,7 +200,7 @@ mod tests {
         let mut trace = Trace::default();
         let to_slow = Happening::TransferStarted { file, from: fast, to: slow, bytes: 10.0 };
         trace.push(6.0, to_slow);
-        trace.push(16.0, Happening::TransferFinished { file, from: fast, to: slow });
+        trace.push(16.0, Happening::TransferFinished { file, from: fast, to: slow, bytes: None });
         trace.push(18.0, Happening::TaskCancelled { task: b });
         let mut schedule = Schedule::start(&problem);
         schedule.place(a, Placement::new(ProcId(0), 0.0, 6.0));

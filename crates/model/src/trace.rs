@@ -67,6 +67,8 @@ pub enum Happening {
         from: HostId,
         /// To where.
         to: HostId,
+        /// How much, where that is not what was to move: the file weighs something else than stated.
+        bytes: Option<f64>,
     },
     /// A transfer broke off.
     TransferFailed {
@@ -126,6 +128,14 @@ impl Happening {
     /// Whether it is the level of a host or link that changed, of which there may be any number.
     pub fn is_level(&self) -> bool {
         matches!(self, Happening::HostChanged { .. } | Happening::LinkChanged { .. })
+    }
+
+    /// What a transfer that arrived moved, where that is not what was to move.
+    pub fn weighed(&self) -> Option<f64> {
+        match self {
+            Happening::TransferFinished { bytes, .. } => *bytes,
+            _ => None,
+        }
     }
 }
 
@@ -189,7 +199,13 @@ impl Trace {
         let mut spans = Vec::new();
         for (index, Record { at, what }) in self.records.iter().enumerate() {
             let ended = under_way.note(what, |work| Some(Span::from(work, *at, index)));
-            spans.extend(ended.map(|(s, end)| Span { finish: *at, end, record: index, ..s }));
+            spans.extend(ended.map(|(mut span, end)| {
+                if let (Work::Transfer { bytes, .. }, Some(real)) = (&mut span.work, what.weighed())
+                {
+                    *bytes = real;
+                }
+                Span { finish: *at, end, record: index, ..span }
+            }));
         }
         let last = self.records.last().map_or(0.0, |r| r.at);
         let mut open: Vec<Span<'_>> = under_way.begun.into_values().collect();
@@ -233,7 +249,7 @@ impl<T> UnderWay<T> {
             Happening::TaskFinished { task } => (Key::Task(*task), End::Finished),
             Happening::TaskFailed { task, .. } => (Key::Task(*task), End::Failed),
             Happening::TaskCancelled { task } => (Key::Task(*task), End::Cancelled),
-            Happening::TransferFinished { file, from, to } => {
+            Happening::TransferFinished { file, from, to, .. } => {
                 (Key::Transfer(*file, *from, *to), End::Finished)
             }
             Happening::TransferFailed { file, from, to, .. } => {
@@ -328,7 +344,7 @@ mod tests {
         trace.push(2.0, start(1, ProcId(1)));
         trace.push(3.0, Happening::TaskCancelled { task: TaskId(0) });
         trace.push(4.0, start(0, ProcId(1)));
-        trace.push(5.0, Happening::TransferFinished { file, from, to });
+        trace.push(5.0, Happening::TransferFinished { file, from, to, bytes: Some(4.0) });
         trace.push(6.0, Happening::TaskFinished { task: TaskId(0) });
         let spans = trace.spans();
         let told: Vec<(f64, f64, End)> = spans.iter().map(|s| (s.start, s.finish, s.end)).collect();
@@ -339,6 +355,7 @@ mod tests {
             (2.0, 6.0, End::Open),
         ];
         assert_eq!(told, expected);
-        assert_eq!(spans[1].work, Work::Transfer { file, from, to, bytes: 5.0 });
+        // It weighs less than it was said to.
+        assert_eq!(spans[1].work, Work::Transfer { file, from, to, bytes: 4.0 });
     }
 }

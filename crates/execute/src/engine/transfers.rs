@@ -152,9 +152,18 @@ impl Engine<'_, '_> {
         let Some(transfer) = self.transfers.remove(&id) else { return };
         let Transfer { file, from, to, blocks, departure, .. } = transfer;
         self.learn_way(departure, &blocks, at, report);
+        // Blocks of a file that weighs something else than stated differ by the same share.
+        let stated: f64 = blocks.iter().map(|block| block.bytes).sum();
+        let weighs = |bytes: f64| {
+            let (_, all) = report.sizes.first()?;
+            let even = all / blocks.len() as f64;
+            let real = if stated > 0.0 { bytes * (all / stated) } else { even };
+            (real != bytes).then_some(real)
+        };
         for &Block { from, to, bytes } in &blocks {
-            self.counters.bytes_moved += bytes;
-            self.log(Happening::TransferFinished { file, from, to });
+            let real = weighs(bytes);
+            self.counters.bytes_moved += real.unwrap_or(bytes);
+            self.log(Happening::TransferFinished { file, from, to, bytes: real });
         }
         for &host in from.hosts().iter().chain(to.hosts()) {
             self.found_there(host, at);

@@ -75,9 +75,15 @@ fn describe(run: &Subject<'_>, what: &Happening) -> Value {
             "event": "transfer-started", "file": file(*f), "from": host(*from), "to": host(*to),
             "bytes": bytes,
         }),
-        Happening::TransferFinished { file: f, from, to } => json!({
-            "event": "transfer-finished", "file": file(*f), "from": host(*from), "to": host(*to),
-        }),
+        Happening::TransferFinished { file: f, from, to, bytes } => {
+            let mut line = json!({
+                "event": "transfer-finished", "file": file(*f), "from": host(*from), "to": host(*to),
+            });
+            if let Some(bytes) = bytes {
+                line["bytes"] = json!(bytes);
+            }
+            line
+        }
         Happening::TransferFailed { file: f, from, to, bytes, reason } => json!({
             "event": "transfer-failed", "file": file(*f), "from": host(*from), "to": host(*to),
             "bytes": bytes, "reason": reason,

@@ -63,9 +63,12 @@ fn happening(line: &Value, names: &Names<'_>, first: &[u32]) -> Result<Happening
             to: host("to")?,
             bytes: number(line, "bytes")?,
         },
-        "transfer-finished" => {
-            Happening::TransferFinished { file: file()?, from: host("from")?, to: host("to")? }
-        }
+        "transfer-finished" => Happening::TransferFinished {
+            file: file()?,
+            from: host("from")?,
+            to: host("to")?,
+            bytes: line.get("bytes").map(|_| number(line, "bytes")).transpose()?,
+        },
         "transfer-failed" => Happening::TransferFailed {
             file: file()?,
             from: host("from")?,

@@ -30,7 +30,7 @@ fn parts() -> (Workflow, Platform, Trace) {
     trace.push(2.0, Happening::TaskFinished { task: first });
     trace
         .push(2.0, Happening::TransferStarted { file, from, to, bytes: workflow.file_bytes(file) });
-    trace.push(3.0, Happening::TransferFinished { file, from, to });
+    trace.push(3.0, Happening::TransferFinished { file, from, to, bytes: Some(7.0) });
     trace.push(3.0, Happening::TaskStarted { task: second, procs: vec![ProcId(1)] });
     trace.push(4.0, Happening::TaskCancelled { task: second });
     trace.push(4.0, Happening::TaskStarted { task: second, procs: vec![ProcId(1)] });

@@ -4,9 +4,9 @@
 use super::workflow::Ran;
 use crate::told::Details;
 use serde::Serialize;
+use slackline_model::Problem;
 use slackline_model::platform::RouteCache;
 use slackline_model::trace::Happening;
-use slackline_model::{FileId, Problem};
 use std::collections::BTreeMap;
 
 /// The member `sweep` of a document.
@@ -35,18 +35,15 @@ pub(super) fn facts<'a>(problem: &'a Problem<'_>, ran: &'a Ran) -> Option<Facts<
         replicas: 0,
     };
     let mut routes = RouteCache::new();
-    let weighs = |file: FileId| {
-        let real = ran.bytes.get(file.index()).copied();
-        real.unwrap_or_else(|| workflow.file_bytes(file))
-    };
     for record in ran.outcome.trace.records() {
-        let Happening::TransferFinished { file, from, to } = record.what else { continue };
+        let Happening::TransferFinished { file, from, to, bytes } = record.what else { continue };
         facts.files_sent += 1;
         facts.replicas += usize::from(workflow.producer(file).is_none());
+        let weighs = bytes.unwrap_or_else(|| workflow.file_bytes(file));
         if let Ok(route) = routes.route_once(platform, from, to) {
             for &link in route.links {
                 let bytes = facts.bytes_by_link.entry(&platform.link(link).name).or_default();
-                *bytes += weighs(file);
+                *bytes += weighs;
             }
         }
     }
