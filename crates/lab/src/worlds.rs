@@ -7,12 +7,12 @@ use crate::papers::StudyError;
 use slackline_execute::{Outcome, Recording, Stage};
 use slackline_generate::Seed;
 use slackline_generate::costs::{Ccr, CcrBy, Costs, TaskCosts};
-use slackline_generate::scenario::levels;
+use slackline_generate::scenario::studied::{Pace, gtp_doomed, gtp_levels};
 use slackline_generate::workflow::stg::{Stg, StgEdges};
 use slackline_model::platform::{
     DeclaredRoute, HostSpec, LinkSpec, PlatformBuilder, Profile, ProfileEvent, RoutingKind,
 };
-use slackline_model::scenario::{HostStory, LinkName, LinkStory, Moment, Outage, Scenario};
+use slackline_model::scenario::{HostStory, Moment, Outage, Scenario};
 use slackline_model::workflow::CostTable;
 use slackline_model::{Platform, Problem, Task, TaskId, Workflow, WorkflowBuilder};
 use slackline_react::Transfers;
@@ -130,7 +130,7 @@ impl GtpWorld {
         world.still_makespan = calm.run(Recording::Nothing)?.outcome.makespan;
         world.stage.scenario = world.draw_courses(kind, graph, seed)?;
         if kind.failure {
-            let host = doomed(kind.processors, graph, seed);
+            let host = gtp_doomed(kind.processors, graph, seed);
             return world.with_failure(host, world.still_makespan / 2.0);
         }
         Ok(world)
@@ -172,28 +172,10 @@ impl GtpWorld {
 
     fn draw_courses(&self, kind: &Kind, graph: usize, seed: u64) -> Result<Scenario, StudyError> {
         let unit = self.still_makespan;
-        let draw = |purpose: &str, index: usize| {
-            let mut draws = Seed::new(seed).draws(&format!("{purpose}/{graph}/{index}"));
-            levels(&mut draws, kind.variability, kind.persistence * unit, 40.0 * unit)
-                .map_err(StudyError::of)
-        };
-        let mut scenario = Scenario { seed, ..Scenario::default() };
-        for (index, host) in self.stage.platform.hosts().iter().enumerate() {
-            if let Some(course) = draw("availability", index)? {
-                let (host, availability) = (host.name.to_string(), Some(course));
-                scenario.hosts.push(HostStory { host, availability, outages: Vec::new() });
-            }
-        }
-        for (index, link) in self.stage.platform.links().iter().enumerate() {
-            if self.links == Links::Free {
-                break;
-            }
-            if let Some(course) = draw("bandwidth", index)? {
-                let (link, bandwidth) = (LinkName::Named(link.name.to_string()), Some(course));
-                scenario.links.push(LinkStory { link, bandwidth, outages: Vec::new() });
-            }
-        }
-        Ok(scenario)
+        let Kind { variability, persistence, .. } = *kind;
+        let pace = Pace { depth: variability, gap: persistence * unit, until: 40.0 * unit };
+        let links = self.links != Links::Free;
+        gtp_levels(&self.stage.platform, links, pace, graph, seed).map_err(StudyError::of)
     }
 
     /// The workflow.
@@ -218,11 +200,6 @@ impl GtpWorld {
     pub fn nsl(&self, outcome: &Outcome) -> f64 {
         outcome.makespan / self.critical_path
     }
-}
-
-/// The processor that dies, of a graph's world.
-pub fn doomed(hosts: usize, graph: usize, seed: u64) -> usize {
-    Seed::new(seed).draws(&format!("failure/{graph}")).below(hosts)
 }
 
 fn draw_workflow(kind: &Kind, graph: usize, seed: u64) -> Result<Workflow, StudyError> {

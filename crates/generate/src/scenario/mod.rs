@@ -2,6 +2,7 @@
 //! resource draws from its own stream, named after it: a host more changes no other's fate.
 
 mod load;
+pub mod studied;
 
 use crate::draw::{Draws, Seed};
 use crate::error::{GenerateError, Result, bad};

@@ -1,6 +1,7 @@
 use super::*;
 use crate::registry::{self, Family};
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
+use slackline_model::{Problem, Task, WorkflowBuilder};
 
 fn platform(hosts: usize) -> Platform {
     let mut b = PlatformBuilder::new("p");
@@ -131,4 +132,50 @@ fn worlds_can_be_put_on_top_of_each_other() {
     let wrong = onto(above, make("errors", &[("error", "0.4")], &p, Seed::new(8)));
     assert_eq!(wrong.errors.compute, ErrorLaw::Uniform { bound: 0.4 });
     assert_eq!(wrong.seed, 8);
+}
+
+/// Studies quote numbers that came of these draws: they stay as they are.
+#[test]
+fn worlds_of_studies_are_drawn_as_ever() {
+    use super::studied::{
+        Pace, cloud_run_times, gtp_doomed, gtp_levels, sweep_loads, sweep_outages, sweep_sizes,
+    };
+    let platform = platform(2);
+    let level = |scenario: &Scenario| {
+        let course = scenario.hosts[1].availability.as_ref().unwrap();
+        course.events()[1]
+    };
+    let loads = level(&sweep_loads(&platform, 1).unwrap());
+    let pace = Pace { depth: 0.5, gap: 10.0, until: 400.0 };
+    let levels = level(&gtp_levels(&platform, true, pace, 3, 1).unwrap());
+    let mut b = WorkflowBuilder::new("one");
+    let task = b.add_task(Task::new("t", 1e10)).unwrap();
+    let file = b.add_file("f", 100.0).unwrap();
+    b.writes(task, file).unwrap();
+    let workflow = b.build().unwrap();
+    let problem = Problem::new(&workflow, &platform).unwrap();
+    let cloud = cloud_run_times(&problem, 0.3, Seed { seed: 1, member: 2 });
+    assert_eq!(cloud.actuals[1].seconds, cloud.actuals[0].seconds);
+    let drawn = [
+        loads.value,
+        levels.date,
+        levels.value,
+        gtp_doomed(1000, 3, 1) as f64,
+        cloud.actuals[0].seconds,
+        sweep_sizes(&workflow, 1)[0].bytes,
+    ];
+    let ever = [
+        0.5290745911071475,
+        46.08544874439893,
+        0.5969419862960383,
+        252.0,
+        7.922168094683409,
+        329.7862114162121,
+    ];
+    // The last digits of powers and logarithms are the machine's.
+    let same = |(a, b): (&f64, &f64)| (a / b - 1.0).abs() < 1e-12;
+    assert!(drawn.iter().zip(&ever).all(same), "{drawn:?}");
+    assert_eq!(loads.date, 60.0);
+    // Every zone below the first is away at times, and keeps its data.
+    assert!(sweep_outages(&platform, 1).hosts.is_empty());
 }

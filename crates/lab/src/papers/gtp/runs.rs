@@ -4,8 +4,9 @@
 
 use crate::cell::{Cell, Recipe, planner, policy, transfers_name};
 use crate::papers::{Options, Size, StudyError, Watch};
-use crate::worlds::{GtpWorld, Kind, Links, Way, doomed};
+use crate::worlds::{GtpWorld, Kind, Links, Way};
 use slackline_execute::{Outcome, Recording};
+use slackline_generate::scenario::studied::gtp_doomed;
 use slackline_model::trace::Happening;
 use slackline_model::workflow::Shape;
 use slackline_model::{TaskId, Workflow};
@@ -318,7 +319,7 @@ impl Place {
             return Ok((calm, None));
         }
         let before = calm.run(Recording::Nothing)?.outcome.makespan;
-        let host = doomed(self.setting.processors, self.graph, self.seed);
+        let host = gtp_doomed(self.setting.processors, self.graph, self.seed);
         Ok((world.with_failure(host, before / 2.0)?.cell(&way)?, Some(before)))
     }
 

@@ -6,14 +6,14 @@ use crate::cell::{self, Recipe, planner, policy as entry};
 use crate::money::Money;
 use crate::papers::{Cell, Claim, Options, Paper, Report, Rule, StudyError, Table, Unit, Watch};
 use crate::stats::Estimate;
-use rand::RngExt;
 use slackline_execute::{Inputs, Recording, Stage};
 use slackline_formats::{parse_workflow, platform_toml};
+use slackline_generate::Seed;
+use slackline_generate::scenario::studied::cloud_run_times;
 use slackline_model::problem::State;
-use slackline_model::rng;
-use slackline_model::scenario::{Actual, Scenario};
+use slackline_model::scenario::Scenario;
 use slackline_model::schedule::{Limits, Summary, affordable};
-use slackline_model::{Platform, Problem, ProcId, Terms, Workflow, approx};
+use slackline_model::{Platform, Problem, Terms, Workflow, approx};
 use slackline_react::registry::Options as Told;
 use slackline_react::{Situation, Transfers};
 use slackline_schedule::{Planner, Request};
@@ -127,21 +127,7 @@ impl Cloud {
 
     /// How long tasks really take in the world of a number.
     fn scenario(&self, wish: &Wish, seed: u64, world: usize) -> Result<Scenario, StudyError> {
-        let (problem, workflow) = (self.at_peak(wish)?, &self.workflows[wish.workflow]);
-        let mut draws = rng::stream(seed, "cloud/run-times", world as u64);
-        let mut scenario = Scenario::default();
-        for task in workflow.tasks() {
-            let factor = draws.random_range(1.0 - ERROR..1.0 + ERROR);
-            for host in self.platform.host_ids() {
-                let stated =
-                    problem.procs_of(host).next().map(|p| problem.exec_on(task, ProcId(p)));
-                let Some(stated) = stated.filter(|s| s.is_finite()) else { continue };
-                let host = Some(self.platform.host(host).name.to_string());
-                let (task, seconds) = (workflow.task_name(task).to_string(), stated * factor);
-                scenario.actuals.push(Actual { task, host, seconds });
-            }
-        }
-        Ok(scenario)
+        Ok(cloud_run_times(&self.at_peak(wish)?, ERROR, Seed { seed, member: world as u64 }))
     }
 
     /// A run in a world of its own number.

@@ -5,9 +5,7 @@ use super::super::StudyError;
 use crate::cell::Cell;
 use slackline_execute::{Recording, Stage};
 use slackline_generate::Seed;
-use slackline_generate::costs::{Ccr, CcrBy, Costs, TaskCosts};
-use slackline_generate::workflow::layered::SelectiveRescheduling;
-use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
+use slackline_generate::unrelated::Population;
 use slackline_model::scenario::{Actual, Scenario};
 use slackline_model::workflow::CostTable;
 use slackline_model::{Platform, Problem, ProcId, TaskId, Workflow, WorkflowBuilder};
@@ -16,17 +14,6 @@ use slackline_react::registry::{Entry, Options as PolicyOptions};
 use slackline_react::selective::{Trigger, run_offline};
 use slackline_schedule::Algorithm;
 use std::sync::Arc;
-
-/// Ranges of a population.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Population {
-    /// What its streams are called.
-    pub(super) name: &'static str,
-    /// Least and most tasks.
-    pub(super) tasks: (usize, usize),
-    /// Least and most machines.
-    pub(super) machines: (usize, usize),
-}
 
 /// A graph, its machines, and how wrong each estimate is.
 pub(super) struct Instance {
@@ -50,38 +37,10 @@ impl Instance {
         seed: u64,
         member: usize,
     ) -> Result<Instance, StudyError> {
-        let seed = Seed { seed, member: member as u64 };
-        let mut draws = seed.draws(&format!("{}/instance", population.name));
-        let tasks = draws.between(population.tasks.0, population.tasks.1);
-        let machines = draws.between(population.machines.0, population.machines.1);
-        let ratio = draws.uniform(0.1, 1.0);
-        // Time per data unit of each pair, the same both ways.
-        let mut factor = vec![0.0; machines * machines];
-        let mut total = 0.0;
-        for i in 0..machines {
-            for j in i + 1..machines {
-                let c = draws.uniform(0.5, 1.5);
-                (factor[i * machines + j], factor[j * machines + i]) = (c, c);
-                total += c;
-            }
-        }
-        let mean = total / (machines * (machines - 1) / 2) as f64;
-        let costs = Costs {
-            tasks: TaskCosts::Uniform { low: 50.0, high: 100.0, whole: false },
-            processors: machines,
-            ccr: Some(Ccr { ratio, by: CcrBy::Means, spread: 1.0 }),
-            bandwidth: 1.0 / mean,
-            ..Costs::default()
-        };
-        // Streams of the shape and its costs carry the name of the population through the seed.
-        let shape = SelectiveRescheduling { tasks, children: 3 };
-        let own = Seed { seed: seed.seed ^ name_bits(population.name), member: seed.member };
-        let graph = shape.graph(own).map_err(StudyError::of)?;
-        let workflow = graph.workflow(&costs, own).map_err(StudyError::of)?;
-        let mut draws = seed.draws(&format!("{}/errors", population.name));
-        let error = (0..tasks * machines).map(|_| draws.uniform(-1.0, 1.0)).collect();
-        let platform = machines_of(machines, &factor)?;
-        Ok(Instance { workflow: Arc::new(workflow), platform: Arc::new(platform), error })
+        let drawn =
+            population.draw(Seed { seed, member: member as u64 }).map_err(StudyError::of)?;
+        let (workflow, platform) = (Arc::new(drawn.workflow), Arc::new(drawn.platform));
+        Ok(Instance { workflow, platform, error: drawn.error })
     }
 
     pub(super) fn tasks(&self) -> usize {
@@ -184,23 +143,3 @@ impl Ran {
 
 /// Transfers never disturb each other.
 const MODEL: &str = "matrix";
-
-/// Spreads a name over a seed, so that populations share no stream.
-fn name_bits(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| {
-        (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3) // FNV-1a
-    })
-}
-
-/// Machines `p1` ... with a time per data unit for each pair.
-fn machines_of(machines: usize, factor: &[f64]) -> Result<Platform, StudyError> {
-    let mut builder = PlatformBuilder::new("machines");
-    let bandwidth = factor.iter().map(|&c| if c > 0.0 { 1.0 / c } else { f64::INFINITY }).collect();
-    let latency = vec![0.0; machines * machines].into();
-    builder.set_matrix(Matrix::Dense { hosts: machines, bandwidth, latency });
-    let root = builder.root().map_err(StudyError::of)?;
-    for p in 1..=machines {
-        builder.add_host(root, HostSpec::new(format!("p{p}"), 1.0)).map_err(StudyError::of)?;
-    }
-    builder.build().map_err(StudyError::of)
-}

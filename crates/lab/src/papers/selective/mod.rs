@@ -14,7 +14,8 @@ mod running_time;
 
 use super::{Options, Paper, Report, Size, StudyError, Unit, Watch};
 use crate::cell::Recipe;
-use instance::{Instance, Population, Ran};
+use instance::{Instance, Ran};
+use slackline_generate::unrelated::Population;
 use slackline_react::selective::Trigger;
 use slackline_schedule::{Algorithm, registry};
 

@@ -4,20 +4,11 @@ use super::case::{Case, Ran, Set};
 use crate::cell::{self, Recipe};
 use crate::papers::{Cell, Options, Report, Size, StudyError, Table, Unit, Watch};
 use crate::stats::Estimate;
-use rand::RngExt;
+use slackline_generate::scenario::studied::{sweep_loads, sweep_outages, sweep_sizes};
 use slackline_generate::workflow::sweep::Sweep;
-use slackline_model::platform::{Platform, Profile, ProfileEvent};
-use slackline_model::rng::stream;
-use slackline_model::scenario::{
-    ActualSize, ErrorLaw, EstimateErrors, Grain, HostStory, Knowledge, LinkName, LinkStory, Moment,
-    Outage, Scenario, Wrong,
-};
-use slackline_model::{Workflow, approx};
+use slackline_model::approx;
+use slackline_model::scenario::{ErrorLaw, EstimateErrors, Grain, Knowledge, Scenario, Wrong};
 use std::time::Instant;
-
-/// Seconds between changes of a level, and how long worlds change at all.
-const STEP: f64 = 60.0;
-const END: f64 = 30_000.0;
 
 /// What happens.
 #[derive(Clone, Copy)]
@@ -276,9 +267,10 @@ fn table(experiment: &Experiment, ran: &[&[(Ran, f64)]]) -> Table {
 fn case_of(world: World, seed: u64) -> Result<Case, StudyError> {
     let application = Sweep { tasks: 200, shared_bytes: 2.4e6, ..Sweep::default() };
     let mut case = Case::published(&application, seed)?;
+    let loads = |case: &Case| sweep_loads(&case.platform, seed).map_err(StudyError::of);
     case.scenario = match world {
         World::Still => Scenario::default(),
-        World::Loads => loads(&case.platform, seed)?,
+        World::Loads => loads(&case)?,
         World::Errors(bound) => Scenario {
             errors: EstimateErrors {
                 compute: ErrorLaw::Uniform { bound },
@@ -287,71 +279,10 @@ fn case_of(world: World, seed: u64) -> Result<Case, StudyError> {
                 ..EstimateErrors::default()
             },
             seed,
-            ..loads(&case.platform, seed)?
+            ..loads(&case)?
         },
-        World::Outputs => {
-            Scenario { sizes: outputs(&case.workflow, seed), ..loads(&case.platform, seed)? }
-        }
-        World::Pools => pools(&case.platform, seed),
+        World::Outputs => Scenario { sizes: sweep_sizes(&case.workflow, seed), ..loads(&case)? },
+        World::Pools => sweep_outages(&case.platform, seed),
     };
     Ok(case)
-}
-
-/// Levels between half of and all of what a host or link has, new ones every minute.
-fn loads(platform: &Platform, seed: u64) -> Result<Scenario, StudyError> {
-    let mut draws = stream(seed, "sweep study/loads", 0);
-    let mut course = |nominal: f64| {
-        let steps = (END / STEP) as usize;
-        let event = |k: usize, value: f64| ProfileEvent { date: k as f64 * STEP, value };
-        let events = (0..steps).map(|k| event(k, nominal * draws.random_range(0.5..1.0)));
-        Profile::once(events.collect()).map_err(StudyError::of)
-    };
-    let mut scenario = Scenario::default();
-    for host in platform.hosts().iter().filter(|h| h.cores > 0) {
-        let nominal = host.availability.as_ref().and_then(|p| p.value_at(0.0)).unwrap_or(1.0);
-        let availability = Some(course(nominal)?);
-        let host = host.name.to_string();
-        scenario.hosts.push(HostStory { host, availability, outages: Vec::new() });
-    }
-    for link in platform.links() {
-        let bandwidth = Some(course(1.0)?);
-        let link = LinkName::Named(link.name.to_string());
-        scenario.links.push(LinkStory { link, bandwidth, outages: Vec::new() });
-    }
-    Ok(scenario)
-}
-
-/// Outputs of a tenth of to ten times what is stated.
-fn outputs(workflow: &Workflow, seed: u64) -> Vec<ActualSize> {
-    let mut draws = stream(seed, "sweep study/outputs", 0);
-    let outputs = workflow.tasks().flat_map(|t| workflow.outputs(t));
-    let size = |file| {
-        let factor = 10f64.powf(draws.random_range(-1.0..1.0));
-        let (name, bytes) = (workflow.file_name(file), workflow.file_bytes(file) * factor);
-        ActualSize { file: name.to_string(), bytes }
-    };
-    outputs.map(size).collect()
-}
-
-/// Every cluster is away for ten minutes now and then; what is stored there stays.
-fn pools(platform: &Platform, seed: u64) -> Scenario {
-    let mut draws = stream(seed, "sweep study/pools", 0);
-    let mut scenario = Scenario::default();
-    for zone in 1..platform.zones().len() {
-        let mut outages = Vec::new();
-        let mut at = draws.random_range(200.0..2000.0);
-        while at < END {
-            outages.push(Outage {
-                from: Moment::Seconds(at),
-                lasts: Some(600.0),
-                keeps_data: true,
-            });
-            at += 600.0 + draws.random_range(600.0..4000.0);
-        }
-        for host in platform.hosts().iter().filter(|h| h.zone.index() == zone) {
-            let (host, outages) = (host.name.to_string(), outages.clone());
-            scenario.hosts.push(HostStory { host, availability: None, outages });
-        }
-    }
-    scenario
 }
