@@ -4,10 +4,11 @@
 
 use crate::backend::{OpId, Report, What, Work};
 use crate::journal::Record;
+use slackline_model::median::upper_median;
 use slackline_model::platform::{Network, Platform, RouteCache, Sharing};
 use slackline_model::problem::Block;
 use slackline_model::{HostId, LinkId};
-use slackline_react::{Figure, deviation, error_of_median, middle};
+use slackline_react::{Figure, deviation, error_of_median};
 use std::collections::{BTreeMap, HashMap};
 
 /// Seconds and bytes below which a transfer tells more of its beginning and end than of the connection.
@@ -71,12 +72,12 @@ impl Rate {
                 }
             }
         }
-        let slope = middle(&mut slopes).filter(|slope| *slope > 0.0)?;
+        let slope = upper_median(&mut slopes).filter(|slope| *slope > 0.0)?;
         let mut rests: Vec<f64> = shown.iter().map(|p| p.seconds - slope * p.bytes).collect();
-        let latency = middle(&mut rests)?.max(0.0);
+        let latency = upper_median(&mut rests)?.max(0.0);
         let mut off: Vec<f64> = rests.iter().map(|rest| (rest - latency).abs()).collect();
         let mut usual: Vec<f64> = shown.iter().map(|p| p.seconds).collect();
-        let scatter = deviation(&mut off)? / middle(&mut usual)?;
+        let scatter = deviation(&mut off)? / upper_median(&mut usual)?;
         // Where a beginning is most of the time of all of them, little is known of the rest.
         if scatter > SCATTER || slope * (most - least) < latency {
             return None;

@@ -16,6 +16,7 @@
 pub mod activity;
 pub mod approx;
 pub mod ids;
+pub mod median;
 pub mod names;
 pub mod nearest;
 pub mod parameter;

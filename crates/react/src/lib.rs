@@ -55,5 +55,5 @@ pub use slackline_model::problem::Block;
 pub use states::States;
 pub use static_plan::StaticPlan;
 pub use sweep::Sweep;
-pub use taught::{Figure, Taught, deviation, error_of_median, middle};
+pub use taught::{Figure, Taught, deviation, error_of_median};
 pub use work_queue::WorkQueue;

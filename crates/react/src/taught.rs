@@ -2,6 +2,7 @@
 //! situation follow it once it is sure enough.
 
 use serde::Serialize;
+use slackline_model::median::upper_median;
 use slackline_model::{HostId, KindId};
 use std::collections::BTreeMap;
 
@@ -23,7 +24,7 @@ impl Figure {
     /// The median of some values; nothing of none.
     pub fn of(values: impl Iterator<Item = f64>) -> Option<Figure> {
         let mut values: Vec<f64> = values.collect();
-        let value = middle(&mut values)?;
+        let value = upper_median(&mut values)?;
         let mut distances: Vec<f64> = values.iter().map(|x| (x - value).abs()).collect();
         let samples = values.len();
         let error = error_of_median(deviation(&mut distances)?, samples) / value.abs();
@@ -39,18 +40,12 @@ impl Figure {
 /// The standard deviation of values that lie so far from their middle one, as if the law were a normal
 /// one.
 pub fn deviation(distances: &mut [f64]) -> Option<f64> {
-    Some(1.4826 * middle(distances)?)
+    Some(1.4826 * upper_median(distances)?)
 }
 
 /// The standard error of the middle one of so many values of a deviation, under the same law.
 pub fn error_of_median(deviation: f64, samples: usize) -> f64 {
     1.2533 * deviation / (samples as f64).sqrt()
-}
-
-/// The middle one of some values, the upper of two; sorts them.
-pub fn middle(values: &mut [f64]) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }
 
 /// See the module's head.

@@ -6,10 +6,11 @@
 use super::Engine;
 use crate::backend::Report;
 use crate::rates::{Departure, Pair, Passage, Rate, Traffic};
+use slackline_model::median::upper_median;
 use slackline_model::problem::Block;
 use slackline_model::workflow::Workflow;
 use slackline_model::{HostId, KindId, ProcId, TaskId};
-use slackline_react::{Figure, Situation, TaskState, middle};
+use slackline_react::{Figure, Situation, TaskState};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -195,7 +196,7 @@ impl Engine<'_, '_> {
         let Some(rate) = Rate::of(&shown, stated) else { return };
         self.situation.taught.connections.insert(pair, rate.bandwidth);
         let mut sizes: Vec<f64> = shown.iter().map(|p| p.bytes).collect();
-        let usual = middle(&mut sizes).unwrap_or(block.bytes);
+        let usual = upper_median(&mut sizes).unwrap_or(block.bytes);
         let told = self.seen_transfer_time(usual, block);
         let seconds = rate.seconds(usual, stated.0);
         if differs(told, &Figure { value: seconds, ..rate.bandwidth }) {

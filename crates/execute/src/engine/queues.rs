@@ -137,17 +137,7 @@ impl Queues {
         self.push_all |= self.transfers == Transfers::Push; // its inputs go there
         self.lift(task);
         if !now.parents_done(task) {
-            let mut awaited = vec![false; self.assigned.len()];
-            let mut open = vec![task];
-            while let Some(next) = open.pop() {
-                for (parent, _) in now.workflow.predecessors(next) {
-                    if !now.task(parent).is_done()
-                        && !std::mem::replace(&mut awaited[parent.index()], true)
-                    {
-                        open.push(parent);
-                    }
-                }
-            }
+            let awaited = now.workflow.ancestors(&[task], |t| !now.task(t).is_done());
             let order = now.workflow.topological_order().iter().rev();
             for &ahead in order.filter(|t| awaited[t.index()]) {
                 if self.stands_in_queue(ahead) {
@@ -160,16 +150,7 @@ impl Queues {
     /// Tasks have to be done again: what depends on them goes to the end of its queues. In front it
     /// would keep others from starting, for whom a policy without a plan waits.
     pub(super) fn let_others_pass(&mut self, rewound: &[TaskId], now: &Situation) {
-        let mut waits = vec![false; self.assigned.len()];
-        let mut open = rewound.to_vec();
-        while let Some(next) = open.pop() {
-            for (child, _) in now.workflow.successors(next) {
-                if !now.task(child).is_done() && !std::mem::replace(&mut waits[child.index()], true)
-                {
-                    open.push(child);
-                }
-            }
-        }
+        let waits = now.workflow.descendants(rewound, |t| !now.task(t).is_done());
         for &task in now.workflow.topological_order().iter().filter(|t| waits[t.index()]) {
             if self.stands_in_queue(task) {
                 for proc in self.assigned[task.index()].clone().unwrap_or_default() {

@@ -9,6 +9,7 @@ mod connections;
 pub use connections::{Connection, Moved, moved};
 
 use serde::Serialize;
+use slackline_model::median::median;
 use slackline_model::platform::PlatformError;
 use slackline_model::problem::Problem;
 use slackline_model::workflow::Workflow;
@@ -64,22 +65,12 @@ impl Spread {
         let squares: f64 = sorted.iter().map(|x| (x - mean) * (x - mean)).sum();
         Spread {
             samples: sorted.len(),
-            median: median(&sorted),
+            median: median(&mut sorted).unwrap_or(1.0),
             mean,
             deviation: if sorted.len() > 1 { (squares / (count - 1.0)).sqrt() } else { 0.0 },
             least: sorted[0],
             most: sorted[sorted.len() - 1],
         }
-    }
-}
-
-/// The middle of sorted values.
-fn median(sorted: &[f64]) -> f64 {
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => 1.0,
-        n if n % 2 == 1 => sorted[middle],
-        _ => (sorted[middle - 1] + sorted[middle]) / 2.0,
     }
 }
 
@@ -183,8 +174,7 @@ impl Learnt {
             Some(found) => found.factor.median,
             None => {
                 let mut all: Vec<f64> = seen.map(|k| k.factor.median).collect();
-                all.sort_by(f64::total_cmp);
-                median(&all)
+                median(&mut all).unwrap_or(1.0)
             }
         }
     }
@@ -247,10 +237,7 @@ fn group<'s>(
 }
 
 fn medians(groups: BTreeMap<&str, Vec<f64>>) -> BTreeMap<&str, f64> {
-    let middle = |mut values: Vec<f64>| {
-        values.sort_by(f64::total_cmp);
-        median(&values)
-    };
+    let middle = |mut values: Vec<f64>| median(&mut values).unwrap_or(1.0);
     groups.into_iter().map(|(name, values)| (name, middle(values))).collect()
 }
 

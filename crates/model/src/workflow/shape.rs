@@ -123,6 +123,35 @@ impl Workflow {
         CriticalPath { tasks, length }
     }
 
+    /// Which tasks come after some of these, through any number of tasks that `counts` holds for;
+    /// others are passed over, with what only they lead to.
+    pub fn descendants(&self, of: &[TaskId], counts: impl Fn(TaskId) -> bool) -> Vec<bool> {
+        self.reached(of, counts, |task, go| self.successors(task).for_each(|(t, _)| go(t)))
+    }
+
+    /// The same of tasks that come before.
+    pub fn ancestors(&self, of: &[TaskId], counts: impl Fn(TaskId) -> bool) -> Vec<bool> {
+        self.reached(of, counts, |task, go| self.predecessors(task).for_each(|(t, _)| go(t)))
+    }
+
+    fn reached(
+        &self,
+        of: &[TaskId],
+        counts: impl Fn(TaskId) -> bool,
+        step: impl Fn(TaskId, &mut dyn FnMut(TaskId)),
+    ) -> Vec<bool> {
+        let mut reached = vec![false; self.len()];
+        let mut open = of.to_vec();
+        while let Some(task) = open.pop() {
+            step(task, &mut |next| {
+                if counts(next) && !std::mem::replace(&mut reached[next.index()], true) {
+                    open.push(next);
+                }
+            });
+        }
+        reached
+    }
+
     /// Sum of all work in flop.
     pub fn total_work(&self) -> f64 {
         self.work.iter().sum()
@@ -158,6 +187,19 @@ mod tests {
         assert_eq!(shape.level, [0, 1, 1, 2, 0]);
         assert_eq!(shape.widths, [2, 2, 1]);
         assert_eq!((shape.depth(), shape.width()), (3, 2));
+    }
+
+    #[test]
+    fn what_comes_before_and_after() {
+        let w = diamond();
+        let marked = |reached: Vec<bool>| -> Vec<usize> {
+            reached.iter().enumerate().filter(|(_, r)| **r).map(|(t, _)| t).collect()
+        };
+        assert_eq!(marked(w.descendants(&[TaskId(0)], |_| true)), [1, 2, 3]);
+        assert_eq!(marked(w.ancestors(&[TaskId(3), TaskId(4)], |_| true)), [0, 1, 2]);
+        // What does not count hides what lies behind it.
+        assert_eq!(marked(w.descendants(&[TaskId(0)], |t| t != TaskId(1))), [2, 3]);
+        assert_eq!(marked(w.ancestors(&[TaskId(3)], |t| t == TaskId(0))), []);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::board::Board;
 use crate::policy::Event;
 use crate::situation::Situation;
 use slackline_model::HostId;
+use slackline_model::median::median;
 use slackline_schedule::sweep::{Between, Cluster, Ways, clusters};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -90,8 +91,7 @@ impl History {
             }
             Predictor::Median(width) => {
                 let mut values: Vec<f64> = late(width).collect();
-                values.sort_by(f64::total_cmp);
-                (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0
+                median(&mut values).unwrap_or(self.last())
             }
             Predictor::Smooth(_) => self.smooth[index],
         }

@@ -103,7 +103,7 @@ impl<'a> Execution<'a> {
             exit: failure.exit,
             reason: &failure.reason,
             last_lines: &failure.last_lines,
-            blocks: descendants(problem.workflow(), failure.task),
+            blocks: blocked(problem.workflow(), failure.task),
         };
         Execution {
             run: run.of_execution(),
@@ -116,19 +116,8 @@ impl<'a> Execution<'a> {
 }
 
 /// How many tasks depend on one.
-fn descendants(workflow: &Workflow, task: TaskId) -> usize {
-    let mut seen = vec![false; workflow.len()];
-    let mut open = vec![task];
-    let mut count = 0;
-    while let Some(next) = open.pop() {
-        for (child, _) in workflow.successors(next) {
-            if !std::mem::replace(&mut seen[child.index()], true) {
-                count += 1;
-                open.push(child);
-            }
-        }
-    }
-    count
+fn blocked(workflow: &Workflow, by: TaskId) -> usize {
+    workflow.descendants(&[by], |_| true).into_iter().filter(|after| *after).count()
 }
 
 /// All that a rehearsal did, for people: which task ran where and when, what was moved.
@@ -184,7 +173,7 @@ pub(super) fn failures(problem: &Problem<'_>, finished: &Finished, width: usize)
             failure.attempt.to_string(),
             problem.platform().host(failure.host).name.to_string(),
             failure.reason.clone(),
-            descendants(problem.workflow(), failure.task).to_string(),
+            blocked(problem.workflow(), failure.task).to_string(),
         ]);
     }
     let mut text = format!("\n{}", table.render(width));
