@@ -8,7 +8,6 @@ use serde::Serialize;
 use slackline_lab::check::{Check, Ground};
 use slackline_model::units::fmt_seconds;
 use slackline_model::{Problem, Schedule};
-use std::sync::Arc;
 
 /// Tasks up to which plans are followed by the simulator without being asked.
 pub(crate) const MOST_TASKS: usize = 100_000;
@@ -31,22 +30,23 @@ impl Difference {
 /// The ground on which plans for a world are followed.
 pub(crate) fn ground(world: &Loaded, options: &ModelOptions) -> Result<Ground, Failure> {
     Ok(Ground {
-        workflow: Arc::new(world.workflow.clone()),
-        platform: Arc::new(world.platform.clone()),
+        workflow: world.workflow.clone(),
+        platform: world.platform.clone(),
         models: options.models(&world.platform, &world.workflow)?,
         inputs: options.inputs(&world.platform)?,
         until: f64::INFINITY,
     })
 }
 
-/// Follows a plan; says so where it cannot be followed.
+/// Follows a plan, unless it is known what that comes to; says so where it cannot be followed.
 pub(crate) fn follow(
     ground: &Ground,
     problem: &Problem<'_>,
     plan: &Schedule,
+    simulated: Option<f64>,
     output: &mut Output,
 ) -> Option<Check> {
-    match ground.check(problem, plan) {
+    match ground.check(problem, plan, simulated) {
         Ok(check) => Some(check),
         Err(error) => {
             output.warning(&format!("the plan was not checked by simulation: {error}"));

@@ -28,8 +28,8 @@ const SHOWN_WARNINGS: usize = 5;
 
 /// A workflow and the platform to plan it on.
 pub(crate) struct Loaded {
-    pub(crate) workflow: Workflow,
-    pub(crate) platform: Platform,
+    pub(crate) workflow: Arc<Workflow>,
+    pub(crate) platform: Arc<Platform>,
     /// Real run times and sizes that the workflow's file states beside its estimates.
     pub(crate) measured: Option<Arc<Measured>>,
     /// How the workflow's times came about.
@@ -198,7 +198,7 @@ impl Sources {
     ) -> Result<Loaded, Failure> {
         let mut world = self.read(workflows.first().map(PathBuf::as_path), output)?;
         if let Some(rest @ [_, ..]) = workflows.get(1..) {
-            let mut parts = vec![world.workflow];
+            let mut parts = vec![Arc::unwrap_or_clone(world.workflow)];
             for path in rest {
                 parts.push(read_workflow(path, self.from, output)?);
             }
@@ -209,7 +209,7 @@ impl Sources {
             }
             let parts: Vec<&Workflow> = parts.iter().collect();
             let name = parts.iter().map(|w| w.name()).collect::<Vec<_>>().join(" + ");
-            world.workflow = Workflow::union(&name, &parts).map_err(Failure::input)?;
+            world.workflow = Arc::new(Workflow::union(&name, &parts).map_err(Failure::input)?);
         }
         Ok(world)
     }
@@ -223,7 +223,11 @@ impl Loaded {
     }
 
     /// Nothing but a workflow and a platform.
-    pub(crate) fn plain(workflow: Workflow, platform: Platform) -> Loaded {
+    pub(crate) fn plain(
+        workflow: impl Into<Arc<Workflow>>,
+        platform: impl Into<Arc<Platform>>,
+    ) -> Loaded {
+        let (workflow, platform) = (workflow.into(), platform.into());
         Loaded { workflow, platform, measured: None, past: None, release: Vec::new(), place: None }
     }
 
@@ -406,7 +410,7 @@ pub(crate) fn read_platform(path: &Path, output: &mut Output) -> Result<Platform
         }
     })?;
     if Format::Instance.recognises(&text) {
-        return Ok(instance_file(path, output)?.platform);
+        return Ok(Arc::unwrap_or_clone(instance_file(path, output)?.platform));
     }
     let (platform, warnings) = slackline_formats::platform::read_with_warnings(path, None)
         .map_err(|error| explain(error, path, Wanted::Platform))?;

@@ -333,3 +333,23 @@ fn moving_comes_to_an_end() {
         assert_eq!(json(&place.ok(&format!("{line} {policy}")))["finished"], true, "{policy}");
     }
 }
+
+/// A run that followed its plan in a still world is its own check: the seconds are those that `plan`
+/// finds by following the plan.
+#[test]
+fn a_run_that_follows_its_plan_is_its_own_check() {
+    let place = place();
+    for platform in ["nodes.toml", "two-site-grid"] {
+        let line = format!("montage.json -p {platform} -a heft --json");
+        let followed = json(&place.ok(&format!("plan {line}")));
+        let ran = json(&place.ok(&format!("simulate {line}")));
+        assert!(followed["difference"].is_object(), "{followed:#}");
+        assert_eq!(ran["difference"], followed["difference"], "{platform}");
+        assert_eq!(ran["makespan"], followed["simulated"], "{platform}");
+        // A policy of its own way is compared with the plan, not with itself.
+        let pulled = json(&place.ok(&format!("simulate {line} --transfers pull")));
+        let other = number(&pulled, "makespan") - number(&ran, "makespan");
+        let levels = number(&pulled["difference"], "levels");
+        assert!((levels - other).abs() < 1e-9, "{platform}: {levels} {other}");
+    }
+}

@@ -62,10 +62,16 @@ pub enum CheckError {
 }
 
 impl Ground {
-    /// Follows a plan that was made for a problem of this ground.
-    pub fn check(&self, problem: &Problem<'_>, plan: &Schedule) -> Result<Check, CheckError> {
+    /// Follows a plan that was made for a problem of this ground; `simulated` is what that comes to, where
+    /// it is known.
+    pub fn check(
+        &self,
+        problem: &Problem<'_>,
+        plan: &Schedule,
+        simulated: Option<f64>,
+    ) -> Result<Check, CheckError> {
         let planned = plan.makespan();
-        let simulated = self.follow(plan)?;
+        let simulated = simulated.map_or_else(|| self.follow(plan), Ok)?;
         let steady = self.steady();
         let calm = match &steady {
             Some(steady) => steady.follow(plan)?,

@@ -182,7 +182,7 @@ impl Shape {
             stage.scenario = onto(stage.scenario, above);
         }
         let known = stage.scenario.known(&stage.workflow, &platform, Knowledge::Estimates);
-        stage.known = Arc::new(known.map_err(StudyError::of)?);
+        stage.known = known.map_err(StudyError::of)?;
         stage.settings.monitoring_delay = self.world().delay * makespan;
         Ok(Stages { still, stage })
     }

@@ -153,7 +153,7 @@ fn check(workflow: Workflow, platform: Platform) -> Check {
         inputs,
         until: f64::INFINITY,
     };
-    ground.check(&problem, &plan).unwrap()
+    ground.check(&problem, &plan, None).unwrap()
 }
 
 /// Every bundled workflow on every bundled platform: nine in ten of the plans come true within a

@@ -28,6 +28,7 @@ impl States {
     /// The tasks of a workflow that nobody has begun.
     pub(crate) fn new(workflow: &Workflow) -> States {
         let mut states = States::default();
+        states.states.reserve_exact(workflow.len());
         states.grow(workflow);
         states
     }

@@ -16,7 +16,6 @@ use slackline_react::{Policy, StaticPlan, Transfers};
 use slackline_schedule::list::heft::HEFT;
 use slackline_schedule::{Algorithm, Planner, Request, registry as planners};
 use slackline_simulate::Models;
-use std::sync::Arc;
 
 /// One run, or one plan, of a study.
 #[derive(Clone)]
@@ -79,7 +78,7 @@ impl Cell {
     pub fn knowing(mut self, knows: Knowledge) -> Result<Cell, StudyError> {
         let Stage { workflow, platform, scenario, .. } = &self.stage;
         let known = scenario.known(workflow, platform, knows).map_err(StudyError::of)?;
-        (self.stage.known, self.knows) = (Arc::new(known), knows);
+        (self.stage.known, self.knows) = (known, knows);
         Ok(self)
     }
 

@@ -5,6 +5,7 @@ use crate::platform::Platform;
 use crate::problem::{Problem, ProblemError};
 use crate::workflow::{CostTable, Workflow, WorkflowError};
 use crate::{FileId, HostId, ProcId, TaskId};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// How much is known of how long tasks take.
@@ -34,21 +35,21 @@ pub enum KnowledgeError {
 }
 
 impl Scenario {
-    /// The workflow as a planner is told it. Its structure is always known, the sizes of files as
-    /// it states them unless all is known exactly.
+    /// The workflow as a planner is told it, the same one where that is as stated. Its structure is always
+    /// known, the sizes of files as it states them unless all is known exactly.
     pub fn known(
         &self,
-        workflow: &Workflow,
+        workflow: &Arc<Workflow>,
         platform: &Platform,
         knowledge: Knowledge,
-    ) -> Result<Workflow, KnowledgeError> {
+    ) -> Result<Arc<Workflow>, KnowledgeError> {
         let as_stated = match knowledge {
             Knowledge::Exact => self.truth_is_stated(),
             Knowledge::Estimates => self.errors.wrong == Wrong::Actual,
             Knowledge::KindMeans | Knowledge::Nothing => false,
         };
         if as_stated {
-            return Ok(workflow.clone());
+            return Ok(Arc::clone(workflow));
         }
         let told = Told {
             problem: Problem::at_peak(workflow, platform)?,
@@ -95,7 +96,7 @@ impl Scenario {
                 }
             }
         }
-        Ok(builder.build()?)
+        Ok(Arc::new(builder.build()?))
     }
 
     fn truth_is_stated(&self) -> bool {
@@ -191,7 +192,7 @@ mod tests {
 
     fn told(scenario: &Scenario, knowledge: Knowledge) -> Vec<Vec<f64>> {
         let (w, p) = setting();
-        let known = scenario.known(&w, &p, knowledge).unwrap();
+        let known = scenario.known(&Arc::new(w), &p, knowledge).unwrap();
         let problem = Problem::new(&known, &p).unwrap();
         let row = |t| problem.proc_ids().map(|p| problem.exec_on(t, p)).collect();
         known.tasks().map(row).collect()
@@ -216,6 +217,15 @@ mod tests {
         assert_eq!(told(&told_wrong, Knowledge::Exact), stated);
         let estimates = told(&told_wrong, Knowledge::Estimates);
         assert_eq!(estimates, [[24.0, 8.0], [12.0, 4.0], [6.0, 2.0]]);
+    }
+
+    #[test]
+    fn what_is_as_stated_is_not_copied() {
+        let (w, p) = setting();
+        let w = Arc::new(w);
+        for knowledge in [Knowledge::Estimates, Knowledge::Exact] {
+            assert!(Arc::ptr_eq(&w, &Scenario::default().known(&w, &p, knowledge).unwrap()));
+        }
     }
 
     #[test]

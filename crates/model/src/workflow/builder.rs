@@ -285,16 +285,16 @@ impl WorkflowBuilder {
             reference_speed,
             task_names: self.task_names.into_names(),
             kinds: self.kinds.into_names(),
-            kind_of: self.kind_of,
-            work: self.work,
-            speedup: self.speedup,
-            width: self.width,
-            spread: self.spread,
-            memory: self.memory,
-            commands: self.commands,
+            kind_of: exact(self.kind_of),
+            work: exact(self.work),
+            speedup: exact(self.speedup),
+            width: exact(self.width),
+            spread: exact(self.spread),
+            memory: exact(self.memory),
+            commands: exact(self.commands),
             file_names: self.file_names.into_names(),
-            file_bytes: self.file_bytes,
-            producer: self.producer,
+            file_bytes: exact(self.file_bytes),
+            producer: exact(self.producer),
             consumers,
             inputs,
             outputs,
@@ -363,6 +363,12 @@ fn not_negative(what: &'static str, of: &str, value: f64) -> Result<(), Workflow
         return Ok(());
     }
     Err(WorkflowError::BadNumber { what, of: of.to_string(), value })
+}
+
+/// Without the room that was left for more.
+fn exact<T>(mut list: Vec<T>) -> Vec<T> {
+    list.shrink_to_fit();
+    list
 }
 
 fn check_cost_table(table: Option<&CostTable>, tasks: usize) -> Result<(), WorkflowError> {

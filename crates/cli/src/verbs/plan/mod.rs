@@ -205,10 +205,12 @@ impl Plan {
             problem = world.moldable_problem(&self.model)?;
         }
         let (mut plans, lower_bound) = self.plans(&problem, output)?;
-        if self.checks(&problem) {
+        // One plan is written as it is, whatever becomes of it.
+        let is_read = !output.quiet || self.json || self.gantt.is_some() || plans.len() > 1;
+        if is_read && self.checks(&problem) {
             let ground = check::ground(&world, &self.model)?;
             for plan in &mut plans {
-                plan.check = check::follow(&ground, &problem, &plan.schedule, output);
+                plan.check = check::follow(&ground, &problem, &plan.schedule, None, output);
             }
         }
         let limits = self.limits.limits();

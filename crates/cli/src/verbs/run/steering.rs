@@ -98,7 +98,7 @@ impl Steering {
     }
 
     pub(super) fn new(header: Header, settings: Settings, mut loaded: Loaded) -> Steering {
-        loaded.workflow = first_estimates(loaded.workflow);
+        loaded.workflow = first_estimates(Arc::unwrap_or_clone(loaded.workflow)).into();
         let inputs = match loaded.platform.origin() {
             Some(origin) if !settings.inputs_everywhere => Inputs::At(origin),
             _ => Inputs::Everywhere,
@@ -151,8 +151,7 @@ impl Steering {
     }
 
     fn execution<'r>(&self) -> Execution<'r> {
-        let workflow = Arc::new(self.loaded.workflow.clone());
-        let platform = Arc::new(self.loaded.platform.clone());
+        let (workflow, platform) = (self.loaded.workflow.clone(), self.loaded.platform.clone());
         Execution {
             settings: Rules {
                 retries: self.settings.retries,

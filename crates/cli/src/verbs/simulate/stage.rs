@@ -115,7 +115,7 @@ impl<'a> Stage<'a> {
         }
         let given = args.given();
         let when = given.iter().rfind(|(name, _)| name == "transfers");
-        let stated = Arc::new(world.workflow.clone());
+        let stated = world.workflow.clone();
         let limits = args.limits.limits();
         let common = common_limits(&limits, &arrivals);
         let wanted = Wanted::of(args, &world.platform, !arrivals.is_empty());
@@ -126,7 +126,7 @@ impl<'a> Stage<'a> {
             scenario_file: args.scenario.as_deref(),
             known: stated.clone(),
             stated,
-            platform: Arc::new(world.platform.clone()),
+            platform: world.platform.clone(),
             arrivals,
             inputs,
             spread: Vec::new(),
@@ -165,7 +165,7 @@ impl<'a> Stage<'a> {
             Knows::Nothing => Knowledge::Nothing,
         };
         let known = stage.scenario.known(&world.workflow, &world.platform, knowledge);
-        stage.known = known.map(Arc::new).map_err(|e| stage.cannot_know(e))?;
+        stage.known = known.map_err(|e| stage.cannot_know(e))?;
         let spread = stage.scenario.spread(&world.workflow, &world.platform);
         stage.spread = spread.map_err(|e| stage.bad_scenario(e))?;
         stage.tell_the_parts()?;
@@ -212,7 +212,7 @@ impl<'a> Stage<'a> {
 
     /// What the undisturbed run of a plan comes to, where that is worth its time: the seconds by
     /// which a run differs from it.
-    pub(super) fn check(&self, planned: &Schedule, output: &mut Output) -> Option<Check> {
+    pub(super) fn check(&self, ran: &Ran, output: &mut Output) -> Option<Check> {
         let tasks = self.problem.tasks();
         if !self.arrivals.is_empty() || !self.spread.is_empty() || tasks > crate::check::MOST_TASKS
         {
@@ -225,7 +225,20 @@ impl<'a> Stage<'a> {
             inputs: self.inputs,
             until: self.settings.until,
         };
-        crate::check::follow(&ground, &self.told().ok()?, planned, output)
+        let known = self.is_undisturbed(ran).then_some(ran.outcome.makespan);
+        crate::check::follow(&ground, &self.told().ok()?, &ran.planned, known, output)
+    }
+
+    /// Whether a run followed its plan in a world as stated: following it again would come to the same.
+    fn is_undisturbed(&self, ran: &Ran) -> bool {
+        let (procs, Settings { until, retries, .. }) = (self.problem.procs(), self.settings);
+        self.scenario == Scenario::default()
+            && Arc::ptr_eq(&self.known, &self.stated)
+            && self.settings == Settings { until, retries, ..Settings::default() }
+            && self.transfers == Transfers::Push
+            && matches!(ran.name.as_str(), "static" | "schedule")
+            && ran.set.is_empty()
+            && ran.planned.orders(procs) == ran.outcome.schedule.orders(procs)
     }
 
     /// Workflows that arrive are known as well, or as badly, as all of them together.
@@ -266,7 +279,7 @@ impl<'a> Stage<'a> {
         &self,
         name: &str,
         mut policy: Box<dyn Policy>,
-        planned: Schedule,
+        planned: Arc<Schedule>,
         trace: Option<&Path>,
     ) -> Result<Ran, Failure> {
         let clock = Instant::now();
@@ -320,7 +333,6 @@ impl<'a> Stage<'a> {
             told,
             check,
             real: false,
-            bytes: self.real_bytes()?,
             trace,
         })
     }
@@ -329,17 +341,6 @@ impl<'a> Stage<'a> {
         let (workflow, platform) = (self.problem.workflow(), self.problem.platform());
         let (format, file) = (TraceFormat::of_path(path)?, Whole::create(path)?);
         Ok(TraceWriter::new(format, workflow, platform, file))
-    }
-
-    /// What each file really weighs, where the workflow states something else.
-    fn real_bytes(&self) -> Result<Vec<f64>, Failure> {
-        if self.scenario.measured.is_none() && self.scenario.sizes.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (workflow, platform) = (&self.world.workflow, &self.world.platform);
-        let known = self.scenario.known(workflow, platform, Knowledge::Exact);
-        let exact = known.map_err(|e| self.cannot_know(e))?;
-        Ok(exact.files().map(|f| exact.file_bytes(f)).collect())
     }
 
     /// The turnaround of each workflow of a run, had it been alone on the platform when it came.
@@ -352,9 +353,9 @@ impl<'a> Stage<'a> {
         for (coming, arrived) in self.arrivals.iter().zip(&outcome.arrived) {
             let only = vec![Coming { when: When::At(arrived.at), ..coming.clone() }];
             let all = Arrivals::new(only.clone()).and_then(|a| a.all()).map_err(Failure::input)?;
-            let world = Loaded::plain(Arc::unwrap_or_clone(all), self.world.platform.clone());
+            let world = Loaded::plain(all, self.world.platform.clone());
             let problem = world.charged(&self.models.charges(), self.inputs)?;
-            let stated = Arc::new(world.workflow.clone());
+            let stated = world.workflow.clone();
             let by_itself = Stage {
                 problem: &problem,
                 world: &world,

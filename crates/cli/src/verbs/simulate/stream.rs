@@ -42,9 +42,9 @@ pub(super) fn read(
     let Some(path) = args.scenario.as_deref().filter(|_| !scenario.arrivals.is_empty()) else {
         return Ok((world, Vec::new()));
     };
-    let given = Some(&world.workflow);
+    let given = Some(&*world.workflow);
     let coming = arrivals(path, &scenario.arrivals, &world.platform, args, given, output)?;
-    world.workflow = all_of(path, &coming)?;
+    world.workflow = all_of(path, &coming)?.into();
     Ok((world, coming))
 }
 

@@ -31,6 +31,7 @@ use slackline_schedule::{Algorithm, Heed, Planner, registry};
 use slackline_view::gantt::{self, SvgOptions};
 use slackline_view::{self as view, Chart, MarkKind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Most looks of a periodic policy over a plan: more would not end.
 const MOST_LOOKS: f64 = 1e6;
@@ -50,7 +51,7 @@ pub(in crate::verbs) struct Ran {
     /// The same beside the other policies.
     pub(in crate::verbs) beside: Option<Beside>,
     /// What the first plan promised.
-    pub(in crate::verbs) planned: Schedule,
+    pub(in crate::verbs) planned: Arc<Schedule>,
     /// What it decided.
     pub(in crate::verbs) log: DecisionLog,
     pub(in crate::verbs) wall_seconds: f64,
@@ -60,8 +61,6 @@ pub(in crate::verbs) struct Ran {
     pub(in crate::verbs) check: Option<Check>,
     /// It was done on real machines.
     pub(in crate::verbs) real: bool,
-    /// What each file really weighs, where that is not what the workflow states.
-    pub(in crate::verbs) bytes: Vec<f64>,
     /// Its trace, where one was written as it went on.
     pub(in crate::verbs) trace: Option<Whole>,
 }
@@ -75,6 +74,7 @@ impl Ran {
         money: Money,
         planned: Schedule,
     ) -> Ran {
+        let planned = Arc::new(planned);
         Ran {
             name,
             set: Given::new(),
@@ -90,7 +90,6 @@ impl Ran {
             told: Vec::new(),
             check: None,
             real: false,
-            bytes: Vec::new(),
             trace: None,
         }
     }
@@ -169,10 +168,12 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
             ran.beside = Some(beside);
         }
     }
+    let is_read = args.json || !output.quiet;
     if let [one] = runs.as_mut_slice()
         && one.unfinished().is_none()
+        && is_read
     {
-        one.explain(stage.check(&one.planned, output));
+        one.explain(stage.check(one, output));
     }
     let mut written = Vec::new();
     let only = runs.len() == 1;
@@ -384,6 +385,7 @@ pub(super) fn runs(
         stage.settle_moments(&schedule)?;
         let planner = stage.planner.clone();
         let policy = StaticPlan::of_schedule(schedule.clone(), planner, stage.transfers);
+        let schedule = Arc::new(schedule);
         let trace = args.trace.as_deref();
         return Ok(vec![stage.run("schedule", Box::new(policy), schedule, trace)?]);
     }
@@ -391,6 +393,7 @@ pub(super) fn runs(
     let platform = args.sources.platform.as_deref();
     let planned = stage.planner.plan(&told).map_err(|e| no_plan(e, &told, platform))?;
     stage.settle_moments(&planned)?;
+    let planned = Arc::new(planned);
     let given_period = options.given.iter_mut().rev().find(|(name, _)| name == "period");
     let period = match &given_period {
         Some((_, text)) => policies::period(text)?,
