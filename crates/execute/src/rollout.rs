@@ -90,11 +90,7 @@ impl Rollout {
         course: &Course,
         peak: &PlanningNetwork,
     ) -> Option<World> {
-        let mut used = vec![false; now.platform.hosts().len()];
-        let assigned = plan.assignments.iter().flat_map(|a| a.procs.iter());
-        assigned.for_each(|p| used[now.host_of[p.index()].index()] = true);
-        let running = now.tasks.begun().filter_map(|t| now.task(t).procs());
-        running.flatten().for_each(|p| used[now.host_of[p.index()].index()] = true);
+        let used = now.hosts_in_use(plan);
         let mut world = World {
             hosts: vec![HostWorld::default(); used.len()],
             links: vec![LinkWorld::default(); now.platform.links().len()],

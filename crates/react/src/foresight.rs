@@ -27,10 +27,11 @@ impl Course {
         }
     }
 
-    /// How many changes it has.
-    pub fn changes(&self) -> usize {
+    /// How many changes it has on some hosts and in the network.
+    pub fn changes_on(&self, hosts: &[bool]) -> usize {
         let later = |dates: usize| dates.saturating_sub(1);
-        self.hosts.iter().map(|h| later(h.len())).sum::<usize>() + later(self.network.len())
+        let on = self.hosts.iter().zip(hosts).filter(|(_, used)| **used);
+        on.map(|(h, _)| later(h.len())).sum::<usize>() + later(self.network.len())
     }
 }
 

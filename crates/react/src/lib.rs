@@ -18,6 +18,9 @@
 //! ```
 
 mod aheft;
+#[cfg(test)]
+#[path = "../tests/common/mod.rs"]
+mod common;
 pub mod concurrent;
 mod foresight;
 pub mod gtp;

@@ -1,6 +1,7 @@
 //! The live state of an execution, as far as it is known.
 
 use crate::holders::Holders;
+use crate::policy::Plan;
 use crate::states::States;
 use crate::taught::Taught;
 use slackline_model::platform::{Charges, PlanningNetwork};
@@ -225,6 +226,15 @@ impl Situation {
         self.progress.resize(tasks, 0.0);
         self.part_of.resize(tasks, part);
         self.copies.resize(files, Vec::new());
+    }
+
+    /// Per host: whether something runs there, or is to by a plan.
+    pub fn hosts_in_use(&self, plan: &Plan) -> Vec<bool> {
+        let mut used = vec![false; self.platform.hosts().len()];
+        let assigned = plan.assignments.iter().flat_map(|a| a.procs.iter());
+        let running = self.tasks.begun().filter_map(|t| self.task(t).procs()).flatten();
+        assigned.chain(running).for_each(|p| used[self.host_of[p.index()].index()] = true);
+        used
     }
 
     /// Whether a task that is not done reads a file.

@@ -250,15 +250,12 @@ impl Policy for DlsSr {
 }
 
 #[cfg(test)]
-#[path = "../../tests/common/mod.rs"]
-mod common;
-
-#[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
     use super::*;
     use crate::TaskState;
+    use crate::common;
     use std::sync::Arc;
 
     /// Unrelated machines joined pairwise by links of bandwidth 1.

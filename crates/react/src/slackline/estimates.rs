@@ -1,8 +1,11 @@
 //! How far run times are from estimates, seen while running: of tasks that are done, per kind, and of
-//! those that run, by how far they are. Forecasts and plans are made with what that says.
+//! those that run, by how far they are, at the levels that their hosts had meanwhile. Forecasts and
+//! plans are made with what that says.
 
+use super::history::History;
 use crate::situation::{Situation, TaskState};
-use slackline_model::{KindId, TaskId, Workflow};
+use crate::taught::Figure;
+use slackline_model::{KindId, Problem, ProcId, TaskId, Workflow};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -42,27 +45,52 @@ impl Ratios {
 #[derive(Debug, Default)]
 pub(super) struct Estimates {
     all: Ratios,
+    /// Seconds between what tasks took and what was estimated: how many, and the sum of their squares.
+    errors: (f64, f64),
     kinds: BTreeMap<KindId, Ratios>,
-    /// Tasks that are done and have been compared.
-    compared: Vec<bool>,
+    /// Per task that is done: how long it took over what was estimated.
+    factors: Vec<Option<f64>>,
+}
+
+/// Seconds that tasks should take at the peaks of their hosts.
+struct Peak<'a> {
+    problem: Problem<'a>,
+    now: &'a Situation,
+}
+
+impl Peak<'_> {
+    fn of(now: &Situation) -> Result<Peak<'_>, String> {
+        let problem = now.seen_problem().map_err(|e| e.to_string())?;
+        Ok(Peak { problem, now })
+    }
+
+    fn seconds(&self, task: TaskId, procs: &[ProcId]) -> f64 {
+        let Some(&first) = procs.first() else { return 0.0 };
+        let level = self.now.view.availability[self.problem.host_of(first).index()];
+        self.problem.exec_wide(task, self.problem.class_of(first), procs.len() as u32) * level
+    }
 }
 
 impl Estimates {
-    /// Takes in what is done since the last time; true where an estimate was wrong. Only for
-    /// platforms that hold still: elsewhere levels may explain it.
-    pub(super) fn compare(&mut self, now: &Situation) -> Result<bool, String> {
-        self.compared.resize(now.tasks.len(), false);
-        let problem = now.seen_problem().map_err(|e| e.to_string())?;
+    /// Takes in what is done since the last time; true where an estimate was wrong.
+    pub(super) fn compare(&mut self, now: &Situation, seen: &History) -> Result<bool, String> {
+        self.factors.resize(now.tasks.len(), None);
+        let peak = Peak::of(now)?;
         let mut wrong = false;
         for task in now.workflow.tasks() {
             if let TaskState::Done(placement) = now.task(task)
-                && !std::mem::replace(&mut self.compared[task.index()], true)
+                && self.factors[task.index()].is_none()
             {
-                let (first, width) = (placement.proc(), placement.procs().len() as u32);
-                let seconds = problem.exec_wide(task, problem.class_of(first), width);
-                if seconds > 0.0 && seconds.is_finite() {
-                    let factor = placement.seconds() / seconds;
+                let (start, finish) = (placement.start, placement.finish);
+                let whole = peak.seconds(task, placement.procs());
+                let had = seen.seconds_at_peak(now.host(placement.procs()), start, finish);
+                let known = whole > 0.0 && whole.is_finite() && had > 0.0;
+                let factor = if known { had / whole } else { 1.0 };
+                self.factors[task.index()] = Some(factor);
+                if known {
                     self.all.add(factor);
+                    let error = (finish - start) * (1.0 - whole / had);
+                    self.errors = (self.errors.0 + 1.0, self.errors.1 + error * error);
                     self.kinds.entry(now.workflow.kind(task)).or_default().add(factor);
                     wrong |= (factor - 1.0).abs() > HOLDS;
                 }
@@ -80,34 +108,62 @@ impl Estimates {
         if spread > HOLDS { spread } else { 0.0 }
     }
 
-    /// How long a task that has not begun takes over what is estimated.
-    fn of_kind(&self, kind: KindId) -> f64 {
-        let Some(seen) = self.kinds.get(&kind).filter(|seen| seen.count >= FEWEST) else {
-            return 1.0;
+    /// By how many seconds tasks take longer or shorter than estimated, once there are a few: what is
+    /// begun again may well take that much longer. What it costs to begin a process is part of it.
+    pub(super) fn noise(&self) -> f64 {
+        let (count, squares) = self.errors;
+        if count < FEWEST { 0.0 } else { (squares / count).sqrt() }
+    }
+
+    /// How long a task that has not begun takes over what is estimated. Estimates of kinds that the
+    /// run itself has corrected are left alone.
+    fn of_kind(&self, kind: KindId, now: &Situation) -> f64 {
+        let taught = now.taught.kinds.get(&kind).is_some_and(Figure::is_sure);
+        match self.kinds.get(&kind).filter(|seen| seen.count >= FEWEST && !taught) {
+            Some(seen) => {
+                let (mean, doubt) = (seen.sum / seen.count, seen.deviation() / seen.count.sqrt());
+                if mean.abs() > SURE * doubt.max(HOLDS) { mean.exp() } else { 1.0 }
+            }
+            None => 1.0,
+        }
+    }
+
+    /// Per task that is not done: how long it takes over what is estimated, by what has been seen.
+    fn factors(&self, now: &Situation, seen: &History) -> Result<Vec<f64>, String> {
+        let peak = Peak::of(now)?;
+        let factor = |task: TaskId| match now.task(task) {
+            TaskState::Running { procs, since } => {
+                let share = now.progress[task.index()];
+                let whole = peak.seconds(task, procs);
+                let had = seen.seconds_at_peak(now.host(procs), *since, now.now);
+                let told = share > TELLS && had > 0.0 && whole > 0.0 && whole.is_finite();
+                if told {
+                    had / (share * whole)
+                } else {
+                    self.of_kind(now.workflow.kind(task), now)
+                }
+            }
+            TaskState::Done(_) => 1.0,
+            _ => self.of_kind(now.workflow.kind(task), now),
         };
-        let (mean, doubt) = (seen.sum / seen.count, seen.deviation() / seen.count.sqrt());
-        if mean.abs() > SURE * doubt.max(HOLDS) { mean.exp() } else { 1.0 }
+        Ok(now.workflow.tasks().map(factor).collect())
+    }
+
+    /// How long a task that is done took over what was estimated.
+    pub(super) fn of_done(&self, task: TaskId) -> Option<f64> {
+        self.factors.get(task.index()).copied().flatten()
     }
 
     /// The situation with what has been seen for what was estimated; nothing where estimates hold.
-    /// The same holds for platforms as above.
-    pub(super) fn corrected(&self, now: &Situation) -> Result<Option<Situation>, String> {
+    pub(super) fn corrected(
+        &self,
+        now: &Situation,
+        seen: &History,
+    ) -> Result<Option<Situation>, String> {
         if now.workflow.cost_table().is_some() {
             return Ok(None);
         }
-        let problem = now.seen_problem().map_err(|e| e.to_string())?;
-        let factor = |task: TaskId| match now.task(task) {
-            TaskState::Running { procs, since } => {
-                let (share, passed) = (now.progress[task.index()], now.now - since);
-                let Some(&first) = procs.first() else { return 1.0 };
-                let whole = problem.exec_wide(task, problem.class_of(first), procs.len() as u32);
-                let told = share > TELLS && passed > 0.0 && whole > 0.0 && whole.is_finite();
-                if told { passed / (share * whole) } else { self.of_kind(now.workflow.kind(task)) }
-            }
-            TaskState::Done(_) => 1.0,
-            _ => self.of_kind(now.workflow.kind(task)),
-        };
-        let factors: Vec<f64> = now.workflow.tasks().map(factor).collect();
+        let factors = self.factors(now, seen)?;
         if factors.iter().all(|factor| (factor - 1.0).abs() <= HOLDS) {
             return Ok(None);
         }
@@ -121,5 +177,110 @@ impl Estimates {
     pub(super) fn is_told(now: &Situation, task: TaskId) -> bool {
         let runs = matches!(now.task(task), TaskState::Running { .. });
         now.task(task).is_done() || (runs && now.progress[task.index()] > TELLS)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // a broken fixture is a broken test
+mod tests {
+    use super::*;
+    use crate::common;
+    use crate::policy::Event;
+    use slackline_model::{HostId, Placement, Task, WorkflowBuilder};
+
+    /// Six tasks of one kind and two of another that take 10 s each, on two hosts.
+    fn situation() -> (Situation, History) {
+        let mut b = WorkflowBuilder::new("example");
+        for task in 0..8 {
+            let kind = if task < 6 { "often" } else { "seldom" };
+            b.add_task(Task::new(format!("v{task}"), 10.0).of_kind(kind)).unwrap();
+        }
+        let workflow = b.build().unwrap().with_work(1.0, |w, t| w.work(t));
+        let platform = common::platform(2, |_, _| 1.0);
+        let now = Situation::new(Arc::new(workflow), Arc::new(platform));
+        let mut history = History::default();
+        history.begin(&now);
+        (now, history)
+    }
+
+    /// A task took so long, from the present date on.
+    fn took(now: &mut Situation, task: u32, seconds: f64) {
+        let placement = Placement::new(ProcId(0), now.now, now.now + seconds);
+        now.now += seconds;
+        now.set_task(TaskId(task), TaskState::Done(placement));
+    }
+
+    fn work(estimates: &Estimates, now: &Situation, seen: &History, task: u32) -> f64 {
+        let corrected = estimates.corrected(now, seen).unwrap();
+        corrected.as_ref().unwrap_or(now).workflow.work(TaskId(task))
+    }
+
+    #[test]
+    fn estimates_that_hold_are_left_alone() {
+        let (mut now, seen) = situation();
+        let mut estimates = Estimates::default();
+        (0..4).for_each(|task| took(&mut now, task, 10.0));
+        assert!(!estimates.compare(&now, &seen).unwrap());
+        assert_eq!(estimates.spread(), 0.0);
+        assert!(estimates.corrected(&now, &seen).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_slow_host_is_no_wrong_estimate() {
+        let (mut now, mut seen) = situation();
+        let mut estimates = Estimates::default();
+        took(&mut now, 0, 10.0);
+        now.view.availability[0] = 0.5;
+        seen.hear(&[Event::HostChanged(HostId(0))], &now);
+        (1..4).for_each(|task| took(&mut now, task, 20.0));
+        assert!(!estimates.compare(&now, &seen).unwrap());
+        // Twice as long as that is one.
+        (4..6).for_each(|task| took(&mut now, task, 40.0));
+        assert!(estimates.compare(&now, &seen).unwrap());
+        assert!(estimates.spread() > 0.3);
+    }
+
+    #[test]
+    fn a_kind_that_is_wrong_three_times_is_estimated_anew() {
+        let (mut now, seen) = situation();
+        let mut estimates = Estimates::default();
+        (0..2).for_each(|task| took(&mut now, task, 15.0));
+        assert!(estimates.compare(&now, &seen).unwrap());
+        assert_eq!(work(&estimates, &now, &seen, 4), 10.0);
+        took(&mut now, 2, 15.0);
+        assert!(estimates.compare(&now, &seen).unwrap());
+        assert!((work(&estimates, &now, &seen, 4) - 15.0).abs() < 1e-9);
+        assert_eq!(work(&estimates, &now, &seen, 7), 10.0, "of another kind");
+        // Nothing is compared twice.
+        assert!(!estimates.compare(&now, &seen).unwrap());
+        // What the run itself has learnt of a kind is in its estimates already.
+        let figure = Figure { value: 1.5, samples: 3, error: 0.0 };
+        now.taught.kinds.insert(now.workflow.kind(TaskId(0)), figure);
+        assert_eq!(work(&estimates, &now, &seen, 4), 10.0);
+    }
+
+    #[test]
+    fn errors_that_go_both_ways_are_chance() {
+        let (mut now, seen) = situation();
+        let mut estimates = Estimates::default();
+        for (task, seconds) in [14.0, 8.0, 12.0, 7.5].into_iter().enumerate() {
+            took(&mut now, task as u32, seconds);
+        }
+        assert!(estimates.compare(&now, &seen).unwrap());
+        assert_eq!(work(&estimates, &now, &seen, 5), 10.0);
+        assert!(estimates.spread() > 0.2);
+    }
+
+    #[test]
+    fn a_task_that_runs_tells_how_long_it_takes() {
+        let (mut now, seen) = situation();
+        let estimates = Estimates::default();
+        now.set_task(TaskId(0), TaskState::Running { procs: [ProcId(0)].into(), since: 0.0 });
+        (now.now, now.progress[0]) = (0.5, 0.025);
+        assert!(!Estimates::is_told(&now, TaskId(0)), "it has only begun");
+        assert_eq!(work(&estimates, &now, &seen, 0), 10.0);
+        (now.now, now.progress[0]) = (10.0, 0.5);
+        assert!(Estimates::is_told(&now, TaskId(0)));
+        assert!((work(&estimates, &now, &seen, 0) - 20.0).abs() < 1e-9);
     }
 }

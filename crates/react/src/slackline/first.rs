@@ -5,7 +5,10 @@ use super::ground::{Ground, Levels};
 use super::outlook::Outlook;
 use super::search::sort;
 use super::trials::{self, Choice};
-use super::{DRAWS, FIRST, FIRST_GAIN, FIRST_LASTS, HORIZON, LOOKS, NEAR_TIE, Slackline, WINDOWS};
+use super::{
+    DRAWS, FIRST, FIRST_GAIN, FIRST_LASTS, HORIZON, LOOKS, NEAR_TIE, SHORTLIST, STATIC, Slackline,
+    UNSURE, WINDOWS,
+};
 use crate::foresight::Course;
 use crate::policy::{Decision, Plan};
 use crate::situation::Situation;
@@ -31,6 +34,8 @@ impl Slackline {
             availability: vec![1.0; now.view.availability.len()],
             network: now.peak_network.regrouped(&now.view.network),
         };
+        self.history.begin(now);
+        self.shadow.begin(now);
         self.outlook.begin(peak, &now.view, now.now);
         let seconds = best.forecast.makespan - now.now;
         self.least_period = (seconds / LOOKS).max(f64::MIN_POSITIVE);
@@ -61,11 +66,13 @@ impl Slackline {
             others.extend(other);
         }
         sort(&mut others);
+        others.truncate(SHORTLIST);
         let Some(best) = best else {
             return others.into_iter().next().ok_or("no planner finds a plan".to_string());
         };
         let courses = first_courses(now, levels, followed - now.now);
-        self.weigh("the run begins", ground, best, others, &courses, FIRST)
+        let margins = if levels.later.is_some() { UNSURE } else { FIRST };
+        self.weigh("the run begins", ground, best, others, &courses, margins)
             .ok_or_else(|| "no planner finds a plan".to_string())
     }
 
@@ -83,7 +90,7 @@ impl Slackline {
             let plan = Plan { transfers, ..plan.clone() };
             let forecast = self.forecaster.follow(&ground.future, &plan, f64::INFINITY);
             if forecast.makespan.is_finite() {
-                choices.push(Choice::new("static", plan, forecast));
+                choices.push(Choice::new(STATIC, plan, forecast));
             }
         }
         let length = choices.first()?.forecast.makespan - now.now;

@@ -4,7 +4,6 @@
 //! that is wrong by a factor of several, and choosing between plans needs better.
 //! O((v + transfers) log v).
 
-use crate::holders::Holders;
 use crate::policy::{Plan, Transfers};
 use crate::situation::{Situation, TaskState};
 use slackline_model::platform::RouteCache;
@@ -28,6 +27,21 @@ impl<'a, 'p> Future<'a, 'p> {
     /// Everything stays as it is.
     pub fn lasting(problem: &'a Problem<'p>, now: &'a Situation) -> Self {
         Future { problem, now, later: None }
+    }
+
+    /// When a part of something that begins at a date is done, if the whole takes so many seconds at
+    /// the levels of a problem.
+    pub(super) fn end_of(&self, start: f64, part: f64, whole: &dyn Fn(&Problem<'_>) -> f64) -> f64 {
+        let end = start + part * whole(self.problem);
+        match self.later {
+            Some((date, _)) if end <= date => end,
+            Some((date, later)) if start < date => {
+                let left = part * (1.0 - (date - start) / (end - start));
+                date + left * whole(later)
+            }
+            Some((_, later)) => start + part * whole(later),
+            None => end,
+        }
     }
 }
 
@@ -176,12 +190,16 @@ impl<'a, 'p> Run<'a, 'p> {
         }
         for file in workflow.files() {
             for copy in &self.now.copies[file.index()] {
-                // Spread copies only come from plans over several hosts, which it never makes.
-                let host = copy.holders.host().and_then(|place| self.now.living_host(place));
+                // What lies on several hosts is taken to lie on the first, where tasks over several are
+                // taken to read.
+                let first = copy.holders.hosts().first();
+                let whole = self.now.is_reachable(&copy.holders);
+                let host = first.filter(|_| whole).and_then(|&place| self.now.living_host(place));
                 let Some(host) = host else { continue };
                 if copy.is_complete() {
                     self.add_copy(file, host, true);
-                } else if let Some(from) = copy.from.as_ref().and_then(Holders::host)
+                } else if let Some(from) =
+                    copy.from.as_ref().and_then(|from| from.hosts().first().copied())
                     && workflow.consumers(file).any(|c| self.reads_at(c, host))
                 {
                     let bytes = workflow.file_bytes(file) * (1.0 - copy.fraction);
@@ -214,20 +232,16 @@ impl<'a, 'p> Run<'a, 'p> {
     /// When a part of a task that begins now is done.
     fn end_of(&self, task: TaskId, part: f64) -> f64 {
         let procs = self.procs[task.index()];
-        let Some(&first) = procs.first() else { return f64::INFINITY };
-        let seconds = |problem: &Problem<'_>| {
-            problem.exec_wide(task, problem.class_of(first), procs.len() as u32)
-        };
-        let end = self.clock + part * seconds(self.problem);
-        match self.later {
-            Some((date, _)) if end <= date => end,
-            Some((date, later)) if self.clock < date => {
-                let left = part * (1.0 - (date - self.clock) / (end - self.clock));
-                date + left * seconds(later)
-            }
-            Some((_, later)) => self.clock + part * seconds(later),
-            None => end,
+        if procs.is_empty() {
+            return f64::INFINITY;
         }
+        // The parts of a task over several hosts wait for the slowest of these.
+        let seconds = |problem: &Problem<'_>| {
+            let on = |&p: &ProcId| problem.exec_wide(task, problem.class_of(p), procs.len() as u32);
+            procs.iter().map(on).fold(0.0, f64::max)
+        };
+        let future = Future { problem: self.problem, now: self.now, later: self.later };
+        future.end_of(self.clock, part, &seconds)
     }
 
     fn begin(&mut self, task: TaskId, part: f64) {

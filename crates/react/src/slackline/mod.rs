@@ -18,6 +18,8 @@
 //!   several lifetimes of the present levels stand for the draws.
 //! - *A clever first plan is luck.* It begins with what `static` would follow unless another plan
 //!   is clearly better, under the levels seen and when they have passed.
+//! - *Moves that do not pay go on.* A shadow of `static` is simulated through what was seen so far; where
+//!   that is ahead, what it followed is never far (`shadow`).
 //! - *Copies are left unused.* Any complete copy is a source, the nearest first.
 //! - *The window is fixed.* How far ahead inputs travel is chosen with the plan.
 //! - *The period is fixed.* While nothing changes and nothing is late, looks become rarer. A task
@@ -36,10 +38,13 @@ mod estimates;
 mod first;
 pub mod forecast;
 mod ground;
+mod history;
 mod outlook;
+mod passing;
 mod plans;
 mod search;
 mod several;
+mod shadow;
 mod trials;
 mod weigh;
 
@@ -53,7 +58,9 @@ use crate::situation::{Situation, TaskState};
 use estimates::Estimates;
 use forecast::{Forecast, Forecaster};
 use ground::{Ground, Levels};
+use history::History;
 use outlook::Outlook;
+use shadow::Shadow;
 use slackline_model::{Placement, ProcId, Schedule, TaskId};
 use slackline_schedule::list::ranks;
 use trials::{Choice, Margin, Margins, Trials};
@@ -68,18 +75,30 @@ const PROMISING: f64 = 0.03;
 const MOVING: Margins = Margins {
     stopping: Margin { gain: 0.03, doubt: 1.0, loss: TAIL },
     gentle: Margin { gain: NEAR_TIE, doubt: 0.0, loss: TAIL },
+    back: None,
 };
 
 /// The same where levels last for less than so many looks: what looks better is soon no better.
 const LASTING: f64 = 4.0;
 const CHASING: Margins = Margins::both(MOVING.stopping);
 
+/// The same where the moves of this run have not paid so far: then a near-tie is enough to go back to
+/// what `static` followed.
+const WARY: Margins =
+    Margins { back: Some(Margin { gain: 0.0, doubt: 0.0, loss: TAIL }), ..CHASING };
+
 /// The same for the first plan, against what `static` would follow.
 const FIRST_GAIN: f64 = 0.05;
 const FIRST: Margins = Margins::both(Margin { gain: FIRST_GAIN, doubt: 1.0, loss: TAIL });
 
+/// The same where levels differ at the start, and nobody knows for how long.
+const UNSURE: Margins = Margins::both(Margin { gain: 0.1, doubt: 1.0, loss: TAIL });
+
 /// Gains below this share are none: what was tried first stays.
 const NEAR_TIE: f64 = 0.005;
+
+/// What plans that `static` would follow are called.
+const STATIC: &str = "static";
 
 /// Levels seen at the start are taken to last for this share of the run.
 const FIRST_LASTS: f64 = 0.5;
@@ -96,7 +115,7 @@ const PASSES: [f64; 3] = [0.18, 0.69, 1.79];
 const TAIL: f64 = 0.01;
 
 /// Draws of what may come, at most and at least, and alternatives that are rolled out.
-const DRAWS: usize = 6;
+const DRAWS: usize = 12;
 const FEWEST_DRAWS: usize = 3;
 const SHORTLIST: usize = 3;
 
@@ -139,6 +158,8 @@ pub struct Slackline {
     forecaster: Forecaster,
     trials: Trials,
     outlook: Outlook,
+    history: History,
+    shadow: Shadow,
     rank: Vec<f64>,
     /// What `static` would follow.
     first: Option<Plan>,
@@ -171,7 +192,7 @@ impl Default for Slackline {
 
 impl Slackline {
     /// Tasks that roll-outs follow in all, unless told otherwise.
-    pub const EFFORT: usize = 50_000;
+    pub const EFFORT: usize = 100_000;
 
     /// The policy with a bound on the work of its roll-outs: tasks that they may follow, in all; less
     /// where there are many.
@@ -180,6 +201,8 @@ impl Slackline {
             forecaster: Forecaster::default(),
             trials: Trials::with_effort(effort),
             outlook: Outlook::default(),
+            history: History::default(),
+            shadow: Shadow::default(),
             rank: Vec::new(),
             first: None,
             plan: Plan::default(),
@@ -263,6 +286,27 @@ impl Slackline {
         (0..draws).map(|draw| self.outlook.course(now, until, draw as u64, spread)).collect()
     }
 
+    /// Whether levels outlast the looks at them.
+    fn levels_last(&self) -> bool {
+        self.outlook.lifetime() >= LASTING * self.least_period
+    }
+
+    /// The plan under way; where that leads nowhere, what `static` would follow from here on.
+    fn under_way(&mut self, ground: &Ground<'_, '_>, seen: &Situation, lost: &[TaskId]) -> Choice {
+        let present = self.present(ground.now);
+        let kept = self.forecaster.follow(&ground.future, &present, f64::INFINITY);
+        let mut choice = Choice::new("as it is", present, kept);
+        if choice.forecast.makespan.is_infinite()
+            && let Some(plan) = self.plan_anew(seen)
+        {
+            let forecast = self.forecaster.follow(&ground.future, &plan, f64::INFINITY);
+            self.first = Some(plan.clone());
+            self.shadow.begin(seen);
+            choice = Choice::new(STATIC, plan, forecast);
+        }
+        Choice { rewind: lost.to_vec(), ..choice }
+    }
+
     /// Looks for a plan that is clearly better than the present one, or for any where the present
     /// one leads nowhere.
     fn reconsider(
@@ -283,36 +327,46 @@ impl Slackline {
         let problem = after.problem().map_err(|e| e.to_string())?;
         let prospect = self.levels(now).prospect(now)?;
         let ground = prospect.ground(&problem, &after);
-        let present = self.present(&after);
-        let kept = self.forecaster.follow(&ground.future, &present, f64::INFINITY);
+        let keep = self.under_way(&ground, &planning::rewound(now, &lost), &lost);
+        let length = keep.forecast.makespan - now.now;
         let rolls = self.trials.affords(now, SHORTLIST) >= FEWEST_DRAWS;
         let promising = if rolls { PROMISING } else { WORTH_IT };
-        let limit = now.now + (kept.makespan - now.now) * (1.0 - promising);
-        let lasts = self.outlook.lifetime() >= LASTING * self.least_period;
-        let plans = match lasts && self.outlook.lifetime().is_finite() {
+        let limit = now.now + length * (1.0 - promising);
+        let plans = match self.outlook.lifetime().is_finite() {
             true => self.plans_as_seen(&planning::rewound(now, &lost), &ground)?,
             false => Vec::new(),
         };
-        let mut found = self.search(&ground, &present, plans, limit);
+        let mut found = self.search(&ground, &keep.plan, plans, limit);
         found.iter_mut().for_each(|choice| choice.rewind.clone_from(&lost));
         if lost.is_empty() {
             self.try_rewinding(&ground, limit, &mut found)?;
         }
-        let free = forced || kept.makespan.is_infinite();
-        found.retain(|choice| free || self.is_urgent(choice, &kept, now));
+        let free = forced || length.is_infinite();
+        found.retain(|choice| free || self.is_urgent(choice, &keep.forecast, now));
+        found.truncate(SHORTLIST);
+        let left = !free && self.has_left_static(&after);
+        let behind = left && rolls && self.is_behind(now, &keep.plan);
+        if left && (behind || !found.is_empty()) {
+            let near = now.now + length * (1.0 + PROMISING);
+            let limit = if behind { f64::INFINITY } else { near };
+            found.extend(self.back_to_static(&ground, limit));
+        }
         let length = match found.first() {
-            Some(first) if kept.makespan.is_infinite() => first.forecast.makespan - now.now,
-            _ => kept.makespan - now.now,
+            Some(first) if length.is_infinite() => first.forecast.makespan - now.now,
+            _ => length,
         };
         let courses = match rolls && !found.is_empty() {
             true => self.courses(now, length),
             false => Vec::new(),
         };
-        let keep = Choice { rewind: lost.clone(), ..Choice::new("as it is", present, kept) };
+        let margins = match behind {
+            true => WARY,
+            false if self.levels_last() => MOVING,
+            false => CHASING,
+        };
         // Roll-outs begin from what is, not from what is expected on average.
         let judged = Ground { now, ..ground };
-        let choice =
-            self.weigh(cause, &judged, keep, found, &courses, if lasts { MOVING } else { CHASING });
+        let choice = self.weigh(cause, &judged, keep, found, &courses, margins);
         // Nothing is rewound for a plan that there is not.
         let choice = choice.ok_or("there is no plan now")?;
         let kept = choice.origin == "as it is";
@@ -375,6 +429,7 @@ impl Slackline {
         now: &Situation,
         decisions: &mut Vec<Decision>,
     ) -> Result<(), String> {
+        self.shadow.end();
         self.outlook.look(&now.view, now.now);
         self.last_look = now.now;
         if self.try_restoring(now, decisions)? {
@@ -398,8 +453,7 @@ impl Slackline {
         let open = now.workflow.tasks().filter(|&t| !now.task(t).is_done());
         let late = open.into_iter().any(|t| self.is_late(t, now));
         self.last_look = now.now;
-        let steady = self.outlook.lifetime().is_infinite();
-        let wrong = steady && self.estimates.compare(now)?;
+        let wrong = self.estimates.compare(now, &self.history)?;
         if changed || late || wrong {
             self.period = self.least_period;
             let cause = match (changed, late) {
@@ -407,7 +461,7 @@ impl Slackline {
                 (_, true) => "a task is late",
                 _ => "estimates were wrong",
             };
-            let corrected = if steady { self.estimates.corrected(now)? } else { None };
+            let corrected = self.estimates.corrected(now, &self.history)?;
             let now = corrected.as_ref().unwrap_or(now);
             return self.reconsider(cause, now, false, decisions);
         }
@@ -429,6 +483,7 @@ impl Policy for Slackline {
     }
 
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
+        self.history.hear(events, now);
         let rested = now.now - self.last_look > 0.25 * self.least_period;
         events.iter().any(|event| match event {
             Event::Start | Event::WakeUp | Event::HostBack(_) => true,

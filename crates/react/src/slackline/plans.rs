@@ -1,7 +1,8 @@
 //! Plans worth a forecast.
 
 use super::ground::Ground;
-use super::{HYSTERESIS, OCCUPATIONS, Slackline};
+use super::trials::Choice;
+use super::{HYSTERESIS, OCCUPATIONS, STATIC, Slackline};
 use crate::gtp::estimate::{Costing, estimate};
 use crate::planning;
 use crate::policy::{Assignment, Plan, Transfers};
@@ -25,6 +26,13 @@ impl Slackline {
         Some((plan, schedule.makespan()))
     }
 
+    /// What `static` would follow from here on, with the present window.
+    pub(super) fn plan_anew(&self, now: &Situation) -> Option<Plan> {
+        let problem = now.problem().ok()?;
+        let schedule = (registry::usual(&problem).plan)(&problem, &Request::default()).ok()?;
+        Some(Plan::of_schedule(&problem, &schedule, self.plan.transfers))
+    }
+
     /// Plans of several planners for all there is to do.
     pub(super) fn first_plans(&mut self, ground: &Ground<'_, '_>) -> Vec<Made> {
         let mut plans: Vec<Made> = Vec::new();
@@ -45,12 +53,22 @@ impl Slackline {
         unfinished(&self.plan, now)
     }
 
-    /// What `static` followed at first, as far as it is not done; nothing where that is under way.
-    fn back_to_static(&self, now: &Situation) -> Option<Made> {
-        let plan = unfinished(self.first.as_ref()?, now);
+    /// Whether something else is under way than what `static` followed at first.
+    pub(super) fn has_left_static(&self, now: &Situation) -> bool {
         let placed = |a: &Assignment| self.planned[a.task.index()] == a.procs.first().copied();
-        let same = plan.transfers == self.plan.transfers && plan.assignments.iter().all(placed);
-        (!same).then_some(("static", plan))
+        self.first.as_ref().is_some_and(|first| {
+            let mut open = first.assignments.iter().filter(|a| !now.task(a.task).is_done());
+            first.transfers != self.plan.transfers || !open.all(placed)
+        })
+    }
+
+    /// What `static` followed at first, as far as it is not done; nothing where that does not end
+    /// before `limit`.
+    pub(super) fn back_to_static(&mut self, ground: &Ground<'_, '_>, limit: f64) -> Option<Choice> {
+        let plan = unfinished(self.first.as_ref()?, ground.now);
+        let forecast = self.forecaster.follow(&ground.future, &plan, limit);
+        let leads = forecast.makespan.is_finite();
+        leads.then(|| Choice::new(STATIC, plan, forecast))
     }
 
     fn contended_plans(&mut self, ground: &Ground<'_, '_>) -> [Made; 2] {
@@ -99,7 +117,7 @@ impl Slackline {
     }
 
     /// Placed with contention in mind, placed by GTP's costs with copies and hysteresis, HEFT's plan
-    /// of the rest, and back to what `static` follows.
+    /// of the rest, and where levels pass one that counts with it.
     pub(super) fn candidates(&mut self, ground: &Ground<'_, '_>) -> Vec<Made> {
         let Ground { problem, now, .. } = *ground;
         let mut plans: Vec<Made> = self.contended_plans(ground).into();
@@ -122,7 +140,7 @@ impl Slackline {
         {
             plans.push(("heft", Plan::of_schedule(problem, &schedule, transfers)));
         }
-        plans.extend(self.back_to_static(now));
+        plans.extend(self.passing(ground).map(|plan| ("passing", plan)));
         plans
     }
 }

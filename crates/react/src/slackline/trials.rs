@@ -2,6 +2,7 @@
 //! verdict on them. What is under way is kept unless another is better on average by a margin and
 //! not worse in the tail, the latest third of the draws.
 
+use super::STATIC;
 use super::forecast::Forecast;
 use crate::foresight::{Course, Foresight};
 use crate::planning;
@@ -11,7 +12,11 @@ use crate::situation::{Situation, TaskState};
 use slackline_model::{ProcId, TaskId};
 
 /// Beyond this many tasks the effort falls as their number grows.
-const LARGE: usize = 200;
+const LARGE: usize = 100;
+
+/// Part of the gain on average that may be lost in the latest third of the draws, where that is more than
+/// the margin allows.
+const RISK: f64 = 1.0 / 3.0;
 
 /// A plan that could be followed, what has to be rewound for it, and what is expected of it.
 pub(super) struct Choice {
@@ -79,11 +84,13 @@ pub(super) struct Margin {
 pub(super) struct Margins {
     pub(super) stopping: Margin,
     pub(super) gentle: Margin,
+    /// For going back to what `static` followed, where that is another one.
+    pub(super) back: Option<Margin>,
 }
 
 impl Margins {
     pub(super) const fn both(margin: Margin) -> Margins {
-        Margins { stopping: margin, gentle: margin }
+        Margins { stopping: margin, gentle: margin, back: None }
     }
 }
 
@@ -93,11 +100,13 @@ pub(super) struct Trials {
     foresight: Option<Box<dyn Foresight>>,
     /// Tasks, and changes of levels, that may still be followed.
     left: usize,
+    /// Looks were decided by them.
+    pub(super) decided: bool,
 }
 
 impl Trials {
     pub(super) fn with_effort(effort: usize) -> Trials {
-        Trials { foresight: None, left: effort }
+        Trials { foresight: None, left: effort, decided: false }
     }
 
     /// What is known of the run before it begins: roll-outs of large ones would cost more than
@@ -120,6 +129,20 @@ impl Trials {
         }
     }
 
+    /// When a plan would end under one course; nothing where that cannot be told.
+    pub(super) fn ask(
+        &mut self,
+        now: &Situation,
+        plan: &Plan,
+        course: &Course,
+        limit: f64,
+    ) -> Option<f64> {
+        let open = now.tasks.len() - now.tasks.done();
+        let foresight = self.foresight.as_mut().filter(|_| self.left >= open)?;
+        self.left -= open;
+        foresight.follow(now, plan, course, limit)
+    }
+
     /// Follows each choice under each course, at most for so many seconds; false where that cannot
     /// be done.
     pub(super) fn follow(
@@ -133,8 +156,9 @@ impl Trials {
         for choice in choices {
             let after = planning::rewound(now, &choice.rewind);
             let open = after.tasks.len() - after.tasks.done();
+            let used = after.hosts_in_use(&choice.plan);
             for course in courses {
-                self.left = self.left.saturating_sub(open + course.changes() / 2);
+                self.left = self.left.saturating_sub(open + course.changes_on(&used) / 2);
                 let end = foresight.follow(&after, &choice.plan, course, now.now + limit);
                 let Some(end) = end else { return false };
                 choice.followed.push(end - now.now);
@@ -158,17 +182,27 @@ fn doubt(values: &[f64]) -> f64 {
     if count > 1.0 { (squares / (count - 1.0) / count).sqrt() } else { 0.0 }
 }
 
-/// The best on average of those that are better than `base` by their margin.
-pub(super) fn best(base: &Choice, others: &[Choice], margins: Margins) -> Option<usize> {
+/// The best on average of those that are better than `base` by their margin, and where they stop something
+/// by more seconds than run times are uncertain by.
+pub(super) fn best(
+    base: &Choice,
+    others: &[Choice],
+    margins: Margins,
+    noise: f64,
+) -> Option<usize> {
     let (kept, feared) = (mean(&base.followed), tail(&base.followed));
     let mut best: Option<(usize, f64)> = None;
     for (index, other) in others.iter().enumerate().filter(|(_, c)| !c.followed.is_empty()) {
         let end = mean(&other.followed);
-        let margin = if other.stops { margins.stopping } else { margins.gentle };
-        let safe = tail(&other.followed) <= feared * (1.0 + margin.loss);
+        let usual = if other.stops { margins.stopping } else { margins.gentle };
+        let back = margins.back.filter(|_| other.origin == STATIC && !other.stops);
+        let margin = back.unwrap_or(usual);
         let gains: Vec<f64> =
             base.followed.iter().zip(&other.followed).map(|(kept, end)| kept - end).collect();
-        let sure = mean(&gains) - margin.doubt * doubt(&gains) > kept * margin.gain;
+        let gain = mean(&gains);
+        let safe = tail(&other.followed) <= feared + (feared * margin.loss).max(RISK * gain);
+        let least = (kept * margin.gain).max(if other.stops { noise } else { 0.0 });
+        let sure = gain - margin.doubt * doubt(&gains) > least;
         if safe && sure && best.is_none_or(|(_, least)| end < least) {
             best = Some((index, end));
         }

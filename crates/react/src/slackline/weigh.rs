@@ -3,7 +3,7 @@
 use super::forecast::{Forecast, Future};
 use super::ground::Ground;
 use super::trials::{self, Choice, Margins};
-use super::{FEWEST_DRAWS, HORIZON, PASSES, SHORTLIST, Slackline, TAIL, URGENT, WORTH_IT};
+use super::{FEWEST_DRAWS, HORIZON, PASSES, Slackline, TAIL, URGENT, WORTH_IT};
 use crate::foresight::Course;
 use crate::policy::Plan;
 use crate::reasons::Reasons;
@@ -23,7 +23,6 @@ impl Slackline {
     ) -> Option<Choice> {
         let now = ground.now;
         let hopeless = kept.forecast.makespan.is_infinite();
-        others.truncate(SHORTLIST);
         for other in &mut others {
             other.stops = other.rewind.len() > kept.rewind.len() || other.stops_any(now);
         }
@@ -41,17 +40,25 @@ impl Slackline {
             if !hopeless {
                 all.insert(0, &mut kept);
             }
-            self.trials.follow(now, &mut all, courses, 2.0 * HORIZON * length)
+            let rolled = self.trials.follow(now, &mut all, courses, 2.0 * HORIZON * length);
+            self.trials.decided |= rolled && self.begun;
+            rolled
         } {
             match hopeless {
                 true => (trials::shortest(&others), "the shortest in roll-outs"),
-                false => match trials::best(&kept, &others, margins) {
+                false => match trials::best(&kept, &others, margins, self.estimates.noise()) {
                     Some(best) => (Some(best), "shorter in roll-outs"),
                     None => (None, "no clear gain in roll-outs"),
                 },
             }
         } else {
-            let holds = hopeless || self.holds(ground, &kept.plan, &others[0], now);
+            let gain = kept.forecast.makespan - others[0].forecast.makespan;
+            let clear = !others[0].stops || gain > self.estimates.noise();
+            // Where roll-outs have decided, and used up their effort, a forecast is too little to chase
+            // levels that pass.
+            let chases = self.trials.decided && !self.levels_last();
+            let holds =
+                hopeless || clear && !chases && self.holds(ground, &kept.plan, &others[0], now);
             if holds { (Some(0), "shorter by forecast") } else { (None, "may not last") }
         };
         let mut alternatives = vec![kept.told(&self.planned, now.now)];
