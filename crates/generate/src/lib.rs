@@ -23,6 +23,7 @@ pub mod platform;
 pub mod population;
 pub mod registry;
 pub mod scenario;
+pub mod streams;
 pub mod unrelated;
 pub mod workflow;
 

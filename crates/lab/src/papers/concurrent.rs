@@ -8,7 +8,7 @@ use crate::served::{Beside, Negotiable, Served, Totals, beside, served};
 use crate::stats::Estimate;
 use slackline_execute::{Coming, Recording, Settings, Stage};
 use slackline_generate::Seed;
-use slackline_generate::registry::{self as generators, Family};
+use slackline_generate::streams::{Shapes, budgets as budgets_of};
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
 use slackline_model::scenario::When;
 use slackline_model::schedule::Limits;
@@ -148,40 +148,20 @@ fn rennes(counts: [usize; 4]) -> Result<Arc<Platform>, StudyError> {
     ])
 }
 
-/// A random graph whose shape is drawn from lists of values.
+/// A random graph of a stream, under its name there.
 pub(super) fn draw(
     name: &str,
     seed: u64,
     member: u64,
     tasks: (u64, u64),
-    shape: &Shape,
+    shapes: &Shapes,
     costs: &[(&str, String)],
 ) -> Result<Workflow, StudyError> {
-    let mut draws = Seed { seed, member }.draws("shape");
-    let mut pick = |values: &[&str]| values[draws.below(values.len())].to_string();
-    let mut given: Vec<(String, String)> = vec![
-        ("fat".into(), pick(shape.fat)),
-        ("regularity".into(), pick(shape.regularity)),
-        ("density".into(), pick(shape.density)),
-        ("jump".into(), pick(shape.jump)),
-    ];
-    let span = (tasks.1 - tasks.0 + 1) as usize;
-    given.push(("tasks".into(), (tasks.0 + draws.below(span) as u64).to_string()));
-    given.extend(costs.iter().map(|(k, v)| (k.to_string(), v.clone())));
-    let generator = generators::find(Family::Workflow, "daggen").map_err(StudyError::of)?;
-    let settings = generator.settings(&given).map_err(StudyError::of)?;
-    let graph = generator.workflow(&settings, Seed { seed, member }).map_err(StudyError::of)?;
+    let graph = shapes.graph(tasks, costs, Seed { seed, member }).map_err(StudyError::of)?;
     Ok(graph.renamed(name))
 }
 
-pub(super) struct Shape {
-    pub(super) fat: &'static [&'static str],
-    pub(super) regularity: &'static [&'static str],
-    pub(super) density: &'static [&'static str],
-    pub(super) jump: &'static [&'static str],
-}
-
-const CHAPTER_5: Shape = Shape {
+const CHAPTER_5: Shapes = Shapes {
     fat: &["0.2", "0.4", "0.6", "0.8"],
     regularity: &["0.2", "0.4", "0.8"],
     density: &["0.2", "0.4", "0.8"],
@@ -360,10 +340,10 @@ fn priced_stream(
         builder.add_host(root, spec).map_err(StudyError::of)?;
     }
     let platform = Arc::new(builder.build().map_err(StudyError::of)?);
-    let mut draws = Seed { seed, member }.draws("budgets");
-    let coming = graphs.into_iter().enumerate().map(|(index, graph)| {
+    let wishes = budgets_of(graphs.len(), Seed { seed, member });
+    let coming = graphs.into_iter().zip(wishes).enumerate().map(|(index, (graph, wish))| {
         let problem = Problem::new(&graph, &platform).map_err(StudyError::of)?;
-        let budget = Negotiable::at(Negotiable::of(&problem, false).budget, draws.unit());
+        let budget = Negotiable::at(Negotiable::of(&problem, false).budget, wish);
         let limits = Limits { budget: Some(budget), deadline: None };
         let terms = Terms { limits, ..Terms::default() };
         Ok(Coming { workflow: Arc::new(graph), when: by_progress(index, share), terms })

@@ -1,13 +1,13 @@
 //! Chapter 9 of Arabnejad's thesis: workflows with a deadline and a budget each, files on a store, on
 //! the three sites of the source, for random graphs and for the four applications.
 
-use super::concurrent::{Method, Shape, Stream, Streams, THESIS, amount, draw, site};
+use super::concurrent::{Method, Stream, Streams, THESIS, amount, draw, site};
 use super::{Cell, Claim, Options, Paper, Report, Rule, StudyError, Table, Unit, Watch};
 use crate::served::{Negotiable, Served, Totals, beside};
 use crate::stats::Estimate;
 use slackline_execute::Coming;
 use slackline_generate::Seed;
-use slackline_generate::registry::{self as generators, Family};
+use slackline_generate::streams::{Shapes, application, limits as limits_of};
 use slackline_model::scenario::When;
 use slackline_model::schedule::Limits;
 use slackline_model::{Platform, Problem, Terms, Workflow};
@@ -42,7 +42,7 @@ const METHODS: [Method; 8] = [
 /// The methods that the source compares.
 const COMPARED: usize = 4;
 
-const SHAPE: Shape = Shape {
+const SHAPES: Shapes = Shapes {
     fat: &["0.1", "0.4", "0.8"],
     regularity: &["0.2", "0.8"],
     density: &["0.2", "0.8"],
@@ -130,26 +130,18 @@ fn settings() -> Result<Vec<Setting>, StudyError> {
 fn workflow(kinds: Kinds, seed: u64, number: u64, index: usize) -> Result<Workflow, StudyError> {
     let name = format!("w{index}");
     if kinds == Kinds::Random {
-        return draw(&name, seed, number, (40, 120), &SHAPE, &[]);
+        return draw(&name, seed, number, (40, 120), &SHAPES, &[]);
     }
-    let mut draws = Seed { seed, member: number }.draws("size");
-    let tasks = 30 + draws.below(71);
-    let application = APPLICATIONS[draws.below(APPLICATIONS.len())];
-    let generator = generators::find(Family::Workflow, application).map_err(StudyError::of)?;
-    let given = [("tasks".to_string(), tasks.to_string())];
-    let settings = generator.settings(&given).map_err(StudyError::of)?;
-    let made = generator.workflow(&settings, Seed { seed, member: number });
-    Ok(made.map_err(StudyError::of)?.renamed(name))
+    let made = application(&APPLICATIONS, Seed { seed, member: number }).map_err(StudyError::of)?;
+    Ok(made.renamed(name))
 }
 
 fn stream(setting: &Setting, seed: u64, member: u64, count: usize) -> Result<Stream, StudyError> {
-    let mut draws = Seed { seed, member }.draws("limits");
-    let coming = (0..count).map(|index| {
+    let wishes = limits_of(count, Seed { seed, member });
+    let coming = wishes.into_iter().enumerate().map(|(index, (time, money))| {
         let graph = workflow(setting.kinds, seed, member * 1000 + index as u64, index)?;
         let problem = Problem::new(&graph, &setting.platform).map_err(StudyError::of)?;
         let bounds = Negotiable::of(&problem, true);
-        let time = draws.unit();
-        let money = draws.unit() / 2.0 + if time < 0.5 { 0.5 } else { 0.0 };
         let limits = Limits {
             deadline: Some(Negotiable::at(bounds.deadline, time)),
             budget: Some(Negotiable::at(bounds.budget, money)),

@@ -1,13 +1,14 @@
 //! Chapter 4 of Arabnejad's thesis: FDWS with queues, for workflows with a table of run times that
 //! arrive as a Poisson process. Part of the study `fdws`.
 
-use super::concurrent::{Method, Shape, Stream, Streams, draw, mean_of};
+use super::concurrent::{Method, Stream, Streams, draw, mean_of};
 use super::{Cell, Claim, Options, Rule, StudyError, Table, Unit, Watch};
 use crate::cell::Recipe;
 use crate::served::{Served, Totals};
 use crate::stats::Estimate;
 use slackline_execute::Coming;
 use slackline_generate::Seed;
+use slackline_generate::streams::{Poisson, Shapes};
 use slackline_model::Terms;
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
 use slackline_model::scenario::When;
@@ -22,7 +23,7 @@ const METHODS: [Method; 6] = [
     ("OWM, all tasks", "owm", &[("pool", "all")]),
 ];
 
-const SHAPE: Shape = Shape {
+const SHAPES: Shapes = Shapes {
     fat: &["0.1", "0.4", "0.8"],
     regularity: &["0.2", "0.8"],
     density: &["0.2", "0.8"],
@@ -118,32 +119,24 @@ pub(super) fn chapter_4(
 
 /// Workflows of one drawn setting, and dates.
 fn stream(seed: u64, member: u64, count: usize, gap: f64) -> Result<Stream, StudyError> {
-    let mut draws = Seed { seed, member }.draws("chapter-4");
-    let mut pick = |values: &[&str]| values[draws.below(values.len())].to_string();
-    let processors = pick(&["8", "16", "32"]);
+    let drawn = Poisson::draw(count, gap, Seed { seed, member });
     let costs = [
         ("costs", "beta".to_string()),
         ("mean", "100".to_string()),
-        ("processors", processors.clone()),
-        ("beta", pick(&["0", "0.1", "0.5", "1", "2"])),
-        ("ccr", pick(&["0.1", "0.8", "2", "5"])),
+        ("processors", drawn.processors.to_string()),
+        ("beta", drawn.beta.to_string()),
+        ("ccr", drawn.ccr.to_string()),
     ];
     let mut builder = PlatformBuilder::new("machines");
     builder.set_matrix(Matrix::uniform(Some(1.25e8), 0.0));
     let root = builder.root().map_err(StudyError::of)?;
-    let machines: usize = processors.parse().map_err(StudyError::of)?;
-    for index in 1..=machines {
+    for index in 1..=drawn.processors {
         builder.add_host(root, HostSpec::new(format!("p{index}"), 1e9)).map_err(StudyError::of)?;
     }
     let platform = Arc::new(builder.build().map_err(StudyError::of)?);
-    let mut date = 0.0;
-    let coming = (0..count).map(|index| {
+    let coming = drawn.coming.iter().enumerate().map(|(index, &(tasks, date))| {
         let number = 1_000_000 + member * 1000 + index as u64;
-        let tasks = 10 * (1 + draws.below(6) as u64);
-        let graph = draw(&format!("w{index}"), seed, number, (tasks, tasks), &SHAPE, &costs)?;
-        if index > 0 && gap > 0.0 {
-            date += draws.exponential(gap);
-        }
+        let graph = draw(&format!("w{index}"), seed, number, (tasks, tasks), &SHAPES, &costs)?;
         let (workflow, terms) = (Arc::new(graph), Terms::default());
         Ok(Coming { workflow, when: When::At(date), terms })
     });
