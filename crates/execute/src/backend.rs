@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use slackline_model::platform::Charges;
 use slackline_model::problem::{Block, View};
-use slackline_model::{FileId, HostId, LinkId, ProcId, TaskId};
+use slackline_model::{FileId, HostId, LinkId, ProcId, Procs, TaskId};
 use thiserror::Error;
 
 /// An operation; the engine chooses the numbers and never uses one twice.
@@ -58,7 +58,7 @@ pub enum Work {
         /// Which.
         task: TaskId,
         /// Where.
-        procs: Box<[ProcId]>,
+        procs: Procs,
         /// What it reads from the store.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         reads: Vec<(FileId, f64)>,

@@ -347,17 +347,22 @@ impl<'p, 't> Simulated<'p, 't> {
         procs: &[ProcId],
     ) -> Result<Vec<(ActivityId, f64)>, SimulationError> {
         let seconds = self.reality.seconds(task, procs);
-        let hosts: Vec<HostId> = procs.iter().map(|p| self.host_of[p.index()]).collect();
-        let platform = self.simulation.platform();
-        let amount = |host: &HostId| seconds * platform.host(*host).speed;
-        let flops: Vec<f64> = hosts.iter().map(amount).collect();
+        let part = |backend: &Self, proc: &ProcId| {
+            let host = backend.host_of[proc.index()];
+            (host, seconds * backend.simulation.platform().host(host).speed)
+        };
         if self.is_one_activity(procs.len()) {
+            let (hosts, flops) = procs.iter().map(|p| part(self, p)).unzip();
             let rate = f64::INFINITY;
             let whole = ParallelTask { hosts, flops, blocks: Vec::new(), rate };
             return Ok(vec![self.start(whole, op)?]);
         }
-        let parts = hosts.into_iter().zip(flops);
-        parts.map(|(host, flops)| self.start(Exec::new(host, flops), op)).collect()
+        let mut activities = Vec::with_capacity(procs.len());
+        for proc in procs {
+            let (host, flops) = part(self, proc);
+            activities.push(self.start(Exec::new(host, flops), op)?);
+        }
+        Ok(activities)
     }
 
     /// Starts an activity; gives it with the amount it began with.
@@ -559,24 +564,31 @@ impl Backend for Simulated<'_, '_> {
         let Movement { file, blocks, since } = movement;
         let hosts: Vec<HostId> = blocks.iter().flat_map(|b| [b.from, b.to]).collect();
         self.absent(&hosts)?;
-        let real = |block: &Block| Block { bytes: self.reality.bytes(file, block.bytes), ..*block };
-        let sum = |blocks: &[Block]| -> f64 { blocks.iter().map(|block| block.bytes).sum() };
-        let stated = sum(blocks);
-        let blocks: Vec<Block> = blocks.iter().map(real).collect();
-        let weighs = Some((file, sum(&blocks))).filter(|(_, real)| *real != stated);
         let now = self.simulation.clock();
-        let activities = if since < now {
-            // What nobody disturbs ends at a date that is known.
-            let arrives = since + self.network.together(blocks.iter().copied());
-            vec![self.start(Activity::Sleep((arrives - now).max(0.0)), op)]
-        } else if self.is_one_activity(blocks.len()) {
-            let (rate, hosts, flops) = (f64::INFINITY, Vec::new(), Vec::new());
-            vec![self.start(ParallelTask { hosts, flops, blocks, rate }, op)]
-        } else {
-            let parts = blocks.iter().map(|b| Transfer::new(b.from, b.to, b.bytes));
-            parts.map(|part| self.start(part, op)).collect()
+        let real = |backend: &Self, block: &Block| Block {
+            bytes: backend.reality.bytes(file, block.bytes),
+            ..*block
         };
-        let activities = activities.into_iter().collect::<Result<_, _>>().map_err(refused)?;
+        let stated: f64 = blocks.iter().map(|block| block.bytes).sum();
+        let weighed: f64 = blocks.iter().map(|block| real(self, block).bytes).sum();
+        let weighs = Some((file, weighed)).filter(|_| weighed != stated);
+        let mut activities = Vec::with_capacity(blocks.len());
+        if since < now {
+            // What nobody disturbs ends at a date that is known.
+            let arrives = since + self.network.together(blocks.iter().map(|b| real(self, b)));
+            let rest = Activity::Sleep((arrives - now).max(0.0));
+            activities.push(self.start(rest, op).map_err(refused)?);
+        } else if self.is_one_activity(blocks.len()) {
+            let blocks = blocks.iter().map(|b| real(self, b)).collect();
+            let (rate, hosts, flops) = (f64::INFINITY, Vec::new(), Vec::new());
+            let whole = ParallelTask { hosts, flops, blocks, rate };
+            activities.push(self.start(whole, op).map_err(refused)?);
+        } else {
+            for block in blocks {
+                let Block { from, to, bytes } = real(self, block);
+                activities.push(self.start(Transfer::new(from, to, bytes), op).map_err(refused)?);
+            }
+        }
         let moving = self.operation(hosts, activities);
         self.begin(op, Operation { shares: true, weighs, ..moving });
         Ok(Accepted::Running)

@@ -2,7 +2,7 @@
 //! other, and write their results to it while their processors go on.
 
 use slackline_model::problem::MeanNetwork;
-use slackline_model::{FileId, HostId, ProcId, TaskId};
+use slackline_model::{FileId, HostId, Procs, TaskId};
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::backend::OpId;
@@ -23,7 +23,7 @@ pub(crate) enum Location {
 /// A task that still reads.
 pub(crate) struct Reader {
     pub(crate) task: TaskId,
-    pub(crate) procs: Box<[ProcId]>,
+    pub(crate) procs: Procs,
     /// What is left to read.
     pub(crate) reads: VecDeque<(FileId, f64)>,
     /// What it will write.

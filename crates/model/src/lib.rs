@@ -36,7 +36,7 @@ pub use ids::*;
 pub use platform::Platform;
 pub use problem::{Problem, ProblemError};
 pub use scenario::{Scenario, ScenarioError};
-pub use schedule::{Placement, Schedule};
+pub use schedule::{Placement, Procs, Schedule};
 pub use speedup::SpeedUp;
 pub use terms::Terms;
 pub use trace::Trace;

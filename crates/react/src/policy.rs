@@ -6,7 +6,7 @@ use crate::reasons::Reasons;
 use crate::situation::Situation;
 use serde::{Deserialize, Serialize};
 use slackline_model::schedule::{Detail, Lease, Schedule, leases};
-use slackline_model::{ClassId, FileId, HostId, Problem, ProcId, TaskId};
+use slackline_model::{ClassId, FileId, HostId, Problem, Procs, TaskId};
 use slackline_schedule::PlanError;
 use std::ops::Range;
 
@@ -98,7 +98,7 @@ pub enum Decision {
         /// Which.
         task: TaskId,
         /// Where.
-        procs: Box<[ProcId]>,
+        procs: Procs,
     },
     /// Stop a placed or running task; it waits again.
     Cancel(TaskId),
@@ -166,7 +166,7 @@ pub struct Assignment {
     /// Which task.
     pub task: TaskId,
     /// Where: one processor, or several for a wide task, in ascending order.
-    pub procs: Box<[ProcId]>,
+    pub procs: Procs,
 }
 
 /// From where a host should fetch a file.

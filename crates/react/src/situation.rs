@@ -8,8 +8,8 @@ use slackline_model::platform::{Charges, PlanningNetwork};
 use slackline_model::problem::{DataCopy, Inputs, Lanes, State, View};
 use slackline_model::schedule::Lease;
 use slackline_model::{
-    EdgeId, FileId, HostId, Placement, Platform, Problem, ProblemError, ProcId, TaskId, Terms,
-    Workflow,
+    EdgeId, FileId, HostId, Placement, Platform, Problem, ProblemError, ProcId, Procs, TaskId,
+    Terms, Workflow,
 };
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,12 +24,12 @@ pub enum TaskState {
     /// Its inputs are being gathered at these processors.
     Placed {
         /// Where.
-        procs: Box<[ProcId]>,
+        procs: Procs,
     },
     /// It computes.
     Running {
         /// Where.
-        procs: Box<[ProcId]>,
+        procs: Procs,
         /// Since when.
         since: f64,
     },

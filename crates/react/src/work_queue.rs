@@ -85,6 +85,10 @@ impl Policy for WorkQueue {
         events.iter().any(|event| idle::worth_a_look(event) || is_trouble(event))
     }
 
+    fn looks_at_progress(&self) -> bool {
+        false
+    }
+
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         let again = collect_results(events, now, decisions);
         let now = &*planning::rewound(now, &again);

@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::backend::{BackendError, OpError};
 use slackline_model::trace::Happening;
-use slackline_model::{FileId, HostId, ProcId, TaskId};
+use slackline_model::{FileId, HostId, ProcId, Procs, TaskId};
 use slackline_react::{Event, Holders, TaskState};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -258,11 +258,11 @@ impl Engine<'_, '_> {
     }
 
     /// Processors of a host on which the task has not failed: the least queue, then the lowest.
-    fn elsewhere(&self, task: TaskId) -> Option<Box<[ProcId]>> {
+    fn elsewhere(&self, task: TaskId) -> Option<Procs> {
         let now = &self.situation;
         let width = now.workflow.width(task).0 as usize;
         let failed_on = now.avoid.get(&task).map_or(&[][..], Vec::as_slice);
-        let mut best: Option<(usize, Box<[ProcId]>)> = None;
+        let mut best: Option<(usize, Procs)> = None;
         for procs in now.host_of.chunk_by(|a, b| a == b).scan(0u32, |first, chunk| {
             let start = *first;
             *first += chunk.len() as u32;

@@ -4,7 +4,7 @@ use super::{Engine, Op};
 use crate::backend::BackendError;
 use slackline_model::trace::Happening;
 use slackline_model::units::fmt_bytes;
-use slackline_model::{FileId, HostId, ProcId, TaskId};
+use slackline_model::{FileId, HostId, ProcId, Procs, TaskId};
 use slackline_react::{Arrived, Decision, Event, Holders, Plan, TaskState};
 
 /// Least seconds between two looks at machines that only guess how far they are.
@@ -181,7 +181,7 @@ impl Engine<'_, '_> {
         // What failed after the plan was thought of, as running then, is not in it: it stays where it
         // is tried again.
         let retried = attempts.moved_since(self.known_failures).filter(|&t| is_open(t));
-        let retried: Vec<(TaskId, Box<[ProcId]>)> =
+        let retried: Vec<(TaskId, Procs)> =
             retried.filter_map(|t| Some((t, self.queues.assigned(t)?.into()))).collect();
         self.queues.adopt(plan, is_open);
         self.followed = self.watch.is_some().then(|| plan.clone());
@@ -199,7 +199,7 @@ impl Engine<'_, '_> {
 
     /// A placed or running task leaves its processors; complete inputs stay behind as copies.
     fn evict(&mut self, task: TaskId) -> Result<(), BackendError> {
-        let procs: Box<[ProcId]> = self.situation.task(task).procs().unwrap_or_default().into();
+        let procs: Procs = self.situation.task(task).procs().unwrap_or_default().into();
         if let Some(id) = self.task_op[task.index()].take() {
             self.lose_computation(task);
             // The processors drain until the backend says that it has stopped.

@@ -4,7 +4,7 @@ use super::{Engine, Op};
 use crate::backend::{Accepted, BackendError, Computation};
 use crate::execution::Dispatch;
 use slackline_model::trace::Happening;
-use slackline_model::{FileId, HostId, ProcId, TaskId};
+use slackline_model::{FileId, HostId, ProcId, Procs, TaskId};
 use slackline_react::{Event, Holders, TaskState, Transfers};
 
 /// A file and its bytes, as estimated.
@@ -84,7 +84,7 @@ impl Engine<'_, '_> {
     }
 
     fn start_task(&mut self, task: TaskId) -> Result<(), BackendError> {
-        let Some(procs) = self.queues.assigned(task).map(Box::<[ProcId]>::from) else {
+        let Some(procs) = self.queues.assigned(task).map(Procs::from) else {
             return Ok(());
         };
         if self.lacks_what_it_should_have(task, &procs) {
@@ -140,7 +140,7 @@ impl Engine<'_, '_> {
     }
 
     /// A task computes from now on.
-    pub(super) fn task_started(&mut self, task: TaskId, procs: Box<[ProcId]>) {
+    pub(super) fn task_started(&mut self, task: TaskId, procs: Procs) {
         self.events_started.push(Event::TaskStarted(task));
         if self.records() {
             self.log(Happening::TaskStarted { task, procs: procs.to_vec() });

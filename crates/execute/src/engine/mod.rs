@@ -27,7 +27,7 @@ use monitor::Monitor;
 use queues::Queues;
 use slackline_model::trace::{Happening, Record};
 use slackline_model::units::fmt_seconds;
-use slackline_model::{FileId, HostId, ProcId, Schedule, TaskId, Trace};
+use slackline_model::{FileId, HostId, ProcId, Procs, Schedule, TaskId, Trace};
 use slackline_react::{
     Decision, Event, FileCopy, Holders, Monitoring, Plan, Policy, Situation, TaskState,
 };
@@ -44,11 +44,11 @@ enum Op {
     /// A task that was asked to stop; its processors drain.
     Stopping {
         task: TaskId,
-        procs: Box<[ProcId]>,
+        procs: Procs,
     },
     /// A task whose host went under it: nothing comes of it, but its processors drain until the
     /// backend says that it has ended. The host may be back, and the task run, since.
-    Draining(Box<[ProcId]>),
+    Draining(Procs),
     /// A transfer that was asked to stop.
     Ending,
 }

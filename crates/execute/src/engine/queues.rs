@@ -5,13 +5,13 @@
 //! what it waits for.
 
 use crate::execution::Dispatch;
-use slackline_model::{FileId, HostId, ProcId, TaskId};
+use slackline_model::{FileId, HostId, ProcId, Procs, TaskId};
 use slackline_react::{Plan, Situation, Transfers};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The adopted plan: who runs where, in which order.
 pub(super) struct Queues {
-    assigned: Vec<Option<Box<[ProcId]>>>,
+    assigned: Vec<Option<Procs>>,
     /// Position of a task in the plan: pushes leave in this order.
     pub(super) rank: Vec<u32>,
     pub(super) queue: Vec<VecDeque<TaskId>>,
@@ -153,7 +153,7 @@ impl Queues {
         let waits = now.workflow.descendants(rewound, |t| !now.task(t).is_done());
         for &task in now.workflow.topological_order().iter().filter(|t| waits[t.index()]) {
             if self.stands_in_queue(task) {
-                for proc in self.assigned[task.index()].clone().unwrap_or_default() {
+                for &proc in &self.assigned[task.index()].clone().unwrap_or_default() {
                     self.take_out(task, proc);
                     self.queue[proc.index()].push_back(task);
                     self.touched.insert(proc.0);
@@ -169,7 +169,7 @@ impl Queues {
 
     /// Puts a task in front of its queues.
     fn lift(&mut self, task: TaskId) {
-        for proc in self.assigned[task.index()].clone().unwrap_or_default() {
+        for &proc in &self.assigned[task.index()].clone().unwrap_or_default() {
             self.take_out(task, proc);
             self.queue[proc.index()].push_front(task);
             self.touched.insert(proc.0);

@@ -3,7 +3,7 @@
 use super::{Engine, Op};
 use crate::backend::{BackendError, OpError, OpId, Report};
 use slackline_model::trace::Happening;
-use slackline_model::{FileId, HostId, Placement, ProcId, TaskId};
+use slackline_model::{FileId, HostId, Placement, ProcId, Procs, TaskId};
 use slackline_react::{Event, FileCopy, TaskState, Transfers};
 
 impl Engine<'_, '_> {
@@ -48,8 +48,7 @@ impl Engine<'_, '_> {
         }
         match self.ops.remove(&op) {
             Some(Op::Task(task)) => {
-                let procs: Box<[ProcId]> =
-                    self.situation.task(task).procs().unwrap_or_default().into();
+                let procs: Procs = self.situation.task(task).procs().unwrap_or_default().into();
                 self.free(&procs);
                 self.task_failed(task, &procs, error)
             }
@@ -258,8 +257,7 @@ impl Engine<'_, '_> {
         for (id, op) in gone {
             let procs = match op {
                 Op::Task(task) => {
-                    let procs: Box<[ProcId]> =
-                        self.situation.task(task).procs().unwrap_or_default().into();
+                    let procs: Procs = self.situation.task(task).procs().unwrap_or_default().into();
                     let why = "its host is gone".to_string();
                     self.task_failed(task, &procs, &OpError::Lost { host: Some(host), why })?;
                     self.backend.cancel(id)?;

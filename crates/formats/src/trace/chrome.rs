@@ -70,7 +70,7 @@ impl Form for Chrome {
             }
         };
         let kind = run.workflow.kind_name(run.workflow.kind(task));
-        for proc in procs {
+        for proc in &procs {
             let Some(&(host, core)) = run.cores.get(proc.index()) else { continue };
             let category = if lost { "lost" } else { "task" };
             self.event(

@@ -16,7 +16,7 @@ use chrome::Chrome;
 use json_lines::JsonLines;
 use paje::Paje;
 use slackline_model::trace::{Record, Work};
-use slackline_model::{FileId, HostId, Platform, ProcId, TaskId, Trace, Workflow};
+use slackline_model::{FileId, HostId, Platform, Procs, TaskId, Trace, Workflow};
 use std::io::Write;
 use std::path::Path;
 
@@ -136,7 +136,7 @@ struct Begun {
 
 /// What it is.
 enum Doing {
-    Task { task: TaskId, procs: Box<[ProcId]> },
+    Task { task: TaskId, procs: Procs },
     Transfer { file: FileId, from: HostId, to: HostId },
 }
 

@@ -130,19 +130,63 @@ impl Problem<'_> {
             return finish;
         }
         let bytes = self.workflow.edge_bytes(edge);
-        let host = match to.first() {
-            Some(&first) if !self.state.copies.is_empty() && self.at_one_place(to) => {
-                self.host_of(first)
+        match to.first() {
+            Some(_) if !self.state.copies.is_empty() && self.at_one_place(to) => {
+                self.sooner_by_copies(bytes, self.files_of(edge), finish, from, to)
             }
-            _ => return finish + self.transfer_between(bytes, from, to),
-        };
+            _ => finish + self.transfer_between(bytes, from, to),
+        }
+    }
+
+    /// The same at the first processor of every host, where `later` is told it: copies are looked up
+    /// once.
+    pub fn edge_arrivals(
+        &self,
+        edge: EdgeId,
+        finish: f64,
+        from: &[ProcId],
+        mut later: impl FnMut(HostId, f64),
+    ) {
+        let files: Vec<_> = self.files_of(edge).collect();
+        let copied = files.iter().any(|(_, copies)| !copies.is_empty());
+        let bytes = self.workflow.edge_bytes(edge);
+        for host in self.platform.host_ids() {
+            let to = [ProcId(self.procs_of(host).start)];
+            let arrival = match copied && !self.workflow.is_control(edge) {
+                true => {
+                    let finish = finish.max(self.state.now);
+                    self.sooner_by_copies(bytes, files.iter().copied(), finish, from, &to)
+                }
+                false => self.edge_arrival(edge, finish, from, &to),
+            };
+            later(host, arrival);
+        }
+    }
+
+    /// The sizes of the files of an edge, and where copies of them are.
+    fn files_of(&self, edge: EdgeId) -> impl Iterator<Item = (f64, &[DataCopy])> {
+        let files = self.workflow.edge_files(edge);
+        files.map(|file| (self.workflow.file_bytes(file), self.state.copies_of(file)))
+    }
+
+    /// When `bytes` that leave `from` at `finish`, and the files that copies bring sooner, are at one
+    /// place.
+    #[inline]
+    fn sooner_by_copies<'c>(
+        &self,
+        bytes: f64,
+        files: impl Iterator<Item = (f64, &'c [DataCopy])>,
+        finish: f64,
+        from: &[ProcId],
+        to: &[ProcId],
+    ) -> f64 {
+        let host = self.host_of(to[0]);
         let (mut latest, mut left) = (0.0f64, bytes);
         let mut all_copied = true;
-        for file in self.workflow.edge_files(edge) {
-            let size = self.workflow.file_bytes(file);
+        for (size, copies) in files {
             let direct = finish + self.transfer_between(size, from, to);
-            let copies = self.state.copies_of(file).iter();
             let copied = copies
+                .iter()
                 .map(|c| c.at.max(self.state.now) + self.transfer(size, c.host, host))
                 .fold(f64::INFINITY, f64::min);
             if copied < direct {

@@ -2,10 +2,12 @@
 
 mod detail;
 mod metrics;
+mod procs;
 mod validate;
 
 pub use detail::Detail;
 pub use metrics::{Stretch, Summary, bills, cost, in_use, leases};
+pub use procs::Procs;
 pub use validate::{Limits, Violation, affordable, validate};
 
 use crate::ids::{ClassId, FileId, HostId, LinkId, ProcId, TaskId};
@@ -22,48 +24,32 @@ pub struct Placement {
     pub finish: f64,
 }
 
-/// Most tasks take one processor: no allocation for those.
-#[derive(Clone, Debug, PartialEq)]
-enum Procs {
-    One(ProcId),
-    Many(Box<[ProcId]>),
-}
-
 impl Placement {
     /// On one processor.
     pub fn new(proc: ProcId, start: f64, finish: f64) -> Placement {
-        Placement { procs: Procs::One(proc), start, finish }
+        Placement { procs: proc.into(), start, finish }
     }
 
     /// On several processors, kept in ascending order.
     pub fn wide(procs: &[ProcId], start: f64, finish: f64) -> Placement {
-        let procs = match procs {
-            &[one] => Procs::One(one),
-            many => {
-                let mut sorted: Box<[ProcId]> = many.into();
-                sorted.sort_unstable();
-                Procs::Many(sorted)
-            }
-        };
-        Placement { procs, start, finish }
+        if let &[one] = procs {
+            return Placement::new(one, start, finish);
+        }
+        let mut sorted = procs.to_vec();
+        sorted.sort_unstable();
+        Placement { procs: sorted.into(), start, finish }
     }
 
     /// Its processors in ascending order.
     #[inline]
     pub fn procs(&self) -> &[ProcId] {
-        match &self.procs {
-            Procs::One(proc) => std::slice::from_ref(proc),
-            Procs::Many(procs) => procs,
-        }
+        &self.procs
     }
 
     /// Its first processor.
     #[inline]
     pub fn proc(&self) -> ProcId {
-        match &self.procs {
-            Procs::One(proc) => *proc,
-            Procs::Many(procs) => procs.first().copied().unwrap_or(ProcId(0)),
-        }
+        self.procs.first().copied().unwrap_or(ProcId(0))
     }
 
     /// Seconds it takes.

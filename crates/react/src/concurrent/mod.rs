@@ -33,7 +33,7 @@ use crate::idle;
 use crate::policy::{Decision, Event, Policy};
 use crate::situation::Situation;
 use book::Book;
-use slackline_model::{ProcId, TaskId, approx};
+use slackline_model::{Procs, TaskId, approx};
 
 /// When a workflow is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,7 +139,7 @@ impl Concurrent {
         decisions: &mut Vec<Decision>,
     ) {
         let width = now.workflow.width(task).0 as usize;
-        let procs: Box<[ProcId]> = self.book.free_of(chosen.host).take(width).collect();
+        let procs: Procs = self.book.free_of(chosen.host).take(width).collect();
         self.book.place(now, task, &procs, chosen.finish);
         decisions.push(Decision::Start { task, procs });
     }

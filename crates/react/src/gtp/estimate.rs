@@ -8,7 +8,7 @@
 use crate::holders::Holders;
 use crate::situation::{Fetch, Situation, TaskState};
 use crate::strangers::Strangers;
-use slackline_model::{EdgeId, HostId, Problem, ProcId, TaskId, approx};
+use slackline_model::{EdgeId, HostId, Problem, ProcId, Procs, TaskId, approx};
 use std::cmp::Ordering;
 
 /// Choices the thesis leaves open, with its own as default.
@@ -30,7 +30,7 @@ pub struct Costing {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
     /// Per task: its processors; empty only for tasks that can run nowhere.
-    pub procs: Vec<Box<[ProcId]>>,
+    pub procs: Vec<Procs>,
     /// Per task: estimated start (EST).
     pub start: Vec<f64>,
     /// Per task: estimated finish (EFT); now for finished tasks.
@@ -124,7 +124,7 @@ impl<'a, 'p> Pass<'a, 'p> {
             now,
             costing,
             estimate: Expected {
-                procs: vec![Box::default(); tasks],
+                procs: vec![Procs::default(); tasks],
                 start: vec![now.now; tasks],
                 finish: vec![now.now; tasks],
                 makespan: now.now,

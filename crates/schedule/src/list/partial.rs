@@ -45,25 +45,26 @@ pub struct Partial<'a, 'p> {
     staging: Option<Staging<'a, 'p>>,
     pub(super) idle: Vec<Idle>,
     pub(super) ready: Vec<f64>,
+    /// When data from parents in other groups reaches each network group.
+    outside: Vec<f64>,
     groups: Vec<GroupReady>,
     pub(super) row: Vec<f64>,
 }
 
 pub(super) const UNPLACED: u32 = u32::MAX;
 
-/// When data reaches the hosts of a network group.
+/// When data from parents inside a network group reaches its hosts: the latest arrival over the network,
+/// the host it comes from, and the latest from any other host of the group.
 #[derive(Clone, Copy)]
 struct GroupReady {
-    /// From parents in other groups.
-    outside: f64,
-    /// From parents inside the group: the latest arrival over the network, the host it comes
-    /// from, and the latest from any other host of the group.
     inside: f64,
     from: u32,
     inside_others: f64,
 }
 
 impl GroupReady {
+    const NONE: GroupReady = GroupReady { inside: 0.0, from: UNPLACED, inside_others: 0.0 };
+
     /// Arrival over the network from a parent on another host of the group.
     #[inline]
     fn add_inside(&mut self, arrival: f64, host: u32) {
@@ -97,7 +98,7 @@ impl<'a, 'p> Partial<'a, 'p> {
             .proc_ids()
             .map(|p| Timeline::new(problem.available_from(p), least(problem.class_of(p))))
             .collect();
-        let group = GroupReady { outside: 0.0, inside: 0.0, from: UNPLACED, inside_others: 0.0 };
+        let groups = problem.network().groups;
         let mut partial = Partial {
             problem,
             schedule: Schedule { placements: vec![None; problem.tasks()], ..Schedule::default() },
@@ -109,7 +110,8 @@ impl<'a, 'p> Partial<'a, 'p> {
             staging: Staging::new(problem),
             idle: problem.platform().host_ids().map(|host| Idle::of(problem, host)).collect(),
             ready: vec![0.0; problem.platform().hosts().len()],
-            groups: vec![group; problem.network().groups],
+            outside: vec![0.0; groups],
+            groups: vec![GroupReady::NONE; groups],
             row: Vec::new(),
         };
         partial.mark_general();
@@ -239,8 +241,8 @@ impl<'a, 'p> Partial<'a, 'p> {
         let network = self.problem.network();
         let workflow = self.problem.workflow();
         let release = release.max(self.controlled(task));
-        let none = GroupReady { outside: release, inside: 0.0, from: UNPLACED, inside_others: 0.0 };
-        self.groups.fill(none);
+        self.outside.fill(release);
+        self.groups.fill(GroupReady::NONE);
         for (parent, edge) in workflow.predecessors(task) {
             let host = self.host[parent.index()];
             if host == UNPLACED || workflow.is_control(edge) {
@@ -256,16 +258,17 @@ impl<'a, 'p> Partial<'a, 'p> {
             if network.groups > 1 {
                 let latency = &network.latency[row..row + network.groups];
                 let bandwidth = &network.bandwidth[row..row + network.groups];
-                for (to, group) in self.groups.iter_mut().enumerate() {
-                    let arrival = finish + (latency[to] + bytes / bandwidth[to]);
-                    let arrival = if to == own { release } else { arrival };
-                    group.outside = group.outside.max(arrival);
+                let before = self.outside[own];
+                for (outside, (latency, bandwidth)) in
+                    self.outside.iter_mut().zip(latency.iter().zip(bandwidth))
+                {
+                    *outside = later(finish + (latency + bytes / bandwidth), *outside);
                 }
+                self.outside[own] = before;
             }
         }
         for (ready, &group) in self.ready.iter_mut().zip(&network.group_of) {
-            let group = &self.groups[group as usize];
-            *ready = group.outside.max(group.inside);
+            *ready = later(self.outside[group as usize], self.groups[group as usize].inside);
         }
     }
 
@@ -288,9 +291,10 @@ impl<'a, 'p> Partial<'a, 'p> {
         for (parent, _) in workflow.predecessors(task) {
             let host = self.host[parent.index()];
             if host != UNPLACED {
-                let group = &self.groups[network.group_of[host as usize] as usize];
+                let at = network.group_of[host as usize] as usize;
+                let group = &self.groups[at];
                 let others = if group.from == host { group.inside_others } else { group.inside };
-                self.ready[host as usize] = group.outside.max(others);
+                self.ready[host as usize] = later(self.outside[at], others);
             }
         }
         for (parent, _) in workflow.predecessors(task) {
@@ -317,10 +321,12 @@ impl<'a, 'p> Partial<'a, 'p> {
                     let seconds = problem.transfer(bytes, from, HostId::new(host));
                     *ready = ready.max(finish + seconds);
                 }
-            } else {
-                for (host, ready) in ready.iter_mut().enumerate() {
-                    *ready = ready.max(self.edge_arrival(parent, edge, HostId::new(host)));
-                }
+            } else if let Some(placement) = self.schedule.placement(parent) {
+                let (finish, procs) = (self.finish[parent.index()], placement.procs());
+                problem.edge_arrivals(edge, finish, procs, |host, arrival| {
+                    let ready = &mut ready[host.index()];
+                    *ready = later(arrival, *ready);
+                });
             }
         }
         self.ready = ready;
