@@ -37,10 +37,8 @@ fn a_run_takes_a_kilobyte_a_task() {
         (of(25_000) - of(5_000)) / 20_000.0
     };
     let plain = a_task("");
-    assert!(plain < 1_100.0, "{plain:.0} bytes a task");
+    assert!(plain < 1_200.0, "{plain:.0} bytes a task");
     let traced = a_task(" --trace t.jsonl");
-    assert!(
-        traced < 1.05 * plain + 20.0,
-        "{traced:.0} bytes a task with a trace, {plain:.0} without"
-    );
+    // One that is kept takes 600 more.
+    assert!(traced < plain + 200.0, "{traced:.0} bytes a task with a trace, {plain:.0} without");
 }
