@@ -154,3 +154,35 @@ fn it_says_what_it_weighed() {
     let silent = place.ok("simulate epigenomics -p small-cluster --policy static --why");
     assert!(silent.contains("static says nothing of what it weighs."), "{silent}");
 }
+
+/// Hosts of several cores, of which some lack the memory for a third of the tasks; run times are estimated
+/// right, by kind, or not at all.
+#[test]
+fn cores_memory_and_what_is_not_known() {
+    let place = Place::new();
+    let mut text = String::from("name = \"memory\"\n[files]\n");
+    (0..24).for_each(|i| text += &format!("f{i} = \"20MB\"\n"));
+    for i in 0..24 {
+        let (seconds, memory) = (5 + i % 7, if i % 3 == 0 { 6 } else { 1 });
+        text += &format!("[task.t{i}]\nkind = \"first\"\ntime = \"{seconds}s\"\n");
+        text += &format!("memory = \"{memory}GB\"\noutputs = [\"f{i}\"]\n");
+    }
+    for i in 0..12 {
+        let (seconds, memory) = (8 + i % 5, if i % 4 == 0 { 6 } else { 1 });
+        text += &format!("[task.u{i}]\nkind = \"second\"\ntime = \"{seconds}s\"\n");
+        text += &format!("memory = \"{memory}GB\"\ninputs = [\"f{i}\", \"f{}\"]\n", i + 12);
+    }
+    place.write("memory.toml", text);
+    place.write(
+        "cores.toml",
+        "name = \"cores\"\n\
+         [cluster.roomy]\ncount = 2\ncores = 2\nspeed = \"1Gf\"\nmemory = \"8GB\"\n\
+         [cluster.quick]\ncount = 4\ncores = 2\nspeed = \"2Gf\"\nmemory = \"4GB\"\n",
+    );
+    let load = "load --jobs 1 --length 20s --horizon 200s";
+    for knows in ["estimates", "kinds", "nothing"] {
+        let line = format!("memory.toml --knows {knows} -p cores.toml");
+        let share = over_seeds(&place, &line, load, 1..=4);
+        assert!(share < 0.97, "{knows}: {share} of static");
+    }
+}

@@ -4,9 +4,11 @@
 mod common;
 
 use common::{platform, workflow};
-use slackline_model::platform::{Billing, HostSpec, Matrix, PlatformBuilder};
+use slackline_model::platform::{
+    Billing, ClusterSpec, HostSpec, LinkShape, Matrix, PlatformBuilder,
+};
 use slackline_model::schedule::Lease;
-use slackline_model::{HostId, Placement, ProcId, TaskId};
+use slackline_model::{HostId, Placement, ProcId, Task, TaskId, WorkflowBuilder};
 use slackline_react::slackline::forecast::{Forecaster, Future};
 use slackline_react::{Assignment, Decision, Event, Plan, Policy};
 use slackline_react::{FileCopy, Situation, Slackline, TaskState, Transfers};
@@ -117,4 +119,34 @@ fn nothing_new_calls_for_nothing() {
     assert!(!policy.wants(&[Event::TaskFinished(TaskId(0))], &now), "in time");
     now.now = 50.0;
     assert!(policy.wants(&[Event::TaskFinished(TaskId(0))], &now), "late");
+}
+
+/// A task over two hosts goes on as the slower of them does, and what it leaves on both can be read.
+#[test]
+fn forecasts_follow_tasks_over_several_hosts() {
+    let mut b = WorkflowBuilder::new("wide");
+    let wide = Task { min_width: 2, max_width: 2, spread: true, ..Task::new("wide", 8.0) };
+    let (wide, next) = (b.add_task(wide).unwrap(), b.add_task(Task::new("next", 3.0)).unwrap());
+    b.add_edge(wide, next, 0.0).unwrap();
+    let workflow = b.build().unwrap();
+    let mut b = PlatformBuilder::new("pair");
+    let link = LinkShape { bandwidth: 1.0, latency: 0.0 };
+    b.add_cluster(None, ClusterSpec::flat("c", 4, 1.0, link)).unwrap();
+    let mut now = Situation::new(Arc::new(workflow), Arc::new(b.build().unwrap()));
+    let procs: Box<[ProcId]> = [ProcId(0), ProcId(1)].into();
+    let both = Assignment { task: wide, procs: [ProcId(0), ProcId(1)].into() };
+    let then = Assignment { task: next, procs: [ProcId(0)].into() };
+    let plan = |assignments| Plan { assignments, ..plan(&[]) };
+    assert_eq!(forecast(&now, &plan(vec![both.clone(), then.clone()])), 11.0);
+    for host in [1, 3] {
+        now.view.availability[host] = 0.25;
+    }
+    assert_eq!(forecast(&now, &plan(vec![both, then.clone()])), 4.0 * 8.0 + 3.0);
+    now.now = 32.0;
+    now.set_task(wide, TaskState::Done(Placement::wide(&procs, 0.0, 32.0)));
+    for file in now.workflow.clone().outputs(wide) {
+        let holders = now.holders_of(&procs);
+        now.copies[file.index()].push(FileCopy::original(holders));
+    }
+    assert_eq!(forecast(&now, &plan(vec![then])), 35.0);
 }

@@ -235,10 +235,12 @@ impl<'a, 'p> Run<'a, 'p> {
         if procs.is_empty() {
             return f64::INFINITY;
         }
-        // The parts of a task over several hosts wait for the slowest of these.
+        // The parts of a task over several hosts wait for the slowest; one whose likes could not hold the
+        // task alone has no time of its own.
         let seconds = |problem: &Problem<'_>| {
             let on = |&p: &ProcId| problem.exec_wide(task, problem.class_of(p), procs.len() as u32);
-            procs.iter().map(on).fold(0.0, f64::max)
+            let slowest = procs.iter().map(on).filter(|s| s.is_finite()).reduce(f64::max);
+            slowest.unwrap_or(f64::INFINITY)
         };
         let future = Future { problem: self.problem, now: self.now, later: self.later };
         future.end_of(self.clock, part, &seconds)
