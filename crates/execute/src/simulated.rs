@@ -37,21 +37,39 @@ impl<F: Fn(TaskId, &[ProcId]) -> f64> Reality for F {
 }
 
 /// An operation as activities: where everything is a parallel task a single one, else one for each
-/// core of a wide task or block of a file.
+/// core of a wide task or block of a file. What few operations have is boxed: thousands are under way,
+/// and a map of larger ones asks for nodes that are slow to allocate.
 struct Operation {
     /// With the amount each began with.
     activities: Vec<(ActivityId, f64)>,
-    left: usize,
+    left: u32,
     since: f64,
-    hosts: Vec<HostId>,
+    hosts: Box<[HostId]>,
     /// Parts that stand for shares of one whole, not for cores that go on together.
     shares: bool,
-    /// The task, while it still reads from the store.
-    reader: Option<Reader>,
-    /// What it writes there in the end.
-    writes: Vec<(FileId, f64)>,
+    store: Option<Box<Traffic>>,
     /// What it moves, where that is not what is stated.
-    weighs: Option<(FileId, f64)>,
+    weighs: Option<Box<(FileId, f64)>>,
+}
+
+/// What a task moves from the store and to it.
+struct Traffic {
+    /// The task, while it still reads.
+    reader: Option<Reader>,
+    /// What it writes in the end.
+    writes: Vec<(FileId, f64)>,
+}
+
+impl Operation {
+    fn reader(&mut self) -> Option<&mut Reader> {
+        self.store.as_mut()?.reader.as_mut()
+    }
+
+    /// Writes these in the end.
+    fn writing(self, writes: Vec<(FileId, f64)>) -> Operation {
+        let store = (!writes.is_empty()).then(|| Box::new(Traffic { reader: None, writes }));
+        Operation { store, ..self }
+    }
 }
 
 /// A machine that was ordered.
@@ -220,12 +238,12 @@ impl<'p, 't> Simulated<'p, 't> {
                 if operation.left > 0 {
                     return Ok(());
                 }
-                if operation.reader.is_some() {
+                if operation.reader().is_some() {
                     return self.read_on(op);
                 }
-                if let Some(done) = self.operations.remove(&op) {
+                if let Some(mut done) = self.operations.remove(&op) {
                     let seconds = Some(self.simulation.clock() - done.since);
-                    let sizes = done.weighs.into_iter().collect();
+                    let sizes = done.weighs.take().map(|weighs| *weighs).into_iter().collect();
                     self.tell(What::Done(op, Report { seconds, sizes, ..Report::default() }));
                     self.write_results(&done);
                 }
@@ -335,9 +353,9 @@ impl<'p, 't> Simulated<'p, 't> {
     }
 
     fn operation(&self, hosts: Vec<HostId>, activities: Vec<(ActivityId, f64)>) -> Operation {
-        let (left, since) = (activities.len(), self.simulation.clock());
-        let (shares, reader, writes, weighs) = (false, None, Vec::new(), None);
-        Operation { activities, left, since, hosts, shares, reader, writes, weighs }
+        let (left, since) = (activities.len() as u32, self.simulation.clock());
+        let (hosts, shares, store, weighs) = (hosts.into(), false, None, None);
+        Operation { activities, left, since, hosts, shares, store, weighs }
     }
 
     fn start_computing(
@@ -391,16 +409,17 @@ impl<'p, 't> Simulated<'p, 't> {
 
     fn try_read_on(&mut self, op: OpId) -> Result<(), SimulationError> {
         let Some(operation) = self.operations.get_mut(&op) else { return Ok(()) };
-        let Some(reader) = &mut operation.reader else { return Ok(()) };
         operation.activities.clear();
+        let Some(reader) = operation.reader() else { return Ok(()) };
         let Some(&(file, stated)) = reader.reads.front() else {
-            let Some(Reader { task, procs, writes, .. }) = operation.reader.take() else {
+            let Some(reader) = operation.store.take().and_then(|store| store.reader) else {
                 return Ok(());
             };
+            let Reader { task, procs, writes, .. } = reader;
             let (since, hosts) = (operation.since, std::mem::take(&mut operation.hosts));
             let activities = self.start_computing(op, task, &procs)?;
-            let computing = self.operation(hosts, activities);
-            self.operations.insert(op, Operation { writes, since, ..computing });
+            let computing = self.operation(hosts.into(), activities).writing(writes);
+            self.operations.insert(op, Operation { since, ..computing });
             return Ok(());
         };
         if self.writing.wait(file, op) {
@@ -426,7 +445,7 @@ impl<'p, 't> Simulated<'p, 't> {
     fn write_results(&mut self, done: &Operation) {
         let Location::Host(store) = self.store else { return };
         let Some(&host) = done.hosts.first().filter(|&&h| h != store) else { return };
-        for &(file, stated) in &done.writes {
+        for &(file, stated) in done.store.iter().flat_map(|store| &store.writes) {
             let bytes = self.reality.bytes(file, stated);
             let write = Transfer::new(host, store, bytes);
             if self.simulation.start(write, Writes::tag(file)).is_ok() {
@@ -444,7 +463,7 @@ impl<'p, 't> Simulated<'p, 't> {
 
     fn progress(&self, op: OpId) -> f64 {
         let Some(operation) = self.operations.get(&op) else { return 0.0 };
-        if operation.reader.is_some() {
+        if operation.store.as_ref().is_some_and(|store| store.reader.is_some()) {
             return 0.0; // it does not compute yet
         }
         let rest =
@@ -546,13 +565,14 @@ impl Backend for Simulated<'_, '_> {
         if reads.is_empty() {
             let activities = self.start_computing(op, task, procs).map_err(refused)?;
             let computing = self.operation(hosts, activities);
-            self.begin(op, Operation { writes, ..computing });
+            self.begin(op, computing.writing(writes));
             return Ok(Accepted::Running);
         }
         let reads = reads.iter().copied().collect();
         let reader = Some(Reader { task, procs: procs.into(), reads, writes });
+        let store = Some(Box::new(Traffic { reader, writes: Vec::new() }));
         let reading = self.operation(hosts, Vec::new());
-        self.operations.insert(op, Operation { reader, ..reading });
+        self.operations.insert(op, Operation { store, ..reading });
         self.try_read_on(op).map_err(refused)?;
         Ok(Accepted::Running)
     }
@@ -571,7 +591,7 @@ impl Backend for Simulated<'_, '_> {
         };
         let stated: f64 = blocks.iter().map(|block| block.bytes).sum();
         let weighed: f64 = blocks.iter().map(|block| real(self, block).bytes).sum();
-        let weighs = Some((file, weighed)).filter(|_| weighed != stated);
+        let weighs = (weighed != stated).then(|| Box::new((file, weighed)));
         let mut activities = Vec::with_capacity(blocks.len());
         if since < now {
             // What nobody disturbs ends at a date that is known.

@@ -114,7 +114,7 @@ impl Engine<'_, '_> {
         let charged = self.situation.charges_local();
         let moved = from.blocks_to(&to, bytes).filter(|b| b.moves() || charged);
         let host = |place| self.situation.living_host(place).unwrap_or(place);
-        let blocks: Vec<Block> =
+        let blocks: Box<[Block]> =
             moved.map(|b| Block { from: host(b.from), to: host(b.to), ..b }).collect();
         let id = self.next_transfer;
         self.next_transfer += 1;

@@ -15,10 +15,10 @@ pub(super) struct Transfer {
     pub(super) file: FileId,
     pub(super) from: Holders,
     pub(super) to: Holders,
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Box<[Block]>,
     pub(super) op: OpId,
     /// What it teaches when it is done.
-    pub(super) departure: Option<Departure>,
+    pub(super) departure: Option<Box<Departure>>,
 }
 
 impl Transfer {
@@ -73,7 +73,7 @@ impl Engine<'_, '_> {
         let charged = self.situation.charges_local();
         let moved = from.blocks_to(to, bytes).filter(|b| b.moves() || charged);
         let alive = |place: HostId| self.situation.living_host(place).unwrap_or(place);
-        let blocks: Vec<Block> =
+        let blocks: Box<[Block]> =
             moved.map(|b| Block { from: alive(b.from), to: alive(b.to), ..b }).collect();
         let since = self.begun_at(file, &from);
         let op = self.new_op(Op::Transfer(id));
@@ -90,7 +90,7 @@ impl Engine<'_, '_> {
                 return Ok(true);
             }
         }
-        for &Block { from, to, bytes } in &blocks {
+        for &Block { from, to, bytes } in &*blocks {
             self.log(Happening::TransferStarted { file, from, to, bytes });
         }
         self.arriving.insert((file, to.clone()), id);
@@ -98,7 +98,7 @@ impl Engine<'_, '_> {
         copies.retain(|c| c.holders != *to || (from == *to && c.from.is_none()));
         copies.reserve_exact(1); // mostly the last one
         copies.push(FileCopy { holders: to.clone(), from: Some(from.clone()), fraction: 0.0 });
-        let departure = self.departs(&blocks);
+        let departure = self.departs(&blocks).map(Box::new);
         let to = to.clone();
         self.transfers.insert(id, Transfer { file, from, to, blocks, op, departure });
         Ok(true)
@@ -151,7 +151,7 @@ impl Engine<'_, '_> {
     pub(super) fn file_arrived(&mut self, id: u64, at: f64, report: &Report) {
         let Some(transfer) = self.transfers.remove(&id) else { return };
         let Transfer { file, from, to, blocks, departure, .. } = transfer;
-        self.learn_way(departure, &blocks, at, report);
+        self.learn_way(departure.map(|departure| *departure), &blocks, at, report);
         // Blocks of a file that weighs something else than stated differ by the same share.
         let stated: f64 = blocks.iter().map(|block| block.bytes).sum();
         let weighs = |bytes: f64| {
@@ -160,7 +160,7 @@ impl Engine<'_, '_> {
             let real = if stated > 0.0 { bytes * (all / stated) } else { even };
             (real != bytes).then_some(real)
         };
-        for &Block { from, to, bytes } in &blocks {
+        for &Block { from, to, bytes } in &*blocks {
             let real = weighs(bytes);
             self.counters.bytes_moved += real.unwrap_or(bytes);
             self.log(Happening::TransferFinished { file, from, to, bytes: real });
@@ -212,13 +212,13 @@ impl Engine<'_, '_> {
     /// Forgets a transfer and what had arrived of it; gives its operation.
     fn end_transfer(&mut self, id: u64, why: &str) -> Option<OpId> {
         let mut transfer = self.transfers.remove(&id)?;
-        self.arrives_not(transfer.departure.take());
+        self.arrives_not(transfer.departure.take().map(|departure| *departure));
         let file = transfer.file;
         let share = self.measure(transfer.op);
         let received = share * transfer.bytes();
         self.counters.lost_bytes += received;
         self.counters.bytes_moved += received;
-        for block in &transfer.blocks {
+        for block in &*transfer.blocks {
             let (from, to, reason) = (block.from, block.to, why.to_string());
             let bytes = share * block.bytes;
             self.log(Happening::TransferFailed { file, from, to, bytes, reason });
