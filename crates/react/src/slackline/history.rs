@@ -6,7 +6,13 @@ use crate::policy::Event;
 use crate::situation::Situation;
 use slackline_model::HostId;
 
-/// See the module's head.
+/// Levels kept of one host: beyond, neighbours become one, with their mean.
+const LEVELS: usize = 1 << 12;
+
+/// Rates between groups of hosts kept of all networks: beyond, every other network is forgotten.
+const RATES: usize = 1 << 18;
+
+/// See the module's head. Its size does not grow with how long a run takes.
 #[derive(Debug, Default)]
 pub(super) struct History {
     seen: Course,
@@ -17,7 +23,7 @@ impl History {
         self.seen = Course::lasting(now);
     }
 
-    /// Notes the levels of hosts that have changed, and the network if it has.
+    /// Notes the levels of hosts that have changed.
     pub(super) fn hear(&mut self, events: &[Event], now: &Situation) {
         for event in events {
             match *event {
@@ -27,13 +33,27 @@ impl History {
                         && levels.last().is_none_or(|&(_, last)| last != level)
                     {
                         levels.push((now.now, level));
+                        if levels.len() > LEVELS {
+                            halve(levels);
+                        }
                     }
-                }
-                Event::NetworkChanged if !self.seen.hosts.is_empty() => {
-                    self.seen.network.push((now.now, now.view.network.clone()));
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Notes the network if it has changed: at looks only, for it is large.
+    pub(super) fn look(&mut self, now: &Situation) {
+        let (kept, network) = (&mut self.seen.network, &now.view.network);
+        if kept.last().is_none_or(|(_, last)| last == network) {
+            return;
+        }
+        kept.push((now.now, network.clone()));
+        if kept.len() * network.bandwidth.len() > RATES {
+            let last = kept.len() - 1;
+            let mut index = 0..;
+            kept.retain(|_| index.next().is_some_and(|at| at % 2 == 0 || at == last));
         }
     }
 
@@ -49,23 +69,42 @@ impl History {
     /// Seconds at its peak that a host has had between two dates.
     pub(super) fn seconds_at_peak(&self, host: HostId, from: f64, to: f64) -> f64 {
         let Some(levels) = self.seen.hosts.get(host.index()) else { return to - from };
+        let levels = &levels[holding(levels, from)..];
         let ends = levels.iter().skip(1).map(|&(date, _)| date).chain([f64::INFINITY]);
         let spans = levels.iter().zip(ends).enumerate().map(|(at, (&(date, level), end))| {
-            let begin = if at == 0 { from } else { from.max(date) };
-            level * (to.min(end) - begin).max(0.0)
+            let begin = if at == 0 { from } else { date };
+            (begin, level * (to.min(end) - begin))
         });
-        spans.sum()
+        spans.take_while(|(begin, _)| *begin < to).map(|(_, seconds)| seconds).sum()
     }
+}
+
+/// Which of the levels holds at a date; the first before it was seen.
+fn holding<T>(seen: &[(f64, T)], date: f64) -> usize {
+    seen.partition_point(|(from, _)| *from <= date).saturating_sub(1)
+}
+
+/// Makes one level of every two: what a host does in both is the same.
+fn halve(levels: &mut Vec<(f64, f64)>) {
+    let mean = |at: usize| match levels[at..] {
+        [(from, first), (change, second), (to, _), ..] => {
+            let work = first * (change - from) + second * (to - change);
+            vec![(from, if to > from { work / (to - from) } else { second })]
+        }
+        ref rest => rest.to_vec(),
+    };
+    *levels = (0..levels.len()).step_by(2).flat_map(mean).collect();
 }
 
 /// What holds at a date, and what came later.
 fn after<T: Clone>(seen: &[(f64, T)], date: f64) -> Vec<(f64, T)> {
-    let at = seen.partition_point(|(from, _)| *from <= date).saturating_sub(1);
+    let at = holding(seen, date);
     let from = |(from, level): &(f64, T)| (from.max(date), level.clone());
     seen[at..].iter().map(from).collect()
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)] // a broken fixture is a broken test
 mod tests {
     use super::*;
     use crate::common;
@@ -88,5 +127,31 @@ mod tests {
         assert_eq!(history.since(0.0).hosts[0], [(0.0, 1.0), (10.0, 0.25)]);
         assert_eq!(history.since(5.0).hosts[0], [(5.0, 1.0), (10.0, 0.25)]);
         assert_eq!(history.since(10.0).hosts[0], [(10.0, 0.25)]);
+        assert_eq!(history.seconds_at_peak(host, 10.0, 10.0), 0.0);
+    }
+
+    #[test]
+    fn long_runs_are_remembered_in_less_detail() {
+        let (workflow, platform) =
+            (common::workflow(&[&[1.0]], &[]), common::platform(2, |_, _| 1.0));
+        let mut now = Situation::new(Arc::new(workflow), Arc::new(platform));
+        let (host, mut history) = (HostId(0), History::default());
+        history.begin(&now);
+        for date in 1..=100_000u32 {
+            now.now = f64::from(date);
+            now.view.availability[0] = if date % 4 < 2 { 0.25 } else { 0.75 };
+            now.view.network.bandwidth[1] = now.now;
+            history.hear(&[Event::HostChanged(host), Event::NetworkChanged], &now);
+            history.look(&now);
+        }
+        assert!(history.seen.hosts[0].len() <= LEVELS);
+        assert!(history.seen.network.len() * now.view.network.bandwidth.len() <= RATES);
+        // From the first to the last, and what holds now.
+        assert_eq!(history.seen.network.first().unwrap().0, 0.0);
+        assert_eq!(history.seen.network.last().unwrap(), &(100_000.0, now.view.network.clone()));
+        assert_eq!(*history.seen.hosts[0].last().unwrap(), (100_000.0, 0.25));
+        // Half a second of every second, but for the first ones.
+        let had = history.seconds_at_peak(host, 0.0, 100_000.0);
+        assert!((had - 50_000.0).abs() < 1.0, "{had}");
     }
 }

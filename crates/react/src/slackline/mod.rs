@@ -431,6 +431,7 @@ impl Slackline {
     ) -> Result<(), String> {
         self.shadow.end();
         self.outlook.look(&now.view, now.now);
+        self.history.look(now);
         self.last_look = now.now;
         if self.try_restoring(now, decisions)? {
             return Ok(());
@@ -450,6 +451,7 @@ impl Slackline {
         let waits = patient.is_some();
         let now = patient.as_ref().unwrap_or(now);
         let changed = self.outlook.look(&now.view, now.now);
+        self.history.look(now);
         let open = now.workflow.tasks().filter(|&t| !now.task(t).is_done());
         let late = open.into_iter().any(|t| self.is_late(t, now));
         self.last_look = now.now;
