@@ -14,7 +14,7 @@ use slackline_model::platform::{
 use slackline_model::problem::View;
 use slackline_model::scenario::{HostWorld, LinkWorld, PairWorld, World};
 use slackline_model::{HostId, Problem, ProcId, TaskId, approx};
-use slackline_react::{Course, Foresight, Plan, Situation, TaskState};
+use slackline_react::{Course, Foresight, Plan, Policy, Situation, TaskState};
 use slackline_simulate::{Models, NetworkModel};
 use std::sync::Arc;
 
@@ -86,11 +86,10 @@ impl Rollout {
     fn world(
         &mut self,
         now: &Situation,
-        plan: &Plan,
+        used: &[bool],
         course: &Course,
         peak: &PlanningNetwork,
     ) -> Option<World> {
-        let used = now.hosts_in_use(plan);
         let mut world = World {
             hosts: vec![HostWorld::default(); used.len()],
             links: vec![LinkWorld::default(); now.platform.links().len()],
@@ -227,12 +226,24 @@ fn can_copy(now: &Situation) -> bool {
 }
 
 impl Foresight for Rollout {
-    fn follow(&mut self, now: &Situation, plan: &Plan, course: &Course, limit: f64) -> Option<f64> {
+    fn follow(
+        &mut self,
+        now: &Situation,
+        plan: &Plan,
+        then: Option<&mut dyn Policy>,
+        course: &Course,
+        limit: f64,
+    ) -> Option<f64> {
         if !can_copy(now) {
             return None;
         }
         let peak = self.peak(now);
-        let world = self.world(now, plan, course, &peak)?;
+        // Whoever may plan again may use any host.
+        let used = match then {
+            Some(_) => vec![true; now.platform.hosts().len()],
+            None => now.hosts_in_use(plan),
+        };
+        let world = self.world(now, &used, course, &peak)?;
         let steady = self.steady(now);
         let changing_matrix = !world.pairs.is_empty();
         let platform = match changing_matrix || steady.is_fifo() {
@@ -248,7 +259,7 @@ impl Foresight for Rollout {
         let open = now.leases.iter().filter(|lease| lease.is_open());
         let ordered = open.map(|lease| (lease.host, (lease.from - now.now).max(0.0)));
         let mut backend = backend.map_err(ends).ok()?.with_ordered(ordered);
-        let seconds = follow::seconds_to_end(now, plan, limit - now.now, &mut backend);
+        let seconds = follow::seconds_to_end(now, plan, then, limit - now.now, &mut backend);
         let seconds = seconds.map_err(ends).ok()?;
         Some(seconds.map_or(f64::INFINITY, |seconds| now.now + seconds))
     }

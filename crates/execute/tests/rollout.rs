@@ -23,9 +23,28 @@ fn layers() -> Workflow {
     workflow(&times, &edges)
 }
 
-/// Follows HEFT's plan and asks at each look where that leads, when hosts change as it is told.
+/// Plans the rest anew with HEFT when a host changes.
+struct Replans;
+
+impl Policy for Replans {
+    fn wants(&mut self, events: &[Event], _: &Situation) -> bool {
+        events.iter().any(|e| matches!(e, Event::HostChanged(_)))
+    }
+
+    fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
+        if self.wants(events, now) {
+            let problem = now.problem().unwrap();
+            let rest = (find("heft").unwrap().plan)(&problem, &Default::default()).unwrap();
+            decisions.push(Decision::Adopt(Plan::of_schedule(&problem, &rest, Transfers::Push)));
+        }
+    }
+}
+
+/// Follows HEFT's plan, and then perhaps others, and asks at each look where that leads, when hosts change as
+/// it is told.
 struct Asks {
     follow: StaticPlan,
+    replans: bool,
     known: Vec<Change>,
     plan: Plan,
     foresight: Option<Box<dyn Foresight>>,
@@ -36,6 +55,7 @@ impl Asks {
     fn new(transfers: Transfers, known: &[Change]) -> Asks {
         Asks {
             follow: StaticPlan::new(find("heft").unwrap(), transfers),
+            replans: false,
             known: known.to_vec(),
             plan: Plan::default(),
             foresight: None,
@@ -63,23 +83,32 @@ impl Policy for Asks {
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         self.follow.react(events, now, decisions);
-        if let Some(Decision::Adopt(plan)) = decisions.first() {
+        if self.replans {
+            Replans.react(events, now, decisions);
+        }
+        if let Some(Decision::Adopt(plan)) = decisions.last() {
             self.plan = plan.clone();
         }
         self.plan.assignments.retain(|a| !now.task(a.task).is_done());
         let course = self.course(now);
-        let end = self.foresight.as_mut().unwrap().follow(now, &self.plan, &course, f64::INFINITY);
+        let mut replans = Replans;
+        let then: Option<&mut dyn Policy> = if self.replans { Some(&mut replans) } else { None };
+        let foresight = self.foresight.as_mut().unwrap();
+        let end = foresight.follow(now, &self.plan, then, &course, f64::INFINITY);
         self.answers.push((now.now, end.unwrap()));
     }
 }
 
 fn all_come_true(platform: &Platform, transfers: Transfers, known: &[Change]) {
-    let mut asks = Asks::new(transfers, known);
+    come_true(platform, Asks::new(transfers, known));
+}
+
+fn come_true(platform: &Platform, mut asks: Asks) {
     let outcome = simulate(&layers(), platform, &mut asks, "CM02", Settings::default());
     assert!(asks.answers.len() > 24);
     for (at, end) in asks.answers {
         let gap = (end - outcome.makespan).abs();
-        assert!(gap < 1e-6, "{transfers:?} at {at}: {end}, not {}", outcome.makespan);
+        assert!(gap < 1e-6, "{:?} at {at}: {end}, not {}", asks.plan.transfers, outcome.makespan);
     }
 }
 
@@ -120,6 +149,20 @@ fn changes_that_are_known_are_met() {
     all_come_true(&grid(4, &changes), Transfers::Push, &changes);
 }
 
+/// What is planned then depends on how far tasks are: a copy knows that of those that ran when it was made.
+#[test]
+fn a_change_of_mind_to_come_is_met() {
+    let changes =
+        [Change::Host(0, 7.5, 0.4), Change::Host(2, 12.0, 0.2), Change::Host(2, 21.0, 0.9)];
+    come_true(&grid(4, &changes), Asks { replans: true, ..Asks::new(Transfers::Push, &changes) });
+    let end = |mut policy: Asks| {
+        simulate(&layers(), &grid(4, &changes), &mut policy, "CM02", Settings::default()).makespan
+    };
+    let stays = end(Asks::new(Transfers::Push, &changes));
+    let replans = end(Asks { replans: true, ..Asks::new(Transfers::Push, &changes) });
+    assert!(replans < 0.95 * stays, "{replans} and {stays}");
+}
+
 #[test]
 fn what_is_not_known_is_not_used() {
     // The platform will lose most of its speed; a roll-out does not see that coming.
@@ -141,7 +184,7 @@ fn a_limit_cuts_a_roll_out_short_and_a_store_cannot_be_copied() {
     let plan = Plan::of_schedule(&problem, &schedule, Transfers::Push);
     let mut rollout = Rollout::new(Charges::default());
     let course = Course::lasting(&now);
-    assert_eq!(rollout.follow(&now, &plan, &course, 3.0), Some(f64::INFINITY));
+    assert_eq!(rollout.follow(&now, &plan, None, &course, 3.0), Some(f64::INFINITY));
     now.central = true;
-    assert_eq!(rollout.follow(&now, &plan, &course, f64::INFINITY), None);
+    assert_eq!(rollout.follow(&now, &plan, None, &course, f64::INFINITY), None);
 }

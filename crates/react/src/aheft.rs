@@ -8,19 +8,28 @@ use crate::planning;
 use crate::policy::{Decision, Event, Plan, Policy, Transfers};
 use crate::situation::Situation;
 use slackline_model::{Schedule, approx};
+use slackline_schedule::list::heft::HEFT;
 use slackline_schedule::{Planner, retime};
 
 /// Event-driven re-planning.
+#[derive(Clone)]
 pub struct Aheft {
     planner: Planner,
     transfers: Transfers,
     schedule: Schedule,
+    /// What a new plan has to gain, as a share of the remaining time.
+    gain: f64,
 }
 
 impl Aheft {
     /// Re-plans with `planner` (HEFT in the paper).
     pub fn new(planner: impl Into<Planner>, transfers: Transfers) -> Aheft {
-        Aheft { planner: planner.into(), transfers, schedule: Schedule::default() }
+        Aheft { planner: planner.into(), transfers, schedule: Schedule::default(), gain: 0.0 }
+    }
+
+    /// One that goes on from what somebody else has planned, for gains of this share.
+    pub(crate) fn going_on(schedule: Schedule, transfers: Transfers, gain: f64) -> Aheft {
+        Aheft { schedule, gain, ..Aheft::new(&HEFT, transfers) }
     }
 
     fn begin(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
@@ -31,11 +40,17 @@ impl Aheft {
         Ok(())
     }
 
-    fn reconsider(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
+    /// Plans again, and follows that if it is better.
+    pub(crate) fn reconsider(
+        &mut self,
+        now: &Situation,
+        decisions: &mut Vec<Decision>,
+    ) -> Result<(), String> {
         let (lost, problem) = planning::rest(now)?;
         let fresh = self.planner.plan(&problem).map_err(|e| e.to_string())?;
         let kept = retime::makespan(&problem, &self.schedule);
-        if lost.is_empty() && !approx::lt(fresh.makespan(), kept) {
+        let least = if kept.is_finite() { self.gain * (kept - now.now) } else { 0.0 };
+        if lost.is_empty() && !approx::lt(fresh.makespan(), kept - least) {
             return Ok(());
         }
         if !lost.is_empty() {

@@ -1,7 +1,7 @@
 //! What follows a plan into the future. A policy knows no simulator: whoever runs it may hand it
 //! something that does.
 
-use crate::policy::Plan;
+use crate::policy::{Plan, Policy};
 use crate::situation::Situation;
 use slackline_model::platform::PlanningNetwork;
 
@@ -37,8 +37,16 @@ impl Course {
 
 /// Follows plans to their end, on a copy of the rest of a run.
 pub trait Foresight {
-    /// When all tasks would be done if this plan were followed from now on whatever happens;
-    /// infinite where they never would, or not before `limit`. Nothing where the run is one that
-    /// it cannot copy. A function of what it is given: asked again it answers the same.
-    fn follow(&mut self, now: &Situation, plan: &Plan, course: &Course, limit: f64) -> Option<f64>;
+    /// When all tasks would be done if this plan were followed from now on, whatever happens or until
+    /// `then` has another one; infinite where they never would, or not before `limit`. Nothing where
+    /// the run is one that it cannot copy. A function of what it is given: asked again it answers the
+    /// same.
+    fn follow(
+        &mut self,
+        now: &Situation,
+        plan: &Plan,
+        then: Option<&mut dyn Policy>,
+        course: &Course,
+        limit: f64,
+    ) -> Option<f64>;
 }

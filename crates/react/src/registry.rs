@@ -420,8 +420,8 @@ pub const ALL: &[Entry] = &[
         parameters: &[Parameter::new(
             "effort",
             Kind::Count(0, u64::MAX),
-            "50000",
-            "tasks that roll-outs may follow in all (less in runs of over 200 tasks); 0: forecasts alone",
+            "500000",
+            "tasks that roll-outs may follow in all (less in runs of over 100 tasks); 0: forecasts alone",
         )],
         needs: &[],
         make: |made| Ok(Box::new(Slackline::with_effort(made.values.count("effort")?))),

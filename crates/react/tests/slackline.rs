@@ -150,3 +150,10 @@ fn forecasts_follow_tasks_over_several_hosts() {
     }
     assert_eq!(forecast(&now, &plan(vec![then])), 35.0);
 }
+
+#[test]
+fn the_command_has_the_usual_effort() {
+    let entry = slackline_react::registry::find("slackline").unwrap();
+    let effort = entry.parameters.iter().find(|p| p.name == "effort").unwrap();
+    assert_eq!(effort.default.parse(), Ok(Slackline::EFFORT));
+}

@@ -11,29 +11,38 @@ use slackline_react::{
     Assignment, Decision, Event, FileCopy, Holders, Monitoring, Plan, Policy, Situation, TaskState,
 };
 
-/// Adopts one plan and leaves it at that.
-struct Follow(Option<Plan>);
+/// Adopts one plan, and leaves what comes later to somebody else, or everything at that.
+struct Follow<'a> {
+    plan: Option<Plan>,
+    then: Option<&'a mut dyn Policy>,
+}
 
-impl Policy for Follow {
+impl Policy for Follow<'_> {
     fn monitoring(&self) -> Monitoring {
-        Monitoring::OnWakeUp
+        self.then.as_ref().map_or(Monitoring::OnWakeUp, |then| then.monitoring())
     }
 
-    fn wants(&mut self, events: &[Event], _: &Situation) -> bool {
+    fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
         events.contains(&Event::Start)
+            || self.then.as_mut().is_some_and(|then| then.wants(events, now))
     }
 
-    fn react(&mut self, _: &[Event], _: &Situation, decisions: &mut Vec<Decision>) {
-        decisions.extend(self.0.take().map(Decision::Adopt));
+    fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
+        match (self.plan.take(), &mut self.then) {
+            (Some(plan), _) => decisions.push(Decision::Adopt(plan)),
+            (None, Some(then)) => then.react(events, now, decisions),
+            (None, None) => {}
+        }
     }
 }
 
-/// Follows a plan from a situation on, over a backend at date 0; gives the seconds to the end, if it
-/// comes before `limit` seconds are over. A task that runs begins again first of all, and the
+/// Follows a plan, and then somebody else, from a situation on, over a backend at date 0; gives the seconds
+/// to the end, if it comes before `limit` seconds are over. A task that runs begins again first of all, and the
 /// backend knows what is left of it.
 pub(crate) fn seconds_to_end(
     now: &Situation,
     plan: &Plan,
+    then: Option<&mut dyn Policy>,
     limit: f64,
     backend: &mut dyn Backend,
 ) -> Result<Option<f64>, BackendError> {
@@ -56,7 +65,9 @@ pub(crate) fn seconds_to_end(
     for (file, copy) in under_way {
         engine.go_on_moving(file, copy)?;
     }
-    let ending = engine.steer(&mut Follow(Some(from_here(now, plan, &running))))?;
+    engine.headstart = running.iter().map(|&t| (t, now.progress[t.index()])).collect();
+    let plan = Some(from_here(now, plan, &running));
+    let ending = engine.steer(&mut Follow { plan, then })?;
     Ok((ending == Ending::Finished).then_some(engine.situation.now))
 }
 

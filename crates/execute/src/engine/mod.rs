@@ -82,6 +82,8 @@ pub(crate) struct Engine<'b, 'r> {
     attempts: Attempts,
     /// What was learnt of kinds and hosts, where that is wanted.
     learning: Option<Learning>,
+    /// How far tasks were when a copy of a run began, of which the backend has the rest.
+    headstart: BTreeMap<TaskId, f64>,
     ops: BTreeMap<OpId, Op>,
     next_op: u64,
     /// Operation of a task that runs or was accepted.
@@ -179,6 +181,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             learning: learns.then(|| Learning::new(&situation)),
             monitor: Monitor::new(situation.view.clone()),
             situation,
+            headstart: BTreeMap::new(),
             ops: BTreeMap::new(),
             next_op: 0,
             task_op: vec![None; tasks],
@@ -400,6 +403,8 @@ impl<'b, 'r> Engine<'b, 'r> {
             match self.ops.get(op) {
                 Some(&Op::Task(task)) => {
                     let share = self.learnt_share(task).unwrap_or(share);
+                    let before = self.headstart.get(&task).copied().unwrap_or(0.0);
+                    let share = before + (1.0 - before) * share;
                     self.situation.progress[task.index()] = share;
                 }
                 Some(Op::Transfer(id)) => {

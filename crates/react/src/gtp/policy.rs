@@ -8,6 +8,7 @@ use crate::policy::{Assignment, Decision, Event, Monitoring, Plan, Policy, Trans
 use crate::situation::{Situation, TaskState};
 use slackline_model::{ProcId, TaskId};
 use slackline_schedule::Planner;
+use slackline_schedule::list::heft::HEFT;
 use slackline_schedule::list::ranks;
 
 /// Moves after which a task that has not begun stays where it is while it can. Without a threshold
@@ -52,6 +53,7 @@ impl Default for Variant {
 }
 
 /// GTP, GTP/c, GTP/r or GTP/c/r.
+#[derive(Clone)]
 pub struct Gtp {
     variant: Variant,
     planner: Planner,
@@ -71,6 +73,11 @@ impl Gtp {
         variant.costing.reuse_copies = variant.copies;
         let (period, rank, planned, moves) = (f64::INFINITY, Vec::new(), Vec::new(), Vec::new());
         Gtp { variant, planner: planner.into(), period, rank, planned, moves }
+    }
+
+    /// One that goes on from what somebody else has planned, who says when.
+    pub(crate) fn going_on(variant: Variant, rank: Vec<f64>, planned: Vec<Option<ProcId>>) -> Gtp {
+        Gtp { rank, planned, ..Gtp::new(variant, &HEFT) }
     }
 
     fn begin(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
@@ -95,7 +102,12 @@ impl Gtp {
         Ok(())
     }
 
-    fn reschedule(&mut self, now: &Situation, decisions: &mut Vec<Decision>) -> Result<(), String> {
+    /// What a rescheduling point does.
+    pub(crate) fn reschedule(
+        &mut self,
+        now: &Situation,
+        decisions: &mut Vec<Decision>,
+    ) -> Result<(), String> {
         let lost = match self.variant.rewind {
             true => rewound_tasks(now, self.variant.copies),
             false => Vec::new(),

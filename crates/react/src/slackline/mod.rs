@@ -18,6 +18,8 @@
 //!   several lifetimes of the present levels stand for the draws.
 //! - *A clever first plan is luck.* It begins with what `static` would follow unless another plan
 //!   is clearly better, under the levels seen and when they have passed.
+//! - *A plan is judged as if nobody would change it.* Roll-outs follow habits too, what is done between
+//!   looks when something happens, and take them up where that pays (`habit`).
 //! - *Moves that do not pay go on.* A shadow of `static` is simulated through what was seen so far; where
 //!   that is ahead, what it followed is never far (`shadow`).
 //! - *Copies are left unused.* Any complete copy is a source, the nearest first.
@@ -38,6 +40,7 @@ mod estimates;
 mod first;
 pub mod forecast;
 mod ground;
+mod habit;
 mod history;
 mod outlook;
 mod passing;
@@ -58,10 +61,11 @@ use crate::situation::{Situation, TaskState};
 use estimates::Estimates;
 use forecast::{Forecast, Forecaster};
 use ground::{Ground, Levels};
+use habit::Habit;
 use history::History;
 use outlook::Outlook;
 use shadow::Shadow;
-use slackline_model::{Placement, ProcId, Schedule, TaskId};
+use slackline_model::{Placement, Problem, ProcId, Schedule, TaskId};
 use slackline_schedule::list::ranks;
 use trials::{Choice, Margin, Margins, Trials};
 
@@ -97,8 +101,9 @@ const UNSURE: Margins = Margins::both(Margin { gain: 0.1, doubt: 1.0, loss: TAIL
 /// Gains below this share are none: what was tried first stays.
 const NEAR_TIE: f64 = 0.005;
 
-/// What plans that `static` would follow are called.
+/// What plans that `static` would follow are called, and the one under way.
 const STATIC: &str = "static";
+const AS_IT_IS: &str = "as it is";
 
 /// Levels seen at the start are taken to last for this share of the run.
 const FIRST_LASTS: f64 = 0.5;
@@ -160,6 +165,7 @@ pub struct Slackline {
     outlook: Outlook,
     history: History,
     shadow: Shadow,
+    habit: Option<Habit>,
     rank: Vec<f64>,
     /// What `static` would follow.
     first: Option<Plan>,
@@ -192,7 +198,7 @@ impl Default for Slackline {
 
 impl Slackline {
     /// Tasks that roll-outs follow in all, unless told otherwise.
-    pub const EFFORT: usize = 100_000;
+    pub const EFFORT: usize = 500_000;
 
     /// The policy with a bound on the work of its roll-outs: tasks that they may follow, in all; less
     /// where there are many.
@@ -203,6 +209,7 @@ impl Slackline {
             outlook: Outlook::default(),
             history: History::default(),
             shadow: Shadow::default(),
+            habit: None,
             rank: Vec::new(),
             first: None,
             plan: Plan::default(),
@@ -229,28 +236,30 @@ impl Slackline {
     }
 
     fn adopt(&mut self, ground: &Ground<'_, '_>, choice: Choice, decisions: &mut Vec<Decision>) {
-        let Choice { mut plan, forecast, rewind, .. } = choice;
+        let Choice { mut plan, forecast, rewind, habit, .. } = choice;
         // Inputs keep their order; what lies on several hosts comes from the quickest.
         plan.sources.extend(planning::quickest_sources(ground.now, &plan));
-        self.planned.fill(None);
-        for assignment in &plan.assignments {
-            self.planned[assignment.task.index()] = assignment.procs.first().copied();
-        }
         self.expect(ground, &plan, &forecast);
-        self.plan = plan.clone();
+        self.habit = habit;
+        self.note(plan.clone());
         if !rewind.is_empty() {
             decisions.push(Decision::Rewind(rewind));
         }
         decisions.push(Decision::Adopt(plan));
     }
 
+    /// Notes what is followed from now on.
+    fn note(&mut self, plan: Plan) {
+        self.planned.fill(None);
+        for assignment in &plan.assignments {
+            self.planned[assignment.task.index()] = assignment.procs.first().copied();
+        }
+        self.plan = plan;
+    }
+
     /// Notes what the forecast of the plan to follow says of every task.
     fn expect(&mut self, ground: &Ground<'_, '_>, plan: &Plan, forecast: &Forecast) {
-        let mut schedule = Schedule::start(ground.problem);
-        for assignment in &plan.assignments {
-            let (start, finish) = forecast.times[assignment.task.index()];
-            schedule.place(assignment.task, Placement::wide(&assignment.procs, start, finish));
-        }
+        let schedule = schedule_of(ground.problem, plan, forecast);
         let slack = Spare::of(ground.problem, &schedule).slack;
         let ends = forecast.times.iter().map(|(_, finish)| finish);
         self.due = ends.zip(slack).map(|(finish, slack)| finish + slack).collect();
@@ -295,10 +304,11 @@ impl Slackline {
     fn under_way(&mut self, ground: &Ground<'_, '_>, seen: &Situation, lost: &[TaskId]) -> Choice {
         let present = self.present(ground.now);
         let kept = self.forecaster.follow(&ground.future, &present, f64::INFINITY);
-        let mut choice = Choice::new("as it is", present, kept);
-        if choice.forecast.makespan.is_infinite()
-            && let Some(plan) = self.plan_anew(seen)
-        {
+        let mut choice = Choice::new(AS_IT_IS, present, kept);
+        if choice.forecast.makespan.is_finite() {
+            let kind = self.habit.as_ref().map(Habit::kind);
+            choice.habit = kind.map(|kind| self.habit(kind, ground, &choice));
+        } else if let Some(plan) = self.plan_anew(seen) {
             let forecast = self.forecaster.follow(&ground.future, &plan, f64::INFINITY);
             self.first = Some(plan.clone());
             self.shadow.begin(seen);
@@ -327,9 +337,13 @@ impl Slackline {
         let problem = after.problem().map_err(|e| e.to_string())?;
         let prospect = self.levels(now).prospect(now)?;
         let ground = prospect.ground(&problem, &after);
-        let keep = self.under_way(&ground, &planning::rewound(now, &lost), &lost);
+        let mut keep = self.under_way(&ground, &planning::rewound(now, &lost), &lost);
         let length = keep.forecast.makespan - now.now;
         let rolls = self.trials.affords(now, SHORTLIST) >= FEWEST_DRAWS;
+        // Levels that pass are not chased; where the effort is used up the last verdict on a habit stands.
+        keep.habit.take_if(|_| !self.levels_last());
+        let habitual = self.levels_last()
+            && self.trials.affords(now, SHORTLIST + habit::WORTH) >= FEWEST_DRAWS;
         let promising = if rolls { PROMISING } else { WORTH_IT };
         let limit = now.now + length * (1.0 - promising);
         let plans = match self.outlook.lifetime().is_finite() {
@@ -351,6 +365,9 @@ impl Slackline {
             let limit = if behind { f64::INFINITY } else { near };
             found.extend(self.back_to_static(&ground, limit));
         }
+        if habitual && !free {
+            found.extend(self.with_habits(&ground, &keep, &found));
+        }
         let length = match found.first() {
             Some(first) if length.is_infinite() => first.forecast.makespan - now.now,
             _ => length,
@@ -369,8 +386,9 @@ impl Slackline {
         let choice = self.weigh(cause, &judged, keep, found, &courses, margins);
         // Nothing is rewound for a plan that there is not.
         let choice = choice.ok_or("there is no plan now")?;
-        let kept = choice.origin == "as it is";
+        let kept = choice.origin == AS_IT_IS;
         if kept && lost.is_empty() {
+            self.habit = choice.habit;
             self.expect(&ground, &choice.plan, &choice.forecast);
         } else if choice.rewind.len() > lost.len() {
             let after = self.expected(now, &choice.rewind);
@@ -475,6 +493,16 @@ impl Slackline {
     }
 }
 
+/// A plan with the dates of its forecast.
+fn schedule_of(problem: &Problem<'_>, plan: &Plan, forecast: &Forecast) -> Schedule {
+    let mut schedule = Schedule::start(problem);
+    for assignment in &plan.assignments {
+        let (start, finish) = forecast.times[assignment.task.index()];
+        schedule.place(assignment.task, Placement::wide(&assignment.procs, start, finish));
+    }
+    schedule
+}
+
 impl Policy for Slackline {
     fn equip(&mut self, foresight: Box<dyn Foresight>) {
         self.trials.equip(foresight);
@@ -486,6 +514,9 @@ impl Policy for Slackline {
 
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
         self.history.hear(events, now);
+        if self.is_habitual(events, now) {
+            return true;
+        }
         let rested = now.now - self.last_look > 0.25 * self.least_period;
         events.iter().any(|event| match event {
             Event::Start | Event::WakeUp | Event::HostBack(_) => true,
@@ -526,6 +557,8 @@ impl Policy for Slackline {
             let cause =
                 if grown { "work has come in" } else { "a host came, went or stands still" };
             known.and_then(|()| self.respond(cause, now, decisions))
+        } else if self.is_habitual(events, now) {
+            return self.go_on(events, now, decisions);
         } else {
             self.look(now, decisions)
         };

@@ -4,7 +4,7 @@ use super::forecast::Future;
 use super::ground::Ground;
 use super::plans::{Made, worth_redoing};
 use super::trials::Choice;
-use super::{NEAR_TIE, OCCUPATIONS, Slackline, WINDOWS, WORTH_IT};
+use super::{AS_IT_IS, NEAR_TIE, OCCUPATIONS, Slackline, WINDOWS, WORTH_IT};
 use crate::planning;
 use crate::policy::{Plan, Transfers};
 use slackline_model::approx;
@@ -50,7 +50,7 @@ impl Slackline {
     ) -> Vec<Choice> {
         let others = self.other_windows();
         let mut kept = None;
-        self.try_windows(ground, ("as it is", present), &others, limit, &mut kept);
+        self.try_windows(ground, (AS_IT_IS, present), &others, limit, &mut kept);
         let mut found: Vec<Choice> = Vec::new();
         for (origin, plan) in self.candidates(ground).into_iter().chain(more) {
             let mut choice = None;

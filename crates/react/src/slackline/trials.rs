@@ -2,21 +2,27 @@
 //! verdict on them. What is under way is kept unless another is better on average by a margin and
 //! not worse in the tail, the latest third of the draws.
 
-use super::STATIC;
 use super::forecast::Forecast;
+use super::habit::{self, Habit};
+use super::{FEWEST_DRAWS, STATIC};
 use crate::foresight::{Course, Foresight};
 use crate::planning;
-use crate::policy::{Assignment, Plan};
+use crate::policy::{Assignment, Plan, Policy};
 use crate::reasons::Alternative;
 use crate::situation::{Situation, TaskState};
 use slackline_model::{ProcId, TaskId};
 
-/// Beyond this many tasks the effort falls as their number grows.
+/// Beyond this many tasks the effort falls faster than their number grows: by the power of 1.7.
 const LARGE: usize = 100;
 
 /// Part of the gain on average that may be lost in the latest third of the draws, where that is more than
 /// the margin allows.
 const RISK: f64 = 1.0 / 3.0;
+
+/// What takes so many times as long as what is under way in the first draws is not followed further, and
+/// under no draw for longer than so many times its latest end.
+const CLEARLY: f64 = 1.05;
+const HOPELESS: f64 = 2.0;
 
 /// A plan that could be followed, what has to be rewound for it, and what is expected of it.
 pub(super) struct Choice {
@@ -29,11 +35,14 @@ pub(super) struct Choice {
     pub(super) followed: Vec<f64>,
     /// Work that is done or under way is lost with it.
     pub(super) stops: bool,
+    /// What would change it before the next look.
+    pub(super) habit: Option<Habit>,
 }
 
 impl Choice {
     pub(super) fn new(origin: &'static str, plan: Plan, forecast: Forecast) -> Choice {
-        Choice { origin, plan, forecast, rewind: Vec::new(), followed: Vec::new(), stops: false }
+        let (rewind, followed) = (Vec::new(), Vec::new());
+        Choice { origin, plan, forecast, rewind, followed, stops: false, habit: None }
     }
 
     /// Whether a task that runs would begin again elsewhere.
@@ -45,6 +54,11 @@ impl Choice {
         self.plan.assignments.iter().any(stopped)
     }
 
+    /// The work of a roll-out of it, in those of a plan alone.
+    pub(super) fn cost(&self) -> usize {
+        if self.habit.is_some() { habit::COST } else { 1 }
+    }
+
     /// What is told of it, beside a plan under way.
     pub(super) fn told(&self, under_way: &[Option<ProcId>], now: f64) -> Alternative {
         let elsewhere = self.plan.assignments.iter().filter(|a| {
@@ -54,7 +68,10 @@ impl Choice {
         let finite = |seconds: f64| seconds.is_finite().then_some(now + seconds);
         let latest = self.followed.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         Alternative {
-            plan: self.origin.to_string(),
+            plan: match &self.habit {
+                Some(habit) => format!("{}, then {}", self.origin, habit.kind().name()),
+                None => self.origin.to_string(),
+            },
             transfers: self.plan.transfers,
             moves: elsewhere.count(),
             forecast: finite(self.forecast.makespan - now),
@@ -113,7 +130,7 @@ impl Trials {
     /// the run is worth.
     pub(super) fn begin(&mut self, tasks: usize) {
         if tasks > LARGE {
-            self.left = (self.left as f64 * LARGE as f64 / tasks as f64) as usize;
+            self.left = (self.left as f64 * (LARGE as f64 / tasks as f64).powf(1.7)) as usize;
         }
     }
 
@@ -140,7 +157,7 @@ impl Trials {
         let open = now.tasks.len() - now.tasks.done();
         let foresight = self.foresight.as_mut().filter(|_| self.left >= open)?;
         self.left -= open;
-        foresight.follow(now, plan, course, limit)
+        foresight.follow(now, plan, None, course, limit)
     }
 
     /// Follows each choice under each course, at most for so many seconds; false where that cannot
@@ -152,16 +169,52 @@ impl Trials {
         courses: &[Course],
         limit: f64,
     ) -> bool {
+        choices.iter_mut().all(|choice| self.follow_one(now, choice, None, courses, limit))
+    }
+
+    /// The same beside what is under way, which is followed first; what is clearly worse is given up.
+    pub(super) fn compare(
+        &mut self,
+        now: &Situation,
+        (kept, others): (&mut Choice, &mut [Choice]),
+        courses: &[Course],
+        limit: f64,
+    ) -> bool {
+        self.follow_one(now, kept, None, courses, limit) && {
+            let latest = kept.followed.iter().copied().fold(0.0, f64::max);
+            let limit = limit.min(HOPELESS * latest);
+            let mut others = others.iter_mut();
+            others.all(|other| self.follow_one(now, other, Some(&kept.followed), courses, limit))
+        }
+    }
+
+    fn follow_one(
+        &mut self,
+        now: &Situation,
+        choice: &mut Choice,
+        beside: Option<&[f64]>,
+        courses: &[Course],
+        limit: f64,
+    ) -> bool {
         let Some(foresight) = &mut self.foresight else { return false };
-        for choice in choices {
-            let after = planning::rewound(now, &choice.rewind);
-            let open = after.tasks.len() - after.tasks.done();
-            let used = after.hosts_in_use(&choice.plan);
-            for course in courses {
-                self.left = self.left.saturating_sub(open + course.changes_on(&used) / 2);
-                let end = foresight.follow(&after, &choice.plan, course, now.now + limit);
-                let Some(end) = end else { return false };
-                choice.followed.push(end - now.now);
+        let after = planning::rewound(now, &choice.rewind);
+        let open = after.tasks.len() - after.tasks.done();
+        let used = after.hosts_in_use(&choice.plan);
+        for course in courses {
+            let mut habit = choice.habit.clone();
+            let then = habit.as_mut().map(|habit| habit as &mut dyn Policy);
+            let end = foresight.follow(&after, &choice.plan, then, course, now.now + limit);
+            let thought = habit.map_or(0, |habit| habit.effort());
+            self.left = self.left.saturating_sub(open + course.changes_on(&used) / 2 + thought);
+            let Some(end) = end else { return false };
+            choice.followed.push(end - now.now);
+            let drawn = choice.followed.len();
+            if drawn == FEWEST_DRAWS
+                && beside
+                    .is_some_and(|kept| mean(&choice.followed) > CLEARLY * mean(&kept[..drawn]))
+            {
+                choice.followed.clear();
+                break;
             }
         }
         true
@@ -195,7 +248,8 @@ pub(super) fn best(
     for (index, other) in others.iter().enumerate().filter(|(_, c)| !c.followed.is_empty()) {
         let end = mean(&other.followed);
         let usual = if other.stops { margins.stopping } else { margins.gentle };
-        let back = margins.back.filter(|_| other.origin == STATIC && !other.stops);
+        let is_static = other.origin == STATIC && other.habit.is_none();
+        let back = margins.back.filter(|_| is_static && !other.stops);
         let margin = back.unwrap_or(usual);
         let gains: Vec<f64> =
             base.followed.iter().zip(&other.followed).map(|(kept, end)| kept - end).collect();

@@ -28,7 +28,8 @@ impl Slackline {
         }
         let first = others.first().map_or(0.0, |o| o.forecast.makespan);
         let length = if hopeless { first } else { kept.forecast.makespan } - now.now;
-        let affords = self.trials.affords(now, others.len() + usize::from(!hopeless));
+        let followed = others.iter().chain((!hopeless).then_some(&kept));
+        let affords = self.trials.affords(now, followed.map(Choice::cost).sum());
         let enough = courses.len().min(FEWEST_DRAWS);
         let (taken, why) = if others.is_empty() {
             (None, "nothing better in sight")
@@ -36,11 +37,14 @@ impl Slackline {
             (Some(0), "the only way")
         } else if enough > 0 && affords >= enough && {
             let courses = &courses[..courses.len().min(affords)];
-            let mut all: Vec<&mut Choice> = others.iter_mut().collect();
-            if !hopeless {
-                all.insert(0, &mut kept);
-            }
-            let rolled = self.trials.follow(now, &mut all, courses, 2.0 * HORIZON * length);
+            let limit = 2.0 * HORIZON * length;
+            let rolled = match hopeless {
+                true => {
+                    let mut all: Vec<&mut Choice> = others.iter_mut().collect();
+                    self.trials.follow(now, &mut all, courses, limit)
+                }
+                false => self.trials.compare(now, (&mut kept, &mut others), courses, limit),
+            };
             self.trials.decided |= rolled && self.begun;
             rolled
         } {

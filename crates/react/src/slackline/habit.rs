@@ -1,0 +1,169 @@
+//! Habits: what is done between two looks when something happens. In a restless world a plan that is
+//! changed as things come is worth more than what becomes of it if it is not; roll-outs that follow the
+//! habit too see that, and take it up or give it up at looks.
+
+use super::forecast::Forecast;
+use super::ground::Ground;
+use super::trials::Choice;
+use super::{Slackline, schedule_of};
+use crate::aheft::Aheft;
+use crate::gtp::{Gtp, Variant};
+use crate::planning;
+use crate::policy::{Decision, Event, Policy};
+use crate::situation::Situation;
+
+/// Times between looks that pass at least between two changes of mind.
+const REPLANNING: f64 = 0.25;
+const COSTING: f64 = 1.0;
+
+/// What HEFT's plan of the rest has to gain, as a share of the remaining time.
+const GAIN: f64 = 0.01;
+
+/// A roll-out that follows a habit takes about as long as this many that do not, and all that are tried at a
+/// look as this many.
+pub(super) const COST: usize = 2;
+pub(super) const WORTH: usize = 2 * Kind::ALL.len() * COST;
+
+/// Ways of changing one's mind.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// HEFT plans the rest for the levels as they are; that is followed where it ends sooner.
+    Heft,
+    /// What has not ended is costed anew as GTP/c does, and moves for any gain.
+    Gtp,
+}
+
+impl Kind {
+    const ALL: [Kind; 2] = [Kind::Heft, Kind::Gtp];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Kind::Heft => "heft",
+            Kind::Gtp => "gtp/c",
+        }
+    }
+}
+
+#[derive(Clone)]
+enum Way {
+    Heft(Aheft),
+    Gtp(Gtp),
+}
+
+/// A habit from some plan on.
+#[derive(Clone)]
+pub(super) struct Habit {
+    way: Way,
+    /// Seconds between two changes of mind.
+    pause: f64,
+    last: f64,
+    /// Tasks that were planned.
+    planned: usize,
+}
+
+impl Habit {
+    pub(super) fn kind(&self) -> Kind {
+        match self.way {
+            Way::Heft(_) => Kind::Heft,
+            Way::Gtp(_) => Kind::Gtp,
+        }
+    }
+
+    /// What it has cost so far, in tasks that roll-outs follow.
+    pub(super) fn effort(&self) -> usize {
+        self.planned / 16
+    }
+}
+
+impl Policy for Habit {
+    fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
+        let arrivals = self.kind() == Kind::Gtp;
+        let matters = |event: &Event| match event {
+            Event::HostChanged(_) | Event::NetworkChanged | Event::TaskFinished(_) => true,
+            Event::TransferFinished { .. } => arrivals,
+            other => planning::is_loss(other) || planning::may_help(other),
+        };
+        now.now - self.last >= self.pause && events.iter().any(matters)
+    }
+
+    fn react(&mut self, _: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
+        self.last = now.now;
+        self.planned += now.tasks.len() - now.tasks.done();
+        // Where there is no plan what is under way goes on.
+        let _ = match &mut self.way {
+            Way::Heft(aheft) => aheft.reconsider(now, decisions),
+            Way::Gtp(gtp) => gtp.reschedule(now, decisions),
+        };
+    }
+}
+
+impl Slackline {
+    /// A habit from a choice on.
+    pub(super) fn habit(&self, kind: Kind, ground: &Ground<'_, '_>, choice: &Choice) -> Habit {
+        let transfers = choice.plan.transfers;
+        let (way, pause) = match kind {
+            Kind::Heft => {
+                let schedule = schedule_of(ground.problem, &choice.plan, &choice.forecast);
+                (Way::Heft(Aheft::going_on(schedule, transfers, GAIN)), REPLANNING)
+            }
+            Kind::Gtp => {
+                let variant =
+                    Variant { copies: true, rewind: true, transfers, ..Variant::default() };
+                let mut places = vec![None; ground.now.tasks.len()];
+                choice
+                    .plan
+                    .assignments
+                    .iter()
+                    .for_each(|a| places[a.task.index()] = a.procs.first().copied());
+                (Way::Gtp(Gtp::going_on(variant, self.rank.clone(), places)), COSTING)
+            }
+        };
+        let (pause, last) = (pause * self.least_period, f64::NEG_INFINITY);
+        Habit { way, pause, last, planned: 0 }
+    }
+
+    /// What is under way and the best of the others, each with other habits.
+    pub(super) fn with_habits(
+        &self,
+        ground: &Ground<'_, '_>,
+        kept: &Choice,
+        others: &[Choice],
+    ) -> Vec<Choice> {
+        let other = others.first().filter(|other| other.rewind.is_empty());
+        let mut found = Vec::new();
+        for choice in [kept].into_iter().chain(other) {
+            let has = choice.habit.as_ref().map(Habit::kind);
+            let kinds = [None].into_iter().chain(Kind::ALL.map(Some)).filter(|kind| *kind != has);
+            for kind in kinds {
+                let Forecast { makespan, ref times } = choice.forecast;
+                let forecast = Forecast { makespan, times: times.clone() };
+                let mut with = Choice::new(choice.origin, choice.plan.clone(), forecast);
+                with.habit = kind.map(|kind| self.habit(kind, ground, choice));
+                found.push(with);
+            }
+        }
+        found
+    }
+
+    /// Whether what happens is left to the habit.
+    pub(super) fn is_habitual(&mut self, events: &[Event], now: &Situation) -> bool {
+        !events.contains(&Event::WakeUp)
+            && self.habit.as_mut().is_some_and(|habit| habit.wants(events, now))
+    }
+
+    /// What the habit makes of what has happened.
+    pub(super) fn go_on(
+        &mut self,
+        events: &[Event],
+        now: &Situation,
+        decisions: &mut Vec<Decision>,
+    ) {
+        let Some(habit) = &mut self.habit else { return };
+        habit.react(events, now, decisions);
+        if let Some(Decision::Adopt(plan)) = decisions.last() {
+            // Nothing is late before the next look.
+            self.due.fill(f64::INFINITY);
+            self.note(plan.clone());
+        }
+    }
+}
