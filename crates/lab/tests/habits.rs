@@ -27,12 +27,13 @@ fn taken(shape: Shape, seed: u64) -> (Vec<String>, f64, f64) {
     (taken, outcome.makespan, fixed.makespan)
 }
 
-/// Load that lasts: what is under way, changed as GTP/c would, ends well before what is followed as it is.
+/// Links that are full and estimates that are wrong: what is under way, changed as GTP/c would, ends well before
+/// what is followed as it is.
 #[test]
 fn a_habit_is_taken_up_where_it_pays() {
-    let (taken, ours, fixed) = taken(shape("blast", "grid5000", "double load, long"), 9004);
-    assert!(taken.iter().any(|plan| plan.ends_with(", then gtp/c")), "{taken:?}");
-    assert!(ours < 0.8 * fixed, "{ours} and {fixed}");
+    let (taken, ours, fixed) = taken(shape("montage, 50", "volunteers", "errors, uniform"), 9002);
+    assert!(taken.iter().any(|plan| plan.ends_with(" + gtp/c")), "{taken:?}");
+    assert!(ours < 0.3 * fixed, "{ours} and {fixed}");
 }
 
 /// Levels that pass within four looks are not chased.
@@ -41,7 +42,7 @@ fn there_is_none_where_levels_pass() {
     let (taken, ..) = taken(shape("blast", "grid5000", "90 %, frequent"), 9004);
     let later = taken.iter().skip(taken.len() / 2);
     assert!(
-        later.clone().count() > 3 && !later.clone().any(|plan| plan.contains(", then ")),
+        later.clone().count() > 3 && !later.clone().any(|plan| plan.contains(" + ")),
         "{taken:?}"
     );
 }

@@ -222,7 +222,7 @@ impl Engine<'_, '_> {
         }
         self.situation.set_task(task, TaskState::Waiting);
         self.situation.progress[task.index()] = 0.0;
-        self.headstart.remove(&task);
+        self.headstart.tasks.remove(&task);
         Ok(())
     }
 

@@ -50,6 +50,9 @@ pub(crate) fn seconds_to_end(
     situation.now = 0.0;
     let running: Vec<TaskId> = now.tasks.begun().filter(|&t| runs(now, t)).collect();
     running.iter().for_each(|&task| situation.set_task(task, TaskState::Waiting));
+    if then.is_some() {
+        date_back(&mut situation, now.now);
+    }
     let under_way = take_incomplete(&mut situation);
     let settings = Settings { retries: 0, patience: 0.0, until: limit, ..Settings::default() };
     let recording = Recording::Nothing;
@@ -65,7 +68,7 @@ pub(crate) fn seconds_to_end(
     for (file, copy) in under_way {
         engine.go_on_moving(file, copy)?;
     }
-    engine.headstart = running.iter().map(|&t| (t, now.progress[t.index()])).collect();
+    engine.headstart.tasks = running.iter().map(|&t| (t, now.progress[t.index()])).collect();
     let plan = Some(from_here(now, plan, &running));
     let ending = engine.steer(&mut Follow { plan, then })?;
     Ok((ending == Ending::Finished).then_some(engine.situation.now))
@@ -94,6 +97,18 @@ fn from_here(now: &Situation, plan: &Plan, running: &[TaskId]) -> Plan {
         (lease.from, lease.to) = (lease.from - now.now, lease.to - now.now);
     }
     from_here
+}
+
+/// What is done was done before date 0, for whoever plans from there.
+fn date_back(situation: &mut Situation, seconds: f64) {
+    for task in (0..situation.tasks.len()).map(TaskId::new) {
+        if let TaskState::Done(placement) = situation.task(task) {
+            let mut placement = placement.clone();
+            placement.start -= seconds;
+            placement.finish -= seconds;
+            situation.set_task(task, TaskState::Done(placement));
+        }
+    }
 }
 
 /// Takes out the copies that are still on their way.
@@ -134,6 +149,7 @@ impl Engine<'_, '_> {
             self.ops.remove(&op);
             return Ok(());
         }
+        self.headstart.transfers.insert(id, fraction);
         self.arriving.insert((file, to.clone()), id);
         let copies = &mut self.situation.copies[file.index()];
         copies.push(FileCopy { holders: to.clone(), from: Some(from.clone()), fraction });

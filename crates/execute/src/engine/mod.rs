@@ -66,6 +66,19 @@ struct Thought {
 /// Times a policy may be called at one instant because decisions were rejected.
 const SECOND_THOUGHTS: usize = 8;
 
+/// How far tasks and transfers were when a copy of a run began; the backend has the rest of them.
+#[derive(Default)]
+struct Headstart {
+    tasks: BTreeMap<TaskId, f64>,
+    transfers: BTreeMap<u64, f64>,
+}
+
+/// The share of the whole, from that of the rest.
+fn since(before: Option<&f64>, share: f64) -> f64 {
+    let before = before.copied().unwrap_or(0.0);
+    before + (1.0 - before) * share
+}
+
 pub(crate) struct Engine<'b, 'r> {
     backend: &'b mut dyn Backend,
     abilities: Abilities,
@@ -82,8 +95,7 @@ pub(crate) struct Engine<'b, 'r> {
     attempts: Attempts,
     /// What was learnt of kinds and hosts, where that is wanted.
     learning: Option<Learning>,
-    /// How far tasks were when a copy of a run began, of which the backend has the rest.
-    headstart: BTreeMap<TaskId, f64>,
+    headstart: Headstart,
     ops: BTreeMap<OpId, Op>,
     next_op: u64,
     /// Operation of a task that runs or was accepted.
@@ -181,7 +193,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             learning: learns.then(|| Learning::new(&situation)),
             monitor: Monitor::new(situation.view.clone()),
             situation,
-            headstart: BTreeMap::new(),
+            headstart: Headstart::default(),
             ops: BTreeMap::new(),
             next_op: 0,
             task_op: vec![None; tasks],
@@ -403,12 +415,12 @@ impl<'b, 'r> Engine<'b, 'r> {
             match self.ops.get(op) {
                 Some(&Op::Task(task)) => {
                     let share = self.learnt_share(task).unwrap_or(share);
-                    let before = self.headstart.get(&task).copied().unwrap_or(0.0);
-                    let share = before + (1.0 - before) * share;
+                    let share = since(self.headstart.tasks.get(&task), share);
                     self.situation.progress[task.index()] = share;
                 }
                 Some(Op::Transfer(id)) => {
                     let share = self.learnt_passed(*id).unwrap_or(share);
+                    let share = since(self.headstart.transfers.get(id), share);
                     let Some(transfer) = self.transfers.get(id) else { continue };
                     let copies = &mut self.situation.copies[transfer.file.index()];
                     // What was made there meanwhile is complete whatever is still on its way.

@@ -69,7 +69,7 @@ impl Choice {
         let latest = self.followed.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         Alternative {
             plan: match &self.habit {
-                Some(habit) => format!("{}, then {}", self.origin, habit.kind().name()),
+                Some(habit) => format!("{} + {}", self.origin, habit.kind().name()),
                 None => self.origin.to_string(),
             },
             transfers: self.plan.transfers,
