@@ -79,7 +79,6 @@ impl Policy for Habit {
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
         let arrivals = self.kind() == Kind::Gtp;
         let matters = |event: &Event| match event {
-            Event::HostChanged(_) | Event::NetworkChanged | Event::TaskFinished(_) => true,
             Event::TransferFinished { .. } => arrivals,
             other => planning::is_loss(other) || planning::may_help(other),
         };

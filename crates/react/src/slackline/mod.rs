@@ -540,6 +540,7 @@ impl Policy for Slackline {
         let grown = events.iter().any(Event::is_growth);
         if grown || !self.begun {
             self.since = now.now;
+            self.habit = None; // it knows nothing of what has come in
         }
         let changed = |e: &Event| {
             planning::is_loss(e) || matches!(e, Event::HostBack(_)) || self.flips(e, now)
