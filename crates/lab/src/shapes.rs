@@ -188,6 +188,18 @@ impl Shape {
     }
 }
 
+/// The same world for somebody who is told run times that are wrong by at most a share of themselves.
+pub fn told_wrong(stage: &Stage, share: f64, seed: u64) -> Result<Stage, StudyError> {
+    let make = generator(Family::Scenario, "errors")?;
+    let share = share.to_string();
+    let given = [("law", "uniform"), ("error", &share), ("wrong", "estimate")];
+    let settings = make.settings(&texts(&given)).map_err(StudyError::of)?;
+    let around = Surroundings { platform: Some(&stage.platform), ..Surroundings::default() };
+    let wrong = make.scenario(&settings, Seed::new(seed), &around).map_err(StudyError::of)?;
+    let known = wrong.known(&stage.workflow, &stage.platform, Knowledge::Estimates);
+    Ok(Stage { known: known.map_err(StudyError::of)?, ..stage.clone() })
+}
+
 /// A world, and the same while nothing happens.
 pub struct Stages {
     /// While nothing happens.

@@ -2,6 +2,7 @@
 //! clearly better.
 
 use super::ground::{Ground, Levels};
+use super::improve;
 use super::outlook::Outlook;
 use super::search::sort;
 use super::trials::{self, Choice};
@@ -70,6 +71,8 @@ impl Slackline {
         let Some(best) = best else {
             return others.into_iter().next().ok_or("no planner finds a plan".to_string());
         };
+        self.add_improved(ground, &best, improve::AT_FIRST, limit, &mut others);
+        others.truncate(SHORTLIST);
         let courses = first_courses(now, levels, followed - now.now);
         let margins = if levels.later.is_some() { UNSURE } else { FIRST };
         self.weigh("the run begins", ground, best, others, &courses, margins)
@@ -96,9 +99,8 @@ impl Slackline {
         let length = choices.first()?.forecast.makespan - now.now;
         let mut courses = first_courses(now, levels, length);
         courses.truncate(self.trials.affords(now, 2 * choices.len()));
-        let mut all: Vec<&mut Choice> = choices.iter_mut().collect();
         let limit = 2.0 * HORIZON * length;
-        let rolled = !courses.is_empty() && self.trials.follow(now, &mut all, &courses, limit);
+        let rolled = !courses.is_empty() && self.trials.follow(now, &mut choices, &courses, limit);
         let ends = |choice: &Choice| match rolled {
             true => trials::mean(&choice.followed),
             false => choice.forecast.makespan - now.now,

@@ -5,7 +5,7 @@
 use super::forecast::Forecast;
 use super::ground::Ground;
 use super::trials::Choice;
-use super::{Slackline, schedule_of};
+use super::{Slackline, places, schedule_of};
 use crate::aheft::Aheft;
 use crate::gtp::{Gtp, Variant};
 use crate::planning;
@@ -82,7 +82,8 @@ impl Policy for Habit {
             Event::TransferFinished { .. } => arrivals,
             other => planning::is_loss(other) || planning::may_help(other),
         };
-        now.now - self.last >= self.pause && events.iter().any(matters)
+        let open = now.tasks.done() < now.tasks.len();
+        open && now.now - self.last >= self.pause && events.iter().any(matters)
     }
 
     fn react(&mut self, _: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
@@ -108,12 +109,7 @@ impl Slackline {
             Kind::Gtp => {
                 let variant =
                     Variant { copies: true, rewind: true, transfers, ..Variant::default() };
-                let mut places = vec![None; ground.now.tasks.len()];
-                choice
-                    .plan
-                    .assignments
-                    .iter()
-                    .for_each(|a| places[a.task.index()] = a.procs.first().copied());
+                let places = places(&choice.plan, ground.now.tasks.len());
                 (Way::Gtp(Gtp::going_on(variant, self.rank.clone(), places)), COSTING)
             }
         };

@@ -110,13 +110,19 @@ mod tests {
     use crate::common;
     use std::sync::Arc;
 
+    /// One task, and the first of some hosts.
+    fn begun(hosts: usize) -> (Situation, HostId, History) {
+        let (workflow, platform) =
+            (common::workflow(&[&[1.0]], &[]), common::platform(hosts, |_, _| 1.0));
+        let now = Situation::new(Arc::new(workflow), Arc::new(platform));
+        let mut history = History::default();
+        history.begin(&now);
+        (now, HostId(0), history)
+    }
+
     #[test]
     fn a_host_works_at_the_levels_it_was_seen_with() {
-        let (workflow, platform) =
-            (common::workflow(&[&[1.0]], &[]), common::platform(1, |_, _| 1.0));
-        let mut now = Situation::new(Arc::new(workflow), Arc::new(platform));
-        let (host, mut history) = (HostId(0), History::default());
-        history.begin(&now);
+        let (mut now, host, mut history) = begun(1);
         now.now = 10.0;
         now.view.availability[0] = 0.25;
         history.hear(&[Event::HostChanged(host)], &now);
@@ -132,11 +138,7 @@ mod tests {
 
     #[test]
     fn long_runs_are_remembered_in_less_detail() {
-        let (workflow, platform) =
-            (common::workflow(&[&[1.0]], &[]), common::platform(2, |_, _| 1.0));
-        let mut now = Situation::new(Arc::new(workflow), Arc::new(platform));
-        let (host, mut history) = (HostId(0), History::default());
-        history.begin(&now);
+        let (mut now, host, mut history) = begun(2);
         for date in 1..=100_000u32 {
             now.now = f64::from(date);
             now.view.availability[0] = if date % 4 < 2 { 0.25 } else { 0.75 };

@@ -16,6 +16,8 @@
 //!   has handed in for that (`trials`). A new plan has to pay on average and may lose next to
 //!   nothing under any draw. Without such help, and where a run is too large for it, forecasts with
 //!   several lifetimes of the present levels stand for the draws.
+//! - *Planners never come back to a task.* What holds up the end of a plan is tried elsewhere, by forecast,
+//!   as long as that helps (`improve`).
 //! - *A clever first plan is luck.* It begins with what `static` would follow unless another plan
 //!   is clearly better, under the levels seen and when they have passed.
 //! - *A plan is judged as if nobody would change it.* Roll-outs follow habits too, what is done between
@@ -42,6 +44,7 @@ pub mod forecast;
 mod ground;
 mod habit;
 mod history;
+mod improve;
 mod outlook;
 mod passing;
 mod plans;
@@ -250,10 +253,7 @@ impl Slackline {
 
     /// Notes what is followed from now on.
     fn note(&mut self, plan: Plan) {
-        self.planned.fill(None);
-        for assignment in &plan.assignments {
-            self.planned[assignment.task.index()] = assignment.procs.first().copied();
-        }
+        self.planned = places(&plan, self.planned.len());
         self.plan = plan;
     }
 
@@ -354,6 +354,9 @@ impl Slackline {
         found.iter_mut().for_each(|choice| choice.rewind.clone_from(&lost));
         if lost.is_empty() {
             self.try_rewinding(&ground, limit, &mut found)?;
+        }
+        if rolls {
+            self.add_improved(&ground, &keep, improve::AT_A_LOOK, limit, &mut found);
         }
         let free = forced || length.is_infinite();
         found.retain(|choice| free || self.is_urgent(choice, &keep.forecast, now));
@@ -491,6 +494,15 @@ impl Slackline {
         };
         Ok(())
     }
+}
+
+/// Per task: the first of the processors that a plan has for it.
+fn places(plan: &Plan, tasks: usize) -> Vec<Option<ProcId>> {
+    let mut places = vec![None; tasks];
+    for assignment in &plan.assignments {
+        places[assignment.task.index()] = assignment.procs.first().copied();
+    }
+    places
 }
 
 /// A plan with the dates of its forecast.

@@ -24,6 +24,11 @@ const RISK: f64 = 1.0 / 3.0;
 const CLEARLY: f64 = 1.05;
 const HOPELESS: f64 = 2.0;
 
+/// A forecast is that much less work than a roll-out; what they are granted for one plan is at most a third
+/// of the effort that is left.
+const LIGHTER: usize = 6;
+const GRANTED: usize = 3;
+
 /// A plan that could be followed, what has to be rewound for it, and what is expected of it.
 pub(super) struct Choice {
     /// Where it comes from.
@@ -146,6 +151,17 @@ impl Trials {
         }
     }
 
+    /// How many forecasts may be made to better one plan, of as many as would be.
+    pub(super) fn forecasts(&self, now: &Situation, most: usize) -> usize {
+        most.min(LIGHTER * self.affords(now, GRANTED))
+    }
+
+    /// So many were made.
+    pub(super) fn pay(&mut self, now: &Situation, forecasts: usize) {
+        let open = now.tasks.len() - now.tasks.done();
+        self.left = self.left.saturating_sub(forecasts * open / LIGHTER);
+    }
+
     /// When a plan would end under one course; nothing where that cannot be told.
     pub(super) fn ask(
         &mut self,
@@ -165,7 +181,7 @@ impl Trials {
     pub(super) fn follow(
         &mut self,
         now: &Situation,
-        choices: &mut [&mut Choice],
+        choices: &mut [Choice],
         courses: &[Course],
         limit: f64,
     ) -> bool {
@@ -207,7 +223,8 @@ impl Trials {
             let thought = habit.map_or(0, |habit| habit.effort());
             self.left = self.left.saturating_sub(open + course.changes_on(&used) / 2 + thought);
             let Some(end) = end else { return false };
-            choice.followed.push(end - now.now);
+            // What did not end in time ended then at the soonest.
+            choice.followed.push((end - now.now).min(limit));
             let drawn = choice.followed.len();
             if drawn == FEWEST_DRAWS
                 && beside
@@ -272,8 +289,39 @@ pub(super) fn shortest(choices: &[Choice]) -> Option<usize> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use crate::common;
+    use std::sync::Arc;
+
+    /// Gives the same answer to everything.
+    pub(in super::super) struct Blind(pub(in super::super) Option<f64>);
+
+    impl Foresight for Blind {
+        fn follow(
+            &mut self,
+            _: &Situation,
+            _: &Plan,
+            _: Option<&mut dyn Policy>,
+            _: &Course,
+            _: f64,
+        ) -> Option<f64> {
+            self.0
+        }
+    }
+
+    #[test]
+    fn what_does_not_end_in_time_ends_then_at_the_soonest() {
+        let platform = common::platform(1, |_, _| 1.0);
+        let mut now =
+            Situation::new(Arc::new(common::workflow(&[&[1.0]], &[])), Arc::new(platform));
+        now.now = 3.0;
+        let mut trials = Trials::with_effort(1_000);
+        trials.equip(Box::new(Blind(Some(f64::INFINITY))));
+        let mut choices = [choice("slow", &[], false)];
+        assert!(trials.follow(&now, &mut choices, &[Course::lasting(&now)], 7.0));
+        assert_eq!(choices[0].followed, [7.0]);
+    }
 
     const MARGIN: Margin = Margin { gain: 0.03, doubt: 1.0, loss: 0.01 };
 

@@ -39,10 +39,7 @@ impl Slackline {
             let courses = &courses[..courses.len().min(affords)];
             let limit = 2.0 * HORIZON * length;
             let rolled = match hopeless {
-                true => {
-                    let mut all: Vec<&mut Choice> = others.iter_mut().collect();
-                    self.trials.follow(now, &mut all, courses, limit)
-                }
+                true => self.trials.follow(now, &mut others, courses, limit),
                 false => self.trials.compare(now, (&mut kept, &mut others), courses, limit),
             };
             self.trials.decided |= rolled && self.begun;

@@ -43,7 +43,7 @@ fn more(options: &Options) -> usize {
     if options.size == Size::Quick { 4 } else { 24 }
 }
 
-fn shapes(options: &Options) -> Vec<Shape> {
+pub(super) fn shapes(options: &Options) -> Vec<Shape> {
     match options.size {
         // Every fourth world once, on five platforms.
         Size::Quick => Shape::some()
@@ -236,13 +236,13 @@ fn measure(options: &Options, watch: &Watch<'_>) -> Result<Measured, StudyError>
 }
 
 /// The geometric mean of what is finite.
-fn geometric(ratios: &[f64]) -> f64 {
+pub(super) fn geometric(ratios: &[f64]) -> f64 {
     let logs: Vec<f64> = ratios.iter().map(|r| r.ln()).filter(|l| l.is_finite()).collect();
     Estimate::mean(&logs).value.exp()
 }
 
 /// How many are above what is tolerated, as a share.
-fn behind(ratios: &[f64]) -> f64 {
+pub(super) fn behind(ratios: &[f64]) -> f64 {
     ratios.iter().filter(|&&r| r > TOLERATED).count() as f64 / ratios.len() as f64
 }
 

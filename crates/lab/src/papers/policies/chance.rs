@@ -1,0 +1,72 @@
+//! How far chance goes: our policy against the best of five that are as good as it is. They are the policy itself,
+//! told run times that are wrong by at most 1 %, so that it decides now and then otherwise. A goal against
+//! the best of five other policies can be read beside it.
+
+use super::super::{Cell, Options, Report, StudyError, Table, Unit, Watch};
+use super::shapes::{behind, geometric, shapes};
+use crate::cell::{self, policy};
+use crate::shapes::{Shape, WORLDS, told_wrong};
+use slackline_execute::Stage;
+use slackline_react::Transfers;
+use slackline_react::registry::Options as Told;
+use slackline_schedule::list::heft::HEFT;
+
+/// As good as our policy, and how wrong is what they are told.
+const EQUALS: u64 = 5;
+const WRONG: f64 = 0.01;
+
+/// When it ended in one world, and when its equals did.
+struct Case {
+    world: usize,
+    ours: f64,
+    equals: Vec<f64>,
+}
+
+fn end(stage: Stage) -> Result<f64, StudyError> {
+    let told = Told { transfers: Transfers::Push, ..Told::new(&HEFT) };
+    cell::Cell::decided(stage, policy("slackline")?, told).end()
+}
+
+fn case(shape: &Shape, seed: u64) -> Result<Case, StudyError> {
+    let stage = shape.stages(seed)?.stage;
+    let equals = (1..=EQUALS).map(|draw| end(told_wrong(&stage, WRONG, draw)?));
+    let equals = equals.collect::<Result<_, StudyError>>()?;
+    Ok(Case { world: shape.world, ours: end(stage)?, equals })
+}
+
+/// Adds a table to a report, over the first seed of every cell.
+pub(super) fn add(
+    report: &mut Report,
+    options: &Options,
+    watch: &Watch<'_>,
+) -> Result<(), StudyError> {
+    let cases = watch.over("chance", &shapes(options), |shape| case(shape, options.seed))?;
+    let columns =
+        ["world", "over the best of five equals", "> 2 % behind it", "> 2 % behind one equal"];
+    let mut table = Table::new("Real shapes, how far chance goes", &columns);
+    let mut row = |name: &str, keep: &dyn Fn(&Case) -> bool| {
+        let kept = || cases.iter().filter(|c| keep(c));
+        if kept().next().is_none() {
+            return;
+        }
+        let least = |c: &Case| c.equals.iter().copied().fold(f64::INFINITY, f64::min);
+        let best: Vec<f64> = kept().map(|c| c.ours / least(c)).collect();
+        let each: Vec<f64> = kept().flat_map(|c| c.equals.iter().map(|end| c.ours / end)).collect();
+        table.rows.push(vec![
+            Cell::from(name),
+            Cell::exact(geometric(&best), Unit::Number(3)),
+            Cell::exact(behind(&best), Unit::Percent(1)),
+            Cell::exact(behind(&each), Unit::Percent(1)),
+        ]);
+    };
+    for (at, world) in WORLDS.iter().enumerate() {
+        row(world.name, &|c| c.world == at);
+    }
+    row("all", &|_| true);
+    report.choices.push(format!(
+        "How far chance goes: `slackline` over the best of {EQUALS} of itself that are told run times up to 1 % \
+         wrong, first seed of every cell."
+    ));
+    report.findings.tables.push(table);
+    Ok(())
+}

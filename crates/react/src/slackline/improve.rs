@@ -1,0 +1,194 @@
+//! Plans made better by forecasts: what holds up the end is tried elsewhere, one task at a time, as long as
+//! that helps. Planners place a task once and never come back to it; where transfers meet that costs most.
+
+use super::Slackline;
+use super::forecast::Forecast;
+use super::ground::Ground;
+use super::search::sort;
+use super::trials::Choice;
+use crate::policy::{Assignment, Plan};
+use crate::situation::{Situation, TaskState};
+use slackline_model::{HostId, ProcId};
+
+/// Forecasts for one plan, at most: before the run begins, and at a look.
+pub(super) const AT_FIRST: usize = 1_000;
+pub(super) const AT_A_LOOK: usize = 300;
+
+/// Gains below this share of the remaining time are none.
+const GAIN: f64 = 0.001;
+
+impl Slackline {
+    /// Adds what is under way and the best of the others, each made better, where that ends before `limit`.
+    pub(super) fn add_improved(
+        &mut self,
+        ground: &Ground<'_, '_>,
+        kept: &Choice,
+        most: usize,
+        limit: f64,
+        others: &mut Vec<Choice>,
+    ) {
+        let first = others.first().filter(|other| other.rewind == kept.rewind);
+        let better: Vec<Choice> = [Some(kept), first]
+            .into_iter()
+            .flatten()
+            .filter_map(|choice| self.improve(ground, choice, most))
+            .filter(|choice| choice.forecast.makespan < limit)
+            .collect();
+        others.extend(better);
+        sort(others);
+    }
+
+    /// A choice that ends sooner by forecast; nothing where none is found.
+    fn improve(&mut self, ground: &Ground<'_, '_>, choice: &Choice, most: usize) -> Option<Choice> {
+        let now = ground.now;
+        let granted = self.trials.forecasts(now, most);
+        // What is leased is planned with its leases.
+        if choice.forecast.makespan.is_infinite() || !choice.plan.leases.is_empty() {
+            return None;
+        }
+        let mut left = granted;
+        let mut best: Option<(Plan, Forecast)> = None;
+        'better: while left > 0 {
+            let (plan, forecast) =
+                best.as_ref().map_or((&choice.plan, &choice.forecast), |(p, f)| (p, f));
+            let limit = now.now + (forecast.makespan - now.now) * (1.0 - GAIN);
+            let sorted = by_start(plan, forecast);
+            for at in holding_up(ground, &sorted, forecast) {
+                for proc in elsewhere(ground, &sorted, forecast, at) {
+                    if left == 0 {
+                        break 'better;
+                    }
+                    left -= 1;
+                    let mut other = sorted.clone();
+                    other.assignments[at].procs = [proc].into();
+                    let forecast = self.forecaster.follow(&ground.future, &other, limit);
+                    if forecast.makespan < limit {
+                        best = Some((other, forecast));
+                        continue 'better;
+                    }
+                }
+            }
+            break;
+        }
+        self.trials.pay(now, granted - left);
+        let rewind = choice.rewind.clone();
+        best.map(|(plan, forecast)| Choice { rewind, ..Choice::new("searched", plan, forecast) })
+    }
+}
+
+/// The same in the order in which tasks begin: what moves comes in there where it would have begun.
+fn by_start(plan: &Plan, forecast: &Forecast) -> Plan {
+    let mut sorted = plan.clone();
+    let start = |a: &Assignment| forecast.times[a.task.index()].0;
+    sorted.assignments.sort_by(|a, b| start(a).total_cmp(&start(b)));
+    sorted
+}
+
+/// The tasks that hold up the end, by their places in a plan sorted by begin: what ends last, what that
+/// waited for longest, and so on. Left out is what cannot be moved one by one.
+fn holding_up(ground: &Ground<'_, '_>, plan: &Plan, forecast: &Forecast) -> Vec<usize> {
+    let end = |at: &usize| forecast.times[plan.assignments[*at].task.index()].1;
+    let mut place = vec![usize::MAX; forecast.times.len()];
+    for (at, assignment) in plan.assignments.iter().enumerate() {
+        place[assignment.task.index()] = at;
+    }
+    let last =
+        |places: &mut dyn Iterator<Item = usize>| places.max_by(|a, b| end(a).total_cmp(&end(b)));
+    let mut found = Vec::new();
+    let mut next = last(&mut (0..plan.assignments.len()));
+    while let Some(at) = next {
+        found.push(at);
+        let Assignment { task, procs } = &plan.assignments[at];
+        let shares = |a: &Assignment| a.procs.iter().any(|p| procs.contains(p));
+        let before = plan.assignments[..at].iter().rposition(shares);
+        let parents = ground.problem.workflow().predecessors(*task);
+        // What is done has no place, and what begins as soon comes later in the plan.
+        let parents = parents.map(|(parent, _)| place[parent.index()]).filter(|&p| p < at);
+        next = last(&mut parents.chain(before));
+    }
+    found.retain(|&at| is_movable(&plan.assignments[at], ground.now));
+    found
+}
+
+fn is_movable(assignment: &Assignment, now: &Situation) -> bool {
+    assignment.procs.len() == 1
+        && matches!(now.task(assignment.task), TaskState::Waiting | TaskState::Placed { .. })
+}
+
+/// Of every host the processor that has least to do while a task runs; where that is soonest over first.
+fn elsewhere(ground: &Ground<'_, '_>, plan: &Plan, forecast: &Forecast, at: usize) -> Vec<ProcId> {
+    let Assignment { task, procs } = &plan.assignments[at];
+    let problem = ground.problem;
+    let (start, finish) = forecast.times[task.index()];
+    let mut busy = vec![0.0; problem.procs()];
+    for other in plan.assignments.iter().filter(|a| a.task != *task) {
+        let (from, to) = forecast.times[other.task.index()];
+        for proc in &other.procs {
+            busy[proc.index()] += (to.min(finish) - from.max(start)).max(0.0);
+        }
+    }
+    let idlest = |host: HostId| {
+        let all = problem.procs_of(host).map(ProcId).filter(|proc| !procs.contains(proc));
+        all.min_by(|a, b| busy[a.index()].total_cmp(&busy[b.index()]))
+    };
+    let hosts = problem.platform().host_ids().filter(|&host| ground.now.is_alive(host));
+    let ends = |proc: ProcId| (busy[proc.index()] + problem.exec_on(*task, proc), proc);
+    let mut found: Vec<(f64, ProcId)> = hosts.filter_map(idlest).map(ends).collect();
+    found.retain(|(seconds, _)| seconds.is_finite());
+    found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    found.into_iter().map(|(_, proc)| proc).collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // a broken fixture is a broken test
+mod tests {
+    use super::super::ground::Levels;
+    use super::super::trials::tests::Blind;
+    use super::*;
+    use crate::common;
+    use crate::policy::Policy;
+    use slackline_model::TaskId;
+    use std::sync::Arc;
+
+    /// Four tasks of a second each, all planned for the first of three processors.
+    fn improved(mut ours: Slackline, first: TaskState) -> Option<Choice> {
+        ours.equip(Box::new(Blind(None)));
+        let workflow = common::workflow(&[&[1.0; 3][..]; 4], &[]);
+        let mut now = Situation::new(Arc::new(workflow), Arc::new(common::platform(3, |_, _| 1.0)));
+        now.set_task(TaskId(0), first);
+        let levels = Levels { seen: now.view.clone(), later: None };
+        let prospect = levels.prospect(&now).unwrap();
+        let problem = now.problem().unwrap();
+        let ground = prospect.ground(&problem, &now);
+        let queued = |task| Assignment { task: TaskId(task), procs: [ProcId(0)].into() };
+        let plan = Plan { assignments: (0..4).map(queued).collect(), ..Plan::default() };
+        let forecast = ours.forecaster.follow(&ground.future, &plan, f64::INFINITY);
+        assert_eq!(forecast.makespan, 4.0);
+        ours.improve(&ground, &Choice::new("all in a row", plan, forecast), AT_FIRST)
+    }
+
+    #[test]
+    fn what_waits_in_a_row_is_spread() {
+        let better = improved(Slackline::default(), TaskState::Waiting).unwrap();
+        assert_eq!(better.forecast.makespan, 2.0);
+        let on = |proc| {
+            let all = better.plan.assignments.iter();
+            all.filter(|a| a.procs[..] == [ProcId(proc)]).count()
+        };
+        assert_eq!((0..3).map(on).max(), Some(2));
+    }
+
+    #[test]
+    fn what_runs_stays() {
+        let running = TaskState::Running { procs: [ProcId(0)].into(), since: 0.0 };
+        let better = improved(Slackline::default(), running).unwrap();
+        let first = better.plan.assignments.iter().find(|a| a.task == TaskId(0)).unwrap();
+        assert_eq!(first.procs[..], [ProcId(0)]);
+        assert_eq!(better.forecast.makespan, 2.0);
+    }
+
+    #[test]
+    fn nothing_is_tried_without_effort() {
+        assert!(improved(Slackline::with_effort(0), TaskState::Waiting).is_none());
+    }
+}
