@@ -97,7 +97,8 @@ impl Bar {
     pub(crate) fn show(&self, stage: &str, done: usize, total: usize) {
         // A poisoned lock only means that another thread's line was cut short.
         let mut last = self.last.lock().unwrap_or_else(|e| e.into_inner());
-        if last.0 != stage {
+        // The next stage may have the name of the last.
+        if last.0 != stage || done == 0 {
             let first = last.0.is_empty();
             *last = (stage.to_string(), 0);
             self.bar.reset();
@@ -143,5 +144,14 @@ mod tests {
         let line = told("exact", Duration::from_secs(3), Some(&watch));
         assert!(line.starts_with("exact: 3 s, best so far "), "{line}");
         assert_eq!(while_running("x", false, None, || 7), 7);
+    }
+
+    #[test]
+    fn a_stage_of_the_same_name_begins_anew() {
+        let bar = Bar { plain: true, ..Bar::new(true) };
+        bar.show("worlds", 4, 4);
+        assert_eq!(bar.last.lock().unwrap().1, LINES);
+        bar.show("worlds", 0, 8);
+        assert_eq!(bar.last.lock().unwrap().1, 0);
     }
 }

@@ -28,7 +28,8 @@ pub struct Alternative {
     /// When it would end by forecast; absent where not in time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forecast: Option<f64>,
-    /// When it ended in roll-outs, on average.
+    /// When it ended in roll-outs, on average; absent where there were none, or it was given up after the
+    /// first because it is clearly worse.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean: Option<f64>,
     /// The latest of these ends.

@@ -28,6 +28,7 @@ fn one(at: f64, reasons: &Reasons, width: usize) -> String {
     }
     let mut table =
         Table::new(&["<", "<plan", "<inputs", ">moved", ">forecast", ">mean", ">latest"]);
+    let followed = alternatives.iter().any(|a| a.mean.is_some());
     for (index, a) in alternatives.iter().enumerate() {
         let mark = if index == *taken { "*" } else { "" };
         let date = |date: Option<f64>| date.map_or("-".to_string(), fmt_seconds);
@@ -37,7 +38,10 @@ fn one(at: f64, reasons: &Reasons, width: usize) -> String {
             inputs(a.transfers),
             a.moves.to_string(),
             date(a.forecast),
-            date(a.mean),
+            match a.mean {
+                None if followed => "given up".to_string(),
+                mean => date(mean),
+            },
             date(a.latest),
         ]);
     }
