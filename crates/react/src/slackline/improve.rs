@@ -14,6 +14,9 @@ use slackline_model::{HostId, ProcId};
 pub(super) const AT_FIRST: usize = 1_000;
 pub(super) const AT_A_LOOK: usize = 300;
 
+/// Queues that these lay out, at most: one per processor and forecast.
+const QUEUES: usize = 4_000_000;
+
 /// Gains below this share of the remaining time are none.
 const GAIN: f64 = 0.001;
 
@@ -41,6 +44,7 @@ impl Slackline {
     /// A choice that ends sooner by forecast; nothing where none is found.
     fn improve(&mut self, ground: &Ground<'_, '_>, choice: &Choice, most: usize) -> Option<Choice> {
         let now = ground.now;
+        let most = most.min(QUEUES / ground.problem.procs().max(1));
         let granted = self.trials.forecasts(now, most);
         // What is leased is planned with its leases.
         if choice.forecast.makespan.is_infinite() || !choice.plan.leases.is_empty() {
