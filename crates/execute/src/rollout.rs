@@ -7,9 +7,9 @@
 
 use crate::backend::BackendError;
 use crate::engine::follow;
-use crate::simulated::{Reality, Simulated};
+use crate::simulated::{Observed, Reality, Simulated, group_ways};
 use slackline_model::platform::{
-    Charges, Network, PlanningNetwork, Platform, Profile, ProfileEvent, RouteCache, Way,
+    Charges, Network, PlanningNetwork, Platform, Profile, ProfileEvent, Way,
 };
 use slackline_model::problem::View;
 use slackline_model::scenario::{HostWorld, LinkWorld, PairWorld, World};
@@ -25,8 +25,10 @@ pub struct Rollout {
     steady: Option<Arc<Platform>>,
     /// The network at its peak in the groups that are told apart.
     peak: Option<PlanningNetwork>,
-    /// Per pair of these groups: the links between them, once the network has changed.
-    ways: Vec<Way>,
+    /// Per pair of these groups: the links between them, once the network is looked at.
+    ways: Option<Arc<[Way]>>,
+    /// How the network was when the last copy began.
+    seen: Option<Arc<Observed>>,
 }
 
 /// Run times as estimated, drawn, and as far as they are left.
@@ -54,7 +56,7 @@ impl Reality for Expected<'_> {
 impl Rollout {
     /// On a network that charges like this for a lone transfer.
     pub fn new(charges: Charges) -> Rollout {
-        Rollout { charges, steady: None, peak: None, ways: Vec::new() }
+        Rollout { charges, steady: None, peak: None, ways: None, seen: None }
     }
 
     /// The rules that come nearest to what is charged.
@@ -78,7 +80,7 @@ impl Rollout {
         let groups = now.view.network.groups;
         if self.peak.as_ref().is_none_or(|peak| peak.groups != groups) {
             self.peak = Some(now.peak_network.regrouped(&now.view.network));
-            self.ways.clear();
+            (self.ways, self.seen) = (None, None);
         }
         self.peak.clone().unwrap_or_else(|| (*now.peak_network).clone())
     }
@@ -137,6 +139,11 @@ impl Rollout {
         Some(())
     }
 
+    fn ways(&mut self, platform: &Platform, peak: &PlanningNetwork) -> Arc<[Way]> {
+        let find = || group_ways(platform, peak, &self.charges).into();
+        self.ways.get_or_insert_with(find).clone()
+    }
+
     /// Per link: which part of its rate it has, by what the pairs that use it show.
     fn shares(
         &mut self,
@@ -144,12 +151,10 @@ impl Rollout {
         network: &PlanningNetwork,
         peak: &PlanningNetwork,
     ) -> Vec<f64> {
-        if self.ways.is_empty() {
-            self.ways = ways(platform, peak, &self.charges);
-        }
+        let ways = self.ways(platform, peak);
         let mut shares = vec![0.0f64; platform.links().len()];
         let mut seen = vec![false; shares.len()];
-        for (pair, way) in self.ways.iter().enumerate() {
+        for (pair, way) in ways.iter().enumerate() {
             let share = match peak.bandwidth[pair] {
                 most if most > 0.0 && most.is_finite() => network.bandwidth[pair] / most,
                 _ => 1.0,
@@ -168,25 +173,6 @@ impl Rollout {
 fn same_rates(a: &PlanningNetwork, b: &PlanningNetwork) -> bool {
     a.groups == b.groups
         && a.bandwidth.iter().zip(&b.bandwidth).all(|(a, b)| a == b || approx::eq(*a, *b))
-}
-
-/// The links between the first hosts of every pair of groups.
-fn ways(platform: &Platform, network: &PlanningNetwork, charges: &Charges) -> Vec<Way> {
-    let mut members: Vec<Vec<HostId>> = vec![Vec::new(); network.groups];
-    for (host, &group) in network.group_of.iter().enumerate() {
-        let members = &mut members[group as usize];
-        if members.len() < 2 {
-            members.push(HostId::new(host));
-        }
-    }
-    let mut routes = RouteCache::new();
-    let pairs = (0..network.groups).flat_map(|a| (0..network.groups).map(move |b| (a, b)));
-    let way = |(a, b): (usize, usize)| {
-        let from = members[a].first().copied()?;
-        let to = members[b].iter().copied().find(|&to| to != from)?;
-        Way::find(platform, &mut routes, (from, to), charges).ok()
-    };
-    pairs.map(way).map(Option::unwrap_or_default).collect()
 }
 
 /// The connections of a matrix as shares of what it says.
@@ -245,8 +231,8 @@ impl Foresight for Rollout {
         };
         let world = self.world(now, &used, course, &peak)?;
         let steady = self.steady(now);
-        let changing_matrix = !world.pairs.is_empty();
-        let platform = match changing_matrix || steady.is_fifo() {
+        let pairwise = !world.pairs.is_empty() || steady.is_fifo();
+        let platform = match pairwise {
             true => steady.linked_pairwise(&world).ok()?,
             false => steady.in_world(&world),
         };
@@ -255,11 +241,17 @@ impl Foresight for Rollout {
         let reality = Expected { problem: &problem, now, factors: &course.factors };
         let models = self.models(&now.platform);
         let ends = |e: BackendError| e.to_string();
+        // The network is looked at before anything begins.
+        let alike = !pairwise && models.charges().acknowledgements == self.charges.acknowledgements;
+        let ways = alike.then(|| self.ways(&now.platform, &peak));
+        let seen = self.seen.take().filter(|_| alike);
         let backend = Simulated::unseen(&platform, models, peak, Box::new(reality));
         let open = now.leases.iter().filter(|lease| lease.is_open());
         let ordered = open.map(|lease| (lease.host, (lease.from - now.now).max(0.0)));
-        let mut backend = backend.map_err(ends).ok()?.with_ordered(ordered);
+        let mut backend =
+            backend.map_err(ends).ok()?.with_ordered(ordered).with_observed(ways, seen);
         let seconds = follow::seconds_to_end(now, plan, then, limit - now.now, &mut backend);
+        self.seen = backend.first_observed().filter(|_| alike);
         let seconds = seconds.map_err(ends).ok()?;
         Some(seconds.map_or(f64::INFINITY, |seconds| now.now + seconds))
     }

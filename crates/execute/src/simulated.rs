@@ -15,6 +15,7 @@ use slackline_simulate::{
     ActivityId, Cause, Event, HostModel, Models, Simulation, SimulationError, Step,
 };
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Changes of levels with no end in between after which it is asked how many more there will be.
 const IDLE_CHANGES: u64 = 100_000;
@@ -100,8 +101,11 @@ pub struct Simulated<'p, 't> {
     most_changes: f64,
     /// The same, where it has to be told again.
     unheard: Vec<Signal>,
-    /// The way between the first hosts of every pair of groups, for observing the network.
-    group_ways: Vec<Way>,
+    /// The way between the first hosts of every pair of groups, for observing the network; what was
+    /// observed last, and first, by this one or by one that began alike.
+    group_ways: Option<Arc<[Way]>>,
+    observed: Arc<Observed>,
+    first_observed: Option<Arc<Observed>>,
     /// Groups of hosts whose connections change together.
     network: PlanningNetwork,
     charges: Charges,
@@ -146,7 +150,9 @@ impl<'p, 't> Simulated<'p, 't> {
             idle_changes: (0, 0.0),
             most_changes: Settings::default().most_changes,
             unheard: Vec::new(),
-            group_ways: Vec::new(),
+            group_ways: None,
+            observed: Arc::default(),
+            first_observed: None,
             network,
             charges,
             store,
@@ -158,6 +164,22 @@ impl<'p, 't> Simulated<'p, 't> {
     pub(crate) fn giving_up_after(mut self, changes: f64) -> Self {
         self.most_changes = changes;
         self
+    }
+
+    /// These are the ways between groups, where somebody has found them, and what one before saw first.
+    pub(crate) fn with_observed(
+        mut self,
+        ways: Option<Arc<[Way]>>,
+        first: Option<Arc<Observed>>,
+    ) -> Self {
+        self.group_ways = ways;
+        self.first_observed = first;
+        self
+    }
+
+    /// What the network was like when it was first looked at, where it was.
+    pub(crate) fn first_observed(&self) -> Option<Arc<Observed>> {
+        self.first_observed.clone()
     }
 
     /// These machines have been ordered before and are ready after so many seconds.
@@ -488,38 +510,41 @@ impl<'p, 't> Simulated<'p, 't> {
         };
         (1.0 - remaining).clamp(0.0, 1.0)
     }
+}
 
-    /// The links between groups, found once: the first two different hosts stand for the rest.
-    fn find_group_ways(&mut self, network: &PlanningNetwork) {
-        let platform = self.simulation.platform();
-        if !matches!(platform.network(), Network::Zones) {
-            return;
-        }
-        let groups = network.groups;
-        let mut members: Vec<Vec<HostId>> = vec![Vec::new(); groups];
-        for (host, &group) in network.group_of.iter().enumerate() {
-            let members = &mut members[group as usize];
-            if members.len() < 2 {
-                members.push(HostId::new(host));
-            }
-        }
-        let mut routes = RouteCache::new();
-        self.group_ways = vec![Way::default(); groups * groups];
-        for from in 0..groups {
-            for to in 0..groups {
-                let src = members[from].first();
-                let Some((&src, &dst)) = src.zip(members[to].iter().find(|d| Some(*d) != src))
-                else {
-                    continue;
-                };
-                let apart = platform.place_of(src) != platform.place_of(dst);
-                let way = Way::find(platform, &mut routes, (src, dst), &self.charges);
-                if let Some(way) = way.ok().filter(|_| apart) {
-                    self.group_ways[from * groups + to] = way;
-                }
-            }
+/// Rates of links, and what pairs of groups have of them, band by band.
+#[derive(Default)]
+pub(crate) struct Observed {
+    links: Vec<f64>,
+    rates: Vec<f64>,
+}
+
+/// The links between every pair of groups: the first two different hosts stand for the rest. None where the
+/// network has no links.
+pub(crate) fn group_ways(
+    platform: &Platform,
+    network: &PlanningNetwork,
+    charges: &Charges,
+) -> Vec<Way> {
+    if !matches!(platform.network(), Network::Zones) {
+        return Vec::new();
+    }
+    let mut members: Vec<Vec<HostId>> = vec![Vec::new(); network.groups];
+    for (host, &group) in network.group_of.iter().enumerate() {
+        let members = &mut members[group as usize];
+        if members.len() < 2 {
+            members.push(HostId::new(host));
         }
     }
+    let mut routes = RouteCache::new();
+    let pairs = (0..network.groups).flat_map(|a| (0..network.groups).map(move |b| (a, b)));
+    let way = |(a, b): (usize, usize)| {
+        let from = members[a].first().copied()?;
+        let to = members[b].iter().copied().find(|&to| to != from)?;
+        let apart = platform.place_of(from) != platform.place_of(to);
+        Way::find(platform, &mut routes, (from, to), charges).ok().filter(|_| apart)
+    };
+    pairs.map(way).map(Option::unwrap_or_default).collect()
 }
 
 /// The platform's origin, behind its links; where nobody has links, at mean times.
@@ -706,20 +731,29 @@ impl Backend for Simulated<'_, '_> {
             // The description at its peak tells fewer hosts apart than the world does.
             view.network = self.network.clone();
         }
-        if self.group_ways.is_empty() {
-            self.find_group_ways(&view.network);
-        }
+        let (network, charges) = (&view.network, &self.charges);
+        let find = || group_ways(platform, network, charges).into();
+        let ways = self.group_ways.get_or_insert_with(find);
         let bandwidth = |l: LinkId| {
             if self.simulation.link_is_on(l) { self.simulation.link_bandwidth(l) } else { 0.0 }
         };
-        let pairs = view.network.groups * view.network.groups;
-        for (pair, way) in self.group_ways.iter().enumerate() {
-            if way.links.is_empty() {
-                continue;
+        let pairs = network.groups * network.groups;
+        let links: Vec<f64> = (0..platform.links().len()).map(LinkId::new).map(bandwidth).collect();
+        if self.observed.links != links {
+            let each = |band| ways.iter().map(move |way| charges.of(band, way, bandwidth).1);
+            let known = self.first_observed.as_ref().filter(|first| first.links == links);
+            let first = self.observed.links.is_empty();
+            self.observed = known.cloned().unwrap_or_else(|| {
+                let rates = charges.bands.iter().flat_map(each).collect();
+                Arc::new(Observed { links, rates })
+            });
+            if first {
+                self.first_observed = Some(self.observed.clone());
             }
-            for (index, band) in self.charges.bands.iter().enumerate() {
-                let (_, rate) = self.charges.of(band, way, bandwidth);
-                view.network.bandwidth[index * pairs + pair] = rate;
+        }
+        for at in (0..ways.len()).filter(|&at| !ways[at].links.is_empty()) {
+            for band in 0..charges.bands.len() {
+                view.network.bandwidth[band * pairs + at] = self.observed.rates[band * pairs + at];
             }
         }
     }
