@@ -7,9 +7,9 @@
 
 use crate::backend::BackendError;
 use crate::engine::follow;
-use crate::simulated::{Observed, Reality, Simulated, group_ways};
+use crate::simulated::{GroupWays, Observed, Reality, Simulated};
 use slackline_model::platform::{
-    Charges, Network, PlanningNetwork, Platform, Profile, ProfileEvent, Way,
+    Charges, Network, PlanningNetwork, Platform, Profile, ProfileEvent,
 };
 use slackline_model::problem::View;
 use slackline_model::scenario::{HostWorld, LinkWorld, PairWorld, World};
@@ -26,7 +26,7 @@ pub struct Rollout {
     /// The network at its peak in the groups that are told apart.
     peak: Option<PlanningNetwork>,
     /// Per pair of these groups: the links between them, once the network is looked at.
-    ways: Option<Arc<[Way]>>,
+    ways: Option<Arc<GroupWays>>,
     /// How the network was when the last copy began.
     seen: Option<Arc<Observed>>,
 }
@@ -139,8 +139,8 @@ impl Rollout {
         Some(())
     }
 
-    fn ways(&mut self, platform: &Platform, peak: &PlanningNetwork) -> Arc<[Way]> {
-        let find = || group_ways(platform, peak, &self.charges).into();
+    fn ways(&mut self, platform: &Platform, peak: &PlanningNetwork) -> Arc<GroupWays> {
+        let find = || Arc::new(GroupWays::find(platform, peak, &self.charges));
         self.ways.get_or_insert_with(find).clone()
     }
 
@@ -154,7 +154,7 @@ impl Rollout {
         let ways = self.ways(platform, peak);
         let mut shares = vec![0.0f64; platform.links().len()];
         let mut seen = vec![false; shares.len()];
-        for (pair, way) in ways.iter().enumerate() {
+        for (pair, way) in ways.ways.iter().enumerate() {
             let share = match peak.bandwidth[pair] {
                 most if most > 0.0 && most.is_finite() => network.bandwidth[pair] / most,
                 _ => 1.0,

@@ -103,7 +103,7 @@ pub struct Simulated<'p, 't> {
     unheard: Vec<Signal>,
     /// The way between the first hosts of every pair of groups, for observing the network; what was
     /// observed last, and first, by this one or by one that began alike.
-    group_ways: Option<Arc<[Way]>>,
+    group_ways: Option<Arc<GroupWays>>,
     observed: Arc<Observed>,
     first_observed: Option<Arc<Observed>>,
     /// Groups of hosts whose connections change together.
@@ -169,7 +169,7 @@ impl<'p, 't> Simulated<'p, 't> {
     /// These are the ways between groups, where somebody has found them, and what one before saw first.
     pub(crate) fn with_observed(
         mut self,
-        ways: Option<Arc<[Way]>>,
+        ways: Option<Arc<GroupWays>>,
         first: Option<Arc<Observed>>,
     ) -> Self {
         self.group_ways = ways;
@@ -512,39 +512,72 @@ impl<'p, 't> Simulated<'p, 't> {
     }
 }
 
-/// Rates of links, and what pairs of groups have of them, band by band.
-#[derive(Default)]
+/// Rates of links, and what pairs of groups have of them, band by band; no number where nothing is between them.
+#[derive(Clone, Default)]
 pub(crate) struct Observed {
     links: Vec<f64>,
     rates: Vec<f64>,
 }
 
-/// The links between every pair of groups: the first two different hosts stand for the rest. None where the
-/// network has no links.
-pub(crate) fn group_ways(
-    platform: &Platform,
-    network: &PlanningNetwork,
-    charges: &Charges,
-) -> Vec<Way> {
-    if !matches!(platform.network(), Network::Zones) {
-        return Vec::new();
-    }
-    let mut members: Vec<Vec<HostId>> = vec![Vec::new(); network.groups];
-    for (host, &group) in network.group_of.iter().enumerate() {
-        let members = &mut members[group as usize];
-        if members.len() < 2 {
-            members.push(HostId::new(host));
+/// The links between every pair of groups, and per link the pairs that use it.
+#[derive(Default)]
+pub(crate) struct GroupWays {
+    pub(crate) ways: Vec<Way>,
+    users: Vec<Vec<u32>>,
+}
+
+impl GroupWays {
+    /// The first two different hosts of groups stand for the rest. Nothing where the network has no links.
+    pub(crate) fn find(platform: &Platform, network: &PlanningNetwork, charges: &Charges) -> Self {
+        if !matches!(platform.network(), Network::Zones) {
+            return GroupWays::default();
         }
+        let mut members: Vec<Vec<HostId>> = vec![Vec::new(); network.groups];
+        for (host, &group) in network.group_of.iter().enumerate() {
+            let members = &mut members[group as usize];
+            if members.len() < 2 {
+                members.push(HostId::new(host));
+            }
+        }
+        let mut routes = RouteCache::new();
+        let pairs = (0..network.groups).flat_map(|a| (0..network.groups).map(move |b| (a, b)));
+        let way = |(a, b): (usize, usize)| {
+            let from = members[a].first().copied()?;
+            let to = members[b].iter().copied().find(|&to| to != from)?;
+            let apart = platform.place_of(from) != platform.place_of(to);
+            Way::find(platform, &mut routes, (from, to), charges).ok().filter(|_| apart)
+        };
+        let ways: Vec<Way> = pairs.map(way).map(Option::unwrap_or_default).collect();
+        let mut users = vec![Vec::new(); platform.links().len()];
+        for (pair, way) in ways.iter().enumerate() {
+            way.links.iter().for_each(|step| users[step.link.index()].push(pair as u32));
+        }
+        GroupWays { ways, users }
     }
-    let mut routes = RouteCache::new();
-    let pairs = (0..network.groups).flat_map(|a| (0..network.groups).map(move |b| (a, b)));
-    let way = |(a, b): (usize, usize)| {
-        let from = members[a].first().copied()?;
-        let to = members[b].iter().copied().find(|&to| to != from)?;
-        let apart = platform.place_of(from) != platform.place_of(to);
-        Way::find(platform, &mut routes, (from, to), charges).ok().filter(|_| apart)
-    };
-    pairs.map(way).map(Option::unwrap_or_default).collect()
+}
+
+impl Observed {
+    /// Takes over what links have now.
+    fn update(&mut self, links: Vec<f64>, ways: &GroupWays, charges: &Charges) {
+        let pairs = ways.ways.len();
+        let rate = |band, pair: usize| {
+            let way = &ways.ways[pair];
+            let rate = charges.of(band, way, |link| links[link.index()]).1;
+            if way.links.is_empty() { f64::NAN } else { rate }
+        };
+        if self.links.len() != links.len() || self.rates.len() != pairs * charges.bands.len() {
+            let each = |band| (0..pairs).map(move |pair| rate(band, pair));
+            self.rates = charges.bands.iter().flat_map(each).collect();
+        } else {
+            let changed = (0..links.len()).filter(|&link| self.links[link] != links[link]);
+            for &pair in changed.flat_map(|link| &ways.users[link]) {
+                for (at, band) in charges.bands.iter().enumerate() {
+                    self.rates[at * pairs + pair as usize] = rate(band, pair as usize);
+                }
+            }
+        }
+        self.links = links;
+    }
 }
 
 /// The platform's origin, behind its links; where nobody has links, at mean times.
@@ -732,30 +765,24 @@ impl Backend for Simulated<'_, '_> {
             view.network = self.network.clone();
         }
         let (network, charges) = (&view.network, &self.charges);
-        let find = || group_ways(platform, network, charges).into();
+        let find = || Arc::new(GroupWays::find(platform, network, charges));
         let ways = self.group_ways.get_or_insert_with(find);
         let bandwidth = |l: LinkId| {
             if self.simulation.link_is_on(l) { self.simulation.link_bandwidth(l) } else { 0.0 }
         };
-        let pairs = network.groups * network.groups;
         let links: Vec<f64> = (0..platform.links().len()).map(LinkId::new).map(bandwidth).collect();
         if self.observed.links != links {
-            let each = |band| ways.iter().map(move |way| charges.of(band, way, bandwidth).1);
-            let known = self.first_observed.as_ref().filter(|first| first.links == links);
             let first = self.observed.links.is_empty();
-            self.observed = known.cloned().unwrap_or_else(|| {
-                let rates = charges.bands.iter().flat_map(each).collect();
-                Arc::new(Observed { links, rates })
-            });
+            match &self.first_observed {
+                Some(known) if known.links == links => self.observed = known.clone(),
+                _ => Arc::make_mut(&mut self.observed).update(links, ways, charges),
+            }
             if first {
                 self.first_observed = Some(self.observed.clone());
             }
         }
-        for at in (0..ways.len()).filter(|&at| !ways[at].links.is_empty()) {
-            for band in 0..charges.bands.len() {
-                view.network.bandwidth[band * pairs + at] = self.observed.rates[band * pairs + at];
-            }
-        }
+        let seen = view.network.bandwidth.iter_mut().zip(&self.observed.rates);
+        seen.filter(|(_, rate)| !rate.is_nan()).for_each(|(seen, rate)| *seen = *rate);
     }
 
     fn next(&mut self, until: f64, signals: &mut Vec<Signal>) -> Result<Reached, BackendError> {
