@@ -512,18 +512,19 @@ impl<'p, 't> Simulated<'p, 't> {
     }
 }
 
-/// Rates of links, and what pairs of groups have of them, band by band; no number where nothing is between them.
+/// Rates of the links that are used, and what pairs of groups have of them, band by band; no number where
+/// nothing is between them.
 #[derive(Clone, Default)]
 pub(crate) struct Observed {
     links: Vec<f64>,
     rates: Vec<f64>,
 }
 
-/// The links between every pair of groups, and per link the pairs that use it.
+/// The links between every pair of groups, and the pairs that use each of these links.
 #[derive(Default)]
 pub(crate) struct GroupWays {
     pub(crate) ways: Vec<Way>,
-    users: Vec<Vec<u32>>,
+    users: Vec<(LinkId, Vec<u32>)>,
 }
 
 impl GroupWays {
@@ -552,25 +553,32 @@ impl GroupWays {
         for (pair, way) in ways.iter().enumerate() {
             way.links.iter().for_each(|step| users[step.link.index()].push(pair as u32));
         }
+        let used = users.into_iter().enumerate().filter(|(_, pairs)| !pairs.is_empty());
+        let users = used.map(|(link, pairs)| (LinkId::new(link), pairs)).collect();
         GroupWays { ways, users }
     }
 }
 
 impl Observed {
-    /// Takes over what links have now.
-    fn update(&mut self, links: Vec<f64>, ways: &GroupWays, charges: &Charges) {
+    /// Takes over what the links that are used have now.
+    fn update(
+        &mut self,
+        links: Vec<f64>,
+        ways: &GroupWays,
+        charges: &Charges,
+        bandwidth: impl Fn(LinkId) -> f64 + Copy,
+    ) {
         let pairs = ways.ways.len();
         let rate = |band, pair: usize| {
             let way = &ways.ways[pair];
-            let rate = charges.of(band, way, |link| links[link.index()]).1;
-            if way.links.is_empty() { f64::NAN } else { rate }
+            if way.links.is_empty() { f64::NAN } else { charges.of(band, way, bandwidth).1 }
         };
-        if self.links.len() != links.len() || self.rates.len() != pairs * charges.bands.len() {
+        if self.links.is_empty() {
             let each = |band| (0..pairs).map(move |pair| rate(band, pair));
             self.rates = charges.bands.iter().flat_map(each).collect();
         } else {
-            let changed = (0..links.len()).filter(|&link| self.links[link] != links[link]);
-            for &pair in changed.flat_map(|link| &ways.users[link]) {
+            let changed = (0..links.len()).filter(|&at| self.links[at] != links[at]);
+            for &pair in changed.flat_map(|at| &ways.users[at].1) {
                 for (at, band) in charges.bands.iter().enumerate() {
                     self.rates[at * pairs + pair as usize] = rate(band, pair as usize);
                 }
@@ -770,12 +778,12 @@ impl Backend for Simulated<'_, '_> {
         let bandwidth = |l: LinkId| {
             if self.simulation.link_is_on(l) { self.simulation.link_bandwidth(l) } else { 0.0 }
         };
-        let links: Vec<f64> = (0..platform.links().len()).map(LinkId::new).map(bandwidth).collect();
+        let links: Vec<f64> = ways.users.iter().map(|&(link, _)| bandwidth(link)).collect();
         if self.observed.links != links {
             let first = self.observed.links.is_empty();
             match &self.first_observed {
                 Some(known) if known.links == links => self.observed = known.clone(),
-                _ => Arc::make_mut(&mut self.observed).update(links, ways, charges),
+                _ => Arc::make_mut(&mut self.observed).update(links, ways, charges, bandwidth),
             }
             if first {
                 self.first_observed = Some(self.observed.clone());

@@ -190,12 +190,10 @@ impl Shape {
 
 /// The same world for somebody who is told run times that are wrong by at most a share of themselves.
 pub fn told_wrong(stage: &Stage, share: f64, seed: u64) -> Result<Stage, StudyError> {
-    let make = generator(Family::Scenario, "errors")?;
     let share = share.to_string();
     let given = [("law", "uniform"), ("error", &share), ("wrong", "estimate")];
-    let settings = make.settings(&texts(&given)).map_err(StudyError::of)?;
-    let around = Surroundings { platform: Some(&stage.platform), ..Surroundings::default() };
-    let wrong = make.scenario(&settings, Seed::new(seed), &around).map_err(StudyError::of)?;
+    // Errors have no dates, so that no makespan counts.
+    let wrong = scenario(("errors", &given), &stage.platform, seed, 1.0)?;
     let known = wrong.known(&stage.workflow, &stage.platform, Knowledge::Estimates);
     Ok(Stage { known: known.map_err(StudyError::of)?, ..stage.clone() })
 }

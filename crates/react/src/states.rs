@@ -75,6 +75,11 @@ impl States {
         self.done
     }
 
+    /// How many are not.
+    pub fn open(&self) -> usize {
+        self.states.len() - self.done
+    }
+
     /// Whether a task that is not done reads a file.
     pub(crate) fn is_read(&self, file: FileId) -> bool {
         self.readers[file.index()] > 0

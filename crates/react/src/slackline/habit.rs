@@ -82,13 +82,12 @@ impl Policy for Habit {
             Event::TransferFinished { .. } => arrivals,
             other => planning::is_loss(other) || planning::may_help(other),
         };
-        let open = now.tasks.done() < now.tasks.len();
-        open && now.now - self.last >= self.pause && events.iter().any(matters)
+        now.tasks.open() > 0 && now.now - self.last >= self.pause && events.iter().any(matters)
     }
 
     fn react(&mut self, _: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         self.last = now.now;
-        self.planned += now.tasks.len() - now.tasks.done();
+        self.planned += now.tasks.open();
         // Where there is no plan what is under way goes on.
         let _ = match &mut self.way {
             Way::Heft(aheft) => aheft.reconsider(now, decisions),

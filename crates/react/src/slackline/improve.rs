@@ -44,33 +44,34 @@ impl Slackline {
     /// A choice that ends sooner by forecast; nothing where none is found.
     fn improve(&mut self, ground: &Ground<'_, '_>, choice: &Choice, most: usize) -> Option<Choice> {
         let now = ground.now;
-        let most = most.min(QUEUES / ground.problem.procs().max(1));
-        let granted = self.trials.forecasts(now, most);
         // What is leased is planned with its leases.
         if choice.forecast.makespan.is_infinite() || !choice.plan.leases.is_empty() {
             return None;
         }
+        let most = most.min(QUEUES / ground.problem.procs().max(1));
+        let granted = self.trials.forecasts(now, most);
         let mut left = granted;
         let mut best: Option<(Plan, Forecast)> = None;
         'better: while left > 0 {
             let (plan, forecast) =
                 best.as_ref().map_or((&choice.plan, &choice.forecast), |(p, f)| (p, f));
             let limit = now.now + (forecast.makespan - now.now) * (1.0 - GAIN);
-            let sorted = by_start(plan, forecast);
+            let mut sorted = by_start(plan, forecast);
             for at in holding_up(ground, &sorted, forecast) {
+                let own = sorted.assignments[at].procs.clone();
                 for proc in elsewhere(ground, &sorted, forecast, at) {
                     if left == 0 {
                         break 'better;
                     }
                     left -= 1;
-                    let mut other = sorted.clone();
-                    other.assignments[at].procs = [proc].into();
-                    let forecast = self.forecaster.follow(&ground.future, &other, limit);
+                    sorted.assignments[at].procs = [proc].into();
+                    let forecast = self.forecaster.follow(&ground.future, &sorted, limit);
                     if forecast.makespan < limit {
-                        best = Some((other, forecast));
+                        best = Some((sorted, forecast));
                         continue 'better;
                     }
                 }
+                sorted.assignments[at].procs = own;
             }
             break;
         }

@@ -576,7 +576,7 @@ impl Policy for Slackline {
             self.look(now, decisions)
         };
         self.stranded = outcome.is_err();
-        if now.tasks.iter().all(TaskState::is_done) {
+        if now.tasks.open() == 0 {
             return;
         }
         if self.begun && self.period > 0.0 {

@@ -146,7 +146,7 @@ impl Trials {
     /// How many courses may be followed for each of some plans.
     pub(super) fn affords(&self, now: &Situation, plans: usize) -> usize {
         match self.foresight {
-            Some(_) => self.left / (plans.max(1) * (now.tasks.len() - now.tasks.done()).max(1)),
+            Some(_) => self.left / (plans.max(1) * now.tasks.open().max(1)),
             None => 0,
         }
     }
@@ -158,8 +158,7 @@ impl Trials {
 
     /// So many were made.
     pub(super) fn pay(&mut self, now: &Situation, forecasts: usize) {
-        let open = now.tasks.len() - now.tasks.done();
-        self.left = self.left.saturating_sub(forecasts * open / LIGHTER);
+        self.left = self.left.saturating_sub(forecasts * now.tasks.open() / LIGHTER);
     }
 
     /// When a plan would end under one course; nothing where that cannot be told.
@@ -170,7 +169,7 @@ impl Trials {
         course: &Course,
         limit: f64,
     ) -> Option<f64> {
-        let open = now.tasks.len() - now.tasks.done();
+        let open = now.tasks.open();
         let foresight = self.foresight.as_mut().filter(|_| self.left >= open)?;
         self.left -= open;
         foresight.follow(now, plan, None, course, limit)
@@ -214,7 +213,7 @@ impl Trials {
     ) -> bool {
         let Some(foresight) = &mut self.foresight else { return false };
         let after = planning::rewound(now, &choice.rewind);
-        let open = after.tasks.len() - after.tasks.done();
+        let open = after.tasks.open();
         let used = after.hosts_in_use(&choice.plan);
         for course in courses {
             let mut habit = choice.habit.clone();

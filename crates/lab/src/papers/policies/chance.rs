@@ -3,13 +3,11 @@
 //! the best of five other policies can be read beside it.
 
 use super::super::{Cell, Options, Report, StudyError, Table, Unit, Watch};
-use super::shapes::{behind, geometric, shapes};
-use crate::cell::{self, policy};
+use super::shapes::{behind, decided, geometric, shapes};
+use crate::cell::policy;
 use crate::shapes::{Shape, WORLDS, told_wrong};
 use slackline_execute::Stage;
 use slackline_react::Transfers;
-use slackline_react::registry::Options as Told;
-use slackline_schedule::list::heft::HEFT;
 
 /// As good as our policy, and how wrong is what they are told.
 const EQUALS: u64 = 5;
@@ -23,8 +21,7 @@ struct Case {
 }
 
 fn end(stage: Stage) -> Result<f64, StudyError> {
-    let told = Told { transfers: Transfers::Push, ..Told::new(&HEFT) };
-    cell::Cell::decided(stage, policy("slackline")?, told).end()
+    decided(stage, policy("slackline")?, Transfers::Push).end()
 }
 
 fn case(shape: &Shape, seed: u64) -> Result<Case, StudyError> {

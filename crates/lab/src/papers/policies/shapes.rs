@@ -109,10 +109,7 @@ enum Who {
 
 impl Who {
     fn cell(self, shape: Shape, stages: &Stages) -> Result<cell::Cell, StudyError> {
-        let decided = |entry, transfers| {
-            let told = Told { transfers, ..Told::new(&HEFT) };
-            cell::Cell::decided(stages.stage.clone(), entry, told)
-        };
+        let decided = |entry, transfers| decided(stages.stage.clone(), entry, transfers);
         Ok(match self {
             Who::Ours => decided(policy("slackline")?, Transfers::Push),
             Who::Plain => decided(policy("static")?, Transfers::Push),
@@ -135,6 +132,11 @@ impl Who {
         let name = format!("{}, seed {seed}: {who}", shape.name());
         Ok(Recipe::new(name, move || self.cell(shape, &shape.stages(seed)?)))
     }
+}
+
+/// A world for a policy that plans with HEFT.
+pub(super) fn decided(stage: Stage, entry: &'static Entry, transfers: Transfers) -> cell::Cell {
+    cell::Cell::decided(stage, entry, Told { transfers, ..Told::new(&HEFT) })
 }
 
 /// The policy of that name, or its relative that survives what happens there.
