@@ -4,6 +4,7 @@
 mod common;
 
 use common::{platform, workflow};
+use proptest::prelude::*;
 use slackline_model::platform::{
     Billing, ClusterSpec, HostSpec, LinkShape, Matrix, PlatformBuilder,
 };
@@ -59,6 +60,53 @@ fn forecasts_follow_the_engine() {
     let (problem, late) = (now.problem().unwrap(), plan(&[(1, 0), (2, 0), (3, 0)]));
     let future = Future::lasting(&problem, &now);
     assert_eq!(Forecaster::default().follow(&future, &late, 9.5).makespan, f64::INFINITY);
+}
+
+proptest! {
+    /// A limit only says which forecasts are of no interest: those that end before it are as without, also in
+    /// the middle of a run and where levels will be others.
+    #[test]
+    fn limits_change_nothing_before_them(
+        times in proptest::collection::vec([1.0..20.0, 1.0..20.0, 1.0..20.0], 9),
+        edges in proptest::collection::vec((0u32..9, 0u32..9, 0.0..30.0), 0..14),
+        procs in proptest::collection::vec(0u32..3, 9),
+        (progress, listed_last) in (proptest::option::of(0.0..1.0), any::<bool>()),
+        (level, passes) in (0.1..1.0, proptest::option::of(0.0..60.0)),
+        (window, share) in (0u32..3, 0.3..1.7),
+    ) {
+        let rows: Vec<&[f64]> = times.iter().map(|row| &row[..]).collect();
+        let mut seen = std::collections::BTreeSet::new();
+        let ordered = |&(a, b, data): &(u32, u32, f64)| (a < b).then_some((a, b, data));
+        let edges: Vec<_> = edges.iter().filter_map(ordered).filter(|e| seen.insert((e.0, e.1))).collect();
+        let mut now = Situation::new(Arc::new(workflow(&rows, &edges)), Arc::new(platform(3, |_, _| 2.0)));
+        now.now = 5.0;
+        let assigned: Vec<(u32, u32)> = (0..9).zip(procs.iter().copied()).collect();
+        let mut plan = plan(&assigned);
+        if let Some(progress) = progress {
+            let procs = plan.assignments[0].procs.clone();
+            now.set_task(TaskId(0), TaskState::Running { procs, since: 0.0 });
+            now.progress[0] = progress;
+        }
+        if listed_last {
+            plan.assignments.rotate_left(1); // what runs, or else a task after those that wait for it
+        }
+        if window > 0 {
+            plan.transfers = Transfers::Pull { window };
+        }
+        let problem = now.problem().unwrap();
+        let mut passed = now.clone();
+        passed.view.availability = vec![level, 1.0, level];
+        let other = passed.problem().unwrap();
+        let later = passes.map(|date| (5.0 + date, &other));
+        let future = Future { problem: &problem, now: &now, later };
+        let whole = Forecaster::default().follow(&future, &plan, f64::INFINITY);
+        let end = whole.makespan;
+        let limit = if end.is_finite() { 5.0 + (end - 5.0) * share } else { 100.0 };
+        let cut = Forecaster::default().follow(&future, &plan, limit);
+        prop_assert_eq!(cut.makespan, if end <= limit { end } else { f64::INFINITY });
+        prop_assert!(end > limit || cut == whole);
+        prop_assert!(end.is_infinite() || Forecaster::default().follow(&future, &plan, end) == whole);
+    }
 }
 
 /// Two machines that are ready 20 s after they are ordered.

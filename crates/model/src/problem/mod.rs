@@ -286,8 +286,11 @@ impl<'a> Problem<'a> {
 
     /// Estimated seconds on `width` processors of a cost class.
     pub fn exec_wide(&self, task: TaskId, class: usize, width: u32) -> f64 {
-        let speedup = self.workflow.speedup(task);
         let (least, _) = self.workflow.width(task);
+        if width == least {
+            return self.exec(task, class);
+        }
+        let speedup = self.workflow.speedup(task);
         self.exec(task, class) * (speedup.factor(width) / speedup.factor(least))
     }
 

@@ -98,7 +98,9 @@ impl Slackline {
         }
         let length = choices.first()?.forecast.makespan - now.now;
         let mut courses = first_courses(now, levels, length);
-        courses.truncate(self.trials.affords(now, 2 * choices.len()));
+        // At most half of the effort, but for one course each.
+        let affords = |plans| self.trials.affords(now, plans);
+        courses.truncate(affords(2 * choices.len()).max(1).min(affords(choices.len())));
         let limit = 2.0 * HORIZON * length;
         let rolled = !courses.is_empty() && self.trials.follow(now, &mut choices, &courses, limit);
         let ends = |choice: &Choice| match rolled {

@@ -4,10 +4,10 @@
 //! that is wrong by a factor of several, and choosing between plans needs better.
 //! O((v + transfers) log v).
 
-use crate::policy::{Plan, Transfers};
+use crate::policy::{Assignment, Plan, Transfers};
 use crate::situation::{Situation, TaskState};
 use slackline_model::platform::RouteCache;
-use slackline_model::{EdgeId, FileId, HostId, LinkId, Problem, ProcId, TaskId};
+use slackline_model::{EdgeId, FileId, HostId, LinkId, Problem, ProcId, TaskId, approx};
 use slackline_schedule::links::{Begun, Date, Links};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
@@ -32,16 +32,23 @@ impl<'a, 'p> Future<'a, 'p> {
     /// When a part of something that begins at a date is done, if the whole takes so many seconds at
     /// the levels of a problem.
     pub(super) fn end_of(&self, start: f64, part: f64, whole: &dyn Fn(&Problem<'_>) -> f64) -> f64 {
-        let end = start + part * whole(self.problem);
-        match self.later {
-            Some((date, _)) if end <= date => end,
-            Some((date, later)) if start < date => {
-                let left = part * (1.0 - (date - start) / (end - start));
-                date + left * whole(later)
-            }
-            Some((_, later)) => start + part * whole(later),
-            None => end,
+        let later = self.later.map(|(date, problem)| (date, whole(problem)));
+        end_of(start, part, whole(self.problem), later)
+    }
+}
+
+/// When a part of something is done that begins at a date, if the whole takes so many seconds now and so many
+/// from another date on.
+fn end_of(start: f64, part: f64, seconds: f64, later: Option<(f64, f64)>) -> f64 {
+    let end = start + part * seconds;
+    match later {
+        Some((date, _)) if end <= date => end,
+        Some((date, later)) if start < date => {
+            let left = part * (1.0 - (date - start) / (end - start));
+            date + left * later
         }
+        Some((_, later)) => start + part * later,
+        None => end,
     }
 }
 
@@ -99,7 +106,15 @@ struct Run<'a, 'p> {
     procs: Vec<&'a [ProcId]>,
     host: Vec<u32>,
     rank: Vec<u32>,
+    /// Per task: seconds on its processors, at the levels of now and later.
+    seconds: Vec<(f64, f64)>,
     queue: Vec<VecDeque<TaskId>>,
+    limit: f64,
+    /// Per task, where there is a limit: the least time from its end to that of the plan, whenever it ends, and
+    /// if that is when levels are those of later.
+    tails: Vec<(f64, f64)>,
+    /// The plan cannot end before the limit.
+    hopeless: bool,
     busy: Vec<bool>,
     /// Per host: when it can compute, where some have to be leased first.
     ready: Vec<f64>,
@@ -118,12 +133,17 @@ struct Run<'a, 'p> {
 impl Forecaster {
     /// Follows `plan` from now on, at most to the date `limit`.
     pub fn follow(&mut self, future: &Future<'_, '_>, plan: &Plan, limit: f64) -> Forecast {
-        Run::new(future, &mut self.routes, plan).finish(plan, limit)
+        Run::new(future, &mut self.routes, plan, limit).finish(plan)
     }
 }
 
 impl<'a, 'p> Run<'a, 'p> {
-    fn new(future: &Future<'a, 'p>, routes: &'a mut RouteCache, plan: &'a Plan) -> Self {
+    fn new(
+        future: &Future<'a, 'p>,
+        routes: &'a mut RouteCache,
+        plan: &'a Plan,
+        limit: f64,
+    ) -> Self {
         let Future { problem, now, later } = *future;
         let workflow = problem.workflow();
         let tasks = workflow.len();
@@ -144,7 +164,11 @@ impl<'a, 'p> Run<'a, 'p> {
             procs: vec![&[]; tasks],
             host: vec![NONE; tasks],
             rank: vec![NONE; tasks],
+            seconds: vec![(f64::INFINITY, f64::INFINITY); tasks],
             queue: vec![VecDeque::new(); problem.procs()],
+            limit,
+            tails: Vec::new(),
+            hopeless: false,
             busy: vec![false; problem.procs()],
             ready: leased_from(now, plan),
             done: vec![false; tasks],
@@ -179,9 +203,10 @@ impl<'a, 'p> Run<'a, 'p> {
                         || self.procs[task.index()] == &procs[..] =>
                 {
                     self.procs[task.index()] = procs;
+                    self.seconds[task.index()] = self.seconds_of(task);
                     self.begin(task, 1.0 - self.now.progress[task.index()]);
                 }
-                _ => {}
+                _ => self.seconds[task.index()] = self.seconds_of(task),
             }
             self.left += 1;
             if let Some(&first) = self.procs[task.index()].first() {
@@ -218,10 +243,7 @@ impl<'a, 'p> Run<'a, 'p> {
         }
         for assignment in &plan.assignments {
             let task = assignment.task;
-            let running = self.procs[task.index()].first().is_some_and(|p| self.busy[p.index()])
-                && matches!(self.now.task(task), TaskState::Running { .. })
-                && self.now.task(task).procs() == Some(&assignment.procs[..]);
-            if !self.done[task.index()] && !running {
+            if !self.done[task.index()] && !self.goes_on(assignment) {
                 for proc in &assignment.procs {
                     self.queue[proc.index()].push_back(task);
                 }
@@ -229,12 +251,17 @@ impl<'a, 'p> Run<'a, 'p> {
         }
     }
 
-    /// When a part of a task that begins now is done.
-    fn end_of(&self, task: TaskId, part: f64) -> f64 {
+    /// Whether a task runs where the plan has it.
+    fn goes_on(&self, assignment: &Assignment) -> bool {
+        let state = self.now.task(assignment.task);
+        assignment.procs.first().is_some_and(|p| self.busy[p.index()])
+            && matches!(state, TaskState::Running { .. })
+            && state.procs() == Some(&assignment.procs[..])
+    }
+
+    /// How long a task takes on its processors, now and later.
+    fn seconds_of(&self, task: TaskId) -> (f64, f64) {
         let procs = self.procs[task.index()];
-        if procs.is_empty() {
-            return f64::INFINITY;
-        }
         // The parts of a task over several hosts wait for the slowest; one whose likes could not hold the
         // task alone has no time of its own.
         let seconds = |problem: &Problem<'_>| {
@@ -242,8 +269,37 @@ impl<'a, 'p> Run<'a, 'p> {
             let slowest = procs.iter().map(on).filter(|s| s.is_finite()).reduce(f64::max);
             slowest.unwrap_or(f64::INFINITY)
         };
-        let future = Future { problem: self.problem, now: self.now, later: self.later };
-        future.end_of(self.clock, part, &seconds)
+        let now = seconds(self.problem);
+        (now, self.later.map_or(now, |(_, later)| seconds(later)))
+    }
+
+    /// Measures what comes after each task: its children and what is behind it in its queues, as if inputs
+    /// took no time. What is ahead of its parents in the plan counts too little.
+    fn measure_tails(&mut self, plan: &Plan) {
+        let workflow = self.problem.workflow();
+        self.tails = vec![(0.0, 0.0); workflow.len()];
+        let mut behind = vec![(0.0, 0.0); self.queue.len()];
+        let longer = |a: (f64, f64), b: (f64, f64)| (f64::max(a.0, b.0), f64::max(a.1, b.1));
+        let with = |run: &Self, task: TaskId| {
+            let ((now, later), tail) = (run.seconds[task.index()], run.tails[task.index()]);
+            (now.min(later) + tail.0, later + tail.1)
+        };
+        let open = |a: &&Assignment| !self.done[a.task.index()];
+        for assignment in plan.assignments.iter().filter(open).rev() {
+            let Assignment { task, procs } = assignment;
+            let open = workflow.successors(*task).map(|(child, _)| child);
+            let open = open.filter(|child| !self.done[child.index()]);
+            let tail = open.map(|child| with(self, child)).fold((0.0, 0.0), longer);
+            let queued = procs.iter().map(|proc| behind[proc.index()]);
+            self.tails[task.index()] = queued.fold(tail, longer);
+            // What runs is not behind anybody.
+            if !self.goes_on(assignment) {
+                let all = with(self, *task);
+                procs.iter().for_each(|proc| behind[proc.index()] = all);
+            }
+        }
+        let most = behind.into_iter().map(|(least, _)| least).fold(0.0, f64::max);
+        self.hopeless = approx::lt(self.limit, self.clock + most);
     }
 
     fn begin(&mut self, task: TaskId, part: f64) {
@@ -251,7 +307,13 @@ impl<'a, 'p> Run<'a, 'p> {
             self.busy[proc.index()] = true;
         }
         self.times[task.index()].0 = self.clock;
-        let end = self.end_of(task, part);
+        let (now, later) = self.seconds[task.index()];
+        let later = self.later.map(|(date, _)| (date, later));
+        let end = end_of(self.clock, part, now, later);
+        if let Some(&(least, after)) = self.tails.get(task.index()) {
+            let tail = if later.is_some_and(|(date, _)| end >= date) { after } else { least };
+            self.hopeless |= approx::lt(self.limit, end + tail);
+        }
         if end.is_finite() {
             self.at(end, End::Task(task));
         }
@@ -316,24 +378,17 @@ impl<'a, 'p> Run<'a, 'p> {
         }
     }
 
-    fn finish(mut self, plan: &Plan, limit: f64) -> Forecast {
-        for proc in 0..self.queue.len() {
-            self.move_window(ProcId::new(proc));
+    fn finish(mut self, plan: &Plan) -> Forecast {
+        if self.limit.is_finite() {
+            self.measure_tails(plan);
         }
-        if self.push {
-            self.push_all(plan);
-        }
-        for proc in 0..self.queue.len() {
-            self.start_next(ProcId::new(proc));
-        }
-        for host in 0..self.ready.len() {
-            if self.ready[host] > self.clock {
-                self.at(self.ready[host], End::Ready(HostId::new(host)));
-            }
+        if !self.hopeless {
+            self.begin_all(plan);
         }
         let mut makespan = self.clock;
         while self.left > 0 {
-            let next = self.ends.pop().filter(|Reverse((Date(date), ..))| *date <= limit);
+            let next = self.ends.pop().filter(|Reverse((Date(date), ..))| *date <= self.limit);
+            let next = next.filter(|_| !self.hopeless);
             let Some(Reverse((Date(date), _, end))) = next else {
                 makespan = f64::INFINITY;
                 break;
@@ -363,6 +418,21 @@ impl<'a, 'p> Run<'a, 'p> {
             }
         }
         Forecast { makespan, times: self.times }
+    }
+
+    /// What travels, computes and becomes ready from now on.
+    fn begin_all(&mut self, plan: &Plan) {
+        let procs = 0..self.queue.len();
+        procs.clone().for_each(|proc| self.move_window(ProcId::new(proc)));
+        if self.push {
+            self.push_all(plan);
+        }
+        procs.for_each(|proc| self.start_next(ProcId::new(proc)));
+        for host in 0..self.ready.len() {
+            if self.ready[host] > self.clock {
+                self.at(self.ready[host], End::Ready(HostId::new(host)));
+            }
+        }
     }
 
     /// Sends what exists to those who will read it; inputs leave the origin in the order of the

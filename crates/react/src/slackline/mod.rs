@@ -35,7 +35,7 @@
 //! - *Failures.* What is needed and gone is rewound and re-planned at once, from surviving copies.
 //!
 //! Deterministic. Ties: the candidate that comes first, and the present plan before all others.
-//! A look costs a few plans and about ten forecasts, each cut short where it cannot win, and
+//! A look costs three plans and about ten forecasts, each cut short where it cannot win, and
 //! roll-outs as long as the effort lasts.
 
 mod estimates;
@@ -347,7 +347,7 @@ impl Slackline {
         let promising = if rolls { PROMISING } else { WORTH_IT };
         let limit = now.now + length * (1.0 - promising);
         let plans = match self.outlook.lifetime().is_finite() {
-            true => self.plans_as_seen(&planning::rewound(now, &lost), &ground)?,
+            true => vec![self.plan_as_seen(&planning::rewound(now, &lost), &ground)?],
             false => Vec::new(),
         };
         let mut found = self.search(&ground, &keep.plan, plans, limit);

@@ -19,13 +19,19 @@ struct Pass<'a, 'p> {
 }
 
 impl Pass<'_, '_> {
-    /// When a part of a task that begins at a date is done.
-    fn end_of(&self, task: TaskId, procs: &[ProcId], start: f64, part: f64) -> f64 {
-        let Some(&first) = procs.first() else { return f64::INFINITY };
-        let whole = |problem: &Problem<'_>| {
-            problem.exec_wide(task, problem.class_of(first), procs.len() as u32)
-        };
+    /// When a part of a task that begins at a date is done, on some processors like the one.
+    fn end_of(&self, task: TaskId, (proc, width): (ProcId, usize), start: f64, part: f64) -> f64 {
+        let whole =
+            |problem: &Problem<'_>| problem.exec_wide(task, problem.class_of(proc), width as u32);
         self.ground.future.end_of(start, part, &whole)
+    }
+
+    /// The processors of a host that are free first.
+    fn free_first(&self, host: HostId, width: usize) -> Vec<ProcId> {
+        let mut procs: Vec<ProcId> = self.ground.problem.procs_of(host).map(ProcId).collect();
+        procs.sort_by(|a, b| self.free[a.index()].total_cmp(&self.free[b.index()]));
+        procs.truncate(width);
+        procs
     }
 
     /// When the inputs of a task could be on a host.
@@ -51,20 +57,39 @@ impl Pass<'_, '_> {
         let Ground { now, problem, .. } = *self.ground;
         let width = now.workflow.width(task).0 as usize;
         let usable = |h: &HostId| now.computes(*h) && now.fits(task, *h) && !now.shuns(task, *h);
-        let mut best: Option<(f64, Vec<ProcId>)> = None;
+        let parents = now.workflow.predecessors(task).filter_map(|(p, _)| self.ends[p.index()]);
+        let parents = parents.map(|(end, _)| end).fold(now.now, f64::max);
+        let end_on = |host, start| {
+            let procs = problem.procs_of(host);
+            let seats = (ProcId(procs.start), width.min(procs.len()));
+            self.end_of(task, seats, start, 1.0)
+        };
+        // When it could end if its inputs were there, and begin.
+        let mut rooms: Vec<(f64, f64, HostId)> = Vec::with_capacity(now.platform.hosts().len());
         for host in now.platform.host_ids().filter(usable) {
-            let mut procs: Vec<ProcId> = problem.procs_of(host).map(ProcId).collect();
-            procs.sort_by(|a, b| self.free[a.index()].total_cmp(&self.free[b.index()]));
-            procs.truncate(width);
-            let free = procs.iter().map(|p| self.free[p.index()]).fold(now.now, f64::max);
+            let free = match width {
+                1 => problem.procs_of(host).map(|p| self.free[p as usize]).reduce(f64::min),
+                _ => self.free_first(host, width).last().map(|p| self.free[p.index()]),
+            };
             let leased = now.now + now.seconds_to_lease(host);
-            let start = free.max(leased).max(self.inputs_at(task, host));
-            let end = self.end_of(task, &procs, start, 1.0);
-            if end.is_finite() && best.as_ref().is_none_or(|(least, _)| approx::lt(end, *least)) {
-                best = Some((end, procs));
+            let start = free.unwrap_or(f64::INFINITY).max(leased).max(parents);
+            rooms.push((end_on(host, start), start, host));
+        }
+        // What cannot end before the most promising host does is not looked at.
+        let end = |start: f64, host| end_on(host, start.max(self.inputs_at(task, host)));
+        let first = rooms.iter().min_by(|a, b| a.0.total_cmp(&b.0));
+        let first = first.map_or(f64::INFINITY, |&(_, start, host)| end(start, host));
+        let mut best: Option<(f64, HostId)> = None;
+        for (soonest, start, host) in rooms {
+            let least = best.map_or(f64::INFINITY, |(end, _)| end);
+            if approx::lt(soonest, least) && !approx::lt(first, soonest) {
+                let end = end(start, host);
+                if end.is_finite() && approx::lt(end, least) {
+                    best = Some((end, host));
+                }
             }
         }
-        best
+        best.map(|(end, host)| (end, self.free_first(host, width)))
     }
 
     fn occupy(&mut self, task: TaskId, procs: &[ProcId], end: f64) {
@@ -85,7 +110,8 @@ impl Slackline {
         for &task in &order {
             if let TaskState::Running { procs, .. } = now.task(task) {
                 let left = 1.0 - now.progress[task.index()];
-                let end = pass.end_of(task, procs, now.now, left);
+                let first = procs.first().map(|&first| (first, procs.len()));
+                let end = first.map_or(f64::INFINITY, |on| pass.end_of(task, on, now.now, left));
                 pass.occupy(task, procs, end);
             }
         }

@@ -3,7 +3,6 @@
 use super::ground::Ground;
 use super::trials::Choice;
 use super::{HYSTERESIS, OCCUPATIONS, STATIC, Slackline};
-use crate::gtp::estimate::{Costing, estimate};
 use crate::planning;
 use crate::policy::{Assignment, Plan, Transfers};
 use crate::situation::{Situation, TaskState};
@@ -98,47 +97,27 @@ impl Slackline {
         Plan { assignments, transfers: self.plan.transfers, ..Plan::default() }
     }
 
-    /// Plans for the levels as they are seen: what is best as long as they last.
-    pub(super) fn plans_as_seen(
+    /// A plan for the levels as they are seen: what is best as long as they last.
+    pub(super) fn plan_as_seen(
         &mut self,
         seen: &Situation,
         ground: &Ground<'_, '_>,
-    ) -> Result<Vec<Made>, String> {
+    ) -> Result<Made, String> {
         let problem = seen.problem().map_err(|e| e.to_string())?;
         let ground = Ground { problem: &problem, now: seen, future: ground.future };
-        let mut plans: Vec<Made> =
-            vec![("contended, now", self.contended(&ground, OCCUPATIONS[0]))];
-        if let Some(heft) = registry::find("heft")
-            && let Ok(schedule) = (heft.plan)(&problem, &Request::default())
-        {
-            plans.push(("heft, now", Plan::of_schedule(&problem, &schedule, self.plan.transfers)));
-        }
-        Ok(plans)
+        Ok(("contended, now", self.contended(&ground, OCCUPATIONS[0])))
     }
 
-    /// Placed with contention in mind, placed by GTP's costs with copies and hysteresis, HEFT's plan
-    /// of the rest, and where levels pass one that counts with it.
+    /// Placed with contention in mind, or planned by HEFT where that leaves out what is wider than a host;
+    /// and where levels pass a plan that counts with it.
     pub(super) fn candidates(&mut self, ground: &Ground<'_, '_>) -> Vec<Made> {
-        let Ground { problem, now, .. } = *ground;
-        let mut plans: Vec<Made> = self.contended_plans(ground).into();
-        let order = planning::by_falling_rank(now, &self.rank);
-        let costing = Costing {
-            reuse_copies: true,
-            running_blocks: true,
-            hysteresis: HYSTERESIS,
-            startup: 0.0,
-        };
-        let result = estimate(problem, now, &order, &self.planned, costing);
-        let placed = order.iter().filter(|t| !result.procs[t.index()].is_empty());
-        let assignments = placed
-            .map(|&task| Assignment { task, procs: result.procs[task.index()].clone() })
-            .collect();
-        let transfers = self.plan.transfers;
-        plans.push(("costs", Plan { assignments, transfers, ..Plan::default() }));
-        if let Some(heft) = registry::find("heft")
-            && let Ok(schedule) = (heft.plan)(problem, &Request::default())
+        let mut plans: Vec<Made> = vec![("contended", self.contended(ground, OCCUPATIONS[0]))];
+        if plans[0].1.assignments.len() < ground.now.tasks.open()
+            && let Some(heft) = registry::find("heft")
+            && let Ok(schedule) = (heft.plan)(ground.problem, &Request::default())
         {
-            plans.push(("heft", Plan::of_schedule(problem, &schedule, transfers)));
+            let plan = Plan::of_schedule(ground.problem, &schedule, self.plan.transfers);
+            plans.push(("heft", plan));
         }
         plans.extend(self.passing(ground).map(|plan| ("passing", plan)));
         plans

@@ -12,7 +12,7 @@ use crate::reasons::Alternative;
 use crate::situation::{Situation, TaskState};
 use slackline_model::{ProcId, TaskId};
 
-/// Beyond this many tasks the effort falls faster than their number grows: by the power of 1.7.
+/// Beyond this many tasks the effort falls with the square of their number.
 const LARGE: usize = 100;
 
 /// Part of the gain on average that may be lost in the latest third of the draws, where that is more than
@@ -135,7 +135,7 @@ impl Trials {
     /// the run is worth.
     pub(super) fn begin(&mut self, tasks: usize) {
         if tasks > LARGE {
-            self.left = (self.left as f64 * (LARGE as f64 / tasks as f64).powf(1.7)) as usize;
+            self.left = (self.left as f64 * (LARGE as f64 / tasks as f64).powi(2)) as usize;
         }
     }
 

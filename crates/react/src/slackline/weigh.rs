@@ -104,9 +104,10 @@ impl Slackline {
         for share in PASSES {
             let passes = now.now + share * (date - now.now);
             let future = Future { later: Some((passes, later)), ..ground.future };
-            let end = self.forecaster.follow(&future, &choice.plan, f64::INFINITY).makespan;
             let kept = self.forecaster.follow(&future, present, f64::INFINITY).makespan;
-            if end - now.now > (kept - now.now) * (1.0 + TAIL) {
+            let limit = now.now + (kept - now.now) * (1.0 + TAIL);
+            let end = self.forecaster.follow(&future, &choice.plan, limit).makespan;
+            if end > limit {
                 return false;
             }
             sum += end - now.now;

@@ -113,6 +113,15 @@ struct Offer {
     finish: f64,
 }
 
+/// What a host has for a task if its inputs were there.
+#[derive(Clone, Copy)]
+struct Room {
+    start: f64,
+    seconds: f64,
+    /// It runs there, and has its inputs.
+    runs: bool,
+}
+
 struct Pass<'a, 'p> {
     problem: &'a Problem<'p>,
     routes: &'a mut RouteCache,
@@ -127,7 +136,10 @@ struct Pass<'a, 'p> {
     turns: Turns,
     /// Arrival of files with several readers at places that will have them.
     shared: HashMap<(FileId, HostId), f64>,
+    /// Of the task to be placed: what it needs, when its parents are done, and what each host has for it.
     inputs: Vec<Input>,
+    parents: f64,
+    rooms: Vec<Room>,
 }
 
 impl<'a, 'p> Pass<'a, 'p> {
@@ -150,6 +162,8 @@ impl<'a, 'p> Pass<'a, 'p> {
             turns: Turns::new(problem.platform(), now),
             shared: HashMap::new(),
             inputs: Vec::new(),
+            parents: now,
+            rooms: Vec::new(),
         };
         for task in problem.workflow().tasks() {
             let fixed = problem.state().fixed(task);
@@ -169,28 +183,34 @@ impl<'a, 'p> Pass<'a, 'p> {
         self.problem.state().fixed(task).is_some_and(|p| p.finish > self.now)
     }
 
-    fn place(&mut self, task: TaskId) -> Option<Placement> {
+    /// What a task needs, and what each host has for it; where it is.
+    fn consider(&mut self, task: TaskId) -> Option<HostId> {
         self.gather(task);
         let seat = (self.seats)(task);
         let own = seat.and_then(|s| s.procs.first()).map(|&p| self.problem.host_of(p));
-        let stay = own.and_then(|host| self.offer(task, host, f64::INFINITY));
-        let mut best = stay;
-        for host in self.problem.platform().host_ids().filter(|&h| Some(h) != own) {
-            let limit = best.map_or(f64::INFINITY, |b| b.finish);
-            if let Some(offer) = self.offer(task, host, limit) {
-                best = Some(offer);
-            }
-        }
+        let left = |host| seat.filter(|_| Some(host) == own).and_then(|s| s.left);
+        let mut rooms = std::mem::take(&mut self.rooms);
+        rooms.clear();
+        let hosts = self.problem.platform().host_ids();
+        rooms.extend(hosts.map(|host| self.room(task, host, left(host))));
+        self.rooms = rooms;
+        own
+    }
+
+    fn place(&mut self, task: TaskId) -> Option<Placement> {
+        let own = self.consider(task);
+        let stay = own.and_then(|host| self.offer(host, f64::INFINITY));
+        // Where it does not end before this it does not go.
         let margin = self.weights.hysteresis * self.problem.mean_exec(task);
-        let chosen = match (stay, best?) {
-            (Some(stay), best) if stay.finish - best.finish < margin => stay,
-            (_, best) => best,
-        };
-        let procs = match seat {
+        let limit = stay.map_or(f64::INFINITY, |stay| stay.finish - margin);
+        let other = self.best_other(own, limit);
+        let other = other.filter(|o| stay.is_none_or(|stay| approx::lt(o.finish, stay.finish)));
+        let chosen = other.or(stay)?;
+        let procs = match (self.seats)(task) {
             Some(Seat { procs, left: Some(_) }) if Some(chosen.host) == own => procs.to_vec(),
             _ => self.free_first(task, chosen.host),
         };
-        self.arrival(task, chosen.host, true);
+        self.arrival(chosen.host, true, f64::INFINITY);
         for proc in &procs {
             let free = &mut self.free[proc.index()];
             *free = free.max(chosen.finish);
@@ -200,9 +220,39 @@ impl<'a, 'p> Pass<'a, 'p> {
         Some(Placement::wide(&procs, chosen.start, chosen.finish))
     }
 
+    /// Where else the task to be placed ends first, if by the limit.
+    fn best_other(&mut self, own: Option<HostId>, limit: f64) -> Option<Offer> {
+        let platform = self.problem.platform();
+        let hosts = || platform.host_ids().filter(|&host| Some(host) != own);
+        let ends = |pass: &Self, host: HostId| {
+            let Room { start, seconds, .. } = pass.rooms[host.index()];
+            start + seconds
+        };
+        let first = hosts().min_by(|&a, &b| ends(self, a).total_cmp(&ends(self, b)))?;
+        if ends(self, first) > limit {
+            return None;
+        }
+        // What cannot end before the most promising host does is not looked at.
+        let bar = self.offer(first, limit).map_or(limit, |offer| offer.finish);
+        let mut best: Option<Offer> = None;
+        for host in hosts() {
+            let least = best.map_or(f64::INFINITY, |best| best.finish);
+            let soonest = ends(self, host);
+            if approx::lt(soonest, least)
+                && !approx::lt(bar, soonest)
+                && let Some(offer) = self.offer(host, least)
+            {
+                best = Some(offer);
+            }
+        }
+        best.filter(|best| best.finish <= limit)
+    }
+
     /// What a task needs that is not everywhere, in the order it can leave.
     fn gather(&mut self, task: TaskId) {
         let (workflow, state) = (self.problem.workflow(), self.problem.state());
+        let parents = workflow.predecessors(task).map(|(p, _)| self.finish[p.index()]);
+        self.parents = parents.fold(self.now, f64::max);
         self.inputs.clear();
         for file in workflow.inputs(task) {
             let input = match workflow.producer(file) {
@@ -219,29 +269,37 @@ impl<'a, 'p> Pass<'a, 'p> {
         self.inputs.sort_by(|a, b| a.ready.total_cmp(&b.ready).then(a.file.cmp(&b.file)));
     }
 
-    /// When a task would end on a host, if before the limit.
-    fn offer(&mut self, task: TaskId, host: HostId, limit: f64) -> Option<Offer> {
+    /// What a host has for a task, or for what is left of it where it runs there.
+    fn room(&self, task: TaskId, host: HostId, left: Option<f64>) -> Room {
         let problem = self.problem;
         let width = problem.workflow().width(task).0 as usize;
-        let first = problem.procs_of(host).map(ProcId).next()?;
-        let here = |s: &Seat<'_>| s.procs.first().is_some_and(|&p| problem.host_of(p) == host);
-        let left = (self.seats)(task).filter(here).and_then(|s| s.left);
-        let work = problem.exec_on(task, first) * left.unwrap_or(1.0);
+        let procs = problem.procs_of(host);
+        if procs.is_empty() {
+            return Room { start: f64::INFINITY, seconds: 0.0, runs: false };
+        }
+        let seconds = problem.exec_on(task, ProcId(procs.start)) * left.unwrap_or(1.0);
         let free = match width {
             _ if left.is_some() => self.now,
             1 => self.free_of(host).fold(f64::INFINITY, f64::min),
             _ => {
                 let mut free: Vec<f64> = self.free_of(host).collect();
                 free.sort_by(f64::total_cmp);
-                *free.get(width - 1)?
+                free.get(width - 1).copied().unwrap_or(f64::INFINITY)
             }
         };
-        let free = free.max(problem.release(task));
-        if !approx::lt(free + work, limit) {
-            return None;
-        }
-        let start = if left.is_some() { free } else { free.max(self.arrival(task, host, false)) };
-        let finish = start + work;
+        let start = free.max(problem.release(task));
+        let start = if left.is_some() { start } else { start.max(self.parents) };
+        Room { start, seconds, runs: left.is_some() }
+    }
+
+    /// When the task to be placed would end on a host, if before the limit.
+    fn offer(&mut self, host: HostId, limit: f64) -> Option<Offer> {
+        let Room { start, seconds, runs } = self.rooms[host.index()];
+        let start = match runs {
+            true => start,
+            false => start.max(self.arrival(host, false, limit - seconds)),
+        };
+        let finish = start + seconds;
         let better = finish.is_finite() && approx::lt(finish, limit);
         better.then_some(Offer { host, start, finish })
     }
@@ -260,11 +318,11 @@ impl<'a, 'p> Pass<'a, 'p> {
         procs
     }
 
-    /// When the gathered inputs are on a host; `keep` leaves their transfers on the links.
-    fn arrival(&mut self, task: TaskId, host: HostId, keep: bool) -> f64 {
+    /// When the gathered inputs are on a host, or a date after the limit if they are not by then; `keep` leaves
+    /// their transfers on the links.
+    fn arrival(&mut self, host: HostId, keep: bool, limit: f64) -> f64 {
         let (workflow, platform) = (self.problem.workflow(), self.problem.platform());
-        let parents = workflow.predecessors(task).map(|(p, _)| self.finish[p.index()]);
-        let mut latest = parents.fold(self.now, f64::max);
+        let mut latest = self.parents;
         self.turns.try_anew();
         let place = platform.place_of(host);
         for index in 0..self.inputs.len() {
@@ -284,6 +342,9 @@ impl<'a, 'p> Pass<'a, 'p> {
                 self.shared.insert((file, place), arrives);
             }
             latest = latest.max(arrives);
+            if latest > limit {
+                break;
+            }
         }
         latest
     }
@@ -328,11 +389,83 @@ impl<'a, 'p> Pass<'a, 'p> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use slackline_model::platform::{
         DeclaredRoute, HostSpec, LinkSpec, PlatformBuilder, RoutingKind,
     };
     use slackline_model::schedule::{Limits, validate};
-    use slackline_model::{Task, WorkflowBuilder};
+    use slackline_model::{LinkId, Platform, Task, WorkflowBuilder};
+
+    /// Three machines and two of twice the speed behind links of their own, that meet in one.
+    fn star() -> Platform {
+        let mut b = PlatformBuilder::new("star");
+        let zone = b.add_zone(None, "all", RoutingKind::Full).unwrap();
+        let middle = b.add_link(LinkSpec::new("middle", 3.0, 0.1)).unwrap();
+        let ends: Vec<(HostId, LinkId)> = [1.0, 1.0, 1.0, 2.0, 2.0]
+            .iter()
+            .enumerate()
+            .map(|(i, &speed)| {
+                let host = b.add_host(zone, HostSpec::new(format!("h{i}"), speed)).unwrap();
+                (host, b.add_link(LinkSpec::new(format!("l{i}"), 2.0, 0.1)).unwrap())
+            })
+            .collect();
+        for (i, from) in ends.iter().enumerate() {
+            for to in &ends[i + 1..] {
+                let way = DeclaredRoute::between(from.0, to.0, [from.1, middle, to.1]);
+                b.add_route(zone, way).unwrap();
+            }
+        }
+        b.build().unwrap()
+    }
+
+    proptest! {
+        /// Hosts are left out that cannot be best: what is chosen is as good as if all were tried, and a task that
+        /// is placed goes elsewhere if, and only if, that pays.
+        #[test]
+        fn the_best_host_is_not_left_out(
+            works in proptest::collection::vec(0.0..20.0, 10),
+            edges in proptest::collection::vec((0u32..10, 0u32..10, 0.0..20.0), 0..20),
+            places in proptest::collection::vec(proptest::option::of(0u32..5), 10),
+            hysteresis in 0.0..1.0,
+        ) {
+            let platform = star();
+            let mut b = WorkflowBuilder::new("random");
+            for (i, &work) in works.iter().enumerate() {
+                b.add_task(Task::new(format!("t{i}"), work)).unwrap();
+            }
+            let mut seen = std::collections::BTreeSet::new();
+            for &(from, to, bytes) in edges.iter().filter(|e| e.0 < e.1) {
+                if seen.insert((from, to)) {
+                    b.add_edge(TaskId(from), TaskId(to), bytes).unwrap();
+                }
+            }
+            let workflow = b.build().unwrap();
+            let problem = Problem::new(&workflow, &platform).unwrap();
+            let procs: Vec<[ProcId; 1]> = (0..5).map(|p| [ProcId(p)]).collect();
+            let seats = |task: TaskId| {
+                places[task.index()].map(|p| Seat { procs: &procs[p as usize], left: None })
+            };
+            let mut routes = RouteCache::new();
+            let weights = Weights { hysteresis, occupation: 1.0 };
+            let mut pass = Pass::new(&problem, &mut routes, weights, &seats);
+            for task in workflow.tasks() {
+                let own = pass.consider(task);
+                let offers: Vec<Offer> =
+                    platform.host_ids().filter_map(|h| pass.offer(h, f64::INFINITY)).collect();
+                let ends = |host| offers.iter().find(|o| o.host == host).map(|o| o.finish);
+                let least = offers.iter().map(|o| o.finish).fold(f64::INFINITY, f64::min);
+                let margin = hysteresis * problem.mean_exec(task);
+                let placed = pass.place(task).unwrap();
+                match own.filter(|&own| problem.host_of(placed.proc()) == own) {
+                    Some(own) => prop_assert!(ends(own).unwrap() <= least + margin + 1e-6),
+                    None => prop_assert!(approx::eq(placed.finish, least)),
+                }
+                if let Some(stays) = own.and_then(ends) {
+                    prop_assert!(placed.finish <= stays);
+                }
+            }
+        }
+    }
 
     /// A task sends 10 bytes to each of three others, over one link of a byte per second that joins
     /// a slow machine and two that are twice as fast.
