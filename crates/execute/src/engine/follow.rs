@@ -64,6 +64,7 @@ pub(crate) fn seconds_to_end(
     };
     let mut engine = Engine::within(execution, situation, backend);
     engine.open = engine.count_open();
+    engine.monitor.looks_late = true;
     engine.go_on_leasing()?;
     for (file, copy) in under_way {
         engine.go_on_moving(file, copy)?;

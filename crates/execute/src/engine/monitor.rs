@@ -33,6 +33,10 @@ pub(super) struct Monitor {
     /// The platform as whoever looks now would see it.
     view: View,
     off: Vec<bool>,
+    /// The network has changed since it was looked at for `view`; only where looks wait until somebody
+    /// wants to know.
+    pub(super) looks_late: bool,
+    outdated: bool,
     /// There is something to see that was not seen.
     unseen: bool,
     /// A host came, went, or moves again, and nobody has looked since.
@@ -57,6 +61,8 @@ impl Monitor {
             under_way: VecDeque::new(),
             view,
             off: vec![false; hosts],
+            looks_late: false,
+            outdated: false,
             unseen: false,
             shown: false,
             reconnected: false,
@@ -141,19 +147,23 @@ impl Engine<'_, '_> {
     }
 
     pub(super) fn network_changed(&mut self) {
-        let mut view = std::mem::replace(&mut self.monitor.view, empty_view());
-        let levels = view.availability.clone();
-        if self.is_delayed() {
-            let mut now = View { availability: levels, network: view.network.clone() };
-            self.monitor.view = view;
-            self.backend.observe(&mut now);
-            self.later(Seen::Network(Box::new(now.network)));
-            return;
+        if self.monitor.looks_late && self.monitoring == Monitoring::OnWakeUp {
+            self.monitor.outdated = true;
+            return self.network_seen();
         }
-        self.backend.observe(&mut view);
-        view.availability = levels; // told on their own
-        self.monitor.view = view;
-        self.network_seen();
+        if !self.is_delayed() {
+            self.look_at_network();
+            return self.network_seen();
+        }
+        let mut now = self.monitor.view.clone();
+        self.backend.observe(&mut now);
+        self.later(Seen::Network(Box::new(now.network)));
+    }
+
+    fn look_at_network(&mut self) {
+        let levels = self.monitor.view.availability.clone();
+        self.backend.observe(&mut self.monitor.view);
+        self.monitor.view.availability = levels; // told on their own
     }
 
     /// Seconds that a block takes by what was last seen of the network.
@@ -378,6 +388,9 @@ impl Engine<'_, '_> {
         if !std::mem::take(&mut self.monitor.unseen) {
             return Ok(());
         }
+        if std::mem::take(&mut self.monitor.outdated) {
+            self.look_at_network();
+        }
         for host in self.situation.platform.clone().host_ids() {
             let (off, lost) = (self.monitor.off[host.index()], self.situation.lost[host.index()]);
             if off && !lost {
@@ -397,16 +410,4 @@ impl Engine<'_, '_> {
         self.network_may_serve();
         Ok(())
     }
-}
-
-fn empty_view() -> View {
-    let network = PlanningNetwork {
-        group_of: vec![],
-        groups: 0,
-        thresholds: vec![],
-        latency: vec![],
-        bandwidth: vec![],
-        local: vec![],
-    };
-    View { availability: Vec::new(), network }
 }
