@@ -55,28 +55,32 @@ impl Turns {
         self.trial += 1;
     }
 
+    /// When a transfer may begin that is ready at a date, as far as what was kept decides.
+    pub fn soonest(&self, (routes, route): (&RouteCache, RouteId), ready: f64) -> f64 {
+        let links = routes.get(route).links.iter();
+        links.map(|link| self.free[link.index()]).fold(ready, f64::max)
+    }
+
     /// When a transfer may begin that is ready at a date and keeps every link of its way busy for
     /// `busy` seconds, less where the link is wider than the narrowest; `keep` makes it last beyond
     /// the present trial.
     pub fn take(
         &mut self,
-        (platform, routes, route): (&Platform, &RouteCache, RouteId),
+        (routes, route): (&RouteCache, RouteId),
         ready: f64,
         busy: f64,
         keep: bool,
     ) -> f64 {
-        let ways = routes.get(route);
         let mut start = ready;
-        for link in ways.links {
+        for link in routes.get(route).links {
             let free = match self.tried[link.index()] {
                 (trial, free) if trial == self.trial => free,
                 _ => self.free[link.index()],
             };
             start = start.max(free);
         }
-        let narrowest = ways.bandwidth(platform.links());
-        for link in ways.links {
-            let until = start + busy * (narrowest / platform.link(*link).bandwidth);
+        for (link, part) in routes.loads(route) {
+            let until = start + busy * part;
             self.tried[link.index()] = (self.trial, until);
             if keep {
                 self.free[link.index()] = until;
@@ -96,15 +100,14 @@ struct Flow {
     what: u32,
 }
 
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Link {
+    shared: bool,
     /// Transfers that cross it.
     crossing: u32,
     /// Seconds of service that each of them has had, up to `at`.
     served: f64,
     at: f64,
-    /// Tells present announcements from outdated ones.
-    stamp: u32,
     /// The transfers that it holds back, by the service after which they end.
     held: BinaryHeap<Reverse<(Date, u32)>>,
 }
@@ -129,23 +132,36 @@ pub enum Begun {
     Never,
 }
 
+/// What is remembered between uses of the links of one platform: routes, and room that was asked for.
+#[derive(Default)]
+pub struct Known {
+    /// The routes found so far.
+    pub routes: RouteCache,
+    links: Vec<Link>,
+    flows: Vec<Flow>,
+}
+
 /// All links of a platform, as the platform says that they are shared.
 pub struct Links<'a> {
     platform: &'a Platform,
-    routes: &'a mut RouteCache,
-    links: Vec<Link>,
+    known: &'a mut Known,
     turns: Turns,
-    flows: Vec<Flow>,
-    /// When the next transfer that a link holds back ends, as far as is known: date, link, stamp.
-    pub announced: Vec<(f64, LinkId, u32)>,
+    /// When the next transfer that a link holds back ends now: what was announced of it before is outdated.
+    pub announced: Vec<(f64, LinkId)>,
 }
 
 impl<'a> Links<'a> {
     /// Nothing is on its way yet.
-    pub fn new(platform: &'a Platform, routes: &'a mut RouteCache, now: f64) -> Self {
-        let idle = Link { at: now, ..Link::default() };
-        let (links, turns) = (vec![idle; platform.links().len()], Turns::new(platform, now));
-        Links { platform, routes, links, turns, flows: Vec::new(), announced: Vec::new() }
+    pub fn new(platform: &'a Platform, known: &'a mut Known, now: f64) -> Self {
+        known.flows.clear();
+        known.links.resize_with(platform.links().len(), Link::default);
+        for (state, link) in known.links.iter_mut().zip(platform.links()) {
+            let mut held = std::mem::take(&mut state.held);
+            held.clear();
+            let shared = link.sharing == Sharing::Shared;
+            *state = Link { shared, crossing: 0, served: 0.0, at: now, held };
+        }
+        Links { platform, known, turns: Turns::new(platform, now), announced: Vec::new() }
     }
 
     /// A transfer that takes `latency` and, alone, `alone` seconds more.
@@ -162,19 +178,20 @@ impl<'a> Links<'a> {
         if !matches!(self.platform.network(), Network::Zones) {
             return Begun::Arrives(now + latency + alone);
         }
-        let Ok(route) = self.routes.route_id(self.platform, from, to) else { return Begun::Never };
+        let Known { routes, links, flows } = &mut *self.known;
+        let Ok(route) = routes.route_id(self.platform, from, to) else { return Begun::Never };
         if self.platform.is_fifo() {
-            let way = (self.platform, &*self.routes, route);
-            return Begun::Arrives(self.turns.take(way, now, alone, true) + latency + alone);
+            let start = self.turns.take((routes, route), now, alone, true);
+            return Begun::Arrives(start + latency + alone);
         }
-        let flow = self.flows.len() as u32;
-        let ways = self.routes.get(route);
-        let narrowest = ways.bandwidth(self.platform.links());
+        let flow = flows.len() as u32;
         let mut held_by: Option<(f64, f64, LinkId)> = None;
-        for &link in ways.links {
-            let Sharing::Shared = self.platform.link(link).sharing else { continue };
-            let service = alone * (narrowest / self.platform.link(link).bandwidth);
-            let state = &mut self.links[link.index()];
+        for (link, part) in routes.loads(route) {
+            let state = &mut links[link.index()];
+            if !state.shared {
+                continue;
+            }
+            let service = alone * part;
             state.advance(now);
             state.crossing += 1;
             let seconds = service * f64::from(state.crossing);
@@ -185,8 +202,8 @@ impl<'a> Links<'a> {
         let Some((_, service, link)) = held_by else {
             return Begun::Arrives(now + latency + alone);
         };
-        self.flows.push(Flow { route, latency, what });
-        let state = &mut self.links[link.index()];
+        flows.push(Flow { route, latency, what });
+        let state = &mut links[link.index()];
         state.held.push(Reverse((Date(state.served + service), flow)));
         self.announce(route);
         Begun::Shares
@@ -194,27 +211,23 @@ impl<'a> Links<'a> {
 
     /// Says anew when the next transfers of the links of a route end.
     fn announce(&mut self, route: RouteId) {
-        for &link in self.routes.get(route).links {
-            let state = &mut self.links[link.index()];
+        for &link in self.known.routes.get(route).links {
+            let state = &self.known.links[link.index()];
             let Some(Reverse((Date(service), _))) = state.held.peek() else { continue };
-            state.stamp += 1;
             let rest = (service - state.served).max(0.0) * f64::from(state.crossing);
-            self.announced.push((state.at + rest, link, state.stamp));
+            self.announced.push((state.at + rest, link));
         }
     }
 
-    /// The transfer that ends at an announced date, who asked for it and when it arrives; none
-    /// where the announcement is outdated.
-    pub fn end(&mut self, link: LinkId, stamp: u32, now: f64) -> Option<(u32, f64)> {
-        let state = &mut self.links[link.index()];
-        if state.stamp != stamp {
-            return None;
-        }
-        let Reverse((_, flow)) = state.held.pop()?;
-        let Flow { route, latency, what } = self.flows[flow as usize];
-        for &link in self.routes.get(route).links {
-            if self.platform.link(link).sharing == Sharing::Shared {
-                let state = &mut self.links[link.index()];
+    /// The transfer that ends at the date that was last announced of a link, who asked for it and when it
+    /// arrives.
+    pub fn end(&mut self, link: LinkId, now: f64) -> Option<(u32, f64)> {
+        let Known { routes, links, flows } = &mut *self.known;
+        let Reverse((_, flow)) = links[link.index()].held.pop()?;
+        let Flow { route, latency, what } = flows[flow as usize];
+        for &link in routes.get(route).links {
+            let state = &mut links[link.index()];
+            if state.shared {
                 state.advance(now);
                 state.crossing -= 1;
             }

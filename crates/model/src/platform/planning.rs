@@ -56,6 +56,17 @@ impl PlanningNetwork {
         self.latency[at] + bytes / self.bandwidth[at]
     }
 
+    /// Seconds to move nothing, and to move `bytes`, in the same way.
+    #[inline]
+    pub fn transfer_times(&self, bytes: f64, src: HostId, dst: HostId) -> (f64, f64) {
+        if src == dst || !self.thresholds.is_empty() {
+            return (self.transfer_time(0.0, src, dst), self.transfer_time(bytes, src, dst));
+        }
+        let at = self.pair(src, dst);
+        let (latency, bandwidth) = (self.latency[at], self.bandwidth[at]);
+        (latency + 0.0 / bandwidth, latency + bytes / bandwidth)
+    }
+
     /// Per host: seconds to move `bytes` there from `src`, if nothing else moves; for `src` itself as to
     /// another host of its group.
     pub fn times_from(&self, bytes: f64, src: HostId) -> impl Iterator<Item = f64> + '_ {

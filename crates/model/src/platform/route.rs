@@ -22,6 +22,10 @@ const STEP_LIMIT: usize = 1_000_000;
 /// Predecessor entries kept by one cache (64 MiB) before the trees are dropped.
 const TREE_LIMIT: usize = 16 << 20;
 
+/// Hosts up to which a cache has a table of all pairs (256 KiB), which is quicker to look up than a map.
+const TABLE_LIMIT: usize = 256;
+const UNKNOWN: u32 = u32::MAX;
+
 /// The way from a host to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Route<'a> {
@@ -55,8 +59,13 @@ impl RouteId {
 #[derive(Clone, Debug, Default)]
 pub struct RouteCache {
     by_ends: HashMap<u64, RouteId, BuildHasherDefault<PairHasher>>,
+    /// The same between the first so many hosts, row by row, and how many those are.
+    table: Vec<u32>,
+    side: usize,
     routes: Vec<CachedRoute>,
     links: Vec<LinkId>,
+    /// Per entry of `links`: the bandwidth of the narrowest link of its route as a part of its own.
+    parts: Vec<f64>,
     trees: HashMap<(ZoneId, u32), Box<[u32]>>,
     tree_entries: usize,
     path: Path,
@@ -99,14 +108,33 @@ impl RouteCache {
             return Ok(id);
         }
         let id = self.compute(platform, src, dst)?;
-        self.by_ends.insert(pair(src, dst), id);
+        let hosts = platform.hosts().len();
+        if self.table.is_empty() && hosts <= TABLE_LIMIT {
+            (self.table, self.side) = (vec![UNKNOWN; hosts * hosts], hosts);
+        }
+        match self.entry(src, dst) {
+            Some(at) => self.table[at] = id.0,
+            None => {
+                self.by_ends.insert(pair(src, dst), id);
+            }
+        }
         Ok(id)
+    }
+
+    /// Where the table has a pair.
+    #[inline]
+    fn entry(&self, src: HostId, dst: HostId) -> Option<usize> {
+        let inside = src.index() < self.side && dst.index() < self.side;
+        inside.then_some(src.index() * self.side + dst.index())
     }
 
     /// The route from `src` to `dst`, if it was asked for before.
     #[inline]
     pub fn known(&self, src: HostId, dst: HostId) -> Option<RouteId> {
-        self.by_ends.get(&pair(src, dst)).copied()
+        match self.entry(src, dst) {
+            Some(at) => Some(RouteId(self.table[at])).filter(|id| id.0 != UNKNOWN),
+            None => self.by_ends.get(&pair(src, dst)).copied(),
+        }
     }
 
     /// A route asked for before.
@@ -114,6 +142,14 @@ impl RouteCache {
     pub fn get(&self, id: RouteId) -> Route<'_> {
         let CachedRoute { start, len, latency } = self.routes[id.index()];
         Route { links: &self.links[start..start + len as usize], latency }
+    }
+
+    /// The links of a route asked for before, each with the bandwidth of the narrowest as a part of its own.
+    #[inline]
+    pub fn loads(&self, id: RouteId) -> impl ExactSizeIterator<Item = (LinkId, f64)> + '_ {
+        let CachedRoute { start, len, .. } = self.routes[id.index()];
+        let all = start..start + len as usize;
+        self.links[all.clone()].iter().copied().zip(self.parts[all].iter().copied())
     }
 
     /// Number of routes remembered.
@@ -134,7 +170,11 @@ impl RouteCache {
     ) -> Result<RouteId, RouteError> {
         let latency = self.find(platform, src, dst)?;
         let start = self.links.len();
-        self.links.extend_from_slice(&self.path.links);
+        let links = &self.path.links;
+        let bandwidth = |link: &LinkId| platform.link(*link).bandwidth;
+        let narrowest = Route { links, latency }.bandwidth(platform.links());
+        self.links.extend_from_slice(links);
+        self.parts.extend(links.iter().map(|link| narrowest / bandwidth(link)));
         let id = RouteId(self.routes.len() as u32);
         self.routes.push(CachedRoute { start, len: self.path.links.len() as u32, latency });
         Ok(id)

@@ -285,6 +285,7 @@ impl<'a> Problem<'a> {
     }
 
     /// Estimated seconds on `width` processors of a cost class.
+    #[inline]
     pub fn exec_wide(&self, task: TaskId, class: usize, width: u32) -> f64 {
         let (least, _) = self.workflow.width(task);
         if width == least {

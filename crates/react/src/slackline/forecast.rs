@@ -6,11 +6,11 @@
 
 use crate::policy::{Assignment, Plan, Transfers};
 use crate::situation::{Situation, TaskState};
-use slackline_model::platform::RouteCache;
 use slackline_model::{EdgeId, FileId, HostId, LinkId, Problem, ProcId, TaskId, approx};
-use slackline_schedule::links::{Begun, Date, Links};
+use slackline_schedule::links::{Begun, Date, Known, Links};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
+use std::ops::Range;
 
 /// What is known of the rest of a run: how things are, and how they are expected to be later.
 #[derive(Clone, Copy)]
@@ -39,7 +39,7 @@ impl<'a, 'p> Future<'a, 'p> {
 
 /// When a part of something is done that begins at a date, if the whole takes so many seconds now and so many
 /// from another date on.
-fn end_of(start: f64, part: f64, seconds: f64, later: Option<(f64, f64)>) -> f64 {
+pub(super) fn end_of(start: f64, part: f64, seconds: f64, later: Option<(f64, f64)>) -> f64 {
     let end = start + part * seconds;
     match later {
         Some((date, _)) if end <= date => end,
@@ -55,7 +55,7 @@ fn end_of(start: f64, part: f64, seconds: f64, later: Option<(f64, f64)>) -> f64
 /// Makes forecasts; keeps the routes found so far.
 #[derive(Default)]
 pub struct Forecaster {
-    pub(super) routes: RouteCache,
+    pub(super) links: Known,
 }
 
 /// What a plan would come to.
@@ -75,8 +75,8 @@ enum End {
     Task(TaskId),
     /// Entry of the list of copies.
     Copy(u32),
-    /// A transfer that a link holds back, if nothing has changed there since.
-    Transfer(LinkId, u32),
+    /// A transfer that a link holds back.
+    Transfer(LinkId),
     /// The next input may leave the origin over this link.
     Turn(LinkId),
     /// A leased machine can compute.
@@ -93,6 +93,105 @@ struct Copy {
     next: u32,
 }
 
+/// When something happens; what was put on the agenda first comes first.
+type When = (Date, u64);
+
+/// When the next transfers end that links hold back: a tournament, because these dates change all the time.
+struct Due {
+    /// Per link.
+    dates: Vec<When>,
+    /// Of each pair of links, of pairs, and so on: whose date comes first. The last is at 1.
+    first: Vec<u32>,
+}
+
+impl Due {
+    const NEVER: When = (Date(f64::INFINITY), u64::MAX);
+
+    fn new(links: usize) -> Due {
+        let leaves = links.next_power_of_two();
+        let mut due = Due { dates: vec![Due::NEVER; leaves], first: vec![0; leaves] };
+        (1..leaves).rev().for_each(|at| due.first[at] = due.winner(2 * at));
+        due
+    }
+
+    /// Who comes first in a part of the tournament.
+    #[inline]
+    fn winner(&self, at: usize) -> u32 {
+        let leaves = self.dates.len();
+        if at < leaves { self.first[at] } else { (at - leaves) as u32 }
+    }
+
+    fn set(&mut self, link: LinkId, when: When) {
+        self.dates[link.index()] = when;
+        let mut at = (self.dates.len() + link.index()) / 2;
+        while at > 0 {
+            let (a, b) = (self.winner(2 * at), self.winner(2 * at + 1));
+            let swap = self.dates[b as usize] < self.dates[a as usize];
+            self.first[at] = if swap { b } else { a };
+            at /= 2;
+        }
+    }
+
+    /// The link whose date comes first, and that date.
+    #[inline]
+    fn first(&self) -> (LinkId, When) {
+        let link = self.winner(1);
+        (LinkId(link), self.dates[link as usize])
+    }
+}
+
+/// A task on the way through a forecast.
+#[derive(Clone, Copy)]
+struct Job<'a> {
+    procs: &'a [ProcId],
+    /// How long it takes there, at the levels of now and later.
+    seconds: (f64, f64),
+    /// Where there is a limit: the least time from its end to that of the plan, whenever it ends, and if that
+    /// is when levels are those of later.
+    tail: (f64, f64),
+    host: u32,
+    /// Its place in the plan.
+    rank: u32,
+    /// Parents not done and inputs not on its host.
+    lacks: u32,
+    done: bool,
+    asks: bool,
+}
+
+impl Job<'_> {
+    const UNKNOWN: Job<'static> = Job {
+        procs: &[],
+        seconds: (f64::INFINITY, f64::INFINITY),
+        tail: (0.0, 0.0),
+        host: NONE,
+        rank: NONE,
+        lacks: 0,
+        done: false,
+        asks: false,
+    };
+}
+
+/// The tasks that wait for each processor, in order, one processor behind the other.
+#[derive(Default)]
+struct Queues {
+    tasks: Vec<TaskId>,
+    /// Per processor: what of these still waits.
+    waits: Vec<Range<u32>>,
+}
+
+impl Queues {
+    fn of(&self, proc: ProcId) -> &[TaskId] {
+        let Range { start, end } = self.waits[proc.index()];
+        &self.tasks[start as usize..end as usize]
+    }
+
+    #[inline]
+    fn front(&self, proc: ProcId) -> Option<TaskId> {
+        let Range { start, end } = self.waits[proc.index()];
+        (start < end).then(|| self.tasks[start as usize])
+    }
+}
+
 struct Run<'a, 'p> {
     problem: &'a Problem<'p>,
     now: &'a Situation,
@@ -101,49 +200,36 @@ struct Run<'a, 'p> {
     push: bool,
     window: usize,
     clock: f64,
-    ends: BinaryHeap<Reverse<(Date, u64, End)>>,
+    ends: BinaryHeap<Reverse<(When, End)>>,
+    due: Due,
     sequence: u64,
-    procs: Vec<&'a [ProcId]>,
-    host: Vec<u32>,
-    rank: Vec<u32>,
-    /// Per task: seconds on its processors, at the levels of now and later.
-    seconds: Vec<(f64, f64)>,
-    queue: Vec<VecDeque<TaskId>>,
+    jobs: Vec<Job<'a>>,
+    queues: Queues,
     limit: f64,
-    /// Per task, where there is a limit: the least time from its end to that of the plan, whenever it ends, and
-    /// if that is when levels are those of later.
-    tails: Vec<(f64, f64)>,
     /// The plan cannot end before the limit.
     hopeless: bool,
     busy: Vec<bool>,
     /// Per host: when it can compute, where some have to be leased first.
     ready: Vec<f64>,
-    done: Vec<bool>,
-    /// Per task: parents not done and inputs not on its host.
-    lacks: Vec<u32>,
-    asks: Vec<bool>,
     first_copy: Vec<u32>,
     copies: Vec<Copy>,
     /// Inputs that leave the origin in turn under a plan that pushes, per link on which they queue.
     turns: BTreeMap<LinkId, VecDeque<(TaskId, FileId)>>,
     left: usize,
     times: Vec<(f64, f64)>,
+    /// Who asks for what a task has made; empty in between.
+    asking: Vec<(u32, TaskId, EdgeId)>,
 }
 
 impl Forecaster {
     /// Follows `plan` from now on, at most to the date `limit`.
     pub fn follow(&mut self, future: &Future<'_, '_>, plan: &Plan, limit: f64) -> Forecast {
-        Run::new(future, &mut self.routes, plan, limit).finish(plan)
+        Run::new(future, &mut self.links, plan, limit).finish(plan)
     }
 }
 
 impl<'a, 'p> Run<'a, 'p> {
-    fn new(
-        future: &Future<'a, 'p>,
-        routes: &'a mut RouteCache,
-        plan: &'a Plan,
-        limit: f64,
-    ) -> Self {
+    fn new(future: &Future<'a, 'p>, links: &'a mut Known, plan: &'a Plan, limit: f64) -> Self {
         let Future { problem, now, later } = *future;
         let workflow = problem.workflow();
         let tasks = workflow.len();
@@ -155,30 +241,25 @@ impl<'a, 'p> Run<'a, 'p> {
             problem,
             now,
             later,
-            links: Links::new(problem.platform(), routes, now.now),
+            links: Links::new(problem.platform(), links, now.now),
             push,
             window,
             clock: now.now,
             ends: BinaryHeap::new(),
+            due: Due::new(problem.platform().links().len()),
             sequence: 0,
-            procs: vec![&[]; tasks],
-            host: vec![NONE; tasks],
-            rank: vec![NONE; tasks],
-            seconds: vec![(f64::INFINITY, f64::INFINITY); tasks],
-            queue: vec![VecDeque::new(); problem.procs()],
+            jobs: vec![Job::UNKNOWN; tasks],
+            queues: Queues::default(),
             limit,
-            tails: Vec::new(),
             hopeless: false,
             busy: vec![false; problem.procs()],
             ready: leased_from(now, plan),
-            done: vec![false; tasks],
-            lacks: vec![0; tasks],
-            asks: vec![false; tasks],
             first_copy: vec![NONE; workflow.file_count()],
-            copies: Vec::new(),
+            copies: Vec::with_capacity(workflow.file_count()),
             turns: BTreeMap::new(),
             left: 0,
             times: vec![(now.now, now.now); tasks],
+            asking: Vec::new(),
         };
         run.take_over(plan);
         run
@@ -188,29 +269,33 @@ impl<'a, 'p> Run<'a, 'p> {
     fn take_over(&mut self, plan: &'a Plan) {
         let workflow = self.problem.workflow();
         for (rank, assignment) in plan.assignments.iter().enumerate() {
-            self.procs[assignment.task.index()] = &assignment.procs;
-            self.rank[assignment.task.index()] = rank as u32;
+            let job = &mut self.jobs[assignment.task.index()];
+            (job.procs, job.rank) = (&assignment.procs, rank as u32);
         }
         for task in workflow.tasks() {
-            match self.now.task(task) {
-                TaskState::Done(placement) => {
-                    self.done[task.index()] = true;
-                    self.host[task.index()] = self.problem.host_of(placement.proc()).0;
-                    continue;
-                }
-                TaskState::Running { procs, .. }
-                    if self.procs[task.index()].is_empty()
-                        || self.procs[task.index()] == &procs[..] =>
-                {
-                    self.procs[task.index()] = procs;
-                    self.seconds[task.index()] = self.seconds_of(task);
-                    self.begin(task, 1.0 - self.now.progress[task.index()]);
-                }
-                _ => self.seconds[task.index()] = self.seconds_of(task),
+            let at = task.index();
+            let state = self.now.task(task);
+            if let TaskState::Done(placement) = state {
+                self.jobs[at].done = true;
+                self.jobs[at].host = self.problem.host_of(placement.proc()).0;
+                continue;
+            }
+            let running = match state {
+                TaskState::Running { procs, .. } => Some(&procs[..]),
+                _ => None,
+            };
+            let planned = self.jobs[at].procs;
+            let goes_on = running.filter(|&procs| planned.is_empty() || planned == procs);
+            let procs = goes_on.unwrap_or(planned);
+            let seconds = self.seconds_of(task, procs);
+            let job = &mut self.jobs[at];
+            (job.procs, job.seconds) = (procs, seconds);
+            if goes_on.is_some() {
+                self.begin(task, 1.0 - self.now.progress[at]);
             }
             self.left += 1;
-            if let Some(&first) = self.procs[task.index()].first() {
-                self.host[task.index()] = self.problem.host_of(first).0;
+            if let Some(&first) = procs.first() {
+                self.jobs[at].host = self.problem.host_of(first).0;
             }
         }
         for file in workflow.files() {
@@ -235,20 +320,43 @@ impl<'a, 'p> Run<'a, 'p> {
                 }
             }
         }
-        for task in workflow.tasks().filter(|t| !self.done[t.index()]) {
-            let host = HostId(self.host[task.index()]);
-            let parents = workflow.predecessors(task).filter(|(p, _)| !self.done[p.index()]);
-            let inputs = workflow.inputs(task).filter(|&f| !self.has(f, host));
-            self.lacks[task.index()] = (parents.count() + inputs.count()) as u32;
-        }
-        for assignment in &plan.assignments {
-            let task = assignment.task;
-            if !self.done[task.index()] && !self.goes_on(assignment) {
-                for proc in &assignment.procs {
-                    self.queue[proc.index()].push_back(task);
-                }
+        for task in workflow.tasks() {
+            let Job { done, host, .. } = self.jobs[task.index()];
+            if done {
+                continue;
             }
+            let host = HostId(host);
+            let parents = workflow.predecessors(task).filter(|(p, _)| !self.is_done(*p));
+            let inputs = workflow.inputs(task).filter(|&f| !self.has(f, host));
+            self.jobs[task.index()].lacks = (parents.count() + inputs.count()) as u32;
         }
+        self.fill_queues(plan);
+    }
+
+    /// Lets what has not begun wait for its processors.
+    fn fill_queues(&mut self, plan: &Plan) {
+        let waits = |a: &&Assignment| !self.is_done(a.task) && !self.goes_on(a);
+        let waiting: Vec<&Assignment> = plan.assignments.iter().filter(waits).collect();
+        let mut lengths = vec![0; self.problem.procs()];
+        let seats =
+            || waiting.iter().flat_map(|a| a.procs.iter().map(move |p| (p.index(), a.task)));
+        seats().for_each(|(proc, _)| lengths[proc] += 1);
+        let mut start = 0;
+        let empty = lengths.into_iter().map(|length| {
+            start += length;
+            start - length..start - length
+        });
+        self.queues.waits = empty.collect();
+        self.queues.tasks = vec![TaskId(NONE); start as usize];
+        for (proc, task) in seats() {
+            let end = &mut self.queues.waits[proc].end;
+            self.queues.tasks[*end as usize] = task;
+            *end += 1;
+        }
+    }
+
+    fn is_done(&self, task: TaskId) -> bool {
+        self.jobs[task.index()].done
     }
 
     /// Whether a task runs where the plan has it.
@@ -260,8 +368,7 @@ impl<'a, 'p> Run<'a, 'p> {
     }
 
     /// How long a task takes on its processors, now and later.
-    fn seconds_of(&self, task: TaskId) -> (f64, f64) {
-        let procs = self.procs[task.index()];
+    fn seconds_of(&self, task: TaskId, procs: &[ProcId]) -> (f64, f64) {
         // The parts of a task over several hosts wait for the slowest; one whose likes could not hold the
         // task alone has no time of its own.
         let seconds = |problem: &Problem<'_>| {
@@ -277,21 +384,22 @@ impl<'a, 'p> Run<'a, 'p> {
     /// took no time. What is ahead of its parents in the plan counts too little.
     fn measure_tails(&mut self, plan: &Plan) {
         let workflow = self.problem.workflow();
-        self.tails = vec![(0.0, 0.0); workflow.len()];
-        let mut behind = vec![(0.0, 0.0); self.queue.len()];
+        let mut behind = vec![(0.0, 0.0); self.busy.len()];
         let longer = |a: (f64, f64), b: (f64, f64)| (f64::max(a.0, b.0), f64::max(a.1, b.1));
         let with = |run: &Self, task: TaskId| {
-            let ((now, later), tail) = (run.seconds[task.index()], run.tails[task.index()]);
+            let Job { seconds: (now, later), tail, .. } = run.jobs[task.index()];
             (now.min(later) + tail.0, later + tail.1)
         };
-        let open = |a: &&Assignment| !self.done[a.task.index()];
-        for assignment in plan.assignments.iter().filter(open).rev() {
+        for assignment in plan.assignments.iter().rev() {
             let Assignment { task, procs } = assignment;
+            if self.is_done(*task) {
+                continue;
+            }
             let open = workflow.successors(*task).map(|(child, _)| child);
-            let open = open.filter(|child| !self.done[child.index()]);
+            let open = open.filter(|child| !self.is_done(*child));
             let tail = open.map(|child| with(self, child)).fold((0.0, 0.0), longer);
             let queued = procs.iter().map(|proc| behind[proc.index()]);
-            self.tails[task.index()] = queued.fold(tail, longer);
+            self.jobs[task.index()].tail = queued.fold(tail, longer);
             // What runs is not behind anybody.
             if !self.goes_on(assignment) {
                 let all = with(self, *task);
@@ -303,17 +411,15 @@ impl<'a, 'p> Run<'a, 'p> {
     }
 
     fn begin(&mut self, task: TaskId, part: f64) {
-        for proc in self.procs[task.index()] {
+        let Job { procs, seconds: (now, later), tail, .. } = self.jobs[task.index()];
+        for proc in procs {
             self.busy[proc.index()] = true;
         }
         self.times[task.index()].0 = self.clock;
-        let (now, later) = self.seconds[task.index()];
         let later = self.later.map(|(date, _)| (date, later));
         let end = end_of(self.clock, part, now, later);
-        if let Some(&(least, after)) = self.tails.get(task.index()) {
-            let tail = if later.is_some_and(|(date, _)| end >= date) { after } else { least };
-            self.hopeless |= approx::lt(self.limit, end + tail);
-        }
+        let tail = if later.is_some_and(|(date, _)| end >= date) { tail.1 } else { tail.0 };
+        self.hopeless |= approx::lt(self.limit, end + tail);
         if end.is_finite() {
             self.at(end, End::Task(task));
         }
@@ -321,7 +427,7 @@ impl<'a, 'p> Run<'a, 'p> {
 
     fn at(&mut self, date: f64, end: End) {
         self.sequence += 1;
-        self.ends.push(Reverse((Date(date), self.sequence, end)));
+        self.ends.push(Reverse(((Date(date), self.sequence), end)));
     }
 
     fn add_copy(&mut self, file: FileId, host: HostId, complete: bool) -> u32 {
@@ -334,7 +440,7 @@ impl<'a, 'p> Run<'a, 'p> {
 
     /// Whether a task is planned for the place of a host.
     fn reads_at(&self, task: TaskId, host: HostId) -> bool {
-        let own = self.host[task.index()];
+        let own = self.jobs[task.index()].host;
         own != NONE && self.now.place_of(HostId(own)) == self.now.place_of(host)
     }
 
@@ -362,9 +468,9 @@ impl<'a, 'p> Run<'a, 'p> {
             Some((date, later)) if self.clock >= date => later.network(),
             _ => self.problem.network(),
         };
-        let latency = network.transfer_time(0.0, from, to);
-        let alone = network.transfer_time(bytes, from, to) - latency;
-        match self.links.begin(entry, (from, to), (ahead * latency, alone), self.clock) {
+        let (latency, seconds) = network.transfer_times(bytes, from, to);
+        let times = (ahead * latency, seconds - latency);
+        match self.links.begin(entry, (from, to), times, self.clock) {
             Begun::Arrives(date) => self.at(date, End::Copy(entry)),
             Begun::Shares => self.hear(),
             Begun::Never => {}
@@ -373,9 +479,20 @@ impl<'a, 'p> Run<'a, 'p> {
 
     /// Puts what links have announced on the agenda.
     fn hear(&mut self) {
-        while let Some((date, link, stamp)) = self.links.announced.pop() {
-            self.at(date, End::Transfer(link, stamp));
+        while let Some((date, link)) = self.links.announced.pop() {
+            self.sequence += 1;
+            self.due.set(link, (Date(date), self.sequence));
         }
+    }
+
+    /// What happens next.
+    fn next(&mut self) -> Option<(f64, End)> {
+        let (link, when) = self.due.first();
+        if self.ends.peek().is_none_or(|Reverse((other, _))| when < *other) {
+            self.due.set(link, Due::NEVER);
+            return (when != Due::NEVER).then_some((when.0.0, End::Transfer(link)));
+        }
+        self.ends.pop().map(|Reverse(((Date(date), _), end))| (date, end))
     }
 
     fn finish(mut self, plan: &Plan) -> Forecast {
@@ -387,9 +504,8 @@ impl<'a, 'p> Run<'a, 'p> {
         }
         let mut makespan = self.clock;
         while self.left > 0 {
-            let next = self.ends.pop().filter(|Reverse((Date(date), ..))| *date <= self.limit);
-            let next = next.filter(|_| !self.hopeless);
-            let Some(Reverse((Date(date), _, end))) = next else {
+            let next = if self.hopeless { None } else { self.next() };
+            let Some((date, end)) = next.filter(|(date, _)| *date <= self.limit) else {
                 makespan = f64::INFINITY;
                 break;
             };
@@ -404,8 +520,8 @@ impl<'a, 'p> Run<'a, 'p> {
                     let procs = self.problem.procs_of(host).map(ProcId);
                     procs.for_each(|proc| self.start_next(proc));
                 }
-                End::Transfer(link, stamp) => {
-                    if let Some((entry, date)) = self.links.end(link, stamp, self.clock) {
+                End::Transfer(link) => {
+                    if let Some((entry, date)) = self.links.end(link, self.clock) {
                         self.at(date, End::Copy(entry));
                         self.hear();
                     }
@@ -422,7 +538,7 @@ impl<'a, 'p> Run<'a, 'p> {
 
     /// What travels, computes and becomes ready from now on.
     fn begin_all(&mut self, plan: &Plan) {
-        let procs = 0..self.queue.len();
+        let procs = 0..self.busy.len();
         procs.clone().for_each(|proc| self.move_window(ProcId::new(proc)));
         if self.push {
             self.push_all(plan);
@@ -439,8 +555,8 @@ impl<'a, 'p> Run<'a, 'p> {
     /// plan, the next when the link on which they queue has had time for those before.
     fn push_all(&mut self, plan: &Plan) {
         let workflow = self.problem.workflow();
-        let mut open: Vec<TaskId> = workflow.tasks().filter(|t| !self.done[t.index()]).collect();
-        open.sort_by_key(|t| (self.rank[t.index()], *t));
+        let mut open: Vec<TaskId> = workflow.tasks().filter(|t| !self.is_done(*t)).collect();
+        open.sort_by_key(|t| (self.jobs[t.index()].rank, *t));
         let Some(lanes) = &self.now.lanes else {
             return open.into_iter().for_each(|task| self.request(task));
         };
@@ -449,7 +565,7 @@ impl<'a, 'p> Run<'a, 'p> {
             sources.map(|(at, s)| ((s.file, s.to), at)).collect();
         let mut staged: Vec<(usize, LinkId, TaskId, FileId)> = Vec::new();
         for task in open {
-            let host = HostId(self.host[task.index()]);
+            let host = HostId(self.jobs[task.index()].host);
             for file in workflow.inputs(task) {
                 let lane = (host.0 != NONE && workflow.producer(file).is_none())
                     .then(|| lanes.lane(host))
@@ -486,10 +602,11 @@ impl<'a, 'p> Run<'a, 'p> {
 
     fn task_ends(&mut self, task: TaskId) {
         self.left -= 1;
-        self.done[task.index()] = true;
         self.times[task.index()].1 = self.clock;
         let workflow = self.problem.workflow();
-        let host = HostId(self.host[task.index()]);
+        let job = &mut self.jobs[task.index()];
+        job.done = true;
+        let (host, procs) = (HostId(job.host), job.procs);
         for file in workflow.outputs(task) {
             // A task done again finds its earlier results still there.
             if !self.has(file, host) {
@@ -497,23 +614,24 @@ impl<'a, 'p> Run<'a, 'p> {
                 self.now_there(file, host);
             }
         }
-        let procs = self.procs[task.index()];
         for proc in procs {
             self.busy[proc.index()] = false;
         }
-        let mut asking: Vec<(u32, TaskId, EdgeId)> = Vec::new();
+        let mut asking = std::mem::take(&mut self.asking);
         for (child, edge) in workflow.successors(task) {
-            if !self.done[child.index()] {
-                self.lacks[child.index()] = self.lacks[child.index()].saturating_sub(1);
-                if self.push || self.asks[child.index()] {
-                    asking.push((self.rank[child.index()], child, edge));
+            let job = &mut self.jobs[child.index()];
+            if !job.done {
+                job.lacks = job.lacks.saturating_sub(1);
+                if self.push || job.asks {
+                    asking.push((job.rank, child, edge));
                 }
             }
         }
         asking.sort_unstable();
-        for (_, child, edge) in asking {
+        for (_, child, edge) in asking.drain(..) {
             workflow.edge_files(edge).for_each(|file| self.request_file(child, file));
         }
+        self.asking = asking;
         for &proc in procs {
             self.start_next(proc);
         }
@@ -525,8 +643,9 @@ impl<'a, 'p> Run<'a, 'p> {
     /// A file has come to be on a host.
     fn now_there(&mut self, file: FileId, host: HostId) {
         for consumer in self.problem.workflow().consumers(file) {
-            if self.reads_at(consumer, host) && !self.done[consumer.index()] {
-                self.lacks[consumer.index()] = self.lacks[consumer.index()].saturating_sub(1);
+            if self.reads_at(consumer, host) && !self.is_done(consumer) {
+                let lacks = &mut self.jobs[consumer.index()].lacks;
+                *lacks = lacks.saturating_sub(1);
                 self.start_of(consumer);
             }
         }
@@ -537,9 +656,9 @@ impl<'a, 'p> Run<'a, 'p> {
         if self.push {
             return;
         }
-        for position in 0..self.window.min(self.queue[proc.index()].len()) {
-            let task = self.queue[proc.index()][position];
-            if !std::mem::replace(&mut self.asks[task.index()], true) {
+        for position in 0..self.window.min(self.queues.of(proc).len()) {
+            let task = self.queues.of(proc)[position];
+            if !std::mem::replace(&mut self.jobs[task.index()].asks, true) {
                 self.request(task);
             }
         }
@@ -552,7 +671,7 @@ impl<'a, 'p> Run<'a, 'p> {
 
     /// Brings an input to the host of its reader, unless it is there, on its way or not made yet.
     fn request_file(&mut self, task: TaskId, file: FileId) {
-        let host = HostId(self.host[task.index()]);
+        let host = HostId(self.jobs[task.index()].host);
         if host.0 == NONE
             || (self.now.inputs_everywhere() && self.problem.workflow().producer(file).is_none())
             || self.copies_of(file).any(|c| c.host == self.now.place_of(host))
@@ -569,25 +688,26 @@ impl<'a, 'p> Run<'a, 'p> {
     }
 
     fn start_of(&mut self, task: TaskId) {
-        if let Some(&proc) = self.procs[task.index()].first() {
+        if let Some(&proc) = self.jobs[task.index()].procs.first() {
             self.start_next(proc);
         }
     }
 
     /// Starts the first task of a processor's queue if everything it needs is there.
     fn start_next(&mut self, proc: ProcId) {
-        let Some(&task) = self.queue[proc.index()].front() else { return };
-        let procs = self.procs[task.index()];
-        let host = HostId(self.host[task.index()]);
-        let free = procs
-            .iter()
-            .all(|p| !self.busy[p.index()] && self.queue[p.index()].front() == Some(&task));
+        let Some(task) = self.queues.front(proc) else { return };
+        let Job { procs, host, lacks, .. } = self.jobs[task.index()];
+        if lacks > 0 {
+            return;
+        }
+        let host = HostId(host);
+        let free = |p: &ProcId| !self.busy[p.index()] && self.queues.front(*p) == Some(task);
         let ready = self.ready.get(host.index()).is_none_or(|&date| date <= self.clock);
-        if !free || !ready || self.lacks[task.index()] > 0 || !self.now.is_alive(host) {
+        if !ready || !procs.iter().all(free) || !self.now.is_alive(host) {
             return;
         }
         for proc in procs {
-            self.queue[proc.index()].pop_front();
+            self.queues.waits[proc.index()].start += 1;
         }
         self.begin(task, 1.0);
         for &proc in procs {

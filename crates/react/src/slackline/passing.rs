@@ -4,6 +4,7 @@
 //! are free first. O((v + e) h).
 
 use super::Slackline;
+use super::forecast::{self, Future};
 use super::ground::Ground;
 use crate::planning;
 use crate::policy::{Assignment, Plan};
@@ -16,6 +17,8 @@ struct Pass<'a, 'p> {
     free: Vec<f64>,
     /// Per task that runs or is placed: when it ends, and where.
     ends: Vec<Option<(f64, HostId)>>,
+    /// The times of the task to be placed, on the classes of processors of now and of later.
+    times: (Vec<f64>, Vec<f64>),
 }
 
 impl Pass<'_, '_> {
@@ -52,18 +55,25 @@ impl Pass<'_, '_> {
         made.max(now.now + own)
     }
 
+    /// When the task to be placed would end on a host that it fits, if it begins at a date.
+    fn end_on(&self, host: HostId, start: f64) -> f64 {
+        let Future { problem, later, .. } = self.ground.future;
+        let first = ProcId(problem.procs_of(host).start);
+        let later = later.map(|(date, later)| (date, self.times.1[later.class_of(first)]));
+        forecast::end_of(start, 1.0, self.times.0[problem.class_of(first)], later)
+    }
+
     /// Where a task would end first.
-    fn place(&self, task: TaskId) -> Option<(f64, Vec<ProcId>)> {
-        let Ground { now, problem, .. } = *self.ground;
+    fn place(&mut self, task: TaskId) -> Option<(f64, Vec<ProcId>)> {
+        let Ground { now, problem, future } = *self.ground;
+        future.problem.exec_row(task, &mut self.times.0);
+        if let Some((_, later)) = future.later {
+            later.exec_row(task, &mut self.times.1);
+        }
         let width = now.workflow.width(task).0 as usize;
         let usable = |h: &HostId| now.computes(*h) && now.fits(task, *h) && !now.shuns(task, *h);
         let parents = now.workflow.predecessors(task).filter_map(|(p, _)| self.ends[p.index()]);
         let parents = parents.map(|(end, _)| end).fold(now.now, f64::max);
-        let end_on = |host, start| {
-            let procs = problem.procs_of(host);
-            let seats = (ProcId(procs.start), width.min(procs.len()));
-            self.end_of(task, seats, start, 1.0)
-        };
         // When it could end if its inputs were there, and begin.
         let mut rooms: Vec<(f64, f64, HostId)> = Vec::with_capacity(now.platform.hosts().len());
         for host in now.platform.host_ids().filter(usable) {
@@ -73,10 +83,10 @@ impl Pass<'_, '_> {
             };
             let leased = now.now + now.seconds_to_lease(host);
             let start = free.unwrap_or(f64::INFINITY).max(leased).max(parents);
-            rooms.push((end_on(host, start), start, host));
+            rooms.push((self.end_on(host, start), start, host));
         }
         // What cannot end before the most promising host does is not looked at.
-        let end = |start: f64, host| end_on(host, start.max(self.inputs_at(task, host)));
+        let end = |start: f64, host| self.end_on(host, start.max(self.inputs_at(task, host)));
         let first = rooms.iter().min_by(|a, b| a.0.total_cmp(&b.0));
         let first = first.map_or(f64::INFINITY, |&(_, start, host)| end(start, host));
         let mut best: Option<(f64, HostId)> = None;
@@ -106,7 +116,8 @@ impl Slackline {
         ground.future.later?;
         let order = planning::by_falling_rank(now, &self.rank);
         let free = vec![now.now; ground.problem.procs()];
-        let mut pass = Pass { ground, free, ends: vec![None; now.tasks.len()] };
+        let (ends, times) = (vec![None; now.tasks.len()], Default::default());
+        let mut pass = Pass { ground, free, ends, times };
         for &task in &order {
             if let TaskState::Running { procs, .. } = now.task(task) {
                 let left = 1.0 - now.progress[task.index()];

@@ -79,7 +79,7 @@ impl Slackline {
     pub(super) fn contended(&mut self, ground: &Ground<'_, '_>, occupation: f64) -> Plan {
         let weights = Weights { hysteresis: HYSTERESIS, occupation };
         let order = planning::by_falling_rank(ground.now, &self.rank);
-        let routes = &mut self.forecaster.routes;
+        let routes = &mut self.forecaster.links.routes;
         let now = ground.now;
         let seats = |task: TaskId| match now.task(task) {
             TaskState::Placed { procs } => Some(Seat { procs, left: None }),

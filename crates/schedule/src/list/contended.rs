@@ -103,6 +103,9 @@ struct Input {
     ready: f64,
     from: Option<HostId>,
     file: FileId,
+    bytes: f64,
+    /// Others read it too.
+    shared: bool,
 }
 
 /// Where and when a task could run.
@@ -128,18 +131,23 @@ struct Pass<'a, 'p> {
     weights: Weights,
     seats: &'a Seats<'a>,
     now: f64,
-    /// When each processor is free of what was placed so far.
+    /// When each processor is free of what was placed so far, and the first of each host.
     free: Vec<f64>,
+    first_free: Vec<f64>,
     /// Per task: end and host, once placed.
     finish: Vec<f64>,
     host: Vec<Option<HostId>>,
     turns: Turns,
     /// Arrival of files with several readers at places that will have them.
     shared: HashMap<(FileId, HostId), f64>,
-    /// Of the task to be placed: what it needs, when its parents are done, and what each host has for it.
+    /// Of the task to be placed: what it needs, when its parents are done, its times on the classes of
+    /// processors, and what each host has for it.
     inputs: Vec<Input>,
     parents: f64,
+    times: Vec<f64>,
     rooms: Vec<Room>,
+    /// Per host: when it would end there at the soonest; infinite once it has been looked at.
+    soonest: Vec<f64>,
 }
 
 impl<'a, 'p> Pass<'a, 'p> {
@@ -157,21 +165,23 @@ impl<'a, 'p> Pass<'a, 'p> {
             seats,
             now,
             free: problem.proc_ids().map(|p| problem.available_from(p)).collect(),
+            first_free: Vec::new(),
             finish: vec![now; problem.tasks()],
             host: vec![None; problem.tasks()],
             turns: Turns::new(problem.platform(), now),
             shared: HashMap::new(),
             inputs: Vec::new(),
             parents: now,
+            times: Vec::new(),
             rooms: Vec::new(),
+            soonest: Vec::new(),
         };
+        let hosts = problem.platform().host_ids();
+        pass.first_free = hosts.map(|host| pass.first_free_of(host)).collect();
         for task in problem.workflow().tasks() {
             let fixed = problem.state().fixed(task);
             let Some(placement) = fixed.filter(|p| p.finish > now) else { continue };
-            for proc in placement.procs() {
-                let free = &mut pass.free[proc.index()];
-                *free = free.max(placement.finish);
-            }
+            pass.occupy(placement.procs(), placement.finish);
             pass.finish[task.index()] = placement.finish;
             pass.host[task.index()] = Some(problem.host_of(placement.proc()));
         }
@@ -189,6 +199,7 @@ impl<'a, 'p> Pass<'a, 'p> {
         let seat = (self.seats)(task);
         let own = seat.and_then(|s| s.procs.first()).map(|&p| self.problem.host_of(p));
         let left = |host| seat.filter(|_| Some(host) == own).and_then(|s| s.left);
+        self.problem.exec_row(task, &mut self.times);
         let mut rooms = std::mem::take(&mut self.rooms);
         rooms.clear();
         let hosts = self.problem.platform().host_ids();
@@ -211,41 +222,65 @@ impl<'a, 'p> Pass<'a, 'p> {
             _ => self.free_first(task, chosen.host),
         };
         self.arrival(chosen.host, true, f64::INFINITY);
-        for proc in &procs {
-            let free = &mut self.free[proc.index()];
-            *free = free.max(chosen.finish);
-        }
+        self.occupy(&procs, chosen.finish);
         self.finish[task.index()] = chosen.finish;
         self.host[task.index()] = Some(chosen.host);
         Some(Placement::wide(&procs, chosen.start, chosen.finish))
     }
 
-    /// Where else the task to be placed ends first, if by the limit.
+    /// Where else the task to be placed ends first, if by the limit; of equals the lowest host. The most
+    /// promising hosts are looked at first, until no other can be as good.
     fn best_other(&mut self, own: Option<HostId>, limit: f64) -> Option<Offer> {
-        let platform = self.problem.platform();
-        let hosts = || platform.host_ids().filter(|&host| Some(host) != own);
-        let ends = |pass: &Self, host: HostId| {
-            let Room { start, seconds, .. } = pass.rooms[host.index()];
-            start + seconds
-        };
-        let first = hosts().min_by(|&a, &b| ends(self, a).total_cmp(&ends(self, b)))?;
-        if ends(self, first) > limit {
-            return None;
+        self.soonest.clear();
+        self.soonest.extend(self.rooms.iter().map(|room| room.start + room.seconds));
+        if let Some(own) = own {
+            self.soonest[own.index()] = f64::INFINITY;
         }
-        // What cannot end before the most promising host does is not looked at.
-        let bar = self.offer(first, limit).map_or(limit, |offer| offer.finish);
         let mut best: Option<Offer> = None;
-        for host in hosts() {
-            let least = best.map_or(f64::INFINITY, |best| best.finish);
-            let soonest = ends(self, host);
-            if approx::lt(soonest, least)
-                && !approx::lt(bar, soonest)
-                && let Some(offer) = self.offer(host, least)
-            {
+        loop {
+            let bar = best.map_or(limit, |best| best.finish);
+            let (mut least, mut first) = (f64::INFINITY, 0);
+            for (host, &end) in self.soonest.iter().enumerate() {
+                (least, first) = if end < least { (end, host) } else { (least, first) };
+            }
+            if least.is_infinite() || approx::lt(bar, least) {
+                return best.filter(|best| best.finish <= limit);
+            }
+            self.soonest[first] = f64::INFINITY;
+            let host = HostId::new(first);
+            if approx::lt(bar, self.soonest_end(host)) {
+                continue;
+            }
+            let Some(offer) = self.offer(host, bar) else { continue };
+            let equal = best.is_none_or(|b| host < b.host && !approx::lt(b.finish, offer.finish));
+            if equal || approx::lt(offer.finish, bar) {
                 best = Some(offer);
             }
         }
-        best.filter(|best| best.finish <= limit)
+    }
+
+    /// When the task to be placed would end on a host where it does not run, if its last input had the links
+    /// to itself.
+    fn soonest_end(&mut self, host: HostId) -> f64 {
+        let (problem, platform) = (self.problem, self.problem.platform());
+        let Room { start, seconds, .. } = self.rooms[host.index()];
+        let arrives = match self.inputs.last() {
+            // Where storage is shared a file may have come to a neighbour sooner.
+            Some(&Input { ready, from: Some(from), bytes, shared, .. })
+                if from != host && !platform.shares_storage() =>
+            {
+                let in_turn = matches!(platform.network(), Network::Zones) && !shared;
+                let route = in_turn.then(|| self.routes.route_id(platform, from, host).ok());
+                let leaves = match route.flatten() {
+                    Some(route) => self.turns.soonest((&*self.routes, route), ready),
+                    None => ready,
+                };
+                leaves + problem.transfer(bytes, from, host)
+            }
+            Some(input) => input.ready,
+            None => start,
+        };
+        start.max(arrives) + seconds
     }
 
     /// What a task needs that is not everywhere, in the order it can leave.
@@ -255,14 +290,15 @@ impl<'a, 'p> Pass<'a, 'p> {
         self.parents = parents.fold(self.now, f64::max);
         self.inputs.clear();
         for file in workflow.inputs(task) {
+            let (bytes, shared) = (workflow.file_bytes(file), workflow.consumers(file).len() > 1);
             let input = match workflow.producer(file) {
                 None if !state.inputs_listed => continue,
                 Some(p) if state.fixed(p).is_none() || self.runs(p) => {
                     let from = self.host[p.index()];
                     let ready = if from.is_some() { self.finish[p.index()] } else { f64::INFINITY };
-                    Input { ready, from, file }
+                    Input { ready, from, file, bytes, shared }
                 }
-                _ => Input { ready: self.now, from: None, file },
+                _ => Input { ready: self.now, from: None, file, bytes, shared },
             };
             self.inputs.push(input);
         }
@@ -277,10 +313,10 @@ impl<'a, 'p> Pass<'a, 'p> {
         if procs.is_empty() {
             return Room { start: f64::INFINITY, seconds: 0.0, runs: false };
         }
-        let seconds = problem.exec_on(task, ProcId(procs.start)) * left.unwrap_or(1.0);
+        let seconds = self.times[problem.class_of(ProcId(procs.start))] * left.unwrap_or(1.0);
         let free = match width {
             _ if left.is_some() => self.now,
-            1 => self.free_of(host).fold(f64::INFINITY, f64::min),
+            1 => self.first_free[host.index()],
             _ => {
                 let mut free: Vec<f64> = self.free_of(host).collect();
                 free.sort_by(f64::total_cmp);
@@ -292,20 +328,34 @@ impl<'a, 'p> Pass<'a, 'p> {
         Room { start, seconds, runs: left.is_some() }
     }
 
-    /// When the task to be placed would end on a host, if before the limit.
+    /// When the task to be placed would end on a host, unless that is clearly after the limit.
     fn offer(&mut self, host: HostId, limit: f64) -> Option<Offer> {
+        let limit = limit + 2.0 * approx::tolerance(limit, limit);
         let Room { start, seconds, runs } = self.rooms[host.index()];
         let start = match runs {
             true => start,
             false => start.max(self.arrival(host, false, limit - seconds)),
         };
         let finish = start + seconds;
-        let better = finish.is_finite() && approx::lt(finish, limit);
-        better.then_some(Offer { host, start, finish })
+        finish.is_finite().then_some(Offer { host, start, finish })
     }
 
     fn free_of(&self, host: HostId) -> impl Iterator<Item = f64> + '_ {
         self.problem.procs_of(host).map(|p| self.free[p as usize])
+    }
+
+    fn first_free_of(&self, host: HostId) -> f64 {
+        self.free_of(host).fold(f64::INFINITY, f64::min)
+    }
+
+    /// Some processors are taken until a date.
+    fn occupy(&mut self, procs: &[ProcId], until: f64) {
+        for &proc in procs {
+            let free = &mut self.free[proc.index()];
+            *free = free.max(until);
+            let host = self.problem.host_of(proc);
+            self.first_free[host.index()] = self.first_free_of(host);
+        }
     }
 
     /// The processors of a host that are free first, as many as the task needs, in order.
@@ -318,32 +368,31 @@ impl<'a, 'p> Pass<'a, 'p> {
         procs
     }
 
-    /// When the gathered inputs are on a host, or a date after the limit if they are not by then; `keep` leaves
-    /// their transfers on the links.
+    /// When the gathered inputs are on a host, infinite if they are not by the limit; `keep` leaves their
+    /// transfers on the links.
     fn arrival(&mut self, host: HostId, keep: bool, limit: f64) -> f64 {
-        let (workflow, platform) = (self.problem.workflow(), self.problem.platform());
+        let platform = self.problem.platform();
         let mut latest = self.parents;
         self.turns.try_anew();
         let place = platform.place_of(host);
         for index in 0..self.inputs.len() {
-            let Input { ready, from, file } = self.inputs[index];
-            let shared = workflow.consumers(file).len() > 1;
+            let Input { ready, from, file, bytes, shared } = self.inputs[index];
             if shared && let Some(&known) = self.shared.get(&(file, place)) {
                 latest = latest.max(known);
                 continue;
             }
             let arrives = match from {
                 Some(from) if platform.place_of(from) == place => ready,
-                Some(from) => self.send(file, from, host, ready, keep),
+                Some(from) => self.send(bytes, from, host, ready, keep),
                 None if ready.is_infinite() => ready,
-                None => self.fetch(file, host, keep),
+                None => self.fetch(file, bytes, host, keep),
             };
             if shared && keep {
                 self.shared.insert((file, place), arrives);
             }
             latest = latest.max(arrives);
             if latest > limit {
-                break;
+                return f64::INFINITY;
             }
         }
         latest
@@ -351,7 +400,7 @@ impl<'a, 'p> Pass<'a, 'p> {
 
     /// When a file that exists is on a host: at once, when what is on its way has come, or from
     /// the nearest copy.
-    fn fetch(&mut self, file: FileId, to: HostId, keep: bool) -> f64 {
+    fn fetch(&mut self, file: FileId, bytes: f64, to: HostId, keep: bool) -> f64 {
         let (problem, now) = (self.problem, self.now);
         let place = |host| problem.platform().place_of(host);
         let producer = problem.workflow().producer(file).and_then(|p| problem.state().fixed(p));
@@ -363,25 +412,24 @@ impl<'a, 'p> Pass<'a, 'p> {
         if let Some(at) = here.map(|(_, at)| at).reduce(f64::min) {
             return at;
         }
-        let bytes = problem.workflow().file_bytes(file);
         let seconds = |from| problem.transfer(bytes, from, to);
         let nearest = copies
             .filter(|(_, at)| *at <= now)
             .map(|(host, _)| host)
             .min_by(|&a, &b| seconds(a).total_cmp(&seconds(b)).then(a.cmp(&b)));
-        nearest.map_or(f64::INFINITY, |from| self.send(file, from, to, now, keep))
+        nearest.map_or(f64::INFINITY, |from| self.send(bytes, from, to, now, keep))
     }
 
     /// When a file arrives that leaves in turn with what the links of its route already carry.
-    fn send(&mut self, file: FileId, from: HostId, to: HostId, ready: f64, keep: bool) -> f64 {
+    fn send(&mut self, bytes: f64, from: HostId, to: HostId, ready: f64, keep: bool) -> f64 {
         let (problem, platform) = (self.problem, self.problem.platform());
-        let seconds = problem.transfer(problem.workflow().file_bytes(file), from, to);
+        let (latency, seconds) = problem.network().transfer_times(bytes, from, to);
         if !matches!(platform.network(), Network::Zones) || !seconds.is_finite() {
             return ready + seconds;
         }
         let Ok(route) = self.routes.route_id(platform, from, to) else { return f64::INFINITY };
-        let busy = (seconds - problem.transfer(0.0, from, to)) * self.weights.occupation;
-        self.turns.take((platform, &*self.routes, route), ready, busy, keep) + seconds
+        let busy = (seconds - latency) * self.weights.occupation;
+        self.turns.take((&*self.routes, route), ready, busy, keep) + seconds
     }
 }
 
