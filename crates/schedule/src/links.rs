@@ -146,7 +146,8 @@ pub struct Links<'a> {
     platform: &'a Platform,
     known: &'a mut Known,
     turns: Turns,
-    /// When the next transfer that a link holds back ends now: what was announced of it before is outdated.
+    /// When the next transfer that a link holds back ends now, infinite if there is none: what was announced of
+    /// it before is outdated.
     pub announced: Vec<(f64, LinkId)>,
 }
 
@@ -223,7 +224,11 @@ impl<'a> Links<'a> {
     /// arrives.
     pub fn end(&mut self, link: LinkId, now: f64) -> Option<(u32, f64)> {
         let Known { routes, links, flows } = &mut *self.known;
-        let Reverse((_, flow)) = links[link.index()].held.pop()?;
+        let held = &mut links[link.index()].held;
+        let Reverse((_, flow)) = held.pop()?;
+        if held.is_empty() {
+            self.announced.push((f64::INFINITY, link));
+        }
         let Flow { route, latency, what } = flows[flow as usize];
         for &link in routes.get(route).links {
             let state = &mut links[link.index()];

@@ -126,8 +126,12 @@ impl Due {
         let mut at = (self.dates.len() + link.index()) / 2;
         while at > 0 {
             let (a, b) = (self.winner(2 * at), self.winner(2 * at + 1));
-            let swap = self.dates[b as usize] < self.dates[a as usize];
-            self.first[at] = if swap { b } else { a };
+            let (x, y) = (self.dates[a as usize], self.dates[b as usize]);
+            let first = if y.0.0 < x.0.0 || (y.0 == x.0 && y.1 < x.1) { b } else { a };
+            // Where another was first and still is nothing changes further on.
+            if std::mem::replace(&mut self.first[at], first) == first && first != link.0 {
+                break;
+            }
             at /= 2;
         }
     }
@@ -489,8 +493,7 @@ impl<'a, 'p> Run<'a, 'p> {
     fn next(&mut self) -> Option<(f64, End)> {
         let (link, when) = self.due.first();
         if self.ends.peek().is_none_or(|Reverse((other, _))| when < *other) {
-            self.due.set(link, Due::NEVER);
-            return (when != Due::NEVER).then_some((when.0.0, End::Transfer(link)));
+            return when.0.0.is_finite().then_some((when.0.0, End::Transfer(link)));
         }
         self.ends.pop().map(|Reverse(((Date(date), _), end))| (date, end))
     }

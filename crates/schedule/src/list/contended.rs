@@ -146,8 +146,6 @@ struct Pass<'a, 'p> {
     parents: f64,
     times: Vec<f64>,
     rooms: Vec<Room>,
-    /// Per host: when it would end there at the soonest; infinite once it has been looked at.
-    soonest: Vec<f64>,
 }
 
 impl<'a, 'p> Pass<'a, 'p> {
@@ -174,7 +172,6 @@ impl<'a, 'p> Pass<'a, 'p> {
             parents: now,
             times: Vec::new(),
             rooms: Vec::new(),
-            soonest: Vec::new(),
         };
         let hosts = problem.platform().host_ids();
         pass.first_free = hosts.map(|host| pass.first_free_of(host)).collect();
@@ -198,12 +195,19 @@ impl<'a, 'p> Pass<'a, 'p> {
         self.gather(task);
         let seat = (self.seats)(task);
         let own = seat.and_then(|s| s.procs.first()).map(|&p| self.problem.host_of(p));
-        let left = |host| seat.filter(|_| Some(host) == own).and_then(|s| s.left);
-        self.problem.exec_row(task, &mut self.times);
+        let problem = self.problem;
+        problem.exec_row(task, &mut self.times);
+        let width = problem.workflow().width(task).0 as usize;
+        let floor = problem.release(task).max(self.parents);
         let mut rooms = std::mem::take(&mut self.rooms);
         rooms.clear();
-        let hosts = self.problem.platform().host_ids();
-        rooms.extend(hosts.map(|host| self.room(task, host, left(host))));
+        let hosts = problem.platform().host_ids();
+        rooms.extend(hosts.map(|host| self.room(host, width, floor)));
+        if let (Some(own), Some(left)) = (own, seat.and_then(|s| s.left)) {
+            let room = &mut rooms[own.index()];
+            let start = self.now.max(problem.release(task));
+            *room = Room { start, seconds: room.seconds * left, runs: true };
+        }
         self.rooms = rooms;
         own
     }
@@ -228,35 +232,32 @@ impl<'a, 'p> Pass<'a, 'p> {
         Some(Placement::wide(&procs, chosen.start, chosen.finish))
     }
 
-    /// Where else the task to be placed ends first, if by the limit; of equals the lowest host. The most
-    /// promising hosts are looked at first, until no other can be as good.
+    /// Where else the task to be placed ends first, if by the limit; of equals the lowest host.
     fn best_other(&mut self, own: Option<HostId>, limit: f64) -> Option<Offer> {
-        self.soonest.clear();
-        self.soonest.extend(self.rooms.iter().map(|room| room.start + room.seconds));
-        if let Some(own) = own {
-            self.soonest[own.index()] = f64::INFINITY;
+        let platform = self.problem.platform();
+        let hosts = || platform.host_ids().filter(|&host| Some(host) != own);
+        let ends = |pass: &Self, host: HostId| {
+            let Room { start, seconds, .. } = pass.rooms[host.index()];
+            start + seconds
+        };
+        let first = hosts().min_by(|&a, &b| ends(self, a).total_cmp(&ends(self, b)))?;
+        if ends(self, first) > limit {
+            return None;
         }
-        let mut best: Option<Offer> = None;
-        loop {
+        // The most promising host sets the bar for the others.
+        let mut best = self.offer(first, limit);
+        for host in hosts().filter(|&host| host != first) {
             let bar = best.map_or(limit, |best| best.finish);
-            let (mut least, mut first) = (f64::INFINITY, 0);
-            for (host, &end) in self.soonest.iter().enumerate() {
-                (least, first) = if end < least { (end, host) } else { (least, first) };
-            }
-            if least.is_infinite() || approx::lt(bar, least) {
-                return best.filter(|best| best.finish <= limit);
-            }
-            self.soonest[first] = f64::INFINITY;
-            let host = HostId::new(first);
-            if approx::lt(bar, self.soonest_end(host)) {
+            if approx::lt(bar, ends(self, host)) || approx::lt(bar, self.soonest_end(host)) {
                 continue;
             }
             let Some(offer) = self.offer(host, bar) else { continue };
-            let equal = best.is_none_or(|b| host < b.host && !approx::lt(b.finish, offer.finish));
-            if equal || approx::lt(offer.finish, bar) {
+            let comes_first = |b: Offer| host < b.host && !approx::lt(b.finish, offer.finish);
+            if approx::lt(offer.finish, bar) || best.is_none_or(comes_first) {
                 best = Some(offer);
             }
         }
+        best.filter(|best| best.finish <= limit)
     }
 
     /// When the task to be placed would end on a host where it does not run, if its last input had the links
@@ -305,17 +306,14 @@ impl<'a, 'p> Pass<'a, 'p> {
         self.inputs.sort_by(|a, b| a.ready.total_cmp(&b.ready).then(a.file.cmp(&b.file)));
     }
 
-    /// What a host has for a task, or for what is left of it where it runs there.
-    fn room(&self, task: TaskId, host: HostId, left: Option<f64>) -> Room {
-        let problem = self.problem;
-        let width = problem.workflow().width(task).0 as usize;
-        let procs = problem.procs_of(host);
+    /// What a host has for the task to be placed, of a width, that cannot begin before a date.
+    fn room(&self, host: HostId, width: usize, floor: f64) -> Room {
+        let procs = self.problem.procs_of(host);
         if procs.is_empty() {
             return Room { start: f64::INFINITY, seconds: 0.0, runs: false };
         }
-        let seconds = self.times[problem.class_of(ProcId(procs.start))] * left.unwrap_or(1.0);
+        let seconds = self.times[self.problem.class_of(ProcId(procs.start))];
         let free = match width {
-            _ if left.is_some() => self.now,
             1 => self.first_free[host.index()],
             _ => {
                 let mut free: Vec<f64> = self.free_of(host).collect();
@@ -323,9 +321,7 @@ impl<'a, 'p> Pass<'a, 'p> {
                 free.get(width - 1).copied().unwrap_or(f64::INFINITY)
             }
         };
-        let start = free.max(problem.release(task));
-        let start = if left.is_some() { start } else { start.max(self.parents) };
-        Room { start, seconds, runs: left.is_some() }
+        Room { start: free.max(floor), seconds, runs: false }
     }
 
     /// When the task to be placed would end on a host, unless that is clearly after the limit.
