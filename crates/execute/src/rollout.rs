@@ -11,11 +11,12 @@ use crate::simulated::{GroupWays, Observed, Reality, Simulated};
 use slackline_model::platform::{
     Charges, Network, PlanningNetwork, Platform, Profile, ProfileEvent,
 };
-use slackline_model::problem::View;
 use slackline_model::scenario::{HostWorld, LinkWorld, PairWorld, World};
 use slackline_model::{HostId, Problem, ProcId, TaskId, approx};
 use slackline_react::{Course, Foresight, Plan, Policy, Situation, TaskState};
 use slackline_simulate::{Models, NetworkModel};
+use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// See the module's head.
@@ -24,12 +25,23 @@ pub struct Rollout {
     /// The platform without what it would do of itself, which nobody knows.
     steady: Option<Arc<Platform>>,
     /// The network at its peak in the groups that are told apart.
-    peak: Option<PlanningNetwork>,
+    peak: Option<Arc<PlanningNetwork>>,
     /// Per pair of these groups: the links between them, once the network is looked at.
     ways: Option<Arc<GroupWays>>,
     /// How the network was when the last copy began.
     seen: Option<Arc<Observed>>,
+    /// What rates of pairs of groups last told of links: the draws of a look have them in common.
+    told: VecDeque<Told>,
 }
+
+/// The rates between groups, and the share that each link has by them.
+struct Told {
+    rates: Vec<f64>,
+    shares: Vec<f64>,
+}
+
+/// How many of these are kept.
+const TOLD: usize = 4;
 
 /// Run times as estimated, drawn, and as far as they are left.
 struct Expected<'a> {
@@ -56,7 +68,8 @@ impl Reality for Expected<'_> {
 impl Rollout {
     /// On a network that charges like this for a lone transfer.
     pub fn new(charges: Charges) -> Rollout {
-        Rollout { charges, steady: None, peak: None, ways: None, seen: None }
+        let told = VecDeque::new();
+        Rollout { charges, steady: None, peak: None, ways: None, seen: None, told }
     }
 
     /// The rules that come nearest to what is charged.
@@ -76,13 +89,14 @@ impl Rollout {
         self.steady.get_or_insert_with(still).clone()
     }
 
-    fn peak(&mut self, now: &Situation) -> PlanningNetwork {
+    fn peak(&mut self, now: &Situation) -> Arc<PlanningNetwork> {
         let groups = now.view.network.groups;
         if self.peak.as_ref().is_none_or(|peak| peak.groups != groups) {
-            self.peak = Some(now.peak_network.regrouped(&now.view.network));
+            self.peak = Some(Arc::new(now.peak_network.regrouped(&now.view.network)));
             (self.ways, self.seen) = (None, None);
+            self.told.clear();
         }
-        self.peak.clone().unwrap_or_else(|| (*now.peak_network).clone())
+        self.peak.clone().unwrap_or_else(|| now.peak_network.clone())
     }
 
     fn world(
@@ -151,6 +165,9 @@ impl Rollout {
         network: &PlanningNetwork,
         peak: &PlanningNetwork,
     ) -> Vec<f64> {
+        if let Some(known) = self.told.iter().find(|told| told.rates == network.bandwidth) {
+            return known.shares.clone();
+        }
         let ways = self.ways(platform, peak);
         let mut shares = vec![0.0f64; platform.links().len()];
         let mut seen = vec![false; shares.len()];
@@ -166,7 +183,10 @@ impl Rollout {
             }
         }
         let of = |(share, seen)| if seen { share } else { 1.0 };
-        shares.into_iter().zip(seen).map(of).collect()
+        let shares: Vec<f64> = shares.into_iter().zip(seen).map(of).collect();
+        self.told.truncate(TOLD - 1);
+        self.told.push_front(Told { rates: network.bandwidth.clone(), shares: shares.clone() });
+        shares
     }
 }
 
@@ -236,8 +256,8 @@ impl Foresight for Rollout {
             true => steady.linked_pairwise(&world).ok()?,
             false => steady.in_world(&world),
         };
-        let view = View { availability: Vec::new(), network: peak.clone() };
-        let problem = Problem::as_seen(&now.workflow, &now.platform, view).ok()?;
+        let network = Cow::Borrowed(&*peak);
+        let problem = Problem::at_levels(&now.workflow, &now.platform, &[], network).ok()?;
         let reality = Expected { problem: &problem, now, factors: &course.factors };
         let models = self.models(&now.platform);
         let ends = |e: BackendError| e.to_string();
@@ -245,7 +265,7 @@ impl Foresight for Rollout {
         let alike = !pairwise && models.charges().acknowledgements == self.charges.acknowledgements;
         let ways = alike.then(|| self.ways(&now.platform, &peak));
         let seen = self.seen.take().filter(|_| alike);
-        let backend = Simulated::unseen(&platform, models, peak, Box::new(reality));
+        let backend = Simulated::unseen(&platform, models, peak.clone(), Box::new(reality));
         let open = now.leases.iter().filter(|lease| lease.is_open());
         let ordered = open.map(|lease| (lease.host, (lease.from - now.now).max(0.0)));
         let mut backend =

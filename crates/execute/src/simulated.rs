@@ -107,7 +107,7 @@ pub struct Simulated<'p, 't> {
     observed: Arc<Observed>,
     first_observed: Option<Arc<Observed>>,
     /// Groups of hosts whose connections change together.
-    network: PlanningNetwork,
+    network: Arc<PlanningNetwork>,
     charges: Charges,
     /// Where files live, if not on the hosts.
     store: Location,
@@ -122,7 +122,7 @@ impl<'p, 't> Simulated<'p, 't> {
         reality: Box<dyn Reality + 't>,
     ) -> Result<Self, BackendError> {
         let network = platform.charged_network(&models.charges());
-        let backend = Simulated::unseen(platform, models, network, reality)?;
+        let backend = Simulated::unseen(platform, models, Arc::new(network), reality)?;
         Ok(Simulated { store: store_of(platform), ..backend }.with_absent_hosts())
     }
 
@@ -130,11 +130,12 @@ impl<'p, 't> Simulated<'p, 't> {
     pub(crate) fn unseen(
         platform: &'p Platform,
         models: Models,
-        network: PlanningNetwork,
+        network: Arc<PlanningNetwork>,
         reality: Box<dyn Reality + 't>,
     ) -> Result<Self, BackendError> {
         let charges = models.charges();
-        let store = Location::Means(MeanNetwork::of(platform, &network, 0));
+        let free = MeanNetwork { latency: 0.0, bandwidth: f64::INFINITY, seconds_per_byte: 0.0 };
+        let store = Location::Means(free); // nobody reads from it
         let simulation = Simulation::new(platform, models).map_err(failed)?;
         Ok(Simulated {
             simulation,
@@ -770,7 +771,7 @@ impl Backend for Simulated<'_, '_> {
         }
         if view.network.group_of != self.network.group_of {
             // The description at its peak tells fewer hosts apart than the world does.
-            view.network = self.network.clone();
+            view.network = (*self.network).clone();
         }
         let (network, charges) = (&view.network, &self.charges);
         let find = || Arc::new(GroupWays::find(platform, network, charges));
