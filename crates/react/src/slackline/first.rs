@@ -8,7 +8,7 @@ use super::search::sort;
 use super::trials::{self, Choice};
 use super::{
     DRAWS, FIRST, FIRST_GAIN, FIRST_LASTS, HORIZON, LOOKS, NEAR_TIE, SHORTLIST, STATIC, Slackline,
-    UNSURE, WINDOWS,
+    WINDOWS,
 };
 use crate::foresight::Course;
 use crate::policy::{Decision, Plan};
@@ -74,8 +74,7 @@ impl Slackline {
         self.add_improved(ground, &best, improve::AT_FIRST, limit, &mut others);
         others.truncate(SHORTLIST);
         let courses = first_courses(now, levels, followed - now.now);
-        let margins = if levels.later.is_some() { UNSURE } else { FIRST };
-        self.weigh("the run begins", ground, best, others, &courses, margins)
+        self.weigh("the run begins", ground, best, others, &courses, FIRST)
             .ok_or_else(|| "no planner finds a plan".to_string())
     }
 

@@ -8,7 +8,7 @@
 //! - *Tasks migrate for tiny gains.* A new plan is taken only if it promises a clear gain over
 //!   keeping the present one; inside it a placed task moves only for a good part of its own time.
 //!   What begins after the next look is not decided before it.
-//! - *Passing dips are chased.* From the changes seen so far it estimates how long a level lasts,
+//! - *Passing dips are chased.* From the changes seen so far it estimates how long a level tells of what comes,
 //!   plans with the levels to expect over the rest of the run, and judges plans by forecasts in
 //!   which present levels last that long and then give way to the mean (`outlook`).
 //! - *A forecast is one future.* What looks better by forecast is followed to its end, as is what is
@@ -81,25 +81,20 @@ const WORTH_IT: f64 = 0.08;
 const PROMISING: f64 = 0.03;
 const MOVING: Margins = Margins {
     stopping: Margin { gain: 0.03, doubt: 1.0, loss: TAIL },
-    gentle: Margin { gain: NEAR_TIE, doubt: 0.0, loss: TAIL },
+    gentle: Margin { gain: NEAR_TIE, doubt: 1.0, loss: TAIL },
     back: None,
 };
 
-/// The same where levels last for less than so many looks: what looks better is soon no better.
-const LASTING: f64 = 4.0;
-const CHASING: Margins = Margins::both(MOVING.stopping);
-
 /// The same where the moves of this run have not paid so far: then a near-tie is enough to go back to
 /// what `static` followed.
-const WARY: Margins =
-    Margins { back: Some(Margin { gain: 0.0, doubt: 0.0, loss: TAIL }), ..CHASING };
+const WARY: Margins = Margins {
+    back: Some(Margin { gain: 0.0, doubt: 0.0, loss: TAIL }),
+    ..Margins::both(MOVING.stopping)
+};
 
 /// The same for the first plan, against what `static` would follow.
 const FIRST_GAIN: f64 = 0.05;
 const FIRST: Margins = Margins::both(Margin { gain: FIRST_GAIN, doubt: 1.0, loss: TAIL });
-
-/// The same where levels differ at the start, and nobody knows for how long.
-const UNSURE: Margins = Margins::both(Margin { gain: 0.1, doubt: 1.0, loss: TAIL });
 
 /// Gains below this share are none: what was tried first stays.
 const NEAR_TIE: f64 = 0.005;
@@ -108,11 +103,11 @@ const NEAR_TIE: f64 = 0.005;
 const STATIC: &str = "static";
 const AS_IT_IS: &str = "as it is";
 
-/// Levels seen at the start are taken to last for this share of the run.
+/// Levels seen at the start are taken to last for about this share of the run.
 const FIRST_LASTS: f64 = 0.5;
 
 /// A placed task moves for at least this multiple of its mean time.
-const HYSTERESIS: f64 = 0.5;
+const HYSTERESIS: f64 = 0.1;
 
 /// How soon present levels may pass, in their mean lifetimes: the middle of each third of the
 /// exponential law.
@@ -295,11 +290,6 @@ impl Slackline {
         (0..draws).map(|draw| self.outlook.course(now, until, draw as u64, spread)).collect()
     }
 
-    /// Whether levels outlast the looks at them.
-    fn levels_last(&self) -> bool {
-        self.outlook.lifetime() >= LASTING * self.least_period
-    }
-
     /// The plan under way; where that leads nowhere, what `static` would follow from here on.
     fn under_way(&mut self, ground: &Ground<'_, '_>, seen: &Situation, lost: &[TaskId]) -> Choice {
         let present = self.present(ground.now);
@@ -337,13 +327,11 @@ impl Slackline {
         let problem = after.problem().map_err(|e| e.to_string())?;
         let prospect = self.levels(now).prospect(now)?;
         let ground = prospect.ground(&problem, &after);
-        let mut keep = self.under_way(&ground, &planning::rewound(now, &lost), &lost);
+        let keep = self.under_way(&ground, &planning::rewound(now, &lost), &lost);
         let length = keep.forecast.makespan - now.now;
         let rolls = self.trials.affords(now, SHORTLIST) >= FEWEST_DRAWS;
-        // Levels that pass are not chased; where the effort is used up the last verdict on a habit stands.
-        keep.habit.take_if(|_| !self.levels_last());
-        let habitual = self.levels_last()
-            && self.trials.affords(now, SHORTLIST + habit::WORTH) >= FEWEST_DRAWS;
+        // Where the effort is used up the last verdict on a habit stands.
+        let habitual = self.trials.affords(now, SHORTLIST + habit::WORTH) >= FEWEST_DRAWS;
         let promising = if rolls { PROMISING } else { WORTH_IT };
         let limit = now.now + length * (1.0 - promising);
         let plans = match self.outlook.lifetime().is_finite() {
@@ -379,11 +367,7 @@ impl Slackline {
             true => self.courses(now, length),
             false => Vec::new(),
         };
-        let margins = match behind {
-            true => WARY,
-            false if self.levels_last() => MOVING,
-            false => CHASING,
-        };
+        let margins = if behind { WARY } else { MOVING };
         // Roll-outs begin from what is, not from what is expected on average.
         let judged = Ground { now, ..ground };
         let choice = self.weigh(cause, &judged, keep, found, &courses, margins);

@@ -3,8 +3,10 @@
 //! how long a level lasts, and so how much of the present one is left over the time the plan is
 //! for. What comes after it is what resources were seen to change to: this one, and all of its
 //! kind. (Levels from before the first change tell nothing of that: everything may have begun at
-//! its peak.) One possible course of things is drawn from the same: lifetimes of that mean, and
-//! after each what hosts at about that level were seen to change to.
+//! its peak.) Levels that change often may still change little: where steps are small beside how far levels
+//! lie apart, a slow host stays slow through many of them ([`Levels::keeps`]). One possible course of things is
+//! drawn from the same: lifetimes of that mean, and after each a step that hosts at about that level were seen
+//! to take.
 
 use super::estimates::Estimates;
 use crate::foresight::Course;
@@ -31,6 +33,10 @@ const REMEMBERED: usize = 256;
 /// many.
 const LIKE: (usize, usize) = (4, 6);
 
+/// Changes to a level of its own that count before any is seen, and how much of a level is kept at most.
+const UNRELATED: f64 = 3.0;
+const KEPT: f64 = 0.95;
+
 /// Changes of one host that a course has at most.
 const COURSE: usize = 64;
 
@@ -51,19 +57,51 @@ pub(super) struct Outlook {
 /// The levels that resources of one kind have changed to, as shares of their peaks.
 #[derive(Debug, Default)]
 struct Levels {
-    /// Changes of one of them per second.
+    /// Changes of one of them per second, and seconds between looks.
     rate: f64,
+    span: f64,
     /// Per resource: their sum and number.
     own: Vec<(f64, f64)>,
     all: (f64, f64),
+    /// The squares of these changes.
+    steps: f64,
+    /// All levels at looks: how many, their sum, and that of their squares.
+    seen: (f64, f64, f64),
 }
 
 impl Levels {
-    fn add(&mut self, index: usize, level: f64) {
+    /// A level at a look.
+    fn note(&mut self, level: f64) {
+        let (count, sum, squares) = self.seen;
+        self.seen = (count + 1.0, sum + level, squares + level * level);
+    }
+
+    fn add(&mut self, index: usize, before: f64, level: f64) {
         for (sum, count) in [&mut self.own[index], &mut self.all] {
             *sum += level;
             *count += 1.0;
         }
+        self.steps += (level - before) * (level - before);
+    }
+
+    /// How much of what sets a level apart from the mean is left after a change: 0 where levels are drawn
+    /// anew, nearly 1 where they move in small steps. Two levels that have nothing to do with each other are twice
+    /// the variance apart, squared.
+    fn keeps(&self) -> f64 {
+        let (count, sum, squares) = self.seen;
+        let apart = 2.0 * (squares / count - (sum / count) * (sum / count));
+        if !(apart > 1e-9) {
+            return 0.0;
+        }
+        let redrawn = (self.steps + UNRELATED * apart) / ((self.all.1 + UNRELATED) * apart);
+        (1.0 - redrawn).clamp(0.0, KEPT)
+    }
+
+    /// How often per second levels forget where they were: over a look as much as the changes seen at looks take
+    /// from them.
+    fn forgets(&self) -> f64 {
+        let changed = -(-self.rate * self.span).exp_m1();
+        if changed > 0.0 { -(-changed * (1.0 - self.keeps())).ln_1p() / self.span } else { 0.0 }
     }
 
     /// Of `all` some have changed in a span.
@@ -74,23 +112,27 @@ impl Levels {
             let rate = -(1.0 - share).ln() / span;
             let weight = (1.0 / looks).max(RECENT);
             self.rate += weight * (rate - self.rate);
+            self.span += weight * (span - self.span);
         }
     }
 
-    /// How long a level lasts on average.
+    /// How long a level lasts on average, if steps are as large as those seen at looks.
     fn lifetime(&self) -> f64 {
-        if self.rate > 0.0 { 1.0 / self.rate } else { f64::INFINITY }
+        (1.0 - self.keeps()) * inverse(self.forgets())
     }
 
     /// Mean over a span of the chance that a present level still holds.
     fn trust(&self, span: f64) -> f64 {
-        let changes = self.rate * span.max(0.0);
+        let changes = self.forgets() * span.max(0.0);
         if changes > 1e-6 { -(-changes).exp_m1() / changes } else { 1.0 }
     }
 
-    /// What a resource is expected to change to, where others change to the given mean.
+    /// What a resource is expected to come to, where others change to the given mean.
     fn next(&self, index: usize, others: Option<f64>) -> Option<f64> {
-        let (own, times) = self.own[index];
+        let ((own, times), keeps) = (self.own[index], self.keeps());
+        // One step does not lead there where steps are small.
+        let all = self.seen.1 / self.seen.0;
+        let others = others.map(|others| others + keeps * (all - others));
         others.map(|others| (own + PRIOR * others) / (times + PRIOR))
     }
 
@@ -108,10 +150,17 @@ struct Changes {
     /// The oldest is replaced next.
     oldest: Vec<(f64, f64)>,
     next: usize,
+    /// The least and the greatest level of all.
+    range: (f64, f64),
 }
 
 impl Changes {
     fn add(&mut self, change: (f64, f64)) {
+        let (least, most) = (change.0.min(change.1), change.0.max(change.1));
+        self.range = match self.oldest.is_empty() {
+            true => (least, most),
+            false => (self.range.0.min(least), self.range.1.max(most)),
+        };
         if self.oldest.len() < REMEMBERED {
             self.oldest.push(change);
         } else {
@@ -134,10 +183,13 @@ impl Changes {
         &self.sorted[from..from + like]
     }
 
-    /// A level that one at this level may change to.
-    fn draw(&self, level: f64, draws: &mut Stream) -> Option<f64> {
+    /// A level that one at this level may change to, of which so much is kept.
+    fn draw(&self, level: f64, keeps: f64, draws: &mut Stream) -> Option<f64> {
         let like = self.like(level);
-        (!like.is_empty()).then(|| like[draws.random_range(0..like.len())].1)
+        (!like.is_empty()).then(|| {
+            let (before, after) = like[draws.random_range(0..like.len())];
+            (after * (level / before).powf(keeps)).clamp(self.range.0, self.range.1)
+        })
     }
 
     /// The mean of these levels.
@@ -146,6 +198,10 @@ impl Changes {
         let sum: f64 = like.iter().map(|change| change.1).sum();
         (!like.is_empty()).then(|| sum / like.len() as f64)
     }
+}
+
+fn inverse(rate: f64) -> f64 {
+    if rate > 0.0 { 1.0 / rate } else { f64::INFINITY }
 }
 
 /// How long something lasts, by the exponential law.
@@ -208,8 +264,11 @@ impl Outlook {
             seen.availability.iter().zip(&view.availability).enumerate()
         {
             // A host that is lost tells nothing of the levels of others.
+            if after > 0.0 {
+                self.hosts.note(after);
+            }
             if compare(&mut hosts, before, after) && after > 0.0 {
-                self.hosts.add(index, after);
+                self.hosts.add(index, before, after);
                 if before > 0.0 {
                     self.changes.add((before, after));
                 }
@@ -219,8 +278,12 @@ impl Outlook {
         for (index, ((&before, &after), &peak)) in
             bandwidths.zip(&peak.network.bandwidth).enumerate()
         {
-            if compare(&mut pairs, before, after) && peak > 0.0 {
-                self.pairs.add(index, after / peak);
+            let (changed, known) = (compare(&mut pairs, before, after), peak > 0.0);
+            if known && after.is_finite() && peak.is_finite() {
+                self.pairs.note(after / peak);
+            }
+            if changed && known {
+                self.pairs.add(index, before / peak, after / peak);
             }
         }
         let span = now - self.at;
@@ -234,10 +297,10 @@ impl Outlook {
         hosts.0 + pairs.0 > 0.0
     }
 
-    /// How long present levels last on average, from now on: of hosts where those change, else of
+    /// How long present levels tell something of those to come, from now on: of hosts where those change, else of
     /// the network.
     pub(super) fn lifetime(&self) -> f64 {
-        if self.hosts.rate > 0.0 { self.hosts.lifetime() } else { self.pairs.lifetime() }
+        inverse(if self.hosts.rate > 0.0 { self.hosts.forgets() } else { self.pairs.forgets() })
     }
 
     /// One course that levels may take up to a date. The same situation and number give the same.
@@ -245,7 +308,7 @@ impl Outlook {
     pub(super) fn course(&self, now: &Situation, until: f64, number: u64, spread: f64) -> Course {
         let mut course = Course::lasting(now);
         let seed = now.now.to_bits() ^ number;
-        let mean = self.hosts.lifetime();
+        let (mean, keeps) = (self.hosts.lifetime(), self.hosts.keeps());
         for (host, levels) in course.hosts.iter_mut().enumerate() {
             let mut draws = stream(seed, "slackline/levels", host as u64);
             let (mut date, mut level) = (now.now, now.view.availability[host]);
@@ -254,7 +317,7 @@ impl Outlook {
             }
             while levels.len() < COURSE {
                 date += lasts(mean, &mut draws);
-                let Some(next) = self.changes.draw(level, &mut draws) else { break };
+                let Some(next) = self.changes.draw(level, keeps, &mut draws) else { break };
                 if date >= until {
                     break;
                 }
@@ -263,7 +326,7 @@ impl Outlook {
             }
         }
         let mut draws = stream(seed, "slackline/network", 0);
-        let date = now.now + lasts(self.pairs.lifetime(), &mut draws);
+        let date = now.now + lasts(inverse(self.pairs.forgets()), &mut draws);
         if date < until {
             course.network.push((date, self.settled(&now.view).network));
         }
@@ -278,10 +341,12 @@ impl Outlook {
         course
     }
 
-    /// One course from the start, when nobody has seen a change: levels that differ last so long
-    /// on average and give way to those of other hosts.
+    /// One course from the start, when nobody has seen a change: levels that differ last about so long
+    /// on average, in some courses a quarter of it and in some four times as long, and give way to those of other
+    /// hosts.
     pub(super) fn first_course(now: &Situation, mean: f64, until: f64, number: u64) -> Course {
         let mut course = Course::lasting(now);
+        let mean = mean * 4.0f64.powi(number as i32 % 3 - 1);
         let seen = now.view.availability.iter().copied();
         let seen: Vec<f64> = seen.filter(|&level| level > 0.0).collect();
         for (host, levels) in course.hosts.iter_mut().enumerate() {

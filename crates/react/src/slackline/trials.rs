@@ -122,13 +122,11 @@ pub(super) struct Trials {
     foresight: Option<Box<dyn Foresight>>,
     /// Tasks, and changes of levels, that may still be followed.
     left: usize,
-    /// Looks were decided by them.
-    pub(super) decided: bool,
 }
 
 impl Trials {
     pub(super) fn with_effort(effort: usize) -> Trials {
-        Trials { foresight: None, left: effort, decided: false }
+        Trials { foresight: None, left: effort }
     }
 
     /// What is known of the run before it begins: roll-outs of large ones would cost more than

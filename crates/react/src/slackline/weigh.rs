@@ -38,12 +38,10 @@ impl Slackline {
         } else if enough > 0 && affords >= enough && {
             let courses = &courses[..courses.len().min(affords)];
             let limit = 2.0 * HORIZON * length;
-            let rolled = match hopeless {
+            match hopeless {
                 true => self.trials.follow(now, &mut others, courses, limit),
                 false => self.trials.compare(now, (&mut kept, &mut others), courses, limit),
-            };
-            self.trials.decided |= rolled && self.begun;
-            rolled
+            }
         } {
             match hopeless {
                 true => (trials::shortest(&others), "the shortest in roll-outs"),
@@ -55,11 +53,7 @@ impl Slackline {
         } else {
             let gain = kept.forecast.makespan - others[0].forecast.makespan;
             let clear = !others[0].stops || gain > self.estimates.noise();
-            // Where roll-outs have decided, and used up their effort, a forecast is too little to chase
-            // levels that pass.
-            let chases = self.trials.decided && !self.levels_last();
-            let holds =
-                hopeless || clear && !chases && self.holds(ground, &kept.plan, &others[0], now);
+            let holds = hopeless || clear && self.holds(ground, &kept.plan, &others[0], now);
             if holds { (Some(0), "shorter by forecast") } else { (None, "may not last") }
         };
         let mut alternatives = vec![kept.told(&self.planned, now.now)];
