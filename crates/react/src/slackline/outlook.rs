@@ -427,6 +427,42 @@ mod tests {
         assert!(outlook.patient(&view([0.001, 0.2])).is_some());
     }
 
+    /// Sixty looks at two hosts with levels about 0.3 and 0.9, one after another.
+    fn watched(level: impl Fn(usize, usize) -> f64) -> Outlook {
+        let mut outlook = Outlook::default();
+        outlook.begin(view([1.0, 1.0]), &view([level(0, 0), level(0, 1)]), 0.0);
+        for look in 1..60 {
+            outlook.look(&view([level(look, 0), level(look, 1)]), look as f64);
+        }
+        outlook
+    }
+
+    #[test]
+    fn a_slow_host_whose_level_trembles_stays_slow() {
+        let mut draws = stream(1, "test", 0);
+        let noise: Vec<f64> = (0..120).map(|_| 0.01 * draws.random::<f64>()).collect();
+        let steady = watched(|look, host| [0.3, 0.9][host] + noise[2 * look + host]);
+        // Every level changes at every look, and yet tells what comes for many.
+        assert!(steady.hosts.keeps() > 0.9);
+        assert!(steady.lifetime() > 6.0, "{}", steady.lifetime());
+        let later = steady.expect(&view([0.3, 0.9]), 3.0).availability;
+        assert!(later[0] < 0.4 && later[1] > 0.8, "{later:?}");
+        // And so in what is drawn.
+        for _ in 0..100 {
+            let next = steady.changes.draw(0.3, steady.hosts.keeps(), &mut draws);
+            assert!(next.is_some_and(|level| (0.25..0.35).contains(&level)), "{next:?}");
+        }
+    }
+
+    #[test]
+    fn levels_drawn_anew_tell_nothing_of_each_other() {
+        let mut draws = stream(2, "test", 0);
+        let levels: Vec<f64> = (0..120).map(|_| 0.1 + 0.9 * draws.random::<f64>()).collect();
+        let restless = watched(|look, host| levels[2 * look + host]);
+        assert!(restless.hosts.keeps() < 0.2, "{}", restless.hosts.keeps());
+        assert!(restless.lifetime() < 1.0);
+    }
+
     #[test]
     fn what_passes_is_drawn_to_the_mean() {
         let mut outlook = Outlook::default();
