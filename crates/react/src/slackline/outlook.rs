@@ -90,7 +90,7 @@ impl Levels {
     fn keeps(&self) -> f64 {
         let (count, sum, squares) = self.seen;
         let apart = 2.0 * (squares / count - (sum / count) * (sum / count));
-        if !(apart > 1e-9) {
+        if count == 0.0 || apart <= 1e-9 {
             return 0.0;
         }
         let redrawn = (self.steps + UNRELATED * apart) / ((self.all.1 + UNRELATED) * apart);
