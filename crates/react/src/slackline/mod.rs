@@ -6,7 +6,7 @@
 //!   a forecast in which transfers share links ([`forecast`]), and one way of making plans
 //!   counts with such queues while it places tasks (`contended`).
 //! - *Tasks migrate for tiny gains.* A new plan is taken only if it promises a clear gain over
-//!   keeping the present one; inside it a placed task moves only for a good part of its own time.
+//!   keeping the present one; inside it a placed task moves only for a part of its own time.
 //!   What begins after the next look is not decided before it.
 //! - *Passing dips are chased.* From the changes seen so far it estimates how long a level tells of what comes,
 //!   plans with the levels to expect over the rest of the run, and judges plans by forecasts in

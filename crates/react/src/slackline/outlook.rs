@@ -427,7 +427,7 @@ mod tests {
         assert!(outlook.patient(&view([0.001, 0.2])).is_some());
     }
 
-    /// Sixty looks at two hosts with levels about 0.3 and 0.9, one after another.
+    /// Sixty looks at two hosts, a second apart.
     fn watched(level: impl Fn(usize, usize) -> f64) -> Outlook {
         let mut outlook = Outlook::default();
         outlook.begin(view([1.0, 1.0]), &view([level(0, 0), level(0, 1)]), 0.0);
