@@ -9,7 +9,7 @@ use crate::backend::BackendError;
 use crate::engine::follow;
 use crate::simulated::{GroupWays, Observed, Reality, Simulated};
 use slackline_model::platform::{
-    Charges, Network, PlanningNetwork, Platform, Profile, ProfileEvent,
+    Charges, Contention, Network, PlanningNetwork, Platform, Profile, ProfileEvent,
 };
 use slackline_model::scenario::{HostWorld, LinkWorld, PairWorld, World};
 use slackline_model::{HostId, Problem, ProcId, TaskId, approx};
@@ -73,15 +73,13 @@ impl Rollout {
     }
 
     /// The rules that come nearest to what is charged.
-    fn models(&self, platform: &Platform) -> Models {
-        let matrix = matches!(platform.network(), Network::Matrix(_));
-        if platform.is_fifo() {
-            return Models { network: NetworkModel::Fifo, ..Models::default() };
+    fn models(&self, now: &Situation) -> Models {
+        let other = |network| Models { network, ..Models::default() };
+        match (now.contention, now.platform.network()) {
+            (Contention::InTurn, _) => other(NetworkModel::Fifo),
+            (Contention::Free, _) | (_, Network::Matrix(_)) => other(NetworkModel::Matrix),
+            (Contention::Shared, Network::Zones) => Models::charging(&self.charges),
         }
-        if matrix || !self.charges.contention {
-            return Models { network: NetworkModel::Matrix, ..Models::default() };
-        }
-        Models::charging(&self.charges)
     }
 
     fn steady(&mut self, now: &Situation) -> Arc<Platform> {
@@ -251,7 +249,9 @@ impl Foresight for Rollout {
         };
         let world = self.world(now, &used, course, &peak)?;
         let steady = self.steady(now);
-        let pairwise = !world.pairs.is_empty() || steady.is_fifo();
+        let matrix = matches!(now.platform.network(), Network::Matrix(_));
+        let in_turn = now.contention == Contention::InTurn;
+        let pairwise = matrix && (in_turn || !world.pairs.is_empty());
         let platform = match pairwise {
             true => steady.linked_pairwise(&world).ok()?,
             false => steady.in_world(&world),
@@ -259,7 +259,7 @@ impl Foresight for Rollout {
         let network = Cow::Borrowed(&*peak);
         let problem = Problem::at_levels(&now.workflow, &now.platform, &[], network).ok()?;
         let reality = Expected { problem: &problem, now, factors: &course.factors };
-        let models = self.models(&now.platform);
+        let models = self.models(now);
         let ends = |e: BackendError| e.to_string();
         // The network is looked at before anything begins.
         let alike = !pairwise && models.charges().acknowledgements == self.charges.acknowledgements;

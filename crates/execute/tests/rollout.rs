@@ -6,16 +6,20 @@ mod common;
 use common::{Change, grid, simulate, workflow};
 use slackline_execute::{Rollout, Settings};
 use slackline_model::platform::{Billing, Charges, HostSpec, Matrix, PlatformBuilder};
-use slackline_model::{Platform, Workflow};
+use slackline_model::{Platform, ProcId, Procs, TaskId, Workflow};
 use slackline_react::{
-    Course, Decision, Event, Foresight, Plan, Policy, Situation, StaticPlan, Transfers,
+    Assignment, Course, Decision, Event, Foresight, Plan, Policy, Situation, StaticPlan, TaskState,
+    Transfers,
 };
 use slackline_schedule::registry::find;
 use std::sync::Arc;
 
-/// Six tasks in each of four layers, each of which reads results of three of the layer before.
+/// Six tasks in each of four layers, each of which reads results of three of the layer before. No two end
+/// at once: whose results leave first then is open.
 fn layers() -> Workflow {
-    let time = |task: u32, proc: u32| f64::from(2 + (task * 7 + proc * 5) % 9);
+    let time = |task: u32, proc: u32| {
+        f64::from(2 + (task * 7 + proc * 5) % 9) + 0.013 * f64::from(task) + 0.007 * f64::from(proc)
+    };
     let times: Vec<Vec<f64>> = (0..24).map(|t| (0..4).map(|p| time(t, p)).collect()).collect();
     let from = |task: u32| (0..3).map(move |k| (task / 6 - 1) * 6 + (task + 2 * k) % 6);
     let edges: Vec<(u32, u32, f64)> =
@@ -99,24 +103,42 @@ impl Policy for Asks {
     }
 }
 
-fn all_come_true(platform: &Platform, transfers: Transfers, known: &[Change]) {
-    come_true(platform, Asks::new(transfers, known));
-}
-
-fn come_true(platform: &Platform, mut asks: Asks) {
-    let outcome = simulate(&layers(), platform, &mut asks, "CM02", Settings::default());
+/// Under some rules of the network.
+fn come_true(platform: &Platform, rules: &str, mut asks: Asks) {
+    let outcome = simulate(&layers(), platform, &mut asks, rules, Settings::default());
     assert!(asks.answers.len() > 24);
     for (at, end) in asks.answers {
-        let gap = (end - outcome.makespan).abs();
-        assert!(gap < 1e-6, "{:?} at {at}: {end}, not {}", asks.plan.transfers, outcome.makespan);
+        let (gap, how) = ((end - outcome.makespan).abs(), asks.plan.transfers);
+        assert!(gap < 1e-6, "{rules}, {how:?} at {at}: {end}, not {}", outcome.makespan);
     }
 }
 
+/// Whether transfers that meet share a link, wait for each other or do not mind.
 #[test]
 fn in_a_still_world_every_roll_out_comes_true() {
-    for transfers in [Transfers::Push, Transfers::Pull { window: 2 }] {
-        all_come_true(&grid(4, &[]), transfers, &[]);
+    for rules in ["CM02", "fifo", "matrix"] {
+        for transfers in [Transfers::Push, Transfers::Pull { window: 2 }] {
+            come_true(&grid(4, &[]), rules, Asks::new(transfers, &[]));
+        }
     }
+}
+
+/// The first task wrote for two others on a machine that is gone. What one of them read is with it on another
+/// machine, where it is half done; the other needs its input made again.
+#[test]
+fn what_runs_goes_on_though_its_parent_is_made_again() {
+    let fork = workflow(&[vec![3.0; 2], vec![4.0; 2], vec![5.0; 2]], &[(0, 1, 1.0), (0, 2, 1.0)]);
+    let mut now = Situation::new(Arc::new(fork), Arc::new(grid(2, &[])));
+    let here: Procs = [ProcId(1)].into();
+    now.now = 7.0;
+    now.lost[0] = true;
+    now.set_task(TaskId(1), TaskState::Running { procs: here.clone(), since: 5.0 });
+    now.progress[1] = 0.5;
+    let queued = |task| Assignment { task: TaskId(task), procs: here.clone() };
+    let plan = Plan { assignments: [1, 0, 2].map(queued).into(), ..Plan::default() };
+    let course = Course::lasting(&now);
+    let end = Rollout::new(Charges::default()).follow(&now, &plan, None, &course, 100.0);
+    assert_eq!(end, Some(7.0 + 2.0 + 3.0 + 5.0));
 }
 
 /// A head of 50 s and two tails of 40 and 30 s on machines that are ready 20 s after they are ordered:
@@ -146,7 +168,7 @@ fn machines_that_are_leased_come_in_time() {
 fn changes_that_are_known_are_met() {
     let changes =
         [Change::Host(0, 7.5, 0.4), Change::Host(2, 12.0, 0.2), Change::Host(2, 21.0, 0.9)];
-    all_come_true(&grid(4, &changes), Transfers::Push, &changes);
+    come_true(&grid(4, &changes), "CM02", Asks::new(Transfers::Push, &changes));
 }
 
 /// What is planned then depends on how far tasks are: a copy knows that of those that ran when it was made.
@@ -154,7 +176,8 @@ fn changes_that_are_known_are_met() {
 fn a_change_of_mind_to_come_is_met() {
     let changes =
         [Change::Host(0, 7.5, 0.4), Change::Host(2, 12.0, 0.2), Change::Host(2, 21.0, 0.9)];
-    come_true(&grid(4, &changes), Asks { replans: true, ..Asks::new(Transfers::Push, &changes) });
+    let asks = Asks { replans: true, ..Asks::new(Transfers::Push, &changes) };
+    come_true(&grid(4, &changes), "CM02", asks);
     let end = |mut policy: Asks| {
         simulate(&layers(), &grid(4, &changes), &mut policy, "CM02", Settings::default()).makespan
     };

@@ -4,7 +4,7 @@ use crate::holders::Holders;
 use crate::policy::Plan;
 use crate::states::States;
 use crate::taught::Taught;
-use slackline_model::platform::{Charges, PlanningNetwork};
+use slackline_model::platform::{Charges, Contention, PlanningNetwork};
 use slackline_model::problem::{DataCopy, Inputs, Lanes, State, View};
 use slackline_model::schedule::Lease;
 use slackline_model::{
@@ -62,6 +62,8 @@ pub struct FileCopy {
     pub from: Option<Holders>,
     /// Received share; 1 when complete (the papers' κd).
     pub fraction: f64,
+    /// The number of the transfer that brings it: those that wait for a link pass in this order.
+    pub turn: u64,
 }
 
 /// One of the workflows that have arrived so far.
@@ -80,12 +82,12 @@ pub struct Arrived {
 impl FileCopy {
     /// A complete copy that was made there or lay there from the start.
     pub fn original(holders: impl Into<Holders>) -> FileCopy {
-        FileCopy { holders: holders.into(), from: None, fraction: 1.0 }
+        FileCopy { holders: holders.into(), from: None, fraction: 1.0, turn: 0 }
     }
 
     /// A complete copy that was brought there.
     pub fn brought(holders: impl Into<Holders>, from: impl Into<Holders>) -> FileCopy {
-        FileCopy { holders: holders.into(), from: Some(from.into()), fraction: 1.0 }
+        FileCopy { from: Some(from.into()), ..FileCopy::original(holders) }
     }
 
     /// Whether it can be read and sent on.
@@ -122,6 +124,8 @@ pub struct Situation {
     pub inputs: Inputs,
     /// The network at its peak, as it is charged for.
     pub peak_network: Arc<PlanningNetwork>,
+    /// What becomes of transfers that meet.
+    pub contention: Contention,
     /// The links on which inputs queue when they leave the origin.
     pub lanes: Option<Arc<Lanes>>,
     /// A transfer counts as begun when its file was made, wherever it is wanted later.
@@ -181,6 +185,7 @@ impl Situation {
             copies: vec![Vec::new(); workflow.file_count()],
             inputs,
             peak_network,
+            contention: charges.contention_on(&platform),
             lanes,
             anticipated: false,
             decision_seconds: 0.0,

@@ -18,7 +18,7 @@ fn file_between(w: &Workflow, from: u32, to: u32) -> FileId {
 }
 
 fn complete(host: u32, from: Option<u32>) -> FileCopy {
-    FileCopy { holders: HostId(host).into(), from: from.map(|h| HostId(h).into()), fraction: 1.0 }
+    FileCopy { from: from.map(|h| HostId(h).into()), ..FileCopy::original(HostId(host)) }
 }
 
 fn done(proc: u32, start: f64, finish: f64) -> TaskState {

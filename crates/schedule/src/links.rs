@@ -10,7 +10,7 @@
 //! Forecasts follow transfers as they are on a platform; a planner that places tasks one by one,
 //! not by date, reserves links in turn.
 
-use slackline_model::platform::{Network, Platform, RouteCache, RouteId, Sharing};
+use slackline_model::platform::{Contention, Network, Platform, RouteCache, RouteId, Sharing};
 use slackline_model::{HostId, LinkId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -141,9 +141,10 @@ pub struct Known {
     flows: Vec<Flow>,
 }
 
-/// All links of a platform, as the platform says that they are shared.
+/// All links of a platform, and what becomes of transfers that meet on them.
 pub struct Links<'a> {
     platform: &'a Platform,
+    contention: Contention,
     known: &'a mut Known,
     turns: Turns,
     /// When the next transfer that a link holds back ends now, infinite if there is none: what was announced of
@@ -153,7 +154,12 @@ pub struct Links<'a> {
 
 impl<'a> Links<'a> {
     /// Nothing is on its way yet.
-    pub fn new(platform: &'a Platform, known: &'a mut Known, now: f64) -> Self {
+    pub fn new(
+        platform: &'a Platform,
+        contention: Contention,
+        known: &'a mut Known,
+        now: f64,
+    ) -> Self {
         known.flows.clear();
         known.links.resize_with(platform.links().len(), Link::default);
         for (state, link) in known.links.iter_mut().zip(platform.links()) {
@@ -162,7 +168,8 @@ impl<'a> Links<'a> {
             let shared = link.sharing == Sharing::Shared;
             *state = Link { shared, crossing: 0, served: 0.0, at: now, held };
         }
-        Links { platform, known, turns: Turns::new(platform, now), announced: Vec::new() }
+        let (turns, announced) = (Turns::new(platform, now), Vec::new());
+        Links { platform, contention, known, turns, announced }
     }
 
     /// A transfer that takes `latency` and, alone, `alone` seconds more.
@@ -176,12 +183,13 @@ impl<'a> Links<'a> {
         if !(latency + alone).is_finite() {
             return Begun::Never;
         }
-        if !matches!(self.platform.network(), Network::Zones) {
+        let zones = matches!(self.platform.network(), Network::Zones);
+        if !zones || self.contention == Contention::Free {
             return Begun::Arrives(now + latency + alone);
         }
         let Known { routes, links, flows } = &mut *self.known;
         let Ok(route) = routes.route_id(self.platform, from, to) else { return Begun::Never };
-        if self.platform.is_fifo() {
+        if self.contention == Contention::InTurn {
             let start = self.turns.take((routes, route), now, alone, true);
             return Begun::Arrives(start + latency + alone);
         }

@@ -7,7 +7,7 @@ mod random;
 
 use proptest::prelude::*;
 use random::Clusters;
-use slackline_model::platform::{Band, Charges};
+use slackline_model::platform::{Band, Charges, Contention};
 use slackline_model::problem::{Inputs, Staging};
 use slackline_model::schedule::{Limits, validate};
 use slackline_model::{HostId, Problem, TaskId, approx};
@@ -26,7 +26,7 @@ fn charges(kind: u8) -> Charges {
             window: 4.0,
             window_scaled: true,
             acknowledgements: 0.05,
-            contention: true,
+            contention: Contention::Shared,
             local: false,
         },
         _ => Charges {

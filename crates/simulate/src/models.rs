@@ -5,7 +5,7 @@
 
 use crate::kernel::Sharing;
 use slackline_model::nearest::did_you_mean;
-use slackline_model::platform::{Band, Charges};
+use slackline_model::platform::{Band, Charges, Contention};
 use thiserror::Error;
 
 /// Share of the way back that acknowledgements take.
@@ -342,7 +342,11 @@ impl Models {
 
     /// What a lone transfer is charged, for planners.
     pub fn charges(&self) -> Charges {
-        let contention = self.network != NetworkModel::Matrix;
+        let contention = match self.network {
+            NetworkModel::Flows => Contention::Shared,
+            NetworkModel::Matrix => Contention::Free,
+            NetworkModel::Fifo => Contention::InTurn,
+        };
         if self.host == HostModel::ParallelTasks || self.network != NetworkModel::Flows {
             if self.host != HostModel::ParallelTasks {
                 return Charges { contention, ..Charges::default() };

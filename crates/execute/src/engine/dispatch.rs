@@ -61,7 +61,8 @@ impl Engine<'_, '_> {
         }
     }
 
-    /// All its processors are free, it is first where order counts, its inputs are there.
+    /// All its processors are free, it is first where order counts, its inputs are there. What was running
+    /// when a copy of the run began needs none, though a parent may have been rewound for others.
     fn may_start(&self, task: TaskId) -> bool {
         let Some(procs) = self.queues.assigned(task) else { return false };
         if self.are_lost(procs) || !self.are_there(procs) || self.attempts.rests(task) {
@@ -73,9 +74,10 @@ impl Engine<'_, '_> {
                 || self.queues.queue[proc.index()].front() == Some(&task)
         };
         procs.iter().all(|p| !self.queues.busy[p.index()] && first(p))
-            && self.situation.parents_done(task)
-            // From a store a task reads when it has its processors.
-            && (self.situation.central || self.has_inputs(task, &holders))
+            && (self.headstart.tasks.contains_key(&task)
+                || self.situation.parents_done(task)
+                // From a store a task reads when it has its processors.
+                && (self.situation.central || self.has_inputs(task, &holders)))
     }
 
     fn has_inputs(&self, task: TaskId, holders: &Holders) -> bool {

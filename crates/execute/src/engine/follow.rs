@@ -69,8 +69,9 @@ pub(crate) fn seconds_to_end(
     for (file, copy) in under_way {
         engine.go_on_moving(file, copy)?;
     }
-    engine.headstart.tasks = running.iter().map(|&t| (t, now.progress[t.index()])).collect();
-    let plan = Some(from_here(now, plan, &running));
+    let (plan, staying) = from_here(now, plan, &running);
+    engine.headstart.tasks = staying.into_iter().map(|t| (t, now.progress[t.index()])).collect();
+    let plan = Some(plan);
     let ending = engine.steer(&mut Follow { plan, then })?;
     Ok((ending == Ending::Finished).then_some(engine.situation.now))
 }
@@ -79,8 +80,8 @@ fn runs(now: &Situation, task: TaskId) -> bool {
     matches!(now.task(task), TaskState::Running { .. })
 }
 
-/// The plan with the tasks that go on where they are at the heads of their queues.
-fn from_here(now: &Situation, plan: &Plan, running: &[TaskId]) -> Plan {
+/// The plan with the tasks that go on where they are at the heads of their queues, and these.
+fn from_here(now: &Situation, plan: &Plan, running: &[TaskId]) -> (Plan, Vec<TaskId>) {
     let mut moved = vec![false; now.tasks.len()];
     for assignment in &plan.assignments {
         let task = assignment.task;
@@ -88,16 +89,16 @@ fn from_here(now: &Situation, plan: &Plan, running: &[TaskId]) -> Plan {
             runs(now, task) && now.task(task).procs() != Some(&assignment.procs[..]);
     }
     let stays = |t: &TaskId| runs(now, *t) && !moved[t.index()];
-    let first = running
+    let staying: Vec<TaskId> = running.iter().copied().filter(stays).collect();
+    let first = staying
         .iter()
-        .filter(|t| stays(t))
         .filter_map(|&task| Some(Assignment { task, procs: now.task(task).procs()?.into() }));
     let rest = plan.assignments.iter().filter(|a| !stays(&a.task)).cloned();
     let mut from_here = Plan { assignments: first.chain(rest).collect(), ..plan.clone() };
     for lease in &mut from_here.leases {
         (lease.from, lease.to) = (lease.from - now.now, lease.to - now.now);
     }
-    from_here
+    (from_here, staying)
 }
 
 /// What is done was done before date 0, for whoever plans from there.
@@ -112,7 +113,7 @@ fn date_back(situation: &mut Situation, seconds: f64) {
     }
 }
 
-/// Takes out the copies that are still on their way.
+/// Takes out the copies that are still on their way, in the order in which they were asked for.
 fn take_incomplete(situation: &mut Situation) -> Vec<(FileId, FileCopy)> {
     let mut found = Vec::new();
     for (file, copies) in situation.copies.iter_mut().enumerate() {
@@ -121,6 +122,7 @@ fn take_incomplete(situation: &mut Situation) -> Vec<(FileId, FileCopy)> {
             found.extend(incomplete.map(|copy| (FileId::new(file), copy)));
         }
     }
+    found.sort_by_key(|(_, copy)| copy.turn);
     found
 }
 
@@ -132,7 +134,7 @@ impl Engine<'_, '_> {
 
     /// What is left of a file travels on.
     fn go_on_moving(&mut self, file: FileId, copy: FileCopy) -> Result<(), BackendError> {
-        let FileCopy { holders: to, from: Some(from), fraction } = copy else { return Ok(()) };
+        let FileCopy { holders: to, from: Some(from), fraction, .. } = copy else { return Ok(()) };
         let alive = |holders: &Holders| self.situation.is_reachable(holders);
         if !alive(&from) || !alive(&to) {
             return Ok(());
@@ -153,7 +155,8 @@ impl Engine<'_, '_> {
         self.headstart.transfers.insert(id, fraction);
         self.arriving.insert((file, to.clone()), id);
         let copies = &mut self.situation.copies[file.index()];
-        copies.push(FileCopy { holders: to.clone(), from: Some(from.clone()), fraction });
+        let (holders, source) = (to.clone(), Some(from.clone()));
+        copies.push(FileCopy { holders, from: source, fraction, turn: id });
         self.transfers.insert(id, Transfer { file, from, to, blocks, op, departure: None });
         Ok(())
     }

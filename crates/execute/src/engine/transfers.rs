@@ -97,7 +97,8 @@ impl Engine<'_, '_> {
         let copies = &mut self.situation.copies[file.index()];
         copies.retain(|c| c.holders != *to || (from == *to && c.from.is_none()));
         copies.reserve_exact(1); // mostly the last one
-        copies.push(FileCopy { holders: to.clone(), from: Some(from.clone()), fraction: 0.0 });
+        let (holders, source) = (to.clone(), Some(from.clone()));
+        copies.push(FileCopy { holders, from: source, fraction: 0.0, turn: id });
         let departure = self.departs(&blocks).map(Box::new);
         let to = to.clone();
         self.transfers.insert(id, Transfer { file, from, to, blocks, op, departure });

@@ -17,6 +17,18 @@ pub struct Band {
     pub bandwidth: f64,
 }
 
+/// What becomes of transfers that meet on a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Contention {
+    /// Each is as quick as alone.
+    Free,
+    /// They share it.
+    #[default]
+    Shared,
+    /// It serves one after the other.
+    InTurn,
+}
+
 /// What a lone transfer is charged; the default is what the platform states.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Charges {
@@ -30,8 +42,8 @@ pub struct Charges {
     pub window_scaled: bool,
     /// Share of its rate that a transfer takes on the way back.
     pub acknowledgements: f64,
-    /// Whether transfers take from each other what they share.
-    pub contention: bool,
+    /// What becomes of transfers that meet.
+    pub contention: Contention,
     /// Whether data that stay on a host are charged for the way from the host to itself: over its
     /// own links, where the platform declares no loopback.
     pub local: bool,
@@ -61,6 +73,11 @@ impl Charges {
         (band.latency * way.latency, rate)
     }
 
+    /// What becomes of transfers that meet on the links of a platform, which may be of a kind of its own.
+    pub fn contention_on(&self, platform: &Platform) -> Contention {
+        if platform.is_fifo() { Contention::InTurn } else { self.contention }
+    }
+
     /// What all transfers together get of a link.
     pub fn usable(&self, link: &Link) -> f64 {
         self.link_factor * link.level()
@@ -75,7 +92,7 @@ impl Default for Charges {
             window: f64::INFINITY,
             window_scaled: false,
             acknowledgements: 0.0,
-            contention: true,
+            contention: Contention::default(),
             local: false,
         }
     }

@@ -29,7 +29,7 @@ mod vivaldi;
 mod zone;
 
 pub use builder::PlatformBuilder;
-pub use charges::{Band, Charges, Way, WayLink};
+pub use charges::{Band, Charges, Contention, Way, WayLink};
 pub use cluster::{
     CLUSTER_LIMIT, CORE_LIMIT, ClusterSharing, ClusterSpec, LinkShape, PLATFORM_CORE_LIMIT,
     Topology,

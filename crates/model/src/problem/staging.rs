@@ -6,7 +6,7 @@
 
 use super::Problem;
 use crate::ids::{FileId, HostId, LinkId, ProcId, TaskId};
-use crate::platform::{Charges, Network, Platform, RouteCache, Way};
+use crate::platform::{Charges, Contention, Network, Platform, RouteCache, Way};
 use crate::schedule::PlannedTransfer;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -26,7 +26,7 @@ const NONE: u32 = u32::MAX;
 impl Lanes {
     /// The lanes from a host of a platform under a network model; none where nothing is shared.
     pub fn new(platform: &Platform, origin: HostId, charges: &Charges) -> Option<Lanes> {
-        if !matches!(platform.network(), Network::Zones) || !charges.contention {
+        if !matches!(platform.network(), Network::Zones) || charges.contention == Contention::Free {
             return None;
         }
         let mut routes = RouteCache::new();

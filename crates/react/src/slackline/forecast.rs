@@ -5,7 +5,7 @@
 //! O((v + transfers) log v).
 
 use crate::policy::{Assignment, Plan, Transfers};
-use crate::situation::{Situation, TaskState};
+use crate::situation::{FileCopy, Situation, TaskState};
 use slackline_model::{EdgeId, FileId, HostId, LinkId, Problem, ProcId, TaskId, approx};
 use slackline_schedule::links::{Begun, Date, Known, Links};
 use std::cmp::Reverse;
@@ -245,7 +245,7 @@ impl<'a, 'p> Run<'a, 'p> {
             problem,
             now,
             later,
-            links: Links::new(problem.platform(), links, now.now),
+            links: Links::new(problem.platform(), now.contention, links, now.now),
             push,
             window,
             clock: now.now,
@@ -302,6 +302,7 @@ impl<'a, 'p> Run<'a, 'p> {
                 self.jobs[at].host = self.problem.host_of(first).0;
             }
         }
+        let mut under_way = Vec::new();
         for file in workflow.files() {
             for copy in &self.now.copies[file.index()] {
                 // What lies on several hosts is taken to lie on the first, where tasks over several are
@@ -316,13 +317,17 @@ impl<'a, 'p> Run<'a, 'p> {
                     copy.from.as_ref().and_then(|from| from.hosts().first().copied())
                     && workflow.consumers(file).any(|c| self.reads_at(c, host))
                 {
-                    let bytes = workflow.file_bytes(file) * (1.0 - copy.fraction);
-                    let entry = self.add_copy(file, host, false);
-                    // What has begun to arrive has its latency behind it, the rest on average half.
-                    let latency = if copy.fraction > 0.0 { 0.0 } else { 0.5 };
-                    self.send(entry, bytes, (from, host), latency);
+                    under_way.push((file, copy, (from, host)));
                 }
             }
+        }
+        under_way.sort_by_key(|(_, copy, _)| copy.turn);
+        for (file, &FileCopy { fraction, .. }, (from, to)) in under_way {
+            let bytes = workflow.file_bytes(file) * (1.0 - fraction);
+            let entry = self.add_copy(file, to, false);
+            // What has begun to arrive has its latency behind it, the rest on average half.
+            let latency = if fraction > 0.0 { 0.0 } else { 0.5 };
+            self.send(entry, bytes, (from, to), latency);
         }
         for task in workflow.tasks() {
             let Job { done, host, .. } = self.jobs[task.index()];
