@@ -28,18 +28,11 @@ impl<'a, 'p> Future<'a, 'p> {
     pub fn lasting(problem: &'a Problem<'p>, now: &'a Situation) -> Self {
         Future { problem, now, later: None }
     }
-
-    /// When a part of something that begins at a date is done, if the whole takes so many seconds at
-    /// the levels of a problem.
-    pub(super) fn end_of(&self, start: f64, part: f64, whole: &dyn Fn(&Problem<'_>) -> f64) -> f64 {
-        let later = self.later.map(|(date, problem)| (date, whole(problem)));
-        end_of(start, part, whole(self.problem), later)
-    }
 }
 
 /// When a part of something is done that begins at a date, if the whole takes so many seconds now and so many
 /// from another date on.
-pub(super) fn end_of(start: f64, part: f64, seconds: f64, later: Option<(f64, f64)>) -> f64 {
+fn end_of(start: f64, part: f64, seconds: f64, later: Option<(f64, f64)>) -> f64 {
     let end = start + part * seconds;
     match later {
         Some((date, _)) if end <= date => end,

@@ -7,15 +7,12 @@
 //!   counts with such queues while it places tasks (`contended`).
 //! - *Tasks migrate for tiny gains.* A new plan is taken only if it promises a clear gain over
 //!   keeping the present one; inside it a placed task moves only for a part of its own time.
-//!   What begins after the next look is not decided before it.
 //! - *Passing dips are chased.* From the changes seen so far it estimates how long a level tells of what comes,
-//!   plans with the levels to expect over the rest of the run, and judges plans by forecasts in
-//!   which present levels last that long and then give way to the mean (`outlook`).
+//!   and plans and judges with the levels to expect on average over the rest of the run (`outlook`).
 //! - *A forecast is one future.* What looks better by forecast is followed to its end, as is what is
 //!   under way, under several draws of what levels may do next, by whatever whoever runs the policy
 //!   has handed in for that (`trials`). A new plan has to pay on average and may lose next to
-//!   nothing under any draw. Without such help, and where a run is too large for it, forecasts with
-//!   several lifetimes of the present levels stand for the draws.
+//!   nothing under any draw. Without such help, and where a run is too large for it, forecasts decide.
 //! - *Planners never come back to a task.* What holds up the end of a plan is tried elsewhere, by forecast,
 //!   as long as that helps (`improve`).
 //! - *A clever first plan is luck.* It begins with what `static` would follow unless another plan
@@ -46,7 +43,6 @@ mod habit;
 mod history;
 mod improve;
 mod outlook;
-mod passing;
 mod plans;
 mod search;
 mod several;
@@ -72,12 +68,12 @@ use slackline_model::{Placement, Problem, ProcId, Schedule, TaskId};
 use slackline_schedule::list::ranks;
 use trials::{Choice, Margin, Margins, Trials};
 
-/// Gain, as a share of the remaining time, below which the present plan is kept where forecasts
-/// alone have to tell.
+/// What a forecast must promise, as a share of the remaining time, for results to be made again, of a first plan
+/// that cannot be rolled out, and of a plan for several workflows.
 const WORTH_IT: f64 = 0.08;
 
-/// What a forecast must promise to be rolled out, and what roll-outs must show: more where work is
-/// lost than where tasks that have not begun change places.
+/// What a forecast must promise to be rolled out, or followed where that cannot be afforded; and what roll-outs
+/// must show: more where work is lost than where tasks that have not begun change places.
 const PROMISING: f64 = 0.03;
 const MOVING: Margins = Margins {
     stopping: Margin { gain: 0.03, doubt: 1.0, loss: TAIL },
@@ -109,7 +105,7 @@ const FIRST_LASTS: f64 = 0.5;
 /// A placed task moves for at least this multiple of its mean time.
 const HYSTERESIS: f64 = 0.1;
 
-/// How soon present levels may pass, in their mean lifetimes: the middle of each third of the
+/// How soon the levels of the start may pass, in their mean lifetimes: the middle of each third of the
 /// exponential law.
 const PASSES: [f64; 3] = [0.18, 0.69, 1.79];
 
@@ -125,9 +121,6 @@ const SHORTLIST: usize = 3;
 /// Draws go on for this many times the time that the present plan is expected to take, and
 /// roll-outs are given up after twice that.
 const HORIZON: f64 = 2.0;
-
-/// What begins only after this many times between looks is decided then.
-const URGENT: f64 = 1.0;
 
 /// Looks per makespan while things change.
 const LOOKS: f64 = 10.0;
@@ -325,15 +318,15 @@ impl Slackline {
         };
         let after = self.expected(now, &lost);
         let problem = after.problem().map_err(|e| e.to_string())?;
-        let prospect = self.levels(now).prospect(now)?;
+        // Forecasts see the levels that plans are made for.
+        let prospect = Levels { seen: after.view.clone(), later: None }.prospect(now)?;
         let ground = prospect.ground(&problem, &after);
         let keep = self.under_way(&ground, &planning::rewound(now, &lost), &lost);
         let length = keep.forecast.makespan - now.now;
         let rolls = self.trials.affords(now, SHORTLIST) >= FEWEST_DRAWS;
         // Where the effort is used up the last verdict on a habit stands.
         let habitual = self.trials.affords(now, SHORTLIST + habit::WORTH) >= FEWEST_DRAWS;
-        let promising = if rolls { PROMISING } else { WORTH_IT };
-        let limit = now.now + length * (1.0 - promising);
+        let limit = now.now + length * (1.0 - PROMISING);
         let plans = match self.outlook.lifetime().is_finite() {
             true => vec![self.plan_as_seen(&planning::rewound(now, &lost), &ground)?],
             false => Vec::new(),
@@ -347,7 +340,6 @@ impl Slackline {
             self.add_improved(&ground, &keep, improve::AT_A_LOOK, limit, &mut found);
         }
         let free = forced || length.is_infinite();
-        found.retain(|choice| free || self.is_urgent(choice, &keep.forecast, now));
         found.truncate(SHORTLIST);
         let left = !free && self.has_left_static(&after);
         let behind = left && rolls && self.is_behind(now, &keep.plan);

@@ -108,8 +108,7 @@ impl Slackline {
         Ok(("contended, now", self.contended(&ground, OCCUPATIONS[0])))
     }
 
-    /// Placed with contention in mind, or planned by HEFT where that leaves out what is wider than a host;
-    /// and where levels pass a plan that counts with it.
+    /// Placed with contention in mind, or planned by HEFT where that leaves out what is wider than a host.
     pub(super) fn candidates(&mut self, ground: &Ground<'_, '_>) -> Vec<Made> {
         let mut plans: Vec<Made> = vec![("contended", self.contended(ground, OCCUPATIONS[0]))];
         if plans[0].1.assignments.len() < ground.now.tasks.open()
@@ -119,7 +118,6 @@ impl Slackline {
             let plan = Plan::of_schedule(ground.problem, &schedule, self.plan.transfers);
             plans.push(("heft", plan));
         }
-        plans.extend(self.passing(ground).map(|plan| ("passing", plan)));
         plans
     }
 }

@@ -24,10 +24,10 @@ const RISK: f64 = 1.0 / 3.0;
 const CLEARLY: f64 = 1.05;
 const HOPELESS: f64 = 2.0;
 
-/// A forecast is that much less work than a roll-out; what they are granted for one plan is at most a third
+/// A forecast is that much less work than a roll-out; what they are granted for one plan is at most a sixth
 /// of the effort that is left.
 const LIGHTER: usize = 6;
-const GRANTED: usize = 3;
+const GRANTED: usize = 6;
 
 /// A plan that could be followed, what has to be rewound for it, and what is expected of it.
 pub(super) struct Choice {

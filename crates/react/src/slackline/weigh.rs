@@ -1,13 +1,16 @@
 //! Which of some plans to follow.
 
-use super::forecast::{Forecast, Future};
+use super::forecast::Future;
 use super::ground::Ground;
 use super::trials::{self, Choice, Margins};
-use super::{FEWEST_DRAWS, HORIZON, PASSES, Slackline, TAIL, URGENT, WORTH_IT};
+use super::{FEWEST_DRAWS, HORIZON, NEAR_TIE, PASSES, Slackline, TAIL, WORTH_IT};
 use crate::foresight::Course;
 use crate::policy::Plan;
 use crate::reasons::Reasons;
 use crate::situation::Situation;
+
+/// Roll-outs of one look take at most this part of the effort that is left, but for the fewest draws.
+const AT_ONCE: usize = 3;
 
 impl Slackline {
     /// What to follow: `kept`, or one of the others, the best by forecast first; nothing where
@@ -28,15 +31,22 @@ impl Slackline {
         }
         let first = others.first().map_or(0.0, |o| o.forecast.makespan);
         let length = if hopeless { first } else { kept.forecast.makespan } - now.now;
-        let followed = others.iter().chain((!hopeless).then_some(&kept));
-        let affords = self.trials.affords(now, followed.map(Choice::cost).sum());
         let enough = courses.len().min(FEWEST_DRAWS);
+        let affords = |ours: &Self, others: &[Choice]| {
+            let followed = others.iter().chain((!hopeless).then_some(&kept));
+            ours.trials.affords(now, followed.map(Choice::cost).sum())
+        };
+        // What cannot all be followed is left out from the end: first what only differs in habits.
+        while others.len() > 1 && affords(self, &others) < enough {
+            others.pop();
+        }
+        let affords = affords(self, &others);
         let (taken, why) = if others.is_empty() {
             (None, "nothing better in sight")
         } else if hopeless && others.len() == 1 {
             (Some(0), "the only way")
         } else if enough > 0 && affords >= enough && {
-            let courses = &courses[..courses.len().min(affords)];
+            let courses = &courses[..courses.len().min((affords / AT_ONCE).max(enough))];
             let limit = 2.0 * HORIZON * length;
             match hopeless {
                 true => self.trials.follow(now, &mut others, courses, limit),
@@ -52,9 +62,15 @@ impl Slackline {
             }
         } else {
             let gain = kept.forecast.makespan - others[0].forecast.makespan;
-            let clear = !others[0].stops || gain > self.estimates.noise();
+            // By forecast a habit is worth nothing.
+            let noise = if others[0].stops { self.estimates.noise() } else { 0.0 };
+            let clear = gain > noise.max(NEAR_TIE * length);
             let holds = hopeless || clear && self.holds(ground, &kept.plan, &others[0], now);
-            if holds { (Some(0), "shorter by forecast") } else { (None, "may not last") }
+            if holds {
+                (Some(0), "shorter by forecast")
+            } else {
+                (None, "no clear gain by forecast")
+            }
         };
         let mut alternatives = vec![kept.told(&self.planned, now.now)];
         alternatives.extend(others.iter().map(|o| o.told(&self.planned, now.now)));
@@ -65,20 +81,6 @@ impl Slackline {
             Some(at) => Some(others.swap_remove(at)),
             None => (!hopeless).then_some(kept),
         }
-    }
-
-    /// Whether a choice changes anything before the next look: what begins only later is better
-    /// decided then, when more is known.
-    pub(super) fn is_urgent(&self, choice: &Choice, kept: &Forecast, now: &Situation) -> bool {
-        if !choice.rewind.is_empty() || choice.plan.transfers != self.plan.transfers {
-            return true;
-        }
-        let soon = now.now + URGENT * self.least_period;
-        choice.plan.assignments.iter().any(|a| {
-            let begins = |f: &Forecast| f.times[a.task.index()].0;
-            self.planned[a.task.index()] != a.procs.first().copied()
-                && begins(kept).min(begins(&choice.forecast)) < soon
-        })
     }
 
     /// Whether a choice is better than the present plan however soon present levels pass: clearly
