@@ -58,8 +58,13 @@ pub(crate) fn follow(
 /// What made the difference, each with its seconds; nothing where there is none to speak of.
 /// `levels` says what changed.
 pub(crate) fn why(check: &Check, levels: &'static str) -> Vec<(String, &'static str)> {
+    let transfers = match check.shared_links {
+        true if check.sharing > 0.0 => "transfers sharing links",
+        _ if check.sharing > 0.0 => "transfers slower than planned",
+        _ => "transfers quicker than planned",
+    };
     let parts = [
-        (check.sharing, "transfers sharing links"),
+        (check.sharing, transfers),
         (check.staging, "inputs on their way"),
         (check.levels, levels),
     ];

@@ -1,6 +1,7 @@
 //! Why a verb could not do its work, and the exit code that says so.
 
 use crate::examples;
+use slackline_execute::StageError;
 use slackline_formats::error::NO_SUCH_FILE;
 use slackline_formats::{Fault, FormatError};
 use slackline_model::nearest::nearest;
@@ -17,8 +18,8 @@ pub(crate) enum Failure {
     Input { message: String, help: Option<String> },
     /// The work itself failed: exit code 1.
     Work { message: String, help: Option<String> },
-    /// The user stopped the work: exit code 130, as a shell expects.
-    Interrupted { message: String },
+    /// A signal stopped the work: 128 and its number is the exit code, as a shell expects.
+    Interrupted { message: String, code: u8 },
     /// Nobody reads our output any more: not our error.
     BrokenPipe,
 }
@@ -43,7 +44,7 @@ impl Failure {
         match self {
             Failure::Input { .. } => 2,
             Failure::Work { .. } => 1,
-            Failure::Interrupted { .. } => 130,
+            Failure::Interrupted { code, .. } => *code,
             Failure::BrokenPipe => 0,
         }
     }
@@ -125,6 +126,25 @@ impl From<ProblemError> for Failure {
             ProblemError::ColumnsDiffer { .. } => Failure::input(error)
                 .with_help("a file that brings its processors along is planned without --platform"),
             _ => Failure::input(error),
+        }
+    }
+}
+
+impl From<StageError> for Failure {
+    fn from(error: StageError) -> Failure {
+        match error {
+            StageError::Problem(error) => error.into(),
+            StageError::Scenario(error) => Failure::input(error),
+            StageError::Platform(error) => Failure::input(error),
+            StageError::Arrivals(why) => Failure::input(why),
+            StageError::Backend(error) => Failure::work(error),
+            StageError::Disturbed => {
+                let message =
+                    "--transfers anticipated: transfers disturb each other on this platform";
+                Failure::input(message).with_help(
+                    "it takes a network of plain bandwidths and latencies that holds still",
+                )
+            }
         }
     }
 }

@@ -1,38 +1,74 @@
-//! Ctrl-C: a search that listens ends with the best it has; everything else ends at once, without
-//! leaving half-written files behind.
+//! Ctrl-C, SIGTERM and SIGHUP: a run or a search that listens ends in order, with the best it has;
+//! everything else ends at once, without leaving half-written files behind.
 
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 use slackline_formats::source;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-/// What a shell expects of a command that was interrupted.
-const INTERRUPTED: i32 = 130;
+/// What a shell adds to the number of a signal.
+const BY_SIGNAL: i32 = 128;
+
+/// Signals that follow each other within this time are one request: a terminal that is closed and its
+/// shell both tell, and service managers send two.
+const ONE_REQUEST: Duration = Duration::from_millis(500);
 
 /// The flag of a search that wants to end by itself.
 static LISTENER: Mutex<Option<Arc<AtomicBool>>> = Mutex::new(None);
 
-/// From now on Ctrl-C is handled; called once.
+/// The first signal that came.
+static SIGNAL: AtomicI32 = AtomicI32::new(SIGINT);
+
+/// From now on signals are handled; called once.
 pub(crate) fn watch() {
-    let handler = || {
-        let listener = LISTENER.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let first = listener.is_some_and(|flag| !flag.swap(true, Ordering::Relaxed));
-        if !first {
-            source::abandon_writes_and_exit(INTERRUPTED);
-        }
-    };
+    let mut wanted = vec![SIGINT, SIGTERM];
+    // Who starts a command with nohup wants it to outlive the terminal.
+    if !is_ignored(SIGHUP) {
+        wanted.push(SIGHUP);
+    }
     // Where signals cannot be handled the system's own way of ending remains.
-    let _ = ctrlc::set_handler(handler);
+    let Ok(mut signals) = Signals::new(wanted) else { return };
+    std::thread::spawn(move || {
+        let mut asked: Option<Instant> = None;
+        for signal in signals.forever() {
+            let listener = LISTENER.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            match (listener, asked) {
+                (Some(flag), _) if !flag.load(Ordering::Relaxed) => {
+                    SIGNAL.store(signal, Ordering::Relaxed);
+                    flag.store(true, Ordering::Release);
+                    asked = Some(Instant::now());
+                }
+                (_, Some(asked)) if asked.elapsed() < ONE_REQUEST => {}
+                _ => source::abandon_writes_and_exit(BY_SIGNAL + signal),
+            }
+        }
+    });
 }
 
-/// A flag that the first Ctrl-C raises; the second ends the command.
+/// Whether the process was started with a signal ignored, where the system tells.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+/// What a shell expects of a command that was ended by the signal that came.
+pub(crate) fn exit_code() -> u8 {
+    u8::try_from(BY_SIGNAL + SIGNAL.load(Ordering::Relaxed)).unwrap_or(u8::MAX)
+}
+
+/// A flag that the first signal raises; a later one ends the command.
 pub(crate) fn listen() -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     *LISTENER.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&flag));
     flag
 }
 
-/// Nobody listens any more: the next Ctrl-C ends the command.
+/// Nobody listens any more: the next signal ends the command.
 pub(crate) fn ignore() {
     *LISTENER.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }

@@ -34,14 +34,25 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
+/// Version, commit and target, for `--version`; `-V` prints the version alone.
+const LONG_VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (",
+    env!("SLACKLINE_COMMIT"),
+    ", ",
+    env!("SLACKLINE_TARGET"),
+    ")"
+);
+
 /// Plans, simulates and runs workflows on machines that do not hold still.
 #[derive(Parser)]
 #[command(
     name = "slackline",
     version,
+    long_version = LONG_VERSION,
     disable_help_subcommand = true,
     after_help = "Exit codes: 0 fine, 1 the work failed (infeasible, invalid, cannot finish), 2 bad usage or \
-                  input, 130 interrupted by Ctrl-C."
+                  input, 130 ended by Ctrl-C, 143 by SIGTERM, 129 by SIGHUP."
 )]
 struct Cli {
     #[command(flatten)]
@@ -70,7 +81,7 @@ your own files instead.)
 All verbs: slackline --help    One verb: slackline VERB --help
 ";
 
-/// The program: its arguments, its streams, and Ctrl-C.
+/// The program: its arguments, its streams, and signals.
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,

@@ -133,7 +133,7 @@ impl Output {
 
     /// Says why the work failed and what to try.
     pub(crate) fn report(&mut self, failure: &Failure) {
-        if let Failure::Interrupted { message } = failure {
+        if let Failure::Interrupted { message, .. } = failure {
             self.aside("stopped", "33", message);
         }
         if let Failure::Input { message, help } | Failure::Work { message, help } = failure {

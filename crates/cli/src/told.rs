@@ -91,6 +91,7 @@ pub(crate) fn check_needs(
         Need::Moldable => "none of the tasks may use several processors",
         Need::Several => "there is only one workflow",
         Need::Independent => "some tasks depend on others, or take several processors",
+        Need::OneHost => "some tasks need processors of several hosts; static plans for them",
     };
     Err(Failure::input(format!("{name} needs {}", need.phrase())).with_help(help))
 }

@@ -122,3 +122,67 @@ fn methods_are_told_of_by_name() {
     let error = place.fails(2, "algorithms peff");
     assert!(error.contains("no planner or policy 'peff'; did you mean 'peft'?"), "{error}");
 }
+
+/// One edge of eight files over a link with a long round trip: each file is a flow of its own.
+const EIGHT_FILES: &str = r#"
+[defaults]
+size = "50MB"
+[task.a]
+seconds = { "p-0" = 1, "p-1" = 1000 }
+outputs = ["f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7"]
+[task.b]
+seconds = { "p-0" = 1000, "p-1" = 1 }
+inputs = ["f0", "f1", "f2", "f3", "f4", "f5", "f6", "f7"]
+outputs = ["z"]
+"#;
+
+const TWO_FILES: &str = r#"
+[files]
+x = "100MB"
+y = "100MB"
+[task.a]
+seconds = { "p-0" = 1, "p-1" = 1000 }
+outputs = ["x", "y"]
+[task.b]
+seconds = { "p-0" = 1000, "p-1" = 1 }
+inputs = ["x", "y"]
+outputs = ["z"]
+"#;
+
+#[test]
+fn files_of_one_edge_travel_alike_in_plan_bound_and_run() {
+    let place = Place::new();
+    place.write("eight.toml", EIGHT_FILES);
+    place.write("two.toml", TWO_FILES);
+    let cluster = |more: &str| format!("[cluster.p]\ncount = 2\nspeed = \"1Gf\"\n{more}");
+    place.write("wan.toml", cluster("bandwidth = \"1Gbps\"\nlatency = \"50ms\"\n"));
+    let slow = "bandwidth = \"10MBps\"\nlatency = \"1ms\"\n";
+    place.write("fat.toml", cluster(&format!("sharing = \"fatpipe\"\n{slow}")));
+    place.write("shared.toml", cluster(slow));
+    place.write(
+        "matrix.toml",
+        "[host.p-0]\nspeed = \"1Gf\"\n[host.p-1]\nspeed = \"1Gf\"\n[matrix]\nlatency = \"1ms\"\n\
+         bandwidth = \"10MBps\"\n",
+    );
+    let json = |line: &str| serde_json::from_str::<serde_json::Value>(&place.ok(line)).unwrap();
+    for (workflow, platform, seconds) in [
+        ("eight", "wan", 6.6),
+        ("two", "matrix", 12.0),
+        ("two", "fat", 12.3),
+        ("two", "shared", 22.6),
+    ] {
+        for algorithm in ["heft", "exact"] {
+            let line = format!("{workflow}.toml -p {platform}.toml");
+            let planned = json(&format!("plan {line} --algorithm {algorithm} --json"));
+            let number = |name: &str| planned[name].as_f64().unwrap();
+            let simulated = json(&format!("simulate {line} --json"));
+            let run = simulated["makespan"].as_f64().unwrap();
+            assert!((run - seconds).abs() < 0.05, "{line}: {run}");
+            assert!((number("makespan") - run).abs() < 1e-6 * run, "{line}: {planned}");
+            assert!((number("lower_bound") - run).abs() < 1e-6 * run, "{line}: {planned}");
+            assert_eq!(simulated["lower_bound"], planned["lower_bound"], "{line}");
+            let said = place.ok(&format!("plan {line} --algorithm {algorithm}"));
+            assert!(!said.contains("sharing links"), "{said}");
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! Ctrl-C while a file is written: the command ends as a shell expects, nothing is left behind.
+//! Ctrl-C and other signals while a file is written: the command ends as a shell expects, nothing is left behind.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
 
@@ -11,8 +11,8 @@ fn an_interrupted_write_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("w.json"), "old").unwrap();
     let line = ["generate", "workflow", "layered", "--tasks", "400000", "-o", "w.json"];
-    let left = interrupted(&line, folder.path(), Duration::from_secs(120), |_| true);
-    assert_eq!(left, ["w.json"]);
+    let left = ended("INT", &line, folder.path(), Duration::from_secs(120), |_| true);
+    assert_eq!(left, (Some(130), vec!["w.json".to_string()]));
     assert_eq!(std::fs::read_to_string(folder.path().join("w.json")).unwrap(), "old");
 }
 
@@ -28,18 +28,22 @@ fn a_trace_is_written_while_the_run_goes_on() {
     write("s.toml", &format!("[[host]]\nname = \"a\"\n{course}"));
     let line = ["simulate", "w.toml", "-p", "p.toml", "--scenario", "s.toml", "--trace", "t.jsonl"];
     let grows = |file: &Path| std::fs::metadata(file).is_ok_and(|meta| meta.len() > 1 << 16);
-    let left = interrupted(&line, folder.path(), Duration::from_secs(30), grows);
-    assert_eq!(left, ["p.toml", "s.toml", "w.toml"]);
+    for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        let left = ended(signal, &line, folder.path(), Duration::from_secs(30), grows);
+        let names = ["p.toml", "s.toml", "w.toml"].map(str::to_string);
+        assert_eq!(left, (Some(code), names.to_vec()), "{signal}");
+    }
 }
 
-/// Interrupts a command when a temporary file is in its folder of which that is true; gives the names
-/// of what is left there.
-fn interrupted(
+/// Sends a command a signal when a temporary file is in its folder of which that is true; gives its exit
+/// code and the names of what is left there.
+fn ended(
+    signal: &str,
     line: &[&str],
     folder: &Path,
     patience: Duration,
     is_enough: impl Fn(&Path) -> bool,
-) -> Vec<String> {
+) -> (Option<i32>, Vec<String>) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_slackline"))
         .args(line)
         .current_dir(folder)
@@ -60,9 +64,8 @@ fn interrupted(
         std::thread::sleep(Duration::from_millis(5));
     }
     let was_writing = is_writing();
-    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap();
     let code = child.wait().unwrap().code();
     assert!(was_writing, "the temporary file was never seen");
-    assert_eq!(code, Some(130));
-    names()
+    (code, names())
 }

@@ -27,7 +27,7 @@ const AWAY: &str =
 /// Ends of all policies that promise to survive the loss of a host and ask for nothing special, by
 /// name.
 fn ends(place: &Place, line: &str) -> Vec<(&'static str, f64)> {
-    let meant = registry::ALL.iter().filter(|e| e.survives && e.needs.is_empty());
+    let meant = registry::ALL.iter().filter(|e| e.survives && e.is_general());
     let names: Vec<&str> = meant.map(|e| e.name).collect();
     let text = place.ok(&format!("simulate {line} --json --compare {}", names.join(",")));
     let document: Value = serde_json::from_str(&text).unwrap();

@@ -12,6 +12,7 @@ use common::runs::{
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 const SITES: &str = "--platform four-sites";
 
@@ -351,6 +352,60 @@ fn one_folder_one_run_and_ctrl_c_says_how_to_go_on() {
     assert_eq!(place.read("r/log.jsonl").matches("\"process\"").count(), before);
 }
 
+/// Tasks that do not listen are ended, too; two signals at once are one request; what is ignored from the
+/// beginning stays so.
+#[test]
+fn signals_end_a_run_in_order() {
+    for (signals, code, deaf, word) in [
+        (vec!["TERM"], 143, true, "run"),
+        (vec!["HUP"], 129, false, "run"),
+        (vec!["TERM", "HUP", "TERM"], 143, false, "run"),
+        (vec!["HUP", "TERM"], 143, false, "nohup"),
+    ] {
+        let place = Place::new();
+        let go = place.path().join("go");
+        let trap = if deaf { "trap '' TERM HUP INT; " } else { "" };
+        let wait = format!("{trap}until test -e {}; do sleep 0.05; done", go.display());
+        place.write("w.toml", format!("[task.t]\ncommand = \"{wait}\"\ntime = \"1s\"\n"));
+        let slackline = env!("CARGO_BIN_EXE_slackline");
+        let mut command = match word {
+            "nohup" => Command::new("nohup"),
+            _ => Command::new(slackline),
+        };
+        if word == "nohup" {
+            command.arg(slackline);
+        }
+        let line = format!("run w.toml {SITES} --folder r --trace t.jsonl");
+        command.args(line.split_whitespace()).current_dir(place.path());
+        let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let log = place.path().join("r/log.jsonl");
+        let text = || std::fs::read_to_string(&log).unwrap_or_default();
+        wait_for("the task", || text().contains("\"process\""));
+        let record = text().lines().find(|line| line.contains("\"process\"")).unwrap().to_string();
+        for signal in &signals {
+            let id = child.id().to_string();
+            Command::new("kill").args([&format!("-{signal}"), &id]).status().unwrap();
+            // Another signal that came first could be taken first.
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let done = child.wait_with_output().unwrap();
+        let err = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(code), "{signals:?}: {err}");
+        assert!(err.contains("slackline resume"), "{signals:?}: {err}");
+        assert!(text().contains("\"stopped\""), "{signals:?}: {}", text());
+        let record: Value = serde_json::from_str(&record).unwrap();
+        let process = record["note"]["process"]["pid"].as_u64();
+        let process = process.unwrap_or_else(|| panic!("{record}"));
+        let state = std::fs::read_to_string(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        assert!(!state.contains("until"), "the task goes on: {state}");
+        let entries = std::fs::read_dir(place.path()).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        assert!(names.into_iter().all(|name| !name.ends_with(".tmp")));
+        std::fs::write(go, "").unwrap();
+        place.ok("resume r");
+    }
+}
+
 #[test]
 fn a_file_and_a_host_that_go_away_are_survived() {
     let place = Place::new();
@@ -515,4 +570,56 @@ fn a_host_that_slows_down_is_left_by_who_reacts() {
         place.ok(&format!("simulate --replay {policy}"));
     }
     assert!(ends[1] < 0.9 * ends[0], "{ends:?}");
+}
+
+/// Every policy of the registry; all get a task that fails, one that does not, and where they take
+/// dependencies, one that waits for the failing one.
+#[test]
+fn every_policy_ends_its_retries_and_does_what_does_not_fail() {
+    let place = Place::new();
+    let failing = |name: &str| {
+        format!("[task.{name}]\ncommand = \"exit 1\"\noutputs = [\"{name}\"]\ntime = \"1s\"\n")
+    };
+    let good =
+        "[task.good]\ncommand = \"sleep 0.1; echo 1 > y\"\noutputs = [\"y\"]\ntime = \"1s\"\n";
+    let after = "[task.after]\ncommand = \"cp bad z\"\ninputs = [\"bad\"]\noutputs = [\"z\"]\ntime = \"1s\"\n";
+    let alone = failing("bad") + good + &failing("worse");
+    place.write("alone.toml", &alone);
+    place.write("after.toml", alone + after);
+    place.write("one.toml", "name = \"one\"\n[host.h]\ncores = 1\nspeed = \"1Gf\"\nprice = 1\n");
+    let policies: Value = serde_json::from_str(&place.ok("algorithms --json")).unwrap();
+    let run = |policy: &Value| {
+        let (name, needs) = (policy["name"].as_str().unwrap(), policy["needs"].to_string());
+        let workflow = if needs.contains("independent") { "alone" } else { "after" };
+        let limits = if needs.contains("budget") || needs.contains("deadline") {
+            "--budget 1000 --deadline 1000s"
+        } else {
+            ""
+        };
+        let folder = name.replace('/', "-");
+        let line = format!(
+            "run {workflow}.toml -p one.toml --policy {name} --retries 1 --folder {folder} --json {limits}"
+        );
+        let done = place.run(&line);
+        assert_eq!(done.code, Some(1), "{name}: {}{}", done.out, done.err);
+        let document: Value = serde_json::from_str(&done.out).unwrap();
+        let failures = document["failures"].as_array().unwrap();
+        let of = |task: &str| failures.iter().filter(|f| f["task"] == task).count();
+        assert_eq!((of("bad"), of("worse"), failures.len()), (2, 2, 4), "{name}: {failures:?}");
+        assert_eq!(place.read(&format!("{folder}/results/y")), "1\n", "{name}");
+        assert!(done.err.contains("'bad' was abandoned"), "{name}: {}", done.err);
+        assert!(done.err.contains("'worse' was abandoned"), "{name}: {}", done.err);
+        // The log repeats.
+        let again = place.run(&format!("simulate --replay {folder} --json"));
+        let again: Value = serde_json::from_str(&again.out).unwrap();
+        assert_eq!(again["makespan"], document["makespan"], "{name}");
+        assert_eq!(again["schedule"], document["schedule"], "{name}");
+    };
+    // Most of the time is pauses.
+    let policies = policies["policies"].as_array().unwrap();
+    std::thread::scope(|scope| {
+        for share in policies.chunks(policies.len().div_ceil(8)) {
+            scope.spawn(move || share.iter().for_each(run));
+        }
+    });
 }

@@ -146,7 +146,7 @@ type Scene = fn(&Cluster);
 #[test]
 fn runs_on_slurm_survive_what_happens_there() {
     let Some(cluster) = Cluster::start() else { return };
-    let scenes: [(&str, Scene); 8] = [
+    let scenes: [(&str, Scene); 12] = [
         ("a whole run", a_whole_run),
         ("kills", kills_repeat_nothing_that_was_done),
         ("staged per node", kills_repeat_nothing_where_nodes_share_nothing),
@@ -155,6 +155,10 @@ fn runs_on_slurm_survive_what_happens_there() {
         ("leases", machines_are_leased_and_given_back),
         ("bad luck of leases", leased_machines_are_taken_away),
         ("one job per task", every_task_is_a_job),
+        ("an impostor", an_impostor_takes_the_port),
+        ("refusals", refusals_are_told_and_names_are_taken_as_they_are),
+        ("all nodes", plans_use_all_nodes),
+        ("SIGTERM", a_run_that_is_terminated_ends_its_pilots),
     ];
     let only = std::env::var("SCENE").unwrap_or_default();
     for (name, scene) in scenes.iter().filter(|(name, _)| name.contains(&only)) {
@@ -180,10 +184,10 @@ fn a_whole_run(cluster: &Cluster) {
     // The same decisions, without a cluster.
     let again: Value = serde_json::from_str(&place.ok("simulate --replay r --json")).unwrap();
     assert_eq!(again["schedule"], document["schedule"]);
-    // Who does not know the token is not heard, and nobody else can read it.
+    // Nobody else can read the key that pilots prove to know.
     use std::os::unix::fs::PermissionsExt;
-    let mode = std::fs::metadata(run.join("pilots/token")).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o600);
+    let mode = |path| std::fs::metadata(run.join(path)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode("pilots/keys"), mode("pilots/keys/1")), (0o700, 0o600));
     assert_eq!(std::fs::read_dir(run.join("pilots/made")).unwrap().count(), 0);
 }
 
@@ -442,6 +446,127 @@ fn every_task_is_a_job(cluster: &Cluster) {
     let jobs = words.filter(|e| name_ends(e.as_ref().unwrap(), ".log")).count();
     assert_eq!(jobs as u64, document["tasks"].as_u64().unwrap());
     place.ok("simulate --replay r");
+}
+
+/// Somebody else listens where an engine was killed: pilots tell nothing of use, do nothing, and
+/// work on for the engine that resumes.
+fn an_impostor_takes_the_port(cluster: &Cluster) {
+    let place = Place::new();
+    place.write("nodes.toml", SHARED);
+    let (gate, forged) = (place.path().join("gate"), place.path().join("forged"));
+    let mut text = String::new();
+    for task in 0..4 {
+        text += &format!(
+            "[task.t{task}]\ncommand = \"until test -e {}; do sleep 0.05; done\"\ntime = \"1s\"\n",
+            gate.display()
+        );
+    }
+    place.write("w.toml", text);
+    let run = place.path().join("r");
+    let line = "run w.toml --platform nodes.toml --on slurm --policy just-in-time --folder r";
+    let mut child = cluster.spawn(&place, line);
+    wait_for("four tasks", || log(&run).matches("\"process\"").count() == 4);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let address: String = serde_json::from_str(&place.read("r/pilots/engine")).unwrap();
+    let key = place.read("r/pilots/keys/1");
+    let impostor = std::net::TcpListener::bind(&address).unwrap();
+    let begin = serde_json::json!({"begin": {
+        "label": {"op": 99, "task": 0, "name": "t0", "host": 0, "number": 9}, "cores": 1,
+        "attempt": {"argv": ["touch", forged], "env": [], "work": place.path().join("w"),
+            "inputs": [], "outputs": [], "captured": place.path().join("c"), "limits": {}},
+    }});
+    let begin = begin.to_string();
+    let mut heard = Vec::new();
+    for _ in 0..8 {
+        use std::io::Read;
+        let (mut stream, _) = impostor.accept().unwrap();
+        stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+        for message in [r#"{"welcome":{"keep":[]}}"#, &begin] {
+            let _ = stream.write_all(&(message.len() as u32).to_be_bytes());
+            let _ = stream.write_all(message.as_bytes());
+        }
+        let _ = stream.read_to_end(&mut heard); // until the pilot hangs up
+    }
+    drop(impostor);
+    let heard = String::from_utf8_lossy(&heard);
+    assert!(heard.contains("nonce") && !heard.contains(key.trim()), "{heard}");
+    place.write("gate", "");
+    cluster.ok(&place, "resume r");
+    assert!(!forged.exists());
+    // A drive has a key of its own; the tasks were not begun again.
+    assert_ne!(place.read("r/pilots/keys/2"), key);
+    let (_, done) = executions(&run);
+    assert!(done.len() == 4 && done.values().all(|times| *times == 1), "{done:?}");
+    assert_eq!(log(&run).matches("\"process\"").count(), 4);
+}
+
+/// What Slurm does not take is said at once, and nothing begins; what it would replace in names it leaves alone.
+fn refusals_are_told_and_names_are_taken_as_they_are(cluster: &Cluster) {
+    let place = Place::new();
+    place.write("nodes.toml", SHARED);
+    place.write("large.toml", SHARED.replace("speed", "cores = 9\nspeed"));
+    place.write("w.toml", "[task.t]\ncommand = [\"true\"]\ntime = \"1s\"\n");
+    for (options, said) in [
+        ("nodes.toml --sbatch=--partition=nowhere", "Invalid partition name"),
+        ("nodes.toml --sbatch=--time=soon", "Invalid --time"),
+        ("large.toml", "9 cores, of which the node has 1"),
+        ("large.toml --sbatch=--constraint=golden", "Invalid feature"),
+    ] {
+        let line = format!("run w.toml --on slurm --folder r --platform {options}");
+        let begin = Instant::now();
+        let done = cluster.slackline(&place, &line).output().unwrap();
+        let err = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(1), "{line}\n{err}");
+        assert!(err.contains(said), "{line}\n{err}");
+        assert!(begin.elapsed() < Duration::from_secs(10));
+        assert!(!place.path().join("r").exists());
+    }
+    for name in ["50%j", "a\\%j"] {
+        let line = format!("run w.toml --on slurm --platform nodes.toml --folder {name}");
+        cluster.ok(&place, &line);
+        assert!(place.path().join(name).join("pilots/h0-1.log").exists());
+    }
+}
+
+/// Pilots come one after the other: plans count on all of them, not only on the first.
+fn plans_use_all_nodes(cluster: &Cluster) {
+    for policy in ["static", "qos --deadline 1h"] {
+        let place = Place::new();
+        place.write("nodes.toml", SHARED);
+        let task = |n| format!("[task.t{n}]\ncommand = [\"sleep\", \"0.5\"]\ntime = \"500ms\"\n");
+        place.write("w.toml", (0..24).map(task).collect::<String>());
+        let line = format!(
+            "run w.toml --platform nodes.toml --on slurm --folder r --json --policy {policy}"
+        );
+        let document: Value = serde_json::from_str(&cluster.ok(&place, &line)).unwrap();
+        let placed = document["schedule"].as_array().unwrap();
+        for node in ["n1", "n2", "n3", "n4"] {
+            let there = placed.iter().filter(|p| p["processor"] == node).count();
+            assert!((2..=12).contains(&there), "{policy}: {there} tasks on {node}");
+        }
+        place.ok("simulate --replay r");
+    }
+}
+
+fn a_run_that_is_terminated_ends_its_pilots(cluster: &Cluster) {
+    let place = Place::new();
+    place.write("nodes.toml", SHARED);
+    let gate = place.path().join("gate");
+    let wait = format!("until test -e {}; do sleep 0.05; done", gate.display());
+    let task = |n| format!("[task.t{n}]\ncommand = \"{wait}\"\ntime = \"1s\"\n");
+    place.write("w.toml", (0..4).map(task).collect::<String>());
+    let run = place.path().join("r");
+    let line = "run w.toml --platform nodes.toml --on slurm --folder r --trace t.jsonl";
+    let mut child = cluster.spawn(&place, line);
+    wait_for("a task", || log(&run).contains("\"process\""));
+    Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143), "{}", place.read("err"));
+    assert!(log(&run).contains("\"stopped\""));
+    wait_for("an empty queue", || cluster.queue() == 0);
+    assert!(processes("environ", &format!("SLACKLINE_RUN={}", id_of(&run))).is_empty());
+    place.write("gate", "");
+    cluster.ok(&place, "resume r");
 }
 
 fn name_ends(entry: &std::fs::DirEntry, end: &str) -> bool {

@@ -1,20 +1,20 @@
 //! Slackline as a library: a small front door to the crates behind it.
 //!
 //! The parts are the crates themselves, re-exported under short names ([`model`], [`formats`],
-//! [`schedule`], [`react`], [`execute`], [`simulate`], [`view`]); the two functions here, [`plan`] and
-//! [`run`], do what most programs want of them.
+//! [`schedule`], [`react`], [`execute`], [`simulate`], [`view`]); the functions here, [`problem`], [`plan`]
+//! and [`run`], do what most programs want of them. Their makespans are those of `slackline plan`,
+//! `simulate` and `run --dry-run`.
 //!
 //! # Plan
 //!
 //! ```
 //! use slackline_core::formats::{read_platform, read_workflow};
-//! use slackline_core::model::Problem;
 //! use std::path::Path;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let workflow = read_workflow(Path::new("../../examples/workflows/montage.json"), None)?.workflow;
 //! let platform = read_platform(Path::new("../../examples/platforms/small-cluster.toml"), None)?;
-//! let problem = Problem::new(&workflow, &platform)?;
+//! let problem = slackline_core::problem(&workflow, &platform)?;
 //! let plan = slackline_core::plan(&problem, "heft")?;
 //! assert!((plan.makespan() - 31.1).abs() < 0.1);
 //! # Ok(()) }
@@ -146,11 +146,12 @@ pub use slackline_schedule as schedule;
 pub use slackline_simulate as simulate;
 pub use slackline_view as view;
 
-use execute::{BackendError, Ending, Execution, Outcome, Simulated};
-use model::{Platform, Problem, ProblemError, ProcId, Schedule, TaskId, Workflow};
+use execute::{BackendError, Ending, Outcome, Stage, StageError, usual_models};
+use model::problem::Inputs;
+use model::scenario::{Knowledge, KnowledgeError, Scenario};
+use model::{Platform, Problem, ProblemError, Schedule, Workflow};
 use react::Policy;
 use schedule::{PlanError, Request, registry};
-use simulate::Models;
 use std::sync::Arc;
 
 /// Why there is no plan or no run.
@@ -159,36 +160,74 @@ use std::sync::Arc;
 pub enum Error {
     #[error("there is no planner '{0}'")]
     UnknownPlanner(String),
+    #[error("{method} needs {need}")]
+    Lacks { method: &'static str, need: &'static str },
     #[error(transparent)]
     Plan(#[from] PlanError),
     #[error(transparent)]
     Problem(#[from] ProblemError),
     #[error(transparent)]
     Backend(#[from] BackendError),
+    #[error(transparent)]
+    Scenario(#[from] KnowledgeError),
+    #[error(transparent)]
+    Stage(StageError),
     #[error("the run cannot finish: {0}")]
     CannotFinish(String),
+}
+
+impl From<StageError> for Error {
+    fn from(error: StageError) -> Error {
+        match error {
+            StageError::Problem(error) => Error::Problem(error),
+            StageError::Backend(error) => Error::Backend(error),
+            other => Error::Stage(other),
+        }
+    }
+}
+
+/// The planning problem of a workflow on a platform: transfers are charged as [`run`] charges them, inputs
+/// lie on the platform's origin, where it names one.
+pub fn problem<'a>(workflow: &'a Workflow, platform: &'a Platform) -> Result<Problem<'a>, Error> {
+    let charges = usual_models(platform, workflow).charges();
+    Ok(Problem::charged(workflow, platform, &charges, Inputs::of(platform))?)
 }
 
 /// Plans with a planner of the registry, by name.
 pub fn plan(problem: &Problem<'_>, planner: &str) -> Result<Schedule, Error> {
     let unknown = || Error::UnknownPlanner(planner.to_string());
     let algorithm = registry::find(planner).ok_or_else(unknown)?;
-    Ok((algorithm.plan)(problem, &Request::default())?)
+    let request = Request::default();
+    if let Some(need) = algorithm.lacks(problem, &request.limits) {
+        return Err(Error::Lacks { method: algorithm.name, need: need.phrase() });
+    }
+    Ok((algorithm.plan)(problem, &request)?)
 }
 
-/// Runs a workflow on a simulated platform, steered by a policy, with links that are shared.
+/// Runs a workflow on a simulated platform, steered by a policy.
 pub fn run(
     workflow: &Arc<Workflow>,
     platform: &Arc<Platform>,
     policy: &mut dyn Policy,
 ) -> Result<Outcome, Error> {
-    let peak = Problem::at_peak(workflow, platform)?;
-    let seconds = |task: TaskId, procs: &[ProcId]| {
-        let first = procs.first().copied().unwrap_or(ProcId(0));
-        peak.exec_wide(task, peak.class_of(first), procs.len() as u32)
-    };
-    let mut backend = Simulated::new(platform, Models::default(), Box::new(seconds))?;
-    let outcome = Execution::new(workflow.clone(), platform.clone()).run(policy, &mut backend)?;
+    carry_out(&Stage::new(workflow.clone(), platform.clone()), policy)
+}
+
+/// The same under a scenario, which planners and policies know by the estimates it leaves them. Moments given as
+/// part of a makespan have to be settled before ([`Scenario::at_makespan`]).
+pub fn run_in_scenario(
+    workflow: &Arc<Workflow>,
+    platform: &Arc<Platform>,
+    scenario: &Scenario,
+    policy: &mut dyn Policy,
+) -> Result<Outcome, Error> {
+    let stage = Stage::new(workflow.clone(), platform.clone());
+    carry_out(&stage.in_scenario(scenario.clone(), Knowledge::Estimates)?, policy)
+}
+
+fn carry_out(stage: &Stage, policy: &mut dyn Policy) -> Result<Outcome, Error> {
+    policy.check(&stage.problem()?)?;
+    let outcome = stage.run(policy)?;
     match &outcome.ending {
         Ending::Finished => Ok(outcome),
         Ending::CannotFinish(why) => Err(Error::CannotFinish(why.clone())),

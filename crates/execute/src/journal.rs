@@ -83,6 +83,8 @@ pub struct Sight {
     thresholds: Vec<f64>,
     bandwidth: Vec<Option<f64>>,
     latency: Vec<Option<f64>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    streams: Vec<Option<f64>>,
 }
 
 impl Sight {
@@ -94,6 +96,7 @@ impl Sight {
             thresholds: view.network.thresholds.clone(),
             bandwidth: known(&view.network.bandwidth),
             latency: known(&view.network.latency),
+            streams: known(&view.network.streams),
         }
     }
 
@@ -106,6 +109,8 @@ impl Sight {
             thresholds: self.thresholds.clone(),
             latency: all(&self.latency),
             bandwidth: all(&self.bandwidth),
+            streams: all(&self.streams),
+            inlets: std::mem::take(&mut view.network.inlets),
             local: std::mem::take(&mut view.network.local),
         };
     }

@@ -33,6 +33,7 @@ mod journal;
 pub mod local;
 mod log;
 mod outcome;
+mod private;
 pub mod rates;
 pub mod real;
 mod rollout;

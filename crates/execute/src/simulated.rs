@@ -134,7 +134,7 @@ impl<'p, 't> Simulated<'p, 't> {
         reality: Box<dyn Reality + 't>,
     ) -> Result<Self, BackendError> {
         let charges = models.charges();
-        let free = MeanNetwork { latency: 0.0, bandwidth: f64::INFINITY, seconds_per_byte: 0.0 };
+        let free = MeanNetwork::FREE;
         let store = Location::Means(free); // nobody reads from it
         let simulation = Simulation::new(platform, models).map_err(failed)?;
         Ok(Simulated {
@@ -546,8 +546,8 @@ impl GroupWays {
         let way = |(a, b): (usize, usize)| {
             let from = members[a].first().copied()?;
             let to = members[b].iter().copied().find(|&to| to != from)?;
-            let apart = platform.place_of(from) != platform.place_of(to);
-            Way::find(platform, &mut routes, (from, to), charges).ok().filter(|_| apart)
+            let (from, to) = (platform.place_of(from), platform.place_of(to));
+            Way::find(platform, &mut routes, (from, to), charges).ok().filter(|_| from != to)
         };
         let ways: Vec<Way> = pairs.map(way).map(Option::unwrap_or_default).collect();
         let mut users = vec![Vec::new(); platform.links().len()];

@@ -6,9 +6,9 @@ use crate::execution::{Execution, Recording, Settings, Watcher};
 use crate::outcome::Outcome;
 use crate::simulated::{Reality, Simulated};
 use crate::supply::{Arrivals, Coming, Supply};
-use slackline_model::platform::{Network, PlatformError};
+use slackline_model::platform::{Charges, Network, PlatformError};
 use slackline_model::problem::Inputs;
-use slackline_model::scenario::{Scenario, ScenarioError, Truth, World};
+use slackline_model::scenario::{Knowledge, KnowledgeError, Scenario, ScenarioError, Truth, World};
 use slackline_model::{FileId, Platform, Problem, ProblemError, ProcId, TaskId, Terms, Workflow};
 use slackline_react::Policy;
 use slackline_simulate::{HostModel, Models, NetworkModel};
@@ -82,6 +82,22 @@ impl Stage {
         Ok(Stage { arrivals, ..Stage::new(all, platform) })
     }
 
+    /// The same under a scenario, with run times known that well.
+    pub fn in_scenario(
+        self,
+        scenario: Scenario,
+        knowledge: Knowledge,
+    ) -> Result<Stage, KnowledgeError> {
+        let known = scenario.known(&self.workflow, &self.platform, knowledge)?;
+        Ok(Stage { known, scenario, ..self })
+    }
+
+    /// The planning problem, charged for transfers as the run is; data that stays on a host is free.
+    pub fn problem(&self) -> Result<Problem<'_>, ProblemError> {
+        let charges = Charges { local: false, ..self.models.charges() };
+        Problem::charged(&self.known, &self.platform, &charges, self.inputs)
+    }
+
     /// Lets a policy run.
     pub fn run(&self, policy: &mut dyn Policy) -> Result<Outcome, StageError> {
         self.run_as(policy, Recording::default(), None)
@@ -100,6 +116,10 @@ impl Stage {
         let platform = linked.unwrap_or_else(|| nominal.in_world(&course));
         if self.settings.anticipated && !matches!(platform.network(), Network::Matrix(_)) {
             return Err(StageError::Disturbed);
+        }
+        // Hosts whose steady levels differ are no cluster for a task over several of them.
+        if self.known.has_spread_tasks() {
+            self.problem()?;
         }
         let peak = Problem::at_peak(&self.workflow, nominal)?;
         let truth = self.scenario.truth(&self.workflow, nominal)?;

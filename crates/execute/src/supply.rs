@@ -116,9 +116,10 @@ impl Arrivals {
                 // It is the last of all.
                 let first = now.part_of.partition_point(|&part| part < last);
                 let mine = &now.tasks[first..];
-                let done = mine.iter().filter(|t| t.is_done()).count();
+                let over = (first..now.tasks.len()).map(TaskId::new);
+                let over = over.filter(|&t| !now.is_to_run(t)).count();
                 let gone = now.arrived[last as usize].abandoned.is_some();
-                gone || done as f64 >= share * mine.len() as f64
+                gone || over as f64 >= share * mine.len() as f64
             }
             Some(_) => approx::le(self.date(), now.now),
         }

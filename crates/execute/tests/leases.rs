@@ -91,7 +91,7 @@ fn machines_come_for_their_first_task_and_go_after_their_last() {
 #[test]
 fn no_policy_computes_on_a_machine_that_is_not_leased() {
     let (w, p) = (fork(), cloud(3, 20.0));
-    for entry in registry::ALL.iter().filter(|e| e.needs.is_empty()) {
+    for entry in registry::ALL.iter().filter(|e| e.is_general()) {
         let mut policy = entry.policy(&Options::new(find("heft").unwrap())).unwrap();
         let outcome = simulate(&w, &p, policy.as_mut(), "matrix", Settings::default());
         assert_eq!(outcome.ending, Ending::Finished, "{}", entry.name);

@@ -305,7 +305,7 @@ impl Drop for Temporary {
     }
 }
 
-/// Removes what is half written, then ends the process: for handlers of Ctrl-C. No other thread
+/// Removes what is half written, then ends the process: for handlers of signals. No other thread
 /// begins a file in between.
 pub fn abandon_writes_and_exit(code: i32) -> ! {
     let unfinished = live();

@@ -7,7 +7,7 @@
 //! against the plan's own dates without staging.
 
 use slackline_execute::{Ending, Inputs, Recording, Settings, Stage, StageError};
-use slackline_model::platform::{Charges, Profile};
+use slackline_model::platform::{Charges, Contention, Link, Network, Profile, Sharing};
 use slackline_model::problem::{State, View};
 use slackline_model::{Platform, Problem, ProblemError, Schedule, Workflow};
 use slackline_react::{StaticPlan, Transfers};
@@ -41,8 +41,10 @@ pub struct Check {
     pub planned: f64,
     /// Simulated end.
     pub simulated: f64,
-    /// By transfers of results that share links.
+    /// By transfers of results: mostly that they share links, where some link is shared.
     pub sharing: f64,
+    /// Whether transfers can share a link at all.
+    pub shared_links: bool,
     /// By inputs on their way, beyond what the plan knows of them.
     pub staging: f64,
     /// By levels of hosts and links that change.
@@ -90,9 +92,18 @@ impl Ground {
             planned,
             simulated,
             sharing: there - here,
+            shared_links: self.has_shared_links(),
             staging: (calm - there) - (planned - here),
             levels: simulated - calm,
         })
+    }
+
+    /// Whether the network model lets transfers slow each other down.
+    fn has_shared_links(&self) -> bool {
+        let zones = matches!(self.platform.network(), Network::Zones);
+        let contention = self.models.charges().contention_on(&self.platform);
+        let shared = |link: &Link| link.sharing == Sharing::Shared;
+        zones && contention != Contention::Free && self.platform.links().iter().any(shared)
     }
 
     /// The same without levels that change; none where all are steady.

@@ -40,4 +40,4 @@ pub use schedule::{Placement, Procs, Schedule};
 pub use speedup::SpeedUp;
 pub use terms::Terms;
 pub use trace::Trace;
-pub use workflow::{Task, Workflow, WorkflowBuilder, WorkflowError};
+pub use workflow::{Payload, Task, Workflow, WorkflowBuilder, WorkflowError};

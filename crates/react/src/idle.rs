@@ -17,6 +17,8 @@ pub(crate) fn worth_a_look(event: &Event) -> bool {
             Event::Start
                 | Event::TaskFinished(_)
                 | Event::TaskFailed(_)
+                | Event::TaskAbandoned(_)
+                | Event::RetryDue(_)
                 | Event::HostLost(_)
                 | Event::HostBack(_)
                 | Event::HostChanged(_)

@@ -3,8 +3,9 @@
 use crate::gtp::rewound_tasks;
 use crate::policy::{Event, Plan, Source};
 use crate::situation::{Situation, TaskState};
-use slackline_model::{Problem, TaskId, approx};
+use slackline_model::{HostId, Problem, TaskId, approx};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// Whether something went away that may be needed: a plan has to be made without it.
 pub(crate) fn is_loss(event: &Event) -> bool {
@@ -22,6 +23,33 @@ pub(crate) fn may_help(event: &Event) -> bool {
             | Event::TaskRestored(_)
             | Event::WakeUp
     )
+}
+
+/// Whether there was a plan when one was needed last. Where there was none, every host that was away then is
+/// planned for when it comes: those that make a first plan possible are seldom all.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stranded {
+    is: bool,
+    awaited: BTreeSet<HostId>,
+}
+
+impl Stranded {
+    /// Writes down what came of planning.
+    pub(crate) fn note<E>(&mut self, planned: &Result<(), E>, now: &Situation) {
+        self.is = planned.is_err();
+        let away = |host: &HostId| !now.is_alive(*host);
+        if self.is {
+            self.awaited = now.platform.host_ids().filter(away).collect();
+        } else {
+            self.awaited.retain(away);
+        }
+    }
+
+    /// Whether there may be a plan now where there was none before, or a better one.
+    pub(crate) fn is_helped_by(&self, event: &Event) -> bool {
+        let comes = |host: &HostId| self.awaited.contains(host);
+        (self.is && may_help(event)) || matches!(event, Event::HostBack(host) if comes(host))
+    }
 }
 
 /// The finished tasks that have to be done again because their results are gone, and the rest with them.

@@ -6,8 +6,10 @@ use crate::reasons::Reasons;
 use crate::situation::Situation;
 use serde::{Deserialize, Serialize};
 use slackline_model::schedule::{Detail, Lease, Schedule, leases};
-use slackline_model::{ClassId, FileId, HostId, Problem, Procs, TaskId};
+use slackline_model::{ClassId, FileId, HostId, Placement, Problem, Procs, TaskId, Workflow};
 use slackline_schedule::PlanError;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::ops::Range;
 
 /// Something the policy is told.
@@ -36,6 +38,8 @@ pub enum Event {
     TaskRestored(TaskId),
     /// A task failed for the last time and is not tried again.
     TaskAbandoned(TaskId),
+    /// The pause after a failure of a task is over: it may be tried again.
+    RetryDue(TaskId),
     /// A file is complete at its holders.
     TransferFinished {
         /// Which.
@@ -198,23 +202,27 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The unfinished part of a schedule, in order of planned start.
+    /// The unfinished part of a schedule, in order of planned start, and parents before children
+    /// also where both start at the same date but for rounding.
     pub fn of_schedule(problem: &Problem<'_>, schedule: &Schedule, transfers: Transfers) -> Plan {
         let state = problem.state();
-        let mut order: Vec<(f64, f64, TaskId)> = problem
+        let open = |t: &TaskId| state.fixed(*t).is_none_or(|p| p.finish > state.now);
+        let mut order: Vec<(&Placement, TaskId)> = problem
             .workflow()
             .tasks()
-            .filter(|&t| state.fixed(t).is_none_or(|p| p.finish > state.now))
-            .filter_map(|t| schedule.placement(t).map(|p| (p.start, p.finish, t)))
+            .filter(open)
+            .filter_map(|t| Some((schedule.placement(t)?, t)))
             .collect();
-        order.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
-        let assignments = order
-            .into_iter()
-            .filter_map(|(_, _, task)| {
-                let procs = schedule.placement(task)?.procs().into();
-                Some(Assignment { task, procs })
-            })
-            .collect();
+        order.sort_by(|(a, first), (b, second)| {
+            let dates = a.start.total_cmp(&b.start).then(a.finish.total_cmp(&b.finish));
+            dates.then(first.cmp(second))
+        });
+        parents_first(problem.workflow(), &mut order);
+        let assign = |(placement, task): (&Placement, TaskId)| {
+            let procs = placement.procs().into();
+            Assignment { task, procs }
+        };
+        let assignments = order.into_iter().map(assign).collect();
         let inputs = schedule.transfers.iter().filter(|t| {
             problem.workflow().producer(t.file).is_none() && problem.state().inputs_listed
         });
@@ -231,6 +239,44 @@ impl Plan {
         }
         self
     }
+}
+
+/// Moves tasks behind their parents where dates that are equal but for rounding put them before:
+/// of tasks without length, and of children that start when such a parent ends. Otherwise the order
+/// stays; a queue in which a task waits for one behind it would never advance.
+fn parents_first(workflow: &Workflow, order: &mut Vec<(&Placement, TaskId)>) {
+    let mut position = vec![u32::MAX; workflow.len()];
+    for (index, (_, task)) in order.iter().enumerate() {
+        position[task.index()] = index as u32;
+    }
+    let of = |task: TaskId| position[task.index()];
+    let listed = |task: TaskId| of(task) != u32::MAX;
+    let late = |&(_, task): &(&Placement, TaskId)| {
+        let parents = workflow.predecessors(task).map(|(parent, _)| parent);
+        parents.filter(|&parent| listed(parent)).any(|parent| of(parent) > of(task))
+    };
+    if !order.iter().any(late) {
+        return;
+    }
+    // By position, each once its parents are out.
+    let missing =
+        |task: TaskId| workflow.predecessors(task).filter(|&(parent, _)| listed(parent)).count();
+    let mut missing: Vec<usize> = order.iter().map(|&(_, task)| missing(task)).collect();
+    let mut ready: BinaryHeap<Reverse<u32>> =
+        (0..order.len() as u32).filter(|&at| missing[at as usize] == 0).map(Reverse).collect();
+    let mut sorted = Vec::with_capacity(order.len());
+    while let Some(Reverse(at)) = ready.pop() {
+        let item = order[at as usize];
+        sorted.push(item);
+        for (child, _) in workflow.successors(item.1).filter(|&(child, _)| listed(child)) {
+            let left = &mut missing[of(child) as usize];
+            *left -= 1;
+            if *left == 0 {
+                ready.push(Reverse(of(child)));
+            }
+        }
+    }
+    *order = sorted;
 }
 
 /// When a policy learns of changes of the platform.

@@ -3,7 +3,8 @@
 //! Plans with a method for limits (the planner given if it is one, else DBCS under a deadline and HBCS
 //! under a budget alone), and looks at the plan again, as selective rescheduling does, when a task starts
 //! later than its slack allows, a host is lost or a lease is late. While the present plan is still
-//! expected to keep the limits it stays, with its dates moved. Else the rest is planned anew, with all
+//! expected to keep the limits it stays, with its dates moved, unless it was made when hosts were away
+//! that come now because there was none before. Else the rest is planned anew, with all
 //! machines and with those at hand alone, because another lease may cost more than it brings; of the
 //! present plan and the new ones the shortest that keeps the limits is followed; where none does, also of
 //! the plans of the other fast methods, or the one that breaks them least. The first plan is chosen like
@@ -161,6 +162,7 @@ fn choose(
     present: &Schedule,
     planner: &Planner,
     limits: Limits,
+    more_hosts: bool,
 ) -> Result<Schedule, String> {
     let mut planner = planner.clone();
     planner.request.limits = limits;
@@ -168,7 +170,7 @@ fn choose(
     if retime::makespan(problem, present).is_finite() {
         // Its machines are leased for as long as its tasks take now.
         let kept = Schedule { leases: Vec::new(), ..retime::retimed(problem, present) };
-        if point(problem, &kept).excess(&limits) <= 0.0 {
+        if !more_hosts && point(problem, &kept).excess(&limits) <= 0.0 {
             return Ok(kept);
         }
         plans.push(kept);
@@ -236,9 +238,12 @@ impl Policy for Qos {
         let paid = self.paid;
         match &mut self.inner {
             None => self.first(now).react(events, now, decisions),
-            Some(inner) => inner.replan_with(now, decisions, |problem, present, planner| {
-                choose(problem, present, planner, left(problem, now, paid))
-            }),
+            Some(inner) => {
+                let more_hosts = inner.is_helped_by(events);
+                inner.replan_with(now, decisions, |problem, present, planner| {
+                    choose(problem, present, planner, left(problem, now, paid), more_hosts)
+                });
+            }
         }
         self.await_leases(now, decisions);
     }

@@ -73,6 +73,11 @@ impl Entry {
         heuristics::ALL.iter().any(|(heuristic, ..)| heuristic.name == self.name)
     }
 
+    /// Whether it takes any single workflow whose tasks each fit on one host.
+    pub fn is_general(&self) -> bool {
+        self.needs.iter().all(|need| *need == Need::OneHost)
+    }
+
     /// The policy as it is told to be.
     pub fn policy(&self, options: &Options) -> Making {
         let own: Given = parameter::own(&options.given, self.parameters).cloned().collect();
@@ -247,7 +252,7 @@ pub const ALL: &[Entry] = &[
         source: THESIS,
         survives: false,
         parameters: GTP,
-        needs: &[],
+        needs: &[Need::OneHost],
         make: |made| gtp(made, false, false),
     },
     Entry {
@@ -256,7 +261,7 @@ pub const ALL: &[Entry] = &[
         source: THESIS,
         survives: false,
         parameters: GTP,
-        needs: &[],
+        needs: &[Need::OneHost],
         make: |made| gtp(made, true, false),
     },
     Entry {
@@ -265,7 +270,7 @@ pub const ALL: &[Entry] = &[
         source: THESIS,
         survives: true,
         parameters: GTP,
-        needs: &[],
+        needs: &[Need::OneHost],
         make: |made| gtp(made, false, true),
     },
     Entry {
@@ -274,7 +279,7 @@ pub const ALL: &[Entry] = &[
         source: THESIS,
         survives: true,
         parameters: GTP,
-        needs: &[],
+        needs: &[Need::OneHost],
         make: |made| gtp(made, true, true),
     },
     Entry {
@@ -283,7 +288,7 @@ pub const ALL: &[Entry] = &[
         source: THESIS,
         survives: true,
         parameters: &[TRANSFERS],
-        needs: &[],
+        needs: &[Need::OneHost],
         make: |made| Ok(Box::new(DlsSr::new(Threshold::Spare, made.options.transfers))),
     },
     Entry {
@@ -343,7 +348,7 @@ pub const ALL: &[Entry] = &[
         source: "baseline",
         survives: true,
         parameters: &[],
-        needs: &[],
+        needs: &[Need::OneHost],
         make: |_| Ok(Box::new(JustInTime::default())),
     },
     methods::RANK_HYBD,
@@ -375,7 +380,7 @@ pub const ALL: &[Entry] = &[
         source: "baseline",
         survives: true,
         parameters: &[],
-        needs: &[],
+        needs: &[Need::OneHost],
         make: |_| Ok(Box::new(WorkQueue::default())),
     },
     sweep!(0),

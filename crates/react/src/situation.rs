@@ -252,9 +252,18 @@ impl Situation {
         self.workflow.predecessors(task).all(|(p, _)| self.task(p).is_done())
     }
 
-    /// Whether a task has not begun and could.
+    /// Whether a task has not begun and could: not one that was abandoned after its last failure, nor
+    /// one in the pause before its next attempt.
     pub fn is_ready(&self, task: TaskId) -> bool {
-        matches!(self.task(task), TaskState::Waiting) && self.parents_done(task)
+        matches!(self.task(task), TaskState::Waiting)
+            && self.parents_done(task)
+            && !self.tasks.cannot_run(task)
+            && !self.tasks.awaits_retry(task)
+    }
+
+    /// Whether a task is not done and will run, as far as is known.
+    pub fn is_to_run(&self, task: TaskId) -> bool {
+        !self.task(task).is_done() && !self.tasks.cannot_run(task)
     }
 
     /// Whether a host is there, as far as is known: what lies on it can be read.
@@ -539,10 +548,21 @@ impl Situation {
             return (whole - latency) * (1.0 - copy.fraction);
         }
         let cost = |from| fetch.startup + network.transfer_time(bytes, from, to);
-        self.holders(file)
-            .filter(|from| fetch.reuse || fetch.producer_hosts.contains(from))
-            .map(cost)
-            .fold(f64::INFINITY, f64::min)
+        let whole = self.holders(file);
+        let made_at = |from: HostId| {
+            let place = self.place_of(from);
+            fetch.producer_hosts.iter().any(|&host| self.place_of(host) == place)
+        };
+        let whole = whole.filter(|&from| fetch.reuse || made_at(from));
+        // What lies in blocks over several hosts comes from all of them at once.
+        let spread = self.sources(file).filter(|holders| holders.host().is_none());
+        let blocks = spread.map(|holders| {
+            let hosts = holders.hosts();
+            let block = bytes / hosts.len() as f64;
+            let times = hosts.iter().map(|&from| network.transfer_time(block, from, to));
+            fetch.startup + times.fold(0.0, f64::max)
+        });
+        whole.map(cost).chain(blocks).fold(f64::INFINITY, f64::min)
     }
 }
 

@@ -14,6 +14,10 @@ pub struct States {
     done: usize,
     /// Per file: readers that are not done.
     readers: Vec<u32>,
+    /// Tasks that are not tried again after their last failure, and all that depend on them.
+    cannot_run: BTreeSet<TaskId>,
+    /// Tasks that failed and are not tried again before a pause is over.
+    await_retry: BTreeSet<TaskId>,
 }
 
 impl Deref for States {
@@ -62,6 +66,41 @@ impl States {
                 let readers = &mut self.readers[file.index()];
                 *readers = if done { *readers - 1 } else { *readers + 1 };
             }
+        }
+    }
+
+    /// Sets whether a task will never run; returns whether that is a change.
+    pub fn set_cannot_run(&mut self, task: TaskId, never: bool) -> bool {
+        if never { self.cannot_run.insert(task) } else { self.cannot_run.remove(&task) }
+    }
+
+    /// Whether a task will never run, because it or one that it depends on was abandoned after its last
+    /// failure.
+    pub fn cannot_run(&self, task: TaskId) -> bool {
+        !self.cannot_run.is_empty() && self.cannot_run.contains(&task)
+    }
+
+    /// The tasks that will never run, the lowest first.
+    pub fn that_cannot_run(&self) -> impl Iterator<Item = TaskId> + '_ {
+        self.cannot_run.iter().copied()
+    }
+
+    /// Whether a task failed and the pause before its next attempt is not over.
+    pub fn awaits_retry(&self, task: TaskId) -> bool {
+        !self.await_retry.is_empty() && self.await_retry.contains(&task)
+    }
+
+    /// Ends all pauses before next attempts.
+    pub fn end_pauses(&mut self) {
+        self.await_retry.clear();
+    }
+
+    /// Sets whether a task waits for the pause before its next attempt to be over.
+    pub fn set_awaits_retry(&mut self, task: TaskId, waits: bool) {
+        if waits {
+            self.await_retry.insert(task);
+        } else {
+            self.await_retry.remove(&task);
         }
     }
 

@@ -1,8 +1,9 @@
 //! `static`: plan once, keep mapping and order whatever happens. With `restart`, a lost host
 //! makes it plan what is left once more: the least an execution must do to survive. Where nothing
-//! is left to plan with it waits until something is.
+//! is left to plan with it waits until something is, and plans again for each host that comes of those
+//! that were away then.
 
-use crate::planning;
+use crate::planning::{self, Stranded};
 use crate::policy::{Decision, Event, Plan, Policy, Transfers};
 use crate::situation::Situation;
 use slackline_model::Schedule;
@@ -14,15 +15,14 @@ pub struct StaticPlan {
     given: Option<Schedule>,
     transfers: Transfers,
     restart: bool,
-    /// There was no plan when one was needed last.
-    stranded: bool,
+    stranded: Stranded,
 }
 
 impl StaticPlan {
     /// Plans with the given method at the start.
     pub fn new(planner: impl Into<Planner>, transfers: Transfers) -> StaticPlan {
         let planner = planner.into();
-        StaticPlan { planner, given: None, transfers, restart: true, stranded: false }
+        StaticPlan { planner, given: None, transfers, restart: true, stranded: Stranded::default() }
     }
 
     /// Follows a schedule made before.
@@ -32,7 +32,7 @@ impl StaticPlan {
         transfers: Transfers,
     ) -> StaticPlan {
         let (planner, given) = (planner.into(), Some(schedule));
-        StaticPlan { planner, given, transfers, restart: true, stranded: false }
+        StaticPlan { planner, given, transfers, restart: true, stranded: Stranded::default() }
     }
 
     /// Does nothing when a host is lost.
@@ -70,7 +70,7 @@ impl Policy for StaticPlan {
             matches!(e, Event::Start)
                 || planning::is_loss(e)
                 || e.is_growth()
-                || (self.stranded && planning::may_help(e))
+                || self.stranded.is_helped_by(e)
         })
     }
 
@@ -83,9 +83,11 @@ impl Policy for StaticPlan {
                 Err(why) => return decisions.push(Decision::GiveUp(why)),
             }
         }
-        let again = (self.restart && (lost || self.stranded)) || grown;
+        let helped = events.iter().any(|e| self.stranded.is_helped_by(e));
+        let again = (self.restart && (lost || helped)) || grown;
         if again {
-            self.stranded = self.recover(now, decisions).is_err();
+            let planned = self.recover(now, decisions);
+            self.stranded.note(&planned, now);
         }
     }
 }

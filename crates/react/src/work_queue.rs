@@ -3,41 +3,58 @@
 //! are already there are not sent again, missing ones are fetched when the task is taken; final
 //! results are sent back to the host where the inputs came from, without holding the processor, again if
 //! that breaks off; what was lost before it arrived is made again.
-//! That host, the user's, does not compute. O(log v + p) per task that starts. Ties: lower task, lower processor.
+//! That host, the user's, computes only what fits on no other. O(log v + p) per task that starts. Ties: lower task, lower processor.
 
 use crate::idle::{self, Ready};
 use crate::planning;
 use crate::policy::{Decision, Event, Policy};
 use crate::situation::Situation;
-use slackline_model::{FileId, ProcId, TaskId};
+use slackline_model::{FileId, HostId, ProcId, TaskId};
 
 /// The policy; see the module's head.
 #[derive(Clone, Debug, Default)]
 pub struct WorkQueue {
     ready: Ready,
+    /// Some task fits on the user's host alone.
+    needs_origin: bool,
 }
 
 impl WorkQueue {
     fn assign(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         let origin = now.platform.origin().filter(|_| now.platform.hosts().len() > 1);
+        let fits_elsewhere = |task: TaskId| {
+            let mut others = now.platform.host_ids().filter(|&host| Some(host) != origin);
+            others.any(|host| now.fits(task, host))
+        };
+        if events.iter().any(|e| *e == Event::Start || e.is_growth()) {
+            self.needs_origin = origin.is_some() && !now.workflow.tasks().all(fits_elsewhere);
+        }
         let mut idle = idle::idle_procs(now);
         for (proc, &host) in now.host_of.iter().enumerate() {
-            idle[proc] &= Some(host) != origin;
+            idle[proc] &= self.needs_origin || Some(host) != origin;
         }
         self.ready.update(events, now, |_| 0);
-        let first = |task, idle: &[bool]| first_idle(now, idle, task);
+        let first = |task, idle: &[bool]| {
+            let user = origin.filter(|_| self.needs_origin && fits_elsewhere(task));
+            first_idle(now, idle, task, user)
+        };
         self.ready.start(now, &mut idle, decisions, first);
     }
 }
 
-/// The first host with the memory and enough idle processors.
-fn first_idle(now: &Situation, idle: &[bool], task: TaskId) -> Option<Vec<ProcId>> {
+/// The first host with the memory and enough idle processors, but for one.
+fn first_idle(
+    now: &Situation,
+    idle: &[bool],
+    task: TaskId,
+    but: Option<HostId>,
+) -> Option<Vec<ProcId>> {
     let width = now.workflow.width(task).0 as usize;
     let free = (0..idle.len()).filter(|&p| idle[p]).map(ProcId::new).collect::<Vec<_>>();
     let of_host = free.chunk_by(|a, b| now.host_of[a.index()] == now.host_of[b.index()]);
     let takes = |procs: &&[ProcId]| {
         let host = now.host_of[procs[0].index()];
-        procs.len() >= width && now.fits(task, host) && !now.shuns(task, host)
+        procs.len() >= width && Some(host) != but && now.fits(task, host) && !now.shuns(task, host)
     };
     of_host.into_iter().find(takes).map(|procs| procs[..width].to_vec())
 }

@@ -5,25 +5,24 @@
 //! or all equal hosts where the network is free. Which core of a bank runs a task makes no
 //! difference to anything but that core, so that searches decide only about banks.
 
+mod network;
+
 use crate::registry::PlanError;
 use crate::retime;
-use slackline_model::{HostId, Placement, Problem, ProcId, Schedule, TaskId, approx};
+use network::FlatNetwork;
+use slackline_model::{HostId, Payload, Placement, Problem, ProcId, Schedule, TaskId, approx};
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Stands for the bytes of a pure control dependency: a band of its own, above all sizes, in which
-/// transfers take no time.
-const CONTROL: f64 = f64::MAX;
-
-/// Compressed rows of `(task, bytes)`.
+/// Compressed rows of `(task, data)`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Links {
     start: Vec<u32>,
-    items: Vec<(u32, f64)>,
+    items: Vec<(u32, Payload)>,
 }
 
 impl Links {
-    fn push_row(&mut self, row: impl Iterator<Item = (u32, f64)>) {
+    fn push_row(&mut self, row: impl Iterator<Item = (u32, Payload)>) {
         if self.start.is_empty() {
             self.start.push(0);
         }
@@ -32,7 +31,7 @@ impl Links {
     }
 
     #[inline]
-    pub(crate) fn of(&self, task: usize) -> &[(u32, f64)] {
+    pub(crate) fn of(&self, task: usize) -> &[(u32, Payload)] {
         &self.items[self.start[task] as usize..self.start[task + 1] as usize]
     }
 
@@ -71,11 +70,7 @@ pub(crate) struct Compact {
     arrivals: Vec<f64>,
     pub(crate) parents: Links,
     pub(crate) children: Links,
-    groups: usize,
-    /// Sizes at which the next table of the network counts.
-    thresholds: Vec<f64>,
-    latency: Vec<f64>,
-    seconds_per_byte: Vec<f64>,
+    network: FlatNetwork,
     /// End of the last task that is fixed.
     pub(crate) past: f64,
     /// The arrays describe the problem fully: an optimum found on them is one of the problem.
@@ -84,21 +79,25 @@ pub(crate) struct Compact {
 
 const NO_ROW: u32 = u32::MAX;
 
+/// Whether some host alone has the processors and the memory for a task.
+pub(crate) fn fits_one_host(problem: &Problem<'_>, task: TaskId) -> bool {
+    problem.platform().host_ids().any(|host| problem.fits(task, host))
+}
+
 /// Refuses, in the name of a method that knows only banks, a task that needs several hosts.
 pub(crate) fn check_widths(
     problem: &Problem<'_>,
     algorithm: &'static str,
 ) -> Result<(), PlanError> {
     let workflow = problem.workflow();
-    let cores = problem.platform().hosts().iter().map(|h| h.cores).max().unwrap_or(0);
-    let too_wide = |t: &TaskId| problem.state().fixed(*t).is_none() && workflow.width(*t).0 > cores;
+    let too_wide = |t: &TaskId| problem.state().fixed(*t).is_none() && !fits_one_host(problem, *t);
     match workflow.tasks().find(too_wide) {
         None => Ok(()),
         Some(task) => {
             let (name, width) = (workflow.task_name(task), workflow.width(task).0);
             let why = format!(
-                "task '{name}' needs {width} processors, more than a host has, and it gives tasks one \
-                 host each"
+                "task '{name}' needs {width} processors, more than a host that fits it has, and it gives \
+                 tasks one host each"
             );
             Err(PlanError::Unsupported { algorithm, why })
         }
@@ -106,8 +105,23 @@ pub(crate) fn check_widths(
 }
 
 impl Compact {
-    /// The unfinished part of a problem.
+    /// The unfinished part of a problem, with transfers as plans count them.
     pub(crate) fn new(problem: &Problem<'_>) -> Result<Compact, PlanError> {
+        Compact::over(problem, FlatNetwork::planned(problem))
+    }
+
+    /// The same with the least that any transfer takes in a run: what bounds count.
+    pub(crate) fn relaxed(problem: &Problem<'_>) -> Result<Compact, PlanError> {
+        Compact::over(problem, FlatNetwork::relaxed(problem))
+    }
+
+    /// Whether transfers may take less in a run than in a plan.
+    pub(crate) fn is_relaxed(problem: &Problem<'_>) -> bool {
+        let several = problem.workflow().has_multi_file_edges();
+        !FlatNetwork::planned(problem).equals(&FlatNetwork::relaxed(problem), several)
+    }
+
+    fn over(problem: &Problem<'_>, network: FlatNetwork) -> Result<Compact, PlanError> {
         let workflow = problem.workflow();
         let state = problem.state();
         let tasks: Vec<TaskId> = workflow
@@ -139,20 +153,11 @@ impl Compact {
             arrivals: Vec::new(),
             parents: Links::default(),
             children: Links::default(),
-            groups: problem.network().groups,
-            thresholds: problem.network().thresholds.clone(),
-            latency: problem.network().latency.clone(),
-            seconds_per_byte: problem.network().bandwidth.iter().map(|b| 1.0 / b).collect(),
+            network,
             past: state.fixed.iter().flatten().map(|p| p.finish).fold(0.0, f64::max),
             faithful: true,
             tasks,
         };
-        if workflow.has_controls() {
-            let table = compact.groups * compact.groups;
-            compact.thresholds.push(CONTROL / 2.0);
-            compact.latency.resize(compact.latency.len() + table, 0.0);
-            compact.seconds_per_byte.resize(compact.seconds_per_byte.len() + table, 0.0);
-        }
         compact.add_banks(problem, free, (&avail, &certain));
         let mut row = Vec::new();
         for &task in &compact.tasks {
@@ -171,8 +176,8 @@ impl Compact {
             let task = compact.tasks[index];
             let known = |(t, e): (TaskId, _)| {
                 let l = local[t.index()];
-                let bytes = if workflow.is_control(e) { CONTROL } else { workflow.edge_bytes(e) };
-                (l != u32::MAX).then_some((l, bytes))
+                let data = FlatNetwork::payload(workflow, e);
+                (l != u32::MAX).then_some((l, data))
             };
             compact.parents.push_row(workflow.predecessors(task).filter_map(known));
             compact.children.push_row(workflow.successors(task).filter_map(known));
@@ -237,12 +242,16 @@ impl Compact {
         self.arrival_row[index] = (self.arrivals.len() / self.banks()) as u32;
         for bank in 0..self.banks() {
             let proc = self.procs[self.cores(bank).start];
-            let mut latest = problem.staged_arrival(task, problem.host_of(proc));
-            for (placement, edge) in &fixed {
-                let arrival =
-                    problem.edge_arrival(*edge, placement.finish, placement.procs(), &[proc]);
-                latest = latest.max(arrival);
-            }
+            let latest = match self.network.is_relaxed() {
+                true => self.network.least_arrival(problem, task, problem.host_of(proc)),
+                false => {
+                    let staged = problem.staged_arrival(task, problem.host_of(proc));
+                    let arrivals = fixed.iter().map(|(placement, edge)| {
+                        problem.edge_arrival(*edge, placement.finish, placement.procs(), &[proc])
+                    });
+                    arrivals.fold(staged, f64::max)
+                }
+            };
             self.arrivals.push(latest);
         }
     }
@@ -284,23 +293,18 @@ impl Compact {
         }
     }
 
-    /// Seconds to move `bytes` between two banks.
+    /// Seconds to move data between two banks.
     #[inline]
-    pub(crate) fn transfer(&self, bytes: f64, from: usize, to: usize) -> f64 {
+    pub(crate) fn transfer(&self, data: Payload, from: usize, to: usize) -> f64 {
         if from == to {
             return 0.0;
         }
-        let mut at = self.bank_group[from] as usize * self.groups + self.bank_group[to] as usize;
-        if !self.thresholds.is_empty() {
-            let band = self.thresholds.partition_point(|&above| above < bytes);
-            at += band * self.groups * self.groups;
-        }
-        self.latency[at] + bytes * self.seconds_per_byte[at]
+        self.network.seconds(data, self.bank_group[from] as usize, self.bank_group[to] as usize)
     }
 
     /// All pairs of banks see the same network.
     pub(crate) fn uniform(&self) -> bool {
-        self.groups == 1
+        self.network.groups() == 1
     }
 
     /// Cost class of a bank.
@@ -312,8 +316,7 @@ impl Compact {
     pub(crate) fn alike(&self, a: usize, b: usize) -> bool {
         let cores = |s: usize| &self.avail[self.cores(s)];
         let pair = |from: usize, to: usize| {
-            let at = self.bank_group[from] as usize * self.groups + self.bank_group[to] as usize;
-            (self.latency[at], self.seconds_per_byte[at])
+            self.network.pair(self.bank_group[from] as usize, self.bank_group[to] as usize)
         };
         let mut others = (0..self.banks()).filter(|&s| s != a && s != b);
         let same_network = pair(a, b) == pair(b, a)
@@ -338,9 +341,9 @@ impl Compact {
             let t = task as usize;
             let bank = bank_of[t] as usize;
             let mut ready = self.base(t, bank);
-            for &(parent, bytes) in self.parents.of(t) {
+            for &(parent, data) in self.parents.of(t) {
                 let from = bank_of[parent as usize] as usize;
-                ready = ready.max(finish[parent as usize] + self.transfer(bytes, from, bank));
+                ready = ready.max(finish[parent as usize] + self.transfer(data, from, bank));
             }
             let cores = self.cores(bank);
             let first = cores.start;
@@ -370,11 +373,19 @@ impl Compact {
             }
         }
         let mut banks = Vec::with_capacity(self.len());
-        let mut starts = Vec::with_capacity(self.len());
-        for &task in &self.tasks {
+        let mut starts: Vec<f64> = Vec::with_capacity(self.len());
+        for (index, &task) in self.tasks.iter().enumerate() {
             let placement = schedule.placement(task)?;
-            banks.push(*bank_of_proc.get(&placement.proc())?);
-            starts.push(placement.start);
+            let bank = *bank_of_proc.get(&placement.proc())?;
+            // A task over several hosts has no bank.
+            if self.seconds(index, bank as usize).is_infinite() {
+                return None;
+            }
+            banks.push(bank);
+            // A start that is rounded to before that of a parent of no length comes after it all the same.
+            let parents = self.parents.of(index).iter().map(|&(parent, _)| starts[parent as usize]);
+            let start = parents.fold(placement.start, f64::max);
+            starts.push(start);
         }
         let mut order: Vec<u32> = (0..self.len() as u32).collect();
         // Equal starts: topological, so that a parent of no length stays before its child.

@@ -2,7 +2,8 @@
 
 use crate::aliases::ALIASES;
 use crate::budget::Watch;
-use crate::{best, exact, list, meta, moldable, qos, several, sweep};
+use crate::compact::fits_one_host;
+use crate::{best, bounds, exact, list, meta, moldable, qos, several, sweep};
 use slackline_model::parameter::{self, Given, Parameter, ParameterError, Values};
 use slackline_model::schedule::Limits;
 use slackline_model::{Problem, Schedule};
@@ -135,6 +136,8 @@ pub enum Need {
     Several,
     /// Tasks without dependencies, on one processor each.
     Independent,
+    /// A host for every task that is wide enough for it alone.
+    OneHost,
 }
 
 impl Need {
@@ -147,6 +150,7 @@ impl Need {
             Need::Moldable => "moldable tasks",
             Need::Several => "several workflows",
             Need::Independent => "independent tasks",
+            Need::OneHost => "tasks on one host",
         }
     }
 
@@ -159,6 +163,7 @@ impl Need {
             Need::Moldable => "moldable tasks",
             Need::Several => "several workflows",
             Need::Independent => "independent tasks of one processor each",
+            Need::OneHost => "tasks that each fit on one host",
         }
     }
 
@@ -174,6 +179,10 @@ impl Need {
             Need::Several => workflow.members().len() > 1,
             Need::Independent => {
                 workflow.edge_count() == 0 && workflow.tasks().all(|t| workflow.width(t).0 == 1)
+            }
+            Need::OneHost => {
+                let mut spread = workflow.tasks().filter(|&task| workflow.spreads(task));
+                spread.all(|task| fits_one_host(problem, task))
             }
         }
     }
@@ -404,7 +413,7 @@ impl Certified {
 }
 
 /// Plans and certifies: [`exact::solve`] may prove a better bound than `lower_bound`
-/// ([`bounds::lower_bound`](crate::bounds::lower_bound), computed once for any number of planners).
+/// ([`bounds::lower_bound`], computed once for any number of planners).
 pub fn run(
     algorithm: &Algorithm,
     problem: &Problem<'_>,
@@ -413,7 +422,11 @@ pub fn run(
 ) -> Result<Certified, PlanError> {
     if algorithm.name == exact::EXACT.name {
         let solved = exact::solve(problem, request)?;
-        let lower_bound = lower_bound.max(solved.bound);
+        // What is proven of plans holds for runs only where no run can be quicker than its plan.
+        let lower_bound = match bounds::runs_beat_plans(problem) {
+            true => lower_bound,
+            false => lower_bound.max(solved.bound),
+        };
         return Ok(Certified { schedule: solved.schedule, lower_bound });
     }
     let schedule = (algorithm.plan)(problem, request)?;

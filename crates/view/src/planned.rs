@@ -77,8 +77,7 @@ impl Chart {
             else {
                 continue;
             };
-            let bytes = workflow.edge_bytes(edge);
-            let seconds = problem.transfer_between(bytes, source.procs(), target.procs());
+            let seconds = problem.edge_transfer(edge, source.procs(), target.procs());
             if problem.places_of(source.procs()) != problem.places_of(target.procs()) {
                 let (start, finish) = (source.finish, source.finish + seconds);
                 let (from, to) = (source.proc().0, target.proc().0);

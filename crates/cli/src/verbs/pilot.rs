@@ -27,6 +27,9 @@ pub(crate) struct Pilot {
     /// Which pilot for this host
     #[arg(long)]
     number: u32,
+    /// The drive of the run that started it
+    #[arg(long)]
+    drive: u32,
     /// The one operation it is for
     #[arg(long)]
     only: Option<u64>,
@@ -37,9 +40,10 @@ pub(crate) struct Pilot {
 
 impl Pilot {
     pub(crate) fn run(self, _: &mut Output) -> Result<(), Failure> {
-        let Pilot { folder, run, host, name, number, only, patience } = self;
+        let Pilot { folder, run, host, name, number, drive, only, patience } = self;
         let patience = Duration::try_from_secs_f64(patience).map_err(Failure::input)?;
-        let pilot = slurm::Pilot { folder, run, host, name, number, only, patience };
+        let pilot = slurm::Pilot { folder, run, host, name, number, drive, only, patience };
+        slackline_execute::attempt::adopt_orphans(); // where the system cannot, groups end all the same
         pilot.serve(&interrupt::listen()).map_err(Failure::work)
     }
 }

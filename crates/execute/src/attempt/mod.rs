@@ -7,9 +7,10 @@ mod orphans;
 mod process;
 
 pub(crate) use files::{Pace, copy_paced};
-pub use files::{Written, checksum};
-pub(crate) use orphans::{HOST_VARIABLE, RUN_VARIABLE, TASK_VARIABLE};
-pub use orphans::{Process, boot, end_orphans};
+pub use files::{Scratch, Stamp, Written, checksum, stamped_checksum};
+pub(crate) use orphans::end_adopted;
+pub(crate) use orphans::{ATTEMPT_VARIABLE, HOST_VARIABLE, RUN_VARIABLE, TASK_VARIABLE};
+pub use orphans::{Process, adopt_orphans, boot, end_orphans};
 pub use process::{Control, Limits, Usage};
 
 use serde::{Deserialize, Serialize};
@@ -34,10 +35,17 @@ pub struct Attempt {
     pub argv: Vec<String>,
     /// Variables it gets besides ours.
     pub env: Vec<(String, String)>,
-    /// Where it runs; made for it.
+    /// The folder that it runs in, created for it; that in the scratch folder once there is one.
     pub work: PathBuf,
+    /// Where its folder is created instead, under a name that nobody can foresee.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scratch: Option<Scratch>,
     /// What it reads: the name it knows, and where that lies.
     pub inputs: Vec<(String, PathBuf)>,
+    /// Inputs that are the user's own files, by position in ascending order, with the state they have to
+    /// be in: they are always copied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<(usize, Option<Stamp>)>,
     /// What it writes: the name it knows, and where that belongs.
     pub outputs: Vec<(String, PathBuf)>,
     /// The folder for what it says.
@@ -89,12 +97,13 @@ impl Attempt {
     /// Makes the attempt; `begun` is told of the process as soon as there is one. What is left in its
     /// folder is for [`clear`](Attempt::clear).
     pub fn perform(
-        &self,
+        &mut self,
         control: &Control,
         begun: &mut dyn FnMut(Process),
     ) -> Result<Completed, Broken> {
         let done = self.try_perform(control, begun);
-        if matches!(done, Err(Broken::Impossible(_) | Broken::Failed { .. })) {
+        let created = !self.work.as_os_str().is_empty();
+        if created && matches!(done, Err(Broken::Impossible(_) | Broken::Failed { .. })) {
             // What a failed attempt left may explain it.
             let _ = std::fs::rename(&self.work, self.captured.join("work"));
         }
@@ -103,18 +112,31 @@ impl Attempt {
 
     /// Takes away what is left of the attempt's folder: nothing in it is needed.
     pub fn clear(&self) {
-        let _ = std::fs::remove_dir_all(&self.work); // it may be gone
+        if !self.work.as_os_str().is_empty() {
+            let _ = std::fs::remove_dir_all(&self.work); // it may be gone
+        }
     }
 
     fn try_perform(
-        &self,
+        &mut self,
         control: &Control,
         begun: &mut dyn FnMut(Process),
     ) -> Result<Completed, Broken> {
-        files::fresh(&self.work).map_err(|e| impossible(&self.work, &e))?;
+        match &self.scratch {
+            Some(scratch) => {
+                self.work = PathBuf::new();
+                self.work = scratch.fresh().map_err(|e| impossible(&scratch.base, &e))?;
+            }
+            None => files::fresh(&self.work).map_err(|e| impossible(&self.work, &e))?,
+        }
         files::make(&self.captured).map_err(|e| impossible(&self.captured, &e))?;
-        files::bring(&self.work, &self.inputs)?;
-        let usage = process::run(self, control, begun)?;
+        let linked = files::bring(&self.work, &self.inputs, &self.own)?;
+        let usage = process::run(self, control, begun);
+        let spoilt = files::spoilt(&self.inputs, &linked);
+        let usage = usage?;
+        if let Some(name) = spoilt {
+            return Err(self.failed(format!("it changed its input '{name}'"), usage.exit));
+        }
         if !usage.succeeded() || usage.overran {
             return Err(self.failed(usage.how_it_ended(self.limits.seconds), usage.exit));
         }

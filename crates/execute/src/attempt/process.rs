@@ -1,5 +1,5 @@
 //! A process with all it starts: its group is stopped as a whole, and what it leaves behind ends
-//! with it.
+//! with it, in other sessions too.
 
 use super::{Attempt, Broken, Process, STDERR, STDOUT, orphans};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -147,7 +147,9 @@ pub(super) fn run(
         life.group = pid;
         (child, pid)
     };
-    begun(Process { pid: child.id(), started: orphans::started(child.id()).unwrap_or(0) });
+    let process = Process::of(child.id());
+    let running = orphans::Running::new(process);
+    begun(process);
     let overran = match pid {
         Some(pid) => watch(pid, attempt, control, begin),
         None => false,
@@ -158,6 +160,7 @@ pub(super) fn run(
     life.group = None;
     let stopped = life.stopping.is_some() && !overran;
     drop(life);
+    running.end_adopted(attempt);
     let seconds = begin.elapsed().as_secs_f64();
     let usage = reap(child, seconds).map_err(|e| Broken::Failed {
         why: format!("its end was lost: {e}"),
@@ -203,6 +206,7 @@ fn watch(pid: Pid, attempt: &Attempt, control: &Control, begin: Instant) -> bool
         if ended {
             return overran;
         }
+        orphans::reap_adopted();
         if !overran && limit.is_some_and(|limit| begin.elapsed() >= limit) {
             overran = true;
             control.stop();

@@ -43,8 +43,10 @@ pub(super) struct Attempts {
     failures: u64,
     /// Tasks that are not tried again, and why.
     pub(super) abandoned: BTreeMap<TaskId, String>,
-    /// The same tasks and all that depend on them.
-    hopeless: BTreeSet<TaskId>,
+    /// Tasks that rest and all that depend on them: others in their queues go first.
+    held: BTreeSet<TaskId>,
+    /// Some tasks were abandoned that the supply has not been asked about.
+    pub(super) newly_abandoned: bool,
 }
 
 impl Attempts {
@@ -56,9 +58,14 @@ impl Attempts {
         !self.resting.is_empty() && self.resting.contains(&Resting::Task(task))
     }
 
-    /// Whether a task will never run.
-    pub(super) fn is_hopeless(&self, task: TaskId) -> bool {
-        !self.hopeless.is_empty() && self.hopeless.contains(&task)
+    /// Whether others in the queues of a task go first because it, or one that it depends on, rests.
+    pub(super) fn holds(&self, task: TaskId) -> bool {
+        !self.held.is_empty() && self.held.contains(&task)
+    }
+
+    /// Whether others go first in some queue.
+    pub(super) fn holds_any(&self) -> bool {
+        !self.held.is_empty()
     }
 
     /// Whether a file is not to be moved to a place now.
@@ -129,11 +136,39 @@ impl Engine<'_, '_> {
         while self.attempts.next_date() <= self.situation.now {
             let Some((_, what)) = self.attempts.until.pop_first() else { break };
             self.attempts.resting.remove(&what);
+            if let Resting::Task(task) = what {
+                self.situation.tasks.set_awaits_retry(task, false);
+                self.events.push(Event::RetryDue(task));
+            }
             any = true;
         }
         if any {
+            self.hold_what_rests();
             self.queues.look_again();
         }
+    }
+
+    /// Lets others go first in the queues of tasks that rest, and of those that depend on them: a pause
+    /// holds no processor.
+    pub(super) fn hold_what_rests(&mut self) {
+        let task = |what: &Resting| match what {
+            Resting::Task(task) => Some(*task),
+            Resting::Move(..) => None,
+        };
+        let resting: Vec<TaskId> = self.attempts.resting.iter().filter_map(task).collect();
+        if resting.is_empty() && self.attempts.held.is_empty() {
+            return;
+        }
+        let now = &self.situation;
+        let behind = now.workflow.descendants(&resting, |t| !now.task(t).is_done());
+        let tasks = now.workflow.tasks().filter(|t| behind[t.index()]);
+        let held: BTreeSet<TaskId> = tasks.chain(resting).collect();
+        for task in held.difference(&self.attempts.held) {
+            if let Some(procs) = self.queues.assigned(*task).map(Procs::from) {
+                self.queues.touch(&procs);
+            }
+        }
+        self.attempts.held = held;
     }
 
     /// Whether something did not get through and waits for the network to change.
@@ -157,6 +192,7 @@ impl Engine<'_, '_> {
         error: &OpError,
     ) -> Result<(), BackendError> {
         let times = self.attempts.rest(Resting::Task(task), self.situation.now);
+        self.situation.tasks.set_awaits_retry(task, true);
         let holders = self.situation.holders_of(procs);
         let failed_on = self.situation.avoid.entry(task).or_default();
         for host in holders.hosts() {
@@ -179,6 +215,7 @@ impl Engine<'_, '_> {
                 self.queues.jump(task, procs, &self.situation);
             }
         }
+        self.hold_what_rests();
         Ok(())
     }
 
@@ -203,7 +240,7 @@ impl Engine<'_, '_> {
 
     /// A task succeeded: its failures are forgotten.
     pub(super) fn attempt_succeeded(&mut self, task: TaskId) {
-        self.attempts.forget(&Resting::Task(task));
+        self.forget_failures(task);
         self.attempts.placed_by_policy(task);
         if !self.situation.avoid.is_empty() {
             self.situation.avoid.remove(&task);
@@ -286,6 +323,14 @@ impl Engine<'_, '_> {
         best.map(|(_, procs)| procs)
     }
 
+    fn forget_failures(&mut self, task: TaskId) {
+        self.attempts.forget(&Resting::Task(task));
+        if self.situation.tasks.awaits_retry(task) {
+            self.situation.tasks.set_awaits_retry(task, false);
+            self.hold_what_rests();
+        }
+    }
+
     /// The task is not tried again; what depends on it never runs.
     fn abandon_task(
         &mut self,
@@ -293,22 +338,67 @@ impl Engine<'_, '_> {
         times: u32,
         error: &OpError,
     ) -> Result<(), BackendError> {
-        let workflow = self.situation.workflow.clone();
-        let mut open = vec![task];
-        while let Some(next) = open.pop() {
-            if self.attempts.hopeless.insert(next) {
-                self.queues.remove(next);
-                open.extend(workflow.successors(next).map(|(child, _)| child));
-            }
-        }
-        let blocked = self.attempts.hopeless.len() - 1;
+        let now = &self.situation;
+        let behind = now.workflow.descendants(&[task], |t| !now.task(t).is_done());
+        let blocked = now.workflow.tasks().filter(|&t| t != task && behind[t.index()]).count();
         let times = if times == 1 { "once".to_string() } else { format!("{times} times") };
         let reason = format!("failed {times}, last because {error}; {blocked} tasks depend on it");
-        self.attempts.forget(&Resting::Task(task));
         self.attempts.abandoned.insert(task, reason.clone());
+        self.attempts.newly_abandoned = true;
+        self.forget_failures(task);
+        self.attempts.placed_by_policy(task);
+        self.see_what_cannot_run();
         self.counters.abandoned += 1;
         self.events.push(Event::TaskAbandoned(task));
         self.log(Happening::TaskAbandoned { task, reason });
         self.break_off_orphans()
+    }
+
+    /// A task is about to be done that was to run never again: an attempt ended late, or its earlier results
+    /// are back. It counts as open until then. Returns whether that is so.
+    pub(super) fn runs_after_all(&mut self, task: TaskId) -> bool {
+        let after_all = self.situation.tasks.set_cannot_run(task, false);
+        if after_all {
+            self.open += usize::from(!self.is_abandoned(task));
+            if self.attempts.abandoned.remove(&task).is_some() {
+                self.counters.abandoned -= 1;
+            }
+        }
+        after_all
+    }
+
+    /// Determines which tasks will never run: those that were abandoned, and what has not begun and depends on
+    /// them. They leave their queues and do not count as open.
+    pub(super) fn see_what_cannot_run(&mut self) {
+        let known: BTreeSet<TaskId> = self.situation.tasks.that_cannot_run().collect();
+        if self.attempts.abandoned.is_empty() && known.is_empty() {
+            return;
+        }
+        let workflow = self.situation.workflow.clone();
+        let undone = |t: &TaskId| !self.situation.task(*t).is_done();
+        let mut open: Vec<TaskId> =
+            self.attempts.abandoned.keys().copied().filter(undone).collect();
+        let mut found: BTreeSet<TaskId> = open.iter().copied().collect();
+        while let Some(task) = open.pop() {
+            for (child, _) in workflow.successors(task) {
+                // What computes has its inputs.
+                let begun = self.task_op[child.index()].is_some();
+                if !begun && undone(&child) && found.insert(child) {
+                    open.push(child);
+                }
+            }
+        }
+        for &task in found.difference(&known) {
+            self.situation.tasks.set_cannot_run(task, true);
+            self.open -= usize::from(!self.is_abandoned(task));
+            self.queues.remove(task);
+            if matches!(self.situation.task(task), TaskState::Placed { .. }) {
+                self.situation.set_task(task, TaskState::Waiting);
+            }
+        }
+        for &task in known.difference(&found) {
+            self.situation.tasks.set_cannot_run(task, false);
+            self.open += usize::from(!self.is_abandoned(task));
+        }
     }
 }

@@ -40,7 +40,9 @@ impl Engine<'_, '_> {
         }
         // A look at real machines shows little that events have not told.
         let least = if self.abilities.guesses { self.situation.now + LOOK } else { date };
-        self.wake_at = self.wake_at.min(date.max(least));
+        let date = date.max(least);
+        self.wake_at = self.wake_at.min(date);
+        self.asked_to_wake = self.asked_to_wake.min(date);
         Ok(())
     }
 
@@ -58,7 +60,8 @@ impl Engine<'_, '_> {
             Decision::Start { task, .. } => {
                 let started =
                     |s: &TaskState| matches!(s, TaskState::Done(_) | TaskState::Running { .. });
-                let overtaken = self.situation.tasks.get(task.index()).is_some_and(started);
+                let overtaken = self.situation.tasks.get(task.index()).is_some_and(started)
+                    || self.situation.tasks.cannot_run(task);
                 (!overtaken).then_some(decision)
             }
             Decision::Rewind(mut tasks) => {
@@ -176,7 +179,7 @@ impl Engine<'_, '_> {
         let (attempts, ops) = (&self.attempts, &self.task_op);
         let is_open = |t: TaskId| {
             let waits = matches!(tasks[t.index()], TaskState::Waiting | TaskState::Placed { .. });
-            waits && ops[t.index()].is_none() && !attempts.is_hopeless(t)
+            waits && ops[t.index()].is_none() && !tasks.cannot_run(t)
         };
         // What failed after the plan was thought of, as running then, is not in it: it stays where it
         // is tried again.
@@ -223,6 +226,7 @@ impl Engine<'_, '_> {
         self.situation.set_task(task, TaskState::Waiting);
         self.situation.progress[task.index()] = 0.0;
         self.headstart.tasks.remove(&task);
+        self.see_what_cannot_run();
         Ok(())
     }
 
@@ -246,6 +250,15 @@ impl Engine<'_, '_> {
                 }
             }
             TaskState::Waiting => {}
+        }
+        if self.situation.tasks.cannot_run(task) {
+            let name = self.situation.workflow.task_name(task);
+            let why = if self.attempts.abandoned.contains_key(&task) {
+                format!("'{name}' was abandoned after its last failure")
+            } else {
+                format!("'{name}' depends on a task that was abandoned after its last failure")
+            };
+            return Ok(Err(why));
         }
         self.attempts.placed_by_policy(task);
         self.queues.jump(task, procs, &self.situation);
@@ -291,11 +304,12 @@ impl Engine<'_, '_> {
             if self.situation.part_of[index] != workflow || begun {
                 continue;
             }
+            let counts = !self.situation.tasks.cannot_run(task);
             if self.situation.task(task).procs().is_some() {
                 self.evict(task)?;
             }
             self.queues.remove(task);
-            self.open -= 1;
+            self.open -= usize::from(counts);
         }
         self.break_off_orphans()?;
         Ok(Ok(()))
@@ -324,6 +338,8 @@ impl Engine<'_, '_> {
             self.situation.progress[task.index()] = 0.0;
             self.log(Happening::TaskRewound { task });
         }
+        self.see_what_cannot_run();
+        self.hold_what_rests();
         self.queues.let_others_pass(tasks, &self.situation);
         // Who thought of this before a task counted as done again that wrote for them could not know
         // that what it wrote for them is gone.

@@ -38,18 +38,22 @@ impl Engine<'_, '_> {
             // What lies there from the start leaves in turn.
             Transfers::Push => 0,
         };
-        for position in 0..window.min(self.queues.queue[proc.index()].len()) {
+        let (mut position, mut requested) = (0, 0);
+        while requested < window {
             // What is met on the way may take tasks out of the queue.
             let Some(&task) = self.queues.queue[proc.index()].get(position) else { break };
-            self.request_inputs(task)?;
+            position += 1;
+            let held = self.attempts.holds(task);
+            requested += usize::from(!held);
+            if !held || self.attempts.rests(task) {
+                self.request_inputs(task)?;
+            }
         }
         if self.queues.busy[proc.index()] {
             return Ok(());
         }
         let candidate = match self.settings.dispatch {
-            Dispatch::InOrder => {
-                self.queues.queue[proc.index()].front().copied().filter(|&t| self.may_start(t))
-            }
+            Dispatch::InOrder => self.first_in_line(proc).filter(|&t| self.may_start(t)),
             Dispatch::FirstReady => {
                 let queue = &self.queues.queue[proc.index()];
                 queue.iter().copied().find(|&t| self.may_start(t))
@@ -58,6 +62,23 @@ impl Engine<'_, '_> {
         match candidate {
             Some(task) => self.start_task(task),
             None => Ok(()),
+        }
+    }
+
+    /// The first task of a queue that does not wait for a pause after a failure to be over.
+    fn first_in_line(&self, proc: ProcId) -> Option<TaskId> {
+        self.queues.queue[proc.index()].iter().copied().find(|&t| !self.attempts.holds(t))
+    }
+
+    /// Something a task waits for is there: its processors are looked at if it stands where that could
+    /// matter.
+    pub(super) fn touch_reader(&mut self, task: TaskId) {
+        if self.attempts.holds_any() {
+            if let Some(procs) = self.queues.assigned(task).map(Procs::from) {
+                self.queues.touch(&procs);
+            }
+        } else {
+            self.queues.touch_reader(task, self.settings.dispatch);
         }
     }
 
@@ -71,7 +92,7 @@ impl Engine<'_, '_> {
         let holders = self.situation.holders_of(procs);
         let first = |proc: &ProcId| {
             self.settings.dispatch == Dispatch::FirstReady
-                || self.queues.queue[proc.index()].front() == Some(&task)
+                || self.first_in_line(*proc) == Some(task)
         };
         procs.iter().all(|p| !self.queues.busy[p.index()] && first(p))
             && (self.headstart.tasks.contains_key(&task)
@@ -194,7 +215,9 @@ impl Engine<'_, '_> {
             all &= comes;
         }
         self.queues.asked[task.index()] = all;
-        let waiting = matches!(self.situation.task(task), TaskState::Waiting);
+        // In the pause after a failure it leaves its processors to others.
+        let waiting =
+            matches!(self.situation.task(task), TaskState::Waiting) && !self.attempts.rests(task);
         if let Some(procs) = self.queues.assigned(task).filter(|_| under_way && waiting) {
             self.situation.set_task(task, TaskState::Placed { procs: procs.into() });
         }

@@ -48,6 +48,7 @@ pub(crate) fn seconds_to_end(
 ) -> Result<Option<f64>, BackendError> {
     let mut situation = now.clone();
     situation.now = 0.0;
+    situation.tasks.end_pauses();
     let running: Vec<TaskId> = now.tasks.begun().filter(|&t| runs(now, t)).collect();
     running.iter().for_each(|&task| situation.set_task(task, TaskState::Waiting));
     if then.is_some() {
@@ -129,7 +130,7 @@ fn take_incomplete(situation: &mut Situation) -> Vec<(FileId, FileCopy)> {
 impl Engine<'_, '_> {
     fn count_open(&self) -> usize {
         let tasks = (0..self.situation.tasks.len()).map(TaskId::new);
-        tasks.filter(|&t| !self.situation.task(t).is_done() && !self.is_abandoned(t)).count()
+        tasks.filter(|&t| self.situation.is_to_run(t) && !self.is_abandoned(t)).count()
     }
 
     /// What is left of a file travels on.

@@ -11,7 +11,8 @@ impl Engine<'_, '_> {
     pub(super) fn grow(&mut self) -> Result<(), String> {
         let mut ended = std::mem::take(&mut self.ended);
         let Some(supply) = self.supply.take() else { return Ok(()) };
-        if !ended.is_empty() || approx::le(supply.next_date(), self.situation.now) {
+        let abandoned = std::mem::take(&mut self.attempts.newly_abandoned);
+        if !ended.is_empty() || abandoned || approx::le(supply.next_date(), self.situation.now) {
             while let Some(growth) = supply.grow(&self.situation, &ended)? {
                 self.take_growth(growth)?;
                 ended.clear();
@@ -46,6 +47,7 @@ impl Engine<'_, '_> {
         self.lay_out_inputs(files);
         self.lay_out_late_results(files);
         self.events.push(event);
+        self.see_what_cannot_run();
         Ok(())
     }
 

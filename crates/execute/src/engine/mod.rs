@@ -116,6 +116,8 @@ pub(crate) struct Engine<'b, 'r> {
     /// Files that lie on hosts that are off, to be there again when these are back.
     shelved: Vec<(HostId, FileId, FileCopy)>,
     wake_at: f64,
+    /// The first date that the policy asked for when it last asked for one; an earlier one may still count.
+    asked_to_wake: f64,
     /// Decisions that are still being made.
     thinking: Option<Thought>,
     /// Failures of tasks that were known to whoever made the decisions that are carried out.
@@ -126,6 +128,8 @@ pub(crate) struct Engine<'b, 'r> {
     quiet_since: f64,
     /// The policy was woken up since, was told so, and saw all there was to see.
     woken_in_vain: bool,
+    /// The policy was woken up before the date it had asked for last, since the work last changed.
+    woken_early: bool,
     /// There was something to see at the last wake-up that the policy was not told of yet.
     woken_to_see: bool,
     /// What the backend hoped for when it was last asked.
@@ -208,11 +212,13 @@ impl<'b, 'r> Engine<'b, 'r> {
             asked: BTreeSet::new(),
             shelved: Vec::new(),
             wake_at: f64::INFINITY,
+            asked_to_wake: f64::INFINITY,
             thinking: None,
             known_failures: 0,
             starting: true,
             quiet_since: 0.0,
             woken_in_vain: false,
+            woken_early: false,
             woken_to_see: false,
             outlook: Outlook::Busy,
             rounds: 0,
@@ -267,6 +273,9 @@ impl<'b, 'r> Engine<'b, 'r> {
                 if self.goes_in_circles() {
                     break;
                 }
+                if let Err(why) = self.grow() {
+                    return Ok(Ending::CannotFinish(why));
+                }
                 self.consult(policy)?;
                 self.dispatch()?;
             }
@@ -278,7 +287,13 @@ impl<'b, 'r> Engine<'b, 'r> {
                 return Ok(Ending::CannotFinish(why));
             }
             if self.is_finished() && !policy.collects() {
-                return Ok(Ending::Finished);
+                if self.attempts.abandoned.is_empty() {
+                    return Ok(Ending::Finished);
+                }
+                // Earlier results of what was abandoned may still come back with a host.
+                if !self.attempts.abandoned.keys().any(|t| self.situation.earlier.contains_key(t)) {
+                    return Ok(Ending::CannotFinish(self.who_waits()));
+                }
             }
             if self.situation.now >= self.settings.until {
                 let date = fmt_seconds(self.settings.until);
@@ -351,6 +366,7 @@ impl<'b, 'r> Engine<'b, 'r> {
                 return Ok(());
             }
             self.known_failures = thought.failures;
+            self.forget_dates(&thought.decisions);
             for decision in thought.decisions {
                 if let Some(still) = self.what_still_makes_sense(decision) {
                     self.carry_out(still)?;
@@ -369,7 +385,12 @@ impl<'b, 'r> Engine<'b, 'r> {
                 let hosts = self.situation.platform.host_ids();
                 let usable = hosts.map(|h| self.situation.computes(h)).collect();
                 self.monitor.looked(usable, self.monitoring);
-                let woken_again = std::mem::replace(&mut self.woken_in_vain, !sees) && !sees;
+                // A policy that was woken up before the date it asked for last may wait for that, once.
+                let early =
+                    self.situation.now < self.asked_to_wake && self.asked_to_wake.is_finite();
+                let waits = early && !std::mem::replace(&mut self.woken_early, true);
+                let vain = !sees && !waits;
+                let woken_again = std::mem::replace(&mut self.woken_in_vain, vain) && vain;
                 idle = woken_again && events.iter().all(|e| *e == Event::WakeUp);
             }
             if !policy.wants(&events, &self.situation) {
@@ -388,6 +409,7 @@ impl<'b, 'r> Engine<'b, 'r> {
                 return Ok(());
             }
             self.known_failures = failures;
+            self.forget_dates(&decisions);
             for decision in decisions {
                 self.carry_out(decision)?;
             }
@@ -396,6 +418,13 @@ impl<'b, 'r> Engine<'b, 'r> {
             self.gave_up = Some(format!("the policy repeats a decision that is refused: {why}"));
         }
         Ok(())
+    }
+
+    /// A policy that asks to be woken up means the dates that it asks for now.
+    fn forget_dates(&mut self, decisions: &[Decision]) {
+        if decisions.iter().any(|d| matches!(d, Decision::WakeAt(_))) {
+            self.asked_to_wake = f64::INFINITY;
+        }
     }
 
     /// Applies a decision or tells the policy which rule it breaks.

@@ -124,6 +124,7 @@ impl Engine<'_, '_> {
         at: f64,
     ) -> Result<(), BackendError> {
         let holders = self.situation.holders_of(procs);
+        let after_all = self.runs_after_all(task);
         self.open -= 1;
         self.ended.push(task);
         let placement = Placement::wide(procs, since, at.max(since));
@@ -134,6 +135,9 @@ impl Engine<'_, '_> {
             (self.most_done, self.begun_since) = (self.situation.tasks.done(), 0);
         }
         self.attempt_succeeded(task);
+        if after_all {
+            self.see_what_cannot_run();
+        }
         holders.hosts().iter().for_each(|&host| self.found_there(host, at));
         let workflow = self.situation.workflow.clone();
         for file in workflow.outputs(task) {
@@ -160,7 +164,7 @@ impl Engine<'_, '_> {
             self.forget_unneeded(file)?;
         }
         for (child, _) in workflow.successors(task) {
-            self.queues.touch_reader(child, self.settings.dispatch);
+            self.touch_reader(child);
         }
         if self.queues.transfers == Transfers::Push {
             self.queues.to_push.push(task);
@@ -212,6 +216,10 @@ impl Engine<'_, '_> {
         if self.is_abandoned(task) {
             self.queues.remove(task);
             self.open -= 1;
+            return Ok(());
+        }
+        self.see_what_cannot_run();
+        if self.situation.tasks.cannot_run(task) {
             return Ok(());
         }
         if !matches!(error, OpError::Lost { .. }) {
@@ -348,11 +356,13 @@ impl Engine<'_, '_> {
     pub(super) fn restore(&mut self, task: TaskId) -> Result<(), BackendError> {
         let Some(placement) = self.situation.earlier.remove(&task) else { return Ok(()) };
         self.queues.remove(task);
+        self.runs_after_all(task);
         self.open -= usize::from(!self.is_abandoned(task));
         self.counters.restored += 1;
         self.counters.lost_seconds -= placement.seconds();
         self.situation.set_task(task, TaskState::Done(placement));
         self.situation.progress[task.index()] = 1.0;
+        self.see_what_cannot_run();
         self.after_end(task)?;
         self.events.push(Event::TaskRestored(task));
         self.log(Happening::TaskRestored { task });

@@ -7,7 +7,7 @@ use crate::backend::{BackendError, Movement, OpError, OpId, Report};
 use crate::rates::Departure;
 use slackline_model::problem::Block;
 use slackline_model::trace::Happening;
-use slackline_model::{FileId, HostId};
+use slackline_model::{FileId, HostId, TaskId};
 use slackline_react::{Event, FileCopy, Holders};
 
 /// A file on its way.
@@ -178,12 +178,14 @@ impl Engine<'_, '_> {
         if let Some(copy) = self.situation.copies[file.index()].iter_mut().find(arriving) {
             copy.fraction = 1.0;
         }
+        let mut readers: Vec<TaskId> = Vec::new();
         for consumer in self.situation.workflow.consumers(file) {
             let procs = self.queues.assigned(consumer);
             if procs.is_some_and(|procs| self.situation.holders_of(procs) == to) {
-                self.queues.touch_reader(consumer, self.settings.dispatch);
+                readers.push(consumer);
             }
         }
+        readers.into_iter().for_each(|reader| self.touch_reader(reader));
         self.events.push(Event::TransferFinished { file, to });
     }
 

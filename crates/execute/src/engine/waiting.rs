@@ -55,6 +55,7 @@ impl Engine<'_, '_> {
     /// The work or its data changed: what was of no use to a policy before may be now.
     pub(super) fn hope_anew(&mut self) {
         self.woken_in_vain = false;
+        self.woken_early = false;
         self.monitor.hope_anew();
     }
 
@@ -65,8 +66,16 @@ impl Engine<'_, '_> {
         if self.goes_in_circles() {
             return format!("decisions go in circles at {}", fmt_seconds(self.situation.now));
         }
-        if let Some((&task, reason)) = self.attempts.abandoned.first_key_value() {
-            return format!("'{}' was abandoned: it {reason}", workflow.task_name(task));
+        if !self.attempts.abandoned.is_empty() {
+            let told = |(&task, reason): (&TaskId, &String)| {
+                format!("'{}' was abandoned: it {reason}", workflow.task_name(task))
+            };
+            let mut first: Vec<String> = self.attempts.abandoned.iter().take(3).map(told).collect();
+            let more = self.attempts.abandoned.len() - first.len();
+            if more > 0 {
+                first.push(format!("and {more} more"));
+            }
+            return first.join("; ");
         }
         for task in workflow.tasks().filter(|&t| !self.situation.task(t).is_done()) {
             if reasons.len() == 3 {

@@ -45,6 +45,9 @@ pub struct Header {
     pub digests: BTreeMap<String, String>,
     /// The folder from which inputs are taken.
     pub inputs: PathBuf,
+    /// Checksums of the inputs that lie there.
+    #[serde(default)]
+    pub input_digests: BTreeMap<String, String>,
 }
 
 impl Header {

@@ -1,14 +1,17 @@
 //! The folder of a run: its log, copies of what it was started with, the stores of the hosts, what
 //! tasks said. Two runs never share one.
 
+mod lock;
 mod log;
 mod names;
 
 pub use log::{Failure, Header, LogError, Note, Recovered, RunLog, notes, read};
 pub use names::{component, refuse_names};
 
-use std::fs::{self, File, TryLockError};
-use std::io::{Read, Write};
+use crate::private;
+use lock::Lock;
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
@@ -32,12 +35,17 @@ pub enum FolderError {
         why: String,
     },
     /// Another run holds it.
-    #[error("{}: a run is under way in this folder (process {holder})", path.display())]
+    #[error(
+        "{}: a run is under way in this folder ({holder}); if that process is certainly gone, remove {}",
+        path.display(), file.display()
+    )]
     Held {
         /// Which.
         path: PathBuf,
-        /// By whom.
+        /// Process and machine that hold it.
         holder: String,
+        /// The file that says so.
+        file: PathBuf,
     },
     /// The system says no.
     #[error("{}: {error}", path.display())]
@@ -54,27 +62,47 @@ fn at(path: &Path) -> impl FnOnce(std::io::Error) -> FolderError {
     |error| FolderError::Io { path, error }
 }
 
+/// Refuses a folder in which there is a run, or anything else but a lock.
+fn refuse_used(path: &Path) -> Result<(), FolderError> {
+    let unfit = |why: &str| FolderError::Unfit { path: path.into(), why: why.to_string() };
+    if log_of(path).exists() {
+        return Err(unfit("there is a run in this folder already"));
+    }
+    let others = fs::read_dir(path).map_err(at(path))?.filter_map(Result::ok);
+    if others.filter(|e| e.file_name() != "lock" && e.file_name() != "holder").count() > 0 {
+        return Err(unfit("this folder is not empty"));
+    }
+    Ok(())
+}
+
 /// A folder that belongs to this process as long as this value lives.
 #[derive(Debug)]
 pub struct RunFolder {
     root: PathBuf,
-    /// Locked; the system lets go of it when the process ends, however that may be.
-    _lock: File,
+    _lock: Lock,
 }
 
 impl RunFolder {
     /// A new folder, or an empty one.
     pub fn create(path: &Path) -> Result<RunFolder, FolderError> {
-        fs::create_dir_all(path).map_err(at(path))?;
-        let folder = RunFolder::hold(path)?;
-        let unfit = |why: &str| FolderError::Unfit { path: path.into(), why: why.to_string() };
-        if folder.log().exists() {
-            return Err(unfit("there is a run in this folder already"));
+        if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            fs::create_dir_all(parent).map_err(at(parent))?;
         }
-        let others = fs::read_dir(path).map_err(at(path))?.filter_map(Result::ok);
-        if others.filter(|e| e.file_name() != "lock").count() > 0 {
-            return Err(unfit("this folder is not empty"));
+        match fs::DirBuilder::new().mode(0o700).create(path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(at(path)(error)),
         }
+        let root = path.canonicalize().map_err(at(path))?;
+        private::check_owner(&root).map_err(at(path))?;
+        // A folder that is refused stays as it is; others may still put something there before it is theirs
+        // no more, so that it is looked at again.
+        refuse_used(path)?;
+        if private::is_open_to_writers(&root).map_err(at(path))? {
+            fs::set_permissions(&root, fs::Permissions::from_mode(0o700)).map_err(at(path))?;
+        }
+        let folder = RunFolder::hold(path, root)?;
+        refuse_used(path)?;
         for name in ["hosts", "tasks"] {
             let inner = folder.root.join(name);
             fs::create_dir(&inner).map_err(at(&inner))?;
@@ -88,32 +116,25 @@ impl RunFolder {
         if !log_of(path).is_file() {
             return Err(unfit(NO_RUN.to_string()));
         }
-        let folder = RunFolder::hold(path)?;
+        let root = path.canonicalize().map_err(at(path))?;
+        private::check_owner(&root).map_err(at(path))?;
+        if private::is_open_to_writers(&root).map_err(at(path))? {
+            let why = "other users can write to this folder, and may have altered the run; \
+                       chmod go-w takes that from them";
+            return Err(unfit(why.to_string()));
+        }
+        let folder = RunFolder::hold(path, root)?;
         for inner in [folder.root.join("hosts"), folder.root.join("tasks")] {
             refuse_links(&inner, 2)?;
         }
         Ok(folder)
     }
 
-    fn hold(path: &Path) -> Result<RunFolder, FolderError> {
-        let root = path.canonicalize().map_err(at(path))?;
-        let name = root.join("lock");
-        let options =
-            || File::options().read(true).write(true).create(true).truncate(false).open(&name);
-        let mut lock = options().map_err(at(&name))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut holder = String::new();
-                let _ = lock.read_to_string(&mut holder); // it may be about to say so
-                let holder = holder.trim().to_string();
-                return Err(FolderError::Held { path: path.into(), holder });
-            }
-            Err(TryLockError::Error(error)) => return Err(at(&name)(error)),
+    fn hold(path: &Path, root: PathBuf) -> Result<RunFolder, FolderError> {
+        if let Some(why) = private::replaceable_by_all(&root) {
+            return Err(FolderError::Unfit { path: path.into(), why });
         }
-        lock.set_len(0)
-            .and_then(|()| writeln!(lock, "{}", std::process::id()))
-            .map_err(at(&name))?;
+        let lock = Lock::take(&root)?;
         Ok(RunFolder { root, _lock: lock })
     }
 

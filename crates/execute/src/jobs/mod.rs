@@ -5,11 +5,12 @@ mod workers;
 
 pub(crate) use workers::Workers;
 
-use crate::attempt::{Attempt, Broken, Completed, Control, Process};
+use crate::attempt::{Attempt, Broken, Completed, Control, Process, Scratch, end_adopted};
 use crate::backend::OpId;
 use serde::{Deserialize, Serialize};
 use slackline_model::{HostId, TaskId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Which attempt at which task, for whom.
@@ -66,12 +67,32 @@ pub(crate) struct Crew {
     workers: Workers,
     controls: Arc<Controls>,
     ear: Arc<dyn Ear>,
+    /// Scratch folders where nothing of dead attempts is left any more, and how names begin there.
+    swept: BTreeSet<(PathBuf, String)>,
+    /// It makes one attempt only: others may work beside it for the same host.
+    single: bool,
 }
 
 impl Crew {
     /// A crew that tells an ear.
     pub(crate) fn new(ear: Arc<dyn Ear>) -> Crew {
-        Crew { workers: Workers::up_to(usize::MAX), controls: Arc::default(), ear }
+        let (workers, controls, swept) =
+            (Workers::up_to(usize::MAX), Arc::default(), BTreeSet::new());
+        Crew { workers, controls, ear, swept, single: false }
+    }
+
+    /// A crew for one attempt.
+    pub(crate) fn single(ear: Arc<dyn Ear>) -> Crew {
+        let mut crew = Crew::new(ear);
+        crew.single = true;
+        crew
+    }
+
+    /// Removes what dead attempts have left in a scratch folder, before the first attempt there.
+    fn sweep(&mut self, scratch: &Scratch) {
+        if self.swept.insert((scratch.base.clone(), scratch.host.clone())) {
+            scratch.sweep(!self.single);
+        }
     }
 
     /// Begins a job; one that is under way is not begun again.
@@ -84,9 +105,12 @@ impl Crew {
         }
         controls.insert(op, control.clone());
         drop(controls);
+        if let Some(scratch) = &job.attempt.scratch {
+            self.sweep(scratch);
+        }
         let (controls, ear) = (Arc::clone(&self.controls), Arc::clone(&self.ear));
         self.workers.submit(Box::new(move || {
-            let Job { label, attempt, .. } = job;
+            let Job { label, mut attempt, .. } = job;
             let how = attempt.perform(&control, &mut |process| ear.begun(&label, process));
             ear.ended(Made { label, how });
             locked(&controls).remove(&op);
@@ -118,5 +142,6 @@ impl Drop for Crew {
     fn drop(&mut self) {
         locked(&self.controls).values().for_each(Control::kill);
         self.workers.finish();
+        end_adopted();
     }
 }

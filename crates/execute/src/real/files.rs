@@ -1,9 +1,11 @@
 //! Where the files of a run lie, and what an attempt at a task needs of them.
 
 use super::Real;
-use crate::attempt::{Attempt, HOST_VARIABLE, Limits, RUN_VARIABLE, TASK_VARIABLE, checksum};
+use crate::attempt::{
+    ATTEMPT_VARIABLE, Attempt, HOST_VARIABLE, Limits, RUN_VARIABLE, Scratch, Stamp, TASK_VARIABLE,
+    checksum,
+};
 use crate::backend::{BackendError, Computation, OpError, OpId, What};
-use crate::folder::component;
 use slackline_model::problem::Inputs;
 use slackline_model::{FileId, HostId, TaskId, Workflow};
 use std::path::PathBuf;
@@ -17,11 +19,12 @@ pub(super) fn named<'w>(
 }
 
 impl Real<'_> {
-    /// Where a file lies at a host: in its store, or where the user put it.
-    pub(super) fn place(&self, file: FileId, host: HostId) -> PathBuf {
+    /// Where a file lies at a host: in its store, or where the user put it, with the state that it has to
+    /// be in.
+    pub(super) fn place(&self, file: FileId, host: HostId) -> (PathBuf, Option<Option<Stamp>>) {
         let stored = self.stored(file, host);
         if self.workflow().producer(file).is_some() {
-            return stored;
+            return (stored, None);
         }
         let place = self.platform().place_of(host);
         let given = match self.inputs {
@@ -29,9 +32,10 @@ impl Real<'_> {
             Inputs::At(origin) => self.platform().place_of(origin) == place,
         };
         if given && !stored.exists() {
-            self.options.source.join(self.workflow().file_name(file))
+            let name = self.workflow().file_name(file);
+            (self.options.source.join(name), Some(self.options.stamps.get(name).copied()))
         } else {
-            stored
+            (stored, None)
         }
     }
 
@@ -62,36 +66,36 @@ impl Real<'_> {
         let own = |file: FileId| workflow.file_name(file).to_string();
         let inputs = named(workflow, workflow.inputs(task));
         let outputs = named(workflow, workflow.outputs(task));
+        let (mut brought, mut own_files) = (Vec::new(), Vec::new());
+        for (index, file) in inputs.enumerate() {
+            let (path, stamp) = self.place(file, host);
+            own_files.extend(stamp.map(|stamp| (index, stamp)));
+            brought.push((own(file), path));
+        }
         let cores = work.procs.iter().map(|p| p.index()).filter(|_| self.options.pin);
         let width = work.procs.len().to_string();
         let env = [
             (RUN_VARIABLE, self.options.run.as_str()),
             (TASK_VARIABLE, name),
             (HOST_VARIABLE, self.host_name(host)),
-            ("SLACKLINE_ATTEMPT", &number.to_string()),
+            (ATTEMPT_VARIABLE, &number.to_string()),
             ("SLACKLINE_CORES", &width),
             ("OMP_NUM_THREADS", &width),
         ];
         Ok(Attempt {
             argv,
             env: env.map(|(name, value)| (name.to_string(), value.to_string())).into(),
-            work: self.workplace(host).join(op.0.to_string()),
-            inputs: inputs.map(|file| (own(file), self.place(file, host))).collect(),
+            work: self.folder.work(self.host_name(host)).join(op.0.to_string()),
+            scratch: self.options.scratch.as_ref().map(|base| {
+                let begin = format!("slackline-{}-h{}-", self.options.run, host.0);
+                Scratch { base: base.clone(), attempt: format!("{begin}op{}-", op.0), host: begin }
+            }),
+            inputs: brought,
+            own: own_files,
             outputs: outputs.map(|file| (own(file), self.stored(file, host))).collect(),
             captured: self.folder.captured(name, number),
             limits: Limits { seconds: self.options.time_limit, cores: cores.collect() },
         })
-    }
-
-    /// Where attempts on a host work.
-    fn workplace(&self, host: HostId) -> PathBuf {
-        let name = self.host_name(host);
-        match &self.options.scratch {
-            Some(disk) => {
-                disk.join(format!("slackline-{}", self.options.run)).join(component(name))
-            }
-            None => self.folder.work(name),
-        }
     }
 
     /// The number of the next attempt at a task.

@@ -14,7 +14,7 @@ pub use past::Past;
 pub(crate) use workshop::News;
 pub use workshop::{Desk, Mail, Turn, Workshop};
 
-use crate::attempt::{Broken, Completed, Control, Pace, copy_paced};
+use crate::attempt::{Broken, Completed, Control, Pace, Stamp, copy_paced};
 use crate::backend::{
     Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open, Order,
     Outlook, Reached, Report, Signal, What, Work,
@@ -58,6 +58,9 @@ pub struct RealOptions {
     pub scratch: Option<PathBuf>,
     /// The folder of the workflow, for files that nobody makes.
     pub source: PathBuf,
+    /// State of those files when the run began or was resumed, by name: one in another state is not
+    /// used.
+    pub stamps: BTreeMap<String, Stamp>,
     /// Names the run among all others.
     pub run: String,
     /// The program that `slackline` stands for in commands.
@@ -87,6 +90,8 @@ struct Copy {
     /// From where.
     host: HostId,
     from: PathBuf,
+    /// The state that a file of the user has to be in.
+    stamp: Option<Stamp>,
     to: PathBuf,
     /// What it is called until it is whole.
     part: PathBuf,
@@ -459,8 +464,8 @@ impl Backend for Real<'_> {
         let hosts: Vec<HostId> = blocks.iter().flat_map(|b| [b.from, b.to]).collect();
         self.absent(&hosts)?;
         self.doomed.retain(|(f, host)| *f != file || !hosts.contains(host));
-        let network = self.platform().planning_network();
-        let seconds = |b: &Block| network.transfer_time(b.bytes, b.from, b.to);
+        let problem = self.problem;
+        let seconds = |b: &Block| problem.transfer(b.bytes, b.from, b.to);
         let expected = blocks.iter().map(seconds).fold(0.0, f64::max);
         let real = !self.workflow().file_name(file).is_empty();
         let platform = self.platform();
@@ -468,8 +473,8 @@ impl Backend for Real<'_> {
         for b in blocks.iter().filter(|_| real) {
             let pace = self.throttle.as_mut().map(|t| t.pace(platform, b.from, b.to));
             let part = self.folder.work(self.host_name(b.to)).join(format!("{}.part", op.0));
-            let (from, to) = (self.place(file, b.from), self.stored(file, b.to));
-            moves.push(Copy { host: b.from, from, to, part, pace });
+            let ((from, own), to) = (self.place(file, b.from), self.stored(file, b.to));
+            moves.push(Copy { host: b.from, from, stamp: own.flatten(), to, part, pace });
         }
         let control = Control::default();
         let (stop, desk) = (control.clone(), self.desk.clone());
@@ -477,12 +482,13 @@ impl Backend for Real<'_> {
         self.movers.submit(Box::new(move || {
             let begin = Instant::now();
             let mut bytes = 0;
-            let copy = |Copy { host, from, to, part, mut pace }: Copy| match copy_paced(
+            let copy = |Copy { host, from, stamp, to, part, mut pace }: Copy| match copy_paced(
                 &from,
                 &to,
                 &part,
                 pace.as_mut().map(|pace| pace as &mut dyn Pace),
                 &|| stop.is_stopping(),
+                stamp,
             ) {
                 Ok(size) => {
                     bytes += size;
@@ -494,8 +500,10 @@ impl Backend for Real<'_> {
                     Err(Trouble::Gone { file, host, why })
                 }
                 Err(error) => {
+                    let changed = error.kind() == std::io::ErrorKind::InvalidData;
                     let why = format!("'{label}' cannot be copied: {error}");
-                    Err(Trouble::Error(OpError::Transient(why)))
+                    let transient = OpError::Transient(why.clone());
+                    Err(Trouble::Error(if changed { OpError::Refused(why) } else { transient }))
                 }
             };
             let how = moves.into_iter().try_for_each(copy);

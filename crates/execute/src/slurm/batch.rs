@@ -5,6 +5,7 @@ use super::frames::Post;
 use crate::backend::OpId;
 use slackline_model::HostId;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -59,9 +60,28 @@ pub(super) struct Submission {
     /// What its job does.
     pub(super) script: String,
     pub(super) cores: u32,
-    /// The node it has to run on, where there is one of that name.
-    pub(super) node: String,
+    /// The node it has to run on.
+    pub(super) node: Option<String>,
     pub(super) output: PathBuf,
+}
+
+impl Submission {
+    /// What `sbatch` is told; `extra` are words of the user, which may override ours.
+    pub(super) fn words(&self, run: &str, extra: &[String]) -> Vec<String> {
+        let mut words: Vec<String> =
+            ["--parsable", "--nodes=1", "--ntasks=1", "--no-requeue"].map(str::to_string).into();
+        words.push(format!("--job-name={}", self.ticket.name(run)));
+        words.push(format!("--cpus-per-task={}", self.cores));
+        words.push(format!("--output={}", literal(&self.output.to_string_lossy())));
+        words.extend(self.node.iter().map(|node| format!("--nodelist={node}")));
+        words.extend(extra.iter().cloned());
+        words
+    }
+}
+
+/// A file name in which Slurm replaces nothing: a backslash anywhere makes it take every `%` as it stands.
+fn literal(path: &str) -> String {
+    if path.contains('\\') { path.replace('\\', "\\\\") } else { path.replace('%', "%%") }
 }
 
 /// How it stands with a job.
@@ -74,13 +94,55 @@ pub(super) enum State {
     Over(String),
 }
 
+impl State {
+    /// Why it waits, where it would do so for ever.
+    pub(super) fn is_vain(&self) -> Option<&str> {
+        let never = ["BadConstraints", "InvalidAccount", "InvalidQOS"];
+        match self {
+            State::Waits(why) if never.iter().any(|word| why.contains(word)) => Some(why),
+            _ => None,
+        }
+    }
+}
+
+/// How long a refusal to take a job is going to last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// Until the controller is back.
+    ForNow,
+    /// Perhaps not for long: there may be too many jobs.
+    Perhaps,
+    /// As long as nobody changes the cluster or what is asked of it.
+    ForGood,
+}
+
+impl Refusal {
+    fn of(why: &str) -> Refusal {
+        let says = |words: &[&str]| words.iter().any(|word| why.contains(word));
+        if says(&["contact", "timed out", "Connection refused", NO_ANSWER]) {
+            Refusal::ForNow
+        } else if says(&["nvalid", "unrecognized option", "not permitted", "denied", CANNOT_START])
+        {
+            Refusal::ForGood
+        } else {
+            Refusal::Perhaps
+        }
+    }
+}
+
+/// What is said of a command that is not there.
+const CANNOT_START: &str = "cannot be started";
+
+/// What is said of a command that takes too long.
+pub(super) const NO_ANSWER: &str = "did not answer";
+
 /// What the batch system said.
 #[derive(Clone, Debug)]
 pub(super) enum Said {
     /// A job was taken; jobs of this number are this pilot.
     Taken(Ticket, String),
-    /// A job was not taken, for good or for now.
-    NotTaken { ticket: Ticket, why: String, for_now: bool },
+    /// A job was not taken.
+    NotTaken { ticket: Ticket, why: String, refusal: Refusal },
     /// All jobs of the run that it knows of.
     Listing(BTreeMap<Ticket, (String, State)>),
 }
@@ -150,9 +212,9 @@ impl Clerk {
         let mut due = Instant::now() + POLL;
         loop {
             match orders.recv_timeout(due.saturating_duration_since(Instant::now())) {
-                Ok(Wish::Submit(submission)) => tell(self.submit(&submission)),
+                Ok(Wish::Submit(submission)) => tell(self.submit(*submission)),
                 Ok(Wish::Cancel(job)) => {
-                    let _ = say("scancel", &["--quiet", &job], ""); // it may be over
+                    let _ = say("scancel", &["--quiet", &job], "", PATIENCE); // it may be over
                 }
                 Ok(Wish::Look) => due = Instant::now(),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -168,38 +230,30 @@ impl Clerk {
         }
     }
 
-    fn submit(&mut self, submission: &Submission) -> Said {
+    fn submit(&mut self, mut submission: Submission) -> Said {
         let ticket = submission.ticket;
-        let mut words: Vec<String> =
-            ["--parsable", "--nodes=1", "--ntasks=1", "--no-requeue"].map(str::to_string).into();
-        words.push(format!("--job-name={}", ticket.name(&self.run)));
-        words.push(format!("--cpus-per-task={}", submission.cores));
-        words.push(format!("--output={}", submission.output.display()));
         if self.nodes.is_none() {
-            let listed = say("sinfo", &["--noheader", "--Node", "--format=%N"], "");
+            let listed = say("sinfo", &["--noheader", "--Node", "--format=%N"], "", PATIENCE);
             self.nodes = listed.ok().map(|text| text.lines().map(|l| l.trim().into()).collect());
         }
-        if self.nodes.as_ref().is_some_and(|nodes| nodes.contains(&submission.node)) {
-            words.push(format!("--nodelist={}", submission.node));
-        }
-        words.extend(self.extra.iter().cloned());
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        match say("sbatch", &words, &submission.script) {
+        let known = |node: &String| self.nodes.as_ref().is_some_and(|nodes| nodes.contains(node));
+        submission.node = submission.node.filter(known);
+        let words = submission.words(&self.run, &self.extra);
+        match say("sbatch", &words, &submission.script, PATIENCE) {
             Ok(text) => {
                 let job = text.trim().split(';').next().unwrap_or_default().to_string();
                 Said::Taken(ticket, job)
             }
             Err(why) => {
-                let away = ["contact", "timed out", "Connection refused", "did not answer"];
-                let for_now = away.iter().any(|words| why.contains(words));
-                Said::NotTaken { ticket, why, for_now }
+                let refusal = Refusal::of(&why);
+                Said::NotTaken { ticket, why, refusal }
             }
         }
     }
 
     fn listing(&self) -> Result<BTreeMap<Ticket, (String, State)>, String> {
         let words = ["--me", "--noheader", "--states=all", "--format=%i|%T|%j|%r"];
-        let text = say("squeue", &words, "")?;
+        let text = say("squeue", &words, "", PATIENCE)?;
         Ok(text.lines().filter_map(|line| entry(line, &self.run)).collect())
     }
 }
@@ -220,14 +274,19 @@ fn entry(line: &str, run: &str) -> Option<(Ticket, (String, State))> {
 }
 
 /// What a command says; an error is what it complains.
-fn say(program: &str, words: &[&str], input: &str) -> Result<String, String> {
+pub(super) fn say(
+    program: &str,
+    words: &[impl AsRef<OsStr>],
+    input: &str,
+    patience: Duration,
+) -> Result<String, String> {
     let mut child = Command::new(program)
         .args(words)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|e| format!("{program} cannot be started: {e}"))?;
+        .map_err(|e| format!("{program} {CANNOT_START}: {e}"))?;
     if let Some(mut stdin) = child.stdin.take() {
         let _ = stdin.write_all(input.as_bytes()); // who does not read it says why
     }
@@ -242,20 +301,31 @@ fn say(program: &str, words: &[&str], input: &str) -> Result<String, String> {
     };
     let out = read(child.stdout.take().map(|p| Box::new(p) as Box<dyn Read + Send>));
     let err = read(child.stderr.take().map(|p| Box::new(p) as Box<dyn Read + Send>));
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + patience;
     let status = loop {
         match child.try_wait().map_err(|e| e.to_string())? {
             Some(status) => break status,
             None if Instant::now() >= end => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(format!("{program} did not answer"));
+                return Err(format!("{program} {NO_ANSWER}"));
             }
             None => std::thread::sleep(Duration::from_millis(10)),
         }
     };
     let (out, err) = (out.join().unwrap_or_default(), err.join().unwrap_or_default());
-    if status.success() { Ok(out) } else { Err(format!("{program}: {}", err.trim())) }
+    if status.success() { Ok(out) } else { Err(complaint(program, &err)) }
+}
+
+/// What a command complains, on one line.
+fn complaint(program: &str, err: &str) -> String {
+    let plain = |line: &str| {
+        let line = line.trim();
+        let line = line.strip_prefix(program).and_then(|l| l.strip_prefix(": ")).unwrap_or(line);
+        line.strip_prefix("error: ").unwrap_or(line).to_string()
+    };
+    let lines: Vec<String> = err.lines().map(plain).filter(|line| !line.is_empty()).collect();
+    format!("{program}: {}", lines.join("; "))
 }
 
 #[cfg(test)]

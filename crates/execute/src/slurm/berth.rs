@@ -1,14 +1,16 @@
 //! The post of a pilot: the batch job that should bring one, the connection to it once it has called,
 //! and the jobs it has to do.
 
-use super::batch::State;
+use super::batch::{Refusal, State};
 use super::frames::ToPilot;
-use super::hub;
+use super::hub::Outlet;
 use crate::backend::{Accepted, OpId, Outlook};
 use crate::jobs::{Job, Label};
 use std::collections::BTreeMap;
-use std::net::TcpStream;
 use std::time::{Duration, Instant};
+
+/// Pilots in a row that never call before a host is given up.
+const TRIALS: u32 = 5;
 
 /// Longest rest between two pilots that never called.
 const LONG_REST: Duration = Duration::from_secs(30);
@@ -40,13 +42,15 @@ pub(super) struct Berth {
     pilot: Option<Pilot>,
     /// The last number that was given to a pilot.
     last: u32,
-    link: Option<TcpStream>,
+    link: Option<Outlet>,
     /// Whether a pilot serves here, as far as was told.
     there: bool,
     /// Since when there is no connection.
     left: Option<Instant>,
     /// Why the last pilot has ended.
     ended: Option<String>,
+    /// Why pilots were refused, since the last that was not.
+    refused: Option<String>,
     held: BTreeMap<OpId, Held>,
     /// Pilots that never called, since the last that did.
     trials: u32,
@@ -118,9 +122,13 @@ impl Berth {
         }
     }
 
-    pub(super) fn not_taken(&mut self, number: u32, why: String, for_now: bool) {
+    pub(super) fn not_taken(&mut self, number: u32, why: String, refusal: Refusal) {
         if self.number() == Some(number) {
-            self.trials += u32::from(!for_now);
+            self.trials += match refusal {
+                Refusal::ForNow => 0,
+                Refusal::Perhaps => 1,
+                Refusal::ForGood => TRIALS + 1,
+            };
             self.without_pilot(why);
         }
     }
@@ -173,15 +181,20 @@ impl Berth {
         }
     }
 
-    pub(super) fn trials(&self) -> u32 {
-        if self.given_up { 0 } else { self.trials }
+    /// Whether it would not help to try further pilots, which nobody has noticed yet.
+    pub(super) fn is_vain(&self) -> bool {
+        self.trials > TRIALS && !self.given_up
+    }
+
+    pub(super) fn is_given_up(&self) -> bool {
+        self.given_up
     }
 
     /// No further pilot is tried; gives why the last did not come.
     pub(super) fn give_up(&mut self) -> String {
         self.given_up = true;
-        let why = self.ended.clone().unwrap_or_default();
-        format!("pilots do not come: {why}")
+        let why = self.refused.clone().or(self.ended.clone()).unwrap_or_default();
+        format!("no pilot could be started: {why}")
     }
 
     /// What may be hoped for.
@@ -210,7 +223,7 @@ impl Berth {
     }
 
     /// A pilot has called, with jobs that it has under way.
-    pub(super) fn join(&mut self, number: u32, to: TcpStream, running: Vec<Label>) {
+    pub(super) fn join(&mut self, number: u32, to: Outlet, running: Vec<Label>) {
         self.last = self.last.max(number);
         let state = State::Runs;
         match &mut self.pilot {
@@ -218,7 +231,7 @@ impl Berth {
             none => *none = Some(Pilot { number, job: None, state, called: true }),
         }
         self.link = Some(to);
-        (self.left, self.ended, self.trials) = (None, None, 0);
+        (self.left, self.ended, self.refused, self.trials) = (None, None, None, 0);
         self.held.values_mut().for_each(|held| held.reported = false);
         for label in running {
             if let Some(held) = self.held.get_mut(&label.op).filter(|h| h.label.task == label.task)
@@ -226,6 +239,11 @@ impl Berth {
                 (held.label, held.begun, held.reported) = (label, true, true);
             }
         }
+    }
+
+    /// A pilot has connected that cannot be used.
+    pub(super) fn refuse(&mut self, why: String) {
+        self.refused = Some(why);
     }
 
     /// The pilot serves: what waited begins, and what never reached it. Gives jobs that were lost.
@@ -244,7 +262,7 @@ impl Berth {
 
     /// Tells the pilot something; false where there is none to hear it.
     pub(super) fn tell(&mut self, what: &ToPilot) -> bool {
-        let heard = self.link.as_mut().is_some_and(|link| hub::tell(link, what).is_ok());
+        let heard = self.link.as_mut().is_some_and(|link| link.write(what).is_ok());
         if !heard {
             self.leave();
         }

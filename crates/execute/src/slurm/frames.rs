@@ -1,5 +1,8 @@
-//! What engine and pilots say to each other: JSON in frames that begin with their length.
+//! Messages between engine and pilots: JSON in frames that begin with their length and end with an
+//! authentication code over direction, position in the connection and content. A frame that was forged,
+//! repeated, left out or moved ends the connection.
 
+use super::greeting::{Key, TAG};
 use crate::attempt::Process;
 use crate::backend::OpId;
 use crate::jobs::{Job, Label, Made};
@@ -8,11 +11,8 @@ use serde::{Deserialize, Serialize};
 use slackline_model::HostId;
 use std::io::{Error, ErrorKind, Read, Result, Write};
 
-/// Most bytes of a frame: a task may read very many files.
+/// Maximum length of a frame in bytes: a task may read very many files.
 pub(super) const LONGEST: usize = 64 << 20;
-
-/// Most bytes of the first frame, which comes from anybody.
-pub(super) const FIRST: usize = 1 << 20;
 
 /// Which pilot: the one for all tasks of a host, or for one task only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -26,8 +26,8 @@ pub(super) struct Post {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum FromPilot {
-    /// First of all: who it is, and what it has under way.
-    Hello { token: String, post: Post, number: u32, running: Vec<Label> },
+    /// First message of a connection: attempts that are under way.
+    Present { running: Vec<Label> },
     /// A job is a process now.
     Begun { label: Label, process: Process },
     /// A job has ended.
@@ -52,46 +52,148 @@ pub(super) enum ToPilot {
     Quit,
 }
 
-/// Writes one frame.
-pub(super) fn write(out: &mut impl Write, what: &impl Serialize) -> Result<()> {
-    let mut frame = vec![0; 4];
-    serde_json::to_writer(&mut frame, what)?;
-    let length = u32::try_from(frame.len() - 4).ok().filter(|n| *n as usize <= LONGEST);
-    let length = length.ok_or_else(|| Error::new(ErrorKind::InvalidData, "a frame is too long"))?;
-    frame[..4].copy_from_slice(&length.to_be_bytes());
-    out.write_all(&frame)
+/// Authentication of the frames of one direction: a key of the connection, and the number of frames so
+/// far.
+#[derive(Debug)]
+pub(super) struct Seal {
+    key: Key,
+    count: u64,
 }
 
-/// Reads one frame; one that claims to be longer than it may be is not read.
-pub(super) fn read<T: DeserializeOwned>(input: &mut impl Read, longest: usize) -> Result<T> {
-    let mut length = [0; 4];
-    input.read_exact(&mut length)?;
-    let length = u32::from_be_bytes(length) as usize;
-    if length > longest {
-        return Err(Error::new(ErrorKind::InvalidData, format!("a frame of {length} bytes")));
+impl Seal {
+    pub(super) fn new(key: Key) -> Seal {
+        Seal { key, count: 0 }
     }
-    let mut frame = vec![0; length];
-    input.read_exact(&mut frame)?;
-    Ok(serde_json::from_slice(&frame)?)
+
+    fn next(&mut self) -> [u8; 8] {
+        let count = self.count.to_be_bytes();
+        self.count += 1;
+        count
+    }
+}
+
+/// The sending end of a connection.
+#[derive(Debug)]
+pub(super) struct Writer<W> {
+    out: W,
+    seal: Seal,
+}
+
+impl<W: Write> Writer<W> {
+    pub(super) fn new(out: W, seal: Seal) -> Writer<W> {
+        Writer { out, seal }
+    }
+
+    /// Sends one message.
+    pub(super) fn write(&mut self, message: &impl Serialize) -> Result<()> {
+        let mut frame = vec![0; 4];
+        serde_json::to_writer(&mut frame, message)?;
+        let length = u32::try_from(frame.len() - 4).ok().filter(|n| *n as usize <= LONGEST);
+        let length =
+            length.ok_or_else(|| Error::new(ErrorKind::InvalidData, "a frame is too long"))?;
+        frame[..4].copy_from_slice(&length.to_be_bytes());
+        let count = self.seal.next();
+        let tag = self.seal.key.tag(&[&count, &frame[4..]]);
+        frame.extend(tag);
+        self.out.write_all(&frame)
+    }
+
+    /// The connection itself.
+    pub(super) fn get_ref(&self) -> &W {
+        &self.out
+    }
+}
+
+/// The receiving end of a connection.
+#[derive(Debug)]
+pub(super) struct Reader<R> {
+    input: R,
+    seal: Seal,
+}
+
+impl<R: Read> Reader<R> {
+    pub(super) fn new(input: R, seal: Seal) -> Reader<R> {
+        Reader { input, seal }
+    }
+
+    /// Receives one message; one that is too long or not authentic is an error, after which nothing
+    /// more can be read.
+    pub(super) fn read<T: DeserializeOwned>(&mut self) -> Result<T> {
+        let mut length = [0; 4];
+        self.input.read_exact(&mut length)?;
+        let length = u32::from_be_bytes(length) as usize;
+        if length > LONGEST {
+            return Err(Error::new(ErrorKind::InvalidData, format!("a frame of {length} bytes")));
+        }
+        // Memory grows with the bytes that arrive, not with the length that is announced.
+        let mut frame = Vec::with_capacity(length.min(1 << 16));
+        let whole = length + TAG;
+        self.input.by_ref().take(whole as u64).read_to_end(&mut frame)?;
+        if frame.len() < whole {
+            return Err(ErrorKind::UnexpectedEof.into());
+        }
+        let (message, tag) = frame.split_at(length);
+        let count = self.seal.next();
+        if !self.seal.key.verifies(&[&count, message], tag) {
+            let why = "a frame that is not authentic";
+            return Err(Error::new(ErrorKind::PermissionDenied, why));
+        }
+        Ok(serde_json::from_slice(message)?)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn frames(key: &Key, messages: &[ToPilot]) -> Result<Vec<Vec<u8>>> {
+        let mut writer = Writer::new(Vec::new(), Seal::new(key.clone()));
+        let mut frames = Vec::new();
+        for message in messages {
+            writer.write(message)?;
+            frames.push(std::mem::take(&mut writer.out));
+        }
+        Ok(frames)
+    }
+
+    fn read_all(key: &Key, bytes: &[u8]) -> Vec<ToPilot> {
+        let mut reader = Reader::new(bytes, Seal::new(key.clone()));
+        std::iter::from_fn(|| reader.read().ok()).collect()
+    }
+
     #[test]
-    fn frames_come_back_and_long_ones_are_refused() -> Result<()> {
-        let mut bytes = Vec::new();
-        write(&mut bytes, &ToPilot::Stop { op: OpId(7), at_once: true })?;
-        write(&mut bytes, &ToPilot::Quit)?;
-        let mut input = bytes.as_slice();
-        let first: ToPilot = read(&mut input, 100)?;
-        assert_eq!(first, ToPilot::Stop { op: OpId(7), at_once: true });
-        let mut again = input;
-        assert!(read::<ToPilot>(&mut again, 2).is_err());
-        assert_eq!(read::<ToPilot>(&mut input, LONGEST)?, ToPilot::Quit);
-        // A length alone makes nobody set memory aside.
-        assert!(read::<ToPilot>(&mut [255u8; 4].as_slice(), LONGEST).is_err());
+    fn authentic_frames_are_read_in_order() -> Result<()> {
+        let key = Key::new()?;
+        let sent = [ToPilot::Stop { op: OpId(7), at_once: true }, ToPilot::Quit];
+        assert_eq!(read_all(&key, &frames(&key, &sent)?.concat()), sent);
+        // A length alone sets no memory aside.
+        assert!(read_all(&key, &[255; 4]).is_empty());
+        assert!(read_all(&key, &[0, 255, 255, 255]).is_empty());
+        Ok(())
+    }
+
+    #[test]
+    fn forged_repeated_and_moved_frames_are_rejected() -> Result<()> {
+        let key = Key::new()?;
+        let sent: Vec<ToPilot> =
+            (0..3).map(|op| ToPilot::Stop { op: OpId(op), at_once: false }).collect();
+        let frames = frames(&key, &sent)?;
+        let [a, b, c] = [&frames[0], &frames[1], &frames[2]];
+        let cases: [(&[&Vec<u8>], usize); 5] =
+            [(&[a, a], 1), (&[b, a], 0), (&[a, c], 1), (&[a, b, a, c], 2), (&[c], 0)];
+        for (order, accepted) in cases {
+            let bytes: Vec<u8> = order.iter().flat_map(|frame| frame.iter().copied()).collect();
+            assert_eq!(read_all(&key, &bytes), sent[..accepted]);
+        }
+        // Every altered bit, in length, content and code.
+        for bit in 0..a.len() * 8 {
+            let mut altered = a.clone();
+            altered[bit / 8] ^= 1 << (bit % 8);
+            altered.extend_from_slice(b);
+            assert!(read_all(&key, &altered).is_empty(), "bit {bit}");
+        }
+        // Another key, as of the other direction or of another connection.
+        assert!(read_all(&Key::new()?, a).is_empty());
         Ok(())
     }
 }

@@ -1,131 +1,306 @@
-//! Where pilots call: a socket, a thread for each of them. Who does not know the token is not heard.
+//! The socket that pilots connect to. One thread serves all callers that have not proven yet that they
+//! know a key of the run: they are few at a time, a newcomer displaces the oldest, and each has one
+//! deadline. A pilot that has proven it gets a thread of its own.
 
-use super::frames::{self, FIRST, FromPilot, LONGEST, Post, ToPilot};
+use super::frames::{FromPilot, Post, Reader, Seal, Writer};
+use super::greeting::{Challenged, Key, LONGEST, TAG};
 use crate::jobs::Label;
-use std::io::{Error, ErrorKind, Result};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::time::Timespec;
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{Error, ErrorKind, Read, Result, Write};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::Sender;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Time that a stranger gets to say who it is.
-const MANNERS: Duration = Duration::from_secs(10);
+/// Time for a whole greeting.
+const GREETING: Duration = Duration::from_secs(5);
 
-/// Time without a word after which a pilot counts as gone; it says one every few seconds.
+/// Time without a message after which a pilot counts as gone; it sends one every few seconds.
 const SILENCE: Duration = Duration::from_secs(20);
 
-/// Time that a pilot gets to take in what it is told.
+/// Time for a pilot to receive a message.
 const SLOW: Duration = Duration::from_secs(10);
 
-/// Most connections at a time.
-const MANY: usize = 10_000;
+/// Maximum number of pilots that are connected at a time.
+const PILOTS: usize = 10_000;
+
+/// Maximum number of callers that have not proven anything.
+const CALLERS: usize = 256;
+
+/// Callers that are accepted at a time.
+const ACCEPTED: usize = 32;
+
+/// Shortest time between two rounds through the callers: bounds the processor time that they can use.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Pause after the system could not accept a caller, e.g. for want of file descriptors.
+const SHORTAGE: Duration = Duration::from_millis(100);
+
+/// Name of the thread that serves callers.
+pub(super) const THREAD: &str = "pilot-socket";
 
 /// A connection; numbers are not used twice.
 pub(super) type LinkId = u64;
 
-/// What is heard of pilots.
+/// The sending end of a connection to a pilot.
+pub(super) type Outlet = Writer<TcpStream>;
+
+/// Events of connections.
+#[derive(Debug)]
 pub(super) enum Heard {
-    /// One has called.
-    Joined { link: LinkId, to: TcpStream, post: Post, number: u32, running: Vec<Label> },
-    /// One has said something.
+    /// A pilot has connected.
+    Joined { link: LinkId, to: Outlet, post: Post, number: u32, running: Vec<Label> },
+    /// A pilot cannot be used, for the reason given.
+    Refused { post: Post, number: u32, why: String },
+    /// A message has arrived.
     Said(LinkId, FromPilot),
     /// A connection is gone.
     Left(LinkId),
 }
 
-/// See the module's head.
+/// The listening socket, until it is dropped.
 pub(super) struct Hub {
     address: SocketAddr,
-    closing: Arc<AtomicBool>,
+    /// The thread ends when the other end of this is closed.
+    _open: UnixStream,
 }
 
 impl Hub {
-    /// Listens at an address; `tell` hears of everything.
+    /// Listens at an address; `keys` are those of all drives of the run, `tell` receives all events.
     pub(super) fn open(
         at: IpAddr,
-        token: String,
+        keys: BTreeMap<u32, Key>,
         tell: impl Fn(Heard) + Send + Sync + 'static,
     ) -> Result<Hub> {
         let listener = TcpListener::bind((at, 0))?;
+        listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let closing = Arc::new(AtomicBool::new(false));
-        let closed = Arc::clone(&closing);
-        let tell = Arc::new(tell);
-        std::thread::spawn(move || {
-            let (links, open) = (AtomicU64::new(0), Arc::new(AtomicUsize::new(0)));
-            for stream in listener.incoming() {
-                if closed.load(Ordering::Relaxed) {
-                    return;
-                }
-                let Ok(stream) = stream else { continue };
-                if open.fetch_add(1, Ordering::Relaxed) >= MANY {
-                    open.fetch_sub(1, Ordering::Relaxed);
-                    continue;
-                }
-                let link = links.fetch_add(1, Ordering::Relaxed);
-                let (open, tell, token) = (Arc::clone(&open), Arc::clone(&tell), token.clone());
-                std::thread::spawn(move || {
-                    if serve(link, stream, &token, tell.as_ref()).is_ok() {
-                        tell(Heard::Left(link));
-                    }
-                    open.fetch_sub(1, Ordering::Relaxed);
-                });
-            }
-        });
-        Ok(Hub { address, closing })
+        let (open, closed) = UnixStream::pair()?;
+        let connected = Arc::new(AtomicUsize::new(0));
+        let (callers, links) = (VecDeque::new(), 0);
+        let mut reception =
+            Reception { listener, closed, keys, callers, links, connected, tell: Arc::new(tell) };
+        std::thread::Builder::new().name(THREAD.into()).spawn(move || reception.serve())?;
+        Ok(Hub { address, _open: open })
     }
 
-    /// Where it listens.
+    /// The address that it listens at.
     pub(super) fn address(&self) -> SocketAddr {
         self.address
     }
 }
 
-impl Drop for Hub {
-    fn drop(&mut self) {
-        self.closing.store(true, Ordering::Relaxed);
-        let _ = TcpStream::connect(self.address); // wakes it up
+/// A caller that has not proven anything yet.
+struct Caller {
+    stream: TcpStream,
+    deadline: Instant,
+    step: Step,
+    /// Bytes of the present step, and how many there have to be.
+    received: Vec<u8>,
+    wanted: usize,
+}
+
+enum Step {
+    Length,
+    Hello,
+    Proof(Box<Challenged>),
+}
+
+/// A pilot that has proven to be one.
+struct Proven {
+    challenged: Box<Challenged>,
+    to_pilot: Seal,
+    to_engine: Seal,
+}
+
+impl Caller {
+    fn new(stream: TcpStream) -> Result<Caller> {
+        stream.set_nonblocking(true)?;
+        stream.set_nodelay(true)?;
+        let (deadline, step) = (Instant::now() + GREETING, Step::Length);
+        Ok(Caller { stream, deadline, step, received: Vec::new(), wanted: 4 })
+    }
+
+    /// Reads what has arrived, never more than the present step needs. An error ends the caller.
+    fn advance(&mut self, keys: &BTreeMap<u32, Key>) -> Result<Option<Proven>> {
+        let mut chunk = [0; LONGEST];
+        loop {
+            let missing = self.wanted - self.received.len();
+            match self.stream.read(&mut chunk[..missing]) {
+                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+                Ok(read) => self.received.extend_from_slice(&chunk[..read]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            }
+            if self.received.len() < self.wanted {
+                continue;
+            }
+            let received = std::mem::take(&mut self.received);
+            let refused = || Error::from(ErrorKind::PermissionDenied);
+            (self.step, self.wanted) = match std::mem::replace(&mut self.step, Step::Length) {
+                Step::Length => {
+                    let length = received.try_into().map_err(|_| refused())?;
+                    let length = u32::from_be_bytes(length) as usize;
+                    if !(1..=LONGEST).contains(&length) {
+                        return Err(refused());
+                    }
+                    (Step::Hello, length)
+                }
+                Step::Hello => {
+                    let answered = Challenged::new(received, |drive| keys.get(&drive).cloned())?;
+                    let (challenged, answer) = answered.ok_or_else(refused)?;
+                    // It fits into the buffer of a new connection.
+                    self.stream.write_all(&answer)?;
+                    (Step::Proof(Box::new(challenged)), TAG)
+                }
+                Step::Proof(challenged) => {
+                    let (to_pilot, to_engine) = challenged.verify(&received).ok_or_else(refused)?;
+                    return Ok(Some(Proven { challenged, to_pilot, to_engine }));
+                }
+            };
+        }
     }
 }
 
-/// Hears a caller out; an error is somebody who was never let in.
-fn serve(link: LinkId, mut stream: TcpStream, token: &str, tell: &impl Fn(Heard)) -> Result<()> {
-    stream.set_nodelay(true)?;
-    stream.set_read_timeout(Some(MANNERS))?;
-    stream.set_write_timeout(Some(SLOW))?;
-    let to = stream.try_clone()?;
-    match frames::read(&mut stream, FIRST)? {
-        FromPilot::Hello { token: word, post, number, running } if is_same(&word, token) => {
-            tell(Heard::Joined { link, to, post, number, running });
+/// The thread of the socket.
+struct Reception<T> {
+    listener: TcpListener,
+    closed: UnixStream,
+    keys: BTreeMap<u32, Key>,
+    /// In the order in which they came.
+    callers: VecDeque<Caller>,
+    links: LinkId,
+    connected: Arc<AtomicUsize>,
+    tell: Arc<T>,
+}
+
+impl<T: Fn(Heard) + Send + Sync + 'static> Reception<T> {
+    fn serve(&mut self) {
+        loop {
+            let ready = self.wait();
+            let [closed, called, callers @ ..] = ready.as_slice() else { return };
+            if *closed {
+                return;
+            }
+            let (called, callers) = (*called, callers.to_vec());
+            let now = Instant::now();
+            for (mut caller, ready) in std::mem::take(&mut self.callers).into_iter().zip(callers) {
+                if !ready {
+                    if now < caller.deadline {
+                        self.callers.push_back(caller);
+                    }
+                    continue;
+                }
+                match caller.advance(&self.keys) {
+                    Ok(Some(proven)) => self.admit(caller.stream, proven),
+                    Ok(None) if now < caller.deadline => self.callers.push_back(caller),
+                    Ok(None) | Err(_) => {}
+                }
+            }
+            if called {
+                self.accept();
+            }
+            std::thread::sleep(PAUSE);
         }
-        _ => return Err(Error::from(ErrorKind::PermissionDenied)),
     }
+
+    /// Waits until something happens; says for the closing, the socket and every caller whether it did.
+    fn wait(&self) -> Vec<bool> {
+        let next = self.callers.iter().map(|caller| caller.deadline).min();
+        let left = next.map(|end| end.saturating_duration_since(Instant::now()) + PAUSE);
+        let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+        let mut polled = vec![
+            PollFd::new(&self.closed, PollFlags::IN),
+            PollFd::new(&self.listener, PollFlags::IN),
+        ];
+        polled.extend(self.callers.iter().map(|c| PollFd::new(&c.stream, PollFlags::IN)));
+        // An interruption is a round in which nothing happened.
+        let _ = poll(&mut polled, timeout.as_ref());
+        polled.iter().map(|polled| !polled.revents().is_empty()).collect()
+    }
+
+    fn accept(&mut self) {
+        for _ in 0..ACCEPTED {
+            match self.listener.accept() {
+                Ok((stream, _)) => {
+                    if self.callers.len() >= CALLERS {
+                        self.callers.pop_front();
+                    }
+                    self.callers.extend(Caller::new(stream));
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                // The caller has gone already.
+                Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
+                Err(_) => return std::thread::sleep(SHORTAGE),
+            }
+        }
+    }
+
+    /// A pilot has proven to be one; a thread reads what it sends.
+    fn admit(&mut self, stream: TcpStream, proven: Proven) {
+        let tell = Arc::clone(&self.tell);
+        let (post, number) = (proven.challenged.hello.post, proven.challenged.hello.number);
+        if let Some(why) = proven.challenged.hello.mismatch() {
+            return tell(Heard::Refused { post, number, why });
+        }
+        if self.connected.fetch_add(1, Ordering::Relaxed) >= PILOTS {
+            self.connected.fetch_sub(1, Ordering::Relaxed);
+            let why = format!("{PILOTS} pilots are connected already");
+            return tell(Heard::Refused { post, number, why });
+        }
+        self.links += 1;
+        let (link, connected) = (self.links, Arc::clone(&self.connected));
+        let heard = Arc::clone(&tell);
+        let reader = std::thread::Builder::new().spawn(move || {
+            if read(link, &stream, proven, heard.as_ref()).is_ok() {
+                heard(Heard::Left(link));
+            }
+            let _ = stream.shutdown(Shutdown::Both); // the pilot may have closed it
+            connected.fetch_sub(1, Ordering::Relaxed);
+        });
+        // Without a thread the connection is closed, and the pilot calls again.
+        if let Err(error) = reader {
+            self.connected.fetch_sub(1, Ordering::Relaxed);
+            tell(Heard::Refused {
+                post,
+                number,
+                why: format!("no thread can be started: {error}"),
+            });
+        }
+    }
+}
+
+/// Reads what a pilot sends until its connection ends; an error is one that never sent anything valid.
+fn read(link: LinkId, stream: &TcpStream, proven: Proven, tell: &impl Fn(Heard)) -> Result<()> {
+    let Proven { challenged, to_pilot, to_engine } = proven;
+    let (post, number) = (challenged.hello.post, challenged.hello.number);
+    stream.set_nonblocking(false)?;
     stream.set_read_timeout(Some(SILENCE))?;
-    while let Ok(said) = frames::read(&mut stream, LONGEST) {
-        tell(Heard::Said(link, said));
+    stream.set_write_timeout(Some(SLOW))?;
+    let to = Writer::new(stream.try_clone()?, to_pilot);
+    let mut input = Reader::new(stream, to_engine);
+    let FromPilot::Present { running } = input.read()? else {
+        return Err(ErrorKind::InvalidData.into());
+    };
+    tell(Heard::Joined { link, to, post, number, running });
+    while let Ok(message) = input.read() {
+        tell(Heard::Said(link, message));
     }
     Ok(())
 }
 
-/// Compares in the same time whatever differs.
-fn is_same(word: &str, token: &str) -> bool {
-    let pairs = word.bytes().zip(token.bytes());
-    word.len() == token.len() && pairs.fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
-}
-
-/// Tells a pilot something.
-pub(super) fn tell(to: &mut TcpStream, what: &ToPilot) -> Result<()> {
-    frames::write(to, what)
-}
-
-/// What is heard goes to the workshop, and wakes the engine.
+/// Sends events to the backend, and wakes the engine.
 pub(super) fn to_site(
     heard: Sender<Heard>,
     wake: impl Fn() + Send + Sync,
 ) -> impl Fn(Heard) + Send + Sync {
     move |what| {
-        let _ = heard.send(what); // nobody may listen any more
+        let _ = heard.send(what); // the receiver may have been dropped
         wake();
     }
 }

@@ -9,13 +9,16 @@
 
 mod batch;
 mod berth;
+mod check;
 mod frames;
+mod greeting;
 mod hub;
 mod pilot;
 mod places;
 #[cfg(test)]
 mod tests;
 
+pub use check::check;
 pub use pilot::Pilot;
 
 use crate::attempt::Broken;
@@ -23,7 +26,7 @@ use crate::backend::{Accepted, BackendError, OpError, OpId, Outlook};
 use crate::folder::RunFolder;
 use crate::jobs::{Ear, Job, Label, Made};
 use crate::real::{Desk, News, Turn, Workshop};
-use batch::{Batch, Said, State, Submission, Ticket};
+use batch::{Batch, Refusal, Said, State, Submission, Ticket};
 use berth::Berth;
 use frames::{FromPilot, Post, ToPilot};
 use hub::{Heard, Hub, LinkId};
@@ -43,9 +46,6 @@ const RETURN: Duration = Duration::from_secs(2);
 
 /// Time that pilots get to call an engine that goes on.
 const GREETING: Duration = Duration::from_secs(10);
-
-/// Pilots in a row that never call before a host is given up.
-const TRIALS: u32 = 5;
 
 /// What a batch job is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,6 +82,8 @@ pub struct Slurm<'p> {
     options: SlurmOptions,
     desk: Desk,
     places: Places,
+    /// Number of this drive of the run: pilots that it starts use its key.
+    drive: u32,
     hub: Option<Hub>,
     batch: Batch,
     heard: Receiver<Heard>,
@@ -96,6 +98,8 @@ pub struct Slurm<'p> {
     listed: bool,
     /// A run was taken up: pilots that nobody asks for now are sent away.
     settling: bool,
+    /// Why the last host was given up that has a pilot whatever happens.
+    given_up: Option<String>,
 }
 
 impl<'p> Slurm<'p> {
@@ -109,11 +113,12 @@ impl<'p> Slurm<'p> {
         let places = Places::of(folder.root());
         let failed = |e: std::io::Error| BackendError(format!("the folder of the pilots: {e}"));
         places.make().map_err(failed)?;
-        let token = places.token().map_err(failed)?;
+        let drive = places.begin_drive().map_err(failed)?;
+        let keys = places.keys().map_err(failed)?;
         let (tell_heard, heard) = channel();
         let (tell_said, said) = channel();
         let wake = |desk: Desk| move || desk.tell(News::Look);
-        let hub = Hub::open(options.listen, token, hub::to_site(tell_heard, wake(desk.clone())));
+        let hub = Hub::open(options.listen, keys, hub::to_site(tell_heard, wake(desk.clone())));
         let hub =
             hub.map_err(|e| BackendError(format!("cannot listen at {}: {e}", options.listen)))?;
         places.announce(&hub.address().to_string()).map_err(failed)?;
@@ -130,6 +135,7 @@ impl<'p> Slurm<'p> {
             options,
             desk,
             places,
+            drive,
             hub,
             batch,
             heard,
@@ -140,6 +146,7 @@ impl<'p> Slurm<'p> {
             told,
             listed,
             settling,
+            given_up: None,
         })
     }
 
@@ -181,13 +188,14 @@ impl<'p> Slurm<'p> {
             format!("--host {}", post.host.0),
             format!("--name {}", quoted(name)),
             format!("--number {number}"),
+            format!("--drive {}", self.drive),
             format!("--patience {}", self.options.patience),
         ];
         words.extend(post.only.map(|op| format!("--only {}", op.0)));
         let line = words.join(" ");
         format!(
             "#!/bin/sh\n! command -v setsid > /dev/null || set -- setsid\n\"$@\" {line} &\n\
-             trap 'kill -INT $! 2> /dev/null' TERM INT\nwait $! || wait $! 2> /dev/null\n"
+             trap 'kill -TERM $! 2> /dev/null' TERM INT\nwait $! || wait $! 2> /dev/null\n"
         )
     }
 
@@ -197,7 +205,7 @@ impl<'p> Slurm<'p> {
         let host = self.platform.host(post.host);
         let output = self.places.words(&ticket.short());
         let cores = berth.cores().unwrap_or(host.cores).max(1);
-        let (script, node) = (self.script(ticket), host.name.to_string());
+        let (script, node) = (self.script(ticket), Some(host.name.to_string()));
         self.batch.submit(Submission { ticket, script, cores, node, output });
     }
 
@@ -208,7 +216,7 @@ impl<'p> Slurm<'p> {
                 Heard::Joined { link, mut to, post, number, running } => {
                     let Some(berth) = self.berths.get_mut(&post).filter(|b| b.expects(number))
                     else {
-                        let _ = hub::tell(&mut to, &ToPilot::Quit); // nobody waits for it
+                        let _ = to.write(&ToPilot::Quit); // no such pilot is expected
                         continue;
                     };
                     let keep: Vec<OpId> =
@@ -219,6 +227,12 @@ impl<'p> Slurm<'p> {
                     berth.tell(&ToPilot::Welcome { keep });
                     self.find_made(post);
                     self.seat(post);
+                }
+                Heard::Refused { post, number, why } => {
+                    let berth = self.berths.get_mut(&post).filter(|b| b.expects(number));
+                    if let Some(berth) = berth {
+                        berth.refuse(why);
+                    }
                 }
                 Heard::Said(link, what) => {
                     let Some(&post) = self.links.get(&link) else { continue };
@@ -250,7 +264,7 @@ impl<'p> Slurm<'p> {
                     berth.end(why);
                 }
             }
-            FromPilot::Alive | FromPilot::Hello { .. } => {}
+            FromPilot::Alive | FromPilot::Present { .. } => {}
         }
     }
 
@@ -301,16 +315,24 @@ impl<'p> Slurm<'p> {
                 Some(berth) if berth.number() == Some(ticket.number) => berth.taken(job),
                 _ => self.batch.cancel(job), // nobody wants it any more
             },
-            Said::NotTaken { ticket, why, for_now } => {
+            Said::NotTaken { ticket, why, refusal } => {
                 if let Some(berth) = self.berths.get_mut(&ticket.post) {
-                    berth.not_taken(ticket.number, why, for_now);
+                    berth.not_taken(ticket.number, why, refusal);
                 }
             }
             Said::Listing(jobs) => {
                 self.listed = true;
                 for (ticket, (job, state)) in &jobs {
                     match self.berths.get_mut(&ticket.post) {
-                        Some(berth) => berth.stands(ticket.number, job, state),
+                        Some(berth) => {
+                            berth.stands(ticket.number, job, state);
+                            if let Some(why) = state.is_vain() {
+                                let why =
+                                    format!("its batch job {job} would wait for ever ({why})");
+                                berth.not_taken(ticket.number, why, Refusal::ForGood);
+                                self.batch.cancel(job.clone());
+                            }
+                        }
                         // A job that was left behind by an engine that died.
                         None if !matches!(state, State::Over(_)) => self.batch.cancel(job.clone()),
                         None => {}
@@ -334,7 +356,7 @@ impl<'p> Slurm<'p> {
                 self.lose(post, why);
             }
             let Some(berth) = self.berths.get_mut(&post) else { continue };
-            if berth.trials() > TRIALS {
+            if berth.is_vain() {
                 self.give_up(post);
             } else if self.listed && berth.needs_pilot() {
                 self.submit(post);
@@ -378,8 +400,15 @@ impl<'p> Slurm<'p> {
                     self.desk.ended(Made { label, how });
                 }
             }
-            None => {}
+            None => self.given_up = Some(why),
         }
+    }
+
+    /// Why no host will ever work again, where that is so.
+    fn is_hopeless(&self) -> Option<&String> {
+        let leasable = || self.platform.host_ids().any(|host| self.is_leasable(host));
+        let vain = |berth: &Berth| berth.is_given_up() && !berth.is_there();
+        self.given_up.as_ref().filter(|_| self.berths.values().all(vain) && !leasable())
     }
 
     /// Ends a pilot that nobody needs any more.
@@ -481,7 +510,10 @@ impl Workshop for Slurm<'_> {
         self.listen();
         self.tend();
         turns.append(&mut self.turns);
-        Ok(())
+        match self.is_hopeless() {
+            Some(why) => Err(BackendError(why.clone())),
+            None => Ok(()),
+        }
     }
 
     fn heard(&mut self) {

@@ -2,14 +2,15 @@
 //! tells how they ended. When the engine is gone it finishes what it has under way, keeps what came of
 //! it in the folder of the run, and waits a while for an engine that goes on.
 
-use super::frames::{self, FromPilot, LONGEST, Post, ToPilot};
+use super::frames::{FromPilot, Post, Reader, ToPilot, Writer};
+use super::greeting::{self, Hello, Key, Refusal};
 use super::places::Places;
 use crate::attempt::{Broken, HOST_VARIABLE, Process, TASK_VARIABLE, end_orphans};
 use crate::backend::OpId;
 use crate::jobs::{Crew, Ear, Job, Label, Made};
 use slackline_model::HostId;
 use std::collections::BTreeMap;
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +23,9 @@ const TICK: Duration = Duration::from_millis(200);
 /// Time between two signs of life.
 const SIGN: Duration = Duration::from_secs(3);
 
-/// Time that an engine gets to answer a call.
+/// Time for an engine to accept a connection, to prove who it is, and to receive a message.
+const CONNECT: Duration = Duration::from_secs(3);
+const GREETING: Duration = Duration::from_secs(3);
 const SLOW: Duration = Duration::from_secs(10);
 
 /// Who a pilot is and for whom it works.
@@ -38,6 +41,8 @@ pub struct Pilot {
     pub name: String,
     /// Which pilot for this host.
     pub number: u32,
+    /// The drive of the run that started it, whose key it uses.
+    pub drive: u32,
     /// The one operation it is for, where there is one.
     pub only: Option<u64>,
     /// Time without an engine after which it ends.
@@ -47,6 +52,13 @@ pub struct Pilot {
 /// What happens to a pilot.
 enum Event {
     Told(u64, ToPilot),
+    /// An engine has proven who it is.
+    Connected(Writer<TcpStream>, Reader<TcpStream>),
+    /// No engine was reached, or it is another version and never will be.
+    NotConnected {
+        why: String,
+        for_good: bool,
+    },
     /// A connection is gone.
     Cut(u64),
     Begun(Label, Process),
@@ -69,24 +81,29 @@ impl Pilot {
     /// Works until there is nothing more to do, nobody to work for, or `interrupted` says so.
     pub fn serve(&self, interrupted: &AtomicBool) -> Result<(), String> {
         let places = Places::of(&self.folder);
-        let token = places.token().map_err(|e| format!("{}: {e}", self.folder.display()))?;
+        let key = places.key(self.drive).map_err(|e| format!("the key of the run: {e}"))?;
         if self.only.is_none() {
             // What an earlier pilot for this host left has nobody any more.
             end_orphans(&self.run, &[(HOST_VARIABLE, &self.name)], &[]);
         }
         let (events, told) = channel();
-        let crew = Crew::new(Arc::new(Teller(events.clone())));
+        let teller = Arc::new(Teller(events.clone()));
+        let crew = if self.only.is_some() { Crew::single(teller) } else { Crew::new(teller) };
         let post = Post { host: HostId(self.host), only: self.only.map(OpId) };
         let mut duty = Duty {
             pilot: self,
             places,
-            hello: (token, post),
+            key,
+            post,
             crew,
             jobs: BTreeMap::new(),
             link: None,
+            calling: false,
+            unreached: String::new(),
             links: 0,
             events,
             welcome: false,
+            answered: false,
             alone: Instant::now(),
             signed: Instant::now(),
         };
@@ -97,15 +114,22 @@ impl Pilot {
 struct Duty<'p> {
     pilot: &'p Pilot,
     places: Places,
-    hello: (String, Post),
+    key: Key,
+    post: Post,
     crew: Crew,
     jobs: BTreeMap<OpId, Label>,
-    link: Option<TcpStream>,
+    link: Option<Writer<TcpStream>>,
+    /// A thread tries to reach an engine.
+    calling: bool,
+    /// Why no engine was reached last time.
+    unreached: String,
     /// Connections so far: what comes from an earlier one is old.
     links: u64,
     events: Sender<Event>,
     /// Whether an engine has answered, and since when none has.
     welcome: bool,
+    /// Whether the engine has sent anything over the last connection.
+    answered: bool,
     alone: Instant,
     signed: Instant,
 }
@@ -117,11 +141,12 @@ impl Duty<'_> {
                 self.tell(&FromPilot::Bye("its batch job was ended".to_string()));
                 return Ok(());
             }
-            if self.link.is_none() {
+            if self.link.is_none() && !self.calling {
                 self.call();
             }
             if !self.welcome && self.alone.elapsed() > self.pilot.patience {
-                return Err("nobody has work for this pilot any more".to_string());
+                let why = &self.unreached;
+                return Err(format!("nobody has work for this pilot any more: {why}"));
             }
             if self.signed.elapsed() >= SIGN {
                 self.signed = Instant::now();
@@ -129,9 +154,17 @@ impl Duty<'_> {
             }
             match told.recv_timeout(TICK) {
                 Ok(Event::Told(link, ToPilot::Quit)) if link == self.links => return Ok(()),
-                Ok(Event::Told(link, what)) if link == self.links => self.obey(what),
+                Ok(Event::Told(link, what)) if link == self.links => {
+                    self.answered = true;
+                    self.obey(what);
+                }
                 Ok(Event::Cut(link)) if link == self.links => self.hang_up(),
                 Ok(Event::Told(..) | Event::Cut(_)) => {}
+                Ok(Event::Connected(to, from)) => self.connected(to, from),
+                Ok(Event::NotConnected { why, for_good: true }) => return Err(why),
+                Ok(Event::NotConnected { why, .. }) => {
+                    (self.calling, self.unreached) = (false, why)
+                }
                 Ok(Event::Begun(label, process)) => self.tell(&FromPilot::Begun { label, process }),
                 Ok(Event::Made(made)) => {
                     let op = made.label.op;
@@ -151,38 +184,67 @@ impl Duty<'_> {
         }
     }
 
-    /// Calls the engine, wherever that is now; it may not be there.
+    /// Tries to reach the engine, in a thread: whoever listens at its address may be somebody else, and
+    /// slow.
     fn call(&mut self) {
-        let (token, post) = self.hello.clone();
-        let running = self.jobs.values().cloned().collect();
-        let hello = FromPilot::Hello { token, post, number: self.pilot.number, running };
-        let try_call = || -> std::io::Result<TcpStream> {
-            let address = self.places.engine()?;
-            let address = address.parse().map_err(std::io::Error::other)?;
-            let mut stream = TcpStream::connect_timeout(&address, SLOW)?;
-            stream.set_nodelay(true)?;
-            stream.set_write_timeout(Some(SLOW))?;
-            frames::write(&mut stream, &hello)?;
-            Ok(stream)
-        };
-        let Ok((stream, reader)) = try_call().and_then(|s| Ok((s.try_clone()?, s))) else {
-            return;
-        };
-        self.link = Some(stream);
+        self.calling = true;
+        let (drive, post, number) = (self.pilot.drive, self.post, self.pilot.number);
+        let (key, places, events) = (self.key.clone(), self.places.clone(), self.events.clone());
+        // An engine that ends connections at once is not called without a pause.
+        let pause = if self.links > 0 && !self.answered { TICK } else { Duration::ZERO };
+        let answer = self.events.clone();
+        let caller = std::thread::Builder::new().spawn(move || {
+            std::thread::sleep(pause);
+            let reached = (|| {
+                let address = places.engine()?.parse().map_err(std::io::Error::other)?;
+                let stream = TcpStream::connect_timeout(&address, CONNECT)?;
+                stream.set_nodelay(true)?;
+                stream.set_write_timeout(Some(SLOW))?;
+                greeting::greet(&stream, &key, &Hello::new(drive, post, number)?, GREETING)
+            })();
+            let event = match reached {
+                Ok((from, to)) => Event::Connected(to, from),
+                Err(Refusal::Mismatch(why)) => Event::NotConnected { why, for_good: true },
+                Err(Refusal::Unproven(error)) => {
+                    std::thread::sleep(TICK);
+                    Event::NotConnected { why: error.to_string(), for_good: false }
+                }
+            };
+            let _ = events.send(event); // the pilot may be about to end
+        });
+        if let Err(error) = caller {
+            let why = format!("no thread can be started: {error}");
+            let _ = answer.send(Event::NotConnected { why, for_good: false }); // as above
+            std::thread::sleep(TICK);
+        }
+    }
+
+    /// An engine is there: it learns what is under way.
+    fn connected(&mut self, to: Writer<TcpStream>, from: Reader<TcpStream>) {
+        self.calling = false;
+        self.link = Some(to);
         self.links += 1;
+        let running = self.jobs.values().cloned().collect();
+        self.tell(&FromPilot::Present { running });
+        self.answered = false;
         let (link, events) = (self.links, self.events.clone());
-        std::thread::spawn(move || listen(link, reader, &events));
+        let listener = std::thread::Builder::new().spawn(move || listen(link, from, &events));
+        if listener.is_err() {
+            self.hang_up(); // and call again
+        }
     }
 
     fn hang_up(&mut self) {
-        self.link = None;
+        if let Some(link) = self.link.take() {
+            let _ = link.get_ref().shutdown(Shutdown::Both); // it may be closed already
+        }
         if std::mem::take(&mut self.welcome) {
             self.alone = Instant::now();
         }
     }
 
     fn tell(&mut self, what: &FromPilot) {
-        if self.link.as_mut().is_some_and(|link| frames::write(link, what).is_err()) {
+        if self.link.as_mut().is_some_and(|link| link.write(what).is_err()) {
             self.hang_up();
         }
     }
@@ -212,8 +274,8 @@ impl Duty<'_> {
     }
 }
 
-fn listen(link: u64, mut stream: TcpStream, events: &Sender<Event>) {
-    while let Ok(told) = frames::read(&mut stream, LONGEST) {
+fn listen(link: u64, mut from: Reader<TcpStream>, events: &Sender<Event>) {
+    while let Ok(told) = from.read() {
         if events.send(Event::Told(link, told)).is_err() {
             return;
         }

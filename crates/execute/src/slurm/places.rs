@@ -1,13 +1,16 @@
-//! The folder of a run that engine and pilots share: who may speak, where the engine listens, and
-//! what came of jobs that nobody has heard of yet.
+//! The folder of a run that engine and pilots share: the keys of its drives, where the engine listens,
+//! and outcomes of attempts that the engine does not know yet. Only the owner can enter it.
 
+use super::greeting::Key;
 use crate::backend::OpId;
 use crate::jobs::Made;
+use crate::private;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::fs::{self, File, Permissions};
-use std::io::{Read, Result, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{Result, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// See the module's head.
@@ -22,22 +25,49 @@ impl Places {
         Places { root: run.join("pilots") }
     }
 
-    /// Makes them, with a token of their own, where they are not there yet.
+    /// Creates the folders, where they are not there yet, for their owner only.
     pub(super) fn make(&self) -> Result<()> {
-        fs::create_dir_all(self.made())?;
-        fs::set_permissions(&self.root, Permissions::from_mode(0o700))?;
-        if self.root.join("token").exists() {
-            return Ok(());
-        }
-        let mut random = [0u8; 32];
-        File::open("/dev/urandom")?.read_exact(&mut random)?;
-        let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        self.write("token", &token)
+        [self.root.clone(), self.made(), self.keys_folder()]
+            .iter()
+            .try_for_each(|folder| private::make_directory(folder))
     }
 
-    /// The word that proves that somebody may read the folder of the run.
-    pub(super) fn token(&self) -> Result<String> {
-        self.read("token")
+    /// Writes a key for a new drive of the run: pilots that it starts use it, and those of earlier
+    /// drives the keys of theirs. Gives the number of the drive.
+    pub(super) fn begin_drive(&self) -> Result<u32> {
+        let drive = self.drives()?.max().map_or(1, |last| last + 1);
+        let mut options = File::options();
+        let path = self.keys_folder().join(drive.to_string());
+        let mut file = options.write(true).create_new(true).mode(0o600).open(path)?;
+        file.write_all(Key::new()?.to_text().as_bytes())?;
+        file.sync_all()?;
+        Ok(drive)
+    }
+
+    /// The key of a drive.
+    pub(super) fn key(&self, drive: u32) -> Result<Key> {
+        let path = self.keys_folder().join(drive.to_string());
+        let folder = self.keys_folder();
+        for folder in [&self.root, &folder] {
+            let opened = private::enter(rustix::fs::CWD, folder.as_os_str(), folder)?;
+            private::check_private(opened, folder)?;
+        }
+        let text = String::from_utf8(private::read_file(&path)?).unwrap_or_default();
+        Key::parse(&text).ok_or_else(|| private::denied(&path, "is not a key"))
+    }
+
+    /// The keys of all drives; one that was cut off while it was written is left out.
+    pub(super) fn keys(&self) -> Result<BTreeMap<u32, Key>> {
+        Ok(self.drives()?.filter_map(|drive| Some((drive, self.key(drive).ok()?))).collect())
+    }
+
+    fn drives(&self) -> Result<impl Iterator<Item = u32>> {
+        let names = fs::read_dir(self.keys_folder())?;
+        Ok(names.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()))
+    }
+
+    fn keys_folder(&self) -> PathBuf {
+        self.root.join("keys")
     }
 
     /// Says where the engine listens.
@@ -97,6 +127,6 @@ impl Places {
     }
 
     fn read<T: DeserializeOwned>(&self, name: &str) -> Result<T> {
-        Ok(serde_json::from_slice(&fs::read(self.root.join(name))?)?)
+        Ok(serde_json::from_slice(&private::read_file(&self.root.join(name))?)?)
     }
 }

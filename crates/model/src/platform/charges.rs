@@ -73,6 +73,16 @@ impl Charges {
         (band.latency * way.latency, rate)
     }
 
+    /// Bytes/s that all transfers over a way get together; infinite where none disturbs another.
+    pub fn together(&self, way: &Way, bandwidth: impl Fn(LinkId) -> f64) -> f64 {
+        if self.contention == Contention::Free {
+            return f64::INFINITY;
+        }
+        let shared = way.links.iter().filter(|step| step.shared);
+        let rate = |step: &WayLink| self.link_factor * bandwidth(step.link) / step.taken;
+        shared.map(rate).fold(f64::INFINITY, f64::min)
+    }
+
     /// What becomes of transfers that meet on the links of a platform, which may be of a kind of its own.
     pub fn contention_on(&self, platform: &Platform) -> Contention {
         if platform.is_fifo() { Contention::InTurn } else { self.contention }

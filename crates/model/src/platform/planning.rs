@@ -3,8 +3,9 @@
 
 use super::Profile;
 use super::zone::{Member, Routing};
-use super::{Charges, Network, Platform, RouteCache, Way};
+use super::{Charges, Contention, Network, Platform, RouteCache, RouteError, Way};
 use crate::problem::Block;
+use crate::workflow::Payload;
 use crate::{HostId, LinkId};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -32,6 +33,12 @@ pub struct PlanningNetwork {
     pub latency: Vec<f64>,
     /// Bytes/s, `groups x groups` row-major; infinite where transfers take no time.
     pub bandwidth: Vec<f64>,
+    /// Transfers that proceed side by side as fast as one alone, at least 1, for each entry of
+    /// `bandwidth`; empty where all share from the second on.
+    pub streams: Vec<f64>,
+    /// Per group: bytes/s at which data from all other hosts together can enter one of its hosts;
+    /// empty where groups were sampled, so that no figure of the network is certain.
+    pub inlets: Vec<f64>,
     /// Latency and bandwidth by group for data that stay on a host; empty where that is free.
     pub local: Vec<(f64, f64)>,
 }
@@ -56,6 +63,51 @@ impl PlanningNetwork {
         self.latency[at] + bytes / self.bandwidth[at]
     }
 
+    /// Seconds to move files that leave `src` together, each as a transfer of its own, if nothing
+    /// else moves.
+    #[inline]
+    pub fn payload_time(&self, payload: Payload, src: HostId, dst: HostId) -> f64 {
+        if src == dst {
+            return self.local_time(payload.total, src);
+        }
+        self.seconds_at(self.band(payload.largest) + self.pair(src, dst), payload)
+    }
+
+    /// Seconds of an entry of the tables, which has to be of the band of the largest file.
+    #[inline]
+    pub fn seconds_at(&self, at: usize, payload: Payload) -> f64 {
+        let bytes = match self.streams.get(at) {
+            Some(&streams) => payload.serial_bytes(streams),
+            None => payload.total,
+        };
+        self.latency[at] + bytes / self.bandwidth[at]
+    }
+
+    /// Calls back with the seconds of all entries of a row of the tables, beside the items of a list.
+    #[inline]
+    pub fn each_in_row<T>(
+        &self,
+        row: usize,
+        payload: Payload,
+        list: impl Iterator<Item = T>,
+        mut found: impl FnMut(T, f64),
+    ) {
+        let range = row..row + self.groups;
+        let pairs = self.latency[range.clone()].iter().zip(&self.bandwidth[range.clone()]);
+        match self.streams.get(range) {
+            None => {
+                for (item, (latency, bandwidth)) in list.zip(pairs) {
+                    found(item, latency + payload.total / bandwidth);
+                }
+            }
+            Some(streams) => {
+                for (item, ((latency, bandwidth), &streams)) in list.zip(pairs.zip(streams)) {
+                    found(item, latency + payload.serial_bytes(streams) / bandwidth);
+                }
+            }
+        }
+    }
+
     /// Seconds to move nothing, and to move `bytes`, in the same way.
     #[inline]
     pub fn transfer_times(&self, bytes: f64, src: HostId, dst: HostId) -> (f64, f64) {
@@ -67,15 +119,15 @@ impl PlanningNetwork {
         (latency + 0.0 / bandwidth, latency + bytes / bandwidth)
     }
 
-    /// Per host: seconds to move `bytes` there from `src`, if nothing else moves; for `src` itself as to
+    /// Per host: seconds to move files there from `src`, if nothing else moves; for `src` itself as to
     /// another host of its group.
-    pub fn times_from(&self, bytes: f64, src: HostId) -> impl Iterator<Item = f64> + '_ {
-        let row = self.group_of[src.index()] as usize * self.groups + self.band(bytes);
+    pub fn times_from(&self, payload: Payload, src: HostId) -> impl Iterator<Item = f64> + '_ {
+        let row = self.group_of[src.index()] as usize * self.groups + self.band(payload.largest);
         let (mut last, mut seconds) = (u32::MAX, 0.0);
         self.group_of.iter().map(move |&group| {
             if group != last {
                 let at = row + group as usize;
-                (last, seconds) = (group, self.latency[at] + bytes / self.bandwidth[at]);
+                (last, seconds) = (group, self.seconds_at(at, payload));
             }
             seconds
         })
@@ -130,8 +182,16 @@ impl PlanningNetwork {
         let groups = groups.len();
         let (latency, bandwidth) =
             (vec![0.0; groups * groups], vec![f64::INFINITY; groups * groups]);
-        let (thresholds, local) = (Vec::new(), Vec::new());
-        let finer = PlanningNetwork { group_of, groups, thresholds, latency, bandwidth, local };
+        let finer = PlanningNetwork {
+            group_of,
+            groups,
+            thresholds: Vec::new(),
+            latency,
+            bandwidth,
+            streams: Vec::new(),
+            inlets: Vec::new(),
+            local: Vec::new(),
+        };
         self.regrouped(&finer)
     }
 
@@ -144,13 +204,19 @@ impl PlanningNetwork {
         let mut network = like.clone();
         let tables = self.thresholds.len() + 1;
         network.thresholds.clone_from(&self.thresholds);
+        let first = |members: &Vec<usize>| members.first().copied().unwrap_or(0);
+        let group = |host: usize| self.group_of[host] as usize;
+        if !self.inlets.is_empty() {
+            network.inlets = members.iter().map(|m| self.inlets[group(first(m))]).collect();
+        }
         if !self.local.is_empty() {
-            let first = |members: &Vec<usize>| members.first().copied().unwrap_or(0);
-            let group = |host: usize| self.group_of[host] as usize;
             network.local = members.iter().map(|m| self.local[group(first(m))]).collect();
         }
         network.latency.resize(tables * like.groups * like.groups, 0.0);
         network.bandwidth.resize(tables * like.groups * like.groups, f64::INFINITY);
+        let streams = if self.streams.is_empty() { 0 } else { network.bandwidth.len() };
+        network.streams.clear();
+        network.streams.resize(streams, 1.0);
         for from in 0..like.groups {
             for to in 0..like.groups {
                 // Two different hosts stand for their groups; a host alone never sends to itself.
@@ -162,6 +228,9 @@ impl PlanningNetwork {
                     let (here, there) = (table * own + at, table * other + from * like.groups + to);
                     network.latency[there] = self.latency[here];
                     network.bandwidth[there] = self.bandwidth[here];
+                    if let Some(&streams) = self.streams.get(here) {
+                        network.streams[there] = streams;
+                    }
                 }
             }
         }
@@ -189,6 +258,8 @@ impl Platform {
                 groups: 1,
                 latency: vec![*latency],
                 bandwidth: vec![*bandwidth],
+                streams: vec![f64::INFINITY],
+                inlets: vec![f64::INFINITY],
                 local: Vec::new(),
             };
         }
@@ -268,16 +339,23 @@ impl Platform {
         let mut cache = RouteCache::new();
         let mut latency = vec![0.0; bands * groups * groups];
         let mut bandwidth = vec![f64::INFINITY; bands * groups * groups];
+        let mut streams = vec![f64::INFINITY; bands * groups * groups];
+        let mut inlets = vec![Inlet::Unknown; if exact { groups } else { 0 }];
         for g in 0..groups {
             for h in 0..groups {
                 let samples = if exact { 1 } else { SAMPLES };
                 let mut count = 0u32;
                 for pair in sample_pairs(&members[g], &members[h], samples) {
                     count += 1;
-                    self.add_pair(&mut cache, pair, charges, |band, seconds, bytes_per_second| {
+                    let way = self.way(&mut cache, pair, charges);
+                    if let Some(inlet) = inlets.get_mut(h) {
+                        inlet.narrow(way.as_ref());
+                    }
+                    self.add_pair(way, pair, charges, |band, seconds, rate, together| {
                         let at = (band * groups + g) * groups + h;
                         latency[at] += seconds;
-                        bandwidth[at] = bytes_per_second.min(bandwidth[at]);
+                        bandwidth[at] = rate.min(bandwidth[at]);
+                        streams[at] = streams[at].min(streams_of(rate, together));
                     });
                 }
                 for band in (0..bands).filter(|_| count > 1) {
@@ -285,11 +363,29 @@ impl Platform {
                 }
             }
         }
+        // Where every link is shared and a transfer alone takes all of it, nothing has to be kept.
+        if streams.iter().all(|&streams| streams == 1.0) {
+            streams = Vec::new();
+        }
         let local = match charges.local && !matrix {
             true => members.iter().map(|hosts| self.way_home(&mut cache, hosts, charges)).collect(),
             false => Vec::new(),
         };
-        PlanningNetwork { group_of, groups, thresholds, latency, bandwidth, local }
+        let inlets = inlets.into_iter().map(|inlet| inlet.rate(self, charges)).collect();
+        PlanningNetwork { group_of, groups, thresholds, latency, bandwidth, streams, inlets, local }
+    }
+
+    /// The links between two hosts; none where nothing is known to be crossed, because the hosts
+    /// share a storage or the network is a matrix.
+    fn way(
+        &self,
+        cache: &mut RouteCache,
+        (src, dst): (HostId, HostId),
+        charges: &Charges,
+    ) -> Option<Result<Way, RouteError>> {
+        let zones = matches!(self.network(), Network::Zones);
+        let (src, dst) = (self.place_of(src), self.place_of(dst));
+        (zones && src != dst).then(|| Way::find(self, cache, (src, dst), charges))
     }
 
     /// Latency and bandwidth from a host of a group to itself; nothing where there are no links.
@@ -304,33 +400,90 @@ impl Platform {
         }
     }
 
-    /// Tells latency and bandwidth of a pair, band by band; infinite latency where there is no
-    /// route.
+    /// Calls back with latency, rate of a lone transfer and rate of all together between a pair,
+    /// band by band; infinite latency where there is no route. Hosts that share storage see the
+    /// network of the first of them, to which data moves.
     fn add_pair(
         &self,
-        cache: &mut RouteCache,
+        way: Option<Result<Way, RouteError>>,
         (src, dst): (HostId, HostId),
         charges: &Charges,
-        mut add: impl FnMut(usize, f64, f64),
+        mut add: impl FnMut(usize, f64, f64, f64),
     ) {
-        if self.place_of(src) == self.place_of(dst) {
+        let (src, dst) = (self.place_of(src), self.place_of(dst));
+        if src == dst {
             let matrix = matches!(self.network(), Network::Matrix(_));
             let bands = if matrix { 1 } else { charges.bands.len() };
-            return (0..bands).for_each(|band| add(band, 0.0, f64::INFINITY));
+            let free = f64::INFINITY;
+            return (0..bands).for_each(|band| add(band, 0.0, free, free));
         }
         if let Network::Matrix(matrix) = self.network() {
-            return add(0, matrix.latency(src, dst), matrix.bandwidth(src, dst));
+            let (latency, rate) = (matrix.latency(src, dst), matrix.bandwidth(src, dst));
+            return add(0, latency, rate, f64::INFINITY);
         }
-        let way = Way::find(self, cache, (src, dst), charges);
+        let Some(way) = way else { return };
         let level = |link: LinkId| self.link(link).level();
         for (index, band) in charges.bands.iter().enumerate() {
-            let (seconds, rate) = match &way {
-                Ok(way) => charges.of(band, way, level),
-                Err(_) => (f64::INFINITY, f64::INFINITY),
-            };
-            add(index, seconds, rate);
+            match &way {
+                Ok(way) => {
+                    let (seconds, rate) = charges.of(band, way, level);
+                    add(index, seconds, rate, charges.together(way, level));
+                }
+                Err(_) => add(index, f64::INFINITY, f64::INFINITY, f64::INFINITY),
+            }
         }
     }
+}
+
+/// The shared links that all data crosses on its way to a host, each with the least that one unit
+/// of a transfer's rate takes of it.
+#[derive(Clone)]
+enum Inlet {
+    Unknown,
+    Links(Vec<(LinkId, f64)>),
+}
+
+impl Inlet {
+    /// Keeps the links that are on one more way.
+    fn narrow(&mut self, way: Option<&Result<Way, RouteError>>) {
+        let way = match way {
+            Some(Ok(way)) => way,
+            // Nothing comes from there.
+            Some(Err(_)) => return,
+            None => return *self = Inlet::Links(Vec::new()),
+        };
+        let links = || {
+            let shared = way.links.iter().filter(|step| step.shared && step.there);
+            shared.map(|step| (step.link, step.taken))
+        };
+        match self {
+            Inlet::Unknown => *self = Inlet::Links(links().collect()),
+            Inlet::Links(known) => known.retain_mut(|(link, least)| {
+                let same = links().find(|(l, _)| l == link);
+                same.is_some_and(|(_, taken)| {
+                    *least = least.min(taken);
+                    true
+                })
+            }),
+        }
+    }
+
+    /// What the narrowest of them lets through, bytes/s.
+    fn rate(self, platform: &Platform, charges: &Charges) -> f64 {
+        match self {
+            Inlet::Links(links) if charges.contention != Contention::Free => {
+                let usable = |link| charges.usable(platform.link(link));
+                let rates = links.iter().map(|&(link, taken)| usable(link) / taken);
+                rates.fold(f64::INFINITY, f64::min)
+            }
+            _ => f64::INFINITY,
+        }
+    }
+}
+
+/// Number of transfers that fill what all of them together get.
+fn streams_of(rate: f64, together: f64) -> f64 {
+    if together.is_finite() { (together / rate).max(1.0) } else { f64::INFINITY }
 }
 
 /// Up to `samples` pairs of different hosts, spread over both lists by a fixed rule.
@@ -360,6 +513,8 @@ mod tests {
             thresholds: Vec::new(),
             latency: vec![1.0, 2.0, 3.0, f64::INFINITY],
             bandwidth: vec![10.0, 20.0, 30.0, f64::INFINITY],
+            streams: vec![1.0, 2.0, f64::INFINITY, 1.0],
+            inlets: vec![8.0, 9.0],
             local: Vec::new(),
         };
         let fine = PlanningNetwork {
@@ -368,12 +523,16 @@ mod tests {
             thresholds: Vec::new(),
             latency: vec![0.0; 9],
             bandwidth: vec![5.0; 9],
+            streams: Vec::new(),
+            inlets: Vec::new(),
             local: Vec::new(),
         };
         let told = coarse.regrouped(&fine);
         for (src, dst) in [(0, 1), (1, 0), (0, 2), (2, 1)] {
             let (src, dst) = (HostId(src), HostId(dst));
             assert_eq!(told.transfer_time(60.0, src, dst), coarse.transfer_time(60.0, src, dst));
+            let files = Payload::of([30.0, 60.0, 60.0]);
+            assert_eq!(told.payload_time(files, src, dst), coarse.payload_time(files, src, dst));
         }
         assert_eq!(coarse.regrouped(&coarse), coarse);
         assert_eq!(coarse.told_apart(|host| host.0).group_of, fine.group_of);

@@ -3,23 +3,40 @@
 use super::{Block, DataCopy, Lanes, Problem, blocks};
 use crate::ids::{EdgeId, FileId, HostId, ProcId, TaskId};
 use crate::platform::Network;
+use crate::workflow::Payload;
 
 impl Problem<'_> {
     /// Seconds to move `bytes` from the processors of one task to those of another. Between
     /// single hosts the plain transfer; nothing when both use the same hosts; otherwise all hosts
     /// send and receive their shares at once, over their own links and those that they share.
     pub fn transfer_between(&self, bytes: f64, from: &[ProcId], to: &[ProcId]) -> f64 {
+        self.payload_between(Payload::single(bytes), from, to)
+    }
+
+    /// The same for files that leave together.
+    pub fn payload_between(&self, payload: Payload, from: &[ProcId], to: &[ProcId]) -> f64 {
         if let (&[a], &[b]) = (from, to) {
-            return self.transfer(bytes, self.host_of(a), self.host_of(b));
+            return self.network.payload_time(payload, self.host_of(a), self.host_of(b));
         }
-        self.redistribution(bytes, &self.places_of(from), &self.places_of(to))
+        self.redistribution(payload, &self.places_of(from), &self.places_of(to))
+    }
+
+    /// The same to one host, which need not have processors.
+    fn transfer_to_host(&self, bytes: f64, from: &[ProcId], host: HostId) -> f64 {
+        match from {
+            &[a] => self.transfer(bytes, self.host_of(a), host),
+            _ => {
+                let (whole, to) = (Payload::single(bytes), [self.platform.place_of(host)]);
+                self.redistribution(whole, &self.places_of(from), &to)
+            }
+        }
     }
 
     /// The same for the data of an edge; a pure control dependency takes no time.
     pub fn edge_transfer(&self, edge: EdgeId, from: &[ProcId], to: &[ProcId]) -> f64 {
         match self.workflow.is_control(edge) {
             true => 0.0,
-            false => self.transfer_between(self.workflow.edge_bytes(edge), from, to),
+            false => self.payload_between(self.workflow.edge_payload(edge), from, to),
         }
     }
 
@@ -28,23 +45,24 @@ impl Problem<'_> {
     pub fn mean_edge_transfer(&self, edge: EdgeId) -> f64 {
         match self.workflow.is_control(edge) {
             true => 0.0,
-            false => self.mean_transfer(self.workflow.edge_bytes(edge)),
+            false => self.mean_payload_transfer(self.workflow.edge_payload(edge)),
         }
     }
 
     /// Seconds to move `bytes` from some places to others, in equal blocks, if nothing else moves.
     /// Where nothing is shared the slowest block counts; else the links of the hosts and those they
     /// share bound everything together, and what could stay on a host is not told apart.
-    fn redistribution(&self, bytes: f64, from: &[HostId], to: &[HostId]) -> f64 {
+    fn redistribution(&self, payload: Payload, from: &[HostId], to: &[HostId]) -> f64 {
         match (from, to) {
-            (&[a], &[b]) => return self.transfer(bytes, a, b),
+            (&[a], &[b]) => return self.network.payload_time(payload, a, b),
             (a, b) if a == b && self.network.local.is_empty() => return 0.0,
             // One parallel task, which waits for no link that it does not use.
-            _ if bytes == 0.0 => return 0.0,
+            _ if payload.total == 0.0 => return 0.0,
             _ => {}
         }
         if let Network::Matrix(_) = self.platform.network() {
-            return self.network.together(blocks(from, to, bytes).filter(Block::moves));
+            // Every file is an operation of its own, and none disturbs another.
+            return self.network.together(blocks(from, to, payload.largest).filter(Block::moves));
         }
         let group = |host: HostId| self.network.group_of[host.index()] as usize;
         let mut worst = 0.0f64;
@@ -68,9 +86,9 @@ impl Problem<'_> {
                 };
                 let other = |c: &&HostId| **c != a && group(**c) == group(b);
                 if let Some(&b) = to.iter().find(other) {
-                    worst = worst.max(self.transfer(bytes * share, a, b));
+                    worst = worst.max(self.network.payload_time(payload.scaled(share), a, b));
                 } else if let Some(&a) = from.iter().find(|&&c| c != b && group(c) == group(a)) {
-                    worst = worst.max(self.transfer(bytes * share, a, b));
+                    worst = worst.max(self.network.payload_time(payload.scaled(share), a, b));
                 }
             }
         }
@@ -96,10 +114,10 @@ impl Problem<'_> {
         let bytes = self.workflow.file_bytes(file);
         let copies = self.state.copies_of(file).iter();
         let from = copies.map(|c| c.at.max(self.state.now) + self.transfer(bytes, c.host, host));
-        let made = self.workflow.producer(file).and_then(|p| self.state.fixed(p)).map(|p| {
-            let target = [ProcId(self.procs_of(host).start)];
-            p.finish.max(self.state.now) + self.transfer_between(bytes, p.procs(), &target)
-        });
+        let made =
+            self.workflow.producer(file).and_then(|p| self.state.fixed(p)).map(|p| {
+                p.finish.max(self.state.now) + self.transfer_to_host(bytes, p.procs(), host)
+            });
         from.chain(made).fold(f64::INFINITY, f64::min)
     }
 
@@ -116,7 +134,8 @@ impl Problem<'_> {
         let bytes = self.workflow.file_bytes(file);
         let from = |copy: &DataCopy| {
             let source = [self.platform.place_of(copy.host)];
-            copy.at.max(self.state.now) + self.redistribution(bytes, &source, &places)
+            let whole = Payload::single(bytes);
+            copy.at.max(self.state.now) + self.redistribution(whole, &source, &places)
         };
         self.state.copies_of(file).iter().map(from).fold(f64::INFINITY, f64::min)
     }
@@ -129,17 +148,16 @@ impl Problem<'_> {
         if self.workflow.is_control(edge) {
             return finish;
         }
-        let bytes = self.workflow.edge_bytes(edge);
         match to.first() {
             Some(_) if !self.state.copies.is_empty() && self.at_one_place(to) => {
-                self.sooner_by_copies(bytes, self.files_of(edge), finish, from, to)
+                self.sooner_by_copies(self.files_of(edge), finish, from, to)
             }
-            _ => finish + self.transfer_between(bytes, from, to),
+            _ => finish + self.payload_between(self.workflow.edge_payload(edge), from, to),
         }
     }
 
-    /// The same at the first processor of every host, where `later` is told it: copies are looked up
-    /// once.
+    /// The same at the first processor of every host that has one, where `later` is told it: copies are
+    /// looked up once.
     pub fn edge_arrivals(
         &self,
         edge: EdgeId,
@@ -149,13 +167,13 @@ impl Problem<'_> {
     ) {
         let files: Vec<_> = self.files_of(edge).collect();
         let copied = files.iter().any(|(_, copies)| !copies.is_empty());
-        let bytes = self.workflow.edge_bytes(edge);
         for host in self.platform.host_ids() {
-            let to = [ProcId(self.procs_of(host).start)];
+            let Some(first) = self.procs_of(host).next() else { continue };
+            let to = [ProcId(first)];
             let arrival = match copied && !self.workflow.is_control(edge) {
                 true => {
                     let finish = finish.max(self.state.now);
-                    self.sooner_by_copies(bytes, files.iter().copied(), finish, from, &to)
+                    self.sooner_by_copies(files.iter().copied(), finish, from, &to)
                 }
                 false => self.edge_arrival(edge, finish, from, &to),
             };
@@ -169,19 +187,18 @@ impl Problem<'_> {
         files.map(|file| (self.workflow.file_bytes(file), self.state.copies_of(file)))
     }
 
-    /// When `bytes` that leave `from` at `finish`, and the files that copies bring sooner, are at one
-    /// place.
+    /// When all of some files are at one place: those that copies bring sooner from there, the
+    /// others together from where they are made.
     #[inline]
     fn sooner_by_copies<'c>(
         &self,
-        bytes: f64,
         files: impl Iterator<Item = (f64, &'c [DataCopy])>,
         finish: f64,
         from: &[ProcId],
         to: &[ProcId],
     ) -> f64 {
         let host = self.host_of(to[0]);
-        let (mut latest, mut left) = (0.0f64, bytes);
+        let (mut latest, mut left) = (0.0f64, Payload::single(0.0));
         let mut all_copied = true;
         for (size, copies) in files {
             let direct = finish + self.transfer_between(size, from, to);
@@ -191,14 +208,14 @@ impl Problem<'_> {
                 .fold(f64::INFINITY, f64::min);
             if copied < direct {
                 latest = latest.max(copied);
-                left -= size;
             } else {
+                left = left.and(Payload::single(size));
                 all_copied = false;
             }
         }
         match all_copied {
             true => latest,
-            false => latest.max(finish + self.transfer_between(left.max(0.0), from, to)),
+            false => latest.max(finish + self.payload_between(left, from, to)),
         }
     }
 

@@ -12,9 +12,15 @@ pub struct MeanNetwork {
     /// Mean of the seconds per byte: with it, `latency + bytes * seconds_per_byte` is the mean
     /// of the transfer times rather than the time at mean bandwidth.
     pub seconds_per_byte: f64,
+    /// Transfers that proceed side by side as fast as one alone: harmonic mean.
+    pub streams: f64,
 }
 
 impl MeanNetwork {
+    /// Transfers take no time.
+    pub const FREE: MeanNetwork =
+        MeanNetwork { latency: 0.0, bandwidth: f64::INFINITY, seconds_per_byte: 0.0, streams: 1.0 };
+
     /// The means of the table of a network, by band of sizes, between the hosts of a platform.
     pub fn of(platform: &Platform, network: &PlanningNetwork, band: usize) -> MeanNetwork {
         // Processors per group, and how many of a group's pairs lie inside one host.
@@ -26,6 +32,7 @@ impl MeanNetwork {
             inside[group as usize] += cores * cores;
         }
         let (mut pairs, mut latency, mut bandwidth, mut per_byte) = (0.0, 0.0, 0.0, 0.0);
+        let mut shared = 0.0;
         for g in 0..network.groups {
             for h in 0..network.groups {
                 let count = procs[g] * procs[h] - if g == h { inside[g] } else { 0.0 };
@@ -41,16 +48,18 @@ impl MeanNetwork {
                 latency += count * network.latency[at];
                 bandwidth += count * network.bandwidth[at];
                 per_byte += count / network.bandwidth[at];
+                shared += count / network.streams.get(at).copied().unwrap_or(1.0);
             }
         }
         if pairs == 0.0 {
             // One host: nothing ever crosses a network.
-            return MeanNetwork { latency: 0.0, bandwidth: f64::INFINITY, seconds_per_byte: 0.0 };
+            return MeanNetwork::FREE;
         }
         MeanNetwork {
             latency: latency / pairs,
             bandwidth: bandwidth / pairs,
             seconds_per_byte: per_byte / pairs,
+            streams: pairs / shared,
         }
     }
 

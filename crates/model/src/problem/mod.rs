@@ -19,7 +19,7 @@ pub use state::{DataCopy, Inputs, State};
 
 use crate::ids::{HostId, ProcId, TaskId};
 use crate::platform::{Charges, Class, Host, Narrows, PlanningNetwork, Platform};
-use crate::workflow::Workflow;
+use crate::workflow::{Payload, Workflow};
 use costs::Costs;
 pub(crate) use costs::columns_of_hosts;
 use staging::Staged;
@@ -252,6 +252,14 @@ impl<'a> Problem<'a> {
         self.first_proc[host.index()]..self.first_proc[host.index() + 1]
     }
 
+    /// Whether a host alone has the processors and the memory for a task.
+    pub fn fits(&self, task: TaskId, host: HostId) -> bool {
+        let procs = self.procs_of(host);
+        let first = procs.clone().next().map(ProcId);
+        procs.len() >= self.workflow.width(task).0 as usize
+            && first.is_some_and(|proc| self.exec_on(task, proc).is_finite())
+    }
+
     /// A name to show for a processor: its host, with the core where there are several.
     pub fn proc_name(&self, proc: ProcId) -> String {
         let host = self.host_of(proc);
@@ -347,6 +355,12 @@ impl<'a> Problem<'a> {
         self.network.transfer_time(bytes, from, to)
     }
 
+    /// Seconds to move files that leave together between two hosts.
+    #[inline]
+    pub fn payload_transfer(&self, payload: Payload, from: HostId, to: HostId) -> f64 {
+        self.network.payload_time(payload, from, to)
+    }
+
     /// The distinct hosts of some processors, sorted.
     pub fn hosts_of(&self, procs: &[ProcId]) -> Vec<HostId> {
         let mut hosts: Vec<HostId> = procs.iter().map(|&p| self.host_of(p)).collect();
@@ -379,6 +393,20 @@ impl<'a> Problem<'a> {
     #[inline]
     pub fn mean_transfer(&self, bytes: f64) -> f64 {
         self.mean_for(bytes).seconds(bytes)
+    }
+
+    /// The same for files that leave together.
+    #[inline]
+    pub fn mean_payload_transfer(&self, payload: Payload) -> f64 {
+        let mean = self.mean_for(payload.largest);
+        mean.seconds(payload.serial_bytes(mean.streams))
+    }
+
+    /// Mean of the seconds that files which leave together take over the pairs of processors.
+    #[inline]
+    pub fn mean_payload_time(&self, payload: Payload) -> f64 {
+        let mean = self.mean_for(payload.largest);
+        mean.mean_seconds(payload.serial_bytes(mean.streams))
     }
 
     /// Money per second of one processor.

@@ -19,6 +19,8 @@ pub struct Lanes {
     of_host: Vec<u32>,
     /// Per link: bytes/s that all transfers together get.
     rate: Vec<f64>,
+    /// A transfer holds its link to its end, latency included.
+    in_turn: bool,
 }
 
 const NONE: u32 = u32::MAX;
@@ -35,7 +37,8 @@ impl Lanes {
             if platform.place_of(host) == platform.place_of(origin) {
                 return NONE;
             }
-            let way = Way::find(platform, &mut routes, (origin, host), charges).ok();
+            let from = platform.place_of(origin);
+            let way = Way::find(platform, &mut routes, (from, host), charges).ok();
             way.and_then(|way| way.narrowest_shared(usable)).map_or(NONE, |link| link.0)
         };
         // What hosts share hangs on the first of them.
@@ -47,7 +50,8 @@ impl Lanes {
             return None;
         }
         let rate = platform.links().iter().map(|link| charges.usable(link)).collect();
-        Some(Lanes { origin, of_host, rate })
+        let in_turn = charges.contention_on(platform) == Contention::InTurn;
+        Some(Lanes { origin, of_host, rate, in_turn })
     }
 
     /// The host the lanes start from.
@@ -66,6 +70,12 @@ impl Lanes {
     #[inline]
     pub fn rate(&self, link: LinkId) -> f64 {
         self.rate[link.index()]
+    }
+
+    /// Seconds for which a transfer that takes `seconds` keeps others off its link.
+    #[inline]
+    fn holds(&self, rate: f64, bytes: f64, seconds: f64) -> f64 {
+        if self.in_turn { seconds } else { bytes / rate }
     }
 }
 
@@ -380,13 +390,13 @@ impl<'a, 'p> Staging<'a, 'p> {
     /// The next input comes from its one source to all hosts.
     fn advance(&self, file: FileId, from: HostId, source: &Source, look: &mut Look) {
         let (problem, Source { begin, bytes, .. }) = (self.problem, *source);
-        let leaves_origin = problem.lanes.as_deref().is_some_and(|lanes| lanes.origin == from);
+        let lanes = problem.lanes.as_deref().filter(|lanes| lanes.origin == from);
         let leg = |(&host, lane): (&HostId, &Option<(LinkId, f64)>)| {
             let seconds = problem.transfer(bytes, from, host);
-            match lane {
-                Some((link, rate)) if leaves_origin && seconds > 0.0 => {
+            match (lane, lanes) {
+                (&Some((link, rate)), Some(lanes)) if seconds > 0.0 => {
                     let start = begin.max(self.free[link.index()]);
-                    Leg { start, seconds, holds: bytes / rate }
+                    Leg { start, seconds, holds: lanes.holds(rate, bytes, seconds) }
                 }
                 _ => Leg { start: begin, seconds, holds: f64::NAN },
             }
@@ -453,7 +463,7 @@ impl<'a, 'p> Staging<'a, 'p> {
             let mut free = start;
             if let Some((lanes, link)) = queue {
                 start = start.max(behind).max(self.free[link.index()]);
-                free = start + bytes / lanes.rate(link);
+                free = start + lanes.holds(lanes.rate(link), bytes, seconds);
             }
             if start + seconds < best.finish {
                 let (from, link) = (copy.host, queue.map(|(_, link)| link));

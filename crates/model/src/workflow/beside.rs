@@ -46,7 +46,16 @@ impl Workflow {
         self.inputs.append(&part.inputs, file);
         self.outputs.append(&part.outputs, file);
         self.successors.append(&part.successors, task);
+        if !(self.edge_largest.is_empty() && part.edge_largest.is_empty()) {
+            if self.edge_largest.is_empty() {
+                self.edge_largest.clone_from(&self.edge_bytes);
+            }
+            let own =
+                if part.edge_largest.is_empty() { &part.edge_bytes } else { &part.edge_largest };
+            self.edge_largest.extend_from_slice(own);
+        }
         self.edge_bytes.extend_from_slice(&part.edge_bytes);
+        self.has_controls |= part.has_controls;
         self.edge_source.extend(part.edge_source.iter().map(|&t| t + tasks));
         self.edge_files.append(&part.edge_files, file);
         self.predecessors.append(&part.predecessors, |(t, edge)| (t + tasks, edge + edges));

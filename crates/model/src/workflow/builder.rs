@@ -1,6 +1,8 @@
 //! Building a workflow and refusing one that makes no sense.
 
-use super::{Command, CostTable, Demands, Member, NO_TASK, REFERENCE_SPEED, Rows, Task, Workflow};
+use super::{
+    Command, CostTable, Demands, Member, NO_TASK, Payload, REFERENCE_SPEED, Rows, Task, Workflow,
+};
 use crate::ids::{FileId, TaskId};
 use crate::names::UniqueNames;
 use crate::speedup::SpeedUp;
@@ -273,6 +275,7 @@ impl WorkflowBuilder {
         let predecessors = Rows::group(tasks, &incoming);
         drop(incoming);
         let edge_files = files_of_edges(&successors, &outputs, &consumers);
+        let edge_largest = largest_of_edges(&edge_files, &self.file_bytes);
         let has_controls = (0..edge_bytes.len()).any(|edge| edge_files.range(edge).is_empty());
         let order = topological_order(&successors, &predecessors).map_err(|cycle| {
             let name = |&t: &u32| self.task_names.names().get(t as usize).to_string();
@@ -300,6 +303,7 @@ impl WorkflowBuilder {
             outputs,
             successors,
             edge_bytes,
+            edge_largest,
             edge_source,
             edge_files,
             has_controls,
@@ -356,6 +360,16 @@ fn files_of_edges(successors: &Rows<u32>, outputs: &Rows<u32>, consumers: &Rows<
         }
     }
     Rows::group(successors.items.len(), &pairs)
+}
+
+/// The size of the largest file of each edge; empty where no edge has several files.
+fn largest_of_edges(edge_files: &Rows<u32>, file_bytes: &[f64]) -> Vec<f64> {
+    let edges = 0..edge_files.start.len() - 1;
+    if edges.clone().all(|edge| edge_files.range(edge).len() <= 1) {
+        return Vec::new();
+    }
+    let bytes = |file: &u32| file_bytes[*file as usize];
+    edges.map(|edge| Payload::of(edge_files.row(edge).iter().map(bytes)).largest).collect()
 }
 
 fn not_negative(what: &'static str, of: &str, value: f64) -> Result<(), WorkflowError> {
@@ -542,6 +556,7 @@ mod tests {
         let w = b.build().unwrap();
         assert_eq!(w.edge_count(), 1);
         assert_eq!(w.edge_bytes(crate::EdgeId(0)), 7.0);
+        assert_eq!(w.edge_payload(crate::EdgeId(0)), Payload { total: 7.0, largest: 4.0 });
         assert_eq!(w.edge_ends(crate::EdgeId(0)), (a, c));
         assert_eq!(w.inputs(c).collect::<Vec<_>>(), [x, y]);
         assert_eq!(w.edge_files(crate::EdgeId(0)).collect::<Vec<_>>(), [x, y]);

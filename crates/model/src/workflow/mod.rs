@@ -6,9 +6,11 @@
 
 mod beside;
 mod builder;
+mod payload;
 mod shape;
 
 pub use builder::{WorkflowBuilder, WorkflowError};
+pub use payload::Payload;
 pub use shape::{CriticalPath, Shape};
 
 use crate::ids::{EdgeId, FileId, KindId, TaskId};
@@ -220,6 +222,8 @@ pub struct Workflow {
     outputs: Rows<u32>,
     successors: Rows<u32>,
     edge_bytes: Vec<f64>,
+    /// Size of the largest file of each edge; empty where no edge has several files.
+    edge_largest: Vec<f64>,
     edge_source: Vec<u32>,
     edge_files: Rows<u32>,
     /// Some edge has no files.
@@ -440,6 +444,20 @@ impl Workflow {
     #[inline]
     pub fn edge_bytes(&self, edge: EdgeId) -> f64 {
         self.edge_bytes[edge.index()]
+    }
+
+    /// The files that flow along an edge, taken together.
+    #[inline]
+    pub fn edge_payload(&self, edge: EdgeId) -> Payload {
+        let total = self.edge_bytes[edge.index()];
+        let largest = self.edge_largest.get(edge.index()).copied().unwrap_or(total);
+        Payload { total, largest }
+    }
+
+    /// Whether some edge consists of several files.
+    #[inline]
+    pub fn has_multi_file_edges(&self) -> bool {
+        !self.edge_largest.is_empty()
     }
 
     /// Whether an edge is a pure control dependency: nothing moves along it, which takes no time.

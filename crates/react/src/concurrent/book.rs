@@ -208,11 +208,12 @@ impl Book {
             account.cheapest_of_all += cheapest;
             account.critical_path = account.critical_path.max(self.rank[task.index()]);
             match now.task(task) {
+                TaskState::Waiting if now.tasks.cannot_run(task) => {}
                 TaskState::Waiting => {
                     account.unplaced += 1;
                     account.work += self.times.mean[task.index()];
                     account.cheapest += cheapest;
-                    if missing == 0 {
+                    if now.is_ready(task) {
                         account.ready.insert(offer(&self.rank, task));
                         self.offering.insert(now.part_of[task.index()]);
                     }
@@ -284,7 +285,7 @@ impl Book {
     pub(super) fn longest_rest(&mut self, part: usize, now: &Situation) -> f64 {
         let account = &mut self.accounts[part];
         while let Some(&task) = account.by_tail.get(account.begun) {
-            if now.task(task).procs().is_none() {
+            if now.task(task).procs().is_none() && !now.tasks.cannot_run(task) {
                 return self.tail[task.index()];
             }
             account.begun += 1;
@@ -302,7 +303,7 @@ impl Book {
         for (child, _) in now.workflow.successors(task) {
             let missing = &mut self.missing[child.index()];
             *missing -= 1;
-            if *missing == 0 && matches!(now.task(child), TaskState::Waiting) {
+            if *missing == 0 && now.is_ready(child) {
                 let part = now.part_of[child.index()];
                 self.accounts[part as usize].ready.insert(offer(&self.rank, child));
                 self.offering.insert(part);

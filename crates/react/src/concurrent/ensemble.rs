@@ -8,13 +8,14 @@
 //! are, than the budget leaves besides those admitted before is not begun.
 //! O(tasks x processors) per call. Ties: the workflow that arrived first, the lower task, the lower processor.
 
-use super::fleet::Fleet;
+use super::fleet::{self, Fleet};
 use super::open;
 use crate::idle;
 use crate::policy::{Decision, Event, Policy};
 use crate::situation::Situation;
 use slackline_model::schedule::Limits;
 use slackline_model::{Problem, ProcId, TaskId, approx};
+use slackline_schedule::PlanError;
 use slackline_schedule::list::ranks;
 
 /// The policy; see the module's head.
@@ -178,6 +179,10 @@ fn open_parts(now: &Situation) -> Vec<usize> {
 }
 
 impl Policy for Ensemble {
+    fn check(&self, problem: &Problem<'_>) -> Result<(), PlanError> {
+        fleet::check(problem)
+    }
+
     fn wants(&mut self, events: &[Event], _now: &Situation) -> bool {
         let ready = |e: &Event| matches!(e, Event::LeaseReady(_) | Event::LeaseEnded(_));
         events.iter().any(|e| idle::worth_a_look(e) || ready(e))
@@ -191,7 +196,7 @@ impl Policy for Ensemble {
         idle::when_idle(events, now, decisions, |now, decisions| {
             if events.contains(&Event::Start) {
                 let problem = now.problem().map_err(|e| e.to_string())?;
-                self.fleet = Fleet::order(&problem, now, &self.limits, decisions);
+                self.fleet = Fleet::order(&problem, now, &self.limits, decisions)?;
             }
             self.assign(now, decisions)
         });

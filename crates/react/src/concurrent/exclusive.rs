@@ -6,7 +6,7 @@
 //! task of it fits on none of those), or everybody waits. A planner
 //! for one workflow fills them: HEFT, or DBCS where the workflow has a budget and a deadline that it can
 //! keep. Who fits nowhere lets others pass and is looked at again whenever something happens. After a loss or a failure the rests are planned again on what is
-//! left of each reservation. Ties: the workflow that arrived first, the lower processor. A plan of one workflow
+//! left of each reservation; hosts that come back complete those that have too few processors. Ties: the workflow that arrived first, the lower processor. A plan of one workflow
 //! and O(tasks known) per arrival.
 
 use super::open;
@@ -82,6 +82,29 @@ impl Exclusive {
                     break;
                 }
             }
+        }
+        Ok(any)
+    }
+
+    /// Gives processors that have come to workflows that have fewer than they are to have. Whether any
+    /// could use them.
+    fn complete(&mut self, now: &Situation, open: &[bool]) -> Result<bool, String> {
+        let problem = now.problem().map_err(|e| e.to_string())?;
+        let mut any = false;
+        for part in (0..open.len()).filter(|&p| open[p]) {
+            let before = self.reserved[part].clone();
+            let missing = self.processors.saturating_sub(before.len());
+            let more = fastest(&problem, now, part, self.free(now), missing);
+            if before.is_empty() || more.is_empty() {
+                continue;
+            }
+            self.reserved[part].extend(more);
+            self.reserved[part].sort_unstable();
+            if !self.fill(&problem, now, part)? {
+                self.reserved[part] = before;
+                self.fill(&problem, now, part)?;
+            }
+            any = true;
         }
         Ok(any)
     }
@@ -204,6 +227,9 @@ impl Policy for Exclusive {
                         changed = true;
                     }
                 }
+            }
+            if events.iter().any(|e| matches!(e, Event::HostBack(_))) {
+                changed |= self.complete(now, &open)?;
             }
             changed |= self.admit(now, &open)?;
             if changed {

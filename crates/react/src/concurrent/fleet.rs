@@ -11,7 +11,8 @@ use crate::policy::Decision;
 use crate::situation::Situation;
 use slackline_model::platform::Billing;
 use slackline_model::schedule::{Lease, Limits};
-use slackline_model::{ClassId, HostId, Problem, ProcId, approx};
+use slackline_model::{ClassId, HostId, Problem, ProcId, TaskId, approx};
+use slackline_schedule::PlanError;
 
 /// Shares of busy processors above and below which the fleet grows and shrinks.
 const HIGH: f64 = 0.9;
@@ -39,6 +40,36 @@ pub(super) struct Fleet {
     ordered: (f64, usize),
 }
 
+/// The tasks that fit neither on a machine, such as is leased, nor on a host that is not leased.
+fn misfits<'a>(
+    problem: &'a Problem<'_>,
+    leased: Option<HostId>,
+) -> impl Iterator<Item = TaskId> + 'a {
+    let (workflow, platform) = (problem.workflow(), problem.platform());
+    let owned = move |host: &HostId| !platform.class(platform.host(*host).class).leasable;
+    workflow.tasks().filter(move |&task| {
+        let own = platform.host_ids().filter(owned);
+        !leased.into_iter().chain(own).any(|host| problem.fits(task, host))
+    })
+}
+
+/// Fails where no kind of machine fits all tasks that our own hosts do not: a fleet is of one kind.
+pub(super) fn check(problem: &Problem<'_>) -> Result<(), PlanError> {
+    let kinds = problem.platform().classes().iter().filter(|class| class.leasable);
+    let first = kinds.filter_map(|class| class.hosts.first().copied());
+    let left: Option<Vec<TaskId>> = first.map(|host| misfits(problem, Some(host)).next()).collect();
+    match left.as_deref() {
+        Some(&[task, ..]) => {
+            let name = problem.workflow().task_name(task);
+            let why = format!(
+                "machines of one kind are leased, and none fits task '{name}' and all others"
+            );
+            Err(PlanError::Unsupported { algorithm: "an ensemble", why })
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Fleet {
     /// Chooses the kind of machine and orders the first ones.
     pub(super) fn order(
@@ -46,26 +77,41 @@ impl Fleet {
         now: &Situation,
         limits: &Limits,
         decisions: &mut Vec<Decision>,
-    ) -> Option<Fleet> {
-        // Of the kinds of which the budget holds a machine, the one on which the work costs least.
-        let mut best: Option<(f64, Fleet)> = None;
+    ) -> Result<Option<Fleet>, String> {
+        // Hosts that are away for now fit what they fit when they are back.
+        let nominal = now.nominal_problem().map_err(|e| e.to_string())?;
+        // Of the kinds of which the budget holds a machine, the one that fits what our own hosts do not, and on
+        // which the work costs least.
+        let mut best: Option<((usize, f64), Fleet)> = None;
         let classes = problem.platform().classes().iter().enumerate().filter(|(_, c)| c.leasable);
         for (index, class) in classes {
             let Some(&first) = class.hosts.first() else { continue };
-            let proc = ProcId(problem.procs_of(first).start);
-            let seconds: f64 = now.workflow.tasks().map(|t| problem.exec_on(t, proc)).sum();
-            let work = seconds * problem.platform().host(first).price;
+            let Some(proc) = problem.procs_of(first).next().map(ProcId) else { continue };
+            let fits = |t: &TaskId| problem.fits(*t, first);
+            let seconds = now.workflow.tasks().filter(fits).map(|t| problem.exec_on(t, proc));
+            let work = seconds.sum::<f64>() * problem.platform().host(first).price;
+            let left = misfits(&nominal, Some(first)).count();
             let fleet = Fleet::of(problem, now, limits, (ClassId::new(index), first));
-            if fleet.most > 0 && best.as_ref().is_none_or(|b| approx::lt(work, b.0)) {
-                best = Some((work, fleet));
+            let better = best.as_ref().is_none_or(|&((least, cost), _)| {
+                left < least || left == least && approx::lt(work, cost)
+            });
+            if fleet.most > 0 && better {
+                best = Some(((left, work), fleet));
             }
         }
-        let (_, mut fleet) = best?;
+        let chosen = best
+            .as_ref()
+            .and_then(|(_, fleet)| problem.platform().class(fleet.class).hosts.first().copied());
+        if let Some(task) = misfits(&nominal, chosen).next() {
+            let name = now.workflow.task_name(task);
+            return Err(format!("the budget holds no machine that fits '{name}' and all others"));
+        }
+        let Some((_, mut fleet)) = best else { return Ok(None) };
         let count = fleet.most.min(now.workflow.len());
         decisions.extend((0..count).map(|_| Decision::Lease(fleet.class)));
         fleet.ordered = (now.now, count);
         fleet.next_look = now.now + fleet.billing.setup + fleet.between();
-        Some(fleet)
+        Ok(Some(fleet))
     }
 
     /// As many machines of a kind as the budget holds until the deadline.

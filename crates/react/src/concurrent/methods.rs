@@ -18,11 +18,11 @@ const fn entry(
     source: &'static str,
     make: fn(&Made<'_>) -> Making,
 ) -> Entry {
-    Entry { name, about, source, survives: true, parameters: &[], needs: &[], make }
+    Entry { name, about, source, survives: true, parameters: &[], needs: &[Need::OneHost], make }
 }
 
 const fn priced(entry: Entry) -> Entry {
-    Entry { needs: &[Need::Prices], ..entry }
+    Entry { needs: &[Need::Prices, Need::OneHost], ..entry }
 }
 
 const fn limited(entry: Entry, parameters: &'static [Parameter]) -> Entry {
@@ -291,6 +291,7 @@ const INSIDE: Parameter = Parameter::new(
 
 pub(crate) const EXCLUSIVE: Entry = Entry {
     parameters: &[PROCESSORS, INSIDE],
+    needs: &[],
     ..entry(
         "exclusive",
         "several workflows: processors of its own for each, first come, first served",
@@ -309,7 +310,7 @@ pub(crate) const EXCLUSIVE: Entry = Entry {
 const ENSEMBLES: &str = "recalled after Malawski, Juve, Deelman, Nabrzyski, FGCS, 2015";
 
 const fn ensemble(entry: Entry) -> Entry {
-    Entry { needs: &[Need::Prices, Need::Budget, Need::Deadline], ..entry }
+    Entry { needs: &[Need::Prices, Need::Budget, Need::Deadline, Need::OneHost], ..entry }
 }
 
 pub(crate) const DPDS: Entry = ensemble(entry(

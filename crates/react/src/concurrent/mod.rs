@@ -197,7 +197,7 @@ impl Concurrent {
 fn open(now: &Situation) -> Vec<bool> {
     let mut open = vec![false; now.arrived.len()];
     for (task, &part) in now.workflow.tasks().zip(&now.part_of) {
-        open[part as usize] |= !now.task(task).is_done();
+        open[part as usize] |= now.is_to_run(task);
     }
     for (open, arrived) in open.iter_mut().zip(&now.arrived) {
         *open &= arrived.abandoned.is_none();

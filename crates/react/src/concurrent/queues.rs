@@ -172,8 +172,10 @@ impl FdwsQueues {
                 }
             }
         }
-        waiting.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
+        // The queues of a wide task are not equally late: it starts with the last of them.
+        waiting.sort_by(|a, b| a.2.cmp(&b.2).then(b.0.total_cmp(&a.0)));
         waiting.dedup_by_key(|w| w.2);
+        waiting.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
         procs.sort_unstable();
         let of = |task: TaskId| {
             let from = procs.partition_point(|&(t, _)| t < task);

@@ -1,7 +1,7 @@
 //! What tasks take and cost on each kind of machine, worked out once and kept.
 
 use crate::situation::Situation;
-use slackline_model::{HostId, Problem, TaskId};
+use slackline_model::{HostId, Problem, ProcId, TaskId};
 
 /// Seconds and money of every task.
 #[derive(Clone, Debug, Default)]
@@ -36,8 +36,8 @@ impl Times {
             self.seconds.resize(first + kinds, f64::INFINITY);
             for host in problem.platform().host_ids() {
                 let kind = self.kind_of[host.index()] as usize;
-                if self.seconds[first + kind].is_infinite() {
-                    let proc = slackline_model::ProcId(problem.procs_of(host).start);
+                let proc = problem.procs_of(host).next().map(ProcId);
+                if let Some(proc) = proc.filter(|_| self.seconds[first + kind].is_infinite()) {
                     self.seconds[first + kind] = reading + problem.exec_on(task, proc);
                 }
             }
@@ -52,11 +52,12 @@ impl Times {
     }
 
     fn tell_kinds(&mut self, problem: &Problem<'_>) {
-        let mut known: Vec<(usize, u64)> = Vec::new();
+        // Hosts without processors are kinds of their own, on which nothing ever ends.
+        let mut known: Vec<(Option<usize>, u64)> = Vec::new();
         for host in problem.platform().host_ids() {
-            let proc = slackline_model::ProcId(problem.procs_of(host).start);
-            let price = problem.price(proc);
-            let key = (problem.class_of(proc), price.to_bits());
+            let price = problem.platform().host(host).price;
+            let first = problem.procs_of(host).next().map(ProcId);
+            let key = (first.map(|proc| problem.class_of(proc)), price.to_bits());
             let kind = known.iter().position(|k| *k == key).unwrap_or_else(|| {
                 known.push(key);
                 self.price.push(price);

@@ -206,6 +206,14 @@ impl<'a, 'p> Pass<'a, 'p> {
                 let staged = self.problem.staged_arrival(task, HostId::new(host));
                 *latest = latest.max(staged);
             }
+        } else if matches!(self.now.task(task), TaskState::Running { .. }) {
+            // It has its inputs where it runs, and needs them again elsewhere.
+            let workflow = self.problem.workflow();
+            for file in workflow.inputs(task).filter(|&f| workflow.producer(f).is_none()) {
+                for (host, latest) in latest.iter_mut().enumerate() {
+                    *latest = latest.max(self.problem.arrival(file, HostId::new(host)));
+                }
+            }
         }
     }
 
@@ -223,13 +231,12 @@ impl<'a, 'p> Pass<'a, 'p> {
     /// The data of an edge leaves `from` at `finish` for every host.
     fn arrive(&self, edge: EdgeId, from: HostId, finish: f64, latest: &mut [f64]) {
         let workflow = self.problem.workflow();
-        let (bytes, control) = (workflow.edge_bytes(edge), workflow.is_control(edge));
-        if control {
+        if workflow.is_control(edge) {
             latest.iter_mut().for_each(|latest| *latest = latest.max(finish));
             return;
         }
         let network = self.problem.network();
-        let mut times = network.times_from(bytes, from);
+        let mut times = network.times_from(workflow.edge_payload(edge), from);
         let (leaves, there) = (finish + self.costing.startup, latest[from.index()]);
         if network.groups == 1 {
             let arrives = leaves + times.next().unwrap_or(0.0);
@@ -264,7 +271,9 @@ impl<'a, 'p> Pass<'a, 'p> {
                 continue;
             }
             let procs = problem.procs_of(host);
-            for proc in procs.clone().map(ProcId) {
+            // A wide task that runs here stays where it is.
+            let stays = running.filter(|p| width > 1 && procs.contains(&p.0));
+            for proc in stays.into_iter().chain(procs.clone().map(ProcId)) {
                 let (start, work) = if running == Some(proc) {
                     (self.now.now, self.work(task, proc))
                 } else {
@@ -403,6 +412,7 @@ impl<'a, 'p> Pass<'a, 'p> {
                     self.free[a.index()].total_cmp(&self.free[b.index()]).then(a.cmp(b))
                 });
                 all.truncate(width);
+                all.sort_unstable();
                 all
             }
         };

@@ -11,7 +11,7 @@
 //! what a fixed number of the first would.
 
 use super::Spare;
-use crate::planning;
+use crate::planning::{self, Stranded};
 use crate::policy::{Decision, Event, Plan, Policy, Transfers};
 use crate::situation::{Situation, TaskState};
 use slackline_model::{Problem, ProcId, Schedule, TaskId, approx};
@@ -46,8 +46,7 @@ pub struct Selective {
     next: Vec<usize>,
     /// How many tasks have to be done before the rest is planned again because of a delay.
     lasts_until: usize,
-    /// There was no plan when one was needed last.
-    stranded: bool,
+    stranded: Stranded,
 }
 
 impl Selective {
@@ -62,7 +61,7 @@ impl Selective {
             orders: Vec::new(),
             next: Vec::new(),
             lasts_until: 0,
-            stranded: false,
+            stranded: Stranded::default(),
         }
     }
 
@@ -94,7 +93,13 @@ impl Selective {
         decisions: &mut Vec<Decision>,
         choose: impl FnOnce(&Problem<'_>, &Schedule, &Planner) -> Result<Schedule, String>,
     ) {
-        self.stranded = self.replan(now, decisions, choose).is_err();
+        let planned = self.replan(now, decisions, choose);
+        self.stranded.note(&planned, now);
+    }
+
+    /// Whether there may be a plan now where there was none, or one with hosts that were away then.
+    pub(crate) fn is_helped_by(&self, events: &[Event]) -> bool {
+        events.iter().any(|e| self.stranded.is_helped_by(e))
     }
 
     fn replan(
@@ -166,7 +171,7 @@ impl Policy for Selective {
         let ended = any(|e| matches!(e, Event::TaskFinished(_)));
         let arrived = any(|e| matches!(e, Event::TransferFinished { .. } | Event::LeaseReady(_)));
         let must = any(|e| matches!(e, Event::Start) || planning::is_loss(e) || e.is_growth());
-        must || (self.stranded && any(planning::may_help))
+        must || self.is_helped_by(events)
             || match self.threshold {
                 Threshold::Always => ended,
                 Threshold::Slack | Threshold::Spare => {

@@ -403,6 +403,8 @@ mod tests {
             groups: 1,
             latency: vec![0.0],
             bandwidth: vec![1.0],
+            streams: Vec::new(),
+            inlets: Vec::new(),
             local: Vec::new(),
         };
         View { availability: levels.to_vec(), network }

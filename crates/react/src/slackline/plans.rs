@@ -155,12 +155,12 @@ pub(super) fn worth_redoing(ground: &Ground<'_, '_>, gain: f64) -> Vec<TaskId> {
                 });
                 if now.has(file, host) { 0.0 } else { near.fold(f64::INFINITY, f64::min) }
             });
-            let first = ProcId(problem.procs_of(host).start);
+            let first = ProcId(problem.procs_of(host).next()?);
             let again = fetch.fold(0.0, f64::max) + problem.exec_on(task, first);
-            now.view.network.transfer_time(bytes, from, host) - again
+            Some(now.view.network.transfer_time(bytes, from, host) - again)
         };
         let hosts = problem.platform().host_ids().filter(|&h| h != from && now.is_alive(h));
-        let most = hosts.map(saved).fold(f64::NEG_INFINITY, f64::max);
+        let most = hosts.filter_map(saved).fold(f64::NEG_INFINITY, f64::max);
         if most > gain {
             found.push((most, task));
         }

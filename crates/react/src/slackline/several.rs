@@ -34,7 +34,7 @@ fn part(now: &Situation, task: TaskId) -> usize {
 }
 
 fn is_open(now: &Situation, task: TaskId) -> bool {
-    !now.task(task).is_done() && now.arrived[part(now, task)].abandoned.is_none()
+    now.is_to_run(task) && now.arrived[part(now, task)].abandoned.is_none()
 }
 
 /// What is left of each workflow.

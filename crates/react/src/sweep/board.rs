@@ -13,11 +13,13 @@ use std::collections::{HashMap, HashSet, VecDeque};
 pub(super) enum Phase {
     /// In no queue.
     Open,
+    /// In no queue until the pause after a failure is over.
+    AwaitsRetry,
     /// In the queue of a processor.
     Queued,
     /// Computes.
     Running,
-    /// Computed.
+    /// Computed, or abandoned after its last failure.
     Done,
 }
 
@@ -198,6 +200,10 @@ impl Board {
                 }
                 &Event::TaskFinished(task) => self.finished(task, now),
                 &Event::TaskFailed(task) => self.failed(task, now),
+                &Event::TaskAbandoned(task) => self.take_back(task, now),
+                &Event::RetryDue(task) if self.phase[task.index()] == Phase::AwaitsRetry => {
+                    self.set_phase(task, Phase::Open);
+                }
                 &Event::TaskStarted(task) => self.started(task, now),
                 &Event::TaskRestored(task) => {
                     self.leave_queues(task);
@@ -242,13 +248,23 @@ impl Board {
         // It may have been begun again since.
         let again = |c: &Column| c.running.is_some_and(|(t, at)| t == task && at >= now.now);
         let begun = matches!(now.task(task), TaskState::Running { .. } | TaskState::Done(_));
-        if !begun && !self.columns.iter().any(again) {
-            self.take_back(task);
+        let pauses = now.tasks.awaits_retry(task);
+        if !begun && (pauses || !self.columns.iter().any(again)) {
+            self.take_back(task, now);
         }
     }
 
-    /// A task that does not run waits for the next plan.
-    fn take_back(&mut self, task: TaskId) {
+    /// A task that does not run waits for the next plan, and for its next attempt to be due; one
+    /// that was abandoned for nothing.
+    fn take_back(&mut self, task: TaskId, now: &Situation) {
+        if now.tasks.cannot_run(task) {
+            self.leave_queues(task);
+            return self.set_phase(task, Phase::Done);
+        }
+        if now.tasks.awaits_retry(task) {
+            self.leave_queues(task);
+            return self.set_phase(task, Phase::AwaitsRetry);
+        }
         for column in &mut self.columns {
             if column.running.is_some_and(|(running, _)| running == task) {
                 column.running = None;
@@ -323,10 +339,10 @@ impl Board {
                     self.started(task, now);
                 }
                 TaskState::Done(_) => {
-                    self.take_back(task);
+                    self.take_back(task, now);
                     self.set_phase(task, Phase::Done);
                 }
-                _ => self.take_back(task),
+                _ => self.take_back(task, now),
             },
             Decision::Copy { file, to, .. } => {
                 let to = Holders::Host(now.place_of(to));

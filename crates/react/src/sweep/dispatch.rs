@@ -35,7 +35,7 @@ impl Board {
                 let found = match self.columns[proc.index()].queue.front() {
                     Some(&task) if self.is_ready(now, task, cluster) => Some((proc, 0)),
                     Some(_) => None, // the host waits
-                    None if choices.steal => self.to_steal(now, cluster),
+                    None if choices.steal => self.to_steal(now, cluster, proc),
                     None => None,
                 };
                 let Some((from, position)) = found else { continue };
@@ -58,12 +58,14 @@ impl Board {
         self.columns[proc.index()].running.is_none() && now.is_alive(now.host_of[proc.index()])
     }
 
-    /// The first ready task of the longest queue of a cluster: whose it is and where in the queue.
-    fn to_steal(&self, now: &Situation, cluster: usize) -> Option<(ProcId, usize)> {
+    /// The first ready task of the longest queue of a cluster that fits on an idle processor: whose it is and
+    /// where in the queue.
+    fn to_steal(&self, now: &Situation, cluster: usize, idle: ProcId) -> Option<(ProcId, usize)> {
         let procs = &self.clusters[cluster].procs;
+        let host = now.host_of[idle.index()];
         let ready = |p: ProcId| {
             let queue = &self.columns[p.index()].queue;
-            queue.iter().position(|&task| self.is_ready(now, task, cluster))
+            queue.iter().position(|&task| self.is_ready(now, task, cluster) && now.fits(task, host))
         };
         let mut best: Option<(usize, ProcId, usize)> = None;
         for &proc in procs {

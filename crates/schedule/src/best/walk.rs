@@ -12,6 +12,7 @@
 use super::before::Before;
 use crate::compact::{Compact, take_cores};
 use rand::RngExt;
+use slackline_model::Payload;
 use slackline_model::rng::Stream;
 
 /// No task, or no bank chosen.
@@ -265,7 +266,7 @@ impl<'c> Walk<'c> {
 
     /// The positions a task may take between its parents and its children.
     fn window(&self, task: usize) -> (usize, usize) {
-        let at = |&(t, _): &(u32, f64)| self.position[t as usize] as usize;
+        let at = |&(t, _): &(u32, Payload)| self.position[t as usize] as usize;
         let low = self.compact.parents.of(task).iter().map(at).max().map_or(0, |p| p + 1);
         let last = self.compact.len() - 1;
         let high = self.compact.children.of(task).iter().map(at).min().map_or(last, |p| p - 1);
@@ -404,9 +405,9 @@ impl<'c> Walk<'c> {
     #[inline]
     fn arrival(&self, task: usize, bank: usize) -> (f64, u32) {
         let mut ready = (self.compact.base(task, bank), NONE);
-        for &(parent, bytes) in self.compact.parents.of(task) {
+        for &(parent, data) in self.compact.parents.of(task) {
             let source = &self.placed[parent as usize];
-            let arrival = source.finish + self.compact.transfer(bytes, source.bank as usize, bank);
+            let arrival = source.finish + self.compact.transfer(data, source.bank as usize, bank);
             if arrival > ready.0 {
                 ready = (arrival, parent);
             }
@@ -497,8 +498,8 @@ impl<'c> Walk<'c> {
         let compact = self.compact;
         let parents = compact.parents.of(task);
         let mut common = (0.0f64, NONE);
-        for &(parent, bytes) in parents {
-            let arrival = self.placed[parent as usize].finish + compact.transfer(bytes, 0, 1);
+        for &(parent, data) in parents {
+            let arrival = self.placed[parent as usize].finish + compact.transfer(data, 0, 1);
             if arrival > common.0 {
                 common = (arrival, parent);
             }

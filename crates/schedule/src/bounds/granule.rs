@@ -60,9 +60,9 @@ fn visit(compact: &Compact, mut see: impl FnMut(f64) -> bool) {
                 return;
             }
         }
-        for &(_, bytes) in compact.parents.of(task) {
+        for &(_, data) in compact.parents.of(task) {
             for pair in 0..banks * banks {
-                let seconds = compact.transfer(bytes, pair / banks, pair % banks);
+                let seconds = compact.transfer(data, pair / banks, pair % banks);
                 if seconds.is_finite() && !see(seconds) {
                     return;
                 }

@@ -133,7 +133,7 @@ impl Scratch {
         self.banks = compact.banks();
         self.relatives.clear();
         self.remote.clear();
-        for &(relative, bytes) in links.of(task) {
+        for &(relative, data) in links.of(task) {
             let r = relative as usize;
             self.relatives.push(relative);
             let costs = (0..self.banks).map(|s| cost(r, s));
@@ -150,7 +150,7 @@ impl Scratch {
                         second = cost;
                     }
                 }
-                let moved = if self.banks > 1 { compact.transfer(bytes, 0, 1) } else { 0.0 };
+                let moved = if self.banks > 1 { compact.transfer(data, 0, 1) } else { 0.0 };
                 let elsewhere = |s| if s == at { second } else { first };
                 self.remote.extend((0..self.banks).map(|s| elsewhere(s) + moved));
             } else {
@@ -160,7 +160,7 @@ impl Scratch {
                     for (other, cost) in costs.iter().enumerate() {
                         if other != bank {
                             let (from, to) = ends(bank, other);
-                            least = least.min(cost + compact.transfer(bytes, from, to));
+                            least = least.min(cost + compact.transfer(data, from, to));
                         }
                     }
                     least

@@ -28,11 +28,16 @@ const MODERATE: usize = 4000;
 /// The best bound that takes moderate time.
 pub fn lower_bound(problem: &Problem<'_>) -> f64 {
     let simple = critical_path(problem).max(area(problem)).max(class_load(problem));
-    let Ok(compact) = Compact::new(problem) else { return simple };
+    let Ok(compact) = Compact::relaxed(problem) else { return simple };
     if compact.len() == 0 || levels::effort(&compact) > EFFORT {
         return simple;
     }
     Bounder::new(problem, &compact).best(simple)
+}
+
+/// Whether a run can be shorter than every plan: a proof about plans is none about runs then.
+pub fn runs_beat_plans(problem: &Problem<'_>) -> bool {
+    Compact::is_relaxed(problem)
 }
 
 /// Longest path with every task on its fastest processor and free transfers. What is done or

@@ -79,10 +79,10 @@ impl<'c> Search<'c> {
         let alike = |s: usize| (0..s).filter(|&t| compact.alike(t, s)).collect();
         let reach = |task: usize| {
             let mut longest = 0.0f64;
-            for &(_, bytes) in compact.children.of(task) {
+            for &(_, data) in compact.children.of(task) {
                 for from in 0..compact.banks() {
                     for to in 0..compact.banks() {
-                        let seconds = compact.transfer(bytes, from, to);
+                        let seconds = compact.transfer(data, from, to);
                         if seconds.is_finite() {
                             longest = longest.max(seconds);
                         }
@@ -350,9 +350,9 @@ impl<'c> Search<'c> {
 
     fn arrival(&self, task: usize, bank: usize) -> f64 {
         let mut ready = self.compact.base(task, bank).max(self.compact.open[bank]);
-        for &(parent, bytes) in self.compact.parents.of(task) {
+        for &(parent, data) in self.compact.parents.of(task) {
             let from = self.bank[parent as usize] as usize;
-            let arrival = self.finish[parent as usize] + self.compact.transfer(bytes, from, bank);
+            let arrival = self.finish[parent as usize] + self.compact.transfer(data, from, bank);
             ready = ready.max(arrival);
         }
         ready

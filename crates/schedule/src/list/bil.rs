@@ -101,8 +101,14 @@ impl Imagined {
             self.makespans[proc.index()] = new;
             let from = self.sorted.partition_point(|&m| m < old);
             let to = self.sorted.partition_point(|&m| m < new);
-            self.sorted[from..to].rotate_left(1);
-            self.sorted[to - 1] = new;
+            // Of a task over several hosts other processors, nearer to its data, may come first now.
+            if new < old {
+                self.sorted[to..=from].rotate_right(1);
+                self.sorted[to] = new;
+            } else {
+                self.sorted[from..to].rotate_left(1);
+                self.sorted[to - 1] = new;
+            }
         }
     }
 

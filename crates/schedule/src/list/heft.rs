@@ -105,7 +105,7 @@ fn extreme_rank(problem: &Problem<'_>, before: fn(f64, f64) -> bool) -> Vec<f64>
             let host = |task: TaskId| seat[chosen[task.index()].1];
             match (host(from), host(to)) {
                 (Some(from), Some(to)) if !workflow.is_control(edge) => {
-                    let seconds = problem.transfer(workflow.edge_bytes(edge), from, to);
+                    let seconds = problem.payload_transfer(workflow.edge_payload(edge), from, to);
                     if seconds.is_finite() { seconds } else { 0.0 }
                 }
                 _ => 0.0,
@@ -128,20 +128,25 @@ fn simple_rank(
     for &group in &network.group_of {
         members[group as usize] += 1;
     }
-    let pairs: Vec<(f64, f64)> = (0..network.groups * network.groups)
+    let pairs: Vec<(f64, f64, f64)> = (0..network.groups * network.groups)
         .filter(|&at| {
             at / network.groups != at % network.groups || members[at / network.groups] > 1
         })
-        .map(|at| (network.latency[at], network.bandwidth[at]))
-        .filter(|(latency, _)| latency.is_finite())
+        .map(|at| {
+            let streams = network.streams.get(at).copied().unwrap_or(1.0);
+            (network.latency[at], network.bandwidth[at], streams)
+        })
+        .filter(|(latency, ..)| latency.is_finite())
         .collect();
     let workflow = problem.workflow();
     workflow.bottom_levels(exec, |edge| {
         if workflow.is_control(edge) {
             return 0.0;
         }
-        let bytes = workflow.edge_bytes(edge);
-        let times = pairs.iter().map(|(latency, bandwidth)| latency + bytes / bandwidth);
+        let payload = workflow.edge_payload(edge);
+        let times = pairs.iter().map(|(latency, bandwidth, streams)| {
+            latency + payload.serial_bytes(*streams) / bandwidth
+        });
         let extreme = times.fold(neutral, pick);
         if extreme.is_finite() { extreme } else { 0.0 }
     })

@@ -249,21 +249,16 @@ impl<'a, 'p> Partial<'a, 'p> {
                 continue;
             }
             let finish = self.finish[parent.index()];
-            let bytes = workflow.edge_bytes(edge);
+            let payload = workflow.edge_payload(edge);
             let own = network.group_of[host as usize] as usize;
-            let row = network.band(bytes) + own * network.groups;
-            let at = row + own;
-            let inside = finish + (network.latency[at] + bytes / network.bandwidth[at]);
+            let row = network.band(payload.largest) + own * network.groups;
+            let inside = finish + network.seconds_at(row + own, payload);
             self.groups[own].add_inside(inside, host);
             if network.groups > 1 {
-                let latency = &network.latency[row..row + network.groups];
-                let bandwidth = &network.bandwidth[row..row + network.groups];
                 let before = self.outside[own];
-                for (outside, (latency, bandwidth)) in
-                    self.outside.iter_mut().zip(latency.iter().zip(bandwidth))
-                {
-                    *outside = later(finish + (latency + bytes / bandwidth), *outside);
-                }
+                network.each_in_row(row, payload, self.outside.iter_mut(), |outside, seconds| {
+                    *outside = later(finish + seconds, *outside);
+                });
                 self.outside[own] = before;
             }
         }
@@ -316,9 +311,9 @@ impl<'a, 'p> Partial<'a, 'p> {
             let copied = |file| !problem.state().copies_of(file).is_empty();
             let alone = self.schedule.placement(parent).is_some_and(|p| p.procs().len() == 1);
             if alone && !workflow.edge_files(edge).any(copied) {
-                let (finish, bytes) = (self.finish[parent.index()], workflow.edge_bytes(edge));
+                let (finish, payload) = (self.finish[parent.index()], workflow.edge_payload(edge));
                 for (host, ready) in ready.iter_mut().enumerate() {
-                    let seconds = problem.transfer(bytes, from, HostId::new(host));
+                    let seconds = problem.payload_transfer(payload, from, HostId::new(host));
                     *ready = ready.max(finish + seconds);
                 }
             } else if let Some(placement) = self.schedule.placement(parent) {
@@ -351,11 +346,11 @@ impl<'a, 'p> Partial<'a, 'p> {
         if problem.workflow().is_control(edge) {
             return finish;
         }
-        let bytes = problem.workflow().edge_bytes(edge);
+        let payload = problem.workflow().edge_payload(edge);
         let from = HostId(self.host[parent.index()]);
         let simple = self.general.is_empty();
         let Some(placement) = self.schedule.placement(parent).filter(|_| !simple) else {
-            return finish + problem.transfer(bytes, from, host);
+            return finish + problem.payload_transfer(payload, from, host);
         };
         let target = [ProcId(problem.procs_of(host).start)];
         problem.edge_arrival(edge, finish, placement.procs(), &target)

@@ -74,7 +74,7 @@ impl Weights {
         match self.transfer {
             TransferWeight::MeanBandwidth => problem.mean_edge_transfer(edge),
             TransferWeight::MeanTime if workflow.is_control(edge) => 0.0,
-            TransferWeight::MeanTime => problem.mean_transfer_time(workflow.edge_bytes(edge)),
+            TransferWeight::MeanTime => problem.mean_payload_time(workflow.edge_payload(edge)),
         }
     }
 

@@ -20,7 +20,7 @@ impl Spans {
     /// None where every host has room for every task that may spread.
     pub(super) fn new(problem: &Problem<'_>) -> Option<Spans> {
         let hosts = problem.platform().host_ids();
-        let narrowest = hosts.map(|h| problem.procs_of(h).len()).min()?;
+        let narrowest = hosts.map(|h| problem.procs_of(h).len()).filter(|&n| n > 0).min()?;
         let mut spans = Spans { cluster_of: Vec::new(), clusters: Vec::new(), narrowest };
         if !problem.workflow().tasks().any(|t| spans.may_span(problem, t)) {
             return None;
@@ -76,7 +76,8 @@ impl<'a, 'p> Partial<'a, 'p> {
             Some(procs) => procs.first() == Some(&ProcId(self.problem.procs_of(*host).start)),
             None => true,
         };
-        self.problem.platform().host_ids().filter(first)
+        let computes = |host: &HostId| !self.problem.procs_of(*host).is_empty();
+        self.problem.platform().host_ids().filter(computes).filter(first)
     }
 
     /// The processors of a cluster among which a task takes its own, where a host alone is too

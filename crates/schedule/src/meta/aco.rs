@@ -149,9 +149,9 @@ impl<'c> Ant<'c> {
     fn finish_at(&self, task: usize, bank: usize, plan: &Draft) -> f64 {
         let compact = self.compact;
         let mut ready = compact.base(task, bank);
-        for &(parent, bytes) in compact.parents.of(task) {
+        for &(parent, data) in compact.parents.of(task) {
             let from = plan.choice[parent as usize] as usize;
-            ready = ready.max(self.finish[parent as usize] + compact.transfer(bytes, from, bank));
+            ready = ready.max(self.finish[parent as usize] + compact.transfer(data, from, bank));
         }
         let seconds = compact.seconds(task, bank);
         if seconds.is_infinite() {

@@ -8,7 +8,7 @@ use crate::list::ranks;
 use crate::registry::{PlanError, Request, find};
 use rand::RngExt;
 use slackline_model::rng::{self, Stream};
-use slackline_model::{Problem, Schedule};
+use slackline_model::{Payload, Problem, Schedule};
 
 /// Steps (visits of a task or dependency) that a run may take unless told otherwise.
 const EFFORT: f64 = 1e8;
@@ -98,7 +98,7 @@ impl<'s> Ground<'s> {
         let n = self.compact.len();
         let from = random.random_range(0..n);
         let task = plan.order[from] as usize;
-        let is = |links: &[(u32, f64)], t: u32| links.iter().any(|&(l, _)| l == t);
+        let is = |links: &[(u32, Payload)], t: u32| links.iter().any(|&(l, _)| l == t);
         let (parents, children) = (self.compact.parents.of(task), self.compact.children.of(task));
         let mut low = from;
         while low > 0 && !is(parents, plan.order[low - 1]) {

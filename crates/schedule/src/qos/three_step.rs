@@ -236,11 +236,12 @@ fn provide(
             }
         }
         let Some((.., host)) = best else {
-            place_anywhere(&mut partial, &group, &mut used)?;
+            place_anywhere(&mut partial, &group)?;
+            use_hosts(&partial, &group, &mut used);
             continue;
         };
         let span = place_on(&mut partial, &group, host)?;
-        used[host.index()] = widened(used[host.index()], span);
+        use_hosts(&partial, &group, &mut used);
         told.push(group_detail(problem, &group, host, span, safety));
     }
     let mut schedule = partial.into_schedule();
@@ -273,7 +274,8 @@ fn candidates(prices: &Prices<'_, '_>, problem: &Problem<'_>, used: &[Use]) -> V
     let hosts = problem.platform().host_ids();
     hosts
         .filter(|host| {
-            let kind = prices.kind_of(ProcId(problem.procs_of(*host).start));
+            let Some(first) = problem.procs_of(*host).next() else { return false };
+            let kind = prices.kind_of(ProcId(first));
             used[host.index()].is_some() || !std::mem::replace(&mut fresh[kind], true)
         })
         .collect()
@@ -330,18 +332,22 @@ fn place_on(
 }
 
 /// No machine can run all tasks of a group: each goes where it finishes first.
-fn place_anywhere(
-    partial: &mut Partial<'_, '_>,
-    group: &[TaskId],
-    used: &mut [Use],
-) -> Result<(), PlanError> {
+fn place_anywhere(partial: &mut Partial<'_, '_>, group: &[TaskId]) -> Result<(), PlanError> {
     for &task in group {
         let slot = partial.earliest_finish(task)?;
         partial.place(task, slot);
-        let span = &mut used[partial.problem().host_of(slot.proc).index()];
-        *span = widened(*span, (slot.start, slot.finish));
     }
     Ok(())
+}
+
+/// Counts the placed tasks of a group as use of all their machines.
+fn use_hosts(partial: &Partial<'_, '_>, group: &[TaskId], used: &mut [Use]) {
+    for placement in group.iter().filter_map(|&task| partial.placement(task)) {
+        for host in partial.problem().hosts_of(placement.procs()) {
+            let span = &mut used[host.index()];
+            *span = widened(*span, (placement.start, placement.finish));
+        }
+    }
 }
 
 fn group_detail(

@@ -3,7 +3,7 @@
 
 use super::ways::{Way, Ways};
 use crate::registry::PlanError;
-use slackline_model::platform::{Profile, RouteCache};
+use slackline_model::platform::{Network, Profile, RouteCache};
 use slackline_model::{
     FileId, HostId, LinkId, Platform, Problem, ProcId, TaskId, Workflow, approx,
 };
@@ -332,6 +332,9 @@ fn behind_link(
         return Ok(cluster);
     }
     let name = &platform.host(gate).name;
+    if matches!(platform.network(), Network::Matrix(_)) {
+        return Err(format!("no link leads to '{name}'; a sweep needs one link per cluster"));
+    }
     let Ok(route) = routes.route_once(platform, origin, gate) else {
         cluster.bandwidth = 0.0;
         return Ok(cluster);

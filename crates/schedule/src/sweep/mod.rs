@@ -210,7 +210,8 @@ pub fn heuristic(rule: Rule, random: bool, values: &Values) -> Result<Heuristic,
 pub fn check(problem: &Problem<'_>, wishes: &Wishes) -> Result<(), PlanError> {
     let (workflow, platform) = (problem.workflow(), problem.platform());
     let date = problem.state().now;
-    let clusters = clusters(platform, date).map_err(|why| PlanError::Infeasible { why })?;
+    let unsupported = |why| PlanError::Unsupported { algorithm: "a sweep", why };
+    let clusters = clusters(platform, date).map_err(unsupported)?;
     let results = wishes.results.as_deref().unwrap_or_default();
     Ways::of(platform, &clusters, wishes, date).map_err(|why| bad(RESULTS.name, results, why))?;
     let largest = capacities(platform, &clusters).into_iter().reduce(f64::max);

@@ -7,7 +7,7 @@ mod scale;
 
 use crate::check;
 use crate::failure::{Failure, no_plan};
-use crate::input::{LimitOptions, Past, Sources};
+use crate::input::{LimitOptions, Loaded, Past, Sources};
 use crate::interrupt;
 use crate::model::ModelOptions;
 use crate::output::Output;
@@ -204,7 +204,8 @@ impl Plan {
             }
             problem = world.moldable_problem(&self.model)?;
         }
-        let (mut plans, lower_bound) = self.plans(&problem, output)?;
+        let (mut plans, bound) = self.plans(&problem, output)?;
+        let lower_bound = self.bound_of_runs(&world, bound)?;
         // One plan is written as it is, whatever becomes of it.
         let is_read = !output.quiet || self.json || self.gantt.is_some() || plans.len() > 1;
         if is_read && self.checks(&problem) {
@@ -256,6 +257,18 @@ impl Plan {
                 Err(Failure::work(missed.join("; ")).with_help(advice.unwrap_or_default()))
             }
         }
+    }
+
+    /// A bound of plans where levels are steady; where they change, one of runs at their best levels.
+    fn bound_of_runs(&self, world: &Loaded, bound: f64) -> Result<f64, Failure> {
+        let Loaded { workflow, platform, .. } = world;
+        if platform.steady().is_none() {
+            return Ok(bound);
+        }
+        let charges = self.model.models(platform, workflow)?.charges();
+        let inputs = self.model.inputs(platform)?;
+        let runs = slackline_lab::check::lower_bound(workflow, platform, &charges, inputs, true)?;
+        Ok(bound.min(runs))
     }
 
     /// One plan per algorithm, and the best bound. With several, those that cannot plan this are

@@ -9,7 +9,7 @@ pub(super) use steering::Steering;
 
 use crate::detect::local;
 use crate::failure::Failure;
-use crate::input::{LimitOptions, Sources, read_document, read_platform, seconds};
+use crate::input::{LimitOptions, Loaded, Sources, read_document, read_platform, seconds};
 use crate::output::Output;
 use crate::told::SetOptions;
 use crate::verbs::simulate::document::Document;
@@ -18,9 +18,9 @@ use crate::verbs::simulate::workflow::{Ran, draw};
 use clap::{Args, ValueEnum};
 use document::Execution;
 use settings::{OnSlurm, Settings};
-use slackline_execute::attempt::checksum;
+use slackline_execute::attempt::{checksum, stamped_checksum};
 use slackline_execute::folder::{self, FolderError, Header, Note, RunFolder, RunLog, refuse_names};
-use slackline_execute::slurm::Mode;
+use slackline_execute::slurm::{self, Mode};
 use slackline_execute::{Ending, Record};
 use slackline_formats::trace::{self, TraceFormat};
 use slackline_formats::{Format, platform_toml, source};
@@ -29,7 +29,8 @@ use slackline_model::parameter::Given;
 use slackline_model::platform::Charges;
 use slackline_model::{Platform, Problem, Workflow};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
 use steering::{Finished, seconds_since_1970};
 
 /// Run a workflow on real machines under a policy
@@ -166,6 +167,9 @@ impl From<FolderError> for Failure {
         match error {
             FolderError::Unfit { .. } => Failure::input(error)
                 .with_help("slackline resume RUN goes on with a run; a new one takes a new folder"),
+            FolderError::Io { error: ref e, .. } if e.kind() == ErrorKind::PermissionDenied => {
+                Failure::input(error)
+            }
             FolderError::Held { .. } => Failure::input(error),
             FolderError::Io { .. } => Failure::work(error),
         }
@@ -193,6 +197,14 @@ impl Run {
         let document = read_document(&self.workflow, Some(format), output)?;
         let platform = match &self.sources.platform {
             Some(path) => read_platform(path, output)?,
+            None if self.on == On::Slurm => {
+                return Err(Failure::input(
+                    "--on slurm: --platform names the hosts, and is not given",
+                )
+                .with_help(
+                    "slackline platform detect --slurm -o cluster.toml describes the cluster",
+                ));
+            }
             None => this_machine(output)?,
         };
         let home = self.workflow.parent().filter(|p| !p.as_os_str().is_empty());
@@ -202,20 +214,37 @@ impl Run {
         if self.dry_run {
             let header = self.header("", &settings, &home)?;
             let workflow = at_speed(document, format, &settings, &self.workflow)?;
-            let loaded = crate::input::Loaded::plain(workflow, platform);
+            let place = self.sources.platform.clone();
+            let loaded = Loaded { place, ..Loaded::plain(workflow, platform) };
             let steering = Steering::new(header, settings, loaded);
-            let problem = steering.problem()?;
-            let ran = steering.rehearse(&problem)?;
-            self.outputs.rehearsed(&problem, &ran, output)?;
+            let problem = steering.rehearsed_problem()?;
+            let (ran, bound) = steering.rehearse(&problem, output)?;
+            self.outputs.rehearsed(&problem, &ran, bound, output)?;
             if !self.outputs.json {
                 output.say(&document::whole_plan(&problem, &ran, output.width))?;
             }
             return Ok(());
         }
+        if let Some(slurm) = &settings.slurm {
+            let id = self.header("", &settings, &home)?.id;
+            let waits = slurm::check(&platform, &document.workflow, &slurm.options(id)?);
+            let refused = |why| Failure::work(format!("Slurm refuses the jobs of this run: {why}"));
+            waits.map_err(refused)?.iter().for_each(|why| output.note(why));
+        }
         let path = self.folder.clone().unwrap_or_else(|| free_name(&self.workflow));
         let folder = RunFolder::create(&path)?;
-        let header = self.prepare(&folder, format, &platform, &settings, &home)?;
-        let steering = Steering::of(folder.root(), header, output)?;
+        let mut header = self.prepare(&folder, format, &platform, &settings, &home)?;
+        let mut stamps = BTreeMap::new();
+        for (task, name) in given_files(&document.workflow) {
+            let path = home.join(name);
+            let (stamp, digest) = stamped_checksum(&path).map_err(|e| {
+                Failure::input(format!("task '{task}', input {}: {e}", path.display()))
+            })?;
+            stamps.insert(name.to_string(), stamp);
+            header.input_digests.insert(name.to_string(), digest);
+        }
+        let steering =
+            Steering { stamps: Some(stamps), ..Steering::of(folder.root(), header, output)? };
         let problem = steering.problem()?;
         steering.choose(&problem)?; // what is wrong with policy and planner is said before
         let log = RunLog::create(&folder.log(), &steering.header).map_err(Failure::work)?;
@@ -251,7 +280,7 @@ impl Run {
             learning: !self.no_learning,
             throttle: self.throttle,
             pin: self.pin,
-            scratch: self.scratch.clone().map(std::path::absolute).transpose()?,
+            scratch: self.scratch.as_deref().map(plain_path).transpose()?,
             slurm: (self.on == On::Slurm).then(|| self.slurm.settings()),
         })
     }
@@ -271,6 +300,7 @@ impl Run {
             seed: self.seed,
             digests: BTreeMap::new(),
             inputs: home.to_path_buf(),
+            input_digests: BTreeMap::new(),
         })
     }
 
@@ -317,6 +347,19 @@ fn this_machine(output: &mut Output) -> Result<Platform, Failure> {
     Ok(platform_toml::parse(&local::detect(Some(1e9)).to_toml())?)
 }
 
+/// An absolute path without `.` and `..`; no link is followed.
+fn plain_path(path: &Path) -> Result<PathBuf, Failure> {
+    let mut plain = PathBuf::new();
+    for part in std::path::absolute(path)?.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    Ok(plain)
+}
+
 /// The first free name for the run of a workflow.
 fn free_name(workflow: &Path) -> PathBuf {
     let stem = workflow.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -326,6 +369,16 @@ fn free_name(workflow: &Path) -> PathBuf {
         n => PathBuf::from(format!("{stem}-{n}.run")),
     });
     names.find(|name| !name.exists()).unwrap_or_default()
+}
+
+/// Files that no task makes and some task reads: the name of a reader, and their own.
+pub(super) fn given_files(workflow: &Workflow) -> impl Iterator<Item = (&str, &str)> {
+    workflow.files().filter_map(|file| {
+        let name = workflow.file_name(file);
+        let given = !name.is_empty() && workflow.producer(file).is_none();
+        let reader = workflow.consumers(file).next().filter(|_| given)?;
+        Some((workflow.task_name(reader), name))
+    })
 }
 
 /// Fails where some task cannot be run at all: no command, a file that would leave its folder, an
@@ -341,13 +394,7 @@ fn check_runnable(workflow: &Workflow, home: &Path) -> Result<(), Failure> {
         }
     }
     refuse_names(workflow).map_err(Failure::input)?;
-    for file in workflow.files() {
-        let name = workflow.file_name(file);
-        if name.is_empty() || workflow.producer(file).is_some() {
-            continue;
-        }
-        let Some(reader) = workflow.consumers(file).next() else { continue };
-        let task = workflow.task_name(reader);
+    for (task, name) in given_files(workflow) {
         let path = home.join(name);
         let real = path.canonicalize();
         match &real {
@@ -408,7 +455,7 @@ pub(super) fn repeat(path: &Path, outputs: &Outputs, output: &mut Output) -> Res
     let (ran, records) = steering.repeat(&problem, recovered)?;
     match ran {
         Some(ran) => {
-            outputs.rehearsed(&problem, &ran, output)?;
+            outputs.rehearsed(&problem, &ran, bound(&problem)?, output)?;
             let told = format!("\nRepeated: {records} records, every decision the same.\n");
             if outputs.json { Ok(()) } else { output.say(&told) }
         }
@@ -451,11 +498,12 @@ impl Outputs {
         &self,
         problem: &Problem<'_>,
         ran: &Ran,
+        bound: f64,
         output: &mut Output,
     ) -> Result<(), Failure> {
         self.write(problem, ran)?;
         if self.json {
-            output.json(&Document::new(problem, ran, bound(problem)?))?;
+            output.json(&Document::new(problem, ran, bound))?;
         } else {
             report::one(problem, ran, output)?;
         }

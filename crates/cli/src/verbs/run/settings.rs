@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use slackline_execute::slurm::Mode;
+use slackline_execute::slurm::{Mode, SlurmOptions};
 use slackline_model::parameter::Given;
 use slackline_model::schedule::Limits;
 use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
@@ -57,13 +57,25 @@ pub(super) struct OnSlurm {
 
 impl OnSlurm {
     /// Where pilots find this machine: as its name says, if that says anything.
-    pub(super) fn listen(&self) -> IpAddr {
+    fn listen(&self) -> IpAddr {
         let named = || {
             let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
             let mut found = (name.trim(), 0).to_socket_addrs().ok()?;
             found.next().map(|address| address.ip())
         };
         self.listen.or_else(named).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST))
+    }
+
+    /// The same for a run of this name.
+    pub(super) fn options(&self, run: String) -> Result<SlurmOptions, Failure> {
+        Ok(SlurmOptions {
+            mode: self.mode,
+            listen: self.listen(),
+            sbatch: self.sbatch.clone(),
+            patience: self.patience,
+            run,
+            myself: own_program()?,
+        })
     }
 }
 
@@ -83,4 +95,12 @@ impl Settings {
         let settings = serde_json::from_value(Value::Object(map.clone()));
         settings.map_err(|e| Failure::input(format!("the settings in the log: {e}")))
     }
+}
+
+/// The path of this program; where `/proc` is not mounted, the one it was started by.
+pub(super) fn own_program() -> std::io::Result<PathBuf> {
+    std::env::current_exe().or_else(|error| {
+        let started_by = std::env::args_os().next().ok_or(error)?;
+        std::path::absolute(started_by)
+    })
 }

@@ -1,33 +1,36 @@
 //! A run as its folder describes it: the same for one that begins, one that goes on and one that is
 //! repeated.
 
+use super::given_files;
 use super::settings::Settings;
 use super::view::View;
-use crate::failure::Failure;
+use crate::check;
+use crate::failure::{Failure, no_plan};
 use crate::input::{self, Loaded};
 use crate::interrupt;
 use crate::output::Output;
-use crate::verbs::simulate::workflow::{Ran, check_parameters, planner, policies_of};
-use slackline_execute::attempt::{boot, checksum};
+use crate::verbs::simulate::workflow::{
+    Ran, check_parameters, check_results, planner, policies_of, settle_period,
+};
+use slackline_execute::attempt::{Stamp, adopt_orphans, boot, checksum, stamped_checksum};
 use slackline_execute::folder::{Failure as Failed, Header, Note, Recovered, RunFolder, RunLog};
 use slackline_execute::local::Local;
 use slackline_execute::real::{Desk, Past, Real, RealOptions, Workshop};
 use slackline_execute::session::{self, Repeated, SessionError};
-use slackline_execute::slurm::{Slurm, SlurmOptions};
+use slackline_execute::slurm::Slurm;
 use slackline_execute::{
-    Ending, Execution, Glance, Inputs, Outcome, Record, Settings as Rules, Simulated,
+    Ending, Execution, Glance, Inputs, Outcome, Record, Settings as Rules, Stage,
 };
 use slackline_formats::Format;
+use slackline_lab::check::{Ground, lower_bound};
 use slackline_lab::learnt::first_estimates;
 use slackline_lab::metrics::Metrics;
 use slackline_lab::money::Money;
 use slackline_model::platform::Charges;
-use slackline_model::{Problem, Schedule, TaskId, Terms};
+use slackline_model::{Problem, Schedule, Terms};
 use slackline_react::Policy;
-use slackline_react::gtp::Period;
-use slackline_react::registry::{self as policies, Options};
+use slackline_react::registry::Options;
 use slackline_schedule::{Planner, Request};
-use slackline_simulate::Models;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -40,6 +43,8 @@ pub(in crate::verbs) struct Steering {
     pub(super) settings: Settings,
     pub(super) loaded: Loaded,
     pub(super) inputs: Inputs,
+    /// State of the user's files that the run reads, where their checksums have been compared.
+    pub(super) stamps: Option<BTreeMap<String, Stamp>>,
 }
 
 /// A policy and what its first plan promises.
@@ -103,7 +108,7 @@ impl Steering {
             Some(origin) if !settings.inputs_everywhere => Inputs::At(origin),
             _ => Inputs::Everywhere,
         };
-        Steering { header, settings, loaded, inputs }
+        Steering { header, settings, loaded, inputs, stamps: None }
     }
 
     /// The format of the workflow's copy.
@@ -114,6 +119,24 @@ impl Steering {
     /// What is planned and run.
     pub(in crate::verbs) fn problem(&self) -> Result<Problem<'_>, Failure> {
         self.loaded.charged(&Charges::default(), self.inputs)
+    }
+
+    /// Compares the user's files with those that the run was started with.
+    fn compare_inputs(&self) -> Result<BTreeMap<String, Stamp>, Failure> {
+        let mut stamps = BTreeMap::new();
+        for (task, name) in given_files(&self.loaded.workflow) {
+            let path = self.header.inputs.join(name);
+            let input = || format!("task '{task}', input {}", path.display());
+            let (stamp, found) =
+                stamped_checksum(&path).map_err(|e| Failure::input(format!("{}: {e}", input())))?;
+            if self.header.input_digests.get(name).is_some_and(|known| *known != found) {
+                let message = format!("{}: has changed since the run began", input());
+                return Err(Failure::input(message)
+                    .with_help("put it back as it was, or begin a new run in a new folder"));
+            }
+            stamps.insert(name.to_string(), stamp);
+        }
+        Ok(stamps)
     }
 
     pub(super) fn choose(&self, problem: &Problem<'_>) -> Result<Chosen, Failure> {
@@ -133,20 +156,11 @@ impl Steering {
             return Err(Failure::input("a run is steered by one policy"));
         };
         check_parameters(&entries, &options)?;
-        let planned = planner.plan(problem)?;
-        // Parts of a makespan are those of the first plan.
-        let given = options.given.iter_mut().rev().find(|(name, _)| name == "period");
-        let period = match &given {
-            Some((_, text)) => policies::period(text)?,
-            None => options.period,
-        };
-        if let Period::OfMakespan(share) = period {
-            let seconds = share * planned.makespan();
-            options.period = Period::Seconds(seconds);
-            if let Some((_, text)) = given {
-                *text = format!("{seconds}s");
-            }
-        }
+        check_results(&options.given, problem)?;
+        entry.policy(&options)?.check(problem)?;
+        let place = self.loaded.place.as_deref();
+        let planned = planner.plan(problem).map_err(|e| no_plan(e, problem, place))?;
+        settle_period(&mut options, &planned)?;
         Ok(Chosen { policy: entry.policy(&options)?, planned })
     }
 
@@ -164,21 +178,40 @@ impl Steering {
         }
     }
 
-    /// What the run would come to if everything were as the files say.
-    pub(super) fn rehearse(&self, problem: &Problem<'_>) -> Result<Ran, Failure> {
+    /// The simulated run that stands for the real one. Its estimates are exact: there is nothing to learn.
+    fn stage(&self) -> Stage {
+        let (workflow, platform) = (self.loaded.workflow.clone(), self.loaded.platform.clone());
+        Stage {
+            inputs: self.inputs,
+            terms: Terms { limits: self.settings.limits(), ..Terms::default() },
+            settings: Rules { retries: self.settings.retries, ..Rules::default() },
+            ..Stage::new(workflow, platform)
+        }
+    }
+
+    /// What is planned in a rehearsal: charged for transfers as its simulated run is.
+    pub(super) fn rehearsed_problem(&self) -> Result<Problem<'_>, Failure> {
+        self.loaded.charged(&self.stage().models.charges(), self.inputs)
+    }
+
+    /// What the run would come to if everything were as the files say, and a date before which it cannot end.
+    pub(super) fn rehearse(
+        &self,
+        problem: &Problem<'_>,
+        output: &mut Output,
+    ) -> Result<(Ran, f64), Failure> {
         let clock = Instant::now();
         let Chosen { mut policy, planned } = self.choose(problem)?;
-        let mut models = Models::default();
-        if self.loaded.platform.is_fifo() {
-            models.network = slackline_simulate::NetworkModel::Fifo;
+        let stage = self.stage();
+        let outcome = stage.run(policy.as_mut())?;
+        let mut ran = self.ran(problem, outcome, planned, clock);
+        let Stage { workflow, platform, models, inputs, .. } = stage;
+        let bound = lower_bound(&workflow, &platform, &models.charges(), inputs, true)?;
+        if ran.unfinished().is_none() && problem.tasks() <= check::MOST_TASKS {
+            let ground = Ground { workflow, platform, models, inputs, until: f64::INFINITY };
+            ran.explain(check::follow(&ground, problem, &ran.planned, None, output));
         }
-        let reality = |task: TaskId, procs: &[slackline_model::ProcId]| {
-            problem.exec_wide(task, problem.class_of(procs[0]), procs.len() as u32)
-        };
-        let mut backend = Simulated::new(&self.loaded.platform, models, Box::new(reality))
-            .map_err(Failure::work)?;
-        let outcome = self.execution().run(policy.as_mut(), &mut backend).map_err(Failure::work)?;
-        Ok(self.ran(problem, outcome, planned, clock))
+        Ok((ran, bound))
     }
 
     fn ran(
@@ -205,6 +238,13 @@ impl Steering {
         output: &mut Output,
     ) -> Result<Finished, Failure> {
         let clock = Instant::now();
+        let over = records.iter().any(|(_, r)| matches!(r, Record::Note(Note::Over { .. })));
+        let stamps = match &self.stamps {
+            Some(stamps) => stamps.clone(),
+            None if over => BTreeMap::new(),
+            None => self.compare_inputs()?,
+        };
+        adopt_orphans(); // where the system cannot, groups end all the same
         let Chosen { mut policy, planned } = self.choose(problem)?;
         let (folder, log) = (Arc::new(folder), Arc::new(log));
         let begun = records.iter().any(|(_, r)| !matches!(r, Record::Note(_)));
@@ -221,8 +261,9 @@ impl Steering {
             time_limit: self.settings.time_limit,
             scratch: self.settings.scratch.clone(),
             source: self.header.inputs.clone(),
+            stamps,
             run: self.header.id.clone(),
-            myself: std::env::current_exe()?,
+            myself: super::settings::own_program()?,
         };
         let stop = interrupt::listen();
         let (desk, mail) = Desk::new(Arc::clone(&log), date);
@@ -232,15 +273,7 @@ impl Steering {
         let workshop: Box<dyn Workshop> = match &self.settings.slurm {
             None => Box::new(Local::new(platform, f, run, left, desk.clone())),
             Some(slurm) => {
-                let options = SlurmOptions {
-                    mode: slurm.mode,
-                    listen: slurm.listen(),
-                    sbatch: slurm.sbatch.clone(),
-                    patience: slurm.patience,
-                    run,
-                    myself: options.myself.clone(),
-                };
-                let workshop = Slurm::new(platform, f, options, desk.clone());
+                let workshop = Slurm::new(platform, f, slurm.options(run)?, desk.clone());
                 Box::new(workshop.map_err(Failure::work)?)
             }
         };
@@ -310,6 +343,7 @@ impl Steering {
             .with_help("this version, or its inputs, decide otherwise than those that began it"),
             SessionError::Backend(error) if error.0 == "stopped" => Failure::Interrupted {
                 message: format!("the run was stopped; go on with: {resume}"),
+                code: interrupt::exit_code(),
             },
             SessionError::Backend(error) => {
                 Failure::work(error).with_help(format!("go on with: {resume}"))

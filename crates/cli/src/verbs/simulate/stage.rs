@@ -409,17 +409,7 @@ impl<'a> Stage<'a> {
         let mut see = |glance: &Glance<'_>| watcher.see(glance.situation);
         let outcome = ready.run_as(policy, recording, Some(&mut see)).map_err(|e| match e {
             StageError::Scenario(error) => self.bad_scenario(error),
-            StageError::Problem(error) => error.into(),
-            StageError::Platform(error) => Failure::input(error),
-            StageError::Arrivals(why) => Failure::input(why),
-            StageError::Backend(error) => Failure::work(error),
-            StageError::Disturbed => {
-                let message =
-                    "--transfers anticipated: transfers disturb each other on this platform";
-                Failure::input(message).with_help(
-                    "it takes a network of plain bandwidths and latencies that holds still",
-                )
-            }
+            other => other.into(),
         });
         watcher.finish();
         outcome

@@ -124,7 +124,7 @@ impl Ran {
     }
 
     /// Tells what this run differs by from its plan, given what the plan comes to undisturbed.
-    fn explain(&mut self, undisturbed: Option<Check>) {
+    pub(in crate::verbs) fn explain(&mut self, undisturbed: Option<Check>) {
         self.check = undisturbed.map(|check| {
             let simulated = self.outcome.makespan;
             let levels = simulated - (check.simulated - check.levels);
@@ -133,7 +133,7 @@ impl Ran {
     }
 
     /// Why it did not finish.
-    pub(super) fn unfinished(&self) -> Option<&str> {
+    pub(in crate::verbs) fn unfinished(&self) -> Option<&str> {
         match &self.outcome.ending {
             Ending::Finished => None,
             Ending::CannotFinish(why) => Some(why),
@@ -334,7 +334,7 @@ pub(in crate::verbs) fn check_parameters(
 }
 
 /// Fails where outputs shall go to a host that does not exist.
-fn check_results(given: &Given, problem: &Problem<'_>) -> Result<(), Failure> {
+pub(in crate::verbs) fn check_results(given: &Given, problem: &Problem<'_>) -> Result<(), Failure> {
     let platform = problem.platform();
     match given.iter().rfind(|(name, _)| name == "results") {
         Some((_, host)) if host != "auto" && platform.host_named(host).is_none() => {
@@ -342,6 +342,35 @@ fn check_results(given: &Given, problem: &Problem<'_>) -> Result<(), Failure> {
             Err(Failure::input(format!("results: there is no host '{host}'{hint}")))
         }
         _ => Ok(()),
+    }
+}
+
+/// Turns a period that is a part of the makespan into seconds, by the plan of what everybody is told, not by
+/// each policy's first plan. Fails where it is far too short.
+pub(in crate::verbs) fn settle_period(
+    options: &mut Options,
+    planned: &Schedule,
+) -> Result<(), Failure> {
+    let given = options.given.iter_mut().rev().find(|(name, _)| name == "period");
+    let period = match &given {
+        Some((_, text)) => policies::period(text)?,
+        None => options.period,
+    };
+    match (period, given) {
+        (Period::OfMakespan(share), given) => {
+            let seconds = share * planned.makespan();
+            options.period = Period::Seconds(seconds);
+            if let Some((_, text)) = given {
+                *text = format!("{seconds}s");
+            }
+            Ok(())
+        }
+        (Period::Seconds(seconds), Some((_, text)))
+            if planned.makespan() / seconds > MOST_LOOKS =>
+        {
+            Err(parameter::bad("period", text, "the plan is over a million times as long").into())
+        }
+        (Period::Seconds(_), _) => Ok(()),
     }
 }
 
@@ -394,29 +423,7 @@ pub(super) fn runs(
     let planned = stage.planner.plan(&told).map_err(|e| no_plan(e, &told, platform))?;
     stage.settle_moments(&planned)?;
     let planned = Arc::new(planned);
-    let given_period = options.given.iter_mut().rev().find(|(name, _)| name == "period");
-    let period = match &given_period {
-        Some((_, text)) => policies::period(text)?,
-        None => options.period,
-    };
-    match (period, given_period) {
-        // A part of the makespan of what everybody is told, not of each policy's first plan.
-        (Period::OfMakespan(share), given) => {
-            let seconds = share * planned.makespan();
-            options.period = Period::Seconds(seconds);
-            if let Some((_, text)) = given {
-                *text = format!("{seconds}s");
-            }
-        }
-        (Period::Seconds(seconds), Some((_, text)))
-            if planned.makespan() / seconds > MOST_LOOKS =>
-        {
-            return Err(
-                parameter::bad("period", text, "the plan is over a million times as long").into()
-            );
-        }
-        (Period::Seconds(_), _) => {}
-    }
+    settle_period(&mut options, &planned)?;
     let run = |entry: &&'static Entry| {
         let trace = args.trace.as_ref().map(|p| own_name(p, entry.name, entries.len() == 1));
         let policy = entry.policy(&options)?;

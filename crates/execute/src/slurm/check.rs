@@ -1,0 +1,109 @@
+//! Whether a cluster takes the jobs of a run: asked before the run begins, without a job being submitted.
+
+use super::batch::{NO_ANSWER, Submission, Ticket, say};
+use super::frames::Post;
+use super::{Mode, SlurmOptions};
+use slackline_model::{HostId, Platform, Workflow};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Time that a command gets.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Complaints that only say that something is not available at the moment.
+const FOR_NOW: [&str; 4] =
+    ["nodes are busy", "not available now", "not available (down", "not available (inactive"];
+
+/// Complaint about nodes that are too small, and also about nodes that are down.
+const NO_SUCH_NODE: &str = "node configuration is not available";
+
+/// A node of the cluster as `sinfo` lists it.
+#[derive(Default)]
+struct Node {
+    cores: u32,
+    available: bool,
+    /// All that makes a difference to the batch system.
+    kind: String,
+}
+
+/// Asks Slurm whether it would take the jobs of a run, once for each kind of host. Gives what has to
+/// wait and why; an error is a refusal in Slurm's words.
+pub fn check(
+    platform: &Platform,
+    workflow: &Workflow,
+    options: &SlurmOptions,
+) -> Result<Vec<String>, String> {
+    let nodes = nodes()?;
+    let widths: Vec<u32> = workflow.tasks().map(|task| workflow.width(task).0.max(1)).collect();
+    let mut kinds: BTreeMap<(u32, &str), HostId> = BTreeMap::new();
+    for host in platform.host_ids().filter(|host| platform.host(*host).cores > 0) {
+        let most = platform.host(host).cores;
+        let cores = match options.mode {
+            Mode::Pilots => most,
+            Mode::Job => widths.iter().copied().filter(|w| *w <= most).max().unwrap_or(1),
+        };
+        let node = nodes.get(&*platform.host(host).name);
+        let kind = node.map_or("", |node| node.kind.as_str());
+        let known = kinds.entry((cores, kind)).or_insert(host);
+        let available = |host| nodes.get(&*platform.host(host).name).is_some_and(|n| n.available);
+        if available(host) && !available(*known) {
+            *known = host;
+        }
+    }
+    let mut waits = Vec::new();
+    for ((cores, _), host) in kinds {
+        let name = platform.host(host).name.to_string();
+        let node = nodes.get(&name);
+        let submission = Submission {
+            ticket: Ticket { post: Post { host, only: None }, number: 0 },
+            script: "#!/bin/sh\n".to_string(),
+            cores,
+            node: node.map(|_| name.clone()),
+            output: PathBuf::from("/dev/null"),
+        };
+        let mut words = vec!["--test-only".to_string()];
+        words.extend(submission.words(&options.run, &options.sbatch));
+        let Err(why) = say("sbatch", &words, &submission.script, PATIENCE) else { continue };
+        let candidates = node.map_or_else(|| nodes.values().collect(), |node| vec![node]);
+        let later = |node: &&Node| !node.available && node.cores >= cores;
+        let passes = FOR_NOW.iter().any(|words| why.contains(words))
+            || (why.contains(NO_SUCH_NODE) && candidates.iter().any(later));
+        if passes {
+            waits.push(format!("the job for host '{name}' has to wait: {why}"));
+            continue;
+        }
+        let has = match node {
+            Some(node) if node.cores < cores => format!(", of which the node has {}", node.cores),
+            _ => String::new(),
+        };
+        let unit = if cores == 1 { "core" } else { "cores" };
+        return Err(format!("no job for host '{name}' ({cores} {unit}{has}): {why}"));
+    }
+    Ok(waits)
+}
+
+/// The nodes there are by name; none where nobody knows.
+fn nodes() -> Result<BTreeMap<String, Node>, String> {
+    let words = ["--noheader", "--Node", "--format=%N|%t|%c|%P|%m|%f|%G"];
+    let listing = match say("sinfo", &words, "", PATIENCE) {
+        Err(why) if why.contains(NO_ANSWER) => return Err(why),
+        listing => listing.unwrap_or_default(),
+    };
+    let mut nodes: BTreeMap<String, Node> = BTreeMap::new();
+    for line in listing.lines() {
+        let mut words = line.trim().splitn(3, '|');
+        let (Some(name), Some(state), Some(kind)) = (words.next(), words.next(), words.next())
+        else {
+            continue;
+        };
+        // A node is listed once for each partition.
+        let node = nodes.entry(name.to_string()).or_default();
+        let cores = kind.split('|').next().unwrap_or_default().trim_end_matches('+');
+        node.cores = cores.parse().unwrap_or(u32::MAX);
+        let up = ["idle", "alloc", "mix", "comp", "plnd"];
+        node.available = up.iter().any(|word| state.starts_with(word)) && !state.ends_with('*');
+        node.kind += &format!("{kind}\n");
+    }
+    Ok(nodes)
+}
