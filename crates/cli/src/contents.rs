@@ -2,7 +2,8 @@
 
 use crate::failure::Failure;
 use slackline_formats::scenario::parse_scenario;
-use slackline_formats::{CUT, Fault, Format, FormatError, PlatformFormat, schedule_file, source};
+use slackline_formats::{CUT, Fault, Format, FormatError, PlatformFormat, schedule_file};
+use slackline_io::FileAccess;
 use std::path::Path;
 
 /// What was wanted.
@@ -42,8 +43,13 @@ pub(crate) fn schema(text: &str) -> Option<String> {
 }
 
 /// A reader's error, or the better one: the file is empty, or of another kind, or cut.
-pub(crate) fn explain(error: FormatError, path: &Path, wanted: Wanted) -> Failure {
-    let text = source::read_text(path).unwrap_or_default();
+pub(crate) fn explain(
+    error: FormatError,
+    files: &FileAccess,
+    path: &Path,
+    wanted: Wanted,
+) -> Failure {
+    let text = files.read_text(path).unwrap_or_default();
     let file = path.display();
     if text.trim().is_empty() && error.fault == Fault::Input && path.is_file() {
         return Failure::input(format!("{file}: the file is empty"));

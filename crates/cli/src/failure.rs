@@ -2,8 +2,8 @@
 
 use crate::examples;
 use slackline_execute::StageError;
-use slackline_formats::error::NO_SUCH_FILE;
 use slackline_formats::{Fault, FormatError};
+use slackline_io::NO_SUCH_FILE;
 use slackline_model::nearest::nearest;
 use slackline_model::parameter::ParameterError;
 use slackline_model::platform::RouteCache;

@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::picture;
-use slackline_formats::source::is_standard;
+use slackline_io::{STANDARD, is_standard};
 use std::path::{Path, PathBuf};
 
 /// What a verb is about to read and write.
@@ -43,7 +43,7 @@ impl<'a> Files<'a> {
     /// The document of `--json`, which takes standard output.
     pub(crate) fn json(mut self, wanted: bool) -> Self {
         if wanted {
-            self.writes.push(("--json", Path::new(slackline_formats::source::STANDARD)));
+            self.writes.push(("--json", Path::new(STANDARD)));
         }
         self
     }

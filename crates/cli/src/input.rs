@@ -11,7 +11,8 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use slackline_formats::document::Run;
 use slackline_formats::instance::stream;
-use slackline_formats::{Document, Format, Times, instance, platform_toml, source};
+use slackline_formats::{Document, Format, Times, instance, platform_toml};
+use slackline_io::FileAccess;
 use slackline_model::nearest::nearest;
 use slackline_model::platform::Charges;
 use slackline_model::problem::{Inputs, State};
@@ -138,13 +139,13 @@ impl Sources {
         if self.platform.is_none()
             && self.reference_speed.is_none()
             && self.from.is_none_or(|format| format == Format::Instance)
-            && Format::detect(Some(path), &source::read_text(path)?) == Ok(Format::Instance)
+            && Format::detect(Some(path), &output.files.read_text(path)?) == Ok(Format::Instance)
         {
             return instance_file(path, output);
         }
         let platform = self.platform.as_ref().map(|p| read_platform(p, output)).transpose()?;
         let mut document = read_document(path, self.from, output)?;
-        let format = format_of(path, self.from)?;
+        let format = format_of(&output.files, path, self.from)?;
         if let Some(speed) = self.reference_speed {
             document = document.at_reference_speed(format, speed).map_err(|e| e.in_file(path))?;
         }
@@ -297,7 +298,7 @@ impl LimitOptions {
 
 fn instance_file(path: &Path, output: &mut Output) -> Result<Loaded, Failure> {
     let begin = Instant::now();
-    let text = source::read_text(path)?;
+    let text = output.files.read_text(path)?;
     if stream::recognise(&text) {
         return known_together(path, &text, output);
     }
@@ -334,11 +335,15 @@ pub(crate) fn stream_name(stated: &str, path: &Path) -> String {
 }
 
 /// The format of a workflow file.
-pub(crate) fn format_of(path: &Path, from: Option<Format>) -> Result<Format, Failure> {
+pub(crate) fn format_of(
+    files: &FileAccess,
+    path: &Path,
+    from: Option<Format>,
+) -> Result<Format, Failure> {
     match from {
         Some(format) => Ok(format),
         None => {
-            let text = source::read_text(path)?;
+            let text = files.read_text(path)?;
             Ok(Format::detect(Some(path), &text).map_err(|e| e.in_file(path))?)
         }
     }
@@ -360,8 +365,8 @@ pub(crate) fn read_document(
     output: &mut Output,
 ) -> Result<Document, Failure> {
     let begin = Instant::now();
-    let mut document = slackline_formats::read_workflow(path, from)
-        .map_err(|error| explain(error, path, Wanted::Workflow))?;
+    let mut document = slackline_formats::read_workflow(&output.files, path, from)
+        .map_err(|error| explain(error, &output.files, path, Wanted::Workflow))?;
     if document.workflow.name().is_empty() {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         document.workflow = document.workflow.renamed(stem);
@@ -399,7 +404,7 @@ pub(crate) fn format_parser() -> impl TypedValueParser<Value = Format> {
 /// Reads a platform file.
 pub(crate) fn read_platform(path: &Path, output: &mut Output) -> Result<Platform, Failure> {
     let begin = Instant::now();
-    let text = source::read_text(path).map_err(|error| match path.exists() {
+    let text = output.files.read_text(path).map_err(|error| match path.exists() {
         true => Failure::from(error),
         false => {
             let names: Vec<&str> = examples::names("platforms").collect();
@@ -412,8 +417,9 @@ pub(crate) fn read_platform(path: &Path, output: &mut Output) -> Result<Platform
     if Format::Instance.recognises(&text) {
         return Ok(Arc::unwrap_or_clone(instance_file(path, output)?.platform));
     }
-    let (platform, warnings) = slackline_formats::platform::read_with_warnings(path, None)
-        .map_err(|error| explain(error, path, Wanted::Platform))?;
+    let (platform, warnings) =
+        slackline_formats::platform::read_with_warnings(&output.files, path, None)
+            .map_err(|error| explain(error, &output.files, path, Wanted::Platform))?;
     output.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
     warn_of(&warnings, path, output)?;
     Ok(platform)

@@ -3,7 +3,7 @@
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use slackline_formats::source;
+use slackline_io::FileAccess;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -22,8 +22,8 @@ static LISTENER: Mutex<Option<Arc<AtomicBool>>> = Mutex::new(None);
 /// The first signal that came.
 static SIGNAL: AtomicI32 = AtomicI32::new(SIGINT);
 
-/// From now on signals are handled; called once.
-pub(crate) fn watch() {
+/// Handles signals from now on; called once. Unfinished writes of `files` are removed.
+pub(crate) fn watch(files: FileAccess) {
     let mut wanted = vec![SIGINT, SIGTERM];
     // Who starts a command with nohup wants it to outlive the terminal.
     if !is_ignored(SIGHUP) {
@@ -42,7 +42,10 @@ pub(crate) fn watch() {
                     asked = Some(Instant::now());
                 }
                 (_, Some(asked)) if asked.elapsed() < ONE_REQUEST => {}
-                _ => source::abandon_writes_and_exit(BY_SIGNAL + signal),
+                _ => {
+                    files.abandon_writes();
+                    std::process::exit(BY_SIGNAL + signal)
+                }
             }
         }
     });

@@ -29,6 +29,7 @@ mod verbs;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use output::Output;
 pub use output::Sink;
+use slackline_io::FileAccess;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -97,8 +98,14 @@ pub fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(code).unwrap_or(2));
         }
     };
-    interrupt::watch();
-    ExitCode::from(carry_out(cli, Box::new(std::io::stdout().lock()), Box::new(std::io::stderr())))
+    let files = cli.common.files();
+    interrupt::watch(files.clone());
+    ExitCode::from(carry_out(
+        cli,
+        files,
+        Box::new(std::io::stdout().lock()),
+        Box::new(std::io::stderr()),
+    ))
 }
 
 /// Runs a command line, its name first, with these streams; gives the exit code.
@@ -115,7 +122,10 @@ where
         Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(command))
     });
     match parsed {
-        Ok(cli) => carry_out(cli, Box::new(out), Box::new(err)),
+        Ok(cli) => {
+            let files = cli.common.files();
+            carry_out(cli, files, Box::new(out), Box::new(err))
+        }
         Err(error) => {
             let _ = err.write_all(complaint(&error, false).as_bytes());
             u8::try_from(error.exit_code()).unwrap_or(2)
@@ -133,12 +143,8 @@ fn complaint(error: &clap::Error, styled: bool) -> String {
         .replace("invalid float literal", "expected a number")
 }
 
-fn carry_out(cli: Cli, out: Box<dyn Write>, err: Box<dyn Write>) -> u8 {
-    slackline_formats::source::bring(examples::named);
-    if cli.common.allow_outside {
-        slackline_formats::source::permit_outside();
-    }
-    let mut output = Output::new(&cli.common, out, err);
+fn carry_out(cli: Cli, files: FileAccess, out: Box<dyn Write>, err: Box<dyn Write>) -> u8 {
+    let mut output = Output::new(&cli.common, files, out, err);
     let done = match cli.verb {
         Some(verb) => verb.run(&mut output),
         None => output.text(WELCOME),

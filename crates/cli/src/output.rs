@@ -1,8 +1,10 @@
 //! Where text goes: results to standard output, everything said about them to standard error.
 
+use crate::examples;
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+use slackline_io::FileAccess;
 use slackline_model::names::printable_lines;
 use std::borrow::Cow;
 use std::io::{BufWriter, IsTerminal, Write};
@@ -29,6 +31,14 @@ pub(crate) struct Common {
     pub(crate) color: When,
 }
 
+impl Common {
+    /// The files that the command may read: bundled ones too, those outside a platform's folder
+    /// where the user allows it.
+    pub(crate) fn files(&self) -> FileAccess {
+        FileAccess::default().with_bundled(examples::named).allow_outside(self.allow_outside)
+    }
+}
+
 /// When to use colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum When {
@@ -42,6 +52,8 @@ pub(crate) enum When {
 
 /// The two streams and how to use them.
 pub(crate) struct Output {
+    /// The files this command line may read and is writing.
+    pub(crate) files: FileAccess,
     out: BufWriter<Box<dyn Write>>,
     err: Box<dyn Write>,
     pub(crate) quiet: bool,
@@ -56,7 +68,12 @@ pub(crate) struct Output {
 
 impl Output {
     /// Colours and widths are those of the process's own streams.
-    pub(crate) fn new(common: &Common, out: Box<dyn Write>, err: Box<dyn Write>) -> Output {
+    pub(crate) fn new(
+        common: &Common,
+        files: FileAccess,
+        out: Box<dyn Write>,
+        err: Box<dyn Write>,
+    ) -> Output {
         let wanted = |terminal: bool| match common.color {
             When::Always => true,
             When::Never => false,
@@ -67,6 +84,7 @@ impl Output {
             }
         };
         Output {
+            files,
             out: BufWriter::new(out),
             err,
             quiet: common.quiet,

@@ -1,7 +1,7 @@
 //! Pictures that options name: the extension says which, or is refused before any work is done.
 
 use crate::failure::Failure;
-use slackline_formats::source;
+use slackline_io::FileAccess;
 use std::path::Path;
 
 /// What a picture can be.
@@ -37,11 +37,11 @@ pub(crate) fn check(option: &str, path: &Path) -> Result<(), Failure> {
 }
 
 /// Writes a picture as its extension says.
-pub(crate) fn write(path: &Path, svg: &str) -> Result<(), Failure> {
+pub(crate) fn write(files: &FileAccess, path: &Path, svg: &str) -> Result<(), Failure> {
     let png = match Kind::of(path) {
         Some(Kind::Png) => Some(slackline_view::png(svg).map_err(Failure::work)?),
         _ => None,
     };
     let bytes = png.as_deref().unwrap_or(svg.as_bytes());
-    Ok(source::write_whole(path, |out| out.write_all(bytes))?)
+    Ok(files.write(path, |out| out.write_all(bytes))?)
 }

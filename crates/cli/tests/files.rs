@@ -170,3 +170,56 @@ fn strict_refuses_what_is_otherwise_a_warning() {
     let error = place.fails(2, "show w.dax --strict");
     assert!(error.contains("w.dax: 1 file has a negative size"), "{error}");
 }
+
+#[test]
+fn every_input_is_opened_once() {
+    let place = Place::new();
+    let pipe = |name: &str, file: &str| {
+        let pipe = place.path().join(name);
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        // Writes the file once: a second reader would wait for ever.
+        let script = format!("cat 'examples/{file}' > '{name}'");
+        Command::new("sh").args(["-c", &script]).current_dir(place.path()).spawn().unwrap()
+    };
+    for (number, verb) in ["plan", "simulate"].into_iter().enumerate() {
+        let (workflow, platform) = (format!("{number}.json"), format!("{number}.toml"));
+        let scenario = format!("{number}-s.toml");
+        let mut writers = vec![
+            pipe(&workflow, "workflows/montage.json"),
+            pipe(&platform, "platforms/two-site-grid.toml"),
+        ];
+        let mut line =
+            vec!["20", env!("CARGO_BIN_EXE_slackline"), verb, &workflow, "-p", &platform];
+        if verb == "simulate" {
+            writers.push(pipe(&scenario, "scenarios/slow-day.toml"));
+            line.extend(["--scenario", &scenario]);
+        }
+        let done = Command::new("timeout").args(&line).current_dir(place.path()).output().unwrap();
+        for writer in &mut writers {
+            let _ = writer.kill();
+            let _ = writer.wait();
+        }
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(0), "{verb}: {said}");
+    }
+}
+
+#[test]
+fn permissions_belong_to_one_call() {
+    let place = Place::new();
+    std::fs::create_dir(place.path().join("p")).unwrap();
+    place.write("level.txt", "5 0.5\n");
+    let platform = place.write(
+        "p/out.xml",
+        "<?xml version='1.0'?><platform version=\"4.1\"><zone id=\"z\" routing=\"None\">\
+         <host id=\"h\" speed=\"1Gf\" availability_file=\"../level.txt\"/></zone></platform>",
+    );
+    let call = |more: &[&str]| {
+        let (out, err) = (slackline::Sink::default(), slackline::Sink::default());
+        let words = ["slackline", "show", platform.to_str().unwrap()];
+        slackline::run(words.iter().chain(more).copied(), out, err)
+    };
+    assert_eq!(call(&["--allow-outside"]), 0);
+    assert_eq!(call(&[]), 2);
+    assert_eq!(call(&["--allow-outside"]), 0);
+}

@@ -5,6 +5,7 @@ mod common;
 
 use common::Place;
 use serde_json::Value;
+use slackline_core::formats::FileAccess;
 use slackline_core::formats::{read_platform, read_workflow};
 use slackline_core::react::{JustInTime, Policy, StaticPlan, Transfers};
 use slackline_core::schedule::{bounds, registry};
@@ -197,9 +198,12 @@ fn answers(name: &str, workflow: &str, platform: &str) -> (f64, f64, f64) {
     let plan = json(&place, &format!("plan {files}"));
     let simulated = json(&place, &format!("simulate {files}"));
     let rehearsed = json(&place, &format!("run {files} --dry-run"));
-    let workflow = read_workflow(&place.path().join("w.toml"), None).unwrap().workflow;
+    let workflow =
+        read_workflow(&FileAccess::default(), &place.path().join("w.toml"), None).unwrap().workflow;
     let workflow = Arc::new(workflow);
-    let platform = Arc::new(read_platform(&place.path().join("p.toml"), None).unwrap());
+    let platform = Arc::new(
+        read_platform(&FileAccess::default(), &place.path().join("p.toml"), None).unwrap(),
+    );
     let problem = slackline_core::problem(&workflow, &platform).unwrap();
     let planner = registry::usual(&problem);
     let planned = slackline_core::plan(&problem, planner.name).unwrap().makespan();
@@ -280,8 +284,10 @@ fn refused(name: &str, workflow: &str, platform: &str, options: &str, code: i32,
         let done = place.run(&line(verb));
         assert_eq!((done.code, &done.err), (plan.code, &plan.err), "{name}: {verb}");
     }
-    let workflow = read_workflow(&place.path().join("w.toml"), None).unwrap().workflow;
-    let platform = read_platform(&place.path().join("p.toml"), None).unwrap();
+    let workflow =
+        read_workflow(&FileAccess::default(), &place.path().join("w.toml"), None).unwrap().workflow;
+    let platform =
+        read_platform(&FileAccess::default(), &place.path().join("p.toml"), None).unwrap();
     let planner = options.split_whitespace().last().unwrap_or("heft");
     let planned = slackline_core::problem(&workflow, &platform)
         .and_then(|problem| slackline_core::plan(&problem, planner).map(|plan| plan.makespan()));
@@ -319,9 +325,14 @@ fn the_library_runs_scenarios() {
     let scenario = "[[host]]\nname = \"quick-0\"\navailability = [[0, 0.25]]\n";
     let path = place.write("s.toml", scenario);
     let simulated = json(&place, "simulate w.toml --platform p.toml --scenario s.toml --json");
-    let workflow = Arc::new(read_workflow(&place.path().join("w.toml"), None).unwrap().workflow);
-    let platform = Arc::new(read_platform(&place.path().join("p.toml"), None).unwrap());
-    let scenario = slackline_core::formats::scenario::read_scenario(&path).unwrap();
+    let workflow = Arc::new(
+        read_workflow(&FileAccess::default(), &place.path().join("w.toml"), None).unwrap().workflow,
+    );
+    let platform = Arc::new(
+        read_platform(&FileAccess::default(), &place.path().join("p.toml"), None).unwrap(),
+    );
+    let scenario =
+        slackline_core::formats::scenario::read_scenario(&FileAccess::default(), &path).unwrap();
     let problem = slackline_core::problem(&workflow, &platform).unwrap();
     let mut policy = StaticPlan::new(registry::usual(&problem), Transfers::Push);
     let run = slackline_core::run_in_scenario(&workflow, &platform, &scenario, &mut policy);

@@ -8,12 +8,15 @@
 //! # Plan
 //!
 //! ```
-//! use slackline_core::formats::{read_platform, read_workflow};
+//! use slackline_core::formats::{FileAccess, read_platform, read_workflow};
 //! use std::path::Path;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let workflow = read_workflow(Path::new("../../examples/workflows/montage.json"), None)?.workflow;
-//! let platform = read_platform(Path::new("../../examples/platforms/small-cluster.toml"), None)?;
+//! let files = FileAccess::default();
+//! let workflow = Path::new("../../examples/workflows/montage.json");
+//! let workflow = read_workflow(&files, workflow, None)?.workflow;
+//! let platform = Path::new("../../examples/platforms/small-cluster.toml");
+//! let platform = read_platform(&files, platform, None)?;
 //! let problem = slackline_core::problem(&workflow, &platform)?;
 //! let plan = slackline_core::plan(&problem, "heft")?;
 //! assert!((plan.makespan() - 31.1).abs() < 0.1);
@@ -25,14 +28,17 @@
 //! A policy drives the run: one that follows a plan, or one that decides on the way.
 //!
 //! ```
-//! use slackline_core::formats::{read_platform, read_workflow};
+//! use slackline_core::formats::{FileAccess, read_platform, read_workflow};
 //! use slackline_core::react::JustInTime;
 //! use std::path::Path;
 //! use std::sync::Arc;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let workflow = read_workflow(Path::new("../../examples/workflows/montage.json"), None)?.workflow;
-//! let platform = read_platform(Path::new("../../examples/platforms/small-cluster.toml"), None)?;
+//! let files = FileAccess::default();
+//! let workflow = Path::new("../../examples/workflows/montage.json");
+//! let workflow = read_workflow(&files, workflow, None)?.workflow;
+//! let platform = Path::new("../../examples/platforms/small-cluster.toml");
+//! let platform = read_platform(&files, platform, None)?;
 //! let outcome =
 //!     slackline_core::run(&Arc::new(workflow), &Arc::new(platform), &mut JustInTime::default())?;
 //! assert!(outcome.makespan > 31.0);
@@ -76,7 +82,7 @@
 //! a host is lost or changes its speed.
 //!
 //! ```
-//! use slackline_core::formats::{read_platform, read_workflow};
+//! use slackline_core::formats::{FileAccess, read_platform, read_workflow};
 //! use slackline_core::react::{Decision, Event, Plan, Policy, Situation, Transfers};
 //! use std::path::Path;
 //! use std::sync::Arc;
@@ -98,8 +104,11 @@
 //! }
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let workflow = read_workflow(Path::new("../../examples/workflows/fork-join.toml"), None)?.workflow;
-//! let platform = read_platform(Path::new("../../examples/platforms/small-cluster.toml"), None)?;
+//! let files = FileAccess::default();
+//! let workflow = Path::new("../../examples/workflows/fork-join.toml");
+//! let workflow = read_workflow(&files, workflow, None)?.workflow;
+//! let platform = Path::new("../../examples/platforms/small-cluster.toml");
+//! let platform = read_platform(&files, platform, None)?;
 //! let outcome = slackline_core::run(&Arc::new(workflow), &Arc::new(platform), &mut PlanAgain)?;
 //! assert_eq!(outcome.counters.replannings, 0); // nothing went wrong
 //! # Ok(()) }

@@ -7,6 +7,7 @@
 
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
+use slackline_formats::FileAccess;
 use slackline_formats::{Document, Format};
 use slackline_model::workflow::Command;
 use slackline_model::{Task, WorkflowBuilder};
@@ -44,7 +45,9 @@ fn generated() -> Document {
 
 fn written(format: Format) -> String {
     let document = match std::env::var_os("FILE") {
-        Some(path) => slackline_formats::read_workflow(path.as_ref(), None).unwrap(),
+        Some(path) => {
+            slackline_formats::read_workflow(&FileAccess::default(), path.as_ref(), None).unwrap()
+        }
         None => generated(),
     };
     let mut out = Vec::new();
@@ -55,7 +58,7 @@ fn written(format: Format) -> String {
 /// The bytes to read: the file itself where one is given.
 fn wfformat() -> String {
     match std::env::var_os("FILE") {
-        Some(path) => slackline_formats::source::read_text(path.as_ref()).unwrap(),
+        Some(path) => FileAccess::default().read_text(path.as_ref()).unwrap().to_string(),
         None => written(Format::WfFormat),
     }
 }

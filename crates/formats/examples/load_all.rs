@@ -10,7 +10,8 @@
 mod facts;
 
 use facts::facts;
-use slackline_formats::{Document, Format, parse_workflow, source};
+use slackline_formats::FileAccess;
+use slackline_formats::{Document, Format, parse_workflow};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -35,7 +36,7 @@ fn main() -> ExitCode {
 
 fn load(path: &Path, via: Option<Format>) -> Result<(), String> {
     let start = Instant::now();
-    let text = source::read_text(path).map_err(|e| e.to_string())?;
+    let text = FileAccess::default().read_text(path).map_err(|e| e.to_string())?;
     let document =
         parse_workflow(&text, Some(path), None).map_err(|e| e.in_file(path).to_string())?;
     let milliseconds = start.elapsed().as_secs_f64() * 1e3;

@@ -23,8 +23,8 @@
 //! reads or writes (the disk's own host if missing). Units are seconds, bytes, flop.
 
 use crate::error::{FormatError, Result, json_error};
-use crate::source;
 use serde::Deserialize;
+use slackline_io::FileAccess;
 use slackline_model::activity::{
     Activity, ActivityGraph, DiskAccess, DiskOperation, Exec, ParallelTask, Transfer,
 };
@@ -115,8 +115,8 @@ enum Access {
 }
 
 /// Reads a plan file.
-pub fn read(path: &Path) -> Result<ActivityPlan> {
-    parse(&source::read_text(path)?).map_err(|e| e.in_file(path))
+pub fn read(files: &FileAccess, path: &Path) -> Result<ActivityPlan> {
+    parse(&files.read_text(path)?).map_err(|e| e.in_file(path))
 }
 
 /// Reads a plan from a text.

@@ -34,7 +34,6 @@ pub mod schedule_csv;
 pub mod schedule_file;
 pub mod schedule_json;
 pub mod simgrid_xml;
-pub mod source;
 pub mod stg;
 pub mod sweep;
 mod text;
@@ -49,13 +48,14 @@ pub use document::{Document, Recorded};
 pub use error::{CUT, Fault, FormatError, Place, Result};
 pub use platform::{PlatformFormat, read_platform, write_platform};
 pub use schedule_file::{ScheduleFormat, read_schedule, write_schedule};
+pub use slackline_io::{FileAccess, is_standard};
 pub use times::Times;
 
 use std::path::Path;
 
 /// Reads a workflow file; its format is recognised unless `from` says it.
-pub fn read_workflow(path: &Path, from: Option<Format>) -> Result<Document> {
-    let text = source::read_text(path)?;
+pub fn read_workflow(files: &FileAccess, path: &Path, from: Option<Format>) -> Result<Document> {
+    let text = files.read_text(path)?;
     parse_workflow(&text, Some(path), from).map_err(|e| e.in_file(path))
 }
 
@@ -69,10 +69,15 @@ pub fn parse_workflow(text: &str, path: Option<&Path>, from: Option<Format>) -> 
 
 /// Writes a workflow file whole or not at all; its format follows from the extension unless `to`
 /// says it.
-pub fn write_workflow(path: &Path, document: &Document, to: Option<Format>) -> Result<()> {
+pub fn write_workflow(
+    files: &FileAccess,
+    path: &Path,
+    document: &Document,
+    to: Option<Format>,
+) -> Result<()> {
     let format = match to {
         Some(format) => format,
         None => Format::for_output(path)?,
     };
-    source::write_whole(path, |out| format.write(document, out))
+    files.write(path, |out| format.write(document, out))
 }

@@ -3,7 +3,8 @@
 
 use crate::error::{FormatError, Result};
 use crate::sweep::grid;
-use crate::{platform_toml, simgrid_xml, source};
+use crate::{platform_toml, simgrid_xml};
+use slackline_io::{FileAccess, is_standard};
 use slackline_model::Platform;
 use std::path::Path;
 
@@ -74,24 +75,29 @@ impl PlatformFormat {
 }
 
 /// Reads a platform file; its format is recognised from its content unless `from` says it.
-pub fn read_platform(path: &Path, from: Option<PlatformFormat>) -> Result<Platform> {
-    Ok(read_with_warnings(path, from)?.0)
+pub fn read_platform(
+    files: &FileAccess,
+    path: &Path,
+    from: Option<PlatformFormat>,
+) -> Result<Platform> {
+    Ok(read_with_warnings(files, path, from)?.0)
 }
 
 /// The same with what the reader had to decide that a person should know.
 pub fn read_with_warnings(
+    files: &FileAccess,
     path: &Path,
     from: Option<PlatformFormat>,
 ) -> Result<(Platform, Vec<String>)> {
     let format = match from {
         Some(format) => format,
-        None => PlatformFormat::of_text(&source::read_text(path)?),
+        None => PlatformFormat::of_text(&files.read_text(path)?),
     };
     match format {
-        PlatformFormat::Toml => Ok((platform_toml::read(path)?, Vec::new())),
-        PlatformFormat::SimgridXml => Ok((simgrid_xml::read(path)?, Vec::new())),
+        PlatformFormat::Toml => Ok((platform_toml::read(files, path)?, Vec::new())),
+        PlatformFormat::SimgridXml => Ok((simgrid_xml::read(files, path)?, Vec::new())),
         PlatformFormat::Grid => {
-            let grid = grid::read(path)?;
+            let grid = grid::read(files, path)?;
             Ok((grid.platform, grid.warnings))
         }
     }
@@ -99,11 +105,16 @@ pub fn read_with_warnings(
 
 /// Writes a platform file whole or not at all; its format follows from the extension unless `to`
 /// says it.
-pub fn write_platform(path: &Path, platform: &Platform, to: Option<PlatformFormat>) -> Result<()> {
-    let standard = source::is_standard(path).then_some(PlatformFormat::Toml);
+pub fn write_platform(
+    files: &FileAccess,
+    path: &Path,
+    platform: &Platform,
+    to: Option<PlatformFormat>,
+) -> Result<()> {
+    let standard = is_standard(path).then_some(PlatformFormat::Toml);
     match to.or_else(|| PlatformFormat::of_path(path)).or(standard) {
-        Some(PlatformFormat::Toml) => platform_toml::write(platform, path),
-        Some(PlatformFormat::SimgridXml) => simgrid_xml::write(platform, path),
+        Some(PlatformFormat::Toml) => platform_toml::write(files, platform, path),
+        Some(PlatformFormat::SimgridXml) => simgrid_xml::write(files, platform, path),
         Some(PlatformFormat::Grid) => Err(FormatError::new("a grid can be read but not written")
             .with_help("use .toml")
             .in_file(path)),

@@ -43,8 +43,8 @@
 //! JSON has the same members.
 
 use crate::error::{FormatError, Result, json_error, toml_error};
-use crate::source;
 use serde::{Deserialize, Serialize};
+use slackline_io::FileAccess;
 use slackline_model::Scenario;
 use slackline_model::Terms;
 use slackline_model::platform::{Profile, ProfileEvent};
@@ -57,8 +57,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 /// Reads a scenario file.
-pub fn read_scenario(path: &Path) -> Result<Scenario> {
-    let text = source::read_text(path)?;
+pub fn read_scenario(files: &FileAccess, path: &Path) -> Result<Scenario> {
+    let text = files.read_text(path)?;
     parse_scenario(&text).map_err(|e| e.in_file(path))
 }
 
@@ -75,10 +75,10 @@ pub fn parse_scenario(text: &str) -> Result<Scenario> {
 }
 
 /// Writes a scenario file whole or not at all: JSON if its name ends in `.json`, else TOML.
-pub fn write_scenario(path: &Path, scenario: &Scenario) -> Result<()> {
+pub fn write_scenario(files: &FileAccess, path: &Path, scenario: &Scenario) -> Result<()> {
     let json = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("json"));
     let text = if json { to_json(scenario)? } else { to_toml(scenario) };
-    source::write_whole(path, |out| out.write_all(text.as_bytes()))
+    files.write(path, |out| out.write_all(text.as_bytes()))
 }
 
 /// A scenario as JSON.

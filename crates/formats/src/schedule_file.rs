@@ -1,7 +1,8 @@
 //! The front door for schedules: the extension of a file says its format.
 
 use crate::error::{FormatError, Result};
-use crate::{jedule, schedule_csv, schedule_json, source, trace};
+use crate::{jedule, schedule_csv, schedule_json, trace};
+use slackline_io::{FileAccess, is_standard};
 use slackline_model::{Problem, Schedule};
 use std::path::Path;
 
@@ -24,7 +25,7 @@ impl ScheduleFormat {
             Some("json") => Ok(ScheduleFormat::Json),
             Some("csv") => Ok(ScheduleFormat::Csv),
             Some("jed") => Ok(ScheduleFormat::Jedule),
-            _ if source::is_standard(path) => Ok(ScheduleFormat::Json),
+            _ if is_standard(path) => Ok(ScheduleFormat::Json),
             _ => Err(FormatError::new(
                 "the extension of the file does not say which format to write",
             )
@@ -46,8 +47,8 @@ pub fn is_schedule(text: &str) -> bool {
 }
 
 /// Reads a schedule file of that problem.
-pub fn read_schedule(path: &Path, problem: &Problem<'_>) -> Result<Schedule> {
-    let text = source::read_text(path)?;
+pub fn read_schedule(files: &FileAccess, path: &Path, problem: &Problem<'_>) -> Result<Schedule> {
+    let text = files.read_text(path)?;
     let read = if schedule_csv::recognise(&text) {
         schedule_csv::read(&text, problem)
     } else if trace::recognise(&text) {
@@ -63,9 +64,14 @@ pub fn read_schedule(path: &Path, problem: &Problem<'_>) -> Result<Schedule> {
 }
 
 /// Writes a schedule file whole or not at all.
-pub fn write_schedule(path: &Path, problem: &Problem<'_>, schedule: &Schedule) -> Result<()> {
+pub fn write_schedule(
+    files: &FileAccess,
+    path: &Path,
+    problem: &Problem<'_>,
+    schedule: &Schedule,
+) -> Result<()> {
     let format = ScheduleFormat::for_output(path)?;
-    source::write_whole(path, |out| match format {
+    files.write(path, |out| match format {
         ScheduleFormat::Json => schedule_json::write(problem, schedule, out),
         ScheduleFormat::Csv => Ok(schedule_csv::write(problem, schedule, out)?),
         ScheduleFormat::Jedule => jedule::write(problem, schedule, out),

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)] // helpers of tests
 
 use rand::Rng;
+use slackline_formats::FileAccess;
 use slackline_formats::{Document, Format, instance, read_workflow};
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};
 use slackline_model::rng::stream;
@@ -342,7 +343,7 @@ fn every_file_loads_through_the_front_door() {
         let path = folder().join(name);
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(Format::detect(Some(&path), &text).unwrap(), format, "{name}");
-        let document = read_workflow(&path, None).unwrap();
+        let document = read_workflow(&FileAccess::default(), &path, None).unwrap();
         assert!(document.warnings.is_empty(), "{name}: {:?}", document.warnings);
         assert_eq!(document.workflow.len(), tasks, "{name}");
         if edges > 0 {

@@ -4,6 +4,7 @@
 mod common;
 
 use common::{documents, facts, fixtures, through};
+use slackline_formats::FileAccess;
 use slackline_formats::{Format, read_workflow, write_workflow};
 
 #[test]
@@ -75,17 +76,17 @@ fn the_front_door_knows_formats_by_content_and_name() {
         let format = Format::detect(Some(&path), &text).unwrap();
         assert_eq!(Format::detect(None, &text).unwrap(), format, "{}", path.display());
         assert_eq!(format.name().parse::<Format>().unwrap(), format);
-        let document = read_workflow(&path, None).unwrap();
+        let document = read_workflow(&FileAccess::default(), &path, None).unwrap();
         for &to in Format::ALL.iter().filter(|f| f.can_write()) {
             let out = folder.path().join(format!("out.{}", to.extensions()[0]));
             // A WorkDescription has no way to say that a task only waits for another.
             let w = &document.workflow;
             if to == Format::Work && w.edges().any(|e| w.edge_files(e).len() == 0) {
-                assert!(write_workflow(&out, &document, Some(to)).is_err());
+                assert!(write_workflow(&FileAccess::default(), &out, &document, Some(to)).is_err());
                 continue;
             }
-            write_workflow(&out, &document, Some(to)).unwrap();
-            let again = read_workflow(&out, None).unwrap();
+            write_workflow(&FileAccess::default(), &out, &document, Some(to)).unwrap();
+            let again = read_workflow(&FileAccess::default(), &out, None).unwrap();
             // STG adds the dummy tasks it needs.
             let (before, after) = (&document.workflow, &again.workflow);
             assert!(after.len() >= before.len(), "{to} {}", path.display());
@@ -93,14 +94,18 @@ fn the_front_door_knows_formats_by_content_and_name() {
     }
     let path = folder.path().join("x.dat");
     std::fs::write(&path, "no workflow\n").unwrap();
-    let error = read_workflow(&path, None).unwrap_err();
+    let error = read_workflow(&FileAccess::default(), &path, None).unwrap_err();
     assert!(error.to_string().ends_with("x.dat: not a workflow format Slackline knows"));
     assert!(error.help.unwrap().contains("wfformat"));
-    let error = read_workflow(&folder.path().join("missing.json"), None).unwrap_err();
+    let error = read_workflow(&FileAccess::default(), &folder.path().join("missing.json"), None)
+        .unwrap_err();
     assert!(error.to_string().contains("no such file"));
     let document = documents().remove(0);
-    assert!(write_workflow(&path, &document, None).is_err());
+    assert!(write_workflow(&FileAccess::default(), &path, &document, None).is_err());
     let yaml = folder.path().join("x.yml");
-    assert!(write_workflow(&yaml, &document, Some(Format::PegasusYaml)).is_err());
+    assert!(
+        write_workflow(&FileAccess::default(), &yaml, &document, Some(Format::PegasusYaml))
+            .is_err()
+    );
     assert!(!yaml.exists());
 }

@@ -6,6 +6,7 @@ mod common;
 
 use common::{documents, fixtures};
 use proptest::prelude::*;
+use slackline_formats::FileAccess;
 use slackline_formats::{Format, parse_workflow, read_workflow};
 
 /// Valid texts of a format: fixtures, and what its writer makes of our documents.
@@ -122,10 +123,10 @@ fn other_encodings_are_named() {
         let mut with_mark = vec![0xff, 0xfe];
         with_mark.extend(utf16);
         std::fs::write(&path, with_mark).unwrap();
-        let error = read_workflow(&path, None).unwrap_err();
+        let error = read_workflow(&FileAccess::default(), &path, None).unwrap_err();
         assert!(error.to_string().contains("not UTF-8"), "{error}");
         std::fs::write(&path, format!("\u{feff}{text}")).unwrap();
-        read_workflow(&path, None).unwrap();
+        read_workflow(&FileAccess::default(), &path, None).unwrap();
     }
 }
 

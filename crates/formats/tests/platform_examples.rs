@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // helpers of tests
 
+use slackline_formats::FileAccess;
 use slackline_formats::{platform_toml, simgrid_xml};
 use slackline_model::LinkId;
 use slackline_model::platform::{
@@ -79,7 +80,7 @@ fn example_platforms_load_and_stay_short() {
     let mut seen = 0;
     for entry in std::fs::read_dir(repository().join("examples/platforms")).unwrap() {
         let path = entry.unwrap().path();
-        let platform = platform_toml::read(&path).unwrap();
+        let platform = platform_toml::read(&FileAccess::default(), &path).unwrap();
         round_trips(&platform);
         let text = platform_toml::to_string(&platform).unwrap();
         assert!(!text.contains("[zone."), "written in the short form:\n{text}");

@@ -8,6 +8,7 @@ mod random;
 use proptest::prelude::*;
 use rand::RngExt;
 use random::Clusters;
+use slackline_formats::FileAccess;
 use slackline_formats::{instance, read_platform, read_workflow};
 use slackline_lab::check::{Check, Ground};
 use slackline_model::platform::{
@@ -169,8 +170,8 @@ fn bundled_plans_come_true() {
             continue;
         }
         for on in examples("platforms") {
-            let workflow = read_workflow(&file, None).unwrap().workflow;
-            let platform = read_platform(&on, None).unwrap();
+            let workflow = read_workflow(&FileAccess::default(), &file, None).unwrap().workflow;
+            let platform = read_platform(&FileAccess::default(), &on, None).unwrap();
             let pair = format!("{name} on {}", on.file_name().unwrap().to_string_lossy());
             found.push((pair, check(workflow, platform)));
         }

@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used)] // what is replayed here is made here
 
 use divan::counter::ItemsCount;
+use slackline_formats::FileAccess;
 use slackline_mpi::settings::ReplaySettings;
 use slackline_mpi::{Replay, Traces};
 use std::fmt::Write as _;
@@ -73,7 +74,8 @@ fn read(bencher: divan::Bencher<'_, '_>, rule: fn(usize, usize, &mut String)) {
 fn replay(bencher: divan::Bencher<'_, '_>, rule: fn(usize, usize, &mut String)) {
     let made = made(rule);
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/platforms/star.toml");
-    let platform = slackline_formats::read_platform(&file, None).expect("a cluster");
+    let platform =
+        slackline_formats::read_platform(&FileAccess::default(), &file, None).expect("a cluster");
     let hosts: Vec<_> = platform.host_ids().collect();
     bencher.counter(ItemsCount::new(made.lines)).bench(|| {
         let traces = Traces::open(&made.files).expect("traces");

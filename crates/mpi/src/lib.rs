@@ -15,7 +15,7 @@
 //! let trace = folder.path().join("ping.tit");
 //! std::fs::write(&trace, "0 init\n0 compute 1e9\n0 finalize\n1 init\n1 compute 2e9\n1 finalize\n")?;
 //! let platform = Path::new("../../examples/platforms/small-cluster.toml");
-//! let platform = slackline_formats::read_platform(platform, None)?;
+//! let platform = slackline_formats::read_platform(&slackline_formats::FileAccess::default(), platform, None)?;
 //! let hosts: Vec<_> = platform.host_ids().collect();
 //! let traces = Traces::open(&[trace])?;
 //! let replayed = Replay::new(&platform, &hosts, traces, ReplaySettings::default())?.run(&mut ())?;

@@ -2,7 +2,7 @@
 
 use crate::action::Kind;
 use crate::collectives::{Choice, Selector};
-use slackline_formats::FormatError;
+use slackline_io::{FileAccess, FormatError};
 use slackline_simulate::Models;
 use slackline_simulate::models::SettingError;
 use std::path::Path;
@@ -306,8 +306,8 @@ pub fn split_pair(text: &str) -> Option<(String, String)> {
 }
 
 /// Reads settings from TOML: `"smpi/os" = "..."`, or tables (`[smpi]`, then `os = "..."`).
-pub fn read_toml(path: &Path) -> Result<Vec<(String, String)>, FormatError> {
-    let text = slackline_formats::source::read_text(path)?;
+pub fn read_toml(files: &FileAccess, path: &Path) -> Result<Vec<(String, String)>, FormatError> {
+    let text = files.read_text(path)?;
     let table: toml::Table = toml::from_str(&text).map_err(|e| {
         let offset = e.span().map_or(0, |span| span.start);
         FormatError::at_offset(&text, offset, e.message()).in_file(path)

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::Value;
+use slackline_formats::FileAccess;
 use slackline_mpi::settings::ReplaySettings;
 use slackline_mpi::{Replay, Traces};
 use std::path::Path;
@@ -34,7 +35,9 @@ fn ends_are_those_of_simgrid() {
         let file = scratch.path().join(format!("{name}.tit"));
         std::fs::write(&file, case["trace"].as_str().unwrap()).unwrap();
         let platform = format!("platforms/{}.toml", case["platform"].as_str().unwrap());
-        let platform = slackline_formats::read_platform(&folder.join(platform), None).unwrap();
+        let platform =
+            slackline_formats::read_platform(&FileAccess::default(), &folder.join(platform), None)
+                .unwrap();
         let hosts = case["hosts"].as_array().unwrap().iter();
         let hosts: Vec<_> =
             hosts.map(|host| platform.host_named(host.as_str().unwrap()).unwrap()).collect();

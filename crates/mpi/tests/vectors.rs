@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use slackline_formats::FileAccess;
 use slackline_model::{HostId, Platform};
 use slackline_mpi::settings::{ReplaySettings, split_pair};
 use slackline_mpi::{Replay, Replayed, Traces};
@@ -29,7 +30,7 @@ fn platform(text: &str) -> Platform {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("platform.xml");
     std::fs::write(&file, text).unwrap();
-    slackline_formats::read_platform(&file, None).unwrap()
+    slackline_formats::read_platform(&FileAccess::default(), &file, None).unwrap()
 }
 
 fn replay(platform: &Platform, trace: &str, settings: ReplaySettings) -> Replayed {

@@ -13,7 +13,7 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let platform = Path::new("../../examples/platforms/four-sites.toml");
-//! let platform = slackline_formats::read_platform(platform, None)?;
+//! let platform = slackline_formats::read_platform(&slackline_formats::FileAccess::default(), platform, None)?;
 //! let host = platform.host_ids().next().ok_or("no host")?;
 //! let mut simulation = Simulation::new(&platform, Models::default())?;
 //! let alone = 1e9 / simulation.host_speed(host);

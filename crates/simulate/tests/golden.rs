@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test stops at the first surprise")]
 
 use serde_json::Value;
+use slackline_formats::FileAccess;
 use slackline_formats::{activities, simgrid_xml};
 use slackline_simulate::{GraphRun, JobState, Models, Simulation};
 use std::path::{Path, PathBuf};
@@ -47,7 +48,9 @@ fn run(path: &Path) -> Outcome {
     let text = std::fs::read_to_string(path).unwrap();
     let plan = activities::parse(&text).unwrap();
     let folder = path.parent().unwrap();
-    let platform = simgrid_xml::read(&folder.join(plan.platform.as_ref().unwrap())).unwrap();
+    let platform =
+        simgrid_xml::read(&FileAccess::default(), &folder.join(plan.platform.as_ref().unwrap()))
+            .unwrap();
     let mut models = Models::default();
     for (key, value) in &plan.settings {
         models.set(key, value).unwrap();

@@ -8,7 +8,6 @@ use crate::output::Output;
 use crate::table::Table;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
-use slackline_formats::source;
 use slackline_model::units::{parse_bandwidth, parse_duration};
 use slackline_mpi::calibrate::{self, Calibration, Criterion};
 use std::path::PathBuf;
@@ -122,17 +121,17 @@ impl Mpi {
         if !(self.latency > 0.0 && self.bandwidth > 0.0) {
             return Err(Failure::input("latency and bandwidth of the platform must be above 0"));
         }
-        let data = calibrate::read(&self.data)?;
+        let data = calibrate::read(&output.files, &self.data)?;
         let Some(found) = calibrate::calibrate(&data, self.segments_by.into()) else {
             return Err(Failure::input(format!("{}: too few measurements", self.data.display())));
         };
         if let Some(path) = &self.output {
             let text = found.toml(self.latency, self.bandwidth);
-            source::write_whole(path, |out| out.write_all(text.as_bytes()))?;
+            output.files.write(path, |out| out.write_all(text.as_bytes()))?;
             let kept = path.with_extension("csv");
             if kept != self.data {
-                let raw = source::read_text(&self.data)?;
-                source::write_whole(&kept, |out| out.write_all(raw.as_bytes()))?;
+                let raw = output.files.read_text(&self.data)?;
+                output.files.write(&kept, |out| out.write_all(raw.as_bytes()))?;
             }
         }
         if self.json { self.document(&found, output) } else { self.text(&found, output) }

@@ -9,7 +9,7 @@ use crate::output::Output;
 use crate::table::count;
 use clap::Args;
 use slackline_formats::trace::{self, TraceFormat};
-use slackline_formats::{Format, PlatformFormat, instance, schedule_file, source};
+use slackline_formats::{Format, PlatformFormat, instance, is_standard, schedule_file};
 use slackline_mpi::Traces;
 use slackline_mpi::trace::{pack, unpack};
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ impl Convert {
             return self.traces(extension == "tib", output);
         }
         if self.from.is_none() && self.to.is_none() {
-            let text = source::read_text(&self.input)?;
+            let text = output.files.read_text(&self.input)?;
             if contents::holds_schedule(&text) || trace::one_way(&text).is_some() {
                 return self.schedule(&text, output);
             }
@@ -74,14 +74,14 @@ impl Convert {
     }
 
     fn to_stdout(&self) -> bool {
-        source::is_standard(&self.output)
+        is_standard(&self.output)
     }
 
     /// MPI traces: packed, or as text in one file.
     fn traces(&self, packed: bool, output: &mut Output) -> Result<(), Failure> {
         let traces = Traces::open(std::slice::from_ref(&self.input))?;
         let ranks = traces.ranks();
-        source::write_whole(&self.output, |out| match packed {
+        output.files.write(&self.output, |out| match packed {
             true => pack(traces, out),
             false => unpack(traces, out),
         })?;
@@ -90,7 +90,7 @@ impl Convert {
 
     fn platform(&self, output: &mut Output) -> Result<(), Failure> {
         let platform = read_platform(&self.input, output)?;
-        slackline_formats::write_platform(&self.output, &platform, None)?;
+        slackline_formats::write_platform(&output.files, &self.output, &platform, None)?;
         let hosts = platform.hosts().len();
         output.say(&format!("{}: {hosts} hosts written\n", self.output.display()))
     }
@@ -107,14 +107,14 @@ impl Convert {
             let trace =
                 trace::read(text, workflow, platform).map_err(|e| e.in_file(&self.input))?;
             let format = TraceFormat::of_path(&self.output)?;
-            source::write_whole(&self.output, |out| {
-                trace::write(&trace, format, workflow, platform, out)
-            })?;
+            output
+                .files
+                .write(&self.output, |out| trace::write(&trace, format, workflow, platform, out))?;
             let records = count(trace.records().len(), "record");
             return output.say(&format!("{said}: {records} written\n"));
         }
-        let schedule = schedule_file::read_schedule(&self.input, &problem)?;
-        schedule_file::write_schedule(&self.output, &problem, &schedule)?;
+        let schedule = schedule_file::read_schedule(&output.files, &self.input, &problem)?;
+        schedule_file::write_schedule(&output.files, &self.output, &problem, &schedule)?;
         let placed = schedule.placements.iter().flatten().count();
         output.say(&format!("{said}: the places of {} written\n", count(placed, "task")))
     }
@@ -143,7 +143,7 @@ impl Convert {
             }
             _ => format.write(&document, &mut bytes)?,
         }
-        source::write_whole(&self.output, |out| out.write_all(&bytes))?;
+        output.files.write(&self.output, |out| out.write_all(&bytes))?;
         let tasks = count(document.workflow.len(), "task");
         output.say(&format!("{}: {tasks} written as {format}\n", self.output.display()))
     }

@@ -8,7 +8,7 @@ use crate::table::{Table, count};
 use clap::Args;
 use serde::Serialize;
 use slackline_execute::folder;
-use slackline_formats::{schedule_json, source, trace};
+use slackline_formats::{schedule_json, trace};
 use slackline_model::trace::Happening;
 use slackline_model::units::fmt_seconds;
 use slackline_model::{Placement, Problem, Schedule, TaskId, Trace};
@@ -103,7 +103,7 @@ impl Diff {
         let explained = causes(&problem, &pairs, &kinds, &hosts);
         if let Some(path) = &self.gantt {
             let svg = side_by_side(&problem, &before, &after);
-            crate::picture::write(path, &svg)?;
+            crate::picture::write(&output.files, path, &svg)?;
         }
         let host = |p: &Placement| problem.host_of(p.proc());
         let document = Document {
@@ -129,7 +129,7 @@ impl Diff {
             let side = of_run(&self.before, &steering, &own, recovered)?;
             return Ok(Side { schedule: renamed(&own, problem, &side.schedule), ..side });
         }
-        let text = source::read_text(&self.before)?;
+        let text = output.files.read_text(&self.before)?;
         if text.starts_with("{\"schema\":\"slackline/trace/1\"")
             || text.contains("slackline/trace/1")
         {

@@ -4,7 +4,6 @@ use crate::examples::FILES;
 use crate::failure::Failure;
 use crate::output::Output;
 use clap::Args;
-use slackline_formats::source;
 use std::path::PathBuf;
 
 /// Write the bundled example workflows and platforms into a folder
@@ -37,7 +36,7 @@ impl Examples {
                     Failure::input(format!("{}: cannot be made: {e}", folder.display()))
                 })?;
             }
-            source::write_whole(&path, |out| out.write_all(text.as_bytes()))?;
+            output.files.write(&path, |out| out.write_all(text.as_bytes()))?;
             output.detail(&format!("wrote {}", path.display()));
             written += 1;
         }

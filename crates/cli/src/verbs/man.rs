@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::table::count;
 use clap::{Args, Command, CommandFactory};
-use slackline_formats::source;
+use slackline_io::FileAccess;
 use std::path::{Path, PathBuf};
 
 /// Write the manual pages, one for each verb, into a folder
@@ -24,14 +24,19 @@ impl Man {
         let folder = self.folder.display();
         std::fs::create_dir_all(&self.folder)
             .map_err(|e| Failure::input(format!("{folder}: cannot be made: {e}")))?;
-        let written = pages(crate::Cli::command(), "slackline", &self.folder)?;
+        let written = pages(&output.files, crate::Cli::command(), "slackline", &self.folder)?;
         output.say(&format!("{folder}: {} written\n", count(written, "manual page")))?;
         output.say(&format!("Try: man {folder}/slackline-plan.1\n"))
     }
 }
 
 /// Writes the page of a command and those below it; gives how many.
-fn pages(command: Command, name: &str, folder: &Path) -> Result<usize, Failure> {
+fn pages(
+    files: &FileAccess,
+    command: Command,
+    name: &str,
+    folder: &Path,
+) -> Result<usize, Failure> {
     let below: Vec<Command> = command.get_subcommands().cloned().collect();
     // Kinds of generators are listed on the page of their family.
     let deeper = name.matches('-').count() < 2;
@@ -39,11 +44,11 @@ fn pages(command: Command, name: &str, folder: &Path) -> Result<usize, Failure> 
     let command = command.display_name(name).bin_name(words).disable_help_subcommand(true);
     let page = clap_mangen::Man::new(command);
     let path = folder.join(format!("{name}.1"));
-    source::write_whole(&path, |out| page.render(out))?;
+    files.write(&path, |out| page.render(out))?;
     let mut written = 1;
     for verb in below.into_iter().filter(|_| deeper) {
         let name = format!("{name}-{}", verb.get_name());
-        written += pages(verb, &name, folder)?;
+        written += pages(files, verb, &name, folder)?;
     }
     Ok(written)
 }

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::files::Files;
 use crate::output::Output;
 use clap::{Args, Subcommand};
-use slackline_formats::{platform_toml, source};
+use slackline_formats::platform_toml;
 use slackline_model::units::parse_speed;
 use std::path::PathBuf;
 
@@ -68,7 +68,7 @@ impl Detect {
             return output.json(&super::show::platform::Document::of(&platform));
         }
         let Some(path) = &self.output else { return output.text(&text) };
-        source::write_whole(path, |out| out.write_all(text.as_bytes()))?;
+        output.files.write(path, |out| out.write_all(text.as_bytes()))?;
         let (hosts, cores) = (platform.hosts().len(), platform.total_cores());
         output.say(&format!("{}: {hosts} hosts, {cores} cores written\n", path.display()))
     }

@@ -7,7 +7,7 @@ use crate::output::Output;
 use crate::table::Table;
 use clap::Args;
 use serde::Serialize;
-use slackline_formats::{FormatError, source};
+use slackline_formats::{FileAccess, FormatError};
 use slackline_model::names::Names;
 use slackline_model::{HostId, Platform};
 use slackline_mpi::action::Activity;
@@ -96,10 +96,10 @@ impl Replay {
         }
         files.writes("--trace", self.trace.as_ref()).json(self.json).check(output)?;
         let begin = Instant::now();
-        let settings = self.settings()?;
+        let settings = self.settings(&output.files)?;
         let platform = read_platform(&self.platform, output)?;
         let traces = Traces::open(&self.traces)?;
-        let hosts = self.places(&platform, traces.ranks())?;
+        let hosts = self.places(&output.files, &platform, traces.ranks())?;
         let mut replay =
             slackline_mpi::Replay::new(&platform, &hosts, traces, settings).map_err(failure)?;
         if self.dates {
@@ -113,7 +113,7 @@ impl Replay {
             Some(path) => {
                 let mut timeline = Timeline::default();
                 let outcome = replay.run(&mut timeline).map_err(failure)?;
-                write_timeline(path, &timeline, &outcome)?;
+                write_timeline(&output.files, path, &timeline, &outcome)?;
                 outcome
             }
         };
@@ -125,11 +125,11 @@ impl Replay {
         }
     }
 
-    fn settings(&self) -> Result<ReplaySettings, Failure> {
+    fn settings(&self, files: &FileAccess) -> Result<ReplaySettings, Failure> {
         let mut pairs = Vec::new();
         for text in &self.settings {
             if text.ends_with(".toml") {
-                pairs.extend(read_toml(Path::new(text))?);
+                pairs.extend(read_toml(files, Path::new(text))?);
                 continue;
             }
             match split_pair(text) {
@@ -143,9 +143,14 @@ impl Replay {
         ReplaySettings::from_pairs(&pairs).map_err(Failure::input)
     }
 
-    fn places(&self, platform: &Platform, ranks: usize) -> Result<Vec<HostId>, Failure> {
+    fn places(
+        &self,
+        files: &FileAccess,
+        platform: &Platform,
+        ranks: usize,
+    ) -> Result<Vec<HostId>, Failure> {
         if let Some(file) = &self.hosts {
-            return Ok(read_hosts(file, platform)?);
+            return Ok(read_hosts(files, file, platform)?);
         }
         let hosts = platform.hosts().len();
         if hosts < ranks {
@@ -221,14 +226,19 @@ impl Replay {
 }
 
 /// Writes a timeline in the format its name says.
-fn write_timeline(path: &Path, timeline: &Timeline, outcome: &Replayed) -> Result<(), Failure> {
+fn write_timeline(
+    files: &FileAccess,
+    path: &Path,
+    timeline: &Timeline,
+    outcome: &Replayed,
+) -> Result<(), Failure> {
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     match extension.as_str() {
-        "json" => source::write_whole(path, |out| timeline.write_chrome(out))?,
-        "paje" | "trace" => source::write_whole(path, |out| timeline.write_paje(out))?,
+        "json" => files.write(path, |out| timeline.write_chrome(out))?,
+        "paje" | "trace" => files.write(path, |out| timeline.write_paje(out))?,
         "svg" | "png" => {
             let svg = gantt::svg(&chart(timeline, outcome), &SvgOptions::default());
-            crate::picture::write(path, &svg)?;
+            crate::picture::write(files, path, &svg)?;
         }
         _ => {
             return Err(Failure::input(format!("{}: no format of this name", path.display()))
@@ -293,8 +303,12 @@ fn choices(outcome: &Replayed) -> Option<Vec<Choice>> {
 }
 
 /// Places for ranks, in order: `host` or `host:count` per line.
-fn read_hosts(path: &Path, platform: &Platform) -> Result<Vec<HostId>, FormatError> {
-    let text = slackline_formats::source::read_text(path)?;
+fn read_hosts(
+    files: &FileAccess,
+    path: &Path,
+    platform: &Platform,
+) -> Result<Vec<HostId>, FormatError> {
+    let text = files.read_text(path)?;
     let mut places = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();

@@ -7,7 +7,6 @@ use crate::progress::Bar;
 use crate::table::{Table, wrap};
 use clap::Args;
 use serde::Serialize;
-use slackline_formats::source;
 use slackline_lab::papers::{self, Claim, Options, Paper, Progress, Report, Size, Verdict, Watch};
 use slackline_model::nearest::did_you_mean;
 use slackline_model::units::fmt_seconds;
@@ -136,7 +135,7 @@ impl Reproduce {
         let report = self.study(paper, output)?;
         if let Some(path) = &self.output {
             let page = report.markdown();
-            source::write_whole(path, |out| out.write_all(page.as_bytes()))?;
+            output.files.write(path, |out| out.write_all(page.as_bytes()))?;
         }
         if self.json {
             let schema = "slackline/reproduction/1";
@@ -240,7 +239,7 @@ impl Reproduce {
         let from = format!("slackline reproduce {} --emit-cell {number}", self.asked(paper));
         let cell = recipe.cell().map_err(Failure::work)?;
         let about = [from, recipe.name.clone()];
-        let written = cell.write(folder, &about).map_err(Failure::work)?;
+        let written = cell.write(&output.files, folder, &about).map_err(Failure::work)?;
         if self.json {
             return output.json(&Emitted {
                 schema: "slackline/cell/1",

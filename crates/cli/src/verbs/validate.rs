@@ -51,7 +51,7 @@ impl Validate {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         let world = self.sources.read(self.workflow.as_deref(), output)?;
         let problem = world.problem(&self.model)?;
-        let schedule = schedule_file::read_schedule(&self.schedule, &problem)?;
+        let schedule = schedule_file::read_schedule(&output.files, &self.schedule, &problem)?;
         let violations = validate(&problem, &schedule, &self.limits.limits());
         if self.json {
             output.json(&Document {

@@ -24,13 +24,13 @@ mod raise;
 mod schema;
 
 use crate::error::{FormatError, Result, toml_error};
-use crate::source;
+use slackline_io::FileAccess;
 use slackline_model::platform::Platform;
 use std::path::Path;
 
 /// Reads a platform file; a platform without a name is called after the file.
-pub fn read(path: &Path) -> Result<Platform> {
-    let text = source::read_text(path)?;
+pub fn read(files: &FileAccess, path: &Path) -> Result<Platform> {
+    let text = files.read_text(path)?;
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     parse_named(&text, stem.as_deref()).map_err(|error| error.in_file(path))
 }
@@ -63,9 +63,9 @@ pub fn to_string(platform: &Platform) -> Result<String> {
 }
 
 /// Writes the platform to a file, whole or not at all.
-pub fn write(platform: &Platform, path: &Path) -> Result<()> {
+pub fn write(files: &FileAccess, platform: &Platform, path: &Path) -> Result<()> {
     let text = to_string(platform).map_err(|error| error.in_file(path))?;
-    source::write_whole(path, |out| out.write_all(text.as_bytes()))
+    files.write(path, |out| out.write_all(text.as_bytes()))
 }
 
 /// Whether a text looks like a platform and not like another TOML file.

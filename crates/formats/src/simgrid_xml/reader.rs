@@ -4,9 +4,9 @@
 use super::attributes::Attributes;
 use super::elements::Elements;
 use crate::error::{FormatError, Result};
-use crate::source;
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
+use slackline_io::{FileAccess, Siblings};
 use slackline_model::platform::Platform;
 use std::path::Path;
 
@@ -14,11 +14,10 @@ use std::path::Path;
 const DEPTH_LIMIT: usize = 128;
 
 /// Reads a platform file; trace files are looked for beside it.
-pub fn read(path: &Path) -> Result<Platform> {
-    let text = source::read_text(path)?;
+pub fn read(files: &FileAccess, path: &Path) -> Result<Platform> {
+    let text = files.read_text(path)?;
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let folder = path.parent().unwrap_or(Path::new(""));
-    parse_in(&text, name.as_deref(), Some(folder)).map_err(|error| match error.file {
+    parse_in(&text, name.as_deref(), Some(files.siblings(path))).map_err(|error| match error.file {
         Some(_) => error, // a trace file
         None => error.in_file(path),
     })
@@ -29,10 +28,10 @@ pub fn parse(text: &str) -> Result<Platform> {
     parse_in(text, None, None)
 }
 
-fn parse_in(text: &str, name: Option<&str>, folder: Option<&Path>) -> Result<Platform> {
+fn parse_in(text: &str, name: Option<&str>, siblings: Option<Siblings<'_>>) -> Result<Platform> {
     let mut reader = Reader::from_str(text);
     reader.config_mut().check_end_names = true;
-    let mut elements = Elements::new(text, name, folder);
+    let mut elements = Elements::new(text, name, siblings);
     let mut depth = 0usize;
     // Depth of an element whose content means nothing to us.
     let mut skipped_from = None;

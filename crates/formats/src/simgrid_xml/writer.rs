@@ -3,8 +3,8 @@
 
 use super::own;
 use crate::error::{FormatError, Result};
-use crate::source;
 use quick_xml::escape::escape;
+use slackline_io::FileAccess;
 use slackline_model::platform::{
     Billing, Class, ClusterSharing, ClusterSpec, DeclaredRoute, Disk, Duplex, Host, Link,
     LinkShape, Matrix, Member, Network, NetworkRouter, Platform, Profile, Properties, RoutingKind,
@@ -18,9 +18,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Writes the platform to a file, whole or not at all.
-pub fn write(platform: &Platform, path: &Path) -> Result<()> {
+pub fn write(files: &FileAccess, platform: &Platform, path: &Path) -> Result<()> {
     let text = to_string(platform).map_err(|error| error.in_file(path))?;
-    source::write_whole(path, |out| out.write_all(text.as_bytes()))
+    files.write(path, |out| out.write_all(text.as_bytes()))
 }
 
 /// The platform as XML.

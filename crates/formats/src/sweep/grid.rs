@@ -18,7 +18,7 @@
 use super::behaviour::{Attached, Series, course};
 use super::{Line, amount, begins_with, lines};
 use crate::error::{FormatError, Result};
-use crate::source;
+use slackline_io::FileAccess;
 use slackline_model::platform::{
     DeclaredRoute, HostSpec, LinkSpec, Member, Platform, PlatformBuilder, PlatformError, Profile,
     ProfileEvent, RoutingKind,
@@ -46,11 +46,10 @@ pub fn recognise(text: &str) -> bool {
 }
 
 /// Reads a grid and the behaviours beside it; the platform is called after the file.
-pub fn read(path: &Path) -> Result<Grid> {
-    let text = source::read_text(path)?;
-    let folder = path.parent().unwrap_or(Path::new(""));
+pub fn read(files: &FileAccess, path: &Path) -> Result<Grid> {
+    let text = files.read_text(path)?;
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let behaviour = |name: &str| Ok(source::read_beside(folder, name)?.1);
+    let behaviour = |name: &str| Ok(files.siblings(path).read(name)?.1.to_string());
     parse(&text, name.as_deref().unwrap_or("grid"), &behaviour).map_err(|error| {
         // What is wrong with a behaviour is said of its own file.
         if error.file.is_some() { error } else { error.in_file(path) }

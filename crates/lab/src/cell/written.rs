@@ -3,7 +3,9 @@
 use super::{By, Cell, transfers_name};
 use crate::papers::StudyError;
 use slackline_execute::{Coming, Settings, Stage};
-use slackline_formats::{Document, platform_toml, scenario, schedule_file, source, write_workflow};
+use slackline_formats::{
+    Document, FileAccess, platform_toml, scenario, schedule_file, write_workflow,
+};
 use slackline_model::parameter::{Given, Parameter};
 use slackline_model::problem::Inputs;
 use slackline_model::scenario::{Arrival, Knowledge, Scenario};
@@ -42,8 +44,13 @@ impl Written {
 
 impl Cell {
     /// Writes everything into a folder that exists; `about` tells where it comes from, line by line.
-    pub fn write(&self, folder: &Path, about: &[String]) -> Result<Written, StudyError> {
-        let mut writing = Writing { folder, files: Vec::new(), command: Vec::new() };
+    pub fn write(
+        &self,
+        access: &FileAccess,
+        folder: &Path,
+        about: &[String],
+    ) -> Result<Written, StudyError> {
+        let mut writing = Writing { access, folder, files: Vec::new(), command: Vec::new() };
         writing.say(["slackline"]);
         match &self.by {
             By::Planner(planner) => writing.plan(self, planner)?,
@@ -60,7 +67,7 @@ impl Cell {
             script += &format!("# {line}\n");
         }
         script += &format!("cd \"$(dirname \"$0\")\" || exit 1\nexec {} \"$@\"\n", written.line());
-        let put = source::write_whole(&folder.join(SCRIPT), |out| out.write_all(script.as_bytes()));
+        let put = access.write(&folder.join(SCRIPT), |out| out.write_all(script.as_bytes()));
         put.map_err(StudyError::of)?;
         written.files.push(SCRIPT.to_string());
         Ok(written)
@@ -68,6 +75,7 @@ impl Cell {
 }
 
 struct Writing<'f> {
+    access: &'f FileAccess,
     folder: &'f Path,
     files: Vec<String>,
     command: Vec<String>,
@@ -87,13 +95,15 @@ impl Writing<'_> {
 
     fn workflow(&mut self, name: &str, workflow: &Workflow) -> Result<(), StudyError> {
         let document = Document::new(workflow.clone());
-        write_workflow(&self.folder.join(name), &document, None).map_err(StudyError::of)?;
+        write_workflow(self.access, &self.folder.join(name), &document, None)
+            .map_err(StudyError::of)?;
         self.files.push(name.to_string());
         Ok(())
     }
 
     fn scenario(&mut self, name: &str, world: &Scenario) -> Result<(), StudyError> {
-        scenario::write_scenario(&self.folder.join(name), world).map_err(StudyError::of)?;
+        scenario::write_scenario(self.access, &self.folder.join(name), world)
+            .map_err(StudyError::of)?;
         self.files.push(name.to_string());
         Ok(())
     }
@@ -109,7 +119,7 @@ impl Writing<'_> {
 
     fn platform(&mut self, stage: &Stage) -> Result<(), StudyError> {
         let path = self.folder.join(PLATFORM);
-        platform_toml::write(&stage.platform, &path).map_err(StudyError::of)?;
+        platform_toml::write(self.access, &stage.platform, &path).map_err(StudyError::of)?;
         self.files.push(PLATFORM.to_string());
         self.say(["-p", PLATFORM]);
         Ok(())
@@ -163,7 +173,7 @@ impl Writing<'_> {
             By::Schedule(schedule, transfers) => {
                 let path = self.folder.join(SCHEDULE);
                 let problem = cell.problem()?;
-                let put = schedule_file::write_schedule(&path, &problem, schedule);
+                let put = schedule_file::write_schedule(self.access, &path, &problem, schedule);
                 put.map_err(StudyError::of)?;
                 self.files.push(SCHEDULE.to_string());
                 self.say(["--schedule", SCHEDULE]);

@@ -1,7 +1,7 @@
 //! Raw measurements: `kind,bytes,seconds` lines of comma-separated text.
 
 use super::fit::Point;
-use slackline_formats::FormatError;
+use slackline_io::{FileAccess, FormatError};
 use std::path::Path;
 
 /// All that was measured.
@@ -22,8 +22,8 @@ pub struct Measurements {
 }
 
 /// Reads a file of measurements.
-pub fn read(path: &Path) -> Result<Measurements, FormatError> {
-    let text = slackline_formats::source::read_text(path)?;
+pub fn read(files: &FileAccess, path: &Path) -> Result<Measurements, FormatError> {
+    let text = files.read_text(path)?;
     let mut data = Measurements::default();
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();

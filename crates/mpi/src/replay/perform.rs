@@ -160,7 +160,7 @@ impl Replay<'_> {
     pub(super) fn complain(&self, agent: usize, message: impl std::fmt::Display) -> ReplayError {
         match &self.agents[self.agents[agent].rank as usize].cursor {
             Some(cursor) => ReplayError::Input(cursor.complain(message)),
-            None => ReplayError::Input(slackline_formats::FormatError::new(message)),
+            None => ReplayError::Input(slackline_io::FormatError::new(message)),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::mail::{Message, NONE, flag};
 use super::{Replay, TALK};
 use crate::action::{Activity, Kind};
-use slackline_formats::FormatError;
+use slackline_io::FormatError;
 use slackline_simulate::SimulationError;
 use thiserror::Error;
 

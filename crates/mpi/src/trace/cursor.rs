@@ -5,7 +5,7 @@
 
 use super::parse::{self, Complaint, Reading, Sizes};
 use crate::action::Line;
-use slackline_formats::FormatError;
+use slackline_io::FormatError;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};

@@ -13,7 +13,7 @@ pub use pack::{pack, unpack};
 pub use parse::{Reading, Sizes, Version};
 
 use cursor::{Extent, Source};
-use slackline_formats::FormatError;
+use slackline_io::{FileAccess, FormatError};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -288,7 +288,7 @@ fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, FormatError> {
 
 /// The files named in a list, relative to it or to the present folder.
 fn listed(list: &Path) -> Result<Vec<PathBuf>, FormatError> {
-    let text = slackline_formats::source::read_text(list)?;
+    let text = FileAccess::default().read_text(list)?;
     let mut files = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let name = line.trim();

@@ -6,7 +6,7 @@
 //! rank's section, sections.
 
 use super::{Reading, Traces, Version};
-use slackline_formats::FormatError;
+use slackline_io::FormatError;
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};

@@ -3,7 +3,7 @@
 
 use super::cursor::Extent;
 use super::parse;
-use slackline_formats::FormatError;
+use slackline_io::FormatError;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::Path;

@@ -1,6 +1,7 @@
 //! Replaying short texts.
 #![allow(dead_code, clippy::unwrap_used)] // no test uses all of it, and all want to fail
 
+use slackline_formats::FileAccess;
 use slackline_model::{HostId, Platform};
 use slackline_mpi::settings::{ReplaySettings, split_pair};
 use slackline_mpi::{Replay, ReplayError, Replayed, Traces};
@@ -9,7 +10,12 @@ use std::path::Path;
 /// One of the test platforms.
 pub(crate) fn platform(name: &str) -> Platform {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/platforms");
-    slackline_formats::read_platform(&folder.join(format!("{name}.toml")), None).unwrap()
+    slackline_formats::read_platform(
+        &FileAccess::default(),
+        &folder.join(format!("{name}.toml")),
+        None,
+    )
+    .unwrap()
 }
 
 /// Replays a trace with rank r on host r, or says why not.

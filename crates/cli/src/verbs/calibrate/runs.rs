@@ -9,7 +9,7 @@ use clap::Args;
 use serde::Serialize;
 use slackline_execute::folder;
 use slackline_execute::rates;
-use slackline_formats::{Document, Format, platform_toml, source};
+use slackline_formats::{Document, FileAccess, Format, platform_toml};
 use slackline_lab::learnt::{Connection, Learnt, Moved, Sample, moved, samples};
 use slackline_model::names::printable;
 use slackline_model::platform::Profile;
@@ -86,15 +86,15 @@ impl Runs {
         let learnt = Learnt::of(&tasks, &moves);
         let Some((mut workflow, platform, mut format)) = last else { return Ok(()) };
         if let Some(path) = &self.workflow {
-            format = format_of(path, None)?;
+            format = format_of(&output.files, path, None)?;
             workflow = read_document(path, Some(format), output)?.workflow;
         }
         std::fs::create_dir_all(target)
             .map_err(|e| Failure::input(format!("{}: {e}", target.display())))?;
-        write(target, &learnt, &sources, &workflow, &platform, format)?;
+        write(&output.files, target, &learnt, &sources, &workflow, &platform, format)?;
         let calibration =
             Calibration { schema: "slackline/calibration/1", runs: &sources, learnt: &learnt };
-        source::write_whole(&target.join("calibration.json"), |out| -> std::io::Result<()> {
+        output.files.write(&target.join("calibration.json"), |out| -> std::io::Result<()> {
             serde_json::to_writer_pretty(&mut *out, &calibration)?;
             out.write_all(b"\n")
         })?;
@@ -104,6 +104,7 @@ impl Runs {
 
 /// Writes platform and workflow as they were learnt to be.
 fn write(
+    files: &FileAccess,
     target: &Path,
     learnt: &Learnt,
     sources: &[Source],
@@ -123,7 +124,7 @@ fn write(
     let connected = learnt.connect(&platform.in_world(&world)).map_err(Failure::work)?;
     let text = platform_toml::to_string(&connected)?;
     let head = comments(learnt, sources);
-    source::write_whole(&target.join("platform.toml"), |out| -> std::io::Result<()> {
+    files.write(&target.join("platform.toml"), |out| -> std::io::Result<()> {
         out.write_all(head.as_bytes())?;
         out.write_all(text.as_bytes())
     })?;
@@ -131,7 +132,7 @@ fn write(
     let mut document = Document::new(learnt.teach(workflow));
     let from: Vec<String> = sources.iter().map(Source::told).collect();
     let note = format!("times learnt by slackline calibrate from {}", from.join(", "));
-    source::write_whole(&target.join(format!("workflow.{end}")), |out| {
+    files.write(&target.join(format!("workflow.{end}")), |out| {
         slackline_formats::note::write_workflow(format, &mut document, &note, out)
     })?;
     Ok(())

@@ -9,7 +9,7 @@ use crate::table::{Table, count};
 use clap::ArgMatches;
 use serde::Serialize;
 use slackline_formats::document::RecordedMachine;
-use slackline_formats::{Document, Format, scenario, source};
+use slackline_formats::{Document, Format, scenario};
 use slackline_generate::platform::recorded::Machine;
 use slackline_generate::population::{Member, Population, STUDIES};
 use slackline_generate::registry::{Family, Generator};
@@ -107,7 +107,7 @@ impl Job {
             job.files.push_str(&format!(" --platform {}", file.display()));
         }
         if let Some(file) = path("onto") {
-            job.onto = Some(scenario::read_scenario(&file)?);
+            job.onto = Some(scenario::read_scenario(&output.files, &file)?);
             job.files.push_str(&format!(" --onto {}", file.display()));
         }
         Ok(job)
@@ -137,9 +137,9 @@ impl Job {
         Files::default().writes("--output", self.output.as_ref()).json(self.json).check(output)?;
         let mut made = self.make(&member)?;
         let form = self.form(Some(path));
-        made.write_file(path, form)?;
+        made.write_file(&output.files, path, form)?;
         if self.runnable.is_some() {
-            made.write_inputs(path.parent().unwrap_or(Path::new("")))?;
+            made.write_inputs(&output.files, path.parent().unwrap_or(Path::new("")))?;
         }
         if self.json {
             return output.json(&made.entry(path.display().to_string(), &member));
@@ -243,9 +243,9 @@ impl Job {
                 form
             };
             let file = format!("{}-{:0digits$}.{}", generator.name, number, form.extension());
-            made.write_file(&folder.join(&file), form)?;
+            made.write_file(&output.files, &folder.join(&file), form)?;
             if self.runnable.is_some() {
-                made.write_inputs(folder)?;
+                made.write_inputs(&output.files, folder)?;
             }
             entries.push(made.entry(file, &member));
         }
@@ -256,7 +256,7 @@ impl Job {
             source: generator.source,
             members: entries,
         };
-        source::write_whole(&folder.join("manifest.json"), |out| -> std::io::Result<()> {
+        output.files.write(&folder.join("manifest.json"), |out| -> std::io::Result<()> {
             serde_json::to_writer_pretty(&mut *out, &manifest)?;
             out.write_all(b"\n")
         })?;

@@ -5,7 +5,9 @@ use crate::table::count;
 use crate::verbs::burn;
 use serde::Serialize;
 use slackline_formats::note::{self, Comments};
-use slackline_formats::{Document, Format, instance, platform_toml, scenario, simgrid_xml, source};
+use slackline_formats::{
+    Document, FileAccess, Format, instance, platform_toml, scenario, simgrid_xml,
+};
 use slackline_generate::Seed;
 use slackline_generate::population::Member;
 use slackline_generate::registry::{self, Family};
@@ -61,10 +63,15 @@ impl Made {
         matches!(&self.thing, Thing::Workflow(d) if d.workflow.cost_table().is_some())
     }
 
-    pub(super) fn write_file(&mut self, path: &Path, form: Form) -> Result<(), Failure> {
+    pub(super) fn write_file(
+        &mut self,
+        files: &FileAccess,
+        path: &Path,
+        form: Form,
+    ) -> Result<(), Failure> {
         // A failure on the way is ours, not the file's: keep it whole.
         let mut failed = None;
-        let written = source::write_whole(path, |out| -> std::io::Result<()> {
+        let written = files.write(path, |out| -> std::io::Result<()> {
             self.write(form, out).map_err(|failure| {
                 failed = Some(failure);
                 std::io::Error::other("not written")
@@ -103,14 +110,14 @@ impl Made {
     }
 
     /// Writes the files that no task makes into a folder.
-    pub(super) fn write_inputs(&self, folder: &Path) -> Result<(), Failure> {
+    pub(super) fn write_inputs(&self, files: &FileAccess, folder: &Path) -> Result<(), Failure> {
         let Thing::Workflow(document) = &self.thing else { return Ok(()) };
         let workflow = &document.workflow;
         for file in workflow.files().filter(|&f| workflow.producer(f).is_none()) {
             let (name, bytes) = (workflow.file_name(file), workflow.file_bytes(file));
             let path = folder.join(name);
             let content = burn::content(name, bytes as u64, 0);
-            source::write_whole(&path, |out| out.write_all(&content))?;
+            files.write(&path, |out| out.write_all(&content))?;
         }
         Ok(())
     }

@@ -89,7 +89,7 @@ impl Plan {
         }
         mark(&mut points);
         if let Some(Some(path)) = &self.front {
-            crate::picture::write(path, &svg(&picture(problem, &points, &limits)))?;
+            crate::picture::write(&output.files, path, &svg(&picture(problem, &points, &limits)))?;
         }
         if self.json {
             output.json(&Document {

@@ -221,7 +221,7 @@ impl Plan {
         };
         let best = best(&plans, &limits);
         if let Some(path) = &self.output {
-            schedule_file::write_schedule(path, &problem, &best.schedule)?;
+            schedule_file::write_schedule(&output.files, path, &problem, &best.schedule)?;
         }
         if let Some(path) = &self.gantt {
             let mut chart = chart(&problem, best, lower_bound);
@@ -229,7 +229,7 @@ impl Plan {
                 chart = chart.with_transfers(&problem, &best.schedule);
             }
             let svg = gantt::svg(&chart.without_idle_hosts(), &SvgOptions::default());
-            picture::write(path, &svg)?;
+            picture::write(&output.files, path, &svg)?;
         }
         if self.json {
             let set = &self.parameters.set;

@@ -23,7 +23,7 @@ use slackline_execute::folder::{self, FolderError, Header, Note, RunFolder, RunL
 use slackline_execute::slurm::{self, Mode};
 use slackline_execute::{Ending, Record};
 use slackline_formats::trace::{self, TraceFormat};
-use slackline_formats::{Format, platform_toml, source};
+use slackline_formats::{FileAccess, Format, platform_toml};
 use slackline_lab::check::lower_bound;
 use slackline_model::parameter::Given;
 use slackline_model::platform::Charges;
@@ -193,7 +193,7 @@ impl SlurmArgs {
 impl Run {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         self.outputs.files(self.sources.files().reads(Some(&self.workflow))).check(output)?;
-        let format = crate::input::format_of(&self.workflow, self.sources.from)?;
+        let format = crate::input::format_of(&output.files, &self.workflow, self.sources.from)?;
         let document = read_document(&self.workflow, Some(format), output)?;
         let platform = match &self.sources.platform {
             Some(path) => read_platform(path, output)?,
@@ -209,7 +209,7 @@ impl Run {
         };
         let home = self.workflow.parent().filter(|p| !p.as_os_str().is_empty());
         let home = home.unwrap_or(Path::new(".")).canonicalize()?;
-        check_runnable(&document.workflow, &home)?;
+        check_runnable(&output.files, &document.workflow, &home)?;
         let settings = self.settings(format, &platform)?;
         if self.dry_run {
             let header = self.header("", &settings, &home)?;
@@ -233,7 +233,8 @@ impl Run {
         }
         let path = self.folder.clone().unwrap_or_else(|| free_name(&self.workflow));
         let folder = RunFolder::create(&path)?;
-        let mut header = self.prepare(&folder, format, &platform, &settings, &home)?;
+        let mut header =
+            self.prepare(&output.files, &folder, format, &platform, &settings, &home)?;
         let mut stamps = BTreeMap::new();
         for (task, name) in given_files(&document.workflow) {
             let path = home.join(name);
@@ -307,6 +308,7 @@ impl Run {
     /// Puts copies of workflow and platform into the folder.
     fn prepare(
         &self,
+        files: &FileAccess,
         folder: &RunFolder,
         format: Format,
         platform: &Platform,
@@ -315,11 +317,13 @@ impl Run {
     ) -> Result<Header, Failure> {
         let end = format.extensions().first().copied().unwrap_or("txt");
         let mut header = self.header(&format!("workflow.{end}"), settings, home)?;
-        let text = source::read_text(&self.workflow)?;
+        let text = files.read_text(&self.workflow)?;
         let platform = platform_toml::to_string(platform)?;
-        for (name, text) in [(&header.workflow, &text), (&header.platform, &platform)] {
+        for (name, text) in
+            [(&header.workflow, text.as_str()), (&header.platform, platform.as_str())]
+        {
             let path = folder.root().join(name);
-            source::write_whole(&path, |out| out.write_all(text.as_bytes()))?;
+            files.write(&path, |out| out.write_all(text.as_bytes()))?;
             header.digests.insert(name.clone(), checksum(&path)?);
         }
         Ok(header)
@@ -383,7 +387,7 @@ pub(super) fn given_files(workflow: &Workflow) -> impl Iterator<Item = (&str, &s
 
 /// Fails where some task cannot be run at all: no command, a file that would leave its folder, an
 /// input that is not there.
-fn check_runnable(workflow: &Workflow, home: &Path) -> Result<(), Failure> {
+fn check_runnable(files: &FileAccess, workflow: &Workflow, home: &Path) -> Result<(), Failure> {
     for task in workflow.tasks() {
         if workflow.command(task).is_none() {
             let name = workflow.task_name(task);
@@ -402,7 +406,7 @@ fn check_runnable(workflow: &Workflow, home: &Path) -> Result<(), Failure> {
                 let message = format!("task '{task}', input {}: is no file", path.display());
                 return Err(Failure::input(message));
             }
-            Ok(real) if !real.starts_with(home) && !source::outside_is_permitted() => {
+            Ok(real) if !real.starts_with(home) && !files.is_outside_allowed() => {
                 let message = format!(
                     "task '{task}', input {}: a link that leaves its folder",
                     path.display()
@@ -482,15 +486,15 @@ impl Outputs {
     }
 
     /// Trace and picture: a real run keeps the one for its report, and its log on disk.
-    fn write(&self, problem: &Problem<'_>, ran: &Ran) -> Result<(), Failure> {
+    fn write(&self, files: &FileAccess, problem: &Problem<'_>, ran: &Ran) -> Result<(), Failure> {
         if let Some(path) = &self.trace {
             let format = TraceFormat::of_path(path)?;
             let (workflow, platform) = (problem.workflow(), problem.platform());
-            source::write_whole(path, |out| {
+            files.write(path, |out| {
                 trace::write(&ran.outcome.trace, format, workflow, platform, out)
             })?;
         }
-        self.gantt.as_ref().map_or(Ok(()), |path| draw(problem, ran, path))
+        self.gantt.as_ref().map_or(Ok(()), |path| draw(files, problem, ran, path))
     }
 
     /// What was only simulated.
@@ -501,7 +505,7 @@ impl Outputs {
         bound: f64,
         output: &mut Output,
     ) -> Result<(), Failure> {
-        self.write(problem, ran)?;
+        self.write(&output.files, problem, ran)?;
         if self.json {
             output.json(&Document::new(problem, ran, bound))?;
         } else {
@@ -518,7 +522,7 @@ impl Outputs {
         output: &mut Output,
     ) -> Result<(), Failure> {
         let ran = &finished.ran;
-        self.write(problem, ran)?;
+        self.write(&output.files, problem, ran)?;
         if self.json {
             let document = Document::new(problem, ran, bound(problem)?);
             output.json(&Execution::new(problem, document, path, finished))?;

@@ -15,7 +15,7 @@ use crate::table::count;
 use clap::Args;
 use slackline_execute::folder::log_of;
 use slackline_formats::{
-    Format, FormatError, PlatformFormat, schedule_file, schedule_json, source, trace,
+    FileAccess, Format, FormatError, PlatformFormat, schedule_file, schedule_json, trace,
 };
 use slackline_model::schedule::Summary;
 use slackline_model::units::{fmt_bytes, fmt_seconds};
@@ -73,7 +73,7 @@ impl Show {
         if self.from.is_some() {
             return self.workflow(output);
         }
-        let text = source::read_text(&self.file)?;
+        let text = output.files.read_text(&self.file)?;
         let platform = PlatformFormat::recognise(Some(&self.file), &text).is_some();
         let placed = self.workflow.is_some() || self.instance.is_some();
         // The file of a schedule alone says nothing without its workflow.
@@ -102,12 +102,12 @@ impl Show {
         // The processors of an instance, or the platform named.
         let platform = match &self.platform {
             Some(path) => Some(read_platform(path, output)?),
-            None if document_is_instance(&self.file, self.from) => {
+            None if document_is_instance(&output.files, &self.file, self.from) => {
                 Some(read_platform(&self.file, output)?)
             }
             None => None,
         };
-        let past = Past::of(&document, format_of(&self.file, self.from)?);
+        let past = Past::of(&document, format_of(&output.files, &self.file, self.from)?);
         let facts = workflow::Facts::of(workflow, platform.as_ref())?;
         if self.json {
             output.json(&facts.document(workflow, &past))?;
@@ -153,7 +153,7 @@ impl Show {
         let sources = Sources::of_schedule(&self.platform, &self.instance);
         let world = sources.read_for_schedule(&self.file, self.workflow.as_deref(), output)?;
         let problem = world.problem(&ModelOptions::default())?;
-        let schedule = schedule_file::read_schedule(&self.file, &problem)?;
+        let schedule = schedule_file::read_schedule(&output.files, &self.file, &problem)?;
         let summary = Summary::of(&problem, &schedule);
         if self.json {
             return output.json(&ScheduleDocument {
@@ -198,7 +198,7 @@ impl Show {
 
     fn write_svg(&self, output: &mut Output, draw: impl FnOnce() -> String) -> Result<(), Failure> {
         let Some(path) = &self.svg else { return Ok(()) };
-        picture::write(path, &draw())?;
+        picture::write(&output.files, path, &draw())?;
         if self.json {
             Ok(())
         } else {
@@ -211,10 +211,10 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn document_is_instance(path: &Path, from: Option<Format>) -> bool {
+fn document_is_instance(files: &FileAccess, path: &Path, from: Option<Format>) -> bool {
     match from {
         Some(format) => format == Format::Instance,
-        None => source::read_text(path).is_ok_and(|text| Format::Instance.recognises(&text)),
+        None => files.read_text(path).is_ok_and(|text| Format::Instance.recognises(&text)),
     }
 }
 

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Instant;
 
 pub(super) fn simulate(path: &Path, args: &Simulate, output: &mut Output) -> Result<(), Failure> {
-    let plan = activities::read(path)?;
+    let plan = activities::read(&output.files, path)?;
     let beside = path.parent().unwrap_or(Path::new("."));
     let platform = match (&args.sources.platform, &plan.platform) {
         (Some(path), _) => path.clone(),

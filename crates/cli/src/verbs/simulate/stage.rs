@@ -11,8 +11,8 @@ use slackline_execute::{
     Arrivals, Coming, DecisionLog, Glance, Inputs, Logged, Outcome, Recording, Settings,
     Stage as ReadyStage, StageError,
 };
-use slackline_formats::source::Whole;
 use slackline_formats::trace::{TraceFormat, TraceWriter};
+use slackline_io::{AtomicFile, FileAccess};
 use slackline_lab::check::{self, Check, Ground};
 use slackline_lab::metrics::{Metrics, Moves};
 use slackline_lab::money::Money;
@@ -280,10 +280,10 @@ impl<'a> Stage<'a> {
         name: &str,
         mut policy: Box<dyn Policy>,
         planned: Arc<Schedule>,
-        trace: Option<&Path>,
+        trace: Option<(&FileAccess, &Path)>,
     ) -> Result<Ran, Failure> {
         let clock = Instant::now();
-        let mut writer = trace.map(|path| self.begin_trace(path)).transpose()?;
+        let mut writer = trace.map(|(files, path)| self.begin_trace(files, path)).transpose()?;
         let mut moves = Moves::on(&self.platform);
         let mut note = |record: &Record| {
             moves.note(record);
@@ -337,9 +337,13 @@ impl<'a> Stage<'a> {
         })
     }
 
-    fn begin_trace(&self, path: &Path) -> Result<TraceWriter<'_, Whole>, Failure> {
+    fn begin_trace(
+        &self,
+        files: &FileAccess,
+        path: &Path,
+    ) -> Result<TraceWriter<'_, AtomicFile>, Failure> {
         let (workflow, platform) = (self.problem.workflow(), self.problem.platform());
-        let (format, file) = (TraceFormat::of_path(path)?, Whole::create(path)?);
+        let (format, file) = (TraceFormat::of_path(path)?, files.create(path)?);
         Ok(TraceWriter::new(format, workflow, platform, file))
     }
 

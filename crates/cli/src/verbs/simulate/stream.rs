@@ -8,7 +8,6 @@ use crate::output::Output;
 use slackline_execute::{Arrivals, Coming};
 use slackline_formats::instance::stream;
 use slackline_formats::scenario::read_scenario;
-use slackline_formats::source;
 use slackline_lab::served::Negotiable;
 use slackline_model::nearest::nearest;
 use slackline_model::scenario::{Arrival, Scenario, When};
@@ -24,7 +23,7 @@ pub(super) fn read(
 ) -> Result<(Loaded, Vec<Coming>), Failure> {
     if let Some(path) = &args.arrivals {
         refuse_second(scenario, "--arrivals")?;
-        let stream = read_scenario(path)?;
+        let stream = read_scenario(&output.files, path)?;
         only_arrivals(path, &stream)?;
         let platform = args.sources.read_platform(output)?;
         let coming = arrivals(path, &stream.arrivals, &platform, args, None, output)?;
@@ -32,7 +31,7 @@ pub(super) fn read(
         return Ok((Loaded::plain(workflow, platform), coming));
     }
     if let Some(path) = &args.sources.instance {
-        let text = source::read_text(path)?;
+        let text = output.files.read_text(path)?;
         if stream::recognise(&text) {
             refuse_second(scenario, "the instance")?;
             return of_instance(path, &text);

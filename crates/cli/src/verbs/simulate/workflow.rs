@@ -12,7 +12,7 @@ use crate::told::check_needs;
 use slackline_execute::{DecisionLog, Ending, Outcome};
 use slackline_formats::scenario::read_scenario;
 use slackline_formats::schedule_file;
-use slackline_formats::source::{self, Whole};
+use slackline_io::{AtomicFile, FileAccess};
 use slackline_lab::check::Check;
 use slackline_lab::loads::Course;
 use slackline_lab::metrics::Metrics;
@@ -62,7 +62,7 @@ pub(in crate::verbs) struct Ran {
     /// It was done on real machines.
     pub(in crate::verbs) real: bool,
     /// Its trace, where one was written as it went on.
-    pub(in crate::verbs) trace: Option<Whole>,
+    pub(in crate::verbs) trace: Option<AtomicFile>,
 }
 
 impl Ran {
@@ -143,7 +143,7 @@ impl Ran {
 
 pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failure> {
     let mut scenario = match &args.scenario {
-        Some(path) => read_scenario(path)?,
+        Some(path) => read_scenario(&output.files, path)?,
         None => Scenario::default(),
     };
     let (mut world, arrivals) = stream::read(args, &scenario, output)?;
@@ -182,23 +182,23 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
             .map(|p| p.as_ref().map(|p| own_name(p, &ran.name, only)));
         let [gantt, _, decisions] = &names;
         if let Some(file) = ran.trace.take() {
-            file.keep()?;
+            file.commit()?;
         }
         if let Some(path) = gantt {
-            draw(&problem, ran, path)?;
+            draw(&output.files, &problem, ran, path)?;
         }
         if let Some(path) = decisions {
-            source::write_whole(path, |out| ran.log.write(out))?;
+            output.files.write(path, |out| ran.log.write(out))?;
         }
         written.extend(names.into_iter().flatten());
     }
     if let Some(path) = &args.progress {
         let svg = curve::svg(&problem, &runs);
-        picture::write(path, &svg)?;
+        picture::write(&output.files, path, &svg)?;
         written.push(path.clone());
     }
     if let Some(path) = &args.same_decisions {
-        compare_decisions(path, &runs)?;
+        compare_decisions(&output.files, path, &runs)?;
     }
     if args.json {
         let lower_bound = stage.lower_bound()?;
@@ -244,11 +244,11 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
 }
 
 /// Fails where a run decided otherwise than a log says.
-fn compare_decisions(path: &Path, runs: &[Ran]) -> Result<(), Failure> {
+fn compare_decisions(files: &FileAccess, path: &Path, runs: &[Ran]) -> Result<(), Failure> {
     let [ran] = runs else {
         return Err(Failure::input("--same-decisions compares one run; several were asked for"));
     };
-    let text = source::read_text(path)?;
+    let text = files.read_text(path)?;
     let log = DecisionLog::read(&mut text.as_bytes())
         .map_err(|why| Failure::input(format!("{}: {why}", path.display())))?;
     match ran.log.first_difference(&log) {
@@ -407,7 +407,7 @@ pub(super) fn runs(
         }
     }
     if let Some(path) = &args.schedule {
-        let schedule = schedule_file::read_schedule(path, stage.problem)?;
+        let schedule = schedule_file::read_schedule(&output.files, path, stage.problem)?;
         if let Some(violation) = validate(stage.problem, &schedule, &Limits::default()).first() {
             output.warning(&format!("{}: {violation}", path.display()));
         }
@@ -416,7 +416,12 @@ pub(super) fn runs(
         let policy = StaticPlan::of_schedule(schedule.clone(), planner, stage.transfers);
         let schedule = Arc::new(schedule);
         let trace = args.trace.as_deref();
-        return Ok(vec![stage.run("schedule", Box::new(policy), schedule, trace)?]);
+        return Ok(vec![stage.run(
+            "schedule",
+            Box::new(policy),
+            schedule,
+            trace.map(|path| (&output.files, path)),
+        )?]);
     }
     let told = stage.told()?;
     let platform = args.sources.platform.as_deref();
@@ -427,7 +432,12 @@ pub(super) fn runs(
     let run = |entry: &&'static Entry| {
         let trace = args.trace.as_ref().map(|p| own_name(p, entry.name, entries.len() == 1));
         let policy = entry.policy(&options)?;
-        let mut ran = stage.run(entry.name, policy, planned.clone(), trace.as_deref())?;
+        let mut ran = stage.run(
+            entry.name,
+            policy,
+            planned.clone(),
+            trace.as_deref().map(|path| (&output.files, path)),
+        )?;
         if args.alone {
             let make = || Ok(entry.policy(&options)?);
             let alone = stage.alone(&ran.outcome, &make)?;
@@ -441,7 +451,12 @@ pub(super) fn runs(
 }
 
 /// Draws a run.
-pub(in crate::verbs) fn draw(problem: &Problem<'_>, ran: &Ran, path: &Path) -> Result<(), Failure> {
+pub(in crate::verbs) fn draw(
+    files: &FileAccess,
+    problem: &Problem<'_>,
+    ran: &Ran,
+    path: &Path,
+) -> Result<(), Failure> {
     let mut chart = Chart::of_trace(problem, &ran.outcome.trace)
         .with_traced_transfers(problem, &ran.outcome.trace)
         .without_idle_hosts();
@@ -459,5 +474,5 @@ pub(in crate::verbs) fn draw(problem: &Problem<'_>, ran: &Ran, path: &Path) -> R
         ends.for_each(|mark| mark.label = "nothing moves any more".to_string());
     }
     let svg = gantt::svg(&chart, &SvgOptions::default());
-    picture::write(path, &svg)
+    picture::write(files, path, &svg)
 }

@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::table::{Table, count, wrap};
 use serde::Serialize;
+use slackline_formats::FileAccess;
 use slackline_formats::scenario::read_scenario;
 use slackline_lab::stats::Estimate;
 use slackline_model::scenario::{EstimateErrors, Scenario};
@@ -92,7 +93,7 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
         return Err(Failure::input(format!("{option} is of one run, not of many worlds"))
             .with_help("name one scenario, without --worlds"));
     }
-    let scenarios = scenarios(args)?;
+    let scenarios = scenarios(&output.files, args)?;
     let world = args.sources.read(args.workflow.as_deref(), output)?;
     let problem = world.problem(&args.model)?;
     let mut worlds = Vec::with_capacity(scenarios.len());
@@ -131,14 +132,14 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
 }
 
 /// The worlds that were asked for and where they come from, at least one.
-fn scenarios(args: &Simulate) -> Result<Vec<(PathBuf, Scenario)>, Failure> {
+fn scenarios(access: &FileAccess, args: &Simulate) -> Result<Vec<(PathBuf, Scenario)>, Failure> {
     let Some(path) = &args.scenario else {
         return Err(Failure::input("--worlds needs a scenario to draw from")
             .with_help("say which with --scenario FILE"));
     };
     let mut found = Vec::new();
     for file in if path.is_dir() { files(path)? } else { vec![path.clone()] } {
-        let scenario = read_scenario(&file)?;
+        let scenario = read_scenario(access, &file)?;
         found.push((file, scenario));
     }
     let Some(worlds) = args.worlds else { return Ok(found) };

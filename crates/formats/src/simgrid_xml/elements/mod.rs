@@ -9,8 +9,8 @@ use super::own;
 use super::traces::parse_trace;
 use super::values::{contents, shared, take_own};
 use crate::error::{FormatError, Place, Result};
-use crate::source;
 use machines::open_storage_type;
+use slackline_io::Siblings;
 use slackline_model::platform::{
     ClusterSpec, HostSpec, LinkSpec, Platform, PlatformBuilder, PlatformError, Profile, Properties,
     RoutingKind,
@@ -18,7 +18,6 @@ use slackline_model::platform::{
 use slackline_model::units::Quantity;
 use slackline_model::{HostId, ZoneId};
 use std::collections::HashMap;
-use std::path::Path;
 use std::sync::Arc;
 
 /// An element that is open.
@@ -108,7 +107,7 @@ pub(super) enum ConnectionKind {
 /// The platform as far as it has been read.
 pub(super) struct Elements<'a> {
     pub(super) text: &'a str,
-    folder: Option<&'a Path>,
+    siblings: Option<Siblings<'a>>,
     pub(super) builder: PlatformBuilder,
     named: bool,
     stack: Vec<(Frame, usize)>,
@@ -125,10 +124,10 @@ pub(super) struct Elements<'a> {
 }
 
 impl<'a> Elements<'a> {
-    pub(super) fn new(text: &'a str, name: Option<&str>, folder: Option<&'a Path>) -> Self {
+    pub(super) fn new(text: &'a str, name: Option<&str>, siblings: Option<Siblings<'a>>) -> Self {
         Elements {
             text,
-            folder,
+            siblings,
             builder: PlatformBuilder::new(name.unwrap_or_default()),
             named: name.is_some(),
             stack: Vec::new(),
@@ -408,10 +407,10 @@ impl<'a> Elements<'a> {
         if let Some(profile) = self.trace_files.get(file) {
             return Ok(profile.clone());
         }
-        let Some(folder) = self.folder else {
+        let Some(siblings) = self.siblings else {
             return Err(a.error(format!("the trace file \"{file}\" cannot be found from a text")));
         };
-        let (path, text) = source::read_beside(folder, file)?;
+        let (path, text) = siblings.read(file)?;
         let profile = parse_trace(&text, None).map_err(|e| e.in_file(&path))?.map(Arc::new);
         self.trace_files.insert(file.to_string(), profile.clone());
         Ok(profile)

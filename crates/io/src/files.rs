@@ -1,0 +1,236 @@
+//! Access to files: bounded reads of each text once, and the files being written.
+
+use crate::atomic::{AtomicFile, Unfinished};
+use crate::error::{FormatError, Place, Result};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Largest document that is read as one text, in bytes.
+pub const MAX_BYTES: u64 = 1 << 30;
+
+/// The path of standard input where a file is read, and of standard output where one is written.
+pub const STANDARD: &str = "-";
+
+/// Returns whether a path means a standard stream.
+pub fn is_standard(path: &Path) -> bool {
+    [STANDARD, "/dev/stdin", "/dev/stdout"].iter().any(|name| path.as_os_str() == *name)
+}
+
+/// Looks up a text bundled with the program by name; none where the name is unknown.
+pub type Bundled = fn(&Path) -> Option<&'static str>;
+
+/// The files one caller may read, the texts it has read, and the files it is writing.
+///
+/// Clones share the texts and the files being written; each text is read from disk once, so that
+/// pipes and standard input can be asked for again.
+#[derive(Clone, Default)]
+pub struct FileAccess {
+    bundled: Option<Bundled>,
+    allow_outside: bool,
+    texts: Arc<Mutex<HashMap<PathBuf, Arc<String>>>>,
+    unfinished: Unfinished,
+}
+
+impl FileAccess {
+    /// Resolves names that are no files to bundled texts.
+    pub fn with_bundled(mut self, bundled: Bundled) -> FileAccess {
+        self.bundled = Some(bundled);
+        self
+    }
+
+    /// Sets whether a file may name others outside its own folder.
+    pub fn allow_outside(mut self, allow: bool) -> FileAccess {
+        self.allow_outside = allow;
+        self
+    }
+
+    /// Returns whether a file may name others outside its own folder.
+    pub fn is_outside_allowed(&self) -> bool {
+        self.allow_outside
+    }
+
+    /// Reads a whole UTF-8 file of at most [`MAX_BYTES`], once: later calls return the same text.
+    pub fn read_text(&self, path: &Path) -> Result<Arc<String>> {
+        let key = if is_standard(path) { Path::new(STANDARD) } else { path };
+        if let Some(text) = self.texts().get(key) {
+            return Ok(Arc::clone(text));
+        }
+        let text = Arc::new(self.read_afresh(key)?);
+        self.texts().insert(key.to_path_buf(), Arc::clone(&text));
+        Ok(text)
+    }
+
+    fn read_afresh(&self, path: &Path) -> Result<String> {
+        if is_standard(path) {
+            let bytes = read_bounded(std::io::stdin().lock(), 0).and_then(decode);
+            return bytes.map_err(|e| e.in_file(Path::new("<stdin>")));
+        }
+        if let Some(text) = self.bundled.and_then(|texts| texts(path))
+            && !path.exists()
+        {
+            return Ok(text.to_string());
+        }
+        let fail = |e: std::io::Error| FormatError::from(e).in_file(path);
+        let file = File::open(path).map_err(fail)?;
+        let meta = file.metadata().map_err(fail)?;
+        if meta.is_dir() {
+            return Err(FormatError::new("is a folder, not a file").in_file(path));
+        }
+        if meta.len() > MAX_BYTES {
+            return Err(too_large().in_file(path));
+        }
+        let bytes = read_bounded(file, meta.len()).map_err(|e| e.in_file(path))?;
+        decode(bytes).map_err(|e| e.in_file(path))
+    }
+
+    /// Returns access to the files that a document names, relative to its own folder.
+    pub fn siblings<'a>(&'a self, document: &'a Path) -> Siblings<'a> {
+        Siblings { files: self, folder: document.parent().unwrap_or(Path::new("")) }
+    }
+
+    fn read_sibling(&self, folder: &Path, name: &str) -> Result<(PathBuf, Arc<String>)> {
+        let path = folder.join(name);
+        let fail = |e: std::io::Error| FormatError::from(e).in_file(&path);
+        let real = std::fs::canonicalize(&path).map_err(fail)?;
+        let home = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let home = std::fs::canonicalize(home).map_err(fail)?;
+        if !real.starts_with(&home) && !self.allow_outside {
+            return Err(FormatError::new("lies outside the folder of the file that names it")
+                .with_help("--allow-outside reads it all the same")
+                .in_file(&path));
+        }
+        if !real.is_file() {
+            return Err(FormatError::new("is no regular file").in_file(&path));
+        }
+        let text = self.read_text(&path)?;
+        Ok((path, text))
+    }
+
+    /// Writes a file whole or not at all; see [`AtomicFile`].
+    pub fn write<E: Into<FormatError>>(
+        &self,
+        path: &Path,
+        write: impl FnOnce(&mut dyn Write) -> std::result::Result<(), E>,
+    ) -> Result<()> {
+        let mut file = self.create(path)?;
+        match write(&mut file) {
+            Ok(()) => file.commit(),
+            Err(error) => Err(file.fail(error)),
+        }
+    }
+
+    /// Begins a file that is written whole or not at all.
+    pub fn create(&self, path: &Path) -> Result<AtomicFile> {
+        // A text read before is not that of the new file.
+        self.texts().remove(path);
+        AtomicFile::create(path, &self.unfinished)
+    }
+
+    /// Removes the temporary files of all unfinished writes, and keeps any other from beginning or
+    /// being committed: for a caller that ends the process next.
+    pub fn abandon_writes(&self) {
+        self.unfinished.abandon();
+    }
+
+    fn texts(&self) -> std::sync::MutexGuard<'_, HashMap<PathBuf, Arc<String>>> {
+        // Whole entries only are inserted: a panic elsewhere leaves the map usable.
+        self.texts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Access to the files beside a document.
+#[derive(Clone, Copy)]
+pub struct Siblings<'a> {
+    files: &'a FileAccess,
+    folder: &'a Path,
+}
+
+impl Siblings<'_> {
+    /// Reads a file that the document names, and returns its path with the text. It has to be a
+    /// regular file inside the document's folder unless outside is allowed: a platform from
+    /// somebody else must not read arbitrary files.
+    pub fn read(&self, name: &str) -> Result<(PathBuf, Arc<String>)> {
+        self.files.read_sibling(self.folder, name)
+    }
+}
+
+fn too_large() -> FormatError {
+    FormatError::new(format!("larger than the {} MiB that are read", MAX_BYTES >> 20))
+}
+
+fn read_bounded(from: impl Read, size: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(size as usize);
+    from.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    // A pipe, or a file that grew.
+    if bytes.len() as u64 > MAX_BYTES { Err(too_large()) } else { Ok(bytes) }
+}
+
+/// Checks the encoding and drops a byte-order mark.
+pub fn decode(bytes: Vec<u8>) -> Result<String> {
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let offset = e.utf8_error().valid_up_to();
+        let before = String::from_utf8_lossy(&e.as_bytes()[..offset]);
+        FormatError {
+            place: Place::of_offset(&before, before.len()),
+            ..FormatError::new("not UTF-8 text")
+        }
+        .with_help("is this a binary file, or text in another encoding (UTF-16, Latin-1)?")
+    })?;
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_string(),
+        None => text,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_name_only_their_siblings() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        std::fs::create_dir(&home).unwrap();
+        std::fs::write(home.join("in"), "1 2").unwrap();
+        std::fs::write(folder.path().join("out"), "secret").unwrap();
+        std::os::unix::fs::symlink("../out", home.join("link")).unwrap();
+        let files = FileAccess::default();
+        assert_eq!(*files.siblings(&home.join("document")).read("in").unwrap().1, "1 2");
+        for name in ["../out", "link", folder.path().join("out").to_str().unwrap()] {
+            let error = files.siblings(&home.join("document")).read(name).unwrap_err().to_string();
+            assert!(error.contains("outside the folder"), "{error}");
+            // Another caller in the same process has other permissions.
+            let trusting = FileAccess::default().allow_outside(true);
+            assert_eq!(*trusting.siblings(&home.join("document")).read(name).unwrap().1, "secret");
+        }
+        let pipe = home.join("p");
+        assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
+        let error = files.siblings(&home.join("document")).read("p").unwrap_err().to_string();
+        assert!(error.contains("no regular file"), "{error}");
+    }
+
+    #[test]
+    fn a_text_is_read_once_per_access() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("text");
+        std::fs::write(&path, "old").unwrap();
+        let files = FileAccess::default();
+        assert_eq!(*files.read_text(&path).unwrap(), "old");
+        std::fs::write(&path, "new").unwrap();
+        assert_eq!(*files.clone().read_text(&path).unwrap(), "old");
+        assert_eq!(*FileAccess::default().read_text(&path).unwrap(), "new");
+        // What the caller writes itself it reads.
+        files.write(&path, |out| out.write_all(b"own")).unwrap();
+        assert_eq!(*files.read_text(&path).unwrap(), "own");
+    }
+
+    #[test]
+    fn wrong_encodings_are_placed() {
+        let error = decode(b"line one\nab\xff".to_vec()).unwrap_err();
+        assert_eq!(error.place, Place::At { line: 2, column: 3 });
+        assert_eq!(decode("\u{feff}x".as_bytes().to_vec()).unwrap(), "x");
+    }
+}
