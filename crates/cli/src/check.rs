@@ -5,7 +5,7 @@ use crate::input::Loaded;
 use crate::model::ModelOptions;
 use crate::output::Output;
 use serde::Serialize;
-use slackline_lab::check::{Check, Ground};
+use slackline_analysis::plan_check::{Check, Ground};
 use slackline_model::units::fmt_seconds;
 use slackline_model::{Problem, Schedule};
 

@@ -186,7 +186,7 @@ fn every_input_is_opened_once() {
         let scenario = format!("{number}-s.toml");
         let mut writers = vec![
             pipe(&workflow, "workflows/montage.json"),
-            pipe(&platform, "platforms/two-site-grid.toml"),
+            pipe(&platform, "platforms/small-cluster.toml"),
         ];
         let mut line =
             vec!["20", env!("CARGO_BIN_EXE_slackline"), verb, &workflow, "-p", &platform];

@@ -1,7 +1,7 @@
 //! Studies: the same policies and planners over many worlds, and what papers said of them.
 //!
 //! ```
-//! use slackline_lab::stats::Estimate;
+//! use slackline_analysis::statistics::Estimate;
 //!
 //! // Two policies in the same four worlds: what they share does not blur their ratio.
 //! let (one, other) = ([90.0, 180.0, 45.0, 27.0], [100.0, 200.0, 50.0, 30.0]);
@@ -10,14 +10,7 @@
 //! ```
 
 pub mod cell;
-pub mod check;
-pub mod learnt;
-pub mod loads;
-pub mod metrics;
-pub mod money;
 pub mod papers;
-pub mod served;
 pub mod shapes;
-pub mod stats;
 pub mod study;
 pub mod worlds;

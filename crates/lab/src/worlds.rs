@@ -2,8 +2,8 @@
 //! levels change now and then and of which one may die half-way.
 
 use crate::cell::{Cell, planner, policy};
-use crate::metrics::mean_critical_path;
 use crate::papers::StudyError;
+use slackline_analysis::metrics::mean_critical_path;
 use slackline_execute::{Outcome, Recording, Stage};
 use slackline_generate::Seed;
 use slackline_generate::costs::{Ccr, CcrBy, Costs, TaskCosts};

@@ -9,8 +9,8 @@ mod random;
 use proptest::prelude::*;
 use rand::RngExt;
 use random::Clusters;
+use slackline_analysis::plan_check::{self, Ground};
 use slackline_execute::{Ending, Recording, Stage};
-use slackline_lab::check::{self, Ground};
 use slackline_model::platform::{
     ClusterSharing, ClusterSpec, DeclaredRoute, HostSpec, LinkShape, LinkSpec, Matrix,
     PlatformBuilder, RoutingKind, Sharing,
@@ -161,7 +161,7 @@ fn beats_the_bound(seed: u64, tasks: u32, kind: &str, model: &str) -> Result<(),
     let charges = models.charges();
     let problem = Problem::charged(&workflow, &platform, &charges, inputs).unwrap();
     let planned = bounds::lower_bound(&problem);
-    let simulated = check::lower_bound(&workflow, &platform, &charges, inputs, true).unwrap();
+    let simulated = plan_check::lower_bound(&workflow, &platform, &charges, inputs, true).unwrap();
     // Limits that everybody can keep, for methods that need some.
     let limits = Limits { budget: Some(1e12), deadline: Some(1e12) };
     let request = Request { iterations: Some(200), limits, ..Request::seeded(7) };

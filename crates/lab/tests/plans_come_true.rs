@@ -8,9 +8,9 @@ mod random;
 use proptest::prelude::*;
 use rand::RngExt;
 use random::Clusters;
+use slackline_analysis::plan_check::{Check, Ground};
 use slackline_formats::FileAccess;
 use slackline_formats::{instance, read_platform, read_workflow};
-use slackline_lab::check::{Check, Ground};
 use slackline_model::platform::{
     ClusterSharing, ClusterSpec, HostSpec, LinkShape, Matrix, PlatformBuilder,
 };

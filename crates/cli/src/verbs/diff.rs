@@ -235,7 +235,7 @@ fn rows(pairs: &[Pair], name: impl Fn(&Pair) -> String) -> Vec<Row> {
         let after: f64 = pairs.iter().map(|p| p.is()).sum();
         let ratios: Vec<f64> =
             pairs.iter().filter(|p| p.was() > 0.0).map(|p| p.is() / p.was()).collect();
-        let ratio = slackline_lab::learnt::Spread::of(&ratios).median;
+        let ratio = slackline_analysis::calibration::Spread::of(&ratios).median;
         Row { name, tasks: pairs.len(), before, after, difference: after - before, ratio }
     };
     let mut rows: Vec<Row> = groups.into_iter().map(row).collect();

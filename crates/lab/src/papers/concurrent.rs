@@ -4,8 +4,8 @@
 use super::poisson;
 use super::{Cell, Claim, Options, Paper, Report, Rule, Size, StudyError, Table, Unit, Watch};
 use crate::cell::{self, Recipe, given, planner, policy};
-use crate::served::{Beside, Negotiable, Served, Totals, beside, served};
-use crate::stats::Estimate;
+use slackline_analysis::statistics::Estimate;
+use slackline_analysis::workflow_metrics::{Beside, Negotiable, Served, Totals, beside, served};
 use slackline_execute::{Coming, Recording, Settings, Stage};
 use slackline_generate::Seed;
 use slackline_generate::streams::{Shapes, budgets as budgets_of};

@@ -3,8 +3,8 @@
 
 use super::concurrent::{Method, Stream, Streams, THESIS, amount, draw, site};
 use super::{Cell, Claim, Options, Paper, Report, Rule, StudyError, Table, Unit, Watch};
-use crate::served::{Negotiable, Served, Totals, beside};
-use crate::stats::Estimate;
+use slackline_analysis::statistics::Estimate;
+use slackline_analysis::workflow_metrics::{Negotiable, Served, Totals, beside};
 use slackline_execute::Coming;
 use slackline_generate::Seed;
 use slackline_generate::streams::{Shapes, application, limits as limits_of};

@@ -4,8 +4,8 @@
 use super::concurrent::{Method, Stream, Streams, draw, mean_of};
 use super::{Cell, Claim, Options, Rule, StudyError, Table, Unit, Watch};
 use crate::cell::Recipe;
-use crate::served::{Served, Totals};
-use crate::stats::Estimate;
+use slackline_analysis::statistics::Estimate;
+use slackline_analysis::workflow_metrics::{Served, Totals};
 use slackline_execute::Coming;
 use slackline_generate::Seed;
 use slackline_generate::streams::{Poisson, Shapes};

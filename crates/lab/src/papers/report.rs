@@ -1,8 +1,8 @@
 //! What a reproduction comes to: claims with their verdicts, tables of numbers.
 
 use super::{Options, Paper};
-use crate::stats::Estimate;
 use serde::{Serialize, Serializer};
+use slackline_analysis::statistics::Estimate;
 
 /// How a figure is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -19,8 +19,8 @@ use clap::Args;
 use document::{Document, Documents};
 use report::{chart, comparison, place, summary, widths, workflows};
 use scale::Scale;
+use slackline_analysis::plan_check::Check;
 use slackline_formats::{ScheduleFormat, schedule_file};
-use slackline_lab::check::Check;
 use slackline_model::nearest::did_you_mean;
 use slackline_model::parameter;
 use slackline_model::schedule::{Limits, Summary, Violation, validate};
@@ -267,7 +267,9 @@ impl Plan {
         }
         let charges = self.model.models(platform, workflow)?.charges();
         let inputs = self.model.inputs(platform)?;
-        let runs = slackline_lab::check::lower_bound(workflow, platform, &charges, inputs, true)?;
+        let runs = slackline_analysis::plan_check::lower_bound(
+            workflow, platform, &charges, inputs, true,
+        )?;
         Ok(bound.min(runs))
     }
 

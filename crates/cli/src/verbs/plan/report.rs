@@ -3,7 +3,7 @@
 use super::Planned;
 use crate::check;
 use crate::table::{Table, count, cut};
-use slackline_lab::check::Check;
+use slackline_analysis::plan_check::Check;
 use slackline_model::schedule::{Detail, Limits};
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_model::{Problem, ProcId, Schedule, approx};

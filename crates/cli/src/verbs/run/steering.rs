@@ -12,6 +12,10 @@ use crate::output::Output;
 use crate::verbs::simulate::workflow::{
     Ran, check_parameters, check_results, planner, policies_of, settle_period,
 };
+use slackline_analysis::calibration::first_estimates;
+use slackline_analysis::cost::Money;
+use slackline_analysis::metrics::Metrics;
+use slackline_analysis::plan_check::{Ground, lower_bound};
 use slackline_execute::attempt::{Stamp, adopt_orphans, boot, checksum, stamped_checksum};
 use slackline_execute::folder::{Failure as Failed, Header, Note, Recovered, RunFolder, RunLog};
 use slackline_execute::local::Local;
@@ -22,10 +26,6 @@ use slackline_execute::{
     Ending, Execution, Glance, Inputs, Outcome, Record, Settings as Rules, Stage,
 };
 use slackline_formats::Format;
-use slackline_lab::check::{Ground, lower_bound};
-use slackline_lab::learnt::first_estimates;
-use slackline_lab::metrics::Metrics;
-use slackline_lab::money::Money;
 use slackline_model::platform::Charges;
 use slackline_model::{Problem, Schedule, Terms};
 use slackline_react::Policy;

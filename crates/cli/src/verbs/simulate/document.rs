@@ -6,7 +6,7 @@ use crate::check::Difference;
 use crate::told::Set;
 use crate::verbs::placed::{Leased, Placed, leased, placed};
 use serde::Serialize;
-use slackline_lab::served::{Beside, Served, Totals};
+use slackline_analysis::workflow_metrics::{Beside, Served, Totals};
 use slackline_model::Problem;
 use slackline_react::Arrived;
 

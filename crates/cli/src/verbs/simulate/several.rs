@@ -3,8 +3,8 @@
 use super::report::blocks;
 use super::workflow::Ran;
 use crate::table::{Table, count, cut};
-use slackline_lab::loads::{Course, Loads};
-use slackline_lab::served::{Served, Totals};
+use slackline_analysis::load_series::{Course, Loads};
+use slackline_analysis::workflow_metrics::{Served, Totals};
 use slackline_model::Problem;
 use slackline_model::units::fmt_seconds;
 use slackline_react::Arrived;

@@ -7,16 +7,16 @@ use crate::input::Loaded;
 use crate::model;
 use crate::output::Output;
 use crate::progress::Bar;
+use slackline_analysis::cost::Money;
+use slackline_analysis::metrics::{Metrics, Moves};
+use slackline_analysis::plan_check::{self, Check, Ground};
+use slackline_analysis::workflow_metrics::served;
 use slackline_execute::{
     Arrivals, Coming, DecisionLog, Glance, Inputs, Logged, Outcome, Recording, Settings,
     Stage as ReadyStage, StageError,
 };
 use slackline_formats::trace::{TraceFormat, TraceWriter};
 use slackline_io::{AtomicFile, FileAccess};
-use slackline_lab::check::{self, Check, Ground};
-use slackline_lab::metrics::{Metrics, Moves};
-use slackline_lab::money::Money;
-use slackline_lab::served::served;
 use slackline_model::nearest::nearest;
 use slackline_model::parameter::Given;
 use slackline_model::platform::{Charges, Network};
@@ -207,7 +207,7 @@ impl<'a> Stage<'a> {
         let stated = stated && !matrix_changes;
         // What lies elsewhere too need not come from the origin.
         let inputs = if self.spread.is_empty() { self.inputs } else { Inputs::Everywhere };
-        Ok(check::lower_bound(&exact, &platform, &charges, inputs, stated)?)
+        Ok(plan_check::lower_bound(&exact, &platform, &charges, inputs, stated)?)
     }
 
     /// What the undisturbed run of a plan comes to, where that is worth its time: the seconds by

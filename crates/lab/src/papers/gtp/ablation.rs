@@ -6,8 +6,8 @@ use super::runs::Method::{Gtp, GtpC, Heft};
 use super::runs::{Run, Runs, Setting};
 use crate::papers::report::Findings;
 use crate::papers::{Cell, Table, Unit};
-use crate::stats::Estimate;
 use crate::worlds::Links;
+use slackline_analysis::statistics::Estimate;
 
 pub(super) fn findings(runs: &Runs) -> Findings {
     Findings { claims: Vec::new(), tables: vec![persistence(runs), links(runs)] }

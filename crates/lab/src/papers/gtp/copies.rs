@@ -6,7 +6,7 @@ use super::runs::{Run, Runs};
 use super::{beats, ratio};
 use crate::papers::report::Findings;
 use crate::papers::{Cell, Claim, Rule, Table, Unit};
-use crate::stats::Estimate;
+use slackline_analysis::statistics::Estimate;
 
 const CELLS: [(usize, usize, u32); 3] = [(5, 300, 30), (10, 300, 20), (10, 1000, 30)];
 

@@ -4,8 +4,8 @@
 use crate::cell::{self, Recipe, planner, policy};
 use crate::papers::report::Findings;
 use crate::papers::{Claim, Rule, StudyError, Unit, Watch};
-use crate::stats::Estimate;
 use crate::worlds::{GtpWorld, Kind, Links, Way, contention_example, edges_of};
+use slackline_analysis::statistics::Estimate;
 use slackline_react::Transfers;
 
 /// Mean edges of the 12 graphs of a size; the thesis prints the one of 1000 tasks.

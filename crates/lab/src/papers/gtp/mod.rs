@@ -17,8 +17,8 @@ mod transfers;
 use super::report::Findings;
 use super::{Claim, Options, Paper, Report, Rule, Size, StudyError, Unit, Watch};
 use crate::cell::Recipe;
-use crate::stats::Estimate;
 use runs::{Measured, Run, Runs, Setting};
+use slackline_analysis::statistics::Estimate;
 
 /// Registry entry.
 pub(super) const PAPER: Paper = Paper {

@@ -6,7 +6,7 @@ use super::runs::{Measured, Run, Runs, Setting};
 use super::{about, beats, excess, ratio};
 use crate::papers::report::Findings;
 use crate::papers::{Cell, Claim, Rule, Table, Unit};
-use crate::stats::Estimate;
+use slackline_analysis::statistics::Estimate;
 
 pub(super) fn findings(runs: &Runs) -> Findings {
     Findings {

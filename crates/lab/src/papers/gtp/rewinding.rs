@@ -6,7 +6,7 @@ use super::runs::{Measured, Run, Runs};
 use super::{beats, ratio};
 use crate::papers::report::Findings;
 use crate::papers::{Cell, Claim, Rule, Table, Unit};
-use crate::stats::Estimate;
+use slackline_analysis::statistics::Estimate;
 
 const CELLS: [(usize, usize, u32); 3] = [(5, 100, 30), (10, 300, 30), (10, 500, 30)];
 

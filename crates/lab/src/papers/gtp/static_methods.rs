@@ -6,7 +6,7 @@ use super::runs::{Run, Runs, Setting};
 use super::{about, beats, excess};
 use crate::papers::report::Findings;
 use crate::papers::{Cell, Claim, Rule, Table, Unit};
-use crate::stats::Estimate;
+use slackline_analysis::statistics::Estimate;
 
 const PROCESSORS: [usize; 3] = [5, 10, 20];
 const TASKS: [usize; 5] = [50, 100, 300, 500, 1000];

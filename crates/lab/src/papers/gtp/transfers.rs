@@ -6,7 +6,7 @@ use super::runs::{Measured, Run, Runs, Setting};
 use super::{about, ratio};
 use crate::papers::report::Findings;
 use crate::papers::{Cell, Claim, Rule, Table, Unit};
-use crate::stats::Estimate;
+use slackline_analysis::statistics::Estimate;
 
 const CYCLES: [u32; 4] = [1, 3, 10, 30];
 

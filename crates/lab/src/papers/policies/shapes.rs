@@ -5,8 +5,8 @@
 use super::super::{Cell, Claim, Options, Report, Rule, Size, StudyError, Table, Unit, Watch};
 use crate::cell::{self, Recipe, deciding, policy};
 use crate::shapes::{PLATFORMS, Shape, Stages, WORKFLOWS, WORLDS, World};
-use crate::stats::Estimate;
 use crate::study::Contender;
+use slackline_analysis::statistics::Estimate;
 use slackline_execute::{Ending, Logged, Recording, Stage};
 use slackline_model::Schedule;
 use slackline_react::registry::{Entry, Options as Told};

@@ -8,7 +8,7 @@ mod single;
 use super::report::Findings;
 use super::{Cell, Claim, Options, Paper, Report, Rule, Size, StudyError, Table, Unit, Watch};
 use crate::cell::{self, Recipe, planner_with};
-use crate::stats::Estimate;
+use slackline_analysis::statistics::Estimate;
 use slackline_execute::Stage;
 use slackline_generate::Seed;
 use slackline_generate::population::STUDIES;

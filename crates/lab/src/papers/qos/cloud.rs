@@ -3,9 +3,9 @@
 
 use super::{graphs_of, under};
 use crate::cell::{self, Recipe, planner, policy as entry};
-use crate::money::Money;
 use crate::papers::{Cell, Claim, Options, Paper, Report, Rule, StudyError, Table, Unit, Watch};
-use crate::stats::Estimate;
+use slackline_analysis::cost::Money;
+use slackline_analysis::statistics::Estimate;
 use slackline_execute::{Inputs, Recording, Stage};
 use slackline_formats::{parse_workflow, platform_toml};
 use slackline_generate::Seed;

@@ -6,7 +6,7 @@ use super::{
 use crate::cell::{Recipe, given, planner};
 use crate::papers::report::Findings;
 use crate::papers::{Cell, Claim, Options, Paper, Report, Rule, StudyError, Table, Unit, Watch};
-use crate::stats::Estimate;
+use slackline_analysis::statistics::Estimate;
 use slackline_model::schedule::affordable;
 use slackline_model::{Platform, Problem, Workflow, approx};
 use slackline_schedule::Request;

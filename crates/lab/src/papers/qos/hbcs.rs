@@ -5,7 +5,7 @@ use super::{
 };
 use crate::cell::{self, Recipe, planner};
 use crate::papers::{Cell, Claim, Options, Paper, Report, Rule, StudyError, Table, Unit, Watch};
-use crate::stats::Estimate;
+use slackline_analysis::statistics::Estimate;
 use slackline_model::schedule::{Summary, affordable};
 use slackline_model::{Platform, Workflow};
 use slackline_schedule::Request;

@@ -4,7 +4,7 @@ use super::performance::POPULATION;
 use super::{ALWAYS, Base, Instance, Ran, SLACK, SPARE, STATIC, draw, ran};
 use crate::cell::{Recipe, policy};
 use crate::papers::{Cell, Claim, Report, Rule, StudyError, Table, Unit, Watch};
-use crate::stats::Estimate;
+use slackline_analysis::statistics::Estimate;
 
 const QUALITIES: [f64; 3] = [0.1, 0.3, 0.5];
 

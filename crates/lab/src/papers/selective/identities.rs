@@ -2,7 +2,7 @@
 
 use super::{ALWAYS, Base, IDEAL, Population, SLACK, SPARE, STATIC, all_ways, draw};
 use crate::papers::{Claim, Report, Rule, StudyError, Unit, Watch};
-use crate::stats::Estimate;
+use slackline_analysis::statistics::Estimate;
 
 pub(super) const POPULATION: Population =
     Population { name: "sr/exact", tasks: (50, 100), machines: (3, 8) };

@@ -2,7 +2,7 @@
 
 use super::{ALWAYS, Base, IDEAL, Population, Ran, SLACK, SPARE, STATIC, WAYS, all_ways, draw};
 use crate::papers::{Cell, Claim, Report, Rule, StudyError, Table, Unit, Watch};
-use crate::stats::Estimate;
+use slackline_analysis::statistics::Estimate;
 
 pub(super) const POPULATION: Population =
     Population { name: "sr/E1", tasks: (50, 100), machines: (3, 8) };

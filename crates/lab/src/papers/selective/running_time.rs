@@ -3,7 +3,7 @@
 use super::{ALWAYS, Base, Instance, Population, SLACK, SPARE, draw, ran};
 use crate::papers::report::Findings;
 use crate::papers::{Cell, Claim, Report, Rule, StudyError, Table, Unit, Watch};
-use crate::stats::Estimate;
+use slackline_analysis::statistics::Estimate;
 use std::time::Instant;
 
 /// Error of estimates in both experiments.

@@ -3,7 +3,7 @@
 use super::case::{Case, Ran, Set};
 use crate::cell::{self, Recipe};
 use crate::papers::{Cell, Options, Report, Size, StudyError, Table, Unit, Watch};
-use crate::stats::Estimate;
+use slackline_analysis::statistics::Estimate;
 use slackline_generate::scenario::studied::{sweep_loads, sweep_outages, sweep_sizes};
 use slackline_generate::workflow::sweep::Sweep;
 use slackline_model::approx;

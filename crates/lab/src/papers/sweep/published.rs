@@ -3,7 +3,7 @@
 use super::case::{Case, ONCE, Ran, Set};
 use crate::cell::{self, Recipe};
 use crate::papers::{Cell, Claim, Options, Report, Rule, Size, StudyError, Table, Unit, Watch};
-use crate::stats::Estimate;
+use slackline_analysis::statistics::Estimate;
 use slackline_generate::workflow::sweep::Sweep;
 use slackline_model::scenario::Knowledge;
 

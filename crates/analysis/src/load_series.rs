@@ -1,6 +1,6 @@
 //! How much waited, ran and stood idle over time, where several workflows share a platform.
 
-use crate::served::Served;
+use crate::workflow_metrics::Served;
 use slackline_execute::Outcome;
 use slackline_model::trace::{Happening, Work};
 use slackline_model::{HostId, Problem};

@@ -4,7 +4,7 @@
 //! of least times on the critical path, which is found in mean times; the stretch divides it by the
 //! turnaround of the same workflow alone. Unfinished workflows count for the success rate only.
 
-use crate::money::Money;
+use crate::cost::Money;
 use serde::Serialize;
 use slackline_execute::Outcome;
 use slackline_model::schedule::affordable;
