@@ -1,4 +1,5 @@
-//! Chrome's trace events: a process per host, a thread per core and one for arriving data;
+//! Chrome's trace events: a process per host, a thread per core and as many for arriving data as
+//! transfers overlap there (events of one thread have to nest, or viewers drop them);
 //! complete events (`X`) for tasks and transfers, instants (`i`) for what happens to the platform.
 
 use super::{Begun, Doing, Form, Moved, Subject};
@@ -6,7 +7,7 @@ use serde_json::{Value, json};
 use slackline_model::trace::{End, Happening, Record, UnderWay};
 use std::io::Write;
 
-/// The thread on which data arrives.
+/// The first thread on which data arrives.
 const ARRIVALS: u32 = 1 << 20;
 
 /// Tasks are written as they end; transfers come after all of them, then instants.
@@ -37,11 +38,6 @@ impl Form for Chrome {
             self.event(
                 out,
                 json!({"ph": "M", "name": "process_name", "pid": index, "args": name}),
-            )?;
-            let data = json!({ "name": "data arriving" });
-            self.event(
-                out,
-                json!({"ph": "M", "name": "thread_name", "pid": index, "tid": ARRIVALS, "args": data}),
             )?;
         }
         Ok(())
@@ -86,14 +82,30 @@ impl Form for Chrome {
     }
 
     fn end(&mut self, run: &Subject<'_>, out: &mut dyn Write) -> std::io::Result<()> {
-        for Moved { start, finish, file, from, to, lost } in std::mem::take(&mut self.moved) {
+        let mut moved = std::mem::take(&mut self.moved);
+        moved.sort_by(|a, b| a.start.total_cmp(&b.start)); // stable: equal starts as they ended
+        let mut tracks = Tracks::new(run.platform.hosts().len());
+        for Moved { start, finish, file, from, to, lost } in moved {
+            let (track, is_new) = tracks.place(to.index(), start, finish);
+            let thread = ARRIVALS + track;
+            if is_new {
+                let name = match track {
+                    0 => "data arriving".to_string(),
+                    _ => format!("data arriving {}", track + 1),
+                };
+                let args = json!({ "name": name });
+                self.event(
+                    out,
+                    json!({"ph": "M", "name": "thread_name", "pid": to.0, "tid": thread, "args": args}),
+                )?;
+            }
             let source = run.platform.host(from).name.to_string();
             self.event(
                 out,
                 json!({
                     "ph": "X", "name": run.workflow.file_label(file), "cat": "transfer",
                     "ts": micros(start), "dur": micros(finish - start),
-                    "pid": to.0, "tid": ARRIVALS,
+                    "pid": to.0, "tid": thread,
                     "args": {
                         "from": source, "bytes": run.workflow.file_bytes(file), "lost": lost
                     },
@@ -110,6 +122,33 @@ impl Form for Chrome {
             )?;
         }
         writeln!(out, "\n]}}")
+    }
+}
+
+/// The tracks of arriving data of every host, each with the date until which it is in use.
+struct Tracks {
+    busy_until: Vec<Vec<f64>>,
+}
+
+impl Tracks {
+    fn new(hosts: usize) -> Tracks {
+        Tracks { busy_until: vec![Vec::new(); hosts] }
+    }
+
+    /// Returns the first track of a host that is free at `start`, and whether it is a new one.
+    /// Calls come in order of `start`.
+    fn place(&mut self, host: usize, start: f64, finish: f64) -> (u32, bool) {
+        let tracks = &mut self.busy_until[host];
+        match tracks.iter().position(|&until| until <= start) {
+            Some(track) => {
+                tracks[track] = finish;
+                (track as u32, false)
+            }
+            None => {
+                tracks.push(finish);
+                (tracks.len() as u32 - 1, true)
+            }
+        }
     }
 }
 

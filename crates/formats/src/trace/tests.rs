@@ -75,6 +75,50 @@ fn chrome_events_have_their_times_in_microseconds() {
 }
 
 #[test]
+fn overlapping_transfers_have_tracks_of_their_own() {
+    let mut b = WorkflowBuilder::new("fan-in");
+    let sink = b.add_task(Task::new("sink", 1.0)).unwrap();
+    for name in ["a", "b", "c"] {
+        let task = b.add_task(Task::new(name, 1.0)).unwrap();
+        b.add_edge(task, sink, 10.0).unwrap();
+    }
+    let workflow = b.build().unwrap();
+    let (_, platform, _) = parts();
+    let (from, to) = (HostId(0), HostId(1));
+    let mut trace = Trace::default();
+    // Two overlap; the third begins when the first ends.
+    let steps = [
+        (0.0, 0, true),
+        (1.0, 1, true),
+        (2.0, 0, false),
+        (2.0, 2, true),
+        (3.0, 1, false),
+        (4.0, 2, false),
+    ];
+    for (at, file, begins) in steps {
+        let file = FileId(file);
+        trace.push(
+            at,
+            if begins {
+                Happening::TransferStarted { file, from, to, bytes: 10.0 }
+            } else {
+                Happening::TransferFinished { file, from, to, bytes: None }
+            },
+        );
+    }
+    let mut text = Vec::new();
+    write(&trace, TraceFormat::Chrome, &workflow, &platform, &mut text).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&text).unwrap();
+    let tracks = |phase: &str| -> Vec<u64> {
+        let events = document["traceEvents"].as_array().unwrap().iter();
+        let threads = events.filter(|e| e["ph"] == phase).filter_map(|e| e["tid"].as_u64());
+        threads.map(|thread| thread - (1 << 20)).collect()
+    };
+    assert_eq!(tracks("X"), [0, 1, 0]);
+    assert_eq!(tracks("M"), [0, 1]);
+}
+
+#[test]
 fn paje_pops_what_it_pushed() {
     let text = run(TraceFormat::Paje);
     let count = |start: &str| text.lines().filter(|l| l.starts_with(start)).count();
