@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::picture;
 use slackline_io::{STANDARD, is_standard};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// What a verb is about to read and write.
@@ -48,7 +49,7 @@ impl<'a> Files<'a> {
         self
     }
 
-    /// Refuses folders that are not there, an output that is also an input, two outputs of
+    /// Refuses an output in what is no folder, an output that is also an input, two outputs of
     /// one name, and pictures of a kind that is not drawn. Where an output takes standard output, what is said to people goes to standard
     /// error.
     pub(crate) fn check(self, output: &mut Output) -> Result<(), Failure> {
@@ -82,15 +83,16 @@ impl<'a> Files<'a> {
     }
 }
 
-/// Fails where there is no such folder, or the file is one.
+/// Fails where the path is a folder, or something on the way to it is none. Folders that are
+/// missing are created when the file is written.
 fn check_place(path: &Path) -> Result<(), Failure> {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
-            Err(Failure::input(format!("{}: there is no such folder", folder.display()))
-                .with_help(format!("make it first: mkdir -p {}", folder.display())))
-        }
-        _ if path.is_dir() => {
-            Err(Failure::input(format!("{}: is a folder, not a file", path.display())))
+    if path.is_dir() {
+        return Err(Failure::input(format!("{}: is a folder, not a file", path.display())));
+    }
+    let existing = path.ancestors().skip(1).find(|folder| folder.exists());
+    match existing {
+        Some(folder) if !folder.is_dir() => {
+            Err(Failure::input(format!("{}: is no folder", folder.display())))
         }
         _ => Ok(()),
     }
@@ -101,8 +103,10 @@ fn check_place(path: &Path) -> Result<(), Failure> {
 enum Identity {
     /// Standard input or output.
     Standard,
-    /// A file, existing or to come.
-    File(PathBuf),
+    /// A file that exists, by device and number: hard links are one file.
+    Existing { device: u64, number: u64 },
+    /// A file to come.
+    New(PathBuf),
 }
 
 impl Identity {
@@ -111,13 +115,16 @@ impl Identity {
         if is_standard(path) {
             return Some(Identity::Standard);
         }
-        match std::fs::canonicalize(path) {
-            Ok(real) if real.is_file() => Some(Identity::File(real)),
+        match std::fs::metadata(path) {
+            Ok(meta) if meta.is_file() => {
+                Some(Identity::Existing { device: meta.dev(), number: meta.ino() })
+            }
             Ok(_) => None,
             Err(_) => {
                 let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-                let folder = std::fs::canonicalize(folder.unwrap_or(Path::new("."))).ok()?;
-                Some(Identity::File(folder.join(path.file_name()?)))
+                let folder = folder.unwrap_or(Path::new("."));
+                let folder = std::fs::canonicalize(folder).unwrap_or(folder.to_path_buf());
+                Some(Identity::New(folder.join(path.file_name()?)))
             }
         }
     }

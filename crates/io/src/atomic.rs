@@ -10,7 +10,7 @@ use tempfile::TempPath;
 
 /// A file that is written whole or not at all: the text goes to a temporary file in the same
 /// folder, which takes the name on [`AtomicFile::commit`]. An existing file stays as it was when
-/// anything fails before. What is not a regular file (a device, a pipe, [`crate::STANDARD`]
+/// anything fails before; folders that are missing on the way are created. What is not a regular file (a device, a pipe, [`crate::STANDARD`]
 /// output) is written directly, a link to a file where it points: none of them is replaced.
 pub struct AtomicFile {
     /// The path as the caller gave it.
@@ -54,6 +54,9 @@ impl AtomicFile {
         }
         let real = std::fs::canonicalize(path);
         let real = real.as_deref().unwrap_or(path);
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            std::fs::create_dir_all(folder).map_err(|e| machine(e).in_file(folder))?;
+        }
         let begun = match std::fs::symlink_metadata(real) {
             Ok(meta) if meta.is_dir() => Err(FormatError::new("is a folder, not a file")),
             Ok(meta) if !meta.is_file() => open_directly(real).map(|file| (file, None)),

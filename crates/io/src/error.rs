@@ -174,6 +174,9 @@ impl From<std::io::Error> for FormatError {
         match error.kind() {
             std::io::ErrorKind::NotFound => FormatError::new(NO_SUCH_FILE),
             std::io::ErrorKind::PermissionDenied => FormatError::new("permission denied"),
+            std::io::ErrorKind::BrokenPipe => {
+                FormatError { fault: Fault::ReaderGone, ..FormatError::new(error) }
+            }
             _ => FormatError::new(error),
         }
     }

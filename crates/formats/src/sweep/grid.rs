@@ -50,10 +50,7 @@ pub fn read(files: &FileAccess, path: &Path) -> Result<Grid> {
     let text = files.read_text(path)?;
     let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let behaviour = |name: &str| Ok(files.siblings(path).read(name)?.1.to_string());
-    parse(&text, name.as_deref().unwrap_or("grid"), &behaviour).map_err(|error| {
-        // What is wrong with a behaviour is said of its own file.
-        if error.file.is_some() { error } else { error.in_file(path) }
-    })
+    parse(&text, name.as_deref().unwrap_or("grid"), &behaviour).map_err(|e| e.in_file(path))
 }
 
 /// Reads a grid from a text; `behaviour` gives the text of a behaviour by its name.

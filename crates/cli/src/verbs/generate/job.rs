@@ -36,6 +36,8 @@ pub(super) struct Job {
     onto: Option<Scenario>,
     /// The files behind these, for the command that makes it again.
     files: String,
+    /// The files that are read.
+    reads: Vec<PathBuf>,
     first: Option<u64>,
     /// Commands for the tasks, where some are wanted.
     runnable: Option<Runnable>,
@@ -87,9 +89,17 @@ impl Job {
             workflows: Vec::new(),
             onto: None,
             files: String::new(),
+            reads: Vec::new(),
             first: None,
             runnable: runnable(generator.family, matches)?,
         };
+        for name in ["run", "platform", "onto"] {
+            job.reads.extend(path(name));
+        }
+        for name in ["instances", "workflow"] {
+            job.reads.extend(paths(name));
+        }
+        job.check_files(output)?;
         if let Some(file) = path("run") {
             job.machines = machines(&file, output)?;
             job.files.push_str(&format!(" {}", file.display()));
@@ -113,6 +123,18 @@ impl Job {
         Ok(job)
     }
 
+    /// One file is written over none of those that are read; a population gets a folder.
+    fn check_files(&self, output: &mut Output) -> Result<(), Failure> {
+        if self.population.len() > 1 {
+            return Ok(());
+        }
+        Files::default()
+            .reads_all(&self.reads)
+            .writes("--output", self.output.as_ref())
+            .json(self.json)
+            .check(output)
+    }
+
     pub(super) fn run(&self, output: &mut Output) -> Result<(), Failure> {
         let members = self.population.len();
         if members > 1 {
@@ -134,7 +156,6 @@ impl Job {
             };
             std::fs::create_dir_all(folder).map_err(failed)?;
         }
-        Files::default().writes("--output", self.output.as_ref()).json(self.json).check(output)?;
         let mut made = self.make(&member)?;
         let form = self.form(Some(path));
         made.write_file(&output.files, path, form)?;
@@ -397,6 +418,7 @@ pub(super) fn study(matches: &ArgMatches, output: &mut Output) -> Result<(), Fai
         platform: None,
         workflows: Vec::new(),
         onto: None,
+        reads: Vec::new(),
         files: String::new(),
         runnable: None,
     };

@@ -410,8 +410,13 @@ impl<'a> Elements<'a> {
         let Some(siblings) = self.siblings else {
             return Err(a.error(format!("the trace file \"{file}\" cannot be found from a text")));
         };
-        let (path, text) = siblings.read(file)?;
-        let profile = parse_trace(&text, None).map_err(|e| e.in_file(&path))?.map(Arc::new);
+        let read = siblings
+            .read(file)
+            .and_then(|(path, text)| parse_trace(&text, None).map_err(|e| e.in_file(&path)));
+        // Both files are named: the trace, and the place that names it.
+        let profile =
+            read.map_err(|e| FormatError { help: e.help.clone(), fault: e.fault, ..a.error(e) })?;
+        let profile = profile.map(Arc::new);
         self.trace_files.insert(file.to_string(), profile.clone());
         Ok(profile)
     }
