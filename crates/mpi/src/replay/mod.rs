@@ -245,6 +245,9 @@ impl<'p> Replay<'p> {
                 known.map(|&(_, comm)| comms[comm as usize].size() as u32)
             };
             match cursor.next(&sizes)? {
+                Some(_) if state.finalized => {
+                    return Err(self.complain(agent, "this rank has done `finalize` already"));
+                }
                 Some(line) => {
                     self.actions += 1;
                     state.began = state.clock;
@@ -504,7 +507,7 @@ impl<'p> Replay<'p> {
             }
             return false;
         }
-        state.clock += overhead;
+        state.pay(overhead);
         state.waiting -= 1;
         if state.waiting == 0 {
             self.ready.push(agent);
@@ -543,7 +546,8 @@ impl<'p> Replay<'p> {
         }
         let overhead = if handle.is_receive() { self.receive_overhead(flags, bytes) } else { 0.0 };
         let state = &mut self.agents[agent];
-        state.clock = state.clock.max(end) + overhead;
+        state.clock = state.clock.max(end);
+        state.pay(overhead);
         self.mail.get_mut(id).flags |= gone;
         self.release_if_over(id);
     }
