@@ -411,7 +411,8 @@ impl Models {
             NetworkModel::Fifo => Contention::InTurn,
         };
         let constant = self.host == HostModel::Separate && self.network == NetworkModel::Constant;
-        let as_stated = self.host == HostModel::ParallelTasks || self.network != NetworkModel::Flows;
+        let as_stated =
+            self.host == HostModel::ParallelTasks || self.network != NetworkModel::Flows;
         if as_stated && !constant {
             if self.host != HostModel::ParallelTasks {
                 return Charges { contention, ..Charges::default() };

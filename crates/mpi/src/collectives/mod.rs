@@ -17,6 +17,8 @@ mod reduce_scatter;
 mod rooted;
 mod rules;
 mod script;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 pub use choice::{Choice, Ranks, Selector};

@@ -241,7 +241,9 @@ impl<'p> Replay<'p> {
             };
             match cursor.next(&sizes)? {
                 Some(_) if state.finalized => {
-                    return Err(self.complain(agent, "this rank has done `finalize` already"));
+                    return Err(
+                        self.complain(agent, "an action after `finalize`: the rank has ended")
+                    );
                 }
                 Some(line) => {
                     self.actions += 1;

@@ -601,9 +601,7 @@ impl Replay<'_> {
         let per_host = || state.layout.per_host();
         let selected = match background {
             true => collectives::in_background(call.kind),
-            false => {
-                self.settings.choice.select(call, &Ranks::new(size, &per_host, &looked))
-            }
+            false => self.settings.choice.select(call, &Ranks::new(size, &per_host, &looked)),
         };
         if me == 0
             && let Some(explained) = &mut self.explained

@@ -267,7 +267,11 @@ impl Simulation<'_> {
     }
 
     /// Whether an activity that was under way crosses a link, there or (acknowledgements) back.
-    pub(super) fn crosses(&mut self, id: ActivityId, link: LinkId) -> Result<bool, SimulationError> {
+    pub(super) fn crosses(
+        &mut self,
+        id: ActivityId,
+        link: LinkId,
+    ) -> Result<bool, SimulationError> {
         let mut ways: Vec<(HostId, HostId)> = match &self.running[id.slot()].activity {
             Activity::Comm(_) if self.models.network == NetworkModel::Constant => Vec::new(),
             Activity::Comm(transfer) => vec![(transfer.src, transfer.dst)],
