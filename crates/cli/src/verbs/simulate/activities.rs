@@ -35,7 +35,16 @@ pub(super) fn simulate(path: &Path, args: &Simulate, output: &mut Output) -> Res
     let simulation = Simulation::new(&platform, models).map_err(Failure::work)?;
     let mut run = GraphRun::of(simulation, &graph).map_err(refused)?;
     run.give_up_after(MOST_CHANGES + CHANGES_PER_ACTIVITY * graph.len() as u64);
-    run.simulate(f64::INFINITY).map_err(refused)?;
+    run.simulate(f64::INFINITY).map_err(|error| {
+        let waiting = (0..graph.len()).find(|&k| run.state(k as u32) == JobState::Running);
+        let slow = matches!(error, GraphError::GivenUp { .. }).then_some(waiting).flatten();
+        match slow.map(|k| &graph.names[k]) {
+            Some(name) => refused(error).with_help(format!(
+                "`{name}` is under way: see how long it takes, and what changes"
+            )),
+            None => refused(error),
+        }
+    })?;
     let wall_seconds = clock.elapsed().as_secs_f64();
 
     let rows = graph.names.iter().enumerate().map(|(k, id)| {
