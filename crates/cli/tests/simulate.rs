@@ -366,7 +366,7 @@ fn the_order_of_settings_does_not_matter() {
     let ends = |config: &str, line: &str| {
         place.write(
             "plan.json",
-            &format!(
+            format!(
                 r#"{{"platform": "pair.toml", "config": {{{config}}}, "activities":
                     [{{"id": "c", "kind": "comm", "src": "a", "dst": "b", "bytes": 1e7}}]}}"#
             ),
