@@ -78,11 +78,15 @@ pub(crate) fn charges(models: &Models, local: bool) -> Charges {
 
 /// Applies settings of the command line.
 pub(crate) fn set(models: &mut Models, settings: &[String]) -> Result<(), Failure> {
-    for setting in settings {
-        let Some((key, value)) = setting.split_once(':') else {
-            return Err(Failure::input(format!("--config {setting}: expected KEY:VALUE")));
-        };
-        models.set(key, value).map_err(|e| Failure::input(format!("--config: {e}")))?;
-    }
-    Ok(())
+    models.set_all(&pairs(settings)?).map_err(|e| Failure::input(format!("--config: {e}")))
+}
+
+/// Settings of the command line, one by one.
+pub(crate) fn pairs(settings: &[String]) -> Result<Vec<(&str, &str)>, Failure> {
+    let pair = |setting: &'_ String| match setting.split_once(':') {
+        Some(_) => Ok(()),
+        None => Err(Failure::input(format!("--config {setting}: expected KEY:VALUE"))),
+    };
+    settings.iter().try_for_each(pair)?;
+    Ok(settings.iter().filter_map(|setting| setting.split_once(':')).collect())
 }

@@ -353,3 +353,96 @@ fn a_run_that_follows_its_plan_is_its_own_check() {
         assert!((levels - other).abs() < 1e-9, "{platform}: {levels} {other}");
     }
 }
+
+/// A factor that is set wins over the network model, wherever the two stand.
+#[test]
+fn the_order_of_settings_does_not_matter() {
+    let place = Place::new();
+    place.write(
+        "pair.toml",
+        "name = \"pair\"\n[host.a]\nspeed = \"1Gf\"\n[host.b]\nspeed = \"1Gf\"\n\
+         [link.l]\nbetween = [\"a\", \"b\"]\nbandwidth = \"100MBps\"\nlatency = \"3ms\"\n",
+    );
+    let ends = |config: &str, line: &str| {
+        place.write(
+            "plan.json",
+            format!(
+                r#"{{"platform": "pair.toml", "config": {{{config}}}, "activities":
+                    [{{"id": "c", "kind": "comm", "src": "a", "dst": "b", "bytes": 1e7}}]}}"#
+            ),
+        );
+        number(
+            &json(&place.ok(&format!("simulate --activities plan.json --json {line}"))),
+            "makespan",
+        )
+    };
+    let set = r#""network/latency-factor": "3.5", "network/bandwidth-factor": "0.8""#;
+    let model = r#""network/model": "LV08""#;
+    // 3.5 latencies; 80 MB/s, acknowledgements have the other direction for themselves.
+    let expected = 3.5 * 3e-3 + 1e7 / 8e7;
+    let factors = "--config network/latency-factor:3.5 --config network/bandwidth-factor:0.8";
+    for found in [
+        ends(&format!("{model}, {set}"), ""),
+        ends(&format!("{set}, {model}"), ""),
+        ends(model, factors),
+        ends(set, "--config network/model:LV08"),
+        ends("", &format!("{factors} --config network/model:LV08")),
+    ] {
+        assert!((found - expected).abs() < 1e-12, "{found}");
+    }
+    // The command line wins over the plan, and a preset there over all of it.
+    let found = ends(set, "--config network/latency-factor:7");
+    assert!((found - expected - 3.5 * 3e-3).abs() < 1e-12, "{found}");
+    assert_eq!(ends(set, "--config preset:default"), ends("", ""));
+    assert_eq!(ends("", "--config network/model:Constant"), 1.0);
+    // A lone transfer pays no penalty.
+    assert_eq!(ends("", "--config network/model:IB"), ends("", "--config network/model:SMPI"));
+    place.fails(2, "simulate --activities plan.json --config network/model:Konstant");
+}
+
+/// A host that changes a thousand times a second for thirty years.
+#[test]
+fn a_plan_that_would_take_too_long_is_given_up() {
+    let place = Place::new();
+    place.write(
+        "restless.toml",
+        "name = \"restless\"\n[profile.flicker]\nevents = [[0, 1], [0.0005, 0.5]]\nperiod = \"1ms\"\n\
+         [host.a]\nspeed = \"1Gf\"\navailability = \"flicker\"\n",
+    );
+    place.write(
+        "plan.json",
+        r#"{"platform": "restless.toml", "activities": [
+            {"id": "short", "kind": "exec", "host": "a", "flops": 1e6},
+            {"id": "long", "kind": "exec", "host": "a", "flops": 1e18}]}"#,
+    );
+    let begin = std::time::Instant::now();
+    let error = place.fails(1, "simulate --activities plan.json");
+    assert!(error.contains("given up at") && error.contains("1 activity has not ended"), "{error}");
+    assert!(error.contains("`long` is under way"), "{error}");
+    assert!(begin.elapsed().as_secs() < 60, "{:?}", begin.elapsed());
+}
+
+/// Plans count with the models of the run: a transfer of constant length, and InfiniBand alone.
+#[test]
+fn plans_know_constant_transfers_and_infiniband() {
+    let place = Place::new();
+    place.write("nodes.toml", NODES);
+    place.write(
+        "fork.toml",
+        "name = \"fork\"\n[files]\nx = \"50MB\"\n[task.a]\nwork = \"20Gf\"\noutputs = [\"x\"]\n\
+         [task.b]\nwork = \"20Gf\"\ninputs = [\"x\"]\n[task.c]\nwork = \"20Gf\"\ninputs = [\"x\"]\n",
+    );
+    let run = |model: &str| {
+        let line = format!("fork.toml -p nodes.toml --json --config network/model:{model}");
+        let planned = json(&place.ok(&format!("plan {line} --algorithm heft")));
+        let simulated = json(&place.ok(&format!("simulate {line} --algorithm heft")));
+        (number(&planned, "makespan"), number(&simulated, "makespan"))
+    };
+    // 10 s each; one of the two readers is elsewhere, a second away.
+    assert_eq!(run("Constant"), (21.0, 21.0));
+    let (planned, simulated) = run("IB");
+    assert!(
+        (planned - simulated).abs() < 1e-9 * simulated && simulated > 21.0,
+        "{planned} {simulated}"
+    );
+}

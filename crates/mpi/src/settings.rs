@@ -55,22 +55,6 @@ impl Overhead {
     }
 }
 
-/// How InfiniBand slows down flows that share an adapter.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Penalties {
-    /// Be: for flows that enter one receiver.
-    pub entering: f64,
-    /// Bs: for flows that leave one sender.
-    pub leaving: f64,
-    /// ys: for flows that leave a sender towards a busy receiver.
-    pub busy: f64,
-}
-
-impl Penalties {
-    /// SimGrid's.
-    pub const DEFAULT: Penalties = Penalties { entering: 0.965, leaving: 0.925, busy: 1.35 };
-}
-
 /// All settings of a replay.
 #[derive(Clone, Debug)]
 pub struct ReplaySettings {
@@ -100,8 +84,6 @@ pub struct ReplaySettings {
     pub final_barrier: bool,
     /// Added to the latency of a message for every other one that leaves its host, seconds.
     pub gap: f64,
-    /// InfiniBand's penalties, where that is the network.
-    pub penalties: Option<Penalties>,
     /// Hosts with a speed profile do nothing before its first date (`cpu/optim:TI`).
     pub idle_before_profile: bool,
     /// Flop/s by flop of a burst, instead of the hosts' speed: `(threshold, rate)`.
@@ -127,7 +109,6 @@ impl Default for ReplaySettings {
             init: 0.0,
             final_barrier: false,
             gap: 0.0,
-            penalties: None,
             idle_before_profile: false,
             rates: Vec::new(),
             choice: Choice::default(),
@@ -151,10 +132,8 @@ impl ReplaySettings {
     /// for many come first.
     pub fn from_pairs(pairs: &[(String, String)]) -> Result<ReplaySettings, SettingError> {
         let rank = |key: &str| match key {
-            "preset" => 0,
-            "network/model" => 1,
-            "smpi/coll-selector" => 2,
-            _ => 3,
+            "smpi/coll-selector" => 1,
+            _ => Models::precedence(key),
         };
         let mut sorted: Vec<&(String, String)> = pairs.iter().collect();
         sorted.sort_by_key(|(key, _)| rank(key));
@@ -218,13 +197,6 @@ impl ReplaySettings {
                 "simgrid-3.11" => *self = ReplaySettings::simgrid_3_11(),
                 _ => return bad("simgrid-3.32 or simgrid-3.11"),
             },
-            "network/model" => {
-                let name = if value == "IB" { "SMPI" } else { value };
-                self.penalties = (value == "IB").then_some(Penalties::DEFAULT);
-                if self.models.set(key, name).is_err() {
-                    return bad("SMPI, IB, LV08, CM02, matrix or fifo");
-                }
-            }
             "smpi/async-small-thresh" => bytes(&mut self.eager_below)?,
             "smpi/send-is-detached-thresh" => bytes(&mut self.detached_below)?,
             "smpi/os" => overhead(&mut self.os)?,
@@ -237,19 +209,6 @@ impl ReplaySettings {
             "smpi/grow-injected-times" => flag(&mut self.grow)?,
             "smpi/finalization-barrier" => flag(&mut self.final_barrier)?,
             "smpi/envelope" => bytes(&mut self.envelope)?,
-            "smpi/IB-penalty-factors" => {
-                let numbers: Option<Vec<f64>> =
-                    value.split(';').map(|v| v.trim().parse().ok()).collect();
-                match numbers.as_deref() {
-                    Some(&[entering, leaving, busy])
-                        if entering > 0.0 && leaving > 0.0 && busy > 0.0 =>
-                    {
-                        let penalties = Penalties { entering, leaving, busy };
-                        self.penalties = self.penalties.map(|_| penalties);
-                    }
-                    _ => return bad("three positive numbers Be;Bs;ys"),
-                }
-            }
             "compute/rates" => match slackline_simulate::Factor::parse(value) {
                 Some(slackline_simulate::Factor::Steps(steps))
                     if steps.iter().all(|s| s.1 > 0.0) =>
@@ -359,7 +318,7 @@ mod tests {
         let pairs =
             [pair("network/crosstraffic:no"), pair("network/model=IB"), pair("smpi/test=0")];
         let settings = ReplaySettings::from_pairs(&pairs).unwrap();
-        assert!(!settings.models.cross_traffic && settings.penalties.is_some());
+        assert!(!settings.models.cross_traffic && settings.models.penalties.is_some());
         assert!(ReplaySettings::from_pairs(&[pair("smpi/bcast=upside_down")]).is_err());
         assert!(ReplaySettings::from_pairs(&[pair("smpi/tset=1")]).is_err());
     }

@@ -66,6 +66,41 @@ fn collectives_go_on_in_the_background() {
     assert_eq!(extended(text), expected);
 }
 
+/// Rank 0 answers an `ibarrier` without waiting for the others: only who is late is late.
+#[test]
+fn a_barrier_in_the_background_waits_for_rank_0_alone() {
+    let text = "0 ibarrier req=1\n0 wait req=1\n1 compute 1e6\n1 ibarrier req=1\n1 wait req=1\n\
+        2 ibarrier req=1\n2 wait req=1\n";
+    let found = extended(text);
+    // A message of 0 bytes takes 201.6 us; rank 0 is told by the last one.
+    assert_eq!(found[2], [0.0, 201.6]);
+    assert_eq!((found[0][1], found[1][2]), (1201.6, 1201.6));
+}
+
+/// What is posted in the background is paid for by the rank: `ois` before it goes on, `or` when it waits.
+#[test]
+fn collectives_in_the_background_cost_overheads() {
+    let text = "0 ibcast 1000 0 req=1\n0 wait req=1\n1 ibcast 1000 0 req=1\n1 compute 1e6\n1 wait req=1\n\
+        2 ibcast 1000 0 req=1\n2 compute 1e6\n2 wait req=1\n";
+    let text = format!("#slackline-trace 1\n{text}");
+    let found = dates(&text, &["smpi/ois=0:1e-5:0", "smpi/or=0:3e-5:0"]);
+    assert_eq!(found[0], [20.0, 20.0]);
+    assert_eq!(found[1], [0.0, 1000.0, 1030.0]);
+    assert_eq!(found[2], [0.0, 1000.0, 1030.0]);
+}
+
+/// Where sends wait for their receivers, rank 0 tells one colour after the other.
+#[test]
+fn communicators_are_told_colour_by_colour() {
+    // Ranks 1 and 3 are of colour 0, rank 2 of colour 1. The answers to one colour travel at once.
+    let text = "0 comm_split 1 0\n1 comm_split 1 0\n2 comm_split 1 1\n3 comm_split 1 0\n";
+    let text = format!("#slackline-trace 1\n{text}");
+    let end = |changes: &[&str]| dates(&text, changes)[2][0];
+    // 8 bytes take 201.7 us and little more where they share a link: to rank 0, to colour 0, to colour 1.
+    assert!((605.0..607.0).contains(&end(&["smpi/send-is-detached-thresh=0"])));
+    assert!((403.0..406.0).contains(&end(&[])));
+}
+
 #[test]
 fn communicators_have_their_own_ranks_and_messages() {
     // Odd and even ranks apart; then each group reduces and broadcasts from its rank 1.

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use slackline_formats::FileAccess;
+mod common;
+
 use slackline_model::{HostId, Platform};
 use slackline_mpi::settings::{ReplaySettings, split_pair};
 use slackline_mpi::{Replay, Replayed, Traces};
@@ -136,4 +138,38 @@ fn the_ring_under_four_models() {
         let makespan = replay(&platform, &trace, settings).makespan;
         close(makespan, expected);
     }
+}
+
+/// A reduce-scatter of 72,028 doubles in unequal blocks over a fat tree: what SimGrid 3.32 gives.
+#[test]
+fn unequal_blocks_on_a_fat_tree() {
+    let counts: Vec<String> = (9000..9008).map(|count| count.to_string()).collect();
+    let line = format!("reducescatter {} 0 0", counts.join(" "));
+    let trace: String = (0..8).map(|rank| format!("{rank} {line}\n")).collect();
+    let found = common::try_replay(&common::platform("fat-tree"), &trace, &[]).unwrap().makespan;
+    assert!((found - 5.887e-3).abs() < 5e-7, "{found}");
+}
+
+/// MVAPICH2 gathers up a tree until its communicator has looked who shares a host.
+#[test]
+fn gathers_of_mvapich2_remember() {
+    let ends = |before: &str, algorithm: &str| {
+        let trace: String =
+            (0..8).map(|rank| format!("{rank} {before}\n{rank} gather 100 100\n")).collect();
+        let selector = "smpi/coll-selector=mvapich2";
+        let mut changes = vec![selector];
+        changes.extend((!algorithm.is_empty()).then_some(algorithm));
+        common::dates(&trace, &changes)
+    };
+    for (before, algorithm) in [
+        ("barrier", "smpi/gather=ompi_binomial"),
+        ("alltoall 10 10", "smpi/gather=ompi_binomial"),
+        ("bcast 10", "smpi/gather=ompi_basic_linear"),
+        ("allgather 10 10", "smpi/gather=ompi_basic_linear"),
+    ] {
+        assert_eq!(ends(before, ""), ends(before, algorithm), "{before}");
+    }
+    let [tree, linear] = ["ompi_binomial", "ompi_basic_linear"]
+        .map(|name| ends("barrier", &format!("smpi/gather={name}")));
+    assert_ne!(tree, linear);
 }

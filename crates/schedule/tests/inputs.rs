@@ -27,7 +27,7 @@ fn charges(kind: u8) -> Charges {
             window_scaled: true,
             acknowledgements: 0.05,
             contention: Contention::Shared,
-            local: false,
+            ..Charges::default()
         },
         _ => Charges {
             bands: vec![

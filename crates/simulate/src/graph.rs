@@ -41,6 +41,20 @@ pub enum GraphError {
     /// A job started and can no longer be changed.
     #[error("job {0} has started: it cannot be {1} any more")]
     Started(u32, &'static str),
+    /// The platform changes more often than anybody would wait for.
+    #[error(
+        "given up at {date:.6e} s: the platform has changed {changes} times and {left} {} not ended; \
+         is an amount or a date far too large, or a period far too short?",
+        if *.left == 1 { "activity has" } else { "activities have" }
+    )]
+    GivenUp {
+        /// How far it came, seconds.
+        date: f64,
+        /// So many changes were simulated.
+        changes: u64,
+        /// Jobs that have not ended.
+        left: usize,
+    },
     /// A date that is not a number of seconds.
     #[error("job {0} cannot start at {1}")]
     BadDate(u32, f64),
@@ -69,6 +83,9 @@ pub struct GraphRun<'p> {
     watched: BTreeSet<(u32, JobState)>,
     changed: Vec<(u32, JobState)>,
     hit: bool,
+    /// Changes of the platform so far, and how many may be.
+    changes: u64,
+    most_changes: Option<u64>,
 }
 
 impl<'p> GraphRun<'p> {
@@ -81,6 +98,8 @@ impl<'p> GraphRun<'p> {
             watched: BTreeSet::new(),
             changed: Vec::new(),
             hit: false,
+            changes: 0,
+            most_changes: None,
         }
     }
 
@@ -112,6 +131,11 @@ impl<'p> GraphRun<'p> {
     /// The simulation underneath, to ask for rates and loads.
     pub fn simulation_mut(&mut self) -> &mut Simulation<'p> {
         &mut self.simulation
+    }
+
+    /// Gives up after so many changes of the platform.
+    pub fn give_up_after(&mut self, changes: u64) {
+        self.most_changes = Some(changes);
     }
 
     /// Adds a job without a place.
@@ -252,8 +276,14 @@ impl<'p> GraphRun<'p> {
                     }
                     Event::Done { tag, .. } => self.end((tag / 2) as u32, JobState::Done),
                     Event::Failed { tag, .. } => self.end((tag / 2) as u32, JobState::Failed),
-                    _ => {}
+                    _ => self.changes += 1,
                 }
+            }
+            if self.most_changes.is_some_and(|most| self.changes > most) {
+                let over = |job: &&Job| !matches!(job.state, JobState::Done | JobState::Failed);
+                let left = self.jobs.iter().filter(over).count();
+                let (date, changes) = (self.simulation.clock(), self.changes);
+                return Err(GraphError::GivenUp { date, changes, left });
             }
         }
         Ok(std::mem::take(&mut self.changed))

@@ -27,6 +27,7 @@ const KEYS: &[&str] = &[
     "network/bandwidth-factor",
     "smpi/lat-factor",
     "smpi/bw-factor",
+    "smpi/IB-penalty-factors",
 ];
 
 /// How transfers use the network.
@@ -38,6 +39,24 @@ pub enum NetworkModel {
     Matrix,
     /// One transfer at a time per link, in order of arrival, at the nominal bandwidth.
     Fifo,
+    /// Every transfer takes as many seconds as the latency factor says, whatever its way.
+    Constant,
+}
+
+/// How InfiniBand slows down flows that share an adapter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Penalties {
+    /// Be: for flows that enter one receiver.
+    pub entering: f64,
+    /// Bs: for flows that leave one sender.
+    pub leaving: f64,
+    /// ys: for flows that leave a sender towards a busy receiver.
+    pub busy: f64,
+}
+
+impl Penalties {
+    /// SimGrid's.
+    pub const DEFAULT: Penalties = Penalties { entering: 0.965, leaving: 0.925, busy: 1.35 };
 }
 
 /// How activities share hosts and links.
@@ -118,6 +137,8 @@ pub struct Models {
     pub receiving_occupies_core: bool,
     /// Data that stay on a host cross its links too; only where everything is a parallel task.
     pub charge_local: bool,
+    /// What flows that share an adapter of an InfiniBand network pay.
+    pub penalties: Option<Penalties>,
 }
 
 impl Default for Models {
@@ -161,6 +182,7 @@ impl Models {
             loopback_latency: 0.0,
             receiving_occupies_core: false,
             charge_local: false,
+            penalties: None,
         }
     }
 
@@ -237,8 +259,31 @@ impl Models {
             "ptask_L07" => Models::parallel_tasks(),
             "matrix" => Models { network: NetworkModel::Matrix, ..Models::cm02() },
             "fifo" => Models { network: NetworkModel::Fifo, ..Models::cm02() },
+            "IB" => Models { penalties: Some(Penalties::DEFAULT), ..Models::smpi() },
+            "Constant" => Models { network: NetworkModel::Constant, ..Models::cm02() },
             _ => return None,
         })
+    }
+
+    /// Which settings come first, whatever order they are given in: those that stand for many.
+    pub fn precedence(key: &str) -> u8 {
+        match key {
+            "preset" => 0,
+            "network/model" | "host/model" => 1,
+            _ => 2,
+        }
+    }
+
+    /// Changes settings. Their order matters only among those of one name: a factor that is set
+    /// wins over that of the network model.
+    pub fn set_all<K: AsRef<str>, V: AsRef<str>>(
+        &mut self,
+        pairs: &[(K, V)],
+    ) -> Result<(), SettingError> {
+        let mut sorted: Vec<(&str, &str)> =
+            pairs.iter().map(|(key, value)| (key.as_ref(), value.as_ref())).collect();
+        sorted.sort_by_key(|(key, _)| Models::precedence(key));
+        sorted.into_iter().try_for_each(|(key, value)| self.set(key, value))
     }
 
     /// Changes one setting by its name in SimGrid. Purely numerical ones (`surf/precision`,
@@ -259,13 +304,18 @@ impl Models {
                 None => return bad("simgrid-3.32, simgrid-3.11, or a network model"),
             },
             "network/model" => {
-                let Some(Models { network, latency_factor, bandwidth_factor, weight_s, .. }) =
-                    Models::preset(value).filter(|m| m.host == HostModel::Separate)
+                let Some(chosen) = Models::preset(value).filter(|m| m.host == HostModel::Separate)
                 else {
-                    return bad("CM02, LV08, SMPI, matrix or fifo");
+                    return bad("CM02, LV08, SMPI, IB, Constant, matrix or fifo");
                 };
-                *self =
-                    Models { network, latency_factor, bandwidth_factor, weight_s, ..self.clone() };
+                *self = Models {
+                    network: chosen.network,
+                    latency_factor: chosen.latency_factor,
+                    bandwidth_factor: chosen.bandwidth_factor,
+                    weight_s: chosen.weight_s,
+                    penalties: chosen.penalties,
+                    ..self.clone()
+                };
             }
             "host/model" => match value {
                 "default" | "compound" => self.host = HostModel::Separate,
@@ -309,6 +359,19 @@ impl Models {
                 Some(factor) => self.bandwidth_factor = factor,
                 None => return bad("a number, or threshold:factor;..."),
             },
+            "smpi/IB-penalty-factors" => {
+                let numbers: Option<Vec<f64>> =
+                    value.split(';').map(|v| v.trim().parse().ok()).collect();
+                match numbers.as_deref() {
+                    Some(&[entering, leaving, busy])
+                        if [entering, leaving, busy].iter().all(|v| *v > 0.0 && v.is_finite()) =>
+                    {
+                        let penalties = Penalties { entering, leaving, busy };
+                        self.penalties = self.penalties.map(|_| penalties);
+                    }
+                    _ => return bad("three positive numbers Be;Bs;ys"),
+                }
+            }
             "surf/precision"
             | "precision/timing"
             | "maxmin/precision"
@@ -344,10 +407,13 @@ impl Models {
     pub fn charges(&self) -> Charges {
         let contention = match self.network {
             NetworkModel::Flows => Contention::Shared,
-            NetworkModel::Matrix => Contention::Free,
+            NetworkModel::Matrix | NetworkModel::Constant => Contention::Free,
             NetworkModel::Fifo => Contention::InTurn,
         };
-        if self.host == HostModel::ParallelTasks || self.network != NetworkModel::Flows {
+        let constant = self.host == HostModel::Separate && self.network == NetworkModel::Constant;
+        let as_stated =
+            self.host == HostModel::ParallelTasks || self.network != NetworkModel::Flows;
+        if as_stated && !constant {
             if self.host != HostModel::ParallelTasks {
                 return Charges { contention, ..Charges::default() };
             }
@@ -380,6 +446,7 @@ impl Models {
             acknowledgements: if self.cross_traffic { ACKNOWLEDGEMENTS } else { 0.0 },
             contention,
             local: false,
+            constant,
         }
     }
 
@@ -430,6 +497,15 @@ mod tests {
             let told = models.clone().set(key, "");
             assert!(!matches!(told, Err(SettingError::Unknown(..))), "{key}");
         }
+        let mut models = Models::default();
+        let pairs = [("network/latency-factor", "3.5"), ("network/model", "CM02")];
+        models.set_all(&pairs).unwrap();
+        assert_eq!(models.latency_factor, Factor::Constant(3.5));
+        assert_eq!(models.bandwidth_factor, Factor::Constant(1.0));
+        let pairs = [("smpi/IB-penalty-factors", "1;1;2"), ("network/model", "IB")];
+        models.set_all(&pairs).unwrap();
+        let penalties = Penalties { entering: 1.0, leaving: 1.0, busy: 2.0 };
+        assert_eq!(models, Models { penalties: Some(penalties), ..Models::smpi() });
         assert!(models.set("network/TCP-gamma", "-1").is_err());
         assert!(models.set("network/model", "ptask_L07").is_err());
     }

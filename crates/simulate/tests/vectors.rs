@@ -674,3 +674,161 @@ fn lone_transfers_feel_their_link_change() {
         assert_eq!((simulation.clock(), failed.count()), (5.0, 2), "{model}");
     }
 }
+
+/// Ends or failures of activities started at 0: when, and whether done.
+fn outcomes(platform: &Platform, activities: &[Activity]) -> Vec<(f64, bool)> {
+    let models = Models { cross_traffic: false, ..Models::cm02() };
+    let mut simulation = Simulation::new(platform, models).unwrap();
+    for (k, activity) in activities.iter().enumerate() {
+        simulation.start(activity.clone(), k as u64).unwrap();
+    }
+    let mut outcomes = vec![(f64::NAN, false); activities.len()];
+    while simulation.step(f64::INFINITY).unwrap() == Step::Instant {
+        for event in simulation.events() {
+            match *event {
+                Event::Done { tag, .. } => outcomes[tag as usize] = (simulation.clock(), true),
+                Event::Failed { tag, .. } => outcomes[tag as usize] = (simulation.clock(), false),
+                _ => {}
+            }
+        }
+    }
+    outcomes
+}
+
+#[test]
+fn what_ends_as_its_host_or_link_goes_off_fails() {
+    // Host `b` is away from 2 to 4, the link to `c` from 3 on; changes come before ends.
+    let platform = platform(
+        r#"<trace id="t" periodicity="-1">2 0
+4 1
+</trace><trace id="u" periodicity="-1">3 0
+</trace><host id="a" speed="1Gf"/><host id="b" speed="1Gf" core="2"/><host id="c" speed="1Gf"/>
+           <link id="l" bandwidth="10MBps" latency="100ms"/><link id="m" bandwidth="10MBps" latency="0"/>
+           <route src="a" dst="b"><link_ctn id="l"/></route><route src="a" dst="c"><link_ctn id="m"/></route>
+           <trace_connect kind="HOST_AVAIL" trace="t" element="b"/>
+           <trace_connect kind="LINK_AVAIL" trace="u" element="m"/>"#,
+    );
+    let found = outcomes(
+        &platform,
+        &[
+            exec(1, 2e9),         // to 2, on the host that goes
+            exec(1, 1.9e9),       // to 1.9
+            comm(0, 1, 19e6),     // 0.1 + 1.9, to the host that goes
+            exec(0, 2e9),         // to 2, elsewhere
+            Activity::Sleep(2.0), // needs no host
+            comm(0, 2, 30e6),     // to 3, over the link that goes
+            exec(0, 1e9),         // shares host `a`: to 2
+        ],
+    );
+    let expected =
+        [(2.0, false), (1.9, true), (2.0, false), (3.0, true), (2.0, true), (3.0, false)];
+    assert_eq!(found[..6], expected);
+    assert_eq!(found[6], (2.0, true));
+}
+
+#[test]
+fn disks_of_simgrid_share_the_larger_bandwidth() {
+    let disk = |more: &str| {
+        let host = format!(
+            r#"<host id="a" speed="1Gf"><disk id="d" read_bw="100MBps" write_bw="40MBps">{more}</disk></host>"#
+        );
+        ends(
+            &platform(&host),
+            Models::default(),
+            &[io(DiskAccess::Read, 1e8, 0), io(DiskAccess::Write, 4e7, 0)],
+        )
+    };
+    // 60 MB of the read beside the write, then the other 40 alone.
+    close(&disk(""), &[1.4, 1.0], 1e-9);
+    close(&disk(r#"<prop id="connection_bw" value="140MBps"/>"#), &[1.0, 1.0], 1e-9);
+}
+
+fn vivaldi(members: &str) -> Platform {
+    let text = format!(
+        "<?xml version='1.0'?><platform version=\"4.1\"><zone id=\"v\" routing=\"Vivaldi\">{members}</zone></platform>"
+    );
+    simgrid_xml::parse(&text).unwrap()
+}
+
+#[test]
+fn without_links_there_is_nothing_but_the_distance() {
+    // Five apart in the plane, heights 40 and 55: 100 ms, whatever the size and the window.
+    let platform = vivaldi(
+        r#"<host id="a" speed="1Gf" coordinates="0 0 40"/><host id="b" speed="1Gf" coordinates="3 4 55"/>"#,
+    );
+    close(&ends(&platform, Models::cm02(), &[comm(0, 1, 1e7), comm(0, 1, 0.0)]), &[0.1, 0.1], 1e-9);
+    close(&ends(&platform, Models::lv08(), &[comm(1, 0, 1e9)]), &[1.301], 1e-9);
+    // A plan counts with the same.
+    let charged = platform.charged_network(&Models::cm02().charges());
+    assert_eq!(charged.bandwidth[1], f64::INFINITY);
+    // To itself: twice the height.
+    close(&ends(&platform, Models::cm02(), &[comm(0, 0, 1e7)]), &[0.08], 1e-9);
+}
+
+#[test]
+fn a_peer_sends_to_itself_over_its_own_links() {
+    let platform = vivaldi(
+        r#"<peer id="p" speed="1Gf" bw_in="12MBps" bw_out="4MBps" coordinates="48 -32 0.9"/>"#,
+    );
+    // Latency 2 x 0.9 ms; 4 MB/s of the link out, less acknowledgements.
+    let expected = 13.01 * 1.8e-3 + 70_578.0 * 1.05 / (0.97 * 4e6);
+    close(&ends(&platform, Models::lv08(), &[comm(0, 0, 70_578.0)]), &[expected], 1e-9);
+}
+
+#[test]
+fn infiniband_slows_down_flows_that_share_an_adapter() {
+    let mut body =
+        String::from(r#"<link id="l" bandwidth="100MBps" latency="0" sharing_policy="FATPIPE"/>"#);
+    for k in 0..4 {
+        body += &format!(r#"<host id="h{k}" speed="1Gf"/>"#);
+        for j in 0..k {
+            body += &format!(r#"<route src="h{j}" dst="h{k}"><link_ctn id="l"/></route>"#);
+        }
+    }
+    let platform = platform(&body);
+    let ib = Models::preset("IB").unwrap();
+    let alone = 1e6 / (0.940694 * 1e8);
+    close(&ends(&platform, ib.clone(), &[comm(0, 1, 1e6)]), &[alone], 1e-9);
+    // Two leave one host: 2 x 0.925 each. Three enter one: 3 x 0.965.
+    let out = ends(&platform, ib.clone(), &[comm(0, 1, 1e6), comm(0, 2, 1e6)]);
+    close(&out, &[1.85 * alone; 2], 1e-9);
+    let into = [comm(0, 3, 1e6), comm(1, 3, 1e6), comm(2, 3, 1e6)];
+    close(&ends(&platform, ib.clone(), &into), &[2.895 * alone; 3], 1e-9);
+    // Without the penalties nothing is shared.
+    close(&ends(&platform, Models::smpi(), &into), &[alone; 3], 1e-9);
+    // Once one of two has left, the other is as fast as alone: half a megabyte at 1 / 1.85.
+    let after = ends(&platform, ib, &[comm(0, 1, 5e5), comm(0, 2, 1e6)]);
+    close(&after, &[0.925 * alone, (0.925 + 0.5) * alone], 1e-9);
+}
+
+#[test]
+fn constant_transfers_take_as_long_as_they_are_told() {
+    // There is not even a route from `a` to `b`.
+    let platform = platform(r#"<host id="a" speed="1Gf"/><host id="b" speed="1Gf"/>"#);
+    let mut models = Models::preset("Constant").unwrap();
+    let three = [comm(0, 1, 1e12), comm(0, 1, 0.0), comm(1, 1, 1.0)];
+    assert_eq!(ends(&platform, models.clone(), &three), [1.0; 3]);
+    models.set("network/latency-factor", "0.25").unwrap();
+    assert_eq!(ends(&platform, models.clone(), &three), [0.25; 3]);
+    let charged = platform.charged_network(&models.charges());
+    assert_eq!((charged.latency[1], charged.bandwidth[1]), (0.25, f64::INFINITY));
+}
+
+#[test]
+fn platforms_that_change_for_ever_are_given_up() {
+    let platform = platform(
+        r#"<trace id="t" periodicity="1">0.5 0.5
+0.75 1
+</trace><host id="a" speed="1Gf"/><host id="b" speed="1Gf"/>
+           <trace_connect kind="SPEED" trace="t" element="b"/>"#,
+    );
+    let mut run = GraphRun::new(Simulation::new(&platform, Models::default()).unwrap());
+    for activity in [exec(0, 1e9), exec(0, 1e18)] {
+        let job = run.add();
+        run.place(job, activity).unwrap();
+    }
+    run.give_up_after(1000);
+    let error = run.simulate(f64::INFINITY).unwrap_err().to_string();
+    assert!(error.contains("changed 1001 times and 1 activity has not ended"), "{error}");
+    assert_eq!(run.state(0), JobState::Done);
+}

@@ -391,7 +391,10 @@ impl Writer<'_> {
                 }
             };
             add("size", disk.capacity.map(|size| Quantity::Size.write(size)));
-            add("connection_bw", disk.connection_bandwidth.and_then(bandwidth));
+            // Without it the larger of the two would hold for both together.
+            let (read, write) = (disk.read_bandwidth, disk.write_bandwidth);
+            let joint = disk.connection_bandwidth.unwrap_or(read + write);
+            add("connection_bw", Some(joint).filter(|j| *j != read.max(write)).and_then(bandwidth));
             let own_mount = disk.mounts.iter().find(|(by, _)| *by == id);
             add("mount", own_mount.map(|(_, path)| path.clone()));
             let pairs = [

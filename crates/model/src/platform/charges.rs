@@ -47,6 +47,8 @@ pub struct Charges {
     /// Whether data that stay on a host are charged for the way from the host to itself: over its
     /// own links, where the platform declares no loopback.
     pub local: bool,
+    /// Whether every transfer takes as many seconds as its band has for the latency, whatever its way.
+    pub constant: bool,
 }
 
 impl Charges {
@@ -56,6 +58,9 @@ impl Charges {
     /// Latency and rate of a lone message of a band over a way whose links have the given
     /// bandwidths now.
     pub fn of(&self, band: &Band, way: &Way, bandwidth: impl Fn(LinkId) -> f64) -> (f64, f64) {
+        if self.constant {
+            return (band.latency, f64::INFINITY);
+        }
         let mut rate = f64::INFINITY;
         for step in &way.links {
             let link = bandwidth(step.link);
@@ -66,7 +71,8 @@ impl Charges {
                 rate = rate.min(band.bandwidth * link);
             }
         }
-        if way.latency > 0.0 && self.window.is_finite() {
+        // Where no link is crossed there is nothing but the distance.
+        if way.latency > 0.0 && self.window.is_finite() && !way.links.is_empty() {
             let window = self.window / (2.0 * way.latency);
             rate = rate.min(if self.window_scaled { band.bandwidth * window } else { window });
         }
@@ -104,6 +110,7 @@ impl Default for Charges {
             acknowledgements: 0.0,
             contention: Contention::default(),
             local: false,
+            constant: false,
         }
     }
 }

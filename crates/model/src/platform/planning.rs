@@ -429,6 +429,9 @@ impl Platform {
                     let (seconds, rate) = charges.of(band, way, level);
                     add(index, seconds, rate, charges.together(way, level));
                 }
+                Err(_) if charges.constant => {
+                    add(index, band.latency, f64::INFINITY, f64::INFINITY);
+                }
                 Err(_) => add(index, f64::INFINITY, f64::INFINITY, f64::INFINITY),
             }
         }

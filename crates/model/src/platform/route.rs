@@ -29,8 +29,9 @@ const UNKNOWN: u32 = u32::MAX;
 /// The way from a host to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Route<'a> {
-    /// Links crossed, in order. Empty from a host to itself where the platform declares no
-    /// loopback: the network model then uses its own.
+    /// Links crossed, in order. Empty (and without latency) from a host to itself where the platform
+    /// declares no loopback: the network model then uses its own. Empty with a latency where nothing but
+    /// the distance between coordinates is known.
     pub links: &'a [LinkId],
     /// Sum of the nominal latencies (and of distances between coordinates), seconds.
     pub latency: f64,
@@ -332,9 +333,8 @@ impl Search<'_> {
             }
             Routing::Vivaldi(vivaldi) => {
                 let (from, to) = (vivaldi.gateway(src), vivaldi.gateway(dst));
-                if src != dst
-                    && let Some(distance) = vivaldi.distance(from, to)
-                {
+                // A member is as far from itself as its height says twice, over its own links.
+                if let Some(distance) = vivaldi.distance(from, to) {
                     let leaf = |member| vivaldi.leaves.get(&member).copied().unwrap_or_default();
                     path.links.extend([leaf(from).up, leaf(to).down].into_iter().flatten());
                     path.extra_latency += distance;

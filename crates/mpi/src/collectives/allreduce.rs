@@ -1,7 +1,8 @@
 //! Reductions to all ranks.
 
-use super::basic::{self, bcast as binomial_bcast};
+use super::basic::bcast as binomial_bcast;
 use super::reduce::{self, cut, floor_power};
+use super::rules;
 use super::script::Team;
 use crate::action::{Call, Kind};
 
@@ -118,18 +119,18 @@ pub(super) fn rabenseifner(call: &Call, team: &mut Team<'_>) {
 }
 
 /// Blocks around the ring, first added up, then handed on. What does not fit into equal blocks
-/// is reduced apart.
+/// is reduced apart, and fewer elements than ranks are reduced and broadcast, as it is selected.
 pub(super) fn logical_ring(call: &Call, team: &mut Team<'_>) {
     let size = team.size as u64;
     let elements = call.bytes / call.unit;
     if elements < size {
-        return basic::allreduce(call, team);
+        return reduce_bcast(call, team);
     }
     let block = elements / size * call.unit;
     ring(team, &vec![block; team.size]);
     let rest = call.bytes - block * size;
     if rest > 0 {
-        basic::allreduce(&Call { unit: call.unit, ..Call::new(Kind::Allreduce, rest) }, team);
+        team.run(&Call { unit: call.unit, ..Call::new(Kind::Allreduce, rest) });
     }
 }
 
@@ -294,14 +295,20 @@ pub(super) fn two_level(call: &Call, team: &mut Team<'_>) {
     }
 }
 
-/// MVAPICH2's own choice for small messages: all at once inside every host.
+/// MVAPICH2's own choice for small messages: all at once inside every host, over the hosts by its
+/// rules for so many ranks and bytes.
 pub(super) fn two_level_knomial(call: &Call, team: &mut Team<'_>) {
     let nodes = team.nodes();
     let leaders: Vec<usize> = nodes.iter().map(|members| members[0]).collect();
     for members in &nodes {
         team.within(members, |team| reduce::knomial(&Call { root: 0, ..call.clone() }, team));
     }
-    team.within(&leaders, |team| recursive_doubling(call, team));
+    let row = rules::mvapich2_row("allreduce", team.size, call.bytes, || 1);
+    let halves = row.is_some_and(|row| row.two_level && row.name == "mvapich2_rs");
+    team.within(&leaders, |team| match halves {
+        true => halving_doubling_or_doubling(call, team),
+        false => recursive_doubling(call, team),
+    });
     for members in &nodes {
         team.within(members, |team| binomial_bcast(&Call { root: 0, ..call.clone() }, team));
     }

@@ -1,7 +1,7 @@
 //! The simple algorithms that are taken where nothing is said: those of SimGrid 3.32, and of
 //! 3.11 where they differ.
 
-use super::choice::Selected;
+use super::choice::{Selected, Selector};
 use super::script::Team;
 use crate::action::{Call, Kind};
 
@@ -107,14 +107,38 @@ pub(super) fn alltoallv(call: &Call, team: &mut Team<'_>) {
 /// would.
 pub(super) fn reduce_scatter(call: &Call, team: &mut Team<'_>) {
     if call.counts.windows(2).any(|pair| pair[0] != pair[1]) {
-        let name = super::rules::mpich(call, team.size, &|| true);
-        let known = super::algorithms(Kind::ReduceScatter).iter().find(|(known, _)| *known == name);
-        if let Some((_, algorithm)) = known {
-            return algorithm(call, team);
-        }
+        return team.run_as(Selector::Mpich, call);
     }
     reduce(&Call::new(Kind::Reduce, call.bytes), team);
     scatter(&Call { counts: call.counts.clone(), ..Call::new(Kind::Scatterv, 0) }, team);
+}
+
+/// In the background: to rank 0 and back, which answers without waiting for anybody.
+pub(super) fn ibarrier(_: &Call, team: &mut Team<'_>) {
+    if team.me == 0 {
+        (1..team.size).for_each(|rank| {
+            team.irecv(rank);
+            team.isend(rank, 0);
+        });
+    } else {
+        team.isend(0, 0);
+        team.irecv(0);
+    }
+    team.waitall();
+}
+
+/// In the background: the root to everybody at once.
+pub(super) fn ibcast(call: &Call, team: &mut Team<'_>) {
+    scatter(&Call { root: call.root, ..Call::new(Kind::Scatter, call.bytes) }, team);
+}
+
+/// In the background: every block to its owner.
+pub(super) fn ireduce_scatter(call: &Call, team: &mut Team<'_>) {
+    for rank in team.others() {
+        team.isend(rank, call.counts.get(rank).copied().unwrap_or(call.bytes));
+        team.irecv(rank);
+    }
+    team.waitall();
 }
 
 /// From all lower ranks, to all higher ones.

@@ -1,9 +1,9 @@
 //! Broadcasts.
 
-use super::allgather;
 use super::basic::bcast as binomial;
 use super::script::Team;
 use super::tree::Tree;
+use super::{allgather, rules};
 use crate::action::{Call, Kind};
 
 /// Bytes of a segment in the pipelines of STAR-MPI.
@@ -171,7 +171,7 @@ pub(super) fn smp_binomial(call: &Call, team: &mut Team<'_>) {
 pub(super) fn mpich(call: &Call, team: &mut Team<'_>) {
     if call.bytes < 12_288 || team.size <= 8 {
         binomial(call, team);
-    } else if call.bytes < 524_288 && team.size.is_power_of_two() {
+    } else if call.bytes < 524_288 && team.size.is_multiple_of(2) {
         scatter_doubling(call, team);
     } else {
         scatter_ring(call, team);
@@ -215,19 +215,18 @@ pub(super) fn intra_node(call: &Call, team: &mut Team<'_>) {
     }
 }
 
-/// MVAPICH2's own: over the first ranks of the hosts, then inside from these.
+/// MVAPICH2's own: to the first rank of the root's host, over the first ranks of the hosts, then
+/// inside from these as MPICH would.
 pub(super) fn two_level(call: &Call, team: &mut Team<'_>) {
-    over_leaders(call, team, |over, team| match call.bytes {
-        0..=16_384 => binomial(over, team),
-        65_537.. => scatter_ring(over, team),
+    let row = rules::mvapich2_row("bcast", team.size, call.bytes, || 1);
+    over_leaders(call, team, |over, team| match row.map_or("mpich", |row| row.name) {
+        "binomial_tree" => binomial(over, team),
+        "scatter_LR_allgather" => scatter_ring(over, team),
+        "scatter_rdb_allgather" => scatter_doubling(over, team),
         _ => mpich(over, team),
     });
     for members in &team.nodes() {
-        let inside = Call { root: 0, ..call.clone() };
-        team.within(members, |team| match call.bytes >= FLAT_INSIDE {
-            true => knomial(&inside, team),
-            false => binomial(&inside, team),
-        });
+        team.within(members, |team| mpich(&Call { root: 0, ..call.clone() }, team));
     }
 }
 

@@ -2,6 +2,38 @@
 
 use super::{Algorithm, algorithms, basic, rules};
 use crate::action::{Call, Kind};
+use std::cell::Cell;
+
+/// The ranks that do a collective together, as selectors see them.
+pub struct Ranks<'a> {
+    /// How many they are.
+    pub size: usize,
+    per_host: &'a dyn Fn() -> Option<usize>,
+    looked: &'a Cell<bool>,
+}
+
+impl<'a> Ranks<'a> {
+    /// So many ranks. `per_host` says how many each host has, if all have equally many; `looked`
+    /// whether anybody has asked who shares a host, and keeps it.
+    pub fn new(
+        size: usize,
+        per_host: &'a dyn Fn() -> Option<usize>,
+        looked: &'a Cell<bool>,
+    ) -> Ranks<'a> {
+        Ranks { size, per_host, looked }
+    }
+
+    /// How many ranks every host has; `None` where they differ.
+    pub fn per_host(&self) -> Option<usize> {
+        self.looked.set(true);
+        (self.per_host)()
+    }
+
+    /// Whether somebody has asked who shares a host, in this collective or an earlier one.
+    pub fn have_looked(&self) -> bool {
+        self.looked.get()
+    }
+}
 
 /// Whose rules choose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,15 +126,13 @@ impl Choice {
         true
     }
 
-    /// The algorithm for a call among `size` ranks; `uniform` says whether all hosts have
-    /// equally many of them, `spread` whether each has just one.
-    pub fn select(
-        &self,
-        call: &Call,
-        size: usize,
-        uniform: &dyn Fn() -> bool,
-        spread: &dyn Fn() -> bool,
-    ) -> Selected {
+    /// Whether the algorithm of a collective is fixed by name.
+    pub fn has_fixed(&self, kind: Kind) -> bool {
+        matches!(self.fixed[kind as usize], Fixed::Algorithm(_))
+    }
+
+    /// The algorithm for a call.
+    pub fn select(&self, call: &Call, ranks: &Ranks<'_>) -> Selected {
         let selector = match self.fixed[call.kind as usize] {
             Fixed::Algorithm(at) => {
                 let (name, algorithm) = algorithms(call.kind)[at as usize];
@@ -113,12 +143,12 @@ impl Choice {
         };
         let name = match selector {
             Selector::Simgrid311 => return basic::of_3_11(call.kind),
-            Selector::Default if call.kind == Kind::Alltoall => rules::ompi(call, size),
+            Selector::Default if call.kind == Kind::Alltoall => rules::ompi(call, ranks.size),
             Selector::Default => "default",
-            Selector::Ompi => rules::ompi(call, size),
-            Selector::Mpich => rules::mpich(call, size, uniform),
-            Selector::Mvapich2 => rules::mvapich2(call, size, spread),
-            Selector::Impi => rules::impi(call, size, spread),
+            Selector::Ompi => rules::ompi(call, ranks.size),
+            Selector::Mpich => rules::mpich(call, ranks),
+            Selector::Mvapich2 => rules::mvapich2(call, ranks),
+            Selector::Impi => rules::impi(call, ranks),
         };
         let known = algorithms(call.kind).iter().find(|(known, _)| *known == name);
         let &(name, algorithm) = known.unwrap_or(&algorithms(call.kind)[0]);

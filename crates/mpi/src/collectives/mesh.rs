@@ -11,18 +11,14 @@ pub(super) fn square(size: usize) -> usize {
     rows
 }
 
-/// Edge of the base of the most cubic mesh.
+/// Edge of the base of a cubic mesh: the first from the cube root upwards whose square divides the
+/// number of ranks; 1 where none up to a third of them does.
 pub(super) fn cube(size: usize) -> usize {
-    let mut edge = 1;
-    for candidate in 2..=size {
-        if candidate * candidate * candidate > size {
-            break;
-        }
-        if size.is_multiple_of(candidate * candidate) {
-            edge = candidate;
-        }
+    let mut root = 1;
+    while (root + 1) * (root + 1) * (root + 1) <= size {
+        root += 1;
     }
-    edge
+    (root..=size / 3).find(|edge| size.is_multiple_of(edge * edge)).unwrap_or(1)
 }
 
 /// Everybody with everybody in one direction: `count` ranks that are `stride` apart, by rank.
@@ -48,4 +44,15 @@ fn swap(team: &mut Team<'_>, others: impl Iterator<Item = usize> + Clone, bytes:
         team.send(other, bytes);
     }
     team.waitall();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cubes_are_sought_upwards() {
+        let edges = [8, 12, 16, 18, 27, 36, 45, 64, 7, 9, 2, 1].map(cube);
+        assert_eq!(edges, [2, 2, 2, 3, 3, 3, 3, 4, 1, 3, 1, 1]);
+    }
 }

@@ -17,12 +17,29 @@ mod reduce_scatter;
 mod rooted;
 mod rules;
 mod script;
+#[cfg(test)]
+mod tests;
 mod tree;
 
-pub use choice::{Choice, Selector};
+pub use choice::{Choice, Ranks, Selector};
 pub use script::{Layout, Op, Script, Team};
 
 use crate::action::{Call, Kind};
+
+/// How a collective is done in the background: everything is posted at once, whatever the selector.
+pub fn in_background(kind: Kind) -> choice::Selected {
+    let algorithm: Algorithm = match kind {
+        Kind::Barrier => basic::ibarrier,
+        Kind::Bcast => basic::ibcast,
+        Kind::Reduce | Kind::Gather | Kind::Gatherv => basic::reduce,
+        Kind::Scatter | Kind::Scatterv => basic::scatter,
+        Kind::Allreduce | Kind::Allgather | Kind::Allgatherv => basic::allgather,
+        Kind::Alltoall | Kind::Alltoallv => basic::alltoallv,
+        Kind::ReduceScatter => basic::ireduce_scatter,
+        Kind::Scan | Kind::Exscan => basic::scan,
+    };
+    choice::Selected { algorithm, name: "all at once", by: "background" }
+}
 
 /// Writes what one rank does.
 pub type Algorithm = fn(&Call, &mut Team<'_>);

@@ -1,8 +1,8 @@
 //! Reductions to one rank.
 
-use super::basic;
 use super::script::Team;
 use super::tree::Tree;
+use super::{basic, rules};
 use crate::action::{Call, Kind};
 
 /// Bytes of a segment in the pipelines of STAR-MPI.
@@ -354,6 +354,9 @@ pub(super) fn two_level(call: &Call, team: &mut Team<'_>) {
     two_levels(call, team, mpich, mpich);
 }
 
+/// Up to so many bytes, ranks that all share a host tell its first rank one after the other.
+const FLAT_ON_ONE_HOST: u64 = 2048;
+
 /// Inside every host to its first rank, over the hosts, and to the root.
 fn two_levels(
     call: &Call,
@@ -363,28 +366,48 @@ fn two_levels(
 ) {
     let nodes = team.nodes();
     let root = call.root as usize;
+    let within_host = Call { root: 0, ..call.clone() };
+    if nodes.len() == 1 && call.bytes > FLAT_ON_ONE_HOST {
+        return knomial(call, team);
+    } else if nodes.len() == 1 {
+        flat(&within_host, team);
+        return pass_on(call, team, 0, root);
+    }
     let home = nodes.iter().position(|members| members.contains(&root)).unwrap_or(0);
     for members in &nodes {
-        team.within(members, |team| inside(&Call { root: 0, ..call.clone() }, team));
+        team.within(members, |team| inside(&within_host, team));
     }
     let leaders: Vec<usize> = nodes.iter().map(|members| members[0]).collect();
     let over = Call { root: home as u32, ..call.clone() };
     team.within(&leaders, |team| outside(&over, team));
-    let leader = leaders[home];
-    if leader != root {
-        if team.me == leader {
-            team.send(root, call.bytes);
-        } else if team.me == root {
-            team.recv(leader);
-        }
+    pass_on(call, team, leaders[home], root);
+}
+
+/// The result goes from who has it to the root.
+fn pass_on(call: &Call, team: &mut Team<'_>, from: usize, root: usize) {
+    if from == root {
+        return;
+    }
+    if team.me == from {
+        team.send(root, call.bytes);
+    } else if team.me == root {
+        team.recv(from);
     }
 }
 
-/// Inside every host one after the other (large messages up a tree), over the hosts by a tree of
-/// four branches.
+/// MVAPICH2's own: inside every host and over the hosts by its rules for so many ranks and bytes.
 pub(super) fn flat_knomial(call: &Call, team: &mut Team<'_>) {
-    let inside = if call.bytes > 131_072 { binomial } else { flat };
-    two_levels(call, team, inside, knomial);
+    let rule = |name: &str| {
+        let row = rules::mvapich2_row(name, team.size, call.bytes, || 1);
+        match row.map_or("", |row| row.name) {
+            "mvapich2_knomial" => knomial as super::Algorithm,
+            "ompi_basic_linear" => flat,
+            "scatter_gather" => scatter_gather,
+            _ => binomial,
+        }
+    };
+    let (inside, outside) = (rule("reduce-inside"), rule("reduce"));
+    two_levels(call, team, inside, outside);
 }
 
 /// MPICH's choice where hosts do not matter.
@@ -392,7 +415,7 @@ pub(super) fn mpich(call: &Call, team: &mut Team<'_>) {
     if team.size == 1 {
         return;
     }
-    if call.bytes > 2048 && call.bytes / call.unit >= floor_power(team.size) as u64 {
+    if call.bytes >= 2048 && call.bytes / call.unit >= floor_power(team.size) as u64 {
         scatter_gather(call, team);
     } else {
         binomial(call, team);

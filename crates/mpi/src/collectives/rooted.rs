@@ -1,8 +1,8 @@
 //! Gathers to one rank, scatters from one, and barriers.
 
-use super::basic;
 use super::script::Team;
 use super::tree::Tree;
+use super::{basic, rules};
 use crate::action::Call;
 
 /// The root takes one after the other.
@@ -98,7 +98,7 @@ pub(super) fn scatter_binomial(call: &Call, team: &mut Team<'_>) {
     }
 }
 
-/// Over the hosts by `over`, then inside them down a tree.
+/// Over the hosts by `over`, then inside them by MVAPICH2's rule where that one chooses, down a tree otherwise.
 fn scatter_by_host(call: &Call, team: &mut Team<'_>, over: fn(&Call, &mut Team<'_>)) {
     let nodes = team.nodes();
     let root = call.root as usize;
@@ -115,8 +115,13 @@ fn scatter_by_host(call: &Call, team: &mut Team<'_>, over: fn(&Call, &mut Team<'
     let each = call.bytes * nodes[home].len() as u64;
     let outside = Call { root: home as u32, bytes: each, ..call.clone() };
     team.within(&leaders, |team| over(&outside, team));
+    let per_host = || team.per_host().unwrap_or(1);
+    let rule = rules::mvapich2_row("scatter-inside", team.size, call.bytes, per_host);
+    let linear = rule.is_some_and(|row| row.name == "ompi_basic_linear");
+    let in_turn = linear && !team.has_fixed(call.kind);
     for members in &nodes {
-        team.within(members, |team| scatter_binomial(&Call { root: 0, ..call.clone() }, team));
+        let inside = if in_turn { scatter_in_turn } else { scatter_binomial };
+        team.within(members, |team| inside(&Call { root: 0, ..call.clone() }, team));
     }
 }
 

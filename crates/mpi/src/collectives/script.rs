@@ -1,7 +1,8 @@
 //! Scripts, and who writes them: a rank in a team that knows where its members live.
 
-use super::choice::Choice;
+use super::choice::{Choice, Ranks, Selector};
 use crate::action::{Call, Kind};
+use std::cell::Cell;
 
 /// One step of a rank inside a collective.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,14 +100,10 @@ impl Layout {
         layout
     }
 
-    /// Whether every rank has a host of its own.
-    pub fn is_spread(&self) -> bool {
-        self.members.len() == self.node.len()
-    }
-
-    /// Whether all hosts have equally many ranks.
-    pub fn is_uniform(&self) -> bool {
-        self.members.windows(2).all(|pair| pair[0].len() == pair[1].len())
+    /// How many ranks every host has; `None` where they differ.
+    pub fn per_host(&self) -> Option<usize> {
+        let first = self.members.first()?.len();
+        self.members.iter().all(|members| members.len() == first).then_some(first)
     }
 }
 
@@ -120,6 +117,8 @@ pub struct Team<'a> {
     members: Option<Vec<u32>>,
     layout: &'a Layout,
     choice: &'a Choice,
+    /// Whether anybody of this communicator has looked who shares a host.
+    looked: &'a Cell<bool>,
     script: &'a mut Script,
 }
 
@@ -129,10 +128,11 @@ impl<'a> Team<'a> {
         me: u32,
         layout: &'a Layout,
         choice: &'a Choice,
+        looked: &'a Cell<bool>,
         script: &'a mut Script,
     ) -> Team<'a> {
         let size = layout.node.len();
-        Team { me: me as usize, size, members: None, layout, choice, script }
+        Team { me: me as usize, size, members: None, layout, choice, looked, script }
     }
 
     fn real(&self, rank: usize) -> u32 {
@@ -157,9 +157,19 @@ impl<'a> Team<'a> {
 
     /// Ranks of this team per host, in order of first appearance.
     pub fn nodes(&self) -> Vec<Vec<usize>> {
-        let hosts = (0..self.size).map(|rank| self.layout.node[self.real(rank) as usize]);
-        let layout = Layout::new(hosts);
+        self.looked.set(true);
+        let layout = self.own_layout();
         layout.members.iter().map(|m| m.iter().map(|&r| r as usize).collect()).collect()
+    }
+
+    fn own_layout(&self) -> Layout {
+        let hosts = (0..self.size).map(|rank| self.layout.node[self.real(rank) as usize]);
+        Layout::new(hosts)
+    }
+
+    /// How many of us every host has; `None` where they differ.
+    pub fn per_host(&self) -> Option<usize> {
+        self.own_layout().per_host()
     }
 
     /// Lets some members of this team do something as a team of their own; does nothing for
@@ -167,12 +177,15 @@ impl<'a> Team<'a> {
     pub fn within(&mut self, ranks: &[usize], work: impl FnOnce(&mut Team<'_>)) {
         let Some(me) = ranks.iter().position(|&rank| rank == self.me) else { return };
         let members = Some(ranks.iter().map(|&rank| self.real(rank)).collect());
+        // A communicator of its own, whose members have not looked around yet.
+        let looked = Cell::new(false);
         let mut team = Team {
             me,
             size: ranks.len(),
             members,
             layout: self.layout,
             choice: self.choice,
+            looked: &looked,
             script: &mut *self.script,
         };
         work(&mut team);
@@ -180,17 +193,24 @@ impl<'a> Team<'a> {
 
     /// Runs another collective inside this one, by the algorithm that is selected for it.
     pub fn run(&mut self, call: &Call) {
-        let algorithm = self
-            .choice
-            .select(call, self.size, &|| self.is_uniform(), &|| self.nodes().len() == self.size)
-            .algorithm;
+        self.run_by(self.choice, call);
+    }
+
+    /// The same, by the algorithm that another selector takes.
+    pub fn run_as(&mut self, selector: Selector, call: &Call) {
+        self.run_by(&Choice::of(selector), call);
+    }
+
+    fn run_by(&mut self, choice: &Choice, call: &Call) {
+        let per_host = || self.per_host();
+        let ranks = Ranks::new(self.size, &per_host, self.looked);
+        let algorithm = choice.select(call, &ranks).algorithm;
         algorithm(call, self);
     }
 
-    /// Whether all hosts have equally many of us.
-    pub fn is_uniform(&self) -> bool {
-        let nodes = self.nodes();
-        nodes.windows(2).all(|pair| pair[0].len() == pair[1].len())
+    /// Whether a setting names the algorithm of a collective, so that no selector is asked.
+    pub fn has_fixed(&self, kind: Kind) -> bool {
+        self.choice.has_fixed(kind)
     }
 
     /// A barrier inside a collective.

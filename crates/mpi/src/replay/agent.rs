@@ -81,6 +81,8 @@ pub(super) struct Agent {
     /// Who waits for this agent, if it is in the background, and when it was done.
     pub(super) waiter: Option<u32>,
     pub(super) done: Option<f64>,
+    /// What the waiter pays for the messages that came, if this agent is in the background.
+    pub(super) owed: f64,
 }
 
 impl Agent {
@@ -120,12 +122,21 @@ impl Agent {
             times: [0.0; Activity::COUNT],
             waiter: None,
             done: None,
+            owed: 0.0,
         }
     }
 
     /// Wants to know of messages that are sent to it.
     pub(super) fn watches(&self) -> bool {
         self.probing || self.polling.is_some()
+    }
+
+    /// Pays for a message that it took; in the background whoever waits for it will.
+    pub(super) fn pay(&mut self, overhead: f64) {
+        match self.cursor {
+            Some(_) => self.clock += overhead,
+            None => self.owed += overhead,
+        }
     }
 
     /// The last action is over.

@@ -62,6 +62,8 @@ pub(super) struct Comm {
     members: Option<Vec<u32>>,
     index: HashMap<u32, u32>,
     pub(super) layout: Layout,
+    /// Whether each member has been in a collective that looks who shares a host.
+    pub(super) looked: Vec<bool>,
     /// How many joint operations each member has begun.
     begun: Vec<u64>,
     joints: VecDeque<Joint>,
@@ -75,6 +77,7 @@ impl Comm {
             members: None,
             index: HashMap::new(),
             layout: Layout::new(hosts.iter().map(|host| host.0)),
+            looked: vec![false; hosts.len()],
             begun: vec![0; hosts.len()],
             joints: VecDeque::new(),
             base: 0,
@@ -85,8 +88,9 @@ impl Comm {
     pub(super) fn of(members: Vec<u32>, host: impl Fn(u32) -> HostId) -> Comm {
         let index = members.iter().enumerate().map(|(k, &rank)| (rank, k as u32)).collect();
         let layout = Layout::new(members.iter().map(|&rank| host(rank).0));
-        let begun = vec![0; members.len()];
-        Comm { members: Some(members), index, layout, begun, joints: VecDeque::new(), base: 0 }
+        let (looked, begun) = (vec![false; members.len()], vec![0; members.len()]);
+        let (members, joints) = (Some(members), VecDeque::new());
+        Comm { members, index, layout, looked, begun, joints, base: 0 }
     }
 
     pub(super) fn size(&self) -> usize {

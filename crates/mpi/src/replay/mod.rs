@@ -11,7 +11,6 @@
 
 mod agent;
 mod comm;
-mod ib;
 mod mail;
 mod perform;
 mod report;
@@ -24,7 +23,6 @@ use crate::settings::ReplaySettings;
 use crate::trace::{Cursor, Traces};
 use agent::{Agent, Pending};
 use comm::Comm;
-use ib::Penalised;
 use mail::{ANY_SIZE, Handle, Mail, Message, flag};
 use slackline_model::activity::{Activity as Simulated, Exec, Transfer};
 use slackline_model::{HostId, Platform};
@@ -53,7 +51,6 @@ pub struct Replay<'p> {
     comms: Vec<Comm>,
     mail: Mail,
     ready: Vec<u32>,
-    penalised: Option<Penalised>,
     /// Ranks act at the simulation's date only.
     strict: bool,
     /// Somebody has waited for a message without a receive.
@@ -101,10 +98,9 @@ impl<'p> Replay<'p> {
             }
             agents.push(agent);
         }
-        let penalised = settings.penalties.map(|p| Penalised::new(p, platform.hosts().len()));
         Ok(Replay {
             simulation,
-            strict: penalised.is_some() || settings.gap > 0.0,
+            strict: settings.models.penalties.is_some() || settings.gap > 0.0,
             watched: false,
             leaving: vec![0; if settings.gap > 0.0 { platform.hosts().len() } else { 0 }],
             settings,
@@ -113,7 +109,6 @@ impl<'p> Replay<'p> {
             mail: Mail::default(),
             ready: (0..ranks as u32).rev().collect(),
             agents,
-            penalised,
             failures: 0.0,
             actions: 0,
             dates: None,
@@ -245,6 +240,11 @@ impl<'p> Replay<'p> {
                 known.map(|&(_, comm)| comms[comm as usize].size() as u32)
             };
             match cursor.next(&sizes)? {
+                Some(_) if state.finalized => {
+                    return Err(
+                        self.complain(agent, "an action after `finalize`: the rank has ended")
+                    );
+                }
                 Some(line) => {
                     self.actions += 1;
                     state.began = state.clock;
@@ -458,10 +458,7 @@ impl<'p> Replay<'p> {
             self.leaving[src.index()] += 1;
         }
         let transfer = Transfer::new(src, dst, bytes);
-        let id = self.simulation.start_after(delay, transfer, u64::from(message))?;
-        if let Some(penalised) = &mut self.penalised {
-            penalised.begin(&mut self.simulation, message, id, transfer)?;
-        }
+        self.simulation.start_after(delay, transfer, u64::from(message))?;
         Ok(())
     }
 
@@ -472,9 +469,6 @@ impl<'p> Replay<'p> {
         m.flags |= flag::DONE;
         m.end = now;
         let Message { flags, sender, receiver, src, bytes, .. } = *m;
-        if let Some(penalised) = &mut self.penalised {
-            penalised.end(&mut self.simulation, message)?;
-        }
         if !self.leaving.is_empty() {
             self.leaving[self.agents[src as usize].host.index()] -= 1;
         }
@@ -504,7 +498,7 @@ impl<'p> Replay<'p> {
             }
             return false;
         }
-        state.clock += overhead;
+        state.pay(overhead);
         state.waiting -= 1;
         if state.waiting == 0 {
             self.ready.push(agent);
@@ -543,7 +537,8 @@ impl<'p> Replay<'p> {
         }
         let overhead = if handle.is_receive() { self.receive_overhead(flags, bytes) } else { 0.0 };
         let state = &mut self.agents[agent];
-        state.clock = state.clock.max(end) + overhead;
+        state.clock = state.clock.max(end);
+        state.pay(overhead);
         self.mail.get_mut(id).flags |= gone;
         self.release_if_over(id);
     }

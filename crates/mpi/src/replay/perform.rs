@@ -6,10 +6,20 @@ use super::mail::{ANY_SIZE, Handle, Message, NONE, flag};
 use super::report::Explained;
 use super::{CHORUS, LOOK, POLL, Replay, ReplayError, TALK};
 use crate::action::{ANY, Action, Call, Envelope, Kind, Mode, Which};
-use crate::collectives::{Script, Team};
+use crate::collectives::{self, Op, Ranks, Script, Team};
 use crate::settings::ReplaySettings;
 use crate::trace::Version;
 use slackline_model::activity::Activity as Simulated;
+use std::cell::Cell;
+
+/// How traces that SimGrid captured write a partner that is anybody or nobody, and any tag.
+const CAPTURED_PARTNER: i32 = -333;
+const CAPTURED_ANY_TAG: i32 = -444;
+const ANYBODY_OR_NOBODY: &str = "-333 as a partner stands for both MPI_ANY_SOURCE and MPI_PROC_NULL \
+    in traces that SimGrid captured (-trace-ti): write -1 for a receive from anybody, and leave out \
+    messages to or from nobody";
+const ANY_TAG: &str = "-444 as a tag stands for MPI_ANY_TAG in traces that SimGrid captured \
+    (-trace-ti): write the tag of the message, or -1 for any";
 
 /// Bytes in the messages that make a communicator.
 const COLOUR: u64 = 8;
@@ -169,11 +179,21 @@ impl Replay<'_> {
     fn partner(&self, agent: usize, comm: u32, peer: i32) -> Result<(u32, u32), ReplayError> {
         let comm = if comm == 0 { 0 } else { self.comm(agent, comm)? };
         let size = self.comms[comm as usize].size();
+        if peer == CAPTURED_PARTNER {
+            return Err(self.complain(agent, ANYBODY_OR_NOBODY));
+        }
         if peer < 0 || peer as usize >= size {
             let message = format!("there is no rank {peer}: ranks go from 0 to {}", size - 1);
             return Err(self.complain(agent, message));
         }
         Ok((self.comms[comm as usize].global(peer as u32), 2 * comm + TALK))
+    }
+
+    fn check_tag(&self, agent: usize, wanted: &Envelope) -> Result<(), ReplayError> {
+        match wanted.tag {
+            CAPTURED_ANY_TAG => Err(self.complain(agent, ANY_TAG)),
+            _ => Ok(()),
+        }
     }
 
     fn isend(
@@ -191,6 +211,7 @@ impl Replay<'_> {
 
     fn irecv(&mut self, agent: usize, comm: u32, wanted: &Envelope) -> Result<Handle, ReplayError> {
         let room = wanted.bytes.unwrap_or(ANY_SIZE);
+        self.check_tag(agent, wanted)?;
         if wanted.peer == ANY {
             return self.receive_any(agent, comm, wanted.tag, room);
         }
@@ -293,6 +314,7 @@ impl Replay<'_> {
 
     /// A receive of any size that is not posted.
     fn wanted(&self, agent: usize, comm: u32, wanted: &Envelope) -> Result<Message, ReplayError> {
+        self.check_tag(agent, wanted)?;
         let (from, context) = match wanted.peer {
             ANY => (NONE, 2 * self.comm(agent, comm)? + TALK),
             peer => self.partner(agent, comm, peer)?,
@@ -387,8 +409,9 @@ impl Replay<'_> {
             }
             Pending::Background(other) => match self.agents[other as usize].done {
                 Some(date) => {
+                    let owed = self.agents[other as usize].owed;
                     let state = &mut self.agents[agent];
-                    state.clock = state.clock.max(date);
+                    state.clock = state.clock.max(date) + owed;
                 }
                 None => {
                     self.agents[other as usize].waiter = Some(agent as u32);
@@ -558,13 +581,14 @@ impl Replay<'_> {
         }
     }
 
-    /// Writes the script of a collective.
+    /// Writes the script of a collective; one in the background knows no selector.
     fn compose(
         &mut self,
         agent: usize,
         (comm, me): (u32, u32),
         call: &Call,
         script: &mut Script,
+        background: bool,
     ) -> Result<(), ReplayError> {
         let state = &self.comms[comm as usize];
         let size = state.size();
@@ -573,9 +597,12 @@ impl Replay<'_> {
                 format!("there is no rank {}: ranks go from 0 to {}", call.root, size - 1);
             return Err(self.complain(agent, message));
         }
-        let uniform = || state.layout.is_uniform();
-        let spread = || state.layout.is_spread();
-        let selected = self.settings.choice.select(call, size, &uniform, &spread);
+        let looked = Cell::new(state.looked[me as usize]);
+        let per_host = || state.layout.per_host();
+        let selected = match background {
+            true => collectives::in_background(call.kind),
+            false => self.settings.choice.select(call, &Ranks::new(size, &per_host, &looked)),
+        };
         if me == 0
             && let Some(explained) = &mut self.explained
         {
@@ -584,11 +611,12 @@ impl Replay<'_> {
             let entry = Explained { kind: call.kind, ranks: size, bytes, algorithm, by };
             *explained.entry(entry).or_default() += 1;
         }
-        let mut team = Team::new(me, &state.layout, &self.settings.choice, script);
+        let mut team = Team::new(me, &state.layout, &self.settings.choice, &looked, script);
         if size > 1 {
             (selected.algorithm)(call, &mut team);
         }
         script.finish(call.flops);
+        self.comms[comm as usize].looked[me as usize] = looked.get();
         Ok(())
     }
 
@@ -596,7 +624,7 @@ impl Replay<'_> {
         let (comm, me, _) = self.together(agent, comm, Together::of(call))?;
         let mut script = std::mem::take(&mut self.agents[agent].script);
         script.clear();
-        let composed = self.compose(agent, (comm, me), call, &mut script);
+        let composed = self.compose(agent, (comm, me), call, &mut script, false);
         self.agents[agent].script = script;
         self.begin_script(agent, comm, 2 * comm + CHORUS);
         composed
@@ -622,7 +650,13 @@ impl Replay<'_> {
         let mut helper = Agent::new(rank, host, speed, None);
         helper.clock = clock;
         let mut script = Script::default();
-        self.compose(agent, (comm, me), call, &mut script)?;
+        self.compose(agent, (comm, me), call, &mut script, true)?;
+        // Everything is posted by the rank before it goes on.
+        let sends = script.ops.iter().filter_map(|op| match op {
+            Op::Isend { bytes, .. } => Some(self.settings.ois.of(*bytes)),
+            _ => None,
+        });
+        self.agents[agent].clock += sends.sum::<f64>();
         helper.script = script;
         let id = self.agents.len() as u32;
         self.agents.push(helper);
@@ -637,13 +671,18 @@ impl Replay<'_> {
 
     /// A collective in the background is over.
     pub(super) fn background_over(&mut self, agent: usize) -> Result<(), ReplayError> {
-        let date = self.agents[agent].clock;
+        let (date, owed) = (self.agents[agent].clock, self.agents[agent].owed);
         self.agents[agent].done = Some(date);
         self.agents[agent].over = true;
         if let Some(waiter) = self.agents[agent].waiter.take() {
             let state = &mut self.agents[waiter as usize];
             state.clock = state.clock.max(date);
-            state.waiting = if state.any { 0 } else { state.waiting.saturating_sub(1) };
+            if state.any {
+                state.waiting = 0; // It takes what is done itself.
+            } else {
+                state.clock += owed;
+                state.waiting = state.waiting.saturating_sub(1);
+            }
             if state.waiting == 0 {
                 self.ready.push(waiter);
             }
@@ -665,7 +704,9 @@ impl Replay<'_> {
             let mut script = std::mem::take(&mut self.agents[agent].script);
             script.clear();
             let state = &self.comms[comm as usize];
-            let mut team = Team::new(me, &state.layout, &self.settings.choice, &mut script);
+            let looked = Cell::new(false);
+            let choice = &self.settings.choice;
+            let mut team = Team::new(me, &state.layout, choice, &looked, &mut script);
             if me == 0 {
                 (1..team.size).for_each(|rank| {
                     team.irecv(rank);
@@ -689,14 +730,19 @@ impl Replay<'_> {
         script.clear();
         if me == 0 {
             let state = &self.comms[parent as usize];
-            let mut team = Team::new(me, &state.layout, &self.settings.choice, &mut script);
+            let looked = Cell::new(false);
+            let choice = &self.settings.choice;
+            let mut team = Team::new(me, &state.layout, choice, &looked, &mut script);
             let mut told = vec![false; team.size];
-            for rank in groups.iter().flat_map(|(_, members)| members) {
-                let rank = state.local(*rank) as usize;
-                told[rank] = true;
-                if rank != 0 {
-                    team.isend(rank, COLOUR);
+            // One colour after the other, each by key; those who take their time hold up the next.
+            for (_, members) in &groups {
+                for rank in members.iter().map(|&rank| state.local(rank) as usize) {
+                    told[rank] = true;
+                    if rank != 0 {
+                        team.isend(rank, COLOUR);
+                    }
                 }
+                team.waitall();
             }
             for rank in (1..team.size).filter(|&rank| !told[rank]) {
                 team.isend(rank, COLOUR);
@@ -772,9 +818,10 @@ impl Replay<'_> {
         let me = self.comms[parent as usize].local(self.agents[agent].rank);
         let mut script = std::mem::take(&mut self.agents[agent].script);
         let layout = &self.comms[parent as usize].layout;
-        let mut team = Team::new(me, layout, &self.settings.choice, &mut script);
+        let looked = Cell::new(false);
+        let mut team = Team::new(me, layout, &self.settings.choice, &looked, &mut script);
         team.within(&ranks, |team| {
-            crate::collectives::binomial_bcast(&Call::new(Kind::Bcast, NAME), team);
+            collectives::binomial_bcast(&Call::new(Kind::Bcast, NAME), team);
         });
         self.agents[agent].script = script;
         self.begin_script(agent, parent, 2 * parent + CHORUS);

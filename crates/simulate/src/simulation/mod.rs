@@ -5,8 +5,11 @@
 //! Profiles are played from the platform. When a host goes off, the executions on it, the
 //! parallel tasks using it, the operations of its disks and the transfers from or to it fail;
 //! when a link goes off, what crosses it. Starting on something that is off fails at once.
-//! What ends at the very date of a failure has ended.
+//! What would end at the very date at which something it needs goes off fails, as in SimGrid: changes
+//! of a date come before the ends of that date. Of several ends at one date, those of activities
+//! that started first come first; of several changes, hosts come before links, in their order.
 
+mod infiniband;
 mod network;
 mod queues;
 mod resources;
@@ -15,6 +18,7 @@ mod shape;
 use crate::kernel::{self, ActivityId, Kernel, SIMULTANEOUS, WorkError};
 use crate::models::{Models, NetworkModel};
 use crate::solver::Use;
+use infiniband::Infiniband;
 use network::Network;
 use queues::Queues;
 use resources::{Owner, Profiles, Resources, Subject};
@@ -136,6 +140,14 @@ struct Running {
     queued: bool,
 }
 
+/// An activity that ends at the date at which something it needs goes off.
+#[derive(Clone, Copy, Debug)]
+struct Spoilt {
+    activity: ActivityId,
+    tag: u64,
+    cause: Cause,
+}
+
 /// A platform on which activities take place.
 #[derive(Clone, Debug)]
 pub struct Simulation<'p> {
@@ -154,6 +166,8 @@ pub struct Simulation<'p> {
     disk_weight: f64,
     /// Since when only profiles have moved.
     becalmed_since: Option<f64>,
+    /// Flows under way and their penalties, where the network is InfiniBand.
+    infiniband: Option<Infiniband>,
 }
 
 impl<'p> Simulation<'p> {
@@ -162,6 +176,7 @@ impl<'p> Simulation<'p> {
         let mut kernel = Kernel::new(models.sharing());
         let resources = Resources::new(platform, &models, &mut kernel)?;
         let disk_weight = shape::typical_weight(platform, &models);
+        let infiniband = Infiniband::of(&models, platform);
         let mut simulation = Simulation {
             platform,
             models,
@@ -175,6 +190,7 @@ impl<'p> Simulation<'p> {
             uses: Vec::new(),
             disk_weight,
             becalmed_since: None,
+            infiniband,
         };
         simulation.play_profiles()?;
         simulation.events.clear();
@@ -193,6 +209,7 @@ impl<'p> Simulation<'p> {
         self.queues.clear();
         self.running.clear();
         self.becalmed_since = None;
+        self.infiniband = Infiniband::of(&self.models, self.platform);
         if self.resources.links_change {
             self.network.invalidate();
         }
@@ -328,10 +345,18 @@ impl<'p> Simulation<'p> {
         if shape.doomed.is_none() {
             self.occupy_receiver(&activity, true)?;
         }
+        let flow = match activity {
+            Activity::Comm(transfer) if shape.doomed.is_none() => Some(transfer),
+            _ => None,
+        };
         let running = Running { activity, doomed: shape.doomed, queued };
         match self.running.get_mut(id.slot()) {
             Some(place) => *place = running,
             None => self.running.push(running),
+        }
+        if let (Some(infiniband), Some(Transfer { src, dst, .. })) = (&mut self.infiniband, flow) {
+            let limits = infiniband.begin(id, (src, dst), shape.bound);
+            self.apply_limits(limits)?;
         }
         Ok(id)
     }
@@ -360,6 +385,13 @@ impl<'p> Simulation<'p> {
             self.refresh(vec![id])?;
         }
         Ok(true)
+    }
+
+    fn apply_limits(&mut self, limits: Vec<(ActivityId, f64)>) -> Result<(), SimulationError> {
+        for (id, limit) in limits {
+            self.limit_rate(id, limit)?;
+        }
+        Ok(())
     }
 
     /// Sets an activity aside: it consumes nothing until resumed. False when it had ended.
@@ -393,7 +425,7 @@ impl<'p> Simulation<'p> {
             let change = self.profiles.next_date();
             if change == f64::INFINITY {
                 let reached = self.kernel.step(until);
-                self.collect_finished()?;
+                self.collect_finished(&[])?;
                 return match reached {
                     Ok(kernel::Step::Instant) => Ok(Step::Instant),
                     Ok(kernel::Step::Limit) => Ok(Step::Limit),
@@ -408,12 +440,15 @@ impl<'p> Simulation<'p> {
             if until == f64::INFINITY {
                 self.watch_for_calm(due)?;
             }
-            // What ends at the date of a change ends before the change.
+            // What ends at the date of a change ends with it, unless the change lets it fail.
             let together = due <= change * (1.0 + SIMULTANEOUS);
             let target = if together { due.min(until) } else { change.min(until) };
             self.kernel.step(target).map_err(|stalled| self.explain(&stalled))?;
-            self.collect_finished()?;
-            self.play_profiles()?;
+            let changes = self.changes_due();
+            let spoilt = self.collect_finished(&changes)?;
+            for &(subject, value) in &changes {
+                self.change(subject, value, &spoilt)?;
+            }
             if !self.events.is_empty() {
                 return Ok(Step::Instant);
             }
@@ -424,21 +459,53 @@ impl<'p> Simulation<'p> {
     }
 
     /// What happened at the instant reached by the last [`Simulation::step`]: endings in order
-    /// of starting, then changes of the platform, each followed by the failures it causes.
+    /// of starting, then changes of the platform, each followed by the failures it causes (those that
+    /// would have ended now first, each group in order of starting).
     pub fn events(&self) -> &[Event] {
         &self.events
     }
 
-    fn collect_finished(&mut self) -> Result<(), SimulationError> {
+    /// Books what has ended; gives those that fail instead, because something they need goes off with
+    /// one of the changes of this date.
+    fn collect_finished(
+        &mut self,
+        changes: &[(Subject, f64)],
+    ) -> Result<Vec<Spoilt>, SimulationError> {
+        let mut spoilt = Vec::new();
         for k in 0..self.kernel.finished().len() {
             let kernel::Finished { activity, tag } = self.kernel.finished()[k];
-            self.events.push(match self.running[activity.slot()].doomed {
-                Some(cause) => Event::Failed { activity, tag, cause },
-                None => Event::Done { activity, tag },
-            });
+            match (self.running[activity.slot()].doomed, self.spoils(changes, activity)?) {
+                (Some(cause), _) => self.events.push(Event::Failed { activity, tag, cause }),
+                (None, Some(cause)) => spoilt.push(Spoilt { activity, tag, cause }),
+                (None, None) => self.events.push(Event::Done { activity, tag }),
+            }
             self.after_end(activity)?;
         }
-        Ok(())
+        Ok(spoilt)
+    }
+
+    /// The first of some changes that takes away what an activity needs.
+    fn spoils(
+        &mut self,
+        changes: &[(Subject, f64)],
+        activity: ActivityId,
+    ) -> Result<Option<Cause>, SimulationError> {
+        for &(subject, _) in changes.iter().filter(|(_, value)| *value <= 0.0) {
+            match subject {
+                Subject::HostState(host)
+                    if self.host_is_on(host) && self.needs_host(activity, host) =>
+                {
+                    return Ok(Some(Cause::HostOff(host)));
+                }
+                Subject::LinkState(link)
+                    if self.link_is_on(link) && self.crosses(activity, link)? =>
+                {
+                    return Ok(Some(Cause::LinkOff(link)));
+                }
+                _ => {}
+            }
+        }
+        Ok(None)
     }
 
     /// Frees what an activity occupied exclusively.
@@ -447,6 +514,10 @@ impl<'p> Simulation<'p> {
             for next in self.queues.leave(activity) {
                 self.kernel.resume(next);
             }
+        }
+        if let Some(infiniband) = &mut self.infiniband {
+            let limits = infiniband.end(activity);
+            self.apply_limits(limits)?;
         }
         if self.models.receiving_occupies_core && self.running[activity.slot()].doomed.is_none() {
             let ended = self.running[activity.slot()].activity.clone();
@@ -487,14 +558,25 @@ impl<'p> Simulation<'p> {
 
     /// Applies all changes of the platform that are due.
     fn play_profiles(&mut self) -> Result<(), SimulationError> {
-        let horizon = self.clock() * (1.0 + SIMULTANEOUS);
-        while let Some((subject, value)) = self.profiles.pop(horizon) {
-            self.change(subject, value)?;
+        for (subject, value) in self.changes_due() {
+            self.change(subject, value, &[])?;
         }
         Ok(())
     }
 
-    fn change(&mut self, subject: Subject, value: f64) -> Result<(), SimulationError> {
+    /// The changes of the platform at this date.
+    fn changes_due(&mut self) -> Vec<(Subject, f64)> {
+        let horizon = self.clock() * (1.0 + SIMULTANEOUS);
+        std::iter::from_fn(|| self.profiles.pop(horizon)).collect()
+    }
+
+    /// Applies a change; what would have ended and is spoilt by it fails first.
+    fn change(
+        &mut self,
+        subject: Subject,
+        value: f64,
+        spoilt: &[Spoilt],
+    ) -> Result<(), SimulationError> {
         match subject {
             Subject::HostSpeed(host) => {
                 let speed = self.platform.host(host).speed * value;
@@ -510,6 +592,7 @@ impl<'p> Simulation<'p> {
                 if std::mem::replace(&mut self.resources.hosts[host.index()].on, on) != on {
                     self.events.push(Event::HostState { host, on });
                     if !on {
+                        self.fail_spoilt(Cause::HostOff(host), spoilt);
                         self.fail_if(Cause::HostOff(host), |s, id| s.needs_host(id, host))?;
                     }
                 }
@@ -545,6 +628,7 @@ impl<'p> Simulation<'p> {
                     self.events.push(Event::LinkState { link, on });
                     let constraint = self.resources.links[link.index()].constraint;
                     if !on {
+                        self.fail_spoilt(Cause::LinkOff(link), spoilt);
                         let lone = self.lone_transfers_over(link)?;
                         self.fail_if(Cause::LinkOff(link), |s, id| {
                             let uses = |c: kernel::ConstraintId| {
@@ -557,6 +641,13 @@ impl<'p> Simulation<'p> {
             }
         }
         Ok(())
+    }
+
+    /// Fails what would have ended now, but for this cause.
+    fn fail_spoilt(&mut self, cause: Cause, spoilt: &[Spoilt]) {
+        let hit = spoilt.iter().filter(|spoilt| spoilt.cause == cause);
+        let failed = |s: &Spoilt| Event::Failed { activity: s.activity, tag: s.tag, cause };
+        self.events.extend(hit.map(failed));
     }
 
     /// Fails every activity that meets a condition, in order of starting.

@@ -34,15 +34,18 @@ pub(super) struct Flow {
 impl Flow {
     /// Duration of the latency phase and upper limit of the rate for a message.
     pub(super) fn timing(&self, models: &Models, bytes: f64, rate: f64) -> (f64, f64) {
-        if models.network != NetworkModel::Flows {
-            return (self.latency, self.narrowest.min(rate));
+        match models.network {
+            NetworkModel::Flows => {}
+            NetworkModel::Constant => return (models.latency_factor.of(bytes), f64::INFINITY),
+            _ => return (self.latency, self.narrowest.min(rate)),
         }
         let factor = models.bandwidth_factor.of(bytes);
         let mut bound = match models.bandwidth_factor {
             Factor::Constant(_) => factor * self.narrowest_unshared,
             Factor::Steps(_) => factor * self.narrowest,
         };
-        if self.latency > 0.0 {
+        // Where no link is crossed there is nothing but the distance.
+        if self.latency > 0.0 && self.narrowest < f64::INFINITY {
             let window = models.tcp_gamma / (2.0 * self.latency);
             bound = bound.min(if models.window_scaled { factor * window } else { window });
         }
@@ -134,7 +137,7 @@ impl Network {
         let route = self.routes.route_once(platform, src, dst)?;
         let mut flow = Flow { latency: route.latency, narrowest: f64::INFINITY, ..UNKNOWN };
         self.links.extend_from_slice(route.links);
-        if src == dst && self.links.is_empty() {
+        if src == dst && self.links.is_empty() && flow.latency == 0.0 {
             flow.latency = models.loopback_latency;
             flow.narrowest = models.loopback_bandwidth;
             flow.narrowest_unshared = models.loopback_bandwidth;

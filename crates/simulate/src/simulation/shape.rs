@@ -79,6 +79,10 @@ impl Simulation<'_> {
             let wrong = if rate > 0.0 { bytes } else { rate };
             return Err(self.refuse(&Activity::Comm(*transfer), wrong));
         }
+        if self.models.network == NetworkModel::Constant {
+            let (latency, doomed) = (self.models.latency_factor.of(bytes), self.off(&[src, dst]));
+            return Ok(Shape { latency, doomed, ..Shape::NOTHING });
+        }
         let (flow, uses) =
             self.network.flow(self.platform, &self.models, &self.resources, (src, dst))?;
         self.uses.extend_from_slice(uses);
@@ -262,6 +266,37 @@ impl Simulation<'_> {
         }
     }
 
+    /// Whether an activity that was under way crosses a link, there or (acknowledgements) back.
+    pub(super) fn crosses(
+        &mut self,
+        id: ActivityId,
+        link: LinkId,
+    ) -> Result<bool, SimulationError> {
+        let mut ways: Vec<(HostId, HostId)> = match &self.running[id.slot()].activity {
+            Activity::Comm(_) if self.models.network == NetworkModel::Constant => Vec::new(),
+            Activity::Comm(transfer) => vec![(transfer.src, transfer.dst)],
+            Activity::Ptask(task) => task.blocks.iter().map(|b| (b.from, b.to)).collect(),
+            Activity::Io(io) => {
+                let owner = self.platform.disk(io.disk).host;
+                if io.client == owner { Vec::new() } else { vec![(io.client, owner)] }
+            }
+            Activity::Exec(_) | Activity::Sleep(_) => Vec::new(),
+        };
+        if self.models.cross_traffic
+            && self.models.host == HostModel::Separate
+            && self.models.network == NetworkModel::Flows
+        {
+            let back: Vec<_> = ways.iter().map(|&(src, dst)| (dst, src)).collect();
+            ways.extend(back);
+        }
+        for (src, dst) in ways {
+            if self.network.links(self.platform, src, dst)?.contains(&link) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Gives the activities that use a constraint the weights and bounds of the present.
     pub(super) fn refresh_users(
         &mut self,
@@ -291,7 +326,7 @@ impl Simulation<'_> {
         &mut self,
         link: LinkId,
     ) -> Result<Vec<ActivityId>, SimulationError> {
-        if self.models.network == NetworkModel::Flows {
+        if matches!(self.models.network, NetworkModel::Flows | NetworkModel::Constant) {
             return Ok(Vec::new());
         }
         let mut found = Vec::new();

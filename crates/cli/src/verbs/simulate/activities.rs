@@ -12,6 +12,10 @@ use slackline_simulate::{GraphError, GraphRun, JobState, Models, Simulation};
 use std::path::Path;
 use std::time::Instant;
 
+/// After so many changes of the platform a simulation is given up, and so many more per activity.
+const MOST_CHANGES: u64 = 10_000_000;
+const CHANGES_PER_ACTIVITY: u64 = 10_000;
+
 pub(super) fn simulate(path: &Path, args: &Simulate, output: &mut Output) -> Result<(), Failure> {
     let plan = activities::read(&output.files, path)?;
     let beside = path.parent().unwrap_or(Path::new("."));
@@ -30,7 +34,17 @@ pub(super) fn simulate(path: &Path, args: &Simulate, output: &mut Output) -> Res
     let clock = Instant::now();
     let simulation = Simulation::new(&platform, models).map_err(Failure::work)?;
     let mut run = GraphRun::of(simulation, &graph).map_err(refused)?;
-    run.simulate(f64::INFINITY).map_err(refused)?;
+    run.give_up_after(MOST_CHANGES + CHANGES_PER_ACTIVITY * graph.len() as u64);
+    run.simulate(f64::INFINITY).map_err(|error| {
+        let waiting = (0..graph.len()).find(|&k| run.state(k as u32) == JobState::Running);
+        let slow = matches!(error, GraphError::GivenUp { .. }).then_some(waiting).flatten();
+        match slow.map(|k| &graph.names[k]) {
+            Some(name) => refused(error).with_help(format!(
+                "`{name}` is under way: see how long it takes, and what changes"
+            )),
+            None => refused(error),
+        }
+    })?;
     let wall_seconds = clock.elapsed().as_secs_f64();
 
     let rows = graph.names.iter().enumerate().map(|(k, id)| {
@@ -56,18 +70,22 @@ pub(super) fn simulate(path: &Path, args: &Simulate, output: &mut Output) -> Res
     output.text(&text)
 }
 
-/// The plan's own settings, then those of the command line.
+/// The plan's own settings and those of the command line, which win. A preset there stands for all
+/// that the plan says.
 fn planned_models(
     path: &Path,
     planned: &[(String, String)],
     args: &Simulate,
 ) -> Result<Models, Failure> {
+    let bad = |e| Failure::input(format!("{}: in `config`: {e}", path.display()));
+    Models::default().set_all(planned).map_err(bad)?;
+    let said = crate::model::pairs(&args.model.settings)?;
+    let preset = said.iter().any(|(key, _)| *key == "preset");
+    let planned = planned.iter().filter(|_| !preset);
+    let mut all: Vec<(&str, &str)> = planned.map(|(key, value)| (&**key, &**value)).collect();
+    all.extend(said);
     let mut models = Models::default();
-    for (key, value) in planned {
-        let bad = |e| Failure::input(format!("{}: in `config`: {e}", path.display()));
-        models.set(key, value).map_err(bad)?;
-    }
-    crate::model::set(&mut models, &args.model.settings)?;
+    models.set_all(&all).map_err(|e| Failure::input(format!("--config: {e}")))?;
     Ok(models)
 }
 
@@ -75,7 +93,7 @@ fn planned_models(
 fn refused(error: GraphError) -> Failure {
     use slackline_simulate::SimulationError::Stalled;
     match error {
-        GraphError::Simulation(Stalled { .. }) => Failure::work(error),
+        GraphError::Simulation(Stalled { .. }) | GraphError::GivenUp { .. } => Failure::work(error),
         _ => Failure::input(error),
     }
 }

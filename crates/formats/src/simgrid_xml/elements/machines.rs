@@ -61,7 +61,8 @@ impl Elements<'_> {
                 host,
                 read_bandwidth: disk.read,
                 write_bandwidth: disk.write,
-                connection_bandwidth: connection,
+                // As in SimGrid, where nothing is said of reads and writes together.
+                connection_bandwidth: connection.or(Some(disk.read.max(disk.write))),
                 capacity,
                 mounts,
                 properties: shared(disk.properties),
