@@ -13,6 +13,7 @@ pub(crate) use orphans::{ATTEMPT_VARIABLE, HOST_VARIABLE, RUN_VARIABLE, TASK_VAR
 pub use orphans::{Process, adopt_orphans, boot, end_orphans};
 pub use process::{Control, Limits, Usage};
 
+use crate::load::Load;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -61,6 +62,9 @@ pub struct Completed {
     pub usage: Usage,
     /// Its outputs, in order.
     pub written: Vec<Written>,
+    /// How busy the machine was in the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<Load>,
 }
 
 /// Why nothing came of an attempt.
@@ -141,7 +145,7 @@ impl Attempt {
             return Err(self.failed(usage.how_it_ended(self.limits.seconds), usage.exit));
         }
         match files::collect(&self.work, &self.outputs) {
-            Ok(written) => Ok(Completed { usage, written }),
+            Ok(written) => Ok(Completed { usage, written, load: Load::now() }),
             Err(why) => Err(self.failed(why, usage.exit)),
         }
     }

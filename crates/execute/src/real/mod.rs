@@ -667,6 +667,7 @@ fn report_of(workflow: &Workflow, task: TaskId, done: &Completed) -> Report {
         checksums: pairs().map(|(&file, written)| (file, written.checksum.clone())).collect(),
         cpu_seconds: Some(done.usage.cpu_seconds),
         peak_memory: done.usage.peak_memory,
+        load: done.load,
     }
 }
 
