@@ -83,8 +83,7 @@ impl Learning {
 
     /// Seconds a task should take at the peak of a host, by the first estimates.
     fn expected(&self, task: TaskId, width: usize, speed: f64) -> f64 {
-        let work = self.estimated.work(task);
-        work / speed * self.estimated.speedup(task).factor(width as u32)
+        estimate(&self.estimated, task, width, speed)
     }
 
     /// The same by all that was learnt, on a host.
@@ -92,6 +91,24 @@ impl Learning {
         let factor = self.factor[self.estimated.kind(task).index()];
         self.expected(task, width, speed) * factor / self.level[host.index()]
     }
+}
+
+/// Seconds a task should take at the peak of a host.
+fn estimate(workflow: &Workflow, task: TaskId, width: usize, speed: f64) -> f64 {
+    workflow.work(task) / speed * workflow.speedup(task).factor(width as u32)
+}
+
+/// The tasks that run, with the seconds they have taken so far.
+fn running(now: &Situation, estimated: &Workflow) -> Vec<(HostId, Sample)> {
+    let sample = |task: TaskId| {
+        let TaskState::Running { procs, since } = now.task(task) else { return None };
+        let (host, seconds) = (now.host(procs), now.now - since);
+        let expected = estimate(estimated, task, procs.len(), now.platform.host(host).speed);
+        let kind = estimated.kind(task);
+        let tells = expected > 0.0 && seconds > 0.0;
+        tells.then_some((host, Sample { kind, expected, seconds, share: None }))
+    };
+    now.tasks.begun().filter_map(sample).collect()
 }
 
 /// What is learnt of the way between two places is to change nothing else: every place is a group of
@@ -128,6 +145,8 @@ impl Engine<'_, '_> {
         if !learning.levels.add(host, Sample { kind, expected, seconds, share }) {
             return;
         }
+        let running = running(&self.situation, &learning.estimated);
+        learning.levels.fit(running.into_iter());
         let mut anew = false;
         for kind in learning.levels.kinds() {
             let factor = learning.levels.factor(kind);

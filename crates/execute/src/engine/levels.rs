@@ -8,6 +8,7 @@
 //!   the kind or the host. How far single tasks lie from what the fit says, of all hosts, tells how sure a level is.
 //! - *Which is slow*: that one host is quick beside another may mean that either differs from what is stated. Machines are rarely
 //!   quicker than that, so the quicker ones are taken to be as stated.
+//! - *What takes too long* already tells of a slow host, before it ends.
 //! - *Load* that a machine reports is one more witness where it is higher than elsewhere.
 
 use slackline_model::{HostId, KindId};
@@ -35,6 +36,9 @@ const QUICK: f64 = 0.75;
 
 /// A share of its cores that a host has, beside others, below which its load is a witness.
 const LOADED: f64 = 0.9;
+
+/// A task that runs is a witness once it has taken this much longer than it should at the stated speed.
+const OVERDUE: f64 = 1.5;
 
 /// Tasks that others have to have done of a kind before a host is judged by it.
 const OTHERS: usize = 2;
@@ -84,6 +88,8 @@ pub(super) struct Levels {
     of_kind: BTreeMap<usize, Vec<(usize, usize)>>,
     /// How far single tasks lie from the fit.
     spread: f64,
+    /// Per host: tasks that run, with the seconds they have taken so far.
+    running: Vec<Vec<Sample>>,
     /// The greatest share of its cores that a host has, by what machines reported last.
     freest: f64,
 }
@@ -112,11 +118,12 @@ impl Levels {
             past: vec![VecDeque::new(); kinds],
             factor: vec![0.0; kinds],
             level: vec![0.0; hosts],
+            running: vec![Vec::new(); hosts],
             ..Levels::default()
         }
     }
 
-    /// A task is done; true where there is a new fit.
+    /// A task is done; true where it is time for a new fit.
     pub(super) fn add(&mut self, host: HostId, sample: Sample) -> bool {
         let h = host.index();
         if self.live[h].len() == OF_HOST
@@ -131,11 +138,7 @@ impl Levels {
         }
         self.live[h].push_back(sample);
         self.new += 1;
-        if self.new * LAZY < self.looked_at {
-            return false;
-        }
-        self.fit();
-        true
+        self.new * LAZY >= self.looked_at
     }
 
     /// Seconds that a task counts for.
@@ -143,7 +146,10 @@ impl Levels {
         sample.seconds.min(sample.expected * self.factor[sample.kind.index()].exp())
     }
 
-    fn fit(&mut self) {
+    /// Fits factors and levels to what is done and to what runs on which hosts.
+    pub(super) fn fit(&mut self, running: impl Iterator<Item = (HostId, Sample)>) {
+        self.running.iter_mut().for_each(Vec::clear);
+        running.for_each(|(host, sample)| self.running[host.index()].push(sample));
         self.new = 0;
         self.looked_at = 0;
         self.of_kind.clear();
@@ -209,6 +215,16 @@ impl Levels {
                 votes.push((factor - sample.ratio(), weight));
             }
         }
+        let done = middle(&mut votes.clone());
+        for sample in &self.running[host] {
+            let kind = sample.kind.index();
+            let factor = *known.entry(kind).or_insert_with(|| self.elsewhere(kind, host));
+            let most = factor.map(|factor| factor - sample.ratio());
+            if let Some(most) = most.filter(|most| *most < -OVERDUE.ln()) {
+                // What is done says how slow, what runs only that it is.
+                votes.push((done.map_or(most, |done| done.min(most)), self.weight(sample)));
+            }
+        }
         if let (Some(share), false) = (self.share(host), votes.is_empty()) {
             let mean = votes.iter().map(|(_, weight)| weight).sum::<f64>() / votes.len() as f64;
             votes.push((share.ln(), mean));
@@ -227,9 +243,10 @@ impl Levels {
         self.live[host].iter().rev().find_map(|sample| sample.share)
     }
 
-    /// Hosts that have done something.
+    /// Hosts that have done something, or do.
     fn known(&self) -> impl Iterator<Item = usize> {
-        (0..self.live.len()).filter(|&h| !self.live[h].is_empty())
+        let idle = |h: usize| self.live[h].is_empty() && self.running[h].is_empty();
+        (0..self.live.len()).filter(move |&h| !idle(h))
     }
 
     /// The same, as they are called elsewhere, and the kinds that the last fit was about.
@@ -279,5 +296,167 @@ impl Levels {
         let effective = sum * sum / squares;
         let error = error_of_median(spread, 1) / effective.sqrt();
         Figure { value: log.exp(), samples: values.len(), error }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SLOW: usize = 0;
+
+    /// Hosts that work on tasks of some kinds, the first at another level.
+    struct Site {
+        levels: Levels,
+        done: usize,
+        level: f64,
+        /// Seconds that it takes to begin, and how far single tasks are off, as a share.
+        begins: f64,
+        noise: f64,
+        share: Option<f64>,
+    }
+
+    impl Site {
+        fn new(hosts: usize) -> Site {
+            let levels = Levels::new(3, hosts);
+            Site { levels, done: 0, level: 0.25, begins: 0.0, noise: 0.0, share: None }
+        }
+
+        /// A task whose kind takes so many times its estimate.
+        fn does(&mut self, host: usize, (kind, factor): (usize, f64), expected: f64) {
+            let level = if host == SLOW { self.level } else { 1.0 };
+            // As good as random: multiples of the golden ratio.
+            let draw = (self.done as f64 * 0.618_033_988_75).fract();
+            self.done += 1;
+            let off = (self.noise * (2.0 * draw - 1.0)).exp();
+            let seconds = self.begins + expected * factor * off / level;
+            let share = self.share.map(|share| if host == SLOW { share } else { 1.0 });
+            let sample = Sample { kind: KindId::new(kind), expected, seconds, share };
+            if self.levels.add(HostId::new(host), sample) {
+                self.levels.fit(std::iter::empty());
+            }
+        }
+
+        fn level(&self, host: usize) -> Figure {
+            self.levels.level(HostId::new(host))
+        }
+
+        fn factor(&self, kind: usize) -> f64 {
+            self.levels.factor(KindId::new(kind)).value
+        }
+    }
+
+    fn about(value: f64, expected: f64, share: f64) -> bool {
+        (value / expected - 1.0).abs() < share
+    }
+
+    #[test]
+    fn a_slow_host_is_told_from_kinds_that_take_longer() {
+        for hosts in [2, 4] {
+            let mut site = Site::new(hosts);
+            site.noise = 0.1;
+            for round in 0..4 {
+                for host in 0..hosts {
+                    // Kind 0 as estimated, kind 1 three times as long.
+                    site.does(host, (round % 2, [1.0, 3.0][round % 2]), 1.0);
+                }
+            }
+            assert!(about(site.level(SLOW).value, 0.25, 0.15), "{:?}", site.level(SLOW));
+            assert!((1..hosts).all(|h| about(site.level(h).value, 1.0, 0.15)));
+            assert!(about(site.factor(0), 1.0, 0.15) && about(site.factor(1), 3.0, 0.15));
+        }
+    }
+
+    #[test]
+    fn the_slow_one_may_have_done_most() {
+        let mut site = Site::new(2);
+        (0..6).for_each(|_| site.does(SLOW, (0, 1.0), 1.0));
+        // Nobody can be compared with it yet.
+        assert_eq!(site.level(SLOW).samples, 0);
+        (0..3).for_each(|_| site.does(1, (0, 1.0), 1.0));
+        assert!(about(site.level(SLOW).value, 0.25, 0.01) && about(site.factor(0), 1.0, 0.01));
+    }
+
+    #[test]
+    fn short_tasks_say_little() {
+        let mut site = Site::new(3);
+        // It takes 50 ms to begin: tasks of 10 ms take about as long everywhere.
+        site.begins = 0.05;
+        for round in 0..3 {
+            for host in 0..3 {
+                site.does(host, (0, 1.0), 1.0);
+                if round == 2 {
+                    (0..4).for_each(|_| site.does(host, (1, 1.0), 0.01));
+                }
+            }
+        }
+        assert!(about(site.level(SLOW).value, 0.25, 0.1), "{:?}", site.level(SLOW));
+        // Where there are no others the level is unsure.
+        let mut site = Site::new(3);
+        site.begins = 0.05;
+        (0..9).for_each(|at| site.does(at % 3, (1, 1.0), 0.001));
+        let level = site.level(SLOW);
+        assert!(level.error > 0.1 && level.value.ln().abs() < 3.0 * level.error, "{level:?}");
+    }
+
+    #[test]
+    fn single_tasks_may_be_anything() {
+        let mut site = Site::new(3);
+        site.level = 1.0;
+        (0..9).for_each(|at| site.does(at % 3, (0, 1.0), 1.0));
+        site.does(SLOW, (0, 20.0), 1.0);
+        site.does(1, (0, 0.01), 1.0);
+        for host in 0..3 {
+            assert!(about(site.level(host).value, 1.0, 0.01), "{host}: {:?}", site.level(host));
+        }
+    }
+
+    #[test]
+    fn a_host_that_slows_down_is_found_out_after_three_tasks() {
+        let mut site = Site::new(3);
+        site.level = 1.0;
+        (0..30).for_each(|at| site.does(at % 3, (0, 1.0), 1.0));
+        site.level = 0.25;
+        (0..3).for_each(|_| site.does(SLOW, (0, 1.0), 1.0));
+        assert!(about(site.level(SLOW).value, 0.25, 0.01), "{:?}", site.level(SLOW));
+        assert!(about(site.factor(0), 1.0, 0.01));
+        site.level = 1.0;
+        (0..3).for_each(|_| site.does(SLOW, (0, 1.0), 1.0));
+        assert!(about(site.level(SLOW).value, 1.0, 0.01));
+    }
+
+    #[test]
+    fn what_runs_too_long_and_load_are_witnesses() {
+        let mut site = Site::new(2);
+        (0..3).for_each(|_| site.does(1, (0, 1.0), 1.0));
+        site.does(SLOW, (0, 1.0), 1.0);
+        assert_eq!(site.level(SLOW).samples, 1);
+        let kind = KindId::new(0);
+        let runs = |seconds| Sample { kind, expected: 1.0, seconds, share: None };
+        site.levels.fit([(HostId::new(SLOW), runs(1.2))].into_iter());
+        assert_eq!(site.level(SLOW).samples, 1, "it may end any time");
+        site.levels.fit([(HostId::new(SLOW), runs(2.0))].into_iter());
+        assert_eq!(site.level(SLOW).samples, 2);
+        assert!(about(site.level(SLOW).value, 0.25, 0.01), "{:?}", site.level(SLOW));
+        // A machine with four times as many processes as cores, beside one without.
+        let mut site = Site::new(2);
+        site.share = Some(0.25);
+        (0..3).for_each(|_| site.does(1, (0, 1.0), 1.0));
+        site.does(SLOW, (0, 1.0), 1.0);
+        assert_eq!(site.level(SLOW).samples, 2);
+        assert!(about(site.level(SLOW).value, 0.25, 0.01));
+        // Tasks that do not mind outvote it.
+        site.level = 1.0;
+        (0..4).for_each(|_| site.does(SLOW, (0, 1.0), 1.0));
+        assert!(about(site.level(SLOW).value, 1.0, 0.01), "{:?}", site.level(SLOW));
+    }
+
+    #[test]
+    fn many_hosts_and_tasks_take_little_time() {
+        let mut site = Site::new(500);
+        let begin = std::time::Instant::now();
+        (0..20_000).for_each(|at| site.does(at % 500, (at % 3, 1.0), 1.0));
+        assert!(about(site.level(SLOW).value, 0.25, 0.01));
+        assert!(begin.elapsed().as_secs_f64() < 5.0, "{:?}", begin.elapsed());
     }
 }

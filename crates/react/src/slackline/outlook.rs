@@ -69,7 +69,8 @@ pub(super) struct Outlook {
 struct Judged {
     hosts: Vec<bool>,
     pairs: Vec<bool>,
-    /// Hosts that have changed since.
+    /// Per host: whether it was last learnt to be slower than thought; and how often hosts changed the other way.
+    slower: Vec<bool>,
     changes: usize,
 }
 
@@ -243,6 +244,7 @@ impl Outlook {
         self.seen = Some(view.clone());
         self.stalled = vec![false; view.availability.len()];
         self.judged.hosts = vec![false; view.availability.len()];
+        self.judged.slower = vec![false; view.availability.len()];
         self.judged.pairs = vec![false; view.network.bandwidth.len()];
         self.at = now;
         self.looks = 1.0;
@@ -296,9 +298,14 @@ impl Outlook {
             }
             let host = HostId::new(index);
             let learnt = taught.hosts.contains_key(&host) && !approx::eq(before, after);
-            if learnt && (self.is_first(host, taught) || self.judged.changes < LEARNT) {
+            let again = learnt && {
+                // The same way as before is the same change, better known.
+                let slower = std::mem::replace(&mut self.judged.slower[index], after < before);
+                slower == (after < before) || self.is_first(host, taught)
+            };
+            self.judged.changes += usize::from(learnt && !again);
+            if learnt && (again || self.judged.changes <= LEARNT) {
                 news = true;
-                self.judged.changes += usize::from(self.judged.hosts[index]);
                 compare(&mut hosts, before, before);
             } else if compare(&mut hosts, before, after) && after > 0.0 {
                 self.hosts.add(index, before, after);
