@@ -49,8 +49,11 @@ pub struct Attempt {
     pub own: Vec<(usize, Option<Stamp>)>,
     /// What it writes: the name it knows, and where that belongs.
     pub outputs: Vec<(String, PathBuf)>,
-    /// The folder for what it says.
+    /// The folder for what it says; none is left where it said nothing.
     pub captured: PathBuf,
+    /// Bytes beyond which an output gets no checksum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum_limit: Option<u64>,
     /// What it may use.
     pub limits: Limits,
 }
@@ -111,7 +114,27 @@ impl Attempt {
             // What a failed attempt left may explain it.
             let _ = std::fs::rename(&self.work, self.captured.join("work"));
         }
+        self.forget_silence();
         done
+    }
+
+    /// Removes the files for what it says where it said nothing, and their folders where nothing else is in them: a
+    /// run of many tasks would use up the inodes of a file system.
+    fn forget_silence(&self) {
+        for name in [STDOUT, STDERR] {
+            let path = self.captured.join(name);
+            if std::fs::symlink_metadata(&path)
+                .is_ok_and(|found| found.is_file() && found.len() == 0)
+            {
+                let _ = std::fs::remove_file(&path); // an empty file more does no harm
+            }
+        }
+        // Folders with something in them stay, as those of the other attempts at the task.
+        if std::fs::remove_dir(&self.captured).is_ok()
+            && let Some(of_task) = self.captured.parent()
+        {
+            let _ = std::fs::remove_dir(of_task);
+        }
     }
 
     /// Takes away what is left of the attempt's folder: nothing in it is needed.
@@ -144,7 +167,7 @@ impl Attempt {
         if !usage.succeeded() || usage.overran {
             return Err(self.failed(usage.how_it_ended(self.limits.seconds), usage.exit));
         }
-        match files::collect(&self.work, &self.outputs) {
+        match files::collect(&self.work, &self.outputs, self.checksum_limit) {
             Ok(written) => Ok(Completed { usage, written, load: Load::now() }),
             Err(why) => Err(self.failed(why, usage.exit)),
         }
