@@ -636,7 +636,7 @@ fn tasks_that_say_nothing_leave_nothing_and_large_outputs_may_lack_checksums() {
         task("silent", "echo x > small", "small"),
         task("talks", "echo words; head -c 5000 /dev/zero > large", "large"),
     ];
-    place.write("w.toml", &format!("[defaults]\nsize = \"1kB\"\n{}", tasks.join("")));
+    place.write("w.toml", format!("[defaults]\nsize = \"1kB\"\n{}", tasks.join("")));
     place.ok("run w.toml --folder r --checksum-limit 1kB");
     assert_eq!(place.read("r/tasks/talks/1/stdout"), "words\n");
     assert!(!place.path().join("r/tasks/talks/1/stderr").exists());
