@@ -283,6 +283,10 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     Quantity::Duration.parse_or_bare(text).map_err(|e| e.to_string())
 }
 
+pub(crate) fn bytes(text: &str) -> Result<f64, String> {
+    Quantity::Size.parse_or_bare(text).map_err(|e| e.to_string())
+}
+
 fn money(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(money) if money >= 0.0 && money.is_finite() => Ok(money),

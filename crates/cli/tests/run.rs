@@ -623,3 +623,33 @@ fn every_policy_ends_its_retries_and_does_what_does_not_fail() {
         }
     });
 }
+
+#[test]
+fn tasks_that_say_nothing_leave_nothing_and_large_outputs_may_lack_checksums() {
+    let place = Place::new();
+    let task = |name: &str, command: &str, output: &str| {
+        format!(
+            "[task.{name}]\ncommand = \"{command}\"\noutputs = [\"{output}\"]\ntime = \"10ms\"\n"
+        )
+    };
+    let tasks = [
+        task("silent", "echo x > small", "small"),
+        task("talks", "echo words; head -c 5000 /dev/zero > large", "large"),
+    ];
+    place.write("w.toml", format!("[defaults]\nsize = \"1kB\"\n{}", tasks.join("")));
+    place.ok("run w.toml --folder r --checksum-limit 1kB");
+    assert_eq!(place.read("r/tasks/talks/1/stdout"), "words\n");
+    assert!(!place.path().join("r/tasks/talks/1/stderr").exists());
+    assert!(!place.path().join("r/tasks/silent").exists());
+    // One of the two has a checksum; both have sizes, which is what a resumed run goes by then.
+    let sums = |run: &str| place.read(&format!("{run}/log.jsonl")).matches("\"checksums\"").count();
+    assert_eq!(sums("r"), 1);
+    place.ok("simulate --replay r");
+    place.ok("resume r");
+    place.ok("run w.toml --folder none --no-checksums");
+    assert_eq!(sums("none"), 0);
+    place.ok("run w.toml --folder all");
+    assert_eq!(sums("all"), 2);
+    // Machines say how busy they are.
+    assert!(place.read("all/log.jsonl").contains("\"load\":{\"load\":"));
+}

@@ -4,6 +4,7 @@
 //! may run only later, a cancellation is a request, and everything it tells carries the date at
 //! which it happened. What it is asked again after a restart it must not do twice.
 
+use crate::load::Load;
 use serde::{Deserialize, Serialize};
 use slackline_model::platform::Charges;
 use slackline_model::problem::{Block, View};
@@ -182,6 +183,9 @@ pub struct Report {
     /// Most memory it had, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_memory: Option<u64>,
+    /// How busy its machine was in the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<Load>,
 }
 
 /// Something a backend noticed.

@@ -30,6 +30,7 @@ mod execution;
 pub mod folder;
 pub mod jobs;
 mod journal;
+mod load;
 pub mod local;
 mod log;
 mod outcome;
@@ -52,6 +53,7 @@ pub use backend::{
 pub use checked::{Checked, Decided, Keep};
 pub use execution::{Dispatch, Execution, Glance, Recording, Settings, Watcher, run};
 pub use journal::{Journal, Journaled, Record, Resumed, Sight, Sink};
+pub use load::Load;
 pub use log::{Call, DecisionLog, Logged, Repeat};
 pub use outcome::{Counters, Ending, Outcome};
 pub use rollout::Rollout;

@@ -13,6 +13,7 @@ pub(crate) use orphans::{ATTEMPT_VARIABLE, HOST_VARIABLE, RUN_VARIABLE, TASK_VAR
 pub use orphans::{Process, adopt_orphans, boot, end_orphans};
 pub use process::{Control, Limits, Usage};
 
+use crate::load::Load;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -48,8 +49,11 @@ pub struct Attempt {
     pub own: Vec<(usize, Option<Stamp>)>,
     /// What it writes: the name it knows, and where that belongs.
     pub outputs: Vec<(String, PathBuf)>,
-    /// The folder for what it says.
+    /// The folder for what it says; none is left where it said nothing.
     pub captured: PathBuf,
+    /// Bytes beyond which an output gets no checksum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum_limit: Option<u64>,
     /// What it may use.
     pub limits: Limits,
 }
@@ -61,6 +65,9 @@ pub struct Completed {
     pub usage: Usage,
     /// Its outputs, in order.
     pub written: Vec<Written>,
+    /// How busy the machine was in the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<Load>,
 }
 
 /// Why nothing came of an attempt.
@@ -107,7 +114,27 @@ impl Attempt {
             // What a failed attempt left may explain it.
             let _ = std::fs::rename(&self.work, self.captured.join("work"));
         }
+        self.forget_silence();
         done
+    }
+
+    /// Removes the files for what it says where it said nothing, and their folders where nothing else is in them: a
+    /// run of many tasks would use up the inodes of a file system.
+    fn forget_silence(&self) {
+        for name in [STDOUT, STDERR] {
+            let path = self.captured.join(name);
+            if std::fs::symlink_metadata(&path)
+                .is_ok_and(|found| found.is_file() && found.len() == 0)
+            {
+                let _ = std::fs::remove_file(&path); // an empty file more does no harm
+            }
+        }
+        // Folders with something in them stay, as those of the other attempts at the task.
+        if std::fs::remove_dir(&self.captured).is_ok()
+            && let Some(of_task) = self.captured.parent()
+        {
+            let _ = std::fs::remove_dir(of_task);
+        }
     }
 
     /// Takes away what is left of the attempt's folder: nothing in it is needed.
@@ -140,8 +167,8 @@ impl Attempt {
         if !usage.succeeded() || usage.overran {
             return Err(self.failed(usage.how_it_ended(self.limits.seconds), usage.exit));
         }
-        match files::collect(&self.work, &self.outputs) {
-            Ok(written) => Ok(Completed { usage, written }),
+        match files::collect(&self.work, &self.outputs, self.checksum_limit) {
+            Ok(written) => Ok(Completed { usage, written, load: Load::now() }),
             Err(why) => Err(self.failed(why, usage.exit)),
         }
     }

@@ -1,26 +1,29 @@
 //! What a run teaches while it goes on. A task that took longer than expected says something about its
 //! kind, and about its host where others of the kind took less; a transfer something of the way between
-//! two places. Once that is sure enough the estimates of the kind, the level of the host and
+//! two places. ([`Levels`] has the reasoning.) Once that is sure enough the estimates of the kind, the level of the host and
 //! the network change in the situation, for whoever plans next.
 
 use super::Engine;
+use super::levels::{Levels, Sample};
 use crate::backend::Report;
 use crate::rates::{Departure, Pair, Passage, Rate, Traffic};
 use slackline_model::median::upper_median;
 use slackline_model::problem::Block;
 use slackline_model::workflow::Workflow;
-use slackline_model::{HostId, KindId, ProcId, TaskId};
+use slackline_model::{HostId, ProcId, TaskId};
 use slackline_react::{Figure, Situation, TaskState};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// Samples that are remembered of a kind, of a host and of a way: what it did long ago says little.
-const OF_KIND: usize = 15;
-const OF_HOST: usize = 3;
+/// Samples that are remembered of a way: what it did long ago says little.
 const OF_WAY: usize = 15;
 
 /// Relative change that is worth telling, where it is more than the error of what was seen.
 const WORTH: f64 = 0.2;
+
+/// Tasks of a host that have to agree on its level, and standard errors that it has to differ by.
+const AGREE: usize = 2;
+const CLEARLY: f64 = 3.0;
 
 /// Smallest level that is told: a host that never ends anything is somebody else's business.
 const LEAST: f64 = 0.05;
@@ -50,22 +53,14 @@ impl<T> Recent<T> {
     }
 }
 
-impl Recent<f64> {
-    fn figure(&self) -> Figure {
-        Figure::of(self.0.iter().copied()).unwrap_or_default()
-    }
-}
-
 /// What was learnt so far.
 pub(super) struct Learning {
     /// The workflow as it was estimated at first.
     estimated: Arc<Workflow>,
-    /// Per kind: real over expected seconds, at the level of the host.
-    kinds: Vec<Recent<f64>>,
+    /// What run times say.
+    levels: Levels,
     /// Per kind: the factor in the situation.
     factor: Vec<f64>,
-    /// Per host: expected over real seconds, with the factor of the kind.
-    hosts: Vec<Recent<f64>>,
     /// Per host: the level in the situation.
     level: Vec<f64>,
     /// Transfers under way, and the last ones of every pair of places.
@@ -78,9 +73,8 @@ impl Learning {
         let (kinds, hosts) = (now.workflow.kinds(), now.platform.hosts().len());
         Learning {
             estimated: Arc::clone(&now.workflow),
-            kinds: vec![Recent::default(); kinds],
+            levels: Levels::new(kinds, hosts),
             factor: vec![1.0; kinds],
-            hosts: vec![Recent::default(); hosts],
             level: vec![1.0; hosts],
             traffic: Traffic::new(&now.platform),
             ways: BTreeMap::new(),
@@ -89,8 +83,7 @@ impl Learning {
 
     /// Seconds a task should take at the peak of a host, by the first estimates.
     fn expected(&self, task: TaskId, width: usize, speed: f64) -> f64 {
-        let work = self.estimated.work(task);
-        work / speed * self.estimated.speedup(task).factor(width as u32)
+        estimate(&self.estimated, task, width, speed)
     }
 
     /// The same by all that was learnt, on a host.
@@ -98,6 +91,24 @@ impl Learning {
         let factor = self.factor[self.estimated.kind(task).index()];
         self.expected(task, width, speed) * factor / self.level[host.index()]
     }
+}
+
+/// Seconds a task should take at the peak of a host.
+fn estimate(workflow: &Workflow, task: TaskId, width: usize, speed: f64) -> f64 {
+    workflow.work(task) / speed * workflow.speedup(task).factor(width as u32)
+}
+
+/// The tasks that run, with the seconds they have taken so far.
+fn running(now: &Situation, estimated: &Workflow) -> Vec<(HostId, Sample)> {
+    let sample = |task: TaskId| {
+        let TaskState::Running { procs, since } = now.task(task) else { return None };
+        let (host, seconds) = (now.host(procs), now.now - since);
+        let expected = estimate(estimated, task, procs.len(), now.platform.host(host).speed);
+        let kind = estimated.kind(task);
+        let tells = expected > 0.0 && seconds > 0.0;
+        tells.then_some((host, Sample { kind, expected, seconds, share: None }))
+    };
+    now.tasks.begun().filter_map(sample).collect()
 }
 
 /// What is learnt of the way between two places is to change nothing else: every place is a group of
@@ -129,22 +140,41 @@ impl Engine<'_, '_> {
         if !(expected > 0.0 && seconds > 0.0) {
             return;
         }
-        let kind: KindId = learning.estimated.kind(task);
-        let (k, h) = (kind.index(), host.index());
-        learning.kinds[k].add(seconds / expected * learning.level[h], OF_KIND);
-        let factor = learning.kinds[k].figure();
-        self.situation.taught.kinds.insert(kind, factor);
-        if !factor.is_sure() {
+        let kind = learning.estimated.kind(task);
+        let share = report.load.map(|load| load.share());
+        if !learning.levels.add(host, Sample { kind, expected, seconds, share }) {
             return;
         }
-        learning.hosts[h].add(factor.value * expected / seconds, OF_HOST);
-        let seen = learning.hosts[h].figure();
-        self.situation.taught.hosts.insert(host, seen);
-        if differs(learning.factor[k], &factor) {
-            learning.factor[k] = factor.value;
+        let running = running(&self.situation, &learning.estimated);
+        learning.levels.fit(running.into_iter());
+        let mut anew = false;
+        for kind in learning.levels.kinds() {
+            let factor = learning.levels.factor(kind);
+            self.situation.taught.kinds.insert(kind, factor);
+            if differs(learning.factor[kind.index()], &factor) {
+                learning.factor[kind.index()] = factor.value;
+                anew = true;
+            }
+        }
+        let mut changed: Vec<(HostId, f64)> = Vec::new();
+        for host in learning.levels.hosts() {
+            let seen = learning.levels.level(host);
+            if seen.samples == 0 {
+                continue; // there is nothing to compare it with
+            }
+            self.situation.taught.hosts.insert(host, seen);
+            let level = seen.value.clamp(LEAST, 1.0);
+            let told = &mut learning.level[host.index()];
+            let enough = WORTH.ln_1p().max(CLEARLY * seen.error);
+            if seen.samples >= AGREE && (level / *told).ln().abs() > enough {
+                *told = level;
+                changed.push((host, level));
+            }
+        }
+        if anew {
             self.estimate_anew();
         }
-        self.level_learnt(host, Figure { value: seen.value.clamp(LEAST, 1.0), ..seen });
+        changed.into_iter().for_each(|(host, level)| self.host_changed(host, level));
     }
 
     /// The share of a running task that is done, where the backend has no better means than the
@@ -214,13 +244,5 @@ impl Engine<'_, '_> {
         let anew = |_: &Workflow, t: TaskId| estimated.work(t) * factor(t);
         let workflow = Arc::unwrap_or_clone(before).with_work(estimated.reference_speed(), anew);
         self.situation.workflow = Arc::new(workflow);
-    }
-
-    fn level_learnt(&mut self, host: HostId, level: Figure) {
-        let Some(learning) = &mut self.learning else { return };
-        if differs(learning.level[host.index()], &level) {
-            learning.level[host.index()] = level.value;
-            self.host_changed(host, level.value);
-        }
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod follow;
 mod growth;
 mod learn;
 mod leases;
+mod levels;
 mod monitor;
 mod queues;
 mod signals;

@@ -94,6 +94,7 @@ impl Real<'_> {
             own: own_files,
             outputs: outputs.map(|file| (own(file), self.stored(file, host))).collect(),
             captured: self.folder.captured(name, number),
+            checksum_limit: self.options.checksum_limit,
             limits: Limits { seconds: self.options.time_limit, cores: cores.collect() },
         })
     }

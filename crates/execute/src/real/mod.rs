@@ -54,6 +54,8 @@ pub struct RealOptions {
     pub pin: bool,
     /// Seconds after which an attempt is ended.
     pub time_limit: Option<f64>,
+    /// Bytes beyond which outputs get no checksum.
+    pub checksum_limit: Option<u64>,
     /// A folder of every machine where attempts work; the run's own if there is none.
     pub scratch: Option<PathBuf>,
     /// The folder of the workflow, for files that nobody makes.
@@ -664,9 +666,12 @@ fn report_of(workflow: &Workflow, task: TaskId, done: &Completed) -> Report {
         seconds: Some(done.usage.seconds),
         exit_code: done.usage.exit,
         sizes: pairs().map(|(&file, written)| (file, written.bytes as f64)).collect(),
-        checksums: pairs().map(|(&file, written)| (file, written.checksum.clone())).collect(),
+        checksums: pairs()
+            .filter_map(|(&file, written)| Some((file, written.checksum.clone()?)))
+            .collect(),
         cpu_seconds: Some(done.usage.cpu_seconds),
         peak_memory: done.usage.peak_memory,
+        load: done.load,
     }
 }
 

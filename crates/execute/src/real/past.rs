@@ -101,8 +101,9 @@ impl Past {
                 Some(Work::Compute { procs, .. }) => {
                     let Some(&proc) = procs.first() else { return };
                     let host = place(problem.host_of(proc));
-                    for (index, &(file, bytes)) in report.sizes.iter().enumerate() {
-                        let checksum = report.checksums.get(index).map(|(_, sum)| sum.clone());
+                    for &(file, bytes) in &report.sizes {
+                        let of_it = report.checksums.iter().find(|(of, _)| *of == file);
+                        let checksum = of_it.map(|(_, sum)| sum.clone());
                         let kept = Kept { bytes: bytes as u64, checksum };
                         sizes.insert(file, kept.clone());
                         self.files.insert((file, host), kept);

@@ -231,7 +231,7 @@ mod tests {
         let mut estimates = Estimates::default();
         took(&mut now, 0, 10.0);
         now.view.availability[0] = 0.5;
-        seen.hear(&[Event::HostChanged(HostId(0))], &now);
+        seen.hear(&[Event::HostChanged(HostId(0))], &now, |_| false);
         (1..4).for_each(|task| took(&mut now, task, 20.0));
         assert!(!estimates.compare(&now, &seen).unwrap());
         // Twice as long as that is one.

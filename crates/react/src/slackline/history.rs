@@ -23,8 +23,13 @@ impl History {
         self.seen = Course::lasting(now);
     }
 
-    /// Notes the levels of hosts that have changed.
-    pub(super) fn hear(&mut self, events: &[Event], now: &Situation) {
+    /// Notes the levels of hosts that have changed. One that is learnt for the first time was so before.
+    pub(super) fn hear(
+        &mut self,
+        events: &[Event],
+        now: &Situation,
+        is_first: impl Fn(HostId) -> bool,
+    ) {
         for event in events {
             match *event {
                 Event::HostChanged(host) | Event::HostLost(host) | Event::HostBack(host) => {
@@ -32,6 +37,11 @@ impl History {
                     if let Some(levels) = self.seen.hosts.get_mut(host.index())
                         && levels.last().is_none_or(|&(_, last)| last != level)
                     {
+                        if matches!(event, Event::HostChanged(_)) && is_first(host) {
+                            levels.truncate(1);
+                            levels.iter_mut().for_each(|(_, first)| *first = level);
+                            continue;
+                        }
                         levels.push((now.now, level));
                         if levels.len() > LEVELS {
                             halve(levels);
@@ -125,15 +135,19 @@ mod tests {
         let (mut now, host, mut history) = begun(1);
         now.now = 10.0;
         now.view.availability[0] = 0.25;
-        history.hear(&[Event::HostChanged(host)], &now);
+        history.hear(&[Event::HostChanged(host)], &now, |_| false);
         assert_eq!(history.seconds_at_peak(host, 2.0, 8.0), 6.0);
         assert_eq!(history.seconds_at_peak(host, 6.0, 14.0), 4.0 + 1.0);
         // Told twice, changed once.
-        history.hear(&[Event::HostChanged(host)], &now);
+        history.hear(&[Event::HostChanged(host)], &now, |_| false);
         assert_eq!(history.since(0.0).hosts[0], [(0.0, 1.0), (10.0, 0.25)]);
         assert_eq!(history.since(5.0).hosts[0], [(5.0, 1.0), (10.0, 0.25)]);
         assert_eq!(history.since(10.0).hosts[0], [(10.0, 0.25)]);
         assert_eq!(history.seconds_at_peak(host, 10.0, 10.0), 0.0);
+        // What is found out only now was so all the time.
+        now.view.availability[0] = 0.5;
+        history.hear(&[Event::HostChanged(host)], &now, |_| true);
+        assert_eq!(history.since(0.0).hosts[0], [(0.0, 0.5)]);
     }
 
     #[test]
@@ -143,7 +157,7 @@ mod tests {
             now.now = f64::from(date);
             now.view.availability[0] = if date % 4 < 2 { 0.25 } else { 0.75 };
             now.view.network.bandwidth[1] = now.now;
-            history.hear(&[Event::HostChanged(host), Event::NetworkChanged], &now);
+            history.hear(&[Event::HostChanged(host), Event::NetworkChanged], &now, |_| false);
             history.look(&now);
         }
         assert!(history.seen.hosts[0].len() <= LEVELS);

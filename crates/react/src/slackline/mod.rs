@@ -427,7 +427,7 @@ impl Slackline {
         decisions: &mut Vec<Decision>,
     ) -> Result<(), String> {
         self.shadow.end();
-        self.outlook.look(&now.view, now.now);
+        self.outlook.look(&now.view, now.now, &now.taught);
         self.history.look(now);
         self.last_look = now.now;
         if self.try_restoring(now, decisions)? {
@@ -447,7 +447,7 @@ impl Slackline {
         let patient = self.outlook.patient(&now.view).map(|view| Situation { view, ..now.clone() });
         let waits = patient.is_some();
         let now = patient.as_ref().unwrap_or(now);
-        let changed = self.outlook.look(&now.view, now.now);
+        let changed = self.outlook.look(&now.view, now.now, &now.taught);
         self.history.look(now);
         let open = now.workflow.tasks().filter(|&t| !now.task(t).is_done());
         let late = open.into_iter().any(|t| self.is_late(t, now));
@@ -501,7 +501,8 @@ impl Policy for Slackline {
     }
 
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
-        self.history.hear(events, now);
+        let outlook = &self.outlook;
+        self.history.hear(events, now, |host| outlook.is_first(host, &now.taught));
         if self.is_habitual(events, now) {
             return true;
         }

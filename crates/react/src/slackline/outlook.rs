@@ -7,10 +7,15 @@
 //! lie apart, a slow host stays slow through many of them ([`Levels::keeps`]). One possible course of things is
 //! drawn from the same: lifetimes of that mean, and after each a step that hosts at about that level were seen
 //! to take.
+//!
+//! In real runs nobody sees levels; they are learnt from run times. The first one that is learnt of a host, or of a
+//! connection, is news but no change: it may have been so from the start, and tells nothing of what others will do. A few changes
+//! that are learnt tell no more than that they took place.
 
 use super::estimates::Estimates;
 use crate::foresight::Course;
 use crate::situation::Situation;
+use crate::taught::Taught;
 use rand::RngExt;
 use slackline_model::problem::View;
 use slackline_model::rng::{Stream, stream};
@@ -37,6 +42,9 @@ const LIKE: (usize, usize) = (4, 6);
 const UNRELATED: f64 = 3.0;
 const KEPT: f64 = 0.95;
 
+/// Changes that have to be learnt before they tell what others will do.
+const LEARNT: usize = 3;
+
 /// Changes of one host that a course has at most.
 const COURSE: usize = 64;
 
@@ -52,6 +60,18 @@ pub(super) struct Outlook {
     hosts: Levels,
     pairs: Levels,
     changes: Changes,
+    /// Hosts and pairs of which a run has taught something at an earlier look.
+    judged: Judged,
+}
+
+/// Per host, and per pair of groups of hosts: whether its level was judged before.
+#[derive(Debug, Default)]
+struct Judged {
+    hosts: Vec<bool>,
+    pairs: Vec<bool>,
+    /// Per host: whether it was last learnt to be slower than thought; and how often hosts changed the other way.
+    slower: Vec<bool>,
+    changes: usize,
 }
 
 /// The levels that resources of one kind have changed to, as shares of their peaks.
@@ -223,6 +243,9 @@ impl Outlook {
         self.peak = Some(peak);
         self.seen = Some(view.clone());
         self.stalled = vec![false; view.availability.len()];
+        self.judged.hosts = vec![false; view.availability.len()];
+        self.judged.slower = vec![false; view.availability.len()];
+        self.judged.pairs = vec![false; view.network.bandwidth.len()];
         self.at = now;
         self.looks = 1.0;
     }
@@ -249,8 +272,13 @@ impl Outlook {
         patient
     }
 
+    /// Whether what is told of a host now is the first that a run has taught of it.
+    pub(super) fn is_first(&self, host: HostId, taught: &Taught) -> bool {
+        taught.hosts.contains_key(&host) && self.judged.hosts.get(host.index()) == Some(&false)
+    }
+
     /// A further look; true when something has changed since the last.
-    pub(super) fn look(&mut self, view: &View, now: f64) -> bool {
+    pub(super) fn look(&mut self, view: &View, now: f64, taught: &Taught) -> bool {
         let (Some(seen), Some(peak)) = (&self.seen, &self.peak) else { return false };
         let compare = |(changed, all): &mut (f64, f64), before: f64, after: f64| {
             let known = before.is_finite() && after.is_finite();
@@ -260,6 +288,7 @@ impl Outlook {
             differs
         };
         let (mut hosts, mut pairs) = ((0.0, 0.0), (0.0, 0.0));
+        let mut news = false;
         for (index, (&before, &after)) in
             seen.availability.iter().zip(&view.availability).enumerate()
         {
@@ -267,7 +296,18 @@ impl Outlook {
             if after > 0.0 {
                 self.hosts.note(after);
             }
-            if compare(&mut hosts, before, after) && after > 0.0 {
+            let host = HostId::new(index);
+            let learnt = taught.hosts.contains_key(&host) && !approx::eq(before, after);
+            let again = learnt && {
+                // The same way as before is the same change, better known.
+                let slower = std::mem::replace(&mut self.judged.slower[index], after < before);
+                slower == (after < before) || self.is_first(host, taught)
+            };
+            self.judged.changes += usize::from(learnt && !again);
+            if learnt && (again || self.judged.changes <= LEARNT) {
+                news = true;
+                compare(&mut hosts, before, before);
+            } else if compare(&mut hosts, before, after) && after > 0.0 {
                 self.hosts.add(index, before, after);
                 if before > 0.0 {
                     self.changes.add((before, after));
@@ -278,6 +318,14 @@ impl Outlook {
         for (index, ((&before, &after), &peak)) in
             bandwidths.zip(&peak.network.bandwidth).enumerate()
         {
+            if !taught.connections.is_empty()
+                && !approx::eq(before, after)
+                && !std::mem::replace(&mut self.judged.pairs[index], true)
+            {
+                news = true;
+                compare(&mut pairs, before, before);
+                continue;
+            }
             let (changed, known) = (compare(&mut pairs, before, after), peak > 0.0);
             if known && after.is_finite() && peak.is_finite() {
                 self.pairs.note(after / peak);
@@ -293,8 +341,11 @@ impl Outlook {
             self.looks += 1.0;
             self.at = now;
         }
+        for (host, _) in taught.hosts.iter().filter(|(_, level)| level.is_sure()) {
+            self.judged.hosts[host.index()] = true;
+        }
         self.seen = Some(view.clone());
-        hosts.0 + pairs.0 > 0.0
+        news || hosts.0 + pairs.0 > 0.0
     }
 
     /// How long present levels tell something of those to come, from now on: of hosts where those change, else of
@@ -394,6 +445,7 @@ impl Outlook {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::taught::Figure;
     use slackline_model::platform::PlanningNetwork;
 
     fn view(levels: [f64; 2]) -> View {
@@ -414,7 +466,7 @@ mod tests {
     fn what_lasts_is_believed() {
         let mut outlook = Outlook::default();
         outlook.begin(view([1.0, 1.0]), &view([0.5, 1.0]), 0.0);
-        assert!(!outlook.look(&view([0.5, 1.0]), 1.0));
+        assert!(!outlook.look(&view([0.5, 1.0]), 1.0, &Taught::default()));
         assert_eq!(outlook.expect(&view([0.5, 1.0]), 10.0).availability, [0.5, 1.0]);
     }
 
@@ -434,7 +486,7 @@ mod tests {
         let mut outlook = Outlook::default();
         outlook.begin(view([1.0, 1.0]), &view([level(0, 0), level(0, 1)]), 0.0);
         for look in 1..60 {
-            outlook.look(&view([level(look, 0), level(look, 1)]), look as f64);
+            outlook.look(&view([level(look, 0), level(look, 1)]), look as f64, &Taught::default());
         }
         outlook
     }
@@ -469,7 +521,7 @@ mod tests {
     fn what_passes_is_drawn_to_the_mean() {
         let mut outlook = Outlook::default();
         outlook.begin(view([1.0, 1.0]), &view([1.0, 1.0]), 0.0);
-        assert!(outlook.look(&view([0.2, 1.0]), 1.0));
+        assert!(outlook.look(&view([0.2, 1.0]), 1.0, &Taught::default()));
         // One of two hosts changed in a second: rate ln 2, all of it at the first look.
         // Over 10 s the trust is (1 - 2^-10) / (10 ln 2) = 0.144. Hosts change to 0.2.
         let trust = (1.0 - 0.5f64.powi(10)) / (10.0 * 2.0f64.ln());
@@ -477,10 +529,31 @@ mod tests {
         assert!((levels[0] - 0.2).abs() < 1e-12);
         assert!((levels[1] - (0.2 + 0.8 * trust)).abs() < 1e-12);
         // Back at 1 after another second: changes to 0.2 and 1, so 0.6 on average.
-        outlook.look(&view([1.0, 1.0]), 2.0);
+        outlook.look(&view([1.0, 1.0]), 2.0, &Taught::default());
         let levels = outlook.expect(&view([1.0, 1.0]), 10.0).availability;
         assert!((levels[1] - (0.6 + 0.4 * trust)).abs() < 1e-12);
         // A host that is gone stays gone.
         assert_eq!(outlook.expect(&view([0.0, 1.0]), 10.0).availability[0], 0.0);
+    }
+
+    #[test]
+    fn the_first_level_that_is_learnt_is_no_change() {
+        let mut outlook = Outlook::default();
+        outlook.begin(view([1.0, 1.0]), &view([1.0, 1.0]), 0.0);
+        let mut taught = Taught::default();
+        let of = |value, samples| Figure { value, samples, error: 0.0 };
+        taught.hosts.insert(HostId(0), of(0.25, 2));
+        taught.hosts.insert(HostId(1), of(1.0, 3));
+        assert!(outlook.look(&view([0.25, 1.0]), 1.0, &taught), "it is news all the same");
+        assert_eq!(outlook.lifetime(), f64::INFINITY);
+        assert_eq!(outlook.expect(&view([0.25, 1.0]), 10.0).availability, [0.25, 1.0]);
+        // One that was known to be quick has changed, which says nothing yet of the other; again and again does.
+        for (look, (level, passes)) in
+            [(0.5, false), (1.0, false), (0.5, false), (1.0, true)].into_iter().enumerate()
+        {
+            taught.hosts.insert(HostId(1), of(level, 8));
+            assert!(outlook.look(&view([0.25, level]), 2.0 + look as f64, &taught));
+            assert_eq!(outlook.lifetime().is_finite(), passes, "{look}");
+        }
     }
 }

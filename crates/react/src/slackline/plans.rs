@@ -6,12 +6,16 @@ use super::{HYSTERESIS, OCCUPATIONS, STATIC, Slackline};
 use crate::planning;
 use crate::policy::{Assignment, Plan, Transfers};
 use crate::situation::{Situation, TaskState};
+use slackline_model::workflow::Shape;
 use slackline_model::{Placement, ProcId, TaskId};
 use slackline_schedule::list::contended::{self, Seat, Weights};
 use slackline_schedule::{Request, registry};
 
 /// Finished tasks that one look considers rewinding.
 const REWINDS: usize = 2;
+
+/// Looks at ready tasks beyond which DLS is left out: 5000 tasks at once.
+const CROWDED: u64 = 25_000_000;
 
 /// A plan and where it comes from.
 pub(super) type Made = (&'static str, Plan);
@@ -36,6 +40,9 @@ impl Slackline {
     pub(super) fn first_plans(&mut self, ground: &Ground<'_, '_>) -> Vec<Made> {
         let mut plans: Vec<Made> = Vec::new();
         for name in ["heft", "peft", "dls"] {
+            if name == "dls" && is_crowded(ground.now) {
+                continue;
+            }
             if let Some(planner) = registry::find(name)
                 && let Ok(schedule) = (planner.plan)(ground.problem, &Request::default())
             {
@@ -120,6 +127,13 @@ impl Slackline {
         }
         plans
     }
+}
+
+/// Whether so many tasks are ready at once that a planner which looks at all of them for each that it places would
+/// take longer than the plan is worth.
+fn is_crowded(now: &Situation) -> bool {
+    let squares = Shape::of(&now.workflow).widths.into_iter().map(|width| u64::from(width).pow(2));
+    squares.sum::<u64>() > CROWDED
 }
 
 fn unfinished(plan: &Plan, now: &Situation) -> Plan {

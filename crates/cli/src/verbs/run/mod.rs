@@ -9,7 +9,7 @@ pub(super) use steering::Steering;
 
 use crate::detect::local;
 use crate::failure::Failure;
-use crate::input::{LimitOptions, Loaded, Sources, read_document, read_platform, seconds};
+use crate::input::{LimitOptions, Loaded, Sources, bytes, read_document, read_platform, seconds};
 use crate::output::Output;
 use crate::told::SetOptions;
 use crate::verbs::simulate::document::Document;
@@ -101,6 +101,12 @@ pub(crate) struct Run {
     /// outputs copied out
     #[arg(long, value_name = "FOLDER")]
     scratch: Option<PathBuf>,
+    /// Outputs larger than this get no checksum: a resumed run looks at their sizes only
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    checksum_limit: Option<f64>,
+    /// No output gets a checksum
+    #[arg(long, conflicts_with = "checksum_limit")]
+    no_checksums: bool,
     /// Only say what would be done: every task with its place and times, the cost, what would be moved
     #[arg(long)]
     dry_run: bool,
@@ -281,6 +287,10 @@ impl Run {
             learning: !self.no_learning,
             throttle: self.throttle,
             pin: self.pin,
+            checksum_limit: match self.no_checksums {
+                true => Some(0),
+                false => self.checksum_limit.map(|bytes| bytes as u64),
+            },
             scratch: self.scratch.as_deref().map(plain_path).transpose()?,
             slurm: (self.on == On::Slurm).then(|| self.slurm.settings()),
         })

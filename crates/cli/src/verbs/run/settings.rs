@@ -35,6 +35,9 @@ pub(super) struct Settings {
     pub(super) throttle: bool,
     #[serde(default)]
     pub(super) pin: bool,
+    /// Bytes beyond which outputs get no checksum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) checksum_limit: Option<u64>,
     /// A folder of every machine where attempts work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) scratch: Option<PathBuf>,

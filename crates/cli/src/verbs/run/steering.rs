@@ -259,6 +259,7 @@ impl Steering {
             throttle: self.settings.throttle,
             pin: self.settings.pin,
             time_limit: self.settings.time_limit,
+            checksum_limit: self.settings.checksum_limit,
             scratch: self.settings.scratch.clone(),
             source: self.header.inputs.clone(),
             stamps,
