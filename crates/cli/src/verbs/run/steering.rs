@@ -343,7 +343,7 @@ impl Steering {
                 let policy = &self.header.policy;
                 Failure::work(format!("the run departs from its log: {why}")).with_help(format!(
                     "policy '{policy}' of version {now} decides otherwise than that of version {then}, which \
-                     began the run; what is done lies in {}, and nothing was changed there",
+                     began the run; what is done still lies in {}",
                     root.display()
                 ))
             }
