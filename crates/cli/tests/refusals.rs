@@ -162,3 +162,82 @@ fn a_run_ends_when_every_job_waits_for_ever() {
     jobs.dedup();
     assert_eq!(jobs, ["1", "2", "3", "4", "5"]);
 }
+
+/// Jobs run as processes of this machine, and end after some seconds as Slurm ends them.
+fn jobs_of(seconds: u32) -> Stand {
+    let sbatch = "case \"$*\" in *test-only*) exit 0;; esac\n\
+        n=$(cat \"$PLACE/last\" 2> /dev/null || echo 0); n=$((n + 1)); echo $n > \"$PLACE/last\"\n\
+        for word; do case $word in --job-name=*) echo \"${word#*=}\" > \"$PLACE/name$n\";; esac; done\n\
+        cat > \"$PLACE/job$n\"; now=$(date +%s)\n\
+        export SLURM_JOB_START_TIME=$now SLURM_JOB_END_TIME=$((now + LIMIT))\n\
+        (sh \"$PLACE/job$n\" & job=$!; (sleep LIMIT; kill -TERM $job) & wait $job; kill $!\n\
+        touch \"$PLACE/over$n\") > \"$PLACE/said$n\" 2>&1 < /dev/null &\n\
+        echo $n";
+    let squeue = "for job in \"$PLACE\"/name*; do n=${job##*name}; state=RUNNING\n\
+        [ ! -e \"$PLACE/over$n\" ] || state=TIMEOUT; echo \"$n|$state|$(cat \"$job\")|None\"; done";
+    let sbatch = sbatch.replace("LIMIT", &seconds.to_string());
+    let commands =
+        [("sbatch", sbatch.as_str()), ("sinfo", SINFO), ("squeue", squeue), ("scancel", "exit 0")];
+    let stand = Stand::new(&commands);
+    stand.place.write("one.toml", "name = \"one\"\n[host.n1]\nspeed = \"1Gf\"\n");
+    stand
+}
+
+/// Names of tasks in the order in which they became processes.
+fn begun(stand: &Stand) -> Vec<String> {
+    let log = stand.place.read("r/log.jsonl");
+    let records = log.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let names = records.filter_map(|r| Some(r["note"]["process"]["name"].as_str()?.to_string()));
+    names.collect()
+}
+
+#[test]
+fn a_task_that_fits_into_no_pilot_is_refused_and_others_go_on() {
+    let stand = jobs_of(8);
+    let tasks = "[task.long]\ncommand = [\"sleep\", \"60\"]\ntime = \"1min\"\n\
+                 [task.short]\ncommand = [\"true\"]\ntime = \"1s\"\n";
+    stand.place.write("w.toml", tasks);
+    let done = stand.run("--platform one.toml");
+    assert_eq!(done.code, Some(1), "{}", done.err);
+    let said = ["it takes 60 s as estimated, and batch jobs for 'n1' have", "it fits into none"];
+    assert!(said.iter().all(|words| done.err.contains(words)), "{}", done.err);
+    assert_eq!(begun(&stand), ["short"]);
+    assert!(done.err.contains("127.0.0.1, which no other machine can reach"), "{}", done.err);
+}
+
+#[test]
+fn a_task_waits_for_a_pilot_with_more_time_and_others_go_ahead() {
+    let stand = jobs_of(7);
+    let tasks = "[task.first]\ncommand = [\"sleep\", \"2\"]\ntime = \"1s\"\n\
+                 [task.long]\ncommand = [\"true\"]\ntime = \"5s\"\nafter = [\"first\"]\n\
+                 [task.short]\ncommand = [\"true\"]\ntime = \"1s\"\nafter = [\"first\"]\n";
+    stand.place.write("w.toml", tasks);
+    let done = stand.run("--platform one.toml");
+    assert_eq!(done.code, Some(0), "{}", done.err);
+    assert_eq!(begun(&stand), ["first", "short", "long"]);
+    assert_eq!(stand.place.read("last").trim(), "2", "a second pilot, and no third");
+}
+
+#[test]
+fn a_task_that_outlasts_its_pilot_is_not_begun_for_ever() {
+    let stand = jobs_of(4);
+    let task = "[task.endless]\ncommand = [\"sleep\", \"60\"]\ntime = \"1s\"\n";
+    stand.place.write("w.toml", task);
+    let done = stand.run("--platform one.toml");
+    assert_eq!(done.code, Some(1), "{}", done.err);
+    assert!(done.err.contains("it was not done after"), "{}", done.err);
+    assert_eq!(begun(&stand), ["endless"]);
+}
+
+#[test]
+fn only_the_given_ports_are_listened_at() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    let commands = [("sbatch", "exit 0"), ("sinfo", SINFO), ("squeue", SQUEUE)];
+    let stand = Stand::new(&commands);
+    let done = stand.run(&format!("--platform nodes.toml --ports {port}-{port}"));
+    assert_eq!(done.code, Some(1), "{}", done.err);
+    assert!(done.err.contains(&format!("no port of {port}-{port} is free")), "{}", done.err);
+    let wrong = stand.run("--platform nodes.toml --ports 7-3");
+    assert_eq!(wrong.code, Some(2), "{}", wrong.err);
+}

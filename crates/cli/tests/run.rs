@@ -313,14 +313,41 @@ fn a_torn_log_is_cut_back_to_its_last_whole_record() {
         assert_eq!(done.code, Some(0), "{part}/{of}: {}", done.err);
         assert!(done.err.contains("is not whole"), "{part}/{of}: {}", done.err);
     }
-    // A bit that flipped.
-    let mut bytes = std::fs::read(&log).unwrap();
-    let at = bytes.len() * 9 / 10;
-    bytes[at] ^= 4;
-    std::fs::write(&log, &bytes).unwrap();
-    let done = place.run("resume r");
-    assert_eq!(done.code, Some(0), "{}", done.err);
-    assert!(done.err.contains("is not whole"), "{}", done.err);
+    // A bit that flipped, a line that is missing, a record of another version: no torn end.
+    let cuts: [fn(&mut Vec<u8>); 3] = [
+        |bytes| {
+            let at = bytes.len() * 9 / 10;
+            bytes[at] ^= 4;
+        },
+        |bytes| {
+            let mut lines: Vec<&[u8]> = bytes.split_inclusive(|b| *b == b'\n').collect();
+            lines.remove(lines.len() / 2);
+            *bytes = lines.concat();
+        },
+        |bytes| {
+            let whole = String::from_utf8(bytes.clone()).unwrap();
+            let number = whole.lines().count();
+            let body = format!("{{\"n\":{number},\"at\":1,\"from-the-future\":null");
+            let crc = crc32(body.as_bytes());
+            bytes.extend(format!("{body},\"crc\":\"{crc:08x}\"}}\n").bytes());
+        },
+    ];
+    let told = ["is not whole", "does not follow", "this version does not know"];
+    for (number, (cut, told)) in cuts.iter().zip(told).enumerate() {
+        let mut bytes = std::fs::read(&log).unwrap();
+        cut(&mut bytes);
+        std::fs::write(&log, &bytes).unwrap();
+        let refused = place.fails(2, "resume r");
+        assert!(refused.contains(told) && refused.contains("--force"), "{refused}");
+        assert_eq!(std::fs::read(&log).unwrap(), bytes, "nothing is touched");
+        let done = place.run("resume r --force");
+        assert_eq!(done.code, Some(0), "{}", done.err);
+        let name = if number == 0 { "damaged".into() } else { format!("damaged-{}", number + 1) };
+        assert!(done.err.contains(&format!("log.{name}")), "{}", done.err);
+        let kept = std::fs::read(log.with_extension(name)).unwrap();
+        assert!(bytes.ends_with(&kept) && !kept.is_empty());
+    }
+    let bytes = std::fs::read(&log).unwrap();
     assert_right(&place.path().join("r"), &expected(&place, "m/montage.json"));
     // Without its first line nobody knows what it was.
     std::fs::write(&log, &bytes[3..]).unwrap();

@@ -152,6 +152,9 @@ pub enum OpError {
     /// It may succeed when it is tried again.
     #[error("{0}")]
     Transient(String),
+    /// It would not be over before what it uses goes away; nothing is wrong with the operation.
+    #[error("{0}")]
+    NotNow(String),
     /// What it used went away under it; nothing is wrong with the operation.
     #[error("{why}")]
     Lost {

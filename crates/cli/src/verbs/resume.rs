@@ -18,6 +18,10 @@ Example:
 pub(crate) struct Resume {
     /// The folder of the run
     run: PathBuf,
+    /// Go on from the last whole record though the log is damaged in the middle; what follows is kept in a
+    /// file beside it
+    #[arg(long)]
+    force: bool,
     #[command(flatten)]
     outputs: Outputs,
 }
@@ -25,6 +29,6 @@ pub(crate) struct Resume {
 impl Resume {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         self.outputs.files(Files::default()).check(output)?;
-        run::resume(&self.run, &self.outputs, output)
+        run::resume(&self.run, self.force, &self.outputs, output)
     }
 }

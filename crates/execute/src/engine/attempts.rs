@@ -13,6 +13,9 @@ const REST: f64 = 1.0;
 /// Longest rest, on average.
 const LONG_REST: f64 = 300.0;
 
+/// Longest rest of a task that has not failed.
+const LONG_PAUSE: f64 = 30.0;
+
 /// Failures from which on rests differ.
 const AGAIN: u32 = 3;
 
@@ -43,6 +46,8 @@ pub(super) struct Attempts {
     failures: u64,
     /// Tasks that are not tried again, and why.
     pub(super) abandoned: BTreeMap<TaskId, String>,
+    /// How often tasks were put off that could not have been done in time.
+    postponed: BTreeMap<TaskId, u32>,
     /// Tasks that rest and all that depend on them: others in their queues go first.
     held: BTreeSet<TaskId>,
     /// Some tasks were abandoned that the supply has not been asked about.
@@ -102,6 +107,30 @@ impl Attempts {
         self.resting.insert(what.clone());
         self.until.insert(((now + seconds).to_bits(), what));
         *times
+    }
+
+    /// Lets a task rest that has not failed.
+    fn postpone(&mut self, task: TaskId, now: f64) {
+        let times = self.postponed.entry(task).or_insert(0);
+        let seconds = (REST * f64::from(1u32 << (*times).min(20))).min(LONG_PAUSE);
+        *times += 1;
+        self.resting.insert(Resting::Task(task));
+        self.until.insert(((now + seconds).to_bits(), Resting::Task(task)));
+    }
+
+    /// Tasks that were put off, and have not failed, rest no longer: a host is there anew.
+    pub(super) fn end_pauses(&mut self, now: f64) {
+        let paused = |(_, what): &(u64, Resting)| match what {
+            Resting::Task(task) => {
+                self.postponed.contains_key(task) && !self.failed.contains_key(what)
+            }
+            Resting::Move(..) => false,
+        };
+        let paused: Vec<_> = self.until.iter().filter(|rest| paused(rest)).cloned().collect();
+        for rest in paused {
+            self.until.remove(&rest);
+            self.until.insert((now.to_bits(), rest.1));
+        }
     }
 
     /// A policy has said where a task is to be.
@@ -217,6 +246,30 @@ impl Engine<'_, '_> {
         }
         self.hold_what_rests();
         Ok(())
+    }
+
+    /// A task would not be done before what it uses goes away: it goes elsewhere, or waits for more time while
+    /// others in its queue go ahead. That is no failure, and is not counted as one.
+    pub(super) fn put_off(&mut self, task: TaskId, procs: &[ProcId]) {
+        self.attempts.postpone(task, self.situation.now);
+        self.situation.tasks.set_awaits_retry(task, true);
+        let holders = self.situation.holders_of(procs);
+        let avoid = self.situation.avoid.entry(task).or_default();
+        for host in holders.hosts() {
+            if !avoid.contains(host) {
+                avoid.push(*host);
+            }
+        }
+        self.attempts.failures += 1;
+        self.attempts.moved.insert(task, self.attempts.failures);
+        match self.elsewhere(task) {
+            Some(procs) => self.queues.jump(task, &procs, &self.situation),
+            None => {
+                self.situation.avoid.remove(&task);
+                self.queues.jump(task, procs, &self.situation);
+            }
+        }
+        self.hold_what_rests();
     }
 
     /// What no policy has put on a host that is gone goes elsewhere: nobody else would know.

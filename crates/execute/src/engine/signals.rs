@@ -222,10 +222,15 @@ impl Engine<'_, '_> {
         if self.situation.tasks.cannot_run(task) {
             return Ok(());
         }
-        if !matches!(error, OpError::Lost { .. }) {
-            self.attempt_failed(task, procs, error)?;
+        match error {
+            OpError::Lost { .. } => Ok(()),
+            OpError::NotNow(_) => {
+                self.counters.failures -= 1;
+                self.put_off(task, procs);
+                Ok(())
+            }
+            _ => self.attempt_failed(task, procs, error),
         }
-        Ok(())
     }
 
     /// Whether an operation under way uses a host.
@@ -316,6 +321,7 @@ impl Engine<'_, '_> {
         }
         let availability = self.level_now(host);
         self.situation.view.availability[host.index()] = availability;
+        self.attempts.end_pauses(self.situation.now);
         self.events.push(Event::HostBack(host));
         self.log(Happening::HostBack { host });
         self.log(Happening::HostChanged { host, availability });

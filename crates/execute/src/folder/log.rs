@@ -1,6 +1,7 @@
 //! The log of a run: one record a line, each with its number, its date and, at its end, a CRC-32 of
 //! what stands before. It is written at once and made durable in groups by a thread of its own:
-//! what has to rely on a record waits for it. What was torn by a crash is cut off and said.
+//! what has to rely on a record waits for it. What was torn by a crash is cut off and said; a damaged
+//! record that others follow is no such thing, and cut off only if the user wants it.
 
 use super::{NO_RUN, log_of};
 use crate::attempt::Process;
@@ -133,6 +134,25 @@ pub struct Recovered {
     pub whole: u64,
     /// What is wrong with the rest, where there is one.
     pub torn: Option<String>,
+    /// Records in the rest whose checksums are right: what comes before them is not just torn.
+    pub follow: usize,
+}
+
+impl Recovered {
+    /// Ending of the file that the rest is kept in.
+    fn side(&self) -> &'static str {
+        if self.follow > 0 { "damaged" } else { "torn" }
+    }
+
+    /// The file that keeps the rest of a log: one that is not there yet.
+    pub fn side_file(&self, log: &Path) -> PathBuf {
+        let named = |n: u32| match n {
+            1 => log.with_extension(self.side()),
+            n => log.with_extension(format!("{}-{n}", self.side())),
+        };
+        let mut free = (1..).map(named).filter(|path| path.symlink_metadata().is_err());
+        free.next().unwrap_or_else(|| named(1))
+    }
 }
 
 /// Adds the CRC to an object that lacks its closing brace.
@@ -212,7 +232,7 @@ pub fn read(root: &Path) -> Result<Recovered, LogError> {
     loop {
         let length = next(&mut line)?;
         if length == 0 {
-            return Ok(Recovered { header, records, whole, torn: None });
+            return Ok(Recovered { header, records, whole, torn: None, follow: 0 });
         }
         let text = std::str::from_utf8(&line).ok().and_then(|l| l.strip_suffix('\n'));
         match text.and_then(parse) {
@@ -223,8 +243,21 @@ pub fn read(root: &Path) -> Result<Recovered, LogError> {
                 whole += length as u64;
             }
             _ => {
-                let torn = Some(format!("line {} is not whole", records.len() + 2));
-                return Ok(Recovered { header, records, whole, torn });
+                let what = match text.and_then(open) {
+                    None => "is not whole",
+                    Some(_) if text.and_then(parse).is_some() => "does not follow the one before",
+                    Some(_) => "has a record that this version does not know",
+                };
+                let torn = Some(format!("line {} {what}", records.len() + 2));
+                let mut follow = 0;
+                loop {
+                    let text = std::str::from_utf8(&line).ok().and_then(|l| l.strip_suffix('\n'));
+                    follow += usize::from(text.and_then(open).is_some());
+                    if next(&mut line)? == 0 {
+                        break;
+                    }
+                }
+                return Ok(Recovered { header, records, whole, torn, follow });
             }
         }
     }
@@ -340,7 +373,10 @@ impl RunLog {
             if recovered.torn.is_some() {
                 let bytes = std::fs::read(path)?;
                 let rest = bytes.get(recovered.whole as usize..).unwrap_or_default();
-                std::fs::write(path.with_extension("torn"), rest)?;
+                let side = recovered.side_file(path);
+                let mut kept = File::options().write(true).create_new(true).open(side)?;
+                kept.write_all(rest)?;
+                kept.sync_all()?;
                 file.set_len(recovered.whole)?;
                 file.sync_all()?;
             }

@@ -5,13 +5,13 @@ mod workers;
 
 pub(crate) use workers::Workers;
 
-use crate::attempt::{Attempt, Broken, Completed, Control, Process, Scratch, end_adopted};
+use crate::attempt::{Attempt, Broken, Completed, Control, Process, end_adopted};
 use crate::backend::OpId;
 use serde::{Deserialize, Serialize};
 use slackline_model::{HostId, TaskId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Which attempt at which task, for whom.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,8 +67,8 @@ pub(crate) struct Crew {
     workers: Workers,
     controls: Arc<Controls>,
     ear: Arc<dyn Ear>,
-    /// Scratch folders where nothing of dead attempts is left any more, and how names begin there.
-    swept: BTreeSet<(PathBuf, String)>,
+    /// Scratch folders with how names begin there, and whether nothing of dead attempts is left there.
+    swept: BTreeMap<(PathBuf, String), Arc<OnceLock<()>>>,
     /// It makes one attempt only: others may work beside it for the same host.
     single: bool,
 }
@@ -77,7 +77,7 @@ impl Crew {
     /// A crew that tells an ear.
     pub(crate) fn new(ear: Arc<dyn Ear>) -> Crew {
         let (workers, controls, swept) =
-            (Workers::up_to(usize::MAX), Arc::default(), BTreeSet::new());
+            (Workers::up_to(usize::MAX), Arc::default(), BTreeMap::new());
         Crew { workers, controls, ear, swept, single: false }
     }
 
@@ -86,13 +86,6 @@ impl Crew {
         let mut crew = Crew::new(ear);
         crew.single = true;
         crew
-    }
-
-    /// Removes what dead attempts have left in a scratch folder, before the first attempt there.
-    fn sweep(&mut self, scratch: &Scratch) {
-        if self.swept.insert((scratch.base.clone(), scratch.host.clone())) {
-            scratch.sweep(!self.single);
-        }
     }
 
     /// Begins a job; one that is under way is not begun again.
@@ -105,12 +98,20 @@ impl Crew {
         }
         controls.insert(op, control.clone());
         drop(controls);
-        if let Some(scratch) = &job.attempt.scratch {
-            self.sweep(scratch);
-        }
+        let scratch = job.attempt.scratch.clone();
+        let swept = scratch.as_ref().map(|scratch| {
+            let key = (scratch.base.clone(), scratch.host.clone());
+            Arc::clone(self.swept.entry(key).or_default())
+        });
+        let everything = !self.single;
         let (controls, ear) = (Arc::clone(&self.controls), Arc::clone(&self.ear));
         self.workers.submit(Box::new(move || {
             let Job { label, mut attempt, .. } = job;
+            // What dead attempts have left is removed before the first attempt there. That may take long,
+            // and whoever began the job does not wait for it.
+            if let (Some(scratch), Some(swept)) = (scratch, swept) {
+                swept.get_or_init(|| scratch.sweep(everything));
+            }
             let how = attempt.perform(&control, &mut |process| ear.begun(&label, process));
             ear.ended(Made { label, how });
             locked(&controls).remove(&op);

@@ -5,6 +5,7 @@
 
 mod clock;
 mod files;
+mod limits;
 mod past;
 mod throttle;
 mod workshop;
@@ -12,7 +13,7 @@ mod workshop;
 pub use clock::Clock;
 pub use past::Past;
 pub(crate) use workshop::News;
-pub use workshop::{Desk, Mail, Turn, Workshop};
+pub use workshop::{Desk, Mail, Room, Turn, Workshop};
 
 use crate::attempt::{Broken, Completed, Control, Pace, Stamp, copy_paced};
 use crate::backend::{
@@ -82,7 +83,10 @@ struct Running {
 enum Doing {
     /// An attempt at a task, which may still wait for its turn.
     Task {
+        task: TaskId,
         waits: bool,
+        /// When whoever makes it ends, where that is known.
+        ends: f64,
     },
     Copy(Control),
 }
@@ -148,6 +152,8 @@ pub struct Real<'p> {
     interrupted: Arc<AtomicBool>,
     /// Who wants to hear of failures as they happen.
     failures: Option<Sender<Failure>>,
+    /// Seconds after which attempts at tasks were cut off by the end of what made them.
+    cut_after: BTreeMap<TaskId, f64>,
 }
 
 impl<'p> Real<'p> {
@@ -186,6 +192,7 @@ impl<'p> Real<'p> {
             lost,
             interrupted,
             failures: None,
+            cut_after: BTreeMap::new(),
         }
     }
 
@@ -230,7 +237,7 @@ impl<'p> Real<'p> {
     /// How an operation was accepted that is known already, and is not begun again.
     fn known(&self, op: OpId) -> Option<Accepted> {
         let waits = match (self.running.get(&op), self.leases.get(&op)) {
-            (Some(running), _) => matches!(running.doing, Doing::Task { waits: true }),
+            (Some(running), _) => matches!(running.doing, Doing::Task { waits: true, .. }),
             (None, Some(tenure)) => *tenure == Tenure::Ordered,
             (None, None) if self.taken_up.contains(&op) => false,
             (None, None) => return None,
@@ -247,7 +254,8 @@ impl<'p> Real<'p> {
         let host = self.problem.host_of(procs[0]);
         let class = self.problem.class_of(procs[0]);
         let expected = self.problem.exec_wide(task, class, procs.len() as u32);
-        let (hosts, since, doing) = (vec![host], self.now, Doing::Task { waits });
+        let ends = self.desk.clock.now() + self.workshop.room(host).left;
+        let (hosts, since, doing) = (vec![host], self.now, Doing::Task { task, waits, ends });
         self.running.insert(op, Running { doing, hosts, since, expected, cancelling: false });
     }
 
@@ -285,7 +293,7 @@ impl<'p> Real<'p> {
             News::Look => {}
             News::Begun(op) => {
                 if let Some(running) = self.running.get_mut(&op)
-                    && let Doing::Task { waits: waits @ true } = &mut running.doing
+                    && let Doing::Task { waits: waits @ true, .. } = &mut running.doing
                 {
                     *waits = false;
                     running.since = self.desk.clock.now();
@@ -404,6 +412,7 @@ impl<'p> Real<'p> {
             }
             Turn::Dropped { ops, why } => {
                 for op in ops {
+                    self.note_cut(op, at);
                     if self.running.remove(&op).is_some() {
                         let error = OpError::Lost { host: None, why: why.clone() };
                         self.tell(at, What::Failed(op, error));
@@ -417,6 +426,7 @@ impl<'p> Real<'p> {
     fn lose(&mut self, at: f64, gone: impl Fn(&Running) -> bool, host: Option<HostId>, why: &str) {
         let lost = self.running.iter().filter(|(_, running)| gone(running));
         for op in lost.map(|(op, _)| *op).collect::<Vec<_>>() {
+            self.note_cut(op, at);
             self.stop(op, true);
             self.running.remove(&op);
             self.tell(at, What::Failed(op, OpError::Lost { host, why: why.to_string() }));
@@ -447,6 +457,7 @@ impl Backend for Real<'_> {
         let task = work.task;
         let host = self.problem.host_of(work.procs[0]);
         self.absent(&[host])?;
+        self.check_time(task, work.procs)?;
         let number = self.next_attempt(task);
         let attempt = self.attempt(op, &work, number)?;
         self.past.attempts.insert(task, number);
@@ -601,7 +612,7 @@ impl Backend for Real<'_> {
         let share = |op: &OpId| {
             let Some(running) = self.running.get(op) else { return 0.0 };
             let elapsed = self.now - running.since;
-            let waits = matches!(running.doing, Doing::Task { waits: true });
+            let waits = matches!(running.doing, Doing::Task { waits: true, .. });
             if running.expected > 0.0 && !waits {
                 (elapsed / running.expected).clamp(0.0, NEARLY)
             } else {

@@ -44,6 +44,15 @@ pub enum Turn {
     },
 }
 
+/// How long work on a host may take, in seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Room {
+    /// From now on.
+    pub left: f64,
+    /// At the best of times.
+    pub whole: f64,
+}
+
 /// A place where attempts are made. It tells how they end through the [`Desk`] it was made with, and
 /// the rest when it is looked at.
 pub trait Workshop {
@@ -56,6 +65,14 @@ pub trait Workshop {
 
     /// Begins a job on a host that can work.
     fn begin(&mut self, job: Job) -> Accepted;
+
+    /// How long work on a host may take.
+    fn room(&self, _host: HostId) -> Room {
+        Room { left: f64::INFINITY, whole: f64::INFINITY }
+    }
+
+    /// A task is not begun on a host because it has too little time left.
+    fn outgrown(&mut self, _host: HostId) {}
 
     /// Asks a job to end; what is to be done `at_once` is not asked.
     fn stop(&mut self, op: OpId, at_once: bool);

@@ -13,8 +13,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at the queue.
+/// Time between two looks at the queue where there are few jobs, and least time between any two.
 const POLL: Duration = Duration::from_secs(2);
+
+/// Time between two looks at the queue where there are many jobs: it is everybody's.
+const SELDOM: Duration = Duration::from_secs(30);
+
+/// Number of jobs that are few.
+const FEW: usize = 10;
 
 /// Time that a command gets.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -160,14 +166,16 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// A clerk for one run; `extra` are words that every submission gets besides.
+    /// A clerk for one run; `extra` are words that every submission gets besides, `every` is the time
+    /// between two looks at the queue.
     pub(super) fn new(
         run: String,
         extra: Vec<String>,
+        every: Option<Duration>,
         tell: impl Fn(Said) + Send + 'static,
     ) -> Batch {
         let (wishes, orders) = channel();
-        let mut clerk = Clerk { run, extra, nodes: None };
+        let mut clerk = Clerk { run, extra, every, jobs: 0, nodes: None };
         let clerk = std::thread::spawn(move || clerk.work(&orders, &tell));
         Batch { wishes: Some(wishes), clerk: Some(clerk) }
     }
@@ -203,31 +211,54 @@ impl Batch {
 struct Clerk {
     run: String,
     extra: Vec<String>,
+    every: Option<Duration>,
+    /// Jobs of the run in the queue, as far as is known.
+    jobs: usize,
     /// The nodes there are, once somebody has asked.
     nodes: Option<Vec<String>>,
 }
 
 impl Clerk {
     fn work(&mut self, orders: &Receiver<Wish>, tell: &dyn Fn(Said)) {
-        let mut due = Instant::now() + POLL;
+        let begin = Instant::now();
+        let mut looked: Option<Instant> = None;
+        let mut asked = false;
         loop {
+            // Whoever asks for a look does not wait long, however many ask.
+            let pause = if asked { self.interval().min(POLL) } else { self.interval() };
+            let due = match looked {
+                None if asked => Instant::now(),
+                looked => looked.unwrap_or(begin) + pause,
+            };
             match orders.recv_timeout(due.saturating_duration_since(Instant::now())) {
-                Ok(Wish::Submit(submission)) => tell(self.submit(*submission)),
+                Ok(Wish::Submit(submission)) => {
+                    tell(self.submit(*submission));
+                    continue;
+                }
                 Ok(Wish::Cancel(job)) => {
                     let _ = say("scancel", &["--quiet", &job], "", PATIENCE); // it may be over
+                    continue;
                 }
-                Ok(Wish::Look) => due = Instant::now(),
+                Ok(Wish::Look) => {
+                    asked = true;
+                    continue;
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            if Instant::now() >= due {
-                // While the controller is away nothing is known, and nothing has changed.
-                if let Ok(listing) = self.listing() {
-                    tell(Said::Listing(listing));
-                }
-                due = Instant::now() + POLL;
+            // While the controller is away nothing is known, and nothing has changed.
+            if let Ok(listing) = self.listing() {
+                let over = |state: &State| matches!(state, State::Over(_));
+                self.jobs = listing.values().filter(|(_, state)| !over(state)).count();
+                tell(Said::Listing(listing));
             }
+            (looked, asked) = (Some(Instant::now()), false);
         }
+    }
+
+    /// Time between two looks at the queue.
+    fn interval(&self) -> Duration {
+        self.every.unwrap_or(if self.jobs > FEW { SELDOM } else { POLL })
     }
 
     fn submit(&mut self, mut submission: Submission) -> Said {
@@ -241,6 +272,7 @@ impl Clerk {
         let words = submission.words(&self.run, &self.extra);
         match say("sbatch", &words, &submission.script, PATIENCE) {
             Ok(text) => {
+                self.jobs += 1;
                 let job = text.trim().split(';').next().unwrap_or_default().to_string();
                 Said::Taken(ticket, job)
             }
@@ -331,6 +363,19 @@ fn complaint(program: &str, err: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_queue_of_many_jobs_is_looked_at_seldom() {
+        let clerk =
+            |every, jobs| Clerk { run: String::new(), extra: vec![], every, jobs, nodes: None };
+        assert_eq!(clerk(None, 10).interval(), Duration::from_secs(2));
+        assert_eq!(clerk(None, 11).interval(), Duration::from_secs(30));
+        let own = Some(Duration::from_secs(7));
+        assert_eq!(clerk(own, 11).interval(), Duration::from_secs(7));
+        let seconds = super::super::pilot::slurm_seconds;
+        assert_eq!(seconds("1-02:03:04"), Some(93_784.0));
+        assert_eq!((seconds("5:00"), seconds("UNLIMITED")), (Some(300.0), None));
+    }
 
     #[test]
     fn names_of_jobs_come_back_and_others_are_left_alone() {

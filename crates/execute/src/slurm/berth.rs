@@ -2,7 +2,7 @@
 //! and the jobs it has to do.
 
 use super::batch::{Refusal, State};
-use super::frames::ToPilot;
+use super::frames::{JobTime, ToPilot};
 use super::hub::Outlet;
 use crate::backend::{Accepted, OpId, Outlook};
 use crate::jobs::{Job, Label};
@@ -22,6 +22,8 @@ struct Pilot {
     job: Option<String>,
     state: State,
     called: bool,
+    /// This engine has submitted it.
+    own: bool,
 }
 
 /// A job that belongs to the post.
@@ -56,6 +58,10 @@ pub(super) struct Berth {
     trials: u32,
     rest: Option<Instant>,
     given_up: bool,
+    /// When the batch job of the pilot that is there ends, where that is known.
+    ends: Option<Instant>,
+    /// The pilot has too little time left for something; since when it has nothing to do.
+    outgrown: Option<Instant>,
 }
 
 impl Berth {
@@ -112,7 +118,7 @@ impl Berth {
     pub(super) fn next_pilot(&mut self) -> u32 {
         self.last += 1;
         let state = State::Waits(String::new());
-        self.pilot = Some(Pilot { number: self.last, job: None, state, called: false });
+        self.pilot = Some(Pilot { number: self.last, job: None, state, called: false, own: true });
         self.last
     }
 
@@ -146,8 +152,13 @@ impl Berth {
         let over = matches!(state, State::Over(_));
         if self.pilot.is_none() && !over {
             let called = self.link.is_some();
-            self.pilot =
-                Some(Pilot { number, job: Some(job.to_string()), state: state.clone(), called });
+            self.pilot = Some(Pilot {
+                number,
+                job: Some(job.to_string()),
+                state: state.clone(),
+                called,
+                own: false,
+            });
             return;
         }
         let Some(pilot) = self.pilot.as_mut().filter(|pilot| pilot.number == number) else {
@@ -222,13 +233,23 @@ impl Berth {
         self.number().is_none_or(|known| known == number)
     }
 
-    /// A pilot has called, with jobs that it has under way.
-    pub(super) fn join(&mut self, number: u32, to: Outlet, running: Vec<Label>) {
+    /// A pilot has called, with jobs that it has under way. Gives whether it has just begun.
+    pub(super) fn join(
+        &mut self,
+        number: u32,
+        to: Outlet,
+        running: Vec<Label>,
+        time: Option<JobTime>,
+    ) -> bool {
+        let fresh = self.pilot.as_ref().is_some_and(|pilot| pilot.own && !pilot.called);
+        let left = time.and_then(|time| Duration::try_from_secs_f64(time.left.max(0.0)).ok());
+        self.ends = left.and_then(|left| Instant::now().checked_add(left));
+        self.outgrown = None;
         self.last = self.last.max(number);
         let state = State::Runs;
         match &mut self.pilot {
             Some(pilot) => (pilot.called, pilot.state) = (true, state),
-            none => *none = Some(Pilot { number, job: None, state, called: true }),
+            none => *none = Some(Pilot { number, job: None, state, called: true, own: false }),
         }
         self.link = Some(to);
         (self.left, self.ended, self.refused, self.trials) = (None, None, None, 0);
@@ -239,6 +260,7 @@ impl Berth {
                 (held.label, held.begun, held.reported) = (label, true, true);
             }
         }
+        fresh
     }
 
     /// A pilot has connected that cannot be used.
@@ -298,6 +320,36 @@ impl Berth {
     pub(super) fn lose(&mut self) -> Vec<OpId> {
         self.there = false;
         std::mem::take(&mut self.held).into_keys().collect()
+    }
+
+    /// Seconds that are left to the pilot.
+    pub(super) fn left(&self) -> f64 {
+        let left = |ends: Instant| ends.saturating_duration_since(Instant::now()).as_secs_f64();
+        self.ends.map_or(f64::INFINITY, left)
+    }
+
+    /// Something was not begun because it takes longer than the pilot is there.
+    pub(super) fn outgrow(&mut self) {
+        self.outgrown.get_or_insert_with(Instant::now);
+    }
+
+    /// Whether a new pilot would be of more use: this one has too little time left for what is to be
+    /// done, and has had nothing to do for a while.
+    pub(super) fn should_renew(&mut self, idle: Duration) -> bool {
+        if self.outgrown.is_some() && !self.held.is_empty() {
+            self.outgrown = Some(Instant::now());
+        }
+        let waits = self.outgrown.is_some_and(|since| since.elapsed() >= idle);
+        waits && self.there && self.lease.is_none()
+    }
+
+    /// Ends the pilot; another is wanted.
+    pub(super) fn renew(&mut self) {
+        self.tell(&ToPilot::Quit);
+        self.leave();
+        self.pilot = None;
+        (self.ends, self.outgrown, self.rest) = (None, None, None);
+        self.ended = Some("it has too little time left for the next task".to_string());
     }
 
     // The jobs.

@@ -22,12 +22,26 @@ pub(super) struct Post {
     pub(super) only: Option<OpId>,
 }
 
+/// How long a batch job may run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct JobTime {
+    /// Seconds that are left.
+    pub(super) left: f64,
+    /// Seconds in all.
+    pub(super) whole: f64,
+}
+
 /// From a pilot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum FromPilot {
     /// First message of a connection: attempts that are under way.
-    Present { running: Vec<Label> },
+    Present {
+        running: Vec<Label>,
+        /// The time that its batch job has, where that is limited.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        time: Option<JobTime>,
+    },
     /// A job is a process now.
     Begun { label: Label, process: Process },
     /// A job has ended.

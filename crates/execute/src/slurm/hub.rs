@@ -2,7 +2,7 @@
 //! know a key of the run: they are few at a time, a newcomer displaces the oldest, and each has one
 //! deadline. A pilot that has proven it gets a thread of its own.
 
-use super::frames::{FromPilot, Post, Reader, Seal, Writer};
+use super::frames::{FromPilot, JobTime, Post, Reader, Seal, Writer};
 use super::greeting::{Challenged, Key, LONGEST, TAG};
 use crate::jobs::Label;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -53,7 +53,14 @@ pub(super) type Outlet = Writer<TcpStream>;
 #[derive(Debug)]
 pub(super) enum Heard {
     /// A pilot has connected.
-    Joined { link: LinkId, to: Outlet, post: Post, number: u32, running: Vec<Label> },
+    Joined {
+        link: LinkId,
+        to: Outlet,
+        post: Post,
+        number: u32,
+        running: Vec<Label>,
+        time: Option<JobTime>,
+    },
     /// A pilot cannot be used, for the reason given.
     Refused { post: Post, number: u32, why: String },
     /// A message has arrived.
@@ -70,13 +77,12 @@ pub(super) struct Hub {
 }
 
 impl Hub {
-    /// Listens at an address; `keys` are those of all drives of the run, `tell` receives all events.
+    /// Serves callers at a socket; `keys` are those of all drives of the run, `tell` receives all events.
     pub(super) fn open(
-        at: IpAddr,
+        listener: TcpListener,
         keys: BTreeMap<u32, Key>,
         tell: impl Fn(Heard) + Send + Sync + 'static,
     ) -> Result<Hub> {
-        let listener = TcpListener::bind((at, 0))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let (open, closed) = UnixStream::pair()?;
@@ -92,6 +98,20 @@ impl Hub {
     pub(super) fn address(&self) -> SocketAddr {
         self.address
     }
+}
+
+/// Listens at an address, at the first port of a range that is free; at any where there is no range.
+pub(super) fn listener(at: IpAddr, ports: Option<(u16, u16)>) -> Result<TcpListener> {
+    let Some((first, last)) = ports else { return TcpListener::bind((at, 0)) };
+    for port in first..=last {
+        match TcpListener::bind((at, port)) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse => {}
+            Err(error) => return Err(Error::new(error.kind(), format!("port {port}: {error}"))),
+            listener => return listener,
+        }
+    }
+    let why = format!("no port of {first}-{last} is free");
+    Err(Error::new(ErrorKind::AddrInUse, why))
 }
 
 /// A caller that has not proven anything yet.
@@ -284,10 +304,10 @@ fn read(link: LinkId, stream: &TcpStream, proven: Proven, tell: &impl Fn(Heard))
     stream.set_write_timeout(Some(SLOW))?;
     let to = Writer::new(stream.try_clone()?, to_pilot);
     let mut input = Reader::new(stream, to_engine);
-    let FromPilot::Present { running } = input.read()? else {
+    let FromPilot::Present { running, time } = input.read()? else {
         return Err(ErrorKind::InvalidData.into());
     };
-    tell(Heard::Joined { link, to, post, number, running });
+    tell(Heard::Joined { link, to, post, number, running, time });
     while let Ok(message) = input.read() {
         tell(Heard::Said(link, message));
     }

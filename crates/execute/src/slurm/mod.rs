@@ -7,6 +7,7 @@
 //! one has ended. The folder of the run is shared by all nodes: what lies in the store of a host
 //! outlives its pilot.
 
+mod address;
 mod batch;
 mod berth;
 mod check;
@@ -18,6 +19,7 @@ mod places;
 #[cfg(test)]
 mod tests;
 
+pub use address::{Found, address};
 pub use check::check;
 pub use pilot::Pilot;
 
@@ -25,17 +27,17 @@ use crate::attempt::Broken;
 use crate::backend::{Accepted, BackendError, OpError, OpId, Outlook};
 use crate::folder::RunFolder;
 use crate::jobs::{Ear, Job, Label, Made};
-use crate::real::{Desk, News, Turn, Workshop};
+use crate::real::{Desk, News, Room, Turn, Workshop};
 use batch::{Batch, Refusal, Said, State, Submission, Ticket};
 use berth::Berth;
-use frames::{FromPilot, Post, ToPilot};
+use frames::{FromPilot, JobTime, Post, ToPilot};
 use hub::{Heard, Hub, LinkId};
 use places::Places;
 use serde::{Deserialize, Serialize};
 use slackline_model::workflow::Command;
 use slackline_model::{HostId, Platform};
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -46,6 +48,9 @@ const RETURN: Duration = Duration::from_secs(2);
 
 /// Time that pilots get to call an engine that goes on.
 const GREETING: Duration = Duration::from_secs(10);
+
+/// Time without work after which a pilot is replaced that has too little time left for the next task.
+const IDLE: Duration = Duration::from_secs(1);
 
 /// What a batch job is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,8 +68,14 @@ pub enum Mode {
 pub struct SlurmOptions {
     /// What a batch job is for.
     pub mode: Mode,
-    /// Where the engine listens.
+    /// Where the engine listens, and at which ports it may.
     pub listen: IpAddr,
+    /// First and last of these; any that the system chooses if there are none.
+    pub ports: Option<(u16, u16)>,
+    /// The address that pilots call.
+    pub called: IpAddr,
+    /// Time between two looks at the queue, where it does not depend on the number of jobs.
+    pub squeue_interval: Option<Duration>,
     /// Words that every submission gets besides ours.
     pub sbatch: Vec<String>,
     /// Seconds without an engine after which a pilot ends.
@@ -100,6 +111,8 @@ pub struct Slurm<'p> {
     settling: bool,
     /// Why the last host was given up that has a pilot whatever happens.
     given_up: Option<String>,
+    /// Seconds that batch jobs for a host have for tasks, as the last pilot said when it began.
+    whole: BTreeMap<HostId, f64>,
 }
 
 impl<'p> Slurm<'p> {
@@ -118,12 +131,18 @@ impl<'p> Slurm<'p> {
         let (tell_heard, heard) = channel();
         let (tell_said, said) = channel();
         let wake = |desk: Desk| move || desk.tell(News::Look);
-        let hub = Hub::open(options.listen, keys, hub::to_site(tell_heard, wake(desk.clone())));
+        let listener = hub::listener(options.listen, options.ports);
+        let hub = listener.and_then(|listener| {
+            Hub::open(listener, keys, hub::to_site(tell_heard, wake(desk.clone())))
+        });
         let hub =
             hub.map_err(|e| BackendError(format!("cannot listen at {}: {e}", options.listen)))?;
-        places.announce(&hub.address().to_string()).map_err(failed)?;
+        let called = SocketAddr::new(options.called, hub.address().port());
+        places.announce(&called.to_string()).map_err(failed)?;
         let wake = wake(desk.clone());
-        let batch = Batch::new(options.run.clone(), options.sbatch.clone(), move |what| {
+        let (run, extra, every) =
+            (options.run.clone(), options.sbatch.clone(), options.squeue_interval);
+        let batch = Batch::new(run, extra, every, move |what| {
             let _ = tell_said.send(what); // nobody may listen any more
             wake();
         });
@@ -147,6 +166,7 @@ impl<'p> Slurm<'p> {
             listed,
             settling,
             given_up: None,
+            whole: BTreeMap::new(),
         })
     }
 
@@ -213,7 +233,7 @@ impl<'p> Slurm<'p> {
     fn listen(&mut self) {
         while let Ok(heard) = self.heard.try_recv() {
             match heard {
-                Heard::Joined { link, mut to, post, number, running } => {
+                Heard::Joined { link, mut to, post, number, running, time } => {
                     let Some(berth) = self.berths.get_mut(&post).filter(|b| b.expects(number))
                     else {
                         let _ = to.write(&ToPilot::Quit); // no such pilot is expected
@@ -223,7 +243,12 @@ impl<'p> Slurm<'p> {
                         running.iter().filter(|l| berth.knows(l)).map(|l| l.op).collect();
                     self.links.retain(|_, p| *p != post);
                     self.links.insert(link, post);
-                    berth.join(number, to, running);
+                    let fresh = berth.join(number, to, running, time);
+                    if let Some(JobTime { left, whole }) = time {
+                        // What is left to one that has just begun is all there is.
+                        let known = self.whole.entry(post.host).or_insert(whole);
+                        *known = if fresh { left } else { *known };
+                    }
                     berth.tell(&ToPilot::Welcome { keep });
                     self.find_made(post);
                     self.seat(post);
@@ -356,6 +381,11 @@ impl<'p> Slurm<'p> {
                 self.lose(post, why);
             }
             let Some(berth) = self.berths.get_mut(&post) else { continue };
+            if berth.should_renew(IDLE) {
+                berth.renew();
+                self.links.retain(|_, p| *p != post);
+                continue; // it is gone at the next look
+            }
             if berth.is_vain() {
                 self.give_up(post);
             } else if self.listed && berth.needs_pilot() {
@@ -473,6 +503,21 @@ impl Workshop for Slurm<'_> {
         let only = (self.options.mode == Mode::Job).then_some(job.label.op);
         let post = Post { host: job.label.host, only };
         self.berths.entry(post).or_insert_with(Berth::wanted).begin(job)
+    }
+
+    fn room(&self, host: HostId) -> Room {
+        let whole = self.whole.get(&host).copied().unwrap_or(f64::INFINITY);
+        let left = match (self.options.mode, self.berths.get(&Post { host, only: None })) {
+            (Mode::Pilots, Some(berth)) => berth.left(),
+            _ => whole, // every job has all of it
+        };
+        Room { left, whole }
+    }
+
+    fn outgrown(&mut self, host: HostId) {
+        if let Some(berth) = self.berths.get_mut(&Post { host, only: None }) {
+            berth.outgrow();
+        }
     }
 
     fn stop(&mut self, op: OpId, at_once: bool) {

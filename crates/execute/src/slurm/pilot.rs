@@ -2,7 +2,8 @@
 //! tells how they ended. When the engine is gone it finishes what it has under way, keeps what came of
 //! it in the folder of the run, and waits a while for an engine that goes on.
 
-use super::frames::{FromPilot, Post, Reader, ToPilot, Writer};
+use super::batch::say;
+use super::frames::{FromPilot, JobTime, Post, Reader, ToPilot, Writer};
 use super::greeting::{self, Hello, Key, Refusal};
 use super::places::Places;
 use crate::attempt::{Broken, HOST_VARIABLE, Process, TASK_VARIABLE, end_orphans};
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Longest time between two looks around.
 const TICK: Duration = Duration::from_millis(200);
@@ -97,6 +98,7 @@ impl Pilot {
             post,
             crew,
             jobs: BTreeMap::new(),
+            time: job_time(),
             link: None,
             calling: false,
             unreached: String::new(),
@@ -118,6 +120,8 @@ struct Duty<'p> {
     post: Post,
     crew: Crew,
     jobs: BTreeMap<OpId, Label>,
+    /// When its batch job ends, and how many seconds it has in all.
+    time: Option<(Instant, f64)>,
     link: Option<Writer<TcpStream>>,
     /// A thread tries to reach an engine.
     calling: bool,
@@ -225,7 +229,11 @@ impl Duty<'_> {
         self.link = Some(to);
         self.links += 1;
         let running = self.jobs.values().cloned().collect();
-        self.tell(&FromPilot::Present { running });
+        let time = self.time.map(|(ends, whole)| {
+            let left = ends.saturating_duration_since(Instant::now()).as_secs_f64();
+            JobTime { left, whole }
+        });
+        self.tell(&FromPilot::Present { running, time });
         self.answered = false;
         let (link, events) = (self.links, self.events.clone());
         let listener = std::thread::Builder::new().spawn(move || listen(link, from, &events));
@@ -272,6 +280,37 @@ impl Duty<'_> {
         self.jobs.insert(job.label.op, job.label.clone());
         self.crew.begin(job);
     }
+}
+
+/// When the batch job of this process ends, and how many seconds it has in all, where that is limited.
+fn job_time() -> Option<(Instant, f64)> {
+    let variable = |name| std::env::var(name).ok();
+    let date = |name| variable(name)?.parse::<f64>().ok().filter(|date| *date > 0.0);
+    let (left, whole) = match (date("SLURM_JOB_START_TIME"), date("SLURM_JOB_END_TIME")) {
+        (Some(start), Some(end)) if end > start => {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?.as_secs_f64();
+            (end - now, end - start)
+        }
+        // Earlier versions do not say it.
+        _ => {
+            let job = variable("SLURM_JOB_ID")?;
+            let words = ["--noheader", "--format=%L|%l", "--jobs", &job];
+            let said = say("squeue", &words, "", CONNECT).ok()?;
+            let (left, whole) = said.trim().split_once('|')?;
+            (slurm_seconds(left)?, slurm_seconds(whole)?)
+        }
+    };
+    let left = Duration::try_from_secs_f64(left.max(0.0)).ok()?;
+    Some((Instant::now().checked_add(left)?, whole))
+}
+
+/// Seconds of a time as Slurm writes it: days-hours:minutes:seconds, the first parts left out.
+pub(super) fn slurm_seconds(text: &str) -> Option<f64> {
+    let (days, rest) = text.split_once('-').unwrap_or(("0", text));
+    let parts: Option<Vec<f64>> = rest.split(':').map(|part| part.parse().ok()).collect();
+    let parts = parts.filter(|parts| parts.len() <= 3)?;
+    let seconds = parts.iter().fold(0.0, |sum, part| sum * 60.0 + part);
+    Some(days.parse::<f64>().ok()? * 86_400.0 + seconds)
 }
 
 fn listen(link: u64, mut from: Reader<TcpStream>, events: &Sender<Event>) {

@@ -146,6 +146,12 @@ struct SlurmArgs {
     /// The address of this machine that pilots call; that of its name if left out
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<std::net::IpAddr>,
+    /// Ports that may be listened at, e.g. 40000-40100; one that the system chooses if left out
+    #[arg(long, value_name = "FIRST-LAST", value_parser = ports)]
+    ports: Option<(u16, u16)>,
+    /// Time between two looks at the queue; 2s if left out, and 30s beyond ten jobs
+    #[arg(long, value_name = "TIME", value_parser = interval)]
+    squeue_interval: Option<f64>,
     /// A word that sbatch gets besides, e.g. --sbatch=--partition=long; may be repeated
     #[arg(long, value_name = "WORD", allow_hyphen_values = true)]
     sbatch: Vec<String>,
@@ -166,6 +172,25 @@ enum JobMode {
 enum WhereInputs {
     Origin,
     Everywhere,
+}
+
+/// A range of ports, or one.
+fn ports(text: &str) -> Result<(u16, u16), String> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    let port = |word: &str| word.trim().parse::<u16>().ok().filter(|port| *port > 0);
+    match (port(first), port(last)) {
+        (Some(first), Some(last)) if first <= last => Ok((first, last)),
+        (Some(_), Some(_)) => Err("the first port is greater than the last".to_string()),
+        _ => Err("expected two ports between 1 and 65535, e.g. 40000-40100".to_string()),
+    }
+}
+
+/// A time between two looks.
+fn interval(text: &str) -> Result<f64, String> {
+    match seconds(text)? {
+        time if (0.1..=86_400.0).contains(&time) => Ok(time),
+        _ => Err("expected a time between 100ms and 1d".to_string()),
+    }
 }
 
 impl From<FolderError> for Failure {
@@ -190,6 +215,8 @@ impl SlurmArgs {
                 JobMode::Job => Mode::Job,
             },
             listen: self.listen,
+            ports: self.ports,
+            squeue_interval: self.squeue_interval,
             sbatch: self.sbatch.clone(),
             patience: self.pilot_patience,
         }
@@ -233,7 +260,8 @@ impl Run {
         }
         if let Some(slurm) = &settings.slurm {
             let id = self.header("", &settings, &home)?.id;
-            let waits = slurm::check(&platform, &document.workflow, &slurm.options(id)?);
+            let options = slurm.options(id, &platform, None)?;
+            let waits = slurm::check(&platform, &document.workflow, &options);
             let refused = |why| Failure::work(format!("Slurm refuses the jobs of this run: {why}"));
             waits.map_err(refused)?.iter().for_each(|why| output.note(why));
         }
@@ -437,14 +465,39 @@ fn check_runnable(files: &FileAccess, workflow: &Workflow, home: &Path) -> Resul
 }
 
 /// Goes on with a run that was left.
-pub(super) fn resume(path: &Path, outputs: &Outputs, output: &mut Output) -> Result<(), Failure> {
+pub(super) fn resume(
+    path: &Path,
+    force: bool,
+    outputs: &Outputs,
+    output: &mut Output,
+) -> Result<(), Failure> {
     let held = RunFolder::open(path)?;
     let recovered = folder::read(held.root()).map_err(Failure::input)?;
     if let Some(torn) = &recovered.torn {
-        let kept = recovered.records.len();
+        let (log, kept) = (held.log(), recovered.records.len());
+        let side = recovered.side_file(&log);
+        let side = side.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let rest = match recovered.follow {
+            0 => "the rest".to_string(),
+            1 => "the rest with one whole record".to_string(),
+            n => format!("the rest with {n} whole records"),
+        };
+        if recovered.follow > 0 && !force {
+            let version = &recovered.header.version;
+            let message = format!(
+                "{}: {torn}, and whole records are among what follows ({}): this is not the end of a run \
+                 that was cut off (begun by version {version})",
+                log.display(),
+                recovered.follow
+            );
+            return Err(Failure::input(message).with_help(format!(
+                "put the log back as it was; or resume --force goes on from record {kept}, does again what \
+                 came after it, and keeps {rest} in {side}"
+            )));
+        }
         output.warning(&format!(
-            "{}: {torn}; going on from the last whole record, number {kept} (the rest is kept in log.torn)",
-            held.log().display()
+            "{}: {torn}; going on from the last whole record, number {kept} ({rest} is kept in {side})",
+            log.display()
         ));
     }
     let steering = Steering::of(held.root(), recovered.header.clone(), output)?;
@@ -462,7 +515,11 @@ pub(super) fn resume(path: &Path, outputs: &Outputs, output: &mut Output) -> Res
 pub(super) fn repeat(path: &Path, outputs: &Outputs, output: &mut Output) -> Result<(), Failure> {
     let recovered = folder::read(path).map_err(Failure::input)?;
     if let Some(torn) = &recovered.torn {
-        output.warning(&format!("{}: {torn}; repeating what is whole", path.display()));
+        let follow = match recovered.follow {
+            0 => String::new(),
+            n => format!(", and whole records are among what follows ({n})"),
+        };
+        output.warning(&format!("{}: {torn}{follow}; repeating what is whole", path.display()));
     }
     let steering = Steering::of(path, recovered.header.clone(), output)?;
     let problem = steering.problem()?;

@@ -1,13 +1,16 @@
 //! What a run depends on besides workflow and platform, as its log keeps it.
 
 use crate::failure::Failure;
+use crate::output::Output;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use slackline_execute::slurm::{Mode, SlurmOptions};
+use slackline_execute::slurm::{self, Mode, SlurmOptions};
+use slackline_model::Platform;
 use slackline_model::parameter::Given;
 use slackline_model::schedule::Limits;
-use std::net::{IpAddr, Ipv4Addr, ToSocketAddrs};
+use std::net::IpAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Everything that decisions and attempts depend on.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -52,6 +55,12 @@ pub(super) struct OnSlurm {
     pub(super) mode: Mode,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) listen: Option<IpAddr>,
+    /// Ports that may be listened at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) ports: Option<(u16, u16)>,
+    /// Seconds between two looks at the queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) squeue_interval: Option<f64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) sbatch: Vec<String>,
     /// Seconds without an engine after which a pilot ends.
@@ -59,21 +68,23 @@ pub(super) struct OnSlurm {
 }
 
 impl OnSlurm {
-    /// Where pilots find this machine: as its name says, if that says anything.
-    fn listen(&self) -> IpAddr {
-        let named = || {
-            let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
-            let mut found = (name.trim(), 0).to_socket_addrs().ok()?;
-            found.next().map(|address| address.ip())
-        };
-        self.listen.or_else(named).unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST))
-    }
-
-    /// The same for a run of this name.
-    pub(super) fn options(&self, run: String) -> Result<SlurmOptions, Failure> {
+    /// The same for a run of this name. An address that nodes cannot reach is told.
+    pub(super) fn options(
+        &self,
+        run: String,
+        platform: &Platform,
+        output: Option<&mut Output>,
+    ) -> Result<SlurmOptions, Failure> {
+        let found = slurm::address(platform, self.listen);
+        if let (Some(warning), Some(output)) = (&found.warning, output) {
+            output.warning(warning);
+        }
         Ok(SlurmOptions {
             mode: self.mode,
-            listen: self.listen(),
+            listen: self.listen.unwrap_or(found.address),
+            called: found.address,
+            ports: self.ports,
+            squeue_interval: self.squeue_interval.map(Duration::from_secs_f64),
             sbatch: self.sbatch.clone(),
             patience: self.patience,
             run,

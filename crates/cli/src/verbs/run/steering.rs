@@ -274,7 +274,8 @@ impl Steering {
         let workshop: Box<dyn Workshop> = match &self.settings.slurm {
             None => Box::new(Local::new(platform, f, run, left, desk.clone())),
             Some(slurm) => {
-                let workshop = Slurm::new(platform, f, slurm.options(run)?, desk.clone());
+                let options = slurm.options(run, platform, Some(output))?;
+                let workshop = Slurm::new(platform, f, options, desk.clone());
                 Box::new(workshop.map_err(Failure::work)?)
             }
         };
@@ -338,10 +339,15 @@ impl Steering {
     fn explain(&self, error: SessionError, root: &Path) -> Failure {
         let resume = format!("slackline resume {}", root.display());
         match error {
-            SessionError::Departed(why) => Failure::work(format!(
-                "the run departs from its log: {why}"
-            ))
-            .with_help("this version, or its inputs, decide otherwise than those that began it"),
+            SessionError::Departed(why) => {
+                let (then, now) = (&self.header.version, env!("CARGO_PKG_VERSION"));
+                let policy = &self.header.policy;
+                Failure::work(format!("the run departs from its log: {why}")).with_help(format!(
+                    "policy '{policy}' of version {now} decides otherwise than that of version {then}, which \
+                     began the run; what is done still lies in {}",
+                    root.display()
+                ))
+            }
             SessionError::Backend(error) if error.0 == "stopped" => Failure::Interrupted {
                 message: format!("the run was stopped; go on with: {resume}"),
                 code: interrupt::exit_code(),
