@@ -6,6 +6,7 @@ use signal_hook::iterator::Signals;
 use slackline_io::FileAccess;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -29,9 +30,12 @@ pub(crate) fn watch(files: FileAccess) {
     if !is_ignored(SIGHUP) {
         wanted.push(SIGHUP);
     }
-    // Where signals cannot be handled the system's own way of ending remains.
-    let Ok(mut signals) = Signals::new(wanted) else { return };
-    std::thread::spawn(move || {
+    // Where signals cannot be handled, or no thread be started, the system's own way of ending remains.
+    let (tell, handled) = channel::<()>();
+    let started = std::thread::Builder::new().spawn(move || {
+        let signals = Signals::new(wanted);
+        drop(tell);
+        let Ok(mut signals) = signals else { return };
         let mut asked: Option<Instant> = None;
         for signal in signals.forever() {
             let listener = LISTENER.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -49,6 +53,9 @@ pub(crate) fn watch(files: FileAccess) {
             }
         }
     });
+    if started.is_ok() {
+        let _ = handled.recv(); // from now on
+    }
 }
 
 /// Whether the process was started with a signal ignored, where the system tells.

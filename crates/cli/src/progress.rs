@@ -25,10 +25,13 @@ pub(crate) fn while_running<T>(
     }
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let looker = scope.spawn(|| look_on(what, watch, &done));
+        let looker = std::thread::Builder::new();
+        let looker = looker.spawn_scoped(scope, || look_on(what, watch, &done));
         let result = work();
         done.store(true, Ordering::Relaxed);
-        looker.thread().unpark();
+        if let Ok(looker) = looker {
+            looker.thread().unpark();
+        }
         result
     })
 }

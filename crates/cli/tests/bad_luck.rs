@@ -177,3 +177,172 @@ fn a_shared_file_that_is_lost_is_made_again() {
     assert!(begun().contains("copy-lost"));
     place.ok("simulate --replay r");
 }
+
+/// Tasks whose outputs differ each time, on hosts of very different speed that share a store. They do not
+/// listen when they are asked to end. All that any attempt ever read goes to a ledger.
+fn restless(place: &Place, name: &str) {
+    let ledger = place.path().join(format!("{name}.ledger")).display().to_string();
+    let (layers, width) = (4, 6);
+    let mut workflow = String::new();
+    for layer in 0..layers {
+        for column in 0..width {
+            let mut inputs = Vec::new();
+            if layer > 0 {
+                inputs = vec![column, (column + 1) % width];
+            }
+            let inputs: Vec<String> =
+                inputs.iter().map(|from| format!("f{}-{from}", layer - 1)).collect();
+            let mut command = "trap '' TERM; ".to_string();
+            for input in &inputs {
+                command += &format!("read line < {input}; echo {input} $line >> {ledger}; ");
+            }
+            let output = format!("f{layer}-{column}");
+            command +=
+                "case $SLACKLINE_HOST in n2) sleep 0.4;; n3) sleep 0.2;; *) sleep 0.03;; esac; ";
+            command += &format!("echo $SLACKLINE_ATTEMPT $$ $(date +%s.%N) > {output}");
+            workflow += &format!(
+                "[task.t{layer}-{column}]\nkind = \"nap\"\ncommand = \"{command}\"\ninputs = {inputs:?}\noutputs = [\"{output}\"]\ntime = \"30ms\"\n"
+            );
+        }
+    }
+    place.write(&format!("{name}.toml"), workflow);
+}
+
+/// What the log says of the outputs of tasks that are done: file numbers and checksums, in order.
+fn logged_checksums(run: &std::path::Path) -> Vec<(u64, String)> {
+    let text = std::fs::read_to_string(run.join("log.jsonl")).unwrap();
+    let mut found = Vec::new();
+    for line in text.lines().skip(1) {
+        let record: serde_json::Value = serde_json::from_str(line).unwrap();
+        for signal in record["next"]["signals"].as_array().into_iter().flatten() {
+            for pair in signal["what"]["done"][1]["checksums"].as_array().into_iter().flatten() {
+                found.push((pair[0].as_u64().unwrap(), pair[1].as_str().unwrap().to_string()));
+            }
+        }
+    }
+    found
+}
+
+/// The engine is killed again and again while policies move tasks to faster hosts and what they stopped
+/// ends all the same. Every reader saw the file whose checksum is in the log, once for each file.
+/// `SLACKLINE_KILL_CYCLES` says how often it is killed.
+#[test]
+fn one_result_counts_however_often_the_engine_is_killed() {
+    let cycles = std::env::var("SLACKLINE_KILL_CYCLES").ok().and_then(|text| text.parse().ok());
+    let cycles: usize = cycles.unwrap_or(5);
+    let place = Place::new();
+    let nodes = "[cluster.main]\nnumbers = \"1-3\"\nnames = \"n{}\"\nspeed = \"1Gf\"\nshared-storage = true\n";
+    place.write("nodes.toml", nodes);
+    let policies = ["gtp/c", "slackline", "gtp/c/r", "aheft"];
+    let (mut kills, mut runs, mut moved) = (0, 0, 0);
+    while kills < cycles {
+        let name = format!("w{runs}");
+        restless(&place, &name);
+        let run = place.path().join(&name);
+        let log = run.join("log.jsonl");
+        let policy = policies[runs % policies.len()];
+        let first =
+            format!("run {name}.toml --platform nodes.toml --policy {policy} --folder {name}");
+        let resume = format!("resume {name}");
+        let mut line = first.as_str();
+        loop {
+            let mut child = Command::new(SLACKLINE)
+                .args(line.split(' '))
+                .current_dir(place.path())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .spawn()
+                .unwrap();
+            let seen = lines(&log);
+            let more = 3 + kills * 7 % 23;
+            let mut over = None;
+            wait_for("more of the log", || {
+                over = child.try_wait().unwrap();
+                over.is_some() || (kills < cycles && lines(&log) > seen.max(1) + more)
+            });
+            if let Some(status) = over {
+                assert!(status.success(), "{policy}: {line}");
+                break;
+            }
+            child.kill().unwrap();
+            child.wait().unwrap();
+            kills += 1;
+            line = &resume;
+        }
+        let stored = run.join("hosts/n1/files");
+        let logged = logged_checksums(&run);
+        let mut files: Vec<u64> = logged.iter().map(|(file, _)| *file).collect();
+        files.sort_unstable();
+        files.dedup();
+        assert_eq!((files.len(), logged.len()), (24, 24), "{policy}: each file is made once");
+        let mut known: Vec<&str> = logged.iter().map(|(_, checksum)| checksum.as_str()).collect();
+        let mut found: Vec<String> = std::fs::read_dir(&stored)
+            .unwrap()
+            .map(|entry| slackline_execute::attempt::checksum(&entry.unwrap().path()).unwrap())
+            .collect();
+        known.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(known, found, "{policy}: what lies in the store");
+        for seen in place.read(&format!("{name}.ledger")).lines() {
+            let (file, content) = seen.split_once(' ').unwrap();
+            let kept = std::fs::read_to_string(stored.join(file)).unwrap();
+            assert_eq!(content, kept.trim_end(), "{policy}: {file}");
+        }
+        assert_eq!(std::fs::read_dir(run.join("hosts/n1/made")).unwrap().count(), 0);
+        place.ok(&format!("simulate --replay {name}"));
+        moved += common::runs::stopped(&run);
+        runs += 1;
+    }
+    let told = format!("{kills} kills in {runs} runs, {moved} attempts stopped\n");
+    std::io::stderr().write_all(told.as_bytes()).unwrap();
+    assert!(cycles < 50 || moved > 0, "no task was moved");
+}
+
+/// Fewer open files than attempts need at once: those that find none are tried again.
+#[test]
+fn too_few_open_files_are_waited_for() {
+    let place = Place::new();
+    let mut workflow = String::new();
+    for task in 0..24 {
+        workflow += &format!(
+            "[task.t{task}]\ncommand = \"sleep 0.2; ulimit -Sn > o{task}\"\noutputs = [\"o{task}\"]\ntime = \"200ms\"\n"
+        );
+    }
+    place.write("w.toml", workflow);
+    place.write("p.toml", "[host.h]\nspeed = \"1Gf\"\ncores = 24\n");
+    let run = |limits: &str, folder: &str| {
+        let script = format!(
+            "{limits}; exec {SLACKLINE} run w.toml --platform p.toml --retries 6 --folder {folder}"
+        );
+        let done = Command::new("sh").args(["-c", &script]).current_dir(place.path()).output();
+        let done = done.unwrap();
+        let said = text(&done.stderr);
+        assert!(done.status.success() && !said.contains("panicked"), "{said}");
+        place.read(&format!("{folder}/log.jsonl"))
+    };
+    // Where more are permitted they are used, but not by what tasks start.
+    let log = run("ulimit -Sn 24", "raised");
+    assert!(!log.contains("\"failure\""), "{log}");
+    assert_eq!(place.read("raised/results/o3"), "24\n");
+    let log = run("ulimit -n 34", "scarce");
+    assert!(log.contains("Too many open files"));
+    let (_, done) = executions(&place.path().join("scarce"));
+    assert_eq!(done.len(), 24);
+}
+
+/// Programs that are inputs are copied while other attempts start.
+#[test]
+fn programs_that_were_just_copied_can_be_started() {
+    let place = Place::new();
+    std::fs::copy("/bin/true", place.path().join("program")).unwrap();
+    let mut workflow = "[files]\nprogram = \"30kB\"\n".to_string();
+    for task in 0..80 {
+        workflow += &format!(
+            "[task.t{task}]\ncommand = [\"./program\"]\ninputs = [\"program\"]\ntime = \"10ms\"\n"
+        );
+    }
+    place.write("w.toml", workflow);
+    place.write("p.toml", "[host.h]\nspeed = \"1Gf\"\ncores = 16\n");
+    place.ok("run w.toml --platform p.toml --policy just-in-time --folder r");
+    assert!(!place.read("r/log.jsonl").contains("\"failure\""));
+}

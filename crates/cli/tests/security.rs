@@ -381,7 +381,7 @@ fn inputs_that_are_changed_by_force_are_made_again() {
     ];
     home.write("w.toml", &workflow.concat());
     home.ok("run w.toml --folder r");
-    assert!(home.read("r/log.jsonl").contains("it changed its input 'made'"));
+    assert!(home.read("r/log.jsonl").contains("its input 'made' was changed"));
     assert_eq!(home.read("r/results/out"), "made\n");
     let hosts = std::fs::read_dir(home.at("r/hosts")).unwrap().map(|e| e.unwrap().path());
     let stored = hosts.map(|host| host.join("files/made")).find(|path| path.exists()).unwrap();
@@ -522,4 +522,116 @@ fn processes_that_were_there_before_a_run_live_on() {
     let pid = home.read("pid").trim().to_string();
     assert!(Path::new("/proc").join(&pid).exists(), "it was ended");
     assert!(Command::new("kill").arg(&pid).status().unwrap().success());
+}
+
+/// Permissions that are missing for a while: what fails rests and is tried again a few times, no host is
+/// lost, and nothing is abandoned at once.
+#[test]
+fn permissions_that_come_back_are_waited_for() {
+    if !can_be_others("permissions_that_come_back_are_waited_for") {
+        return;
+    }
+    let home = Home::of(Some(OWNER));
+    for folder in ["data", "flags"] {
+        std::fs::create_dir(home.at(folder)).unwrap();
+        home.own(&home.at(folder));
+    }
+    home.write("data/in", "in\n");
+    let gate = home.at("flags/gate");
+    let workflow = [
+        task("first", &format!("echo 1 > one; {}", until(&gate)), &[], &["one"]),
+        task("second", "cat one data/in > two", &["one", "data/in"], &["two"]),
+        task("third", "cat two > three", &["two"], &["three"]),
+    ];
+    home.write("w.toml", &format!("[files]\n\"data/in\" = \"3B\"\n{}", workflow.concat()));
+    let log = || std::fs::read_to_string(home.at("r/log.jsonl")).unwrap_or_default();
+    let mut child = home.spawn("run w.toml --folder r");
+    wait_for("the first task", || log().contains("\"process\""));
+    // Nobody can look at the folders of hosts for longer than between two looks at them.
+    chmod(&home.at("r/hosts"), 0);
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    chmod(&home.at("r/hosts"), 0o755);
+    chmod(&home.at("data"), 0);
+    home.write("flags/gate", "");
+    wait_for("a failure", || log().contains("\"failure\""));
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    chmod(&home.at("data"), 0o755);
+    assert!(child.wait().unwrap().success(), "{}", log());
+    assert_eq!(home.read("r/results/three"), "1\nin\n");
+    assert!(!log().contains("host-lost") && !log().contains("copy-lost"), "{}", log());
+    let failures = log().matches("\"note\":{\"failure\"").count();
+    assert!((1..=2).contains(&failures), "{failures} failures");
+}
+
+/// A user who may have few processes and threads at once.
+#[test]
+fn too_few_threads_are_waited_for() {
+    if !can_be_others("too_few_threads_are_waited_for") {
+        return;
+    }
+    // Processes are counted by user: nobody else is this one.
+    let home = Home::of(Some(OTHER + 1));
+    let mut workflow = String::new();
+    for number in 0..12 {
+        let name = format!("o{number}");
+        workflow +=
+            &task(&format!("t{number}"), &format!("echo > {name}; exec sleep 0.3"), &[], &[&name]);
+    }
+    home.write("w.toml", &workflow);
+    home.write("p.toml", "[host.h]\nspeed = \"1Gf\"\ncores = 12\n");
+    let mut limited = as_user(home.user, "prlimit");
+    let line = "run w.toml --platform p.toml --retries 6 --folder r";
+    limited.arg("--nproc=12").arg(slackline()).args(line.split(' '));
+    let done = limited.current_dir(home.path()).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success() && !said.contains("panicked"), "{said}");
+    assert!(home.read("r/log.jsonl").contains("Resource temporarily unavailable"), "{said}");
+    assert_eq!(std::fs::read_dir(home.at("r/results")).unwrap().count(), 12);
+}
+
+/// A file of a store has several readers: one that only sets its date disturbs nobody, one that changes it
+/// takes those along that read it meanwhile.
+#[test]
+fn readers_of_a_file_that_is_changed_begin_again() {
+    if !can_be_others("readers_of_a_file_that_is_changed_begin_again") {
+        return;
+    }
+    let home = Home::of(Some(OWNER));
+    std::fs::create_dir(home.at("flags")).unwrap();
+    home.own(&home.at("flags"));
+    let flag = |name: &str| home.at("flags").join(name).display().to_string();
+    let once = format!(
+        "if mkdir {0}; then {1}; chmod u+w made; echo wrong > made; echo > {2}; fi; echo ok > forced",
+        flag("once"),
+        until(&home.at("flags/reads")),
+        flag("spoilt")
+    );
+    // It reads before and after, and ends when the other one has ended.
+    let read = format!(
+        "cat made > read; echo > {}; {}; sleep 0.4; cat made >> read",
+        flag("reads"),
+        until(&home.at("flags/spoilt"))
+    );
+    let workflow = [
+        task("make", "echo right > made", &[], &["made"]),
+        task("touch", "touch made; cat made > touched", &["made"], &["touched"]),
+        task("force", &once, &["made", "touched"], &["forced"]),
+        task("read", &read, &["made", "touched"], &["read"]),
+        task("last", "cat made > out", &["made", "forced", "read"], &["out"]),
+    ];
+    home.write("w.toml", &workflow.concat());
+    home.write("p.toml", "[host.h]\nspeed = \"1Gf\"\ncores = 2\n");
+    home.ok("run w.toml --platform p.toml --policy just-in-time --folder r");
+    let log = home.read("r/log.jsonl");
+    let failed = |name: &str| {
+        log.lines()
+            .filter(|line| line.contains("\"note\":{\"failure\""))
+            .filter(|line| line.contains(&format!("\"name\":\"{name}\"")))
+            .filter(|line| line.contains("its input 'made' was changed"))
+            .count()
+    };
+    assert_eq!((failed("touch"), failed("force"), failed("read")), (0, 1, 1), "{log}");
+    assert_eq!(home.read("r/results/out"), "right\n");
+    let stored = home.at("r/hosts/h/files/read");
+    assert_eq!(std::fs::read_to_string(stored).unwrap(), "right\nright\n");
 }

@@ -7,6 +7,7 @@ use crate::folder::RunFolder;
 use crate::jobs::{Crew, Job, Label};
 use crate::real::{Desk, Turn, Workshop};
 use slackline_model::{HostId, Platform};
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -91,7 +92,11 @@ impl Workshop for Local<'_> {
         self.looked = Some(Instant::now());
         for host in self.platform.host_ids() {
             let name = &self.platform.host(host).name;
-            let there = self.folder.host(name).is_dir();
+            let there = match std::fs::metadata(self.folder.host(name)) {
+                Ok(found) => found.is_dir(),
+                Err(error) if error.kind() == ErrorKind::NotFound => false,
+                Err(_) => continue, // it may be there: attempts will show
+            };
             if self.there[host.index()] == Some(there) {
                 continue;
             }
@@ -106,5 +111,9 @@ impl Workshop for Local<'_> {
             self.there[host.index()] = Some(there);
         }
         Ok(())
+    }
+
+    fn close(&mut self) {
+        self.crew.end();
     }
 }

@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read, Result};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 /// Flags for a directory that must not be a symbolic link.
 pub(crate) const DIRECTORY: OFlags =
@@ -140,11 +140,25 @@ pub(crate) fn enter(directory: impl AsFd, name: &OsStr, path: &Path) -> Result<O
             };
             Err(denied(path, why))
         }
-        Err(error) => Err(Error::new(
-            Error::from(error).kind(),
-            format!("{}: {}", path.display(), Error::from(error)),
-        )),
+        Err(error) => {
+            let kind = Error::from(error).kind();
+            Err(Error::new(kind, AtPath { path: path.to_path_buf(), error }))
+        }
     }
+}
+
+/// An error of the system with the path it is about.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {}", path.display(), Error::from(*error))]
+struct AtPath {
+    path: PathBuf,
+    error: Errno,
+}
+
+/// The number that the system gave an error; none where the refusal is our own.
+pub(crate) fn errno(error: &Error) -> Option<Errno> {
+    let wrapped = || error.get_ref()?.downcast_ref::<AtPath>().map(|found| found.error);
+    error.raw_os_error().map(Errno::from_raw_os_error).or_else(wrapped)
 }
 
 /// Creates a directory with a random name that nobody else can enter, as `mkdtemp` does; gives its

@@ -44,6 +44,7 @@ impl Pilot {
         let patience = Duration::try_from_secs_f64(patience).map_err(Failure::input)?;
         let pilot = slurm::Pilot { folder, run, host, name, number, drive, only, patience };
         slackline_execute::attempt::adopt_orphans(); // where the system cannot, groups end all the same
+        slackline_execute::attempt::raise_open_files();
         pilot.serve(&interrupt::listen()).map_err(Failure::work)
     }
 }

@@ -1,7 +1,7 @@
 //! The files of an attempt: inputs are brought in so that the original cannot be changed through them,
 //! outputs are checked and moved out by one rename.
 
-use super::Broken;
+use super::{Broken, process};
 use crate::private::{self, DIRECTORY};
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, accessat, fchmod, openat, renameat};
 use rustix::io::Errno;
@@ -12,7 +12,7 @@ use std::io::{Error, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 use xxhash_rust::xxh3::Xxh3;
 
 /// An output as it was found.
@@ -23,6 +23,12 @@ pub struct Written {
     /// XXH3, 64 bits, in hexadecimal; none where it was too large for that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum: Option<String>,
+    /// Its time of modification, as in [`Stamp`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified: Option<(i64, i64)>,
+    /// Path at which the attempt has left it, for whoever accepts the attempt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathBuf>,
 }
 
 /// State of one of the user's own files when a run began, or was resumed: a file that has another one
@@ -39,6 +45,42 @@ impl Stamp {
     /// The state of a file now.
     pub fn of(found: &Metadata) -> Stamp {
         Stamp { bytes: found.len(), modified: (found.mtime(), found.mtime_nsec()) }
+    }
+}
+
+/// The content that a file of a store has to have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version {
+    /// Its state when it was accepted. A file in another state has to have the checksum.
+    pub stamp: Stamp,
+    /// XXH3, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum: Option<String>,
+}
+
+impl Version {
+    /// Whether a file whose state was found to be so has this content.
+    fn is_in(&self, path: &Path, found: Stamp) -> std::io::Result<bool> {
+        let same = |known: &String| Ok(checksum(path)? == *known);
+        match &self.checksum {
+            _ if found == self.stamp => Ok(true),
+            Some(known) if found.bytes == self.stamp.bytes => same(known),
+            _ => Ok(false),
+        }
+    }
+
+    /// Whether a copy of a file has this content, though the original may have been changed meanwhile.
+    pub(crate) fn is_in_copy(&self, original: &Path, copy: &Path) -> std::io::Result<bool> {
+        self.is_in(copy, Stamp::of(&fs::metadata(original)?))
+    }
+}
+
+/// Whether there is certainly no file at a path. One that cannot be examined for another reason, such as
+/// a denied permission or a stale handle, may be there.
+pub(crate) fn is_missing(path: &Path) -> bool {
+    match fs::metadata(path) {
+        Ok(found) => !found.is_file(),
+        Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
     }
 }
 
@@ -82,43 +124,65 @@ pub(super) fn make(folder: &Path) -> std::io::Result<()> {
     }
 }
 
+/// Inputs of an attempt.
+pub(super) struct Inputs<'a> {
+    /// The name that the task knows, and where the file lies.
+    pub(super) files: &'a [(String, PathBuf)],
+    /// Those that are the user's own, by position.
+    pub(super) own: &'a [(usize, Option<Stamp>)],
+    /// What others have to be, by position.
+    pub(super) versions: &'a [(usize, Version)],
+}
+
 /// Brings inputs into a folder under their names. Files of a store are linked where nobody can write
 /// through the link: they are read-only, and this user is not exempt from that. All others are copied,
 /// above all those of the user.
-pub(super) fn bring(
-    work: &Path,
-    inputs: &[(String, PathBuf)],
-    own: &[(usize, Option<Stamp>)],
-) -> Result<Vec<Linked>, Broken> {
+pub(super) fn bring(work: &Path, inputs: &Inputs<'_>) -> Result<Vec<Linked>, Broken> {
     let mut linked = Vec::new();
-    for (index, (name, from)) in inputs.iter().enumerate() {
+    let mut programs = false;
+    for (index, (name, from)) in inputs.files.iter().enumerate() {
         let to = work.join(name);
-        let stamp = own.binary_search_by_key(&index, |(index, _)| *index);
-        let copied = |stamp: Option<Stamp>| {
+        let stamp = inputs.own.binary_search_by_key(&index, |(index, _)| *index);
+        let known = inputs.versions.binary_search_by_key(&index, |(index, _)| *index);
+        let known = known.ok().map(|at| &inputs.versions[at].1);
+        let mut copied = |stamp: Option<Stamp>| {
             let mut source = File::open(from)?;
             check_stamp(&source, stamp)?;
             let mut target = File::options().write(true).create_new(true).open(&to)?;
             std::io::copy(&mut source, &mut target)?;
             check_stamp(&source, stamp)?;
-            let mode = source.metadata()?.mode() & 0o777;
-            Ok(fchmod(&target, Mode::from_raw_mode(mode | 0o600))?)
+            let meta = source.metadata()?;
+            let mode = meta.mode() & 0o777;
+            programs |= mode & 0o111 != 0;
+            fchmod(&target, Mode::from_raw_mode(mode | 0o600))?;
+            Ok(Stamp::of(&meta))
         };
         let brought = with_parents(&to, || match stamp {
-            Ok(at) => copied(own[at].1),
+            Ok(at) => copied(inputs.own[at].1),
             Err(_) if is_fixed(from) => match fs::hard_link(from, &to) {
                 Ok(()) => {
-                    let found = fs::metadata(&to)?;
-                    linked.push(Linked { index, file: found.ino(), stamp: Stamp::of(&found) });
-                    Ok(())
+                    let meta = fs::metadata(&to)?;
+                    let stamp = Stamp::of(&meta);
+                    let version = known.cloned().unwrap_or(Version { stamp, checksum: None });
+                    linked.push(Linked { index, file: meta.ino(), version });
+                    Ok(stamp)
                 }
                 Err(error) if error.kind() == ErrorKind::NotFound => Err(error),
                 Err(_) => copied(None),
             },
             Err(_) => copied(None),
         });
+        let brought = brought.and_then(|found| match known {
+            Some(known) => known.is_in(&to, found),
+            None => Ok(true),
+        });
         match brought {
-            Ok(()) => {}
-            Err(_) if !from.is_file() => {
+            Ok(true) => {}
+            Ok(false) => {
+                let _ = fs::remove_file(from); // whoever changed it may have done so
+                return Err(Broken::InputGone { index, name: name.clone() });
+            }
+            Err(_) if is_missing(from) => {
                 return Err(Broken::InputGone { index, name: name.clone() });
             }
             Err(error) if error.to_string() == CHANGED => {
@@ -130,6 +194,9 @@ pub(super) fn bring(
             }
         }
     }
+    if programs {
+        process::wait_for_starts();
+    }
     Ok(linked)
 }
 
@@ -138,28 +205,56 @@ pub(super) struct Linked {
     index: usize,
     /// Its inode: another file may take its name while the task runs.
     file: u64,
-    stamp: Stamp,
+    version: Version,
 }
 
-/// Looks for inputs that a task has made writable in spite of their mode, and takes those away from the
-/// store that it has changed: they are fetched or made again. Gives the name of one.
-pub(super) fn spoilt<'a>(inputs: &'a [(String, PathBuf)], linked: &[Linked]) -> Option<&'a str> {
+/// Looks for inputs that were changed in spite of their mode while a task ran, by this one or by another
+/// that reads the same file, and removes them from the store: they are fetched or made again. Returns the
+/// name of one.
+pub(super) fn spoilt<'a>(
+    work: &Path,
+    inputs: &'a [(String, PathBuf)],
+    linked: &[Linked],
+) -> Option<&'a str> {
     let mut spoilt = None;
-    for Linked { index, file, stamp } in linked {
+    for Linked { index, file, version } in linked {
         let (name, from) = &inputs[*index];
-        let Some(found) = fs::symlink_metadata(from).ok().filter(|found| found.ino() == *file)
-        else {
+        let same = |path: &Path| {
+            fs::symlink_metadata(path).ok().filter(|found| found.ino() == *file && found.is_file())
+        };
+        // The task may have removed its own name of the file, others that of the store.
+        let own = work.join(name);
+        let found = [&own, from].into_iter().find_map(|path| Some((path, same(path)?)));
+        let Some((path, found)) = found else {
+            spoilt = Some(name.as_str());
             continue;
         };
-        if Stamp::of(&found) != *stamp {
-            let _ = fs::remove_file(from); // another attempt may have done so
+        if !version.is_in(path, Stamp::of(&found)).unwrap_or(false) {
+            if same(from).is_some() {
+                let _ = fs::remove_file(from); // another attempt may have done so
+            }
             spoilt = Some(name.as_str());
-        } else if !found.permissions().readonly() {
+            continue;
+        }
+        if Stamp::of(&found) != version.stamp {
+            set_modified(path, version.stamp.modified); // next time nobody has to read it
+        }
+        if !found.permissions().readonly() {
             let mode = Mode::from_raw_mode(found.mode() & 0o555);
-            let _ = rustix::fs::chmod(from, mode); // it may be gone
+            let _ = rustix::fs::chmod(path, mode); // it may be gone
         }
     }
     spoilt
+}
+
+/// Gives a file its time of modification back, as far as that is permitted.
+fn set_modified(path: &Path, (seconds, nanoseconds): (i64, i64)) {
+    let (Ok(seconds), Ok(nanoseconds)) = (u64::try_from(seconds), u32::try_from(nanoseconds))
+    else {
+        return;
+    };
+    let modified = SystemTime::UNIX_EPOCH + Duration::new(seconds, nanoseconds);
+    let _ = File::open(path).and_then(|file| file.set_modified(modified));
 }
 
 /// Whether a file cannot be opened for writing, neither by its mode nor by a privilege of this process.
@@ -172,7 +267,7 @@ fn is_fixed(path: &Path) -> bool {
 }
 
 /// Does something that needs the folder of a path; makes that where it is missing.
-fn with_parents(path: &Path, mut act: impl FnMut() -> std::io::Result<()>) -> std::io::Result<()> {
+fn with_parents<T>(path: &Path, mut act: impl FnMut() -> std::io::Result<T>) -> std::io::Result<T> {
     match act() {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let Some(folder) = path.parent().filter(|f| !f.exists()) else { return Err(error) };
@@ -190,7 +285,8 @@ struct Found {
     shared: bool,
 }
 
-/// Checks that all outputs are there, then moves them to where they belong.
+/// Checks that all outputs are there, then moves them to where the attempt has to leave them; all or none
+/// are there in the end.
 pub(super) fn collect(
     work: &Path,
     outputs: &[(String, PathBuf)],
@@ -207,17 +303,34 @@ pub(super) fn collect(
     }
     let mut written = Vec::with_capacity(outputs.len());
     for ((name, to), found) in outputs.iter().zip(all) {
-        let (parent, last) = parent_of(&opened, name)?;
-        let from = parent.as_ref().unwrap_or(&opened);
-        let moved = || match renameat(from, &last, CWD, to) {
-            // Made on a disk of the node: brought beside its place first.
-            Err(Errno::XDEV) => copy_output(from, &last, to, &found.written),
-            done => Ok(done?),
-        };
-        let copied = || copy_output(from, &last, to, &found.written);
-        let kept = if found.shared { with_parents(to, copied) } else { with_parents(to, moved) };
-        kept.map_err(|e| format!("output '{name}' cannot be kept: {e}"))?;
-        written.push(found.written);
+        let Found { written: mut output, shared } = found;
+        let kept = parent_of(&opened, name).and_then(|(parent, last)| {
+            let from = parent.as_ref().unwrap_or(&opened);
+            let mut moved = || {
+                match if shared { Err(Errno::XDEV) } else { renameat(from, &last, CWD, to) } {
+                    // Made on a disk of the node: brought beside its place first.
+                    Err(Errno::XDEV) => {
+                        output.modified = Some(copy_output(
+                            from,
+                            &last,
+                            to,
+                            output.checksum.as_deref(),
+                            output.bytes,
+                        )?);
+                        Ok(())
+                    }
+                    done => Ok(done?),
+                }
+            };
+            let kept = with_parents(to, &mut moved);
+            kept.map_err(|e| format!("output '{name}' cannot be kept: {e}"))
+        });
+        if let Err(why) = kept {
+            outputs.iter().take(written.len()).for_each(|(_, to)| drop(fs::remove_file(to)));
+            return Err(why);
+        }
+        output.path = Some(to.clone());
+        written.push(output);
     }
     Ok(written)
 }
@@ -268,11 +381,20 @@ fn look_at(work: &OwnedFd, name: &str, checksum_limit: Option<u64>) -> Result<Fo
         // What others will read is not to be changed in place.
         let _ = fchmod(&file, Mode::from_raw_mode(found.mode() & 0o555));
     }
-    Ok(Found { written: Written { bytes: found.len(), checksum }, shared })
+    let Stamp { bytes, modified } = Stamp::of(&found);
+    let written = Written { bytes, checksum, modified: Some(modified), path: None };
+    Ok(Found { written, shared })
 }
 
-/// Copies an output to its place, where it appears whole and read-only; the original stays as it is.
-fn copy_output(from: &OwnedFd, last: &OsStr, to: &Path, written: &Written) -> std::io::Result<()> {
+/// Copies an output to its place, where it appears whole and read-only; the original stays as it is. Returns
+/// when the copy was modified.
+fn copy_output(
+    from: &OwnedFd,
+    last: &OsStr,
+    to: &Path,
+    known: Option<&str>,
+    bytes: u64,
+) -> std::io::Result<(i64, i64)> {
     let mut source = File::from(openat(from, last, READ, Mode::empty())?);
     let mut part = to.as_os_str().to_owned();
     part.push(".slackline-part");
@@ -284,14 +406,15 @@ fn copy_output(from: &OwnedFd, last: &OsStr, to: &Path, written: &Written) -> st
         let mode = source.metadata()?.mode() & 0o555;
         fchmod(&target, Mode::from_raw_mode(mode))?;
         std::io::Seek::rewind(&mut target)?;
-        let same = match &written.checksum {
+        let same = match known {
             Some(checksum) => checksum_of(&mut target)? == *checksum,
-            None => target.metadata()?.len() == written.bytes,
+            None => target.metadata()?.len() == bytes,
         };
         if !same {
             return Err(Error::other("it was changed while it was copied"));
         }
-        fs::rename(part, to)
+        fs::rename(part, to)?;
+        Ok(Stamp::of(&target.metadata()?).modified)
     })();
     if copied.is_err() {
         let _ = fs::remove_file(part); // it may not be there
@@ -332,16 +455,15 @@ pub(crate) trait Pace {
     fn due(&mut self, bytes: u64, size: u64) -> Instant;
 }
 
-/// Copies a file so that its name shows only a whole one, no faster than the pace; `stop` breaks off. A
-/// file of the user has to be in the state given.
+/// Copies a file under a name of its own, read-only, no faster than the pace; `stop` breaks off. A file of
+/// the user has to be in the state given. Returns the state of the copy.
 pub(crate) fn copy_paced(
     from: &Path,
-    to: &Path,
     part: &Path,
     pace: Option<&mut dyn Pace>,
     stop: &dyn Fn() -> bool,
     stamp: Option<Stamp>,
-) -> std::io::Result<u64> {
+) -> std::io::Result<Stamp> {
     let mut source = File::open(from)?;
     check_stamp(&source, stamp)?;
     let meta = source.metadata()?;
@@ -378,14 +500,18 @@ pub(crate) fn copy_paced(
         let _ = fs::remove_file(part);
         return Err(error);
     }
-    let copied = target.metadata()?.len();
-    if copied != size {
+    let copied = Stamp::of(&target.metadata()?);
+    if copied.bytes != size {
         let _ = fs::remove_file(part);
-        return Err(Error::other(format!("{copied} of {size} bytes were copied")));
+        return Err(Error::other(format!("{} of {size} bytes were copied", copied.bytes)));
     }
     fchmod(&target, Mode::from_raw_mode(meta.mode() & 0o555))?;
-    with_parents(to, || fs::rename(part, to))?;
-    Ok(size)
+    Ok(copied)
+}
+
+/// Gives a whole file the name under which others find it, in place of what had that name.
+pub(crate) fn publish(from: &Path, to: &Path) -> std::io::Result<()> {
+    with_parents(to, || fs::rename(from, to))
 }
 
 /// A folder of a machine in which attempts get folders with random names.
@@ -425,5 +551,74 @@ impl Scratch {
                 let _ = fs::remove_dir_all(&path); // as far as it goes
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
+
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn brought(root: &Path, known: &Version, name: &str) -> Result<Vec<Linked>, Broken> {
+        let work = root.join(name);
+        fs::create_dir(&work).unwrap();
+        let files = [("in".to_string(), root.join("stored"))];
+        let versions = [(0, known.clone())];
+        bring(&work, &Inputs { files: &files, own: &[], versions: &versions })
+    }
+
+    #[test]
+    fn a_file_that_was_touched_is_used_and_one_that_was_changed_is_not() {
+        let root = tempfile::tempdir().unwrap();
+        let stored = root.path().join("stored");
+        fs::write(&stored, "right").unwrap();
+        fs::set_permissions(&stored, fs::Permissions::from_mode(0o444)).unwrap();
+        let (stamp, sum) = stamped_checksum(&stored).unwrap();
+        let known = Version { stamp, checksum: Some(sum) };
+        assert!(brought(root.path(), &known, "same").is_ok());
+        set_modified(&stored, (1_000_000_000, 0));
+        assert_ne!(Stamp::of(&fs::metadata(&stored).unwrap()), stamp);
+        assert!(brought(root.path(), &known, "touched").is_ok());
+        // Without a checksum nobody knows, and it is made again.
+        let unsure = Version { checksum: None, ..known.clone() };
+        let gone =
+            |made: Result<Vec<Linked>, Broken>| matches!(made, Err(Broken::InputGone { .. }));
+        assert!(gone(brought(root.path(), &unsure, "unsure")));
+        assert!(!stored.exists());
+        fs::write(&stored, "wrong").unwrap();
+        assert!(gone(brought(root.path(), &known, "changed")));
+        assert!(!stored.exists());
+    }
+
+    /// A reader whose input is changed by another one that has ended meanwhile, and has taken it away.
+    #[test]
+    fn a_reader_notices_what_another_one_has_changed() {
+        let root = tempfile::tempdir().unwrap();
+        let (stored, work) = (root.path().join("stored"), root.path().join("work"));
+        fs::write(&stored, "right").unwrap();
+        fs::create_dir(&work).unwrap();
+        fs::hard_link(&stored, work.join("in")).unwrap();
+        let meta = fs::metadata(&stored).unwrap();
+        let known = checksum(&stored).ok();
+        let version = Version { stamp: Stamp::of(&meta), checksum: known };
+        let linked = [Linked { index: 0, file: meta.ino(), version }];
+        let inputs = [("in".to_string(), stored.clone())];
+        assert_eq!(spoilt(&work, &inputs, &linked), None);
+        // Only its date: it gets that back.
+        set_modified(&stored, (1_000_000_000, 0));
+        assert_eq!(spoilt(&work, &inputs, &linked), None);
+        assert_eq!(Stamp::of(&fs::metadata(&stored).unwrap()), linked[0].version.stamp);
+        // The file is made again by others; its own name shows what it has read.
+        fs::write(&stored, "wrong").unwrap();
+        set_modified(&stored, (1_000_000_000, 0));
+        fs::remove_file(&stored).unwrap();
+        fs::write(&stored, "right").unwrap();
+        assert_eq!(spoilt(&work, &inputs, &linked), Some("in"));
+        assert!(stored.exists());
+        // Where nothing is left of it nobody can know.
+        fs::remove_file(work.join("in")).unwrap();
+        assert_eq!(spoilt(&work, &inputs, &linked), Some("in"));
     }
 }

@@ -3,11 +3,13 @@
 //! knows of engines or logs: whoever has a folder and a description can make an attempt.
 
 mod files;
+mod limits;
 mod orphans;
 mod process;
 
-pub(crate) use files::{Pace, copy_paced};
-pub use files::{Scratch, Stamp, Written, checksum, stamped_checksum};
+pub(crate) use files::{Pace, copy_paced, is_missing, publish};
+pub use files::{Scratch, Stamp, Version, Written, checksum, stamped_checksum};
+pub use limits::raise_open_files;
 pub(crate) use orphans::end_adopted;
 pub(crate) use orphans::{ATTEMPT_VARIABLE, HOST_VARIABLE, RUN_VARIABLE, TASK_VARIABLE};
 pub use orphans::{Process, adopt_orphans, boot, end_orphans};
@@ -47,7 +49,11 @@ pub struct Attempt {
     /// be in: they are always copied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<(usize, Option<Stamp>)>,
-    /// What it writes: the name it knows, and where that belongs.
+    /// What other inputs have to be, by position in ascending order, as far as that is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub versions: Vec<(usize, Version)>,
+    /// What it writes: the name it knows, and where the attempt has to leave it. No other attempt leaves
+    /// anything there.
     pub outputs: Vec<(String, PathBuf)>,
     /// The folder for what it says; none is left where it said nothing.
     pub captured: PathBuf,
@@ -157,12 +163,13 @@ impl Attempt {
             None => files::fresh(&self.work).map_err(|e| impossible(&self.work, &e))?,
         }
         files::make(&self.captured).map_err(|e| impossible(&self.captured, &e))?;
-        let linked = files::bring(&self.work, &self.inputs, &self.own)?;
+        let (files, own, versions) = (&self.inputs[..], &self.own[..], &self.versions[..]);
+        let linked = files::bring(&self.work, &files::Inputs { files, own, versions })?;
         let usage = process::run(self, control, begun);
-        let spoilt = files::spoilt(&self.inputs, &linked);
+        let spoilt = files::spoilt(&self.work, &self.inputs, &linked);
         let usage = usage?;
         if let Some(name) = spoilt {
-            return Err(self.failed(format!("it changed its input '{name}'"), usage.exit));
+            return Err(self.failed(format!("its input '{name}' was changed"), usage.exit));
         }
         if !usage.succeeded() || usage.overran {
             return Err(self.failed(usage.how_it_ended(self.limits.seconds), usage.exit));
@@ -183,15 +190,30 @@ impl Attempt {
 }
 
 fn impossible(path: &Path, error: &std::io::Error) -> Broken {
-    // A disk that is full may have room later.
-    match error.kind() {
-        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Broken::Failed {
-            why: format!("{}: {error}", path.display()),
-            exit: None,
-            last_lines: Vec::new(),
-        },
-        _ => Broken::Impossible(format!("{}: {error}", path.display())),
-    }
+    let why = format!("{}: {error}", path.display());
+    if is_passing(error) { broken_for_now(why) } else { Broken::Impossible(why) }
+}
+
+fn broken_for_now(why: String) -> Broken {
+    Broken::Failed { why, exit: None, last_lines: Vec::new() }
+}
+
+/// Whether what the system refused it may permit later: a disk that is full, a file server that is away, too
+/// many open files or threads. Not so what follows from names and arguments, nor refusals of our own.
+fn is_passing(error: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    let lasting = [
+        Errno::NAMETOOLONG,
+        Errno::LOOP,
+        Errno::NOTDIR,
+        Errno::ISDIR,
+        Errno::INVAL,
+        Errno::NOEXEC,
+        Errno::TOOBIG,
+        Errno::ILSEQ,
+        Errno::NOSYS,
+    ];
+    crate::private::errno(error).is_some_and(|errno| !lasting.contains(&errno))
 }
 
 /// The end of a text file, as far as it is text.
@@ -209,4 +231,60 @@ fn last_lines(path: &Path) -> Vec<String> {
     let text = String::from_utf8_lossy(&bytes);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|l| l.to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
+
+    use super::*;
+    use rustix::io::Errno;
+    use std::io::Error;
+
+    #[test]
+    fn errors_that_pass_are_told_from_those_that_last() {
+        let path = Path::new("/some/where");
+        let of = |errno: Errno| impossible(path, &errno.into());
+        for errno in [
+            Errno::ACCESS,
+            Errno::MFILE,
+            Errno::NFILE,
+            Errno::IO,
+            Errno::STALE,
+            Errno::ROFS,
+            Errno::AGAIN,
+            Errno::NOMEM,
+            Errno::NOSPC,
+            Errno::DQUOT,
+            Errno::TXTBSY,
+        ] {
+            assert!(matches!(of(errno), Broken::Failed { .. }), "{errno}");
+        }
+        for errno in [Errno::NAMETOOLONG, Errno::LOOP, Errno::TOOBIG, Errno::NOEXEC] {
+            assert!(matches!(of(errno), Broken::Impossible(_)), "{errno}");
+        }
+        // What is refused for safety stays so.
+        let denied = crate::private::denied(path, "belongs to another user");
+        assert!(matches!(impossible(path, &denied), Broken::Impossible(_)));
+        let root = tempfile::tempdir().unwrap();
+        let missing = root.path().canonicalize().unwrap().join("none");
+        let wrapped = crate::private::open_directory(&missing, false);
+        assert!(is_passing(&wrapped.unwrap_err()));
+        assert!(!is_passing(&Error::other("nothing of the system")));
+    }
+
+    #[test]
+    fn a_program_without_permission_is_not_tried_again() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join("program"), "").unwrap();
+        let mut attempt = Attempt {
+            argv: vec!["./program".to_string()],
+            work: root.path().join("work"),
+            inputs: vec![("program".to_string(), root.path().join("program"))],
+            captured: root.path().join("captured"),
+            ..Attempt::default()
+        };
+        let done = attempt.perform(&Control::default(), &mut |_| {});
+        assert!(matches!(done, Err(Broken::Impossible(_))), "{done:?}");
+    }
 }

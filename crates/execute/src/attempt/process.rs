@@ -1,16 +1,17 @@
 //! A process with all it starts: its group is stopped as a whole, and what it leaves behind ends
 //! with it, in other sessions too.
 
-use super::{Attempt, Broken, Process, STDERR, STDOUT, orphans};
+use super::{Attempt, Broken, Process, STDERR, STDOUT, limits, orphans};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use rustix::time::Timespec;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use wait4::Wait4;
 
@@ -113,6 +114,22 @@ impl Life {
     }
 }
 
+/// Held by everybody who starts a process until its program runs.
+static STARTING: RwLock<()> = RwLock::new(());
+
+/// Waits until every process that was about to start runs its program. Until then it holds copies of all
+/// open files of this process, and a program that somebody has open for writing cannot be started ("text
+/// file busy"): for whoever has just written and closed one.
+pub(super) fn wait_for_starts() {
+    drop(STARTING.write().unwrap_or_else(PoisonError::into_inner));
+}
+
+/// Starts a process, on some cores only.
+fn start(command: &mut Command, cores: &[usize]) -> std::io::Result<Child> {
+    let _starting = STARTING.read().unwrap_or_else(PoisonError::into_inner);
+    pinned(cores, || command.spawn())
+}
+
 /// Runs the program of an attempt in its folder until it and its group are gone.
 pub(super) fn run(
     attempt: &Attempt,
@@ -141,10 +158,11 @@ pub(super) fn run(
         if life.stopping.is_some() {
             return Err(Broken::Stopped);
         }
-        let child = pinned(&attempt.limits.cores, || command.spawn())
+        let child = start(&mut command, &attempt.limits.cores)
             .map_err(|e| cannot_start(program, &attempt.work, &e))?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         life.group = pid;
+        pid.into_iter().for_each(limits::restore_open_files);
         (child, pid)
     };
     let process = Process::of(child.id());
@@ -173,14 +191,29 @@ pub(super) fn run(
 }
 
 fn cannot_start(program: &str, work: &Path, error: &std::io::Error) -> Broken {
-    use std::io::ErrorKind::{ArgumentListTooLong, NotFound, PermissionDenied};
+    use std::io::ErrorKind::{NotFound, PermissionDenied};
     let why = format!("'{program}' cannot be started: {error}");
-    match error.kind() {
-        NotFound | PermissionDenied | ArgumentListTooLong if work.is_dir() => {
-            Broken::Impossible(why)
-        }
-        _ => Broken::Failed { why, exit: None, last_lines: Vec::new() },
+    let lasting = match error.kind() {
+        NotFound => work.is_dir(),
+        PermissionDenied => is_no_program(program, work),
+        _ => !super::is_passing(error),
+    };
+    if lasting { Broken::Impossible(why) } else { super::broken_for_now(why) }
+}
+
+/// Whether a program is there and nobody may execute it: that does not change by itself.
+fn is_no_program(program: &str, work: &Path) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found: Vec<u32> = if program.contains('/') {
+        vec![work.to_path_buf()]
+    } else {
+        std::env::split_paths(&path).collect()
     }
+    .iter()
+    .filter_map(|folder| std::fs::metadata(folder.join(program)).ok())
+    .map(|found| if found.is_dir() { 0 } else { found.permissions().mode() })
+    .collect();
+    !found.is_empty() && found.iter().all(|mode| mode & 0o111 == 0)
 }
 
 /// Waits until a process has ended, without taking note of it; ends it where its time is over or

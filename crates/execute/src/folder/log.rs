@@ -363,7 +363,7 @@ impl RunLog {
             Ok(file)
         };
         let file = write().map_err(|e| format!("{}: {e}", path.display()))?;
-        Ok(RunLog::started(file, 0, line.len() as u64))
+        RunLog::started(file, 0, line.len() as u64)
     }
 
     /// Goes on with a log; what was torn is put aside.
@@ -383,10 +383,10 @@ impl RunLog {
             Ok(file)
         };
         let file = cut().map_err(|e| format!("{}: {e}", path.display()))?;
-        Ok(RunLog::started(file, recovered.records.len() as u64, recovered.whole))
+        RunLog::started(file, recovered.records.len() as u64, recovered.whole)
     }
 
-    fn started(file: File, records: u64, bytes: u64) -> RunLog {
+    fn started(file: File, records: u64, bytes: u64) -> Result<RunLog, String> {
         let state = State {
             records,
             written: bytes,
@@ -399,8 +399,9 @@ impl RunLog {
         let shared = Shared { file, state: Mutex::new(state), changed: Condvar::new() };
         let shared = Arc::new(shared);
         let keeper = Arc::clone(&shared);
-        let keeper = std::thread::spawn(move || keeper.keep());
-        RunLog { shared, keeper: Some(keeper) }
+        let keeper = std::thread::Builder::new().spawn(move || keeper.keep());
+        let keeper = keeper.map_err(|e| format!("no thread can be started: {e}"))?;
+        Ok(RunLog { shared, keeper: Some(keeper) })
     }
 
     /// Writes a record. It outlives this process from now on, and the machine a little later.

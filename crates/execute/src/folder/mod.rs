@@ -10,7 +10,8 @@ pub use names::{component, refuse_names};
 
 use crate::private;
 use lock::Lock;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -163,9 +164,36 @@ impl RunFolder {
         self.host(host).join("work")
     }
 
+    /// Where attempts on a host leave their outputs, each under a number of its own, until one is accepted.
+    pub fn made(&self, host: &str) -> PathBuf {
+        self.host(host).join("made")
+    }
+
+    /// Numbers the drives of a run: returns one that no drive has had before.
+    pub fn begin_drive(&self) -> Result<u32, FolderError> {
+        let path = self.root.join("drive");
+        let last = match fs::read_to_string(&path) {
+            Ok(text) => text.trim().parse::<u32>().map_err(|_| FolderError::Unfit {
+                path: path.clone(),
+                why: "is not the number of a drive".to_string(),
+            })?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => 0,
+            Err(error) => return Err(at(&path)(error)),
+        };
+        let part = self.root.join("drive.part");
+        let write = || {
+            let mut file = File::create(&part)?;
+            writeln!(file, "{}", last + 1)?;
+            file.sync_all()?;
+            fs::rename(&part, &path)
+        };
+        write().map_err(at(&path))?;
+        Ok(last + 1)
+    }
+
     /// Makes the folder of a host with all that belongs into it.
     pub fn make_host(&self, name: &str) -> Result<(), String> {
-        for folder in [self.store(name), self.work(name)] {
+        for folder in [self.store(name), self.work(name), self.made(name)] {
             fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
         }
         Ok(())

@@ -105,7 +105,8 @@ impl Crew {
         });
         let everything = !self.single;
         let (controls, ear) = (Arc::clone(&self.controls), Arc::clone(&self.ear));
-        self.workers.submit(Box::new(move || {
+        let label = job.label.clone();
+        let submitted = self.workers.submit(Box::new(move || {
             let Job { label, mut attempt, .. } = job;
             // What dead attempts have left is removed before the first attempt there. That may take long,
             // and whoever began the job does not wait for it.
@@ -117,6 +118,12 @@ impl Crew {
             locked(&controls).remove(&op);
             attempt.clear(); // whoever waits for the end need not wait for this
         }));
+        if let Err(error) = submitted {
+            locked(&self.controls).remove(&op);
+            let why = format!("no thread can be started: {error}");
+            let how = Err(Broken::Failed { why, exit: None, last_lines: Vec::new() });
+            self.ear.ended(Made { label, how });
+        }
     }
 
     /// Asks a job to end.
@@ -139,10 +146,17 @@ impl Crew {
     }
 }
 
-impl Drop for Crew {
-    fn drop(&mut self) {
+impl Crew {
+    /// Ends all jobs at once and waits until they are gone; nobody begins any more.
+    pub(crate) fn end(&mut self) {
         locked(&self.controls).values().for_each(Control::kill);
         self.workers.finish();
         end_adopted();
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        self.end();
     }
 }

@@ -50,23 +50,37 @@ pub(crate) struct Workers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     most: usize,
+    start: Start,
 }
+
+/// Starts a thread.
+type Start = fn(Work) -> std::io::Result<JoinHandle<()>>;
 
 impl Workers {
     pub(crate) fn up_to(most: usize) -> Workers {
-        Workers { shared: Arc::default(), threads: Vec::new(), most }
+        let start: Start = |work| std::thread::Builder::new().spawn(work);
+        Workers { shared: Arc::default(), threads: Vec::new(), most, start }
     }
 
-    /// Has a job done, by who waits for one or by somebody new.
-    pub(crate) fn submit(&mut self, job: Work) {
+    /// Has a job done, by a thread that waits for one or by a new one. Fails where no thread can be
+    /// started; but where their number is limited anyway the job waits for one that is busy.
+    pub(crate) fn submit(&mut self, job: Work) -> std::io::Result<()> {
         let mut desk = self.shared.desk();
         desk.jobs.push_back(job);
         if desk.idle < desk.jobs.len() && self.threads.len() < self.most {
             let shared = Arc::clone(&self.shared);
-            self.threads.push(std::thread::spawn(move || shared.work()));
+            match (self.start)(Box::new(move || shared.work())) {
+                Ok(thread) => self.threads.push(thread),
+                Err(_) if self.most < usize::MAX && !self.threads.is_empty() => {}
+                Err(error) => {
+                    desk.jobs.pop_back();
+                    return Err(error);
+                }
+            }
         }
         drop(desk);
         self.shared.changed.notify_one();
+        Ok(())
     }
 
     /// Waits until all jobs are done.
@@ -75,6 +89,50 @@ impl Workers {
         self.shared.changed.notify_all();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    #[test]
+    fn a_system_without_threads_is_reported_and_tried_again() {
+        let never: Start = |_| Err(std::io::ErrorKind::WouldBlock.into());
+        for most in [2, usize::MAX] {
+            let mut workers = Workers::up_to(most);
+            let works = std::mem::replace(&mut workers.start, never);
+            let (tell, told) = channel();
+            let job = |number: u32| -> Work {
+                let tell = tell.clone();
+                Box::new(move || tell.send(number).unwrap_or_default())
+            };
+            assert!(workers.submit(job(1)).is_err());
+            workers.start = works;
+            assert!(workers.submit(job(2)).is_ok());
+            // A busy thread takes over where others are not to be had, but only where that is usual.
+            let (begin, begun) = channel();
+            let (end, ended) = channel();
+            let long = move || {
+                begin.send(()).unwrap_or_default();
+                ended.recv().unwrap_or_default();
+            };
+            assert!(workers.submit(Box::new(long)).is_ok());
+            assert!(begun.recv().is_ok());
+            while workers.shared.desk().idle + 1 < workers.threads.len() {
+                std::thread::yield_now();
+            }
+            workers.start = never;
+            let idle = workers.threads.len() > 1;
+            assert_eq!(workers.submit(job(3)).is_ok(), most == 2 || idle);
+            assert!(end.send(()).is_ok());
+            workers.finish();
+            drop(tell);
+            let done: Vec<u32> = told.iter().collect();
+            assert!(done.first() == Some(&2) && !done.contains(&1), "{done:?}");
+            assert_eq!(done.contains(&3), most == 2 || idle);
         }
     }
 }

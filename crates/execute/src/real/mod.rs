@@ -7,6 +7,8 @@ mod clock;
 mod files;
 mod limits;
 mod past;
+#[cfg(test)]
+mod tests;
 mod throttle;
 mod workshop;
 
@@ -15,7 +17,7 @@ pub use past::Past;
 pub(crate) use workshop::News;
 pub use workshop::{Desk, Mail, Room, Turn, Workshop};
 
-use crate::attempt::{Broken, Completed, Control, Pace, Stamp, copy_paced};
+use crate::attempt::{Broken, Completed, Control, Pace, Stamp, Version, copy_paced, is_missing};
 use crate::backend::{
     Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open, Order,
     Outlook, Reached, Report, Signal, What, Work,
@@ -26,7 +28,7 @@ use crate::journal::Record;
 use files::named;
 use slackline_model::problem::{Block, Inputs, View};
 use slackline_model::{FileId, HostId, Platform, Problem, ProcId, TaskId, Workflow};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -66,6 +68,8 @@ pub struct RealOptions {
     pub stamps: BTreeMap<String, Stamp>,
     /// Names the run among all others.
     pub run: String,
+    /// Number of this drive of the run: attempts of others cannot be taken for its own.
+    pub drive: u32,
     /// The program that `slackline` stands for in commands.
     pub myself: PathBuf,
 }
@@ -98,8 +102,9 @@ struct Copy {
     from: PathBuf,
     /// The state that a file of the user has to be in.
     stamp: Option<Stamp>,
-    to: PathBuf,
-    /// What it is called until it is whole.
+    /// To where.
+    target: HostId,
+    /// What it is called until it is accepted.
     part: PathBuf,
     pace: Option<Way>,
 }
@@ -107,8 +112,20 @@ struct Copy {
 /// A copy that was made.
 pub(crate) struct Moved {
     file: FileId,
-    bytes: u64,
+    /// Whole copies that have no names yet: their hosts, paths and states.
+    copies: Vec<(HostId, PathBuf, Stamp)>,
+    /// What the file was known to be when the copy began.
+    known: Option<Version>,
     seconds: f64,
+}
+
+impl Moved {
+    /// Removes copies that do not count.
+    fn discard(&self) {
+        for (_, part, _) in &self.copies {
+            let _ = std::fs::remove_file(part); // it may be gone
+        }
+    }
 }
 
 /// Why a copy was not made.
@@ -142,6 +159,12 @@ pub struct Real<'p> {
     /// Operations of a run that was taken up: they are known, whatever has become of them since.
     taken_up: BTreeSet<OpId>,
     leases: BTreeMap<OpId, Tenure>,
+    /// The last operation that was begun for a task: no other may replace its outputs.
+    last: HashMap<TaskId, OpId>,
+    /// How often in a row an attempt at a task found an input gone.
+    without_input: HashMap<TaskId, u32>,
+    /// What lies in the stores, by the host whose store it is.
+    versions: HashMap<(FileId, HostId), Version>,
     movers: Workers,
     throttle: Option<Throttle>,
     pending: Vec<Signal>,
@@ -185,6 +208,9 @@ impl<'p> Real<'p> {
             running: BTreeMap::new(),
             taken_up: BTreeSet::new(),
             leases: BTreeMap::new(),
+            last: HashMap::new(),
+            without_input: HashMap::new(),
+            versions: HashMap::new(),
             movers: Workers::up_to(MOVERS),
             throttle,
             pending: Vec::new(),
@@ -213,6 +239,7 @@ impl<'p> Real<'p> {
     pub fn close(&mut self) {
         self.workshop.heard();
         self.workshop.close();
+        self.sweep(|_, _| true);
     }
 
     fn workflow(&self) -> &'p Workflow {
@@ -256,6 +283,7 @@ impl<'p> Real<'p> {
         let expected = self.problem.exec_wide(task, class, procs.len() as u32);
         let ends = self.desk.clock.now() + self.workshop.room(host).left;
         let (hosts, since, doing) = (vec![host], self.now, Doing::Task { task, waits, ends });
+        self.last.insert(task, op);
         self.running.insert(op, Running { doing, hosts, since, expected, cancelling: false });
     }
 
@@ -303,19 +331,31 @@ impl<'p> Real<'p> {
             News::Made(made, at) => {
                 // What ended while nobody drove the run ends when it goes on.
                 let at = at.min(self.desk.clock.now());
-                // What is told a second time was taken the first.
-                if let Some(running) = self.running.remove(&made.label.op) {
-                    self.made(made, running.cancelling, at);
+                // What is told a second time was taken the first, and what was given up does not count.
+                match (self.running.remove(&made.label.op), &made.how) {
+                    (Some(running), _) => self.made(made, running.cancelling, at),
+                    (None, Ok(done)) => self.discard(&done.written),
+                    (None, Err(_)) => {}
                 }
             }
             News::Moved(op, at, how) => {
-                let Some(running) = self.running.remove(&op) else { return };
+                let Some(running) = self.running.remove(&op) else {
+                    return how.iter().for_each(Moved::discard);
+                };
                 match how {
-                    Ok(Moved { file, bytes, seconds }) => {
-                        let (seconds, sizes) = (Some(seconds), vec![(file, bytes as f64)]);
-                        let report = Report { seconds, sizes, ..Report::default() };
-                        self.tell(at, What::Done(op, report));
+                    Ok(moved) if running.cancelling => {
+                        moved.discard();
+                        self.tell(at, What::Cancelled(op));
                     }
+                    Ok(moved) => match self.accept_copies(&moved) {
+                        Ok(bytes) => {
+                            let (seconds, sizes) =
+                                (Some(moved.seconds), vec![(moved.file, bytes as f64)]);
+                            let report = Report { seconds, sizes, ..Report::default() };
+                            self.tell(at, What::Done(op, report));
+                        }
+                        Err(why) => self.tell(at, What::Failed(op, OpError::Transient(why))),
+                    },
                     Err(Trouble::Stopped) => self.stopped(op, running.cancelling, at),
                     Err(Trouble::Gone { file, host, why }) => {
                         self.tell(at, What::CopyLost { file, host });
@@ -335,19 +375,49 @@ impl<'p> Real<'p> {
     /// What an attempt at a task came to, in the terms of the engine.
     fn made(&mut self, made: Made, cancelling: bool, at: f64) {
         let Made { label: Label { op, task, name, host, number }, how } = made;
+        if !matches!(how, Err(Broken::InputGone { .. })) {
+            self.without_input.remove(&task);
+        }
+        // One result counts: that of the attempt that was begun last.
+        let how = match how {
+            Ok(done) if self.last.get(&task) != Some(&op) => {
+                self.discard(&done.written);
+                Err(Broken::Stopped)
+            }
+            Ok(done) => match self.accept(task, host, &done.written) {
+                Ok(()) => Ok(done),
+                Err(why) => {
+                    self.discard(&done.written);
+                    Err(Broken::Failed { why, exit: done.usage.exit, last_lines: Vec::new() })
+                }
+            },
+            broken => broken,
+        };
         let error = match how {
             Ok(done) => {
                 let report = report_of(self.workflow(), task, &done);
                 return self.tell(at, What::Done(op, report));
             }
             Err(Broken::Stopped) => return self.stopped(op, cancelling, at),
-            Err(Broken::InputGone { index, name }) => {
+            Err(Broken::InputGone { index, name: input }) => {
                 let workflow = self.workflow();
-                if let Some(file) = named(workflow, workflow.inputs(task)).nth(index) {
+                let file = named(workflow, workflow.inputs(task)).nth(index);
+                let why = format!("input '{input}' is gone");
+                let made = file.filter(|file| workflow.producer(*file).is_some());
+                if let Some(file) = file.filter(|f| made.is_some() || !self.is_given(*f, host)) {
+                    self.versions.remove(&(file, self.platform().place_of(host)));
                     self.tell(at, What::CopyLost { file, host });
                 }
-                // Nothing is wrong with the task.
-                OpError::Lost { host: None, why: format!("input '{name}' is gone") }
+                let times = self.without_input.entry(task).or_default();
+                *times += 1;
+                if *times == 1 && made.is_some() {
+                    // Nothing is wrong with the task.
+                    OpError::Lost { host: None, why }
+                } else {
+                    // But it is not to be tried again and again at once.
+                    let label = Label { op, task, name, host, number };
+                    self.failed(label, at, why, None, Vec::new(), false)
+                }
             }
             Err(broken) => {
                 let reason = broken.to_string();
@@ -355,18 +425,32 @@ impl<'p> Real<'p> {
                     Broken::Failed { exit, last_lines, .. } => (exit, last_lines, false),
                     _ => (None, Vec::new(), true),
                 };
-                let why = reason.clone();
-                let failure =
-                    Failure { task, name, attempt: number, host, exit, reason, last_lines };
-                if let Some(failures) = &self.failures {
-                    let _ = failures.send(failure.clone()); // nobody may listen any more
-                }
-                // A run whose log cannot be kept is ended by its engine.
-                let _ = self.desk.log.append(at, &Record::Note(Note::Failure(failure)));
-                if refused { OpError::Refused(why) } else { OpError::Transient(why) }
+                let label = Label { op, task, name, host, number };
+                self.failed(label, at, reason, exit, last_lines, refused)
             }
         };
         self.tell(at, What::Failed(op, error));
+    }
+
+    /// Tells users of a failed attempt, and returns what the engine is told.
+    fn failed(
+        &mut self,
+        label: Label,
+        at: f64,
+        reason: String,
+        exit: Option<i32>,
+        last_lines: Vec<String>,
+        refused: bool,
+    ) -> OpError {
+        let Label { task, name, host, number: attempt, .. } = label;
+        let why = reason.clone();
+        let failure = Failure { task, name, attempt, host, exit, reason, last_lines };
+        if let Some(failures) = &self.failures {
+            let _ = failures.send(failure.clone()); // nobody may listen any more
+        }
+        // A run whose log cannot be kept is ended by its engine.
+        let _ = self.desk.log.append(at, &Record::Note(Note::Failure(failure)));
+        if refused { OpError::Refused(why) } else { OpError::Transient(why) }
     }
 
     /// Looks what has become of hosts and leases.
@@ -486,29 +570,39 @@ impl Backend for Real<'_> {
         for b in blocks.iter().filter(|_| real) {
             let pace = self.throttle.as_mut().map(|t| t.pace(platform, b.from, b.to));
             let part = self.folder.work(self.host_name(b.to)).join(format!("{}.part", op.0));
-            let ((from, own), to) = (self.place(file, b.from), self.stored(file, b.to));
-            moves.push(Copy { host: b.from, from, stamp: own.flatten(), to, part, pace });
+            let (from, own) = self.place(file, b.from);
+            let stamp = own.flatten();
+            moves.push(Copy { host: b.from, from, stamp, target: b.to, part, pace });
         }
+        let known =
+            blocks.first().and_then(|b| self.versions.get(&(file, platform.place_of(b.from))));
+        let known = known.cloned();
         let control = Control::default();
         let (stop, desk) = (control.clone(), self.desk.clone());
         let label = self.workflow().file_label(file);
-        self.movers.submit(Box::new(move || {
+        let submitted = self.movers.submit(Box::new(move || {
             let begin = Instant::now();
-            let mut bytes = 0;
-            let copy = |Copy { host, from, stamp, to, part, mut pace }: Copy| match copy_paced(
+            let mut copies = Vec::new();
+            let copy = |Copy { host, from, stamp, target, part, mut pace }: Copy| match copy_paced(
                 &from,
-                &to,
                 &part,
                 pace.as_mut().map(|pace| pace as &mut dyn Pace),
                 &|| stop.is_stopping(),
                 stamp,
             ) {
-                Ok(size) => {
-                    bytes += size;
-                    Ok(())
+                Ok(stamp) => {
+                    let right =
+                        known.as_ref().is_none_or(|k| k.is_in_copy(&from, &part).unwrap_or(true));
+                    copies.push((target, part, stamp));
+                    if right {
+                        return Ok(());
+                    }
+                    let _ = std::fs::remove_file(&from); // whoever changed it may have done so
+                    let why = format!("'{label}' was changed");
+                    Err(Trouble::Gone { file, host, why })
                 }
                 Err(_) if stop.is_stopping() => Err(Trouble::Stopped),
-                Err(error) if !from.is_file() => {
+                Err(error) if is_missing(&from) => {
                     let why = format!("'{label}' is gone: {error}");
                     Err(Trouble::Gone { file, host, why })
                 }
@@ -520,9 +614,13 @@ impl Backend for Real<'_> {
                 }
             };
             let how = moves.into_iter().try_for_each(copy);
-            let how = how.map(|()| Moved { file, bytes, seconds: begin.elapsed().as_secs_f64() });
+            let moved = Moved { file, copies, known, seconds: begin.elapsed().as_secs_f64() };
+            let how = how.inspect_err(|_| moved.discard()).map(|()| moved);
             desk.tell(News::Moved(op, desk.clock.now(), how));
         }));
+        if let Err(error) = submitted {
+            return Err(OpError::Transient(format!("no thread can be started: {error}")));
+        }
         let (since, doing) = (self.now, Doing::Copy(control));
         self.running.insert(op, Running { doing, hosts, since, expected, cancelling: false });
         Ok(Accepted::Running)
@@ -586,6 +684,8 @@ impl Backend for Real<'_> {
         }
         self.look()?;
         self.look_for_files();
+        let drive = self.options.drive;
+        self.sweep(|of, op| of != drive && adopted.iter().all(|label| label.op != op));
         let at = self.now;
         for Open { op, work, cancelling } in open {
             match work {

@@ -11,8 +11,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Kept {
     pub(super) bytes: u64,
-    /// Where it is to be verified.
     pub(super) checksum: Option<String>,
+    /// It may not have come to the disk.
+    pub(super) doubtful: bool,
 }
 
 /// What is known of a run that goes on.
@@ -67,8 +68,7 @@ impl Past {
         }
         if restarted {
             past.processes.clear();
-        } else {
-            past.files.values_mut().for_each(|kept| kept.checksum = None);
+            past.files.values_mut().for_each(|kept| kept.doubtful = true);
         }
         past
     }
@@ -104,7 +104,7 @@ impl Past {
                     for &(file, bytes) in &report.sizes {
                         let of_it = report.checksums.iter().find(|(of, _)| *of == file);
                         let checksum = of_it.map(|(_, sum)| sum.clone());
-                        let kept = Kept { bytes: bytes as u64, checksum };
+                        let kept = Kept { bytes: bytes as u64, checksum, doubtful: false };
                         sizes.insert(file, kept.clone());
                         self.files.insert((file, host), kept);
                     }

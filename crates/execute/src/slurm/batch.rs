@@ -6,7 +6,7 @@ use crate::backend::OpId;
 use slackline_model::HostId;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -318,12 +318,18 @@ pub(super) fn say(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|e| format!("{program} {CANNOT_START}: {e}"))?;
+        .map_err(|e| match e.kind() {
+            ErrorKind::NotFound | ErrorKind::PermissionDenied => {
+                format!("{program} {CANNOT_START}: {e}")
+            }
+            // Too many processes or open files, for now.
+            _ => format!("{program} {NO_ANSWER}: {e}"),
+        })?;
     if let Some(mut stdin) = child.stdin.take() {
         let _ = stdin.write_all(input.as_bytes()); // who does not read it says why
     }
     let read = |pipe: Option<Box<dyn Read + Send>>| {
-        std::thread::spawn(move || {
+        std::thread::Builder::new().spawn(move || {
             let mut bytes = Vec::new();
             if let Some(mut pipe) = pipe {
                 let _ = pipe.read_to_end(&mut bytes); // as much as there is
@@ -333,6 +339,14 @@ pub(super) fn say(
     };
     let out = read(child.stdout.take().map(|p| Box::new(p) as Box<dyn Read + Send>));
     let err = read(child.stderr.take().map(|p| Box::new(p) as Box<dyn Read + Send>));
+    let (out, err) = match (out, err) {
+        (Ok(out), Ok(err)) => (out, err),
+        (Err(error), _) | (_, Err(error)) => {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(format!("{program} {NO_ANSWER}: no thread can be started: {error}"));
+        }
+    };
     let end = Instant::now() + patience;
     let status = loop {
         match child.try_wait().map_err(|e| e.to_string())? {

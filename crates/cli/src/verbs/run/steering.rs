@@ -16,7 +16,9 @@ use slackline_analysis::calibration::first_estimates;
 use slackline_analysis::cost::Money;
 use slackline_analysis::metrics::Metrics;
 use slackline_analysis::plan_check::{Ground, lower_bound};
-use slackline_execute::attempt::{Stamp, adopt_orphans, boot, checksum, stamped_checksum};
+use slackline_execute::attempt::{
+    Stamp, adopt_orphans, boot, checksum, raise_open_files, stamped_checksum,
+};
 use slackline_execute::folder::{Failure as Failed, Header, Note, Recovered, RunFolder, RunLog};
 use slackline_execute::local::Local;
 use slackline_execute::real::{Desk, Past, Real, RealOptions, Workshop};
@@ -245,6 +247,7 @@ impl Steering {
             None => self.compare_inputs()?,
         };
         adopt_orphans(); // where the system cannot, groups end all the same
+        raise_open_files();
         let Chosen { mut policy, planned } = self.choose(problem)?;
         let (folder, log) = (Arc::new(folder), Arc::new(log));
         let begun = records.iter().any(|(_, r)| !matches!(r, Record::Note(_)));
@@ -264,6 +267,7 @@ impl Steering {
             source: self.header.inputs.clone(),
             stamps,
             run: self.header.id.clone(),
+            drive: folder.begin_drive()?,
             myself: super::settings::own_program()?,
         };
         let stop = interrupt::listen();
