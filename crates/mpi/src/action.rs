@@ -186,14 +186,22 @@ pub enum Action {
     Wait(Which),
     /// Waits for all requests.
     Waitall,
-    /// Looks whether requests are done.
+    /// Looks whether requests are all done.
     Test(Which),
+    /// Looks whether one of some requests is done.
+    Testany(Which),
+    /// Looks which of some requests are done.
+    Testsome(Which),
+    /// Gives up receives that no message has met.
+    Cancel(Which),
     /// Waits until one of some requests is done.
     Waitany(Which),
     /// Waits until at least one of some requests is done, and takes all that are.
     Waitsome(Which),
     /// Waits until a message is there.
     Probe(Envelope),
+    /// Looks whether a message is there.
+    Iprobe(Envelope),
     /// Prepares a send to be started again and again.
     SendInit(Envelope, Mode),
     /// Prepares a receive.
@@ -307,9 +315,12 @@ impl Action {
             Action::Wait(_)
             | Action::Waitall
             | Action::Test(_)
+            | Action::Testany(_)
+            | Action::Testsome(_)
             | Action::Waitany(_)
             | Action::Waitsome(_)
-            | Action::Probe(_) => Activity::Wait,
+            | Action::Probe(_)
+            | Action::Iprobe(_) => Activity::Wait,
             Action::Collective(call) | Action::Icollective(call) => Activity::Collective(call.kind),
             _ => Activity::Other,
         }

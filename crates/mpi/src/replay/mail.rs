@@ -52,6 +52,9 @@ pub(super) struct Message {
     pub(super) receiver: u32,
     /// The line of the trace that posted it first.
     pub(super) line: u32,
+    /// Requests of running ranks on both sides.
+    pub(super) cargo: u32,
+    pub(super) slot: u32,
     next: u32,
     order: u64,
 }
@@ -183,6 +186,7 @@ impl Mail {
         m.bytes = send.bytes;
         m.sent = send.sent;
         m.sender = send.sender;
+        m.cargo = send.cargo;
         m.flags |= send.flags;
         Posted { message, matched: true }
     }
@@ -215,6 +219,7 @@ impl Mail {
         m.posted = receive.posted;
         m.room = receive.room;
         m.receiver = receive.receiver;
+        m.slot = receive.slot;
         m.flags |= receive.flags;
     }
 
@@ -302,6 +307,23 @@ impl Mail {
             }
         };
         (found.map(|(_, message, _)| message), later)
+    }
+
+    /// Takes back a receive that no message has met; false when one has.
+    pub(super) fn withdraw(&mut self, message: u32) -> bool {
+        let Message { flags, src, dst, order, .. } = *self.get(message);
+        if flags & flag::SENT != 0 {
+            return false;
+        }
+        if flags & flag::WILD != 0 {
+            self.take_wild(dst, message);
+        } else {
+            let key = pair(src, dst);
+            let Some((_, before)) = self.find(key, |m| m.order == order) else { return false };
+            self.unlink(key, message, before);
+        }
+        self.release(message);
+        true
     }
 
     fn take_wild(&mut self, dst: u32, message: u32) {
@@ -408,6 +430,8 @@ impl Message {
             sender: NONE,
             receiver: NONE,
             line: 0,
+            cargo: super::NO_TICKET,
+            slot: super::NO_TICKET,
             next: NONE,
             order: 0,
         }

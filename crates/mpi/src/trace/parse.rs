@@ -303,7 +303,8 @@ pub(super) fn action(
             let recv = Envelope { peer: from, tag: 0, bytes: Some(times(w, room, recv_unit)?) };
             Action::Sendrecv(send, recv)
         }
-        b"wait" | b"test" | b"waitany" | b"waitsome" | b"testall" | b"start" | b"startall" => {
+        b"wait" | b"test" | b"waitany" | b"waitsome" | b"testall" | b"testany"
+        | b"testsome" | b"cancel" | b"start" | b"startall" => {
             let which = match (numbers.take(), lower) {
                 (Some(numbers), _) => Which::Numbers(numbers),
                 (None, b"wait" | b"test") if !tagged => Which::Last,
@@ -317,6 +318,9 @@ pub(super) fn action(
             match lower {
                 b"wait" => Action::Wait(which),
                 b"test" | b"testall" => Action::Test(which),
+                b"testany" if extended => Action::Testany(which),
+                b"testsome" if extended => Action::Testsome(which),
+                b"cancel" if extended => Action::Cancel(which),
                 b"waitany" if extended => Action::Waitany(which),
                 b"waitsome" if extended => Action::Waitsome(which),
                 _ => Action::Start(which),
@@ -357,9 +361,10 @@ pub(super) fn action(
         b"send_init" if extended => Action::SendInit(outgoing(w, true, unit)?, Mode::Standard),
         b"ssend_init" if extended => Action::SendInit(outgoing(w, true, unit)?, Mode::Synchronous),
         b"recv_init" if extended => Action::RecvInit(incoming(w, true, unit)?),
-        b"probe" if extended => {
+        b"probe" | b"iprobe" if extended => {
             let peer = w.integer("the source")?;
-            Action::Probe(Envelope { peer, tag: w.integer("the tag")?, bytes: None })
+            let wanted = Envelope { peer, tag: w.integer("the tag")?, bytes: None };
+            if lower == b"probe" { Action::Probe(wanted) } else { Action::Iprobe(wanted) }
         }
         _ => {
             let (lower, waits) = match lower.strip_prefix(b"i") {
