@@ -9,6 +9,8 @@ mod diff;
 mod examples;
 mod generate;
 mod man;
+mod mpicc;
+mod mpirun;
 mod pilot;
 mod placed;
 mod plan;
@@ -34,6 +36,8 @@ pub(crate) enum Verb {
     Resume(resume::Resume),
     Diff(diff::Diff),
     Replay(replay::Replay),
+    Mpirun(mpirun::Mpirun),
+    Mpicc(mpicc::Mpicc),
     Calibrate(calibrate::Calibrate),
     Reproduce(reproduce::Reproduce),
     Show(show::Show),
@@ -58,6 +62,8 @@ impl Verb {
             Verb::Resume(verb) => verb.run(output),
             Verb::Diff(verb) => verb.run(output),
             Verb::Replay(verb) => verb.run(output),
+            Verb::Mpirun(verb) => verb.run(output),
+            Verb::Mpicc(verb) => verb.run(output),
             Verb::Calibrate(verb) => verb.run(output),
             Verb::Reproduce(verb) => verb.run(output),
             Verb::Show(verb) => verb.run(output),
