@@ -9,7 +9,10 @@ use slackline_mpi::ReplayError;
 use slackline_mpi::action::{Action, Call, Envelope, Kind, Line, Mode, Which};
 use slackline_mpi::live::{Asked, Joined, Matched, Outcome, Program};
 use slackline_mpi::trace::write_line;
+use rustix::fs::{MemfdFlags, fstat, ftruncate, memfd_create};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::os::fd::{AsRawFd, OwnedFd};
 
 /// The connection to a rank.
 pub(crate) struct Lane {
@@ -20,6 +23,7 @@ pub(crate) struct Lane {
     /// Whether the present action is answered, and whether a sample is to be executed.
     answer: bool,
     sample: bool,
+    share: Option<i32>,
     initialised: bool,
     finalized: bool,
     /// Flop per second of CPU time here.
@@ -29,7 +33,8 @@ pub(crate) struct Lane {
 impl Lane {
     pub(crate) fn new(reader: Reader, writer: Writer, rate: f64) -> Lane {
         let (answer, sample, initialised, finalized) = (false, false, false, false);
-        Lane { reader, writer, pending: None, answer, sample, initialised, finalized, rate }
+        let (pending, share) = (None, None);
+        Lane { reader, writer, pending, answer, sample, share, initialised, finalized, rate }
     }
 }
 
@@ -85,6 +90,8 @@ pub(crate) struct Running<'a> {
     joints: HashMap<(u32, u64), Joint>,
     taking: HashMap<(u32, u32), Taking>,
     samples: HashMap<Vec<u8>, Sample>,
+    /// Memory that ranks share, by name.
+    shares: HashMap<Vec<u8>, OwnedFd>,
     /// Lines of the trace, per rank.
     pub(crate) record: Option<Vec<Vec<u8>>>,
     buffer: Vec<u8>,
@@ -113,6 +120,7 @@ impl<'a> Running<'a> {
             joints: HashMap::new(),
             taking: HashMap::new(),
             samples: HashMap::new(),
+            shares: HashMap::new(),
             record: records.then(|| vec![Vec::new(); ranks]),
             buffer: Vec::new(),
             to_come: ranks,
@@ -247,6 +255,23 @@ impl<'a> Running<'a> {
                     Action::Compute(sample.seconds / f64::from(sample.count) * lane.rate)
                 }
             }
+            What::Share => {
+                quiet = true;
+                let fd = match self.shares.entry(data) {
+                    Entry::Occupied(entry) => entry.into_mut(),
+                    Entry::Vacant(entry) => entry.insert(share().map_err(|e| {
+                        ReplayError::Program(format!("no memory for ranks to share: {e}"))
+                    })?),
+                };
+                // It has the largest size that anybody asked for.
+                let size = fstat(&*fd).map_or(0, |stat| stat.st_size as u64);
+                if size < request.bytes {
+                    lane.share = ftruncate(&*fd, request.bytes).ok().map(|()| fd.as_raw_fd());
+                } else {
+                    lane.share = Some(fd.as_raw_fd());
+                }
+                Action::Nothing
+            }
             What::Sampled => {
                 let sample = self.samples.entry(data).or_default();
                 sample.count += 1;
@@ -318,6 +343,10 @@ impl<'a> Running<'a> {
     }
 }
 
+fn share() -> std::io::Result<OwnedFd> {
+    Ok(memfd_create("slackline-mpi-shared", MemfdFlags::CLOEXEC)?)
+}
+
 /// Reads a record with its data: `None` when the rank is gone, `Some(None)` for nonsense.
 fn read_record(
     reader: &mut Reader,
@@ -377,6 +406,7 @@ fn call(request: Request) -> Call {
     call.unit = u64::from(request.unit);
     call.counts = request.counts.into();
     call.recv_counts = request.recv_counts.into();
+    call.ordered = request.tag != 0;
     call
 }
 
@@ -475,6 +505,9 @@ impl Program for Running<'_> {
             return Ok(());
         }
         reply.flag |= lane.sample;
+        if let Some(fd) = lane.share.take() {
+            (reply.flag, reply.found.0) = (true, fd);
+        }
         if let Some(found) = outcome.found {
             reply.found = (found.src as i32, found.tag, found.bytes);
         }

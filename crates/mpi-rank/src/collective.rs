@@ -159,7 +159,6 @@ fn background(number: Option<u32>, finish: Finish, comm: c_int) -> Pending {
         status: Status::EMPTY,
         active: true,
         prepared: None,
-        class: 0,
     }
 }
 
@@ -469,6 +468,8 @@ impl Reduction {
         let mut part = Part::new(kind, plan).typed(&block.datatype);
         part.request.bytes = block.bytes();
         unsafe { block.pack(&mut part.data) };
+        // Derived types are reduced in rank order, too.
+        part.request.tag = i32::from(!op.commutes || block.datatype.basic == 0);
         let (to, datatype, all) = (self.recvbuf as usize, block.datatype, block.count);
         match op.function {
             Some(function) => {

@@ -114,7 +114,6 @@ fn ready(status: Status, comm: c_int) -> Pending {
         status,
         active: true,
         prepared: None,
-        class: 0,
     }
 }
 

@@ -60,10 +60,12 @@ pub enum What {
     Sample,
     /// Tells how long (`amount` seconds) the sample named by the data took.
     Sampled,
+    /// Asks for the memory named by the data, of `bytes` bytes: the reply has a descriptor of the simulator.
+    Share,
 }
 
 impl What {
-    const ALL: [What; 26] = [
+    const ALL: [What; 27] = [
         What::Init,
         What::Finalize,
         What::Compute,
@@ -90,6 +92,7 @@ impl What {
         What::Abort,
         What::Sample,
         What::Sampled,
+        What::Share,
     ];
 }
 
@@ -157,7 +160,7 @@ pub struct Request {
     pub number: u32,
     /// Partner, root, colour or code; -1 for anybody.
     pub peer: i32,
-    /// Tag or key; -1 for any.
+    /// Tag or key; -1 for any; 1 for a reduction in rank order.
     pub tag: i32,
     /// Size of what is sent, or room.
     pub bytes: u64,

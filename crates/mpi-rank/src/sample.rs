@@ -3,7 +3,16 @@
 use crate::protocol::{Request, What};
 use crate::state::{Outcome, kernel_clock, running};
 use std::cell::Cell;
-use std::ffi::{c_char, c_double, c_int};
+use std::collections::HashMap;
+use std::ffi::{c_char, c_double, c_int, c_ulong, c_void};
+use std::sync::{Mutex, PoisonError};
+
+unsafe extern "C" {
+    fn open(path: *const c_char, flags: c_int, ...) -> c_int;
+    fn close(fd: c_int) -> c_int;
+    fn mmap(at: *mut c_void, length: usize, prot: c_int, flags: c_int, fd: c_int, offset: i64) -> *mut c_void;
+    fn munmap(at: *mut c_void, length: usize) -> c_int;
+}
 
 fn charge(what: What, amount: f64) {
     let told: Outcome = running(|state| {
@@ -83,5 +92,54 @@ pub unsafe extern "C" fn slackline_sample_end(key: *const c_char, global: c_int)
     });
     if let Err(fault) = told {
         crate::call::abort(fault.class, &fault.text);
+    }
+}
+
+/// Lengths of the shared arrays in use, by address.
+static SHARED: Mutex<Option<HashMap<usize, usize>>> = Mutex::new(None);
+
+/// Memory that all ranks share under one key; null if there is none.
+///
+/// # Safety
+/// `key` is a string that names the memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn slackline_shared_malloc(key: *const c_char, bytes: c_ulong) -> *mut c_void {
+    let key = unsafe { crate::communicator::text(key) };
+    let length = bytes.max(1) as usize;
+    let asked = running(|state| {
+        let bytes = length as u64;
+        let request = Request { bytes, answer: true, ..Request::new(What::Share) };
+        let reply = state.ask(request, key.as_bytes())?;
+        Ok(reply.flag.then(|| format!("/proc/{}/fd/{}\0", state.parent, reply.found.0)))
+    });
+    let Ok(Some(path)) = asked else { return std::ptr::null_mut() };
+    // SAFETY: a terminated name, and a new mapping where the kernel finds room for it.
+    let at = unsafe {
+        let fd = open(path.as_ptr().cast(), 2 | 0o2000000);
+        if fd < 0 {
+            return std::ptr::null_mut();
+        }
+        let at = mmap(std::ptr::null_mut(), length, 3, 1, fd, 0);
+        close(fd);
+        at
+    };
+    if at as isize == -1 {
+        return std::ptr::null_mut();
+    }
+    let mut known = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    known.get_or_insert_default().insert(at as usize, length);
+    at
+}
+
+/// Gives such memory back.
+///
+/// # Safety
+/// `memory` is null or came from [`slackline_shared_malloc`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn slackline_shared_free(memory: *mut c_void) {
+    let mut known = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(length) = known.as_mut().and_then(|known| known.remove(&(memory as usize))) {
+        // SAFETY: this mapping was made with this length and is unmapped once.
+        unsafe { munmap(memory, length) };
     }
 }

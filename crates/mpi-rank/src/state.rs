@@ -314,8 +314,6 @@ pub struct Pending {
     /// Whether it is started: inactive ones have an empty status.
     pub active: bool,
     pub prepared: Option<Box<Prepared>>,
-    /// An error to report for it.
-    pub class: i32,
 }
 
 /// Handles of one kind.
@@ -404,6 +402,8 @@ pub struct State {
     /// Flop/s of the host.
     pub speed: f64,
     pub host: String,
+    /// Process of the simulator.
+    pub parent: String,
     /// The date of the last answer, and whether it still holds.
     pub date: f64,
     pub fresh: bool,
@@ -441,7 +441,6 @@ unsafe extern "C" {
     fn open(path: *const std::ffi::c_char, flags: c_int, ...) -> c_int;
     fn close(fd: c_int) -> c_int;
     fn write(fd: c_int, from: *const c_void, count: usize) -> isize;
-    fn getppid() -> c_int;
     fn prctl(option: c_int, ...) -> c_int;
     fn setenv(name: *const std::ffi::c_char, value: *const std::ffi::c_char, over: c_int) -> c_int;
     fn unsetenv(name: *const std::ffi::c_char) -> c_int;
@@ -526,6 +525,7 @@ impl State {
             mode: Mode::None,
             speed: 1e9,
             host: String::new(),
+            parent: String::new(),
             date: 0.0,
             fresh: false,
             next_number: 0,
@@ -576,13 +576,11 @@ impl State {
         let Some(shared) = shared else {
             return fault(class::OTHER, "cannot map the memory shared with the simulator");
         };
-        // The rank ends with the simulator; if that went already, now. What the rank starts is no
-        // part of the simulation.
+        // The rank ends with the process that started it. What the rank starts itself is no part of the
+        // simulation.
         // SAFETY: calls without pointers but to terminated names.
         unsafe {
             prctl(1, 9 as c_long);
-            // A process started by a shell has the shell as its parent.
-            let _ = (getppid(), parent);
             for name in [c"LD_PRELOAD", c"LD_LIBRARY_PATH"] {
                 let key = name.to_str().unwrap_or_default();
                 match std::env::var(format!("SLACKLINE_{key}")) {
@@ -606,6 +604,7 @@ impl State {
         };
         self.speed = speed.parse().unwrap_or(1e9);
         self.host = host.to_owned();
+        self.parent = parent.to_owned();
         self.link = Some(Link {
             writer: shared.writer(false),
             reader: shared.reader(true),

@@ -109,6 +109,8 @@ pub struct Call {
     pub recv_counts: Box<[u64]>,
     /// Computed by every rank after the communication, flop.
     pub flops: f64,
+    /// Whether a reduction has to be made in rank order: the operation does not commute.
+    pub ordered: bool,
 }
 
 impl Call {
@@ -123,6 +125,7 @@ impl Call {
             counts: Box::default(),
             recv_counts: Box::default(),
             flops: 0.0,
+            ordered: false,
         }
     }
 }

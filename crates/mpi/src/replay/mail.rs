@@ -258,7 +258,7 @@ impl Mail {
         (None, next)
     }
 
-    /// The message that fits a receive and was sent first up to `now`; and the date of the first
+    /// The message that fits a receive and was sent first up to `now`, eager ones before others; and the date of the first
     /// one after that.
     #[allow(clippy::type_complexity)]
     fn first_sent(
@@ -267,7 +267,7 @@ impl Mail {
         ranks: u32,
         now: f64,
     ) -> (Option<(u64, u32, Option<u32>)>, f64) {
-        let mut best: Option<(f64, u64, u64, u32, Option<u32>)> = None;
+        let mut best: Option<((bool, f64, u64), u64, u32, Option<u32>)> = None;
         let mut later = f64::INFINITY;
         for src in 0..ranks {
             let key = pair(src, receive.dst);
@@ -280,11 +280,15 @@ impl Mail {
             let m = self.get(message);
             if m.sent > now {
                 later = later.min(m.sent);
-            } else if best.is_none_or(|b| (m.sent, m.order) < (b.0, b.1)) {
-                best = Some((m.sent, m.order, key, message, before));
+            } else {
+                // What is under way already comes before what has yet to start.
+                let rank = (m.flags & flag::EAGER == 0, m.sent, m.order);
+                if best.is_none_or(|b| rank < b.0) {
+                    best = Some((rank, key, message, before));
+                }
             }
         }
-        (best.map(|(_, _, key, message, before)| (key, message, before)), later)
+        (best.map(|(_, key, message, before)| (key, message, before)), later)
     }
 
     /// Whether a message that fits was sent up to `now`; else the date of the first known one.

@@ -260,8 +260,9 @@ pub(super) fn action(
     let name = words.need("the action")?;
     let Reading { version, unit, mut ranks } = *reading;
     let (mut comm, mut request, mut numbers) = (0, None, None);
+    let mut ordered = false;
     if version == Version::Extended {
-        words.text = strip_options(text, &mut comm, &mut request, &mut numbers)?;
+        words.text = strip_options(text, &mut comm, &mut request, &mut numbers, &mut ordered)?;
         if comm != 0 {
             ranks = match sizes(comm) {
                 Some(size) => size,
@@ -371,7 +372,11 @@ pub(super) fn action(
                 Some(rest) if extended => (rest, false),
                 _ => (lower, true),
             };
-            match collective(w, lower, unit, ranks)? {
+            let mut found = collective(w, lower, unit, ranks)?;
+            if let Some(call) = &mut found {
+                call.ordered = ordered;
+            }
+            match found {
                 Some(call) if waits => Action::Collective(Box::new(call)),
                 Some(call) => Action::Icollective(Box::new(call)),
                 None => {
@@ -394,6 +399,7 @@ fn strip_options<'a>(
     comm: &mut u32,
     request: &mut Option<u32>,
     numbers: &mut Option<Box<[u32]>>,
+    ordered: &mut bool,
 ) -> Result<&'a [u8], Complaint> {
     let mut end = text.len();
     let mut words = Words { text, at: 0 };
@@ -409,6 +415,8 @@ fn strip_options<'a>(
                 Some(&[id]) => *comm = id,
                 _ => return words.complain("`comm=` takes the number of a communicator"),
             }
+        } else if word == b"ordered=1" {
+            *ordered = true;
         } else if let Some(list) = word.strip_prefix(b"req=") {
             match parse(list) {
                 Some(list) => {

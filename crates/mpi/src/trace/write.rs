@@ -20,6 +20,11 @@ pub fn write_line(out: &mut Vec<u8>, rank: u32, line: &Line) {
     let mut text = format!("{rank} ");
     // Writing to a string does not fail.
     let _ = write_action(&mut text, line);
+    if let Action::Collective(call) | Action::Icollective(call) = &line.action
+        && call.ordered
+    {
+        text.push_str(" ordered=1");
+    }
     if line.comm != 0 {
         let _ = write!(text, " comm={}", line.comm);
     }
