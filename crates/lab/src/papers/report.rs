@@ -406,7 +406,7 @@ mod tests {
     use super::*;
 
     fn estimate(value: f64, margin: f64) -> Estimate {
-        Estimate { value, margin: Some(margin), samples: 9 }
+        Estimate { value, margin: Some(margin), samples: 9, exact: false }
     }
 
     #[test]
