@@ -309,4 +309,3 @@ impl Fraction {
 pub fn pairs_needed(family: usize) -> usize {
     (40.0 * family as f64).log2().ceil() as usize
 }
-

@@ -148,7 +148,8 @@ impl Pairs {
             tied += t * t * t - t;
             first += size;
         }
-        let plus: u64 = ranks.iter().zip(&differences).filter(|(_, d)| **d > 0.0).map(|p| p.0).sum();
+        let plus: u64 =
+            ranks.iter().zip(&differences).filter(|(_, d)| **d > 0.0).map(|p| p.0).sum();
         let total = (n * (n + 1)) as u64;
         let exact = n <= EXACT_PAIRS;
         let p = match n {

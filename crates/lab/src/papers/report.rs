@@ -90,6 +90,8 @@ impl Rule {
             if estimate.low() < low && estimate.high() > high);
         match ends {
             _ if !estimate.value.is_finite() => Judgement::Open,
+            // The spread of one sample is not known.
+            _ if estimate.margin.is_none() && !estimate.exact => Judgement::Open,
             [true, true, true] => Judgement::Passes,
             [false, false, false] if !spans => Judgement::Fails,
             _ => Judgement::Open,
