@@ -1,6 +1,6 @@
-//! Compiles the libraries that are loaded into MPI programs, to be embedded into the command.
+//! Compiles the library that is loaded into MPI programs, to be embedded into the command.
 //!
-//! They have no dependencies, so that the compiler alone makes them: a package cannot depend on a
+//! It has no dependencies, so that the compiler alone makes it: a package cannot depend on a
 //! `cdylib` of its workspace in a way that plain `cargo build` supports.
 
 use std::env;
@@ -10,19 +10,13 @@ use std::process::Command;
 fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default());
     println!("cargo::rerun-if-changed=../mpi-rank/src");
-    println!("cargo::rerun-if-changed=capture");
     println!("cargo::rerun-if-changed=build.rs");
     let rank = Path::new("../mpi-rank/src/lib.rs");
-    library(&out, rank, "slackline_mpi", "libmpich.so.12", None);
-    for mpi in ["mpich", "openmpi"] {
-        let name = format!("slackline_capture_{mpi}");
-        let soname = format!("lib{name}.so");
-        library(&out, Path::new("capture/lib.rs"), &name, &soname, Some(mpi));
-    }
+    library(&out, rank, "slackline_mpi", "libmpich.so.12");
 }
 
 /// Makes one library; where the system has no ELF libraries, an empty file.
-fn library(out: &Path, source: &Path, name: &str, soname: &str, mpi: Option<&str>) {
+fn library(out: &Path, source: &Path, name: &str, soname: &str) {
     let file = out.join(format!("lib{name}.so"));
     if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("linux") {
         std::fs::write(&file, b"").expect("the build folder can be written to");
@@ -38,9 +32,6 @@ fn library(out: &Path, source: &Path, name: &str, soname: &str, mpi: Option<&str
         let mut option = std::ffi::OsString::from("linker=");
         option.push(linker);
         command.arg("-C").arg(option);
-    }
-    if let Some(mpi) = mpi {
-        command.arg("--cfg").arg(format!("mpi=\"{mpi}\""));
     }
     command.args(["--cap-lints", "allow"]).arg(source).arg("-o").arg(&file);
     let status = command.status().expect("the Rust compiler can be started");

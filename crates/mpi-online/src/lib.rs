@@ -1,10 +1,9 @@
-//! MPI programs themselves: run under simulation, or captured as they run for real.
+//! MPI programs themselves, run under simulation.
 //!
 //! [`run`] starts the ranks of a program as processes whose MPI is `slackline-mpi-rank`, and simulates
 //! what they ask for with `slackline-mpi`: [`launch`] has the processes, `program` their requests,
-//! [`library`] the files they are given. [`capture`] starts a real run whose ranks write traces.
+//! [`library`] the files they are given.
 
-pub mod capture;
 pub mod elf;
 pub mod launch;
 pub mod library;

@@ -1,17 +1,12 @@
-//! The libraries that programs are started with, and the files they are unpacked to.
+//! The library that programs are started with, and the files it is unpacked to.
 
-use crate::elf::Mpi;
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tempfile::TempDir;
 
 static RANK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libslackline_mpi.so"));
-static CAPTURE_MPICH: &[u8] =
-    include_bytes!(concat!(env!("OUT_DIR"), "/libslackline_capture_mpich.so"));
-static CAPTURE_OPENMPI: &[u8] =
-    include_bytes!(concat!(env!("OUT_DIR"), "/libslackline_capture_openmpi.so"));
 
 /// Our `mpi.h`, with the values of MPICH.
 pub static HEADER: &str = include_str!("../include/mpi.h");
@@ -52,28 +47,5 @@ impl Unpacked {
     /// The folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
-    }
-}
-
-/// The libraries that capture, in a folder removed with the value.
-pub struct CaptureLibraries {
-    folder: TempDir,
-}
-
-impl CaptureLibraries {
-    /// Writes both.
-    pub fn new() -> io::Result<CaptureLibraries> {
-        let folder = tempfile::Builder::new().prefix("slackline-mpi-").tempdir()?;
-        fs::write(folder.path().join("libslackline_capture_mpich.so"), CAPTURE_MPICH)?;
-        fs::write(folder.path().join("libslackline_capture_openmpi.so"), CAPTURE_OPENMPI)?;
-        Ok(CaptureLibraries { folder })
-    }
-
-    /// The one for an MPI.
-    pub fn file(&self, mpi: Mpi) -> PathBuf {
-        self.folder.path().join(match mpi {
-            Mpi::OpenMpi => "libslackline_capture_openmpi.so",
-            Mpi::Mpich => "libslackline_capture_mpich.so",
-        })
     }
 }

@@ -232,6 +232,7 @@ unsafe fn complete(what: What, at: *mut c_int, count: c_int) -> Outcome<Completi
         let mut reply = Reply::default();
         let ask = match what {
             What::Wait | What::Test => !outstanding.is_empty(),
+            What::Testsome => false,
             _ => complete.is_empty() && !outstanding.is_empty(),
         };
         if ask {
@@ -301,6 +302,52 @@ impl Completion {
             unsafe { finish.run(&parts) };
         }
     }
+}
+
+/// Tests requests one after the other: each test costs the time of one, and what is done stays done.
+/// The handles of those that are complete are kept until they are asked for.
+unsafe fn test_each(at: *mut c_int, count: c_int) -> Outcome {
+    for k in 0..elements(count)? {
+        let handle = unsafe { *at.add(k) };
+        let finish = running(|state| {
+            let Some(pending) = state.requests.get(handle) else { return Ok(None) };
+            let (Some(number), true) = (pending.number, pending.active) else { return Ok(None) };
+            let (comm, kind) = (pending.comm, pending.kind);
+            let numbers = vec![number];
+            let request = Request { numbers, answer: true, ..Request::new(What::Test) };
+            let mut reply = state.ask(request, &[])?;
+            if !reply.flag {
+                return Ok(None);
+            }
+            let delivery = reply.deliveries.pop();
+            let found = match (&delivery, kind) {
+                (Some(d), Kind::Receive) => {
+                    status(state, comm, d.src, d.tag, d.data.len() as u64)
+                }
+                (None, Kind::Receive) => Status { count_hi: 1, ..Status::EMPTY },
+                _ => Status::EMPTY,
+            };
+            let Some(pending) = state.requests.get_mut(handle) else { return Ok(None) };
+            (pending.number, pending.status) = (None, found);
+            let finish = std::mem::replace(&mut pending.finish, Finish::Nothing);
+            Ok(delivery.map(|d| (finish, Parts { lengths: d.parts, data: d.data })))
+        })?;
+        if let Some((finish, parts)) = finish {
+            unsafe { finish.run(&parts) };
+        }
+    }
+    Ok(())
+}
+
+/// Whether no request is outstanding.
+unsafe fn all_complete(at: *mut c_int, count: c_int) -> Outcome<bool> {
+    let handles = unsafe { slice(at, elements(count)?) };
+    running(|state| {
+        let open = |handle: &c_int| {
+            state.requests.get(*handle).is_some_and(|p| p.active && p.number.is_some())
+        };
+        Ok(!handles.iter().any(open))
+    })
 }
 
 /// Writes one status per request; empty ones for those that were not active.
@@ -525,6 +572,11 @@ mpi! {
         Ok(())
     }
     fn MPI_Testall(count: c_int, requests: *mut c_int, flag: *mut c_int, statuses: *mut Status) {
+        test_each(requests, count)?;
+        if !all_complete(requests, count)? {
+            put(flag, 0);
+            return Ok(());
+        }
         let mut completion = complete(What::Test, requests, count)?;
         completion.deliver();
         put(flag, completion.flag.into());
@@ -627,6 +679,9 @@ unsafe fn some(
     indices: *mut c_int,
     statuses: *mut Status,
 ) -> Outcome {
+    if what == What::Testsome {
+        unsafe { test_each(requests, count)? };
+    }
     let mut completion = unsafe { complete(what, requests, count)? };
     unsafe { completion.deliver() };
     if completion.idle {

@@ -3,6 +3,7 @@
 mod algorithms;
 mod burn;
 mod calibrate;
+mod compare;
 mod completions;
 mod convert;
 mod diff;
@@ -38,6 +39,7 @@ pub(crate) enum Verb {
     Replay(replay::Replay),
     Mpirun(mpirun::Mpirun),
     Mpicc(mpicc::Mpicc),
+    Compare(Box<compare::Compare>),
     Calibrate(calibrate::Calibrate),
     Reproduce(reproduce::Reproduce),
     Show(show::Show),
@@ -64,6 +66,7 @@ impl Verb {
             Verb::Replay(verb) => verb.run(output),
             Verb::Mpirun(verb) => verb.run(output),
             Verb::Mpicc(verb) => verb.run(output),
+            Verb::Compare(verb) => verb.run(output),
             Verb::Calibrate(verb) => verb.run(output),
             Verb::Reproduce(verb) => verb.run(output),
             Verb::Show(verb) => verb.run(output),
