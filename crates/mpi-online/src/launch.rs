@@ -143,8 +143,7 @@ pub fn run(
     let program = find(&launch.command[0])?;
     check(&program)?;
     let library = Unpacked::new().map_err(start)?;
-    let ends: Arc<Vec<AtomicU64>> =
-        Arc::new(hosts.iter().map(|_| AtomicU64::new(ALIVE)).collect());
+    let ends: Arc<Vec<AtomicU64>> = Arc::new(hosts.iter().map(|_| AtomicU64::new(ALIVE)).collect());
     let mut processes = Processes { children: Vec::new(), ends: Arc::clone(&ends) };
     let mut memories: Vec<(OwnedFd, Arc<Shared>)> = Vec::new();
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
@@ -281,10 +280,7 @@ fn spawn(
 ) -> Result<Child, OnlineError> {
     let mut command = Command::new(program);
     command.args(&launch.command[1..]).env(VARIABLE, place);
-    let ours = [
-        ("LD_PRELOAD", library.join(NAMES[0])),
-        ("LD_LIBRARY_PATH", library.to_path_buf()),
-    ];
+    let ours = [("LD_PRELOAD", library.join(NAMES[0])), ("LD_LIBRARY_PATH", library.to_path_buf())];
     for (name, first) in ours {
         let old = std::env::var_os(name).unwrap_or_default();
         let mut value = first.into_os_string();
@@ -317,12 +313,7 @@ fn die_with_us(command: &mut Command) {
 }
 
 /// Notes how a process ended, and lets the simulation look. The process stays a zombie until all are reaped.
-fn watch(
-    pid: u32,
-    rank: usize,
-    ends: Arc<Vec<AtomicU64>>,
-    shared: Arc<Shared>,
-) -> JoinHandle<()> {
+fn watch(pid: u32, rank: usize, ends: Arc<Vec<AtomicU64>>, shared: Arc<Shared>) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let Some(pid) = Pid::from_raw(pid as i32) else { return };
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;

@@ -57,7 +57,11 @@ pub fn copy(from: c_int, to: c_int) -> Outcome {
             )
         };
         if code != SUCCESS {
-            return Err(Fault { class: code, comm: from, text: "an attribute was not copied".into() });
+            return Err(Fault {
+                class: code,
+                comm: from,
+                text: "an attribute was not copied".into(),
+            });
         }
         if flag != 0 {
             running(|state| {
@@ -155,11 +159,7 @@ unsafe fn free_key(key: *mut c_int) -> Outcome {
     Ok(())
 }
 
-unsafe fn put_found(
-    found: Option<usize>,
-    value: *mut c_void,
-    flag: *mut c_int,
-) -> Outcome {
+unsafe fn put_found(found: Option<usize>, value: *mut c_void, flag: *mut c_int) -> Outcome {
     unsafe {
         put(flag, found.is_some().into());
         if let Some(found) = found {

@@ -238,8 +238,7 @@ unsafe fn gatherv(
         part.request.counts = vec![0; known.size()];
         let mut places = Vec::new();
         if is_root {
-            places =
-                unsafe { blocks(state, recvbuf, counts, offsets, datatype, known.size())? };
+            places = unsafe { blocks(state, recvbuf, counts, offsets, datatype, known.size())? };
             part.request.counts = places.iter().map(Block::bytes).collect();
         }
         let sent = match send.0 as usize == IN_PLACE && is_root {
@@ -306,8 +305,7 @@ unsafe fn scatterv(
             part.finish = block.finish();
         }
         if known.me as i32 == root {
-            let sent =
-                unsafe { blocks(state, sendbuf, counts, offsets, datatype, known.size())? };
+            let sent = unsafe { blocks(state, sendbuf, counts, offsets, datatype, known.size())? };
             for block in &sent {
                 unsafe { block.pack(&mut part.data) };
             }
@@ -493,7 +491,12 @@ impl Reduction {
     }
 }
 
-unsafe fn reduce_to(r: Reduction, root: c_int, comm: c_int, request: Option<*mut c_int>) -> Outcome {
+unsafe fn reduce_to(
+    r: Reduction,
+    root: c_int,
+    comm: c_int,
+    request: Option<*mut c_int>,
+) -> Outcome {
     let part = |state: &mut State, known: &Comm| {
         let is_root = known.me as i32 == root;
         let what = (REDUCE, Plan::ReduceToRoot);
@@ -544,10 +547,7 @@ unsafe fn reduce_scatter(
     unsafe { perform(comm, request, part) }
 }
 
-const fn pair(
-    send: (*const c_void, c_int, c_int),
-    recv: (*mut c_void, c_int, c_int),
-) -> Pair {
+const fn pair(send: (*const c_void, c_int, c_int), recv: (*mut c_void, c_int, c_int)) -> Pair {
     Pair { send, recv }
 }
 

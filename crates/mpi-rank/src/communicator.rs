@@ -37,7 +37,9 @@ fn create(state: &mut State, comm: c_int, members: Vec<u32>) -> Outcome<i32> {
     let mut numbers = Vec::new();
     for &member in &members {
         match parent.local(member as i32) {
-            UNDEFINED => return fault(class::GROUP, "the group has ranks that are not in the communicator"),
+            UNDEFINED => {
+                return fault(class::GROUP, "the group has ranks that are not in the communicator");
+            }
             rank => numbers.push(rank as u32),
         }
     }

@@ -23,9 +23,8 @@ fn special() -> &'static Special {
     static KNOWN: OnceLock<Special> = OnceLock::new();
     KNOWN.get_or_init(|| {
         // SAFETY: a lookup of a name; null where the program has no such block.
-        let find = |name: &std::ffi::CStr| unsafe {
-            dlsym(std::ptr::null_mut(), name.as_ptr()) as usize
-        };
+        let find =
+            |name: &std::ffi::CStr| unsafe { dlsym(std::ptr::null_mut(), name.as_ptr()) as usize };
         let (first, second) = (find(c"mpipriv1_"), find(c"mpipriv2_"));
         // /MPIPRIV1/ MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE(5); /MPIPRIV2/ MPI_STATUSES_IGNORE(5,1), ...
         Special {
@@ -81,11 +80,21 @@ macro_rules! argument {
 }
 
 macro_rules! pass {
-    (v $x:ident) => { *$x };
-    (a $x:ident) => { *$x };
-    (b $x:ident) => { buffer($x) };
-    (s $x:ident) => { status($x) };
-    (p $x:ident) => { $x.cast() };
+    (v $x:ident) => {
+        *$x
+    };
+    (a $x:ident) => {
+        *$x
+    };
+    (b $x:ident) => {
+        buffer($x)
+    };
+    (s $x:ident) => {
+        status($x)
+    };
+    (p $x:ident) => {
+        $x.cast()
+    };
 }
 
 macro_rules! fortran {

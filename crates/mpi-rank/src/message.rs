@@ -140,15 +140,21 @@ unsafe fn recv(stated: Stated, to: *mut Status) -> Outcome {
         running(|state| {
             let datatype = state.datatype(stated.datatype)?;
             let count = elements(stated.count)?;
-            let Some((comm, peer, tag)) =
-                route(state, stated.comm, stated.peer, stated.tag, true)?
+            let Some((comm, peer, tag)) = route(state, stated.comm, stated.peer, stated.tag, true)?
             else {
                 return Ok((Status::NOBODY, None));
             };
             let bytes = (count * datatype.size) as u64;
             let number = state.number();
-            let request =
-                Request { number, comm, peer, tag, bytes, answer: true, ..Request::new(What::Recv) };
+            let request = Request {
+                number,
+                comm,
+                peer,
+                tag,
+                bytes,
+                answer: true,
+                ..Request::new(What::Recv)
+            };
             let mut reply = state.ask(request, &[])?;
             let Some(delivery) = reply.deliveries.pop() else {
                 return Ok((Status::EMPTY, None));
@@ -321,9 +327,7 @@ unsafe fn test_each(at: *mut c_int, count: c_int) -> Outcome {
             }
             let delivery = reply.deliveries.pop();
             let found = match (&delivery, kind) {
-                (Some(d), Kind::Receive) => {
-                    status(state, comm, d.src, d.tag, d.data.len() as u64)
-                }
+                (Some(d), Kind::Receive) => status(state, comm, d.src, d.tag, d.data.len() as u64),
                 (None, Kind::Receive) => Status { count_hi: 1, ..Status::EMPTY },
                 _ => Status::EMPTY,
             };
@@ -385,9 +389,8 @@ unsafe fn start(handle: c_int) -> Outcome {
         let mut made = match prepared.mode {
             None => receive_request(state, stated, Arc::clone(&prepared.datatype))?,
             Some(mode) => {
-                let number = unsafe {
-                    post_typed_send(state, stated, &prepared.datatype, mode, false)?
-                };
+                let number =
+                    unsafe { post_typed_send(state, stated, &prepared.datatype, mode, false)? };
                 let number = number.filter(|_| mode != 2);
                 Pending { number, ..ready(Status::EMPTY, stated.comm) }
             }
@@ -429,7 +432,8 @@ unsafe fn exchange(sent: Stated, received: Stated, to: *mut Status) -> Outcome {
                 return Ok((Status::NOBODY, None));
             }
             let answer = second.is_some();
-            let mut reply = state.ask(Request { numbers, answer, ..Request::new(What::Wait) }, &[])?;
+            let mut reply =
+                state.ask(Request { numbers, answer, ..Request::new(What::Wait) }, &[])?;
             let Some(delivery) = reply.deliveries.pop() else {
                 return Ok((Status::NOBODY, None));
             };

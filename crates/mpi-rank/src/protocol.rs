@@ -227,13 +227,9 @@ impl Request {
         for value in [self.unit, self.op, self.datatype] {
             out.extend_from_slice(&value.to_le_bytes());
         }
-        for value in [
-            self.bytes,
-            self.recv_bytes,
-            self.burst.to_bits(),
-            self.amount.to_bits(),
-            self.data,
-        ] {
+        for value in
+            [self.bytes, self.recv_bytes, self.burst.to_bits(), self.amount.to_bits(), self.data]
+        {
             out.extend_from_slice(&value.to_le_bytes());
         }
         put_list(out, self.numbers.iter().map(|&n| u64::from(n)));

@@ -96,7 +96,8 @@ pub fn operation(handle: u32) -> Option<u32> {
 /// Whether an operation is defined for a datatype.
 pub fn is_defined(op: u32, datatype: u32) -> bool {
     let Some(element) = element(datatype) else { return matches!(op, REPLACE | NO_OP) };
-    let pair = matches!(element, PairI16 | PairI32 | PairI64 | PairF32 | PairF64 | TwinF32 | TwinF64);
+    let pair =
+        matches!(element, PairI16 | PairI32 | PairI64 | PairF32 | PairF64 | TwinF32 | TwinF64);
     let real = matches!(element, F32 | F64 | F80);
     let complex = matches!(element, C32 | C64);
     match op {
@@ -182,8 +183,14 @@ pub fn combine(op: u32, datatype: u32, left: &[u8], right: &mut [u8]) -> bool {
             const V: usize = size_of::<$value>();
             const N: usize = V + size_of::<$index>();
             for (a, b) in left.chunks_exact(N).zip(right.chunks_exact_mut(N)) {
-                let value = |p: &[u8]| p.first_chunk().map_or(<$value>::default(), |v| <$value>::from_le_bytes(*v));
-                let index = |p: &[u8]| p[V..].first_chunk().map_or(<$index>::default(), |v| <$index>::from_le_bytes(*v));
+                let value = |p: &[u8]| {
+                    p.first_chunk().map_or(<$value>::default(), |v| <$value>::from_le_bytes(*v))
+                };
+                let index = |p: &[u8]| {
+                    p[V..]
+                        .first_chunk()
+                        .map_or(<$index>::default(), |v| <$index>::from_le_bytes(*v))
+                };
                 let (x, y) = (value(a), value(b));
                 let left_wins = if op == MINLOC { x < y } else { x > y };
                 if left_wins || (x == y && index(a) < index(b)) {

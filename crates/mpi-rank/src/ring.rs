@@ -17,7 +17,14 @@ const CONTROL: usize = 4096;
 
 unsafe extern "C" {
     fn syscall(number: c_long, ...) -> c_long;
-    fn mmap(at: *mut c_void, length: usize, prot: i32, flags: i32, fd: i32, offset: i64) -> *mut c_void;
+    fn mmap(
+        at: *mut c_void,
+        length: usize,
+        prot: i32,
+        flags: i32,
+        fd: i32,
+        offset: i64,
+    ) -> *mut c_void;
     fn munmap(at: *mut c_void, length: usize) -> i32;
 }
 

@@ -181,7 +181,8 @@ unsafe fn fence(win: c_int) -> Outcome {
             let number = state.number();
             let tag = 0;
             let peer = peer as i32;
-            let request = Request { comm: known.id, number, peer, tag, bytes, ..Request::new(what) };
+            let request =
+                Request { comm: known.id, number, peer, tag, bytes, ..Request::new(what) };
             state.ask(request, data)?;
             numbers.push(number);
             Outcome::Ok(number)

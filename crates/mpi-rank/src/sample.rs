@@ -10,7 +10,14 @@ use std::sync::{Mutex, PoisonError};
 unsafe extern "C" {
     fn open(path: *const c_char, flags: c_int, ...) -> c_int;
     fn close(fd: c_int) -> c_int;
-    fn mmap(at: *mut c_void, length: usize, prot: c_int, flags: c_int, fd: c_int, offset: i64) -> *mut c_void;
+    fn mmap(
+        at: *mut c_void,
+        length: usize,
+        prot: c_int,
+        flags: c_int,
+        fd: c_int,
+        offset: i64,
+    ) -> *mut c_void;
     fn munmap(at: *mut c_void, length: usize) -> c_int;
 }
 
@@ -103,7 +110,10 @@ static SHARED: Mutex<Option<HashMap<usize, usize>>> = Mutex::new(None);
 /// # Safety
 /// `key` is a string that names the memory.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn slackline_shared_malloc(key: *const c_char, bytes: c_ulong) -> *mut c_void {
+pub unsafe extern "C" fn slackline_shared_malloc(
+    key: *const c_char,
+    bytes: c_ulong,
+) -> *mut c_void {
     let key = unsafe { crate::communicator::text(key) };
     let length = bytes.max(1) as usize;
     let asked = running(|state| {

@@ -123,18 +123,11 @@ impl Status {
 }
 
 /// Computed by the program itself.
-pub type UserFunction =
-    unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut c_int);
+pub type UserFunction = unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut c_int);
 
 /// Copies an attribute: old handle, key, extra, value, new value, flag.
-pub type CopyFunction = unsafe extern "C" fn(
-    c_int,
-    c_int,
-    *mut c_void,
-    *mut c_void,
-    *mut c_void,
-    *mut c_int,
-) -> c_int;
+pub type CopyFunction =
+    unsafe extern "C" fn(c_int, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_int) -> c_int;
 /// Deletes an attribute.
 pub type DeleteFunction = unsafe extern "C" fn(c_int, c_int, *mut c_void, *mut c_void) -> c_int;
 

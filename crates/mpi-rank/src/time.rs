@@ -2,9 +2,7 @@
 
 use crate::call::put;
 use crate::protocol::{Request, What};
-use crate::state::{
-    SYS_NANOSLEEP, State, is_running, kernel_clock, last_date, try_with,
-};
+use crate::state::{SYS_NANOSLEEP, State, is_running, kernel_clock, last_date, try_with};
 use std::ffi::{c_int, c_long, c_uint, c_void};
 
 unsafe extern "C" {

@@ -172,7 +172,8 @@ impl Datatype {
             let last = at + (count as isize - 1) * part.extent;
             low = low.min(at + part.lb).min(last + part.lb);
             high = high.max(at + part.lb + part.extent).max(last + part.lb + part.extent);
-            element = Some(if element.is_none_or(|e| e == part.element) { part.element } else { 0 });
+            element =
+                Some(if element.is_none_or(|e| e == part.element) { part.element } else { 0 });
             made.size += count * part.size;
             if part.is_dense() {
                 made.push(Segment {

@@ -17,7 +17,12 @@ Example:
   slackline mpicc -O2 ring.c -o ring && slackline mpirun -np 4 -p small-cluster ./ring")]
 pub(crate) struct Mpicc {
     /// Arguments of the compiler
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "ARGUMENT"
+    )]
     arguments: Vec<OsString>,
 }
 

@@ -49,7 +49,12 @@ pub(crate) struct Mpirun {
     #[arg(long)]
     json: bool,
     /// The program and its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
     command: Vec<OsString>,
 }
 
@@ -98,10 +103,13 @@ impl Mpirun {
         let threshold = match setting("smpi/cpu-threshold").map(str::parse::<f64>) {
             None => 1e-6,
             Some(Ok(seconds)) => seconds,
-            Some(Err(_)) => return Err(Failure::input("smpi/cpu-threshold is no number of seconds")),
+            Some(Err(_)) => {
+                return Err(Failure::input("smpi/cpu-threshold is no number of seconds"));
+            }
         };
         let platform = read_platform(&self.platform, output)?;
-        let hosts = places(&output.files, &platform, options.hosts, self.ranks.map(|n| n as usize))?;
+        let hosts =
+            places(&output.files, &platform, options.hosts, self.ranks.map(|n| n as usize))?;
         let launch = Launch {
             command: self.command.clone(),
             compute: match self.compute {
@@ -114,16 +122,14 @@ impl Mpirun {
             record: self.record.is_some(),
             to_stderr: self.json,
         };
-        let finished =
-            slackline_mpi_online::run(&platform, &hosts, settings, &launch, &mut ()).map_err(
-                |error| match error {
-                    OnlineError::Start(text) => Failure::input(text),
-                    OnlineError::Run(slackline_mpi::ReplayError::TooFewHosts { ranks, places }) => {
-                        failure(slackline_mpi::ReplayError::TooFewHosts { ranks, places })
-                    }
-                    OnlineError::Run(error) => Failure::work(error),
-                },
-            )?;
+        let finished = slackline_mpi_online::run(&platform, &hosts, settings, &launch, &mut ())
+            .map_err(|error| match error {
+                OnlineError::Start(text) => Failure::input(text),
+                OnlineError::Run(slackline_mpi::ReplayError::TooFewHosts { ranks, places }) => {
+                    failure(slackline_mpi::ReplayError::TooFewHosts { ranks, places })
+                }
+                OnlineError::Run(error) => Failure::work(error),
+            })?;
         if let (Some(path), Some(record)) = (&self.record, &finished.record) {
             output.files.write(path, |out| {
                 writeln!(out, "#slackline-trace 1")?;

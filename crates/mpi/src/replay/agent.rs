@@ -1,7 +1,7 @@
 //! One rank, or one collective that a rank does in the background.
 
-use super::mail::Handle;
 use super::live::Outcome;
+use super::mail::Handle;
 use super::{CHORUS, Lines, NO_TICKET, idle};
 use crate::action::{Activity, Envelope, Line, Mode};
 use crate::collectives::Script;

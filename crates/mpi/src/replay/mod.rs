@@ -513,7 +513,14 @@ impl<'p> Replay<'p> {
                 && cargo != NO_TICKET
                 && slot != NO_TICKET
             {
-                program.matched(live::Matched { src, send: cargo, dst, receive: slot, tag, bytes })?;
+                program.matched(live::Matched {
+                    src,
+                    send: cargo,
+                    dst,
+                    receive: slot,
+                    tag,
+                    bytes,
+                })?;
             }
             return Ok(());
         }

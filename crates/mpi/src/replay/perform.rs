@@ -2,8 +2,8 @@
 
 use super::agent::{Agent, Pending, Request};
 use super::comm::{Comm, Together};
-use super::mail::{ANY_SIZE, Handle, Message, NONE, flag};
 use super::live::{Found, Joined};
+use super::mail::{ANY_SIZE, Handle, Message, NONE, flag};
 use super::report::Explained;
 use super::{CHORUS, Feed, LOOK, NO_TICKET, POLL, Replay, ReplayError, TALK};
 use crate::action::{ANY, Action, Call, Envelope, Kind, Mode, Which};

@@ -304,8 +304,8 @@ pub(super) fn action(
             let recv = Envelope { peer: from, tag: 0, bytes: Some(times(w, room, recv_unit)?) };
             Action::Sendrecv(send, recv)
         }
-        b"wait" | b"test" | b"waitany" | b"waitsome" | b"testall" | b"testany"
-        | b"testsome" | b"cancel" | b"start" | b"startall" => {
+        b"wait" | b"test" | b"waitany" | b"waitsome" | b"testall" | b"testany" | b"testsome"
+        | b"cancel" | b"start" | b"startall" => {
             let which = match (numbers.take(), lower) {
                 (Some(numbers), _) => Which::Numbers(numbers),
                 (None, b"wait" | b"test") if !tagged => Which::Last,
