@@ -39,7 +39,7 @@ unsafe fn combine(
     f: impl FnOnce(&[u32], &[u32]) -> Vec<u32>,
 ) -> Outcome {
     let made = running(|state| {
-        let made = f(&*members(state, one)?, &*members(state, other)?);
+        let made = f(&members(state, one)?, &members(state, other)?);
         Ok(add(state, made))
     })?;
     unsafe { put(new, made) };

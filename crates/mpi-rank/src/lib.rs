@@ -13,6 +13,7 @@
 //! complete. Panics cannot cross the border: a panic in an `extern "C"` function ends the process.
 #![allow(clippy::missing_safety_doc, clippy::too_many_arguments, non_snake_case, unused_unsafe)]
 #![allow(unsafe_op_in_unsafe_fn, missing_docs)]
+#![allow(clippy::needless_range_loop, clippy::manual_dangling_ptr)]
 
 mod attributes;
 mod call;
@@ -23,8 +24,11 @@ mod fortran;
 mod general;
 mod group;
 mod message;
+// The other side of these is the simulator.
+#[allow(dead_code)]
 mod protocol;
 mod reduce;
+#[allow(dead_code)]
 mod ring;
 mod rma;
 mod sample;

@@ -225,7 +225,7 @@ pub fn combine(op: u32, datatype: u32, left: &[u8], right: &mut [u8]) -> bool {
         TwinF32 => pairs!(f32, f32),
         TwinF64 => pairs!(f64, f64),
     }
-    debug_assert!(right.len() % size(element) == 0);
+    debug_assert!(right.len().is_multiple_of(size(element)));
     true
 }
 

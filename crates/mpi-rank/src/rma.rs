@@ -169,7 +169,7 @@ unsafe fn fence(win: c_int) -> Outcome {
         accesses.iter().for_each(|access| encode(access, &mut blocks[access.target]));
         let told = meet(state, comm, blocks)?;
         let mut numbers = Vec::new();
-        let (peers_are_local, me) = (known.own == 0, known.me);
+        let me = known.me;
         let mut wanted: Vec<(usize, Wanted)> = Vec::new();
         let mut at = 0;
         for (source, &length) in told.lengths.iter().enumerate() {
@@ -191,7 +191,7 @@ unsafe fn fence(win: c_int) -> Outcome {
         let mut incoming = Vec::new();
         let mut answers = Vec::new();
         for (k, (source, want)) in wanted.iter().enumerate() {
-            if want.kind != GET && (*source != me || peers_are_local && *source != me) {
+            if want.kind != GET && *source != me {
                 let bytes = want.segments.iter().map(|s| s.1).sum();
                 incoming.push((k, message(state, What::Irecv, *source, bytes, &[])?));
             }

@@ -44,7 +44,6 @@ pub const SUCCESS: i32 = 0;
 
 /// Classes of errors.
 pub mod class {
-    pub const BUFFER: i32 = 1;
     pub const COUNT: i32 = 2;
     pub const TYPE: i32 = 3;
     pub const TAG: i32 = 4;

@@ -304,7 +304,7 @@ impl Datatype {
         let mut rest = bytes % self.size as u64;
         for segment in &self.segments {
             let here = rest.min(segment.length as u64);
-            if here % u64::from(segment.unit) != 0 {
+            if !here.is_multiple_of(u64::from(segment.unit)) {
                 return None;
             }
             found += here / u64::from(segment.unit);

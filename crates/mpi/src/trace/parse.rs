@@ -407,6 +407,9 @@ fn strip_options<'a>(
         let before = words.at;
         let Some(word) = words.next() else { break };
         let parse = |list: &[u8]| -> Option<Vec<u32>> {
+            if list.is_empty() {
+                return Some(Vec::new());
+            }
             let numbers = list.split(|&b| b == b',');
             numbers.map(|part| digits(part).and_then(|v| u32::try_from(v).ok())).collect()
         };
