@@ -215,7 +215,7 @@ impl<'a> Running<'a> {
             What::Testany => Action::Testany(numbers()),
             What::Testsome => Action::Testsome(numbers()),
             What::Cancel => Action::Cancel(numbers()),
-            What::Probe => Action::Probe(wanted),
+            What::Probe => Action::Poll(wanted),
             What::Iprobe => Action::Iprobe(wanted),
             What::Collective | What::Icollective | What::Split => {
                 let root = if request.what == What::Split { 0 } else { request.peer.max(0) as u32 };

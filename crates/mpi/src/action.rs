@@ -205,6 +205,8 @@ pub enum Action {
     Probe(Envelope),
     /// Looks whether a message is there.
     Iprobe(Envelope),
+    /// Looks for a message again and again until it is there.
+    Poll(Envelope),
     /// Prepares a send to be started again and again.
     SendInit(Envelope, Mode),
     /// Prepares a receive.
@@ -323,7 +325,8 @@ impl Action {
             | Action::Waitany(_)
             | Action::Waitsome(_)
             | Action::Probe(_)
-            | Action::Iprobe(_) => Activity::Wait,
+            | Action::Iprobe(_)
+            | Action::Poll(_) => Activity::Wait,
             Action::Collective(call) | Action::Icollective(call) => Activity::Collective(call.kind),
             _ => Activity::Other,
         }

@@ -58,7 +58,7 @@ impl Replay<'_> {
                 wanted.peer == ANY
             }
             Action::RecvInit(wanted) => wanted.peer == ANY,
-            Action::Probe(_) | Action::Iprobe(_) | Action::Cancel(_) => true,
+            Action::Probe(_) | Action::Iprobe(_) | Action::Poll(_) | Action::Cancel(_) => true,
             _ => false,
         };
         if self.strict && posts && !self.synchronise(agent)? {
@@ -117,6 +117,13 @@ impl Replay<'_> {
             Action::Waitsome(which) => return self.wait_any(agent, which, true),
             Action::Probe(envelope) => return self.probe(agent, comm, envelope),
             Action::Iprobe(envelope) => return self.iprobe(agent, comm, envelope),
+            Action::Poll(envelope) => {
+                if !self.poll(agent, comm, envelope)? {
+                    return Ok(false);
+                }
+                let (found, _) = self.look(agent, comm, envelope)?;
+                self.agents[agent].outcome.found = found.map(|message| self.seen(message));
+            }
             Action::SendInit(envelope, mode) => {
                 let pending = Pending::Prepared(*envelope, Some(*mode), None);
                 self.remember(agent, comm, envelope, true, number, pending);
@@ -317,7 +324,9 @@ impl Replay<'_> {
     pub(super) fn watched_for(&self, agent: usize) -> Option<Message> {
         let state = &self.agents[agent];
         match &state.line.action {
-            Action::Recv(wanted) | Action::Probe(wanted) if state.watches() => {
+            Action::Recv(wanted) | Action::Probe(wanted) | Action::Poll(wanted)
+                if state.watches() =>
+            {
                 self.wanted(agent, state.line.comm, wanted).ok()
             }
             _ => None,

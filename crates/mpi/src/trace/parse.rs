@@ -362,10 +362,14 @@ pub(super) fn action(
         b"send_init" if extended => Action::SendInit(outgoing(w, true, unit)?, Mode::Standard),
         b"ssend_init" if extended => Action::SendInit(outgoing(w, true, unit)?, Mode::Synchronous),
         b"recv_init" if extended => Action::RecvInit(incoming(w, true, unit)?),
-        b"probe" | b"iprobe" if extended => {
+        b"probe" | b"iprobe" | b"poll" if extended => {
             let peer = w.integer("the source")?;
             let wanted = Envelope { peer, tag: w.integer("the tag")?, bytes: None };
-            if lower == b"probe" { Action::Probe(wanted) } else { Action::Iprobe(wanted) }
+            match lower {
+                b"probe" => Action::Probe(wanted),
+                b"poll" => Action::Poll(wanted),
+                _ => Action::Iprobe(wanted),
+            }
         }
         _ => {
             let (lower, waits) = match lower.strip_prefix(b"i") {
@@ -407,9 +411,6 @@ fn strip_options<'a>(
         let before = words.at;
         let Some(word) = words.next() else { break };
         let parse = |list: &[u8]| -> Option<Vec<u32>> {
-            if list.is_empty() {
-                return Some(Vec::new());
-            }
             let numbers = list.split(|&b| b == b',');
             numbers.map(|part| digits(part).and_then(|v| u32::try_from(v).ok())).collect()
         };

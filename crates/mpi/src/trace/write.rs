@@ -86,6 +86,7 @@ fn write_action(out: &mut String, line: &Line) -> std::fmt::Result {
         Action::Waitsome(w) => which(out, "waitsome", w),
         Action::Probe(e) => write!(out, "probe {} {}", e.peer, e.tag),
         Action::Iprobe(e) => write!(out, "iprobe {} {}", e.peer, e.tag),
+        Action::Poll(e) => write!(out, "poll {} {}", e.peer, e.tag),
         Action::SendInit(e, mode) => message(out, named(mode, "send_init", "ssend_init"), e),
         Action::RecvInit(e) => message(out, "recv_init", e),
         Action::Start(w) => which(out, "startall", w),
