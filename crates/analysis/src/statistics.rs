@@ -1,9 +1,10 @@
 //! Means and ratios with their uncertainty.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A figure and the half-width of its 95 % confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
     /// The figure.
     pub value: f64,

@@ -147,8 +147,38 @@
 #[doc = include_str!("../../../CONTRIBUTING.md")]
 struct Contributing;
 
+pub mod bundled;
+mod context;
+mod details_json;
+mod failure;
+pub mod file_kind;
+pub mod input;
+mod methods;
+pub mod plan;
+pub mod plan_check;
+pub mod request;
+pub mod rules;
+pub mod run;
+mod schedule_json;
+mod search;
+pub mod simulation;
+
+pub use context::{Context, Observer, RunView, Silent};
+pub use details_json::{Details, Set, check_needs};
+pub use failure::{Failure, no_plan};
+pub use plan::{PlanAnswer, PlanReport};
+pub use request::{
+    AnyRequest, CompareRequest, PlanRequest, RequestError, RunRequest, SimulateRequest,
+};
+pub use run::{RunAnswer, RunReport};
+pub use schedule_json::{Leased, Moved, Placed};
+pub use simulation::{SimulationAnswer, SimulationReport};
+
+pub use slackline_analysis as analysis;
 pub use slackline_engine as engine;
 pub use slackline_formats as formats;
+pub use slackline_io as io;
+pub use slackline_machines as machines;
 pub use slackline_model as model;
 pub use slackline_react as react;
 pub use slackline_schedule as schedule;

@@ -1,10 +1,10 @@
 //! `slackline algorithms`: the registries of planners and policies, for people and machines.
 
-use crate::failure::Failure;
 use crate::output::Output;
 use crate::table::wrap;
 use clap::Args;
 use serde::Serialize;
+use slackline_core::Failure;
 use slackline_model::nearest::did_you_mean;
 use slackline_model::parameter::Parameter;
 use slackline_react::registry as policies;

@@ -10,20 +10,20 @@ mod examples;
 mod generate;
 mod man;
 mod pilot;
-mod placed;
-mod plan;
+pub(crate) mod plan;
 mod platform;
 mod replay;
 mod reproduce;
 mod resume;
-mod run;
+pub(crate) mod run;
 mod show;
-mod simulate;
+pub(crate) mod simulate;
 mod validate;
 
-use crate::failure::Failure;
 use crate::output::Output;
 use clap::Subcommand;
+pub(crate) use run::view as run_view;
+use slackline_core::Failure;
 
 /// What to do.
 #[derive(Subcommand)]

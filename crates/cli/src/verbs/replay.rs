@@ -1,12 +1,12 @@
 //! `slackline replay`: how long an MPI code would run, from its traces.
 
-use crate::failure::Failure;
 use crate::files::Files;
 use crate::input::read_platform;
 use crate::output::Output;
 use crate::table::Table;
 use clap::Args;
 use serde::Serialize;
+use slackline_core::Failure;
 use slackline_formats::{FileAccess, FormatError};
 use slackline_model::names::Names;
 use slackline_model::{HostId, Platform};

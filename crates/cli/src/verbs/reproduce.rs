@@ -1,12 +1,12 @@
 //! `slackline reproduce`: published results, run again, with a verdict per claim.
 
-use crate::failure::Failure;
 use crate::files::Files;
 use crate::output::Output;
 use crate::progress::Bar;
 use crate::table::{Table, wrap};
 use clap::Args;
 use serde::Serialize;
+use slackline_core::Failure;
 use slackline_lab::papers::{self, Claim, Options, Paper, Progress, Report, Size, Verdict, Watch};
 use slackline_model::nearest::did_you_mean;
 use slackline_model::units::fmt_seconds;

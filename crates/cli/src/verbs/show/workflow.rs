@@ -1,10 +1,11 @@
 //! What is in a workflow.
 
-use crate::failure::Failure;
-use crate::input::{Past, machines};
+use crate::input::machines;
 use crate::output::Output;
 use crate::table::{Table, count, cut};
 use serde::Serialize;
+use slackline_core::Failure;
+use slackline_core::input::Past;
 use slackline_formats::Times;
 use slackline_formats::document::{RecordedMachine, Run};
 use slackline_model::units::{fmt_bytes, fmt_flops, fmt_seconds, fmt_speed};

@@ -1,11 +1,11 @@
 //! `slackline simulate --activities`: a graph of placed activities.
 
 use super::Simulate;
-use crate::failure::Failure;
 use crate::input::read_platform;
 use crate::output::Output;
 use crate::table::{Table, cut};
 use serde::Serialize;
+use slackline_core::Failure;
 use slackline_formats::activities;
 use slackline_model::units::fmt_seconds;
 use slackline_simulate::{GraphError, GraphRun, JobState, Models, Simulation};

@@ -2,25 +2,22 @@
 
 mod activities;
 mod curve;
-pub(super) mod document;
 pub(super) mod report;
 mod several;
-mod stage;
-mod stream;
-mod sweep;
 mod why;
 pub(super) mod workflow;
 mod worlds;
 
-use crate::failure::Failure;
 use crate::input::{LimitOptions, Sources, seconds};
 use crate::model::ModelOptions;
 use crate::output::Output;
-use crate::told::SetOptions;
-use crate::verbs::run::{Outputs, repeat};
+use crate::request::printed;
+use crate::set_option::SetOptions;
+use crate::verbs::run::{self, repeat};
 use clap::{Args, ValueEnum};
+use slackline_core::request::{DataPlace, Knows as Known, SimulationSetup};
+use slackline_core::{CompareRequest, Failure, SimulateRequest};
 use slackline_formats::trace::TraceFormat;
-use slackline_model::parameter::Given;
 use std::path::PathBuf;
 
 /// Simulate a workflow under a plan or a policy, or a graph of placed activities
@@ -145,6 +142,9 @@ pub(crate) struct Simulate {
     json: bool,
 }
 
+/// The policy that is taken where none is named.
+const STATIC: &str = "static";
+
 /// What means nothing to a graph of placed activities.
 const NOT_OF_ACTIVITIES: [&str; 28] = [
     "workflow",
@@ -211,34 +211,104 @@ impl Simulate {
             .check(output)?;
         self.trace.as_deref().map(TraceFormat::of_path).transpose()?;
         if let Some(run) = &self.replay {
-            let outputs = Outputs::new(self.gantt, self.trace, self.json);
+            let outputs = run::Outputs::new(self.gantt, self.trace, self.json);
             return repeat(run, &outputs, output);
         }
-        match &self.activities {
-            Some(plan) => activities::simulate(plan, &self, output),
-            None if worlds::asked_for(&self) => worlds::simulate(&self, output),
-            None => workflow::simulate(&self, output),
+        if let Some(plan) = &self.activities {
+            return activities::simulate(plan, &self, output);
+        }
+        let setup = self.setup()?;
+        if self.compare.is_empty() {
+            let policy = self.policy.clone().unwrap_or_else(|| STATIC.to_string());
+            let request = SimulateRequest { policy, setup, ..SimulateRequest::default() };
+            if printed(&request, output)? {
+                return Ok(());
+            }
+            return carry_out(request.setup, vec![request.policy], &self.outputs(), output);
+        }
+        let policies = self.compare.clone();
+        let request = CompareRequest { policies, setup, ..CompareRequest::default() };
+        if printed(&request, output)? {
+            return Ok(());
+        }
+        carry_out(request.setup, request.policies, &self.outputs(), output)
+    }
+
+    fn outputs(self) -> Outputs {
+        Outputs {
+            json: self.json,
+            gantt: self.gantt,
+            progress: self.progress,
+            trace: self.trace,
+            decisions: self.decisions,
+            same_decisions: self.same_decisions,
         }
     }
 
-    /// Whether transfers count as begun when their file was made.
-    fn anticipated(&self) -> bool {
-        self.transfers.as_deref() == Some("anticipated")
+    fn setup(&self) -> Result<SimulationSetup, Failure> {
+        let workflow = self.workflow.as_slice();
+        let mut input = self.sources.request(workflow);
+        input.arrivals = self.arrivals.clone();
+        Ok(SimulationSetup {
+            input,
+            planner: self.algorithm.clone(),
+            schedule: self.schedule.clone(),
+            scenario: self.scenario.clone(),
+            replications: self.worlds,
+            transfers: self.transfers.clone(),
+            period: self.period.clone(),
+            threshold: self.threshold.clone(),
+            parameters: self.parameters.request(),
+            limits: self.limits.settings(),
+            seed: self.seed,
+            alone: self.alone,
+            knows: match self.knows {
+                Knows::Exact => Known::Exact,
+                Knows::Estimates => Known::Estimates,
+                Knows::Kinds => Known::Kinds,
+                Knows::Nothing => Known::Nothing,
+            },
+            data: match self.data {
+                Data::Hosts => DataPlace::Hosts,
+                Data::Central => DataPlace::Central,
+            },
+            monitoring_delay: self.monitoring_delay,
+            decision_time: self.decision_time,
+            retries: self.retries,
+            until: self.until,
+            models: self.model.request()?,
+            explain: self.why,
+        })
     }
+}
 
-    /// The parameters of policy and planner; some have an option of their own.
-    fn given(&self) -> Given {
-        let options = [
-            ("transfers", &self.transfers),
-            ("period", &self.period),
-            ("threshold", &self.threshold),
-        ];
-        // What is anticipated holds for the run, whatever the policy.
-        let given =
-            options.into_iter().filter(|(name, _)| *name != "transfers" || !self.anticipated());
-        let named = given.filter_map(|(name, value)| {
-            value.as_ref().map(|value| (name.to_string(), value.clone()))
-        });
-        named.chain(self.parameters.set.iter().cloned()).collect()
+/// What is shown and written of simulated runs.
+#[derive(Default)]
+pub(crate) struct Outputs {
+    json: bool,
+    gantt: Option<PathBuf>,
+    progress: Option<PathBuf>,
+    trace: Option<PathBuf>,
+    decisions: Option<PathBuf>,
+    same_decisions: Option<PathBuf>,
+}
+
+impl Outputs {
+    /// Tables or the JSON document.
+    pub(crate) fn only(json: bool) -> Outputs {
+        Outputs { json, ..Outputs::default() }
+    }
+}
+
+/// Simulates as a request says.
+pub(crate) fn carry_out(
+    setup: SimulationSetup,
+    policies: Vec<String>,
+    outputs: &Outputs,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    match setup.is_replicated() {
+        true => worlds::simulate(&setup, &policies, outputs, output),
+        false => workflow::simulate(setup, policies, outputs, output),
     }
 }

@@ -1,12 +1,13 @@
 //! A world made ready for runs: what is true in it, what is known of it, who arrives when.
 
-use super::workflow::{Ran, planner};
-use super::{Data, Knows, Simulate};
+use super::{Outputs, Ran};
+use crate::context::{Context, Observer, Silent};
 use crate::failure::Failure;
 use crate::input::Loaded;
-use crate::model;
-use crate::output::Output;
-use crate::progress::Bar;
+use crate::methods::planner;
+use crate::plan_check::{MOST_TASKS, follow};
+use crate::request::{DataPlace, Knows, SimulationSetup};
+use crate::rules;
 use slackline_analysis::cost::Money;
 use slackline_analysis::metrics::{Metrics, Moves};
 use slackline_analysis::plan_check::{self, Check, Ground};
@@ -53,11 +54,10 @@ enum Wanted {
 
 impl Wanted {
     /// Pictures show what was done; bills and the fortunes of several workflows follow from it.
-    fn of(args: &Simulate, platform: &Platform, several: bool) -> Wanted {
-        let drawn = args.gantt.is_some() || args.progress.is_some();
+    fn of(outputs: &Outputs, platform: &Platform, several: bool) -> Wanted {
         let billed = platform.is_priced() || platform.has_leasable();
-        let by_link = args.json && platform.is_fifo();
-        match drawn || billed || several || by_link {
+        let by_link = outputs.report && platform.is_fifo();
+        match outputs.work || billed || several || by_link {
             true => Wanted::Work,
             false => Wanted::Figures,
         }
@@ -92,19 +92,19 @@ pub(super) struct Stage<'a> {
     /// Somebody wants to read what the policy was told and decided.
     logs: bool,
     wanted: Wanted,
-    pub(super) quiet: bool,
 }
 
 impl<'a> Stage<'a> {
     pub(super) fn new(
-        args: &'a Simulate,
+        setup: &'a SimulationSetup,
         world: &'a Loaded,
         problem: &'a Problem<'a>,
         scenario: Scenario,
         arrivals: Vec<Coming>,
+        outputs: &Outputs,
     ) -> Result<Stage<'a>, Failure> {
-        let inputs = args.model.inputs(&world.platform)?;
-        if args.data == Data::Central
+        let inputs = setup.models.inputs(&world.platform)?;
+        if setup.data == DataPlace::Central
             && matches!(world.platform.network(), Network::Zones)
             && world.platform.origin().is_none()
         {
@@ -113,32 +113,32 @@ impl<'a> Stage<'a> {
                 Failure::input(message).with_help("origin = \"HOST\" in the platform names it")
             );
         }
-        let given = args.given();
+        let given = setup.given();
         let when = given.iter().rfind(|(name, _)| name == "transfers");
         let stated = world.workflow.clone();
-        let limits = args.limits.limits();
+        let limits = setup.limits.limits();
         let common = common_limits(&limits, &arrivals);
-        let wanted = Wanted::of(args, &world.platform, !arrivals.is_empty());
+        let wanted = Wanted::of(outputs, &world.platform, !arrivals.is_empty());
         let mut stage = Stage {
             problem,
             world,
             scenario,
-            scenario_file: args.scenario.as_deref(),
+            scenario_file: setup.scenario.as_deref(),
             known: stated.clone(),
             stated,
             platform: world.platform.clone(),
             arrivals,
             inputs,
             spread: Vec::new(),
-            models: args.model.models(&world.platform, &world.workflow)?,
+            models: setup.models.models(&world.platform, &world.workflow)?,
             transfers: when.map_or(Ok(Transfers::Push), |(_, text)| transfers(text))?,
             planner: Planner {
-                algorithm: match &args.algorithm {
+                algorithm: match &setup.planner {
                     Some(name) => planner(name)?,
                     None => slackline_schedule::registry::usual(problem),
                 },
                 request: Request {
-                    seed: args.seed.unwrap_or_default(),
+                    seed: setup.seed.unwrap_or_default(),
                     given: given.clone(),
                     limits: common,
                     ..Request::default()
@@ -146,19 +146,18 @@ impl<'a> Stage<'a> {
             },
             limits,
             settings: Settings {
-                monitoring_delay: args.monitoring_delay,
-                decision_seconds: args.decision_time,
-                anticipated: args.anticipated(),
-                central: args.data == Data::Central,
-                retries: args.retries,
-                until: args.until.unwrap_or(f64::INFINITY),
+                monitoring_delay: setup.monitoring_delay,
+                decision_seconds: setup.decision_time,
+                anticipated: setup.is_anticipated(),
+                central: setup.data == DataPlace::Central,
+                retries: setup.retries,
+                until: setup.until.unwrap_or(f64::INFINITY),
                 ..Settings::default()
             },
-            logs: args.why || args.decisions.is_some() || args.same_decisions.is_some(),
+            logs: setup.explain || outputs.decisions,
             wanted,
-            quiet: false,
         };
-        let knowledge = match args.knows {
+        let knowledge = match setup.knows {
             Knows::Exact => Knowledge::Exact,
             Knows::Estimates => Knowledge::Estimates,
             Knows::Kinds => Knowledge::KindMeans,
@@ -175,7 +174,7 @@ impl<'a> Stage<'a> {
     /// What plans count for transfers.
     fn charges(&self) -> Charges {
         let local = self.planner.algorithm.needs.contains(&Need::Moldable);
-        model::charges(&self.models, local)
+        rules::charges(&self.models, local)
     }
 
     /// The planning problem as far as run times are known.
@@ -212,10 +211,9 @@ impl<'a> Stage<'a> {
 
     /// What the undisturbed run of a plan comes to, where that is worth its time: the seconds by
     /// which a run differs from it.
-    pub(super) fn check(&self, ran: &Ran, output: &mut Output) -> Option<Check> {
+    pub(super) fn check(&self, ran: &Ran, context: &mut Context<'_>) -> Option<Check> {
         let tasks = self.problem.tasks();
-        if !self.arrivals.is_empty() || !self.spread.is_empty() || tasks > crate::check::MOST_TASKS
-        {
+        if !self.arrivals.is_empty() || !self.spread.is_empty() || tasks > MOST_TASKS {
             return None;
         }
         let ground = Ground {
@@ -226,7 +224,7 @@ impl<'a> Stage<'a> {
             until: self.settings.until,
         };
         let known = self.is_undisturbed(ran).then_some(ran.outcome.makespan);
-        crate::check::follow(&ground, &self.told().ok()?, &ran.planned, known, output)
+        follow(&ground, &self.told().ok()?, &ran.planned, known, context)
     }
 
     /// Whether a run followed its plan in a world as stated: following it again would come to the same.
@@ -257,21 +255,20 @@ impl<'a> Stage<'a> {
 
     /// Moments given as a part of the makespan are those of the followed plan without them, for
     /// every policy: they all meet the same world.
-    pub(super) fn settle_moments(&mut self, plan: &Schedule) -> Result<(), Failure> {
+    pub(super) fn settle_moments(
+        &mut self,
+        plan: &Schedule,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
         if self.scenario.needs_makespan() {
             let mut follow =
                 StaticPlan::of_schedule(plan.clone(), self.planner.clone(), self.transfers);
             let calm = self.scenario.without_relative_moments();
             let undisturbed =
-                self.once("plan, undisturbed", &calm, &mut follow, Recording::Nothing)?;
+                self.once("plan, undisturbed", &calm, &mut follow, Recording::Nothing, context)?;
             self.scenario = self.scenario.at_makespan(undisturbed.makespan);
         }
         Ok(())
-    }
-
-    /// The runs are told of task by task.
-    pub(super) fn is_shown(&mut self) {
-        self.wanted = Wanted::Work;
     }
 
     /// Lets a policy run; its trace goes to a file, if one is named, which is for the caller to keep.
@@ -280,10 +277,11 @@ impl<'a> Stage<'a> {
         name: &str,
         mut policy: Box<dyn Policy>,
         planned: Arc<Schedule>,
-        trace: Option<(&FileAccess, &Path)>,
+        trace: Option<&Path>,
+        context: &mut Context<'_>,
     ) -> Result<Ran, Failure> {
         let clock = Instant::now();
-        let mut writer = trace.map(|(files, path)| self.begin_trace(files, path)).transpose()?;
+        let mut writer = trace.map(|path| self.begin_trace(&context.files, path)).transpose()?;
         let mut moves = Moves::on(&self.platform);
         let mut note = |record: &Record| {
             moves.note(record);
@@ -297,9 +295,9 @@ impl<'a> Stage<'a> {
         };
         let (outcome, log) = if self.logs {
             let mut logged = Logged::new(policy.as_mut());
-            (self.once(name, &self.scenario, &mut logged, recording)?, logged.log)
+            (self.once(name, &self.scenario, &mut logged, recording, context)?, logged.log)
         } else {
-            let outcome = self.once(name, &self.scenario, policy.as_mut(), recording)?;
+            let outcome = self.once(name, &self.scenario, policy.as_mut(), recording, context)?;
             (outcome, DecisionLog::default())
         };
         let trace = writer.map(|writer| match writer.finish() {
@@ -352,6 +350,7 @@ impl<'a> Stage<'a> {
         &self,
         outcome: &Outcome,
         make: &dyn Fn() -> Result<Box<dyn Policy>, Failure>,
+        context: &mut Context<'_>,
     ) -> Result<Vec<Option<f64>>, Failure> {
         let mut found = Vec::new();
         for (coming, arrived) in self.arrivals.iter().zip(&outcome.arrived) {
@@ -378,12 +377,19 @@ impl<'a> Stage<'a> {
                 settings: self.settings,
                 logs: false,
                 wanted: Wanted::Figures,
-                quiet: true,
             };
             let name = format!("{} alone", arrived.name);
             // Copies are named for all workflows together.
             let alone = Scenario { copies: Vec::new(), ..self.scenario.clone() };
-            let outcome = by_itself.once(&name, &alone, make()?.as_mut(), Recording::Nothing)?;
+            let mut silent = Silent;
+            let mut context = Context::new(context.files.clone(), &mut silent);
+            let outcome = by_itself.once(
+                &name,
+                &alone,
+                make()?.as_mut(),
+                Recording::Nothing,
+                &mut context,
+            )?;
             let finish = outcome.finishes().first().copied().filter(|f| f.is_finite());
             found.push(finish.map(|f| f - arrived.at));
         }
@@ -396,6 +402,7 @@ impl<'a> Stage<'a> {
         scenario: &Scenario,
         policy: &mut dyn Policy,
         recording: Recording<'_>,
+        context: &mut Context<'_>,
     ) -> Result<Outcome, Failure> {
         let limits = self.limits;
         let ready = ReadyStage {
@@ -409,7 +416,7 @@ impl<'a> Stage<'a> {
             terms: Terms { limits, ..Terms::default() },
             settings: self.settings,
         };
-        let mut watcher = Watcher::new(what, self.quiet);
+        let mut watcher = Watcher::new(what, context.observer);
         let mut see = |glance: &Glance<'_>| watcher.see(glance.situation);
         let outcome = ready.run_as(policy, recording, Some(&mut see)).map_err(|e| match e {
             StageError::Scenario(error) => self.bad_scenario(error),
@@ -468,32 +475,32 @@ fn common_limits(given: &Limits, arrivals: &[Coming]) -> Limits {
     }
 }
 
-/// Tells how far a run is, where it takes long.
-struct Watcher {
-    what: String,
-    quiet: bool,
+/// Reports how far a run is, where it takes long.
+struct Watcher<'o> {
+    what: &'o str,
+    observer: &'o mut dyn Observer,
     next: Instant,
-    bar: Option<Bar>,
+    has_reported: bool,
 }
 
-impl Watcher {
-    fn new(what: &str, quiet: bool) -> Watcher {
-        Watcher { what: what.to_string(), quiet, next: Instant::now() + SILENT, bar: None }
+impl<'o> Watcher<'o> {
+    fn new(what: &'o str, observer: &'o mut dyn Observer) -> Watcher<'o> {
+        Watcher { what, observer, next: Instant::now() + SILENT, has_reported: false }
     }
 
     fn see(&mut self, now: &Situation) {
-        if self.quiet || Instant::now() < self.next {
+        if Instant::now() < self.next {
             return;
         }
         self.next = Instant::now() + EVERY;
+        self.has_reported = true;
         let done = now.tasks.iter().filter(|t| t.is_done()).count();
-        let bar = self.bar.get_or_insert_with(|| Bar::new(false));
-        bar.show(&self.what, done, now.tasks.len());
+        self.observer.progress(self.what, done, now.tasks.len());
     }
 
     fn finish(self) {
-        if let Some(bar) = self.bar {
-            bar.finish();
+        if self.has_reported {
+            self.observer.progress_finished();
         }
     }
 }

@@ -8,9 +8,12 @@ use std::path::Path;
 
 /// What was wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub enum Wanted {
+    /// A workflow.
     Workflow,
+    /// A platform.
     Platform,
+    /// A scenario.
     Scenario,
 }
 
@@ -18,7 +21,7 @@ pub(crate) enum Wanted {
 const WITH_SCHEDULE: [&str; 5] = ["schedule", "plan", "plans", "simulation", "simulations"];
 
 /// Whether a text holds a schedule.
-pub(crate) fn holds_schedule(text: &str) -> bool {
+pub fn holds_schedule(text: &str) -> bool {
     let ours = schema(text).is_some_and(|name| {
         let mut parts = name.split('/').skip(1);
         parts.next().is_some_and(|name| WITH_SCHEDULE.contains(&name))
@@ -30,7 +33,7 @@ pub(crate) fn holds_schedule(text: &str) -> bool {
 const HEAD: usize = 400;
 
 /// What a text says it is, where it is a document of ours.
-pub(crate) fn schema(text: &str) -> Option<String> {
+pub fn schema(text: &str) -> Option<String> {
     let start = text.trim_start();
     if !start.starts_with('{') {
         return None;
@@ -43,12 +46,7 @@ pub(crate) fn schema(text: &str) -> Option<String> {
 }
 
 /// A reader's error, or the better one: the file is empty, or of another kind, or cut.
-pub(crate) fn explain(
-    error: FormatError,
-    files: &FileAccess,
-    path: &Path,
-    wanted: Wanted,
-) -> Failure {
+pub fn explain(error: FormatError, files: &FileAccess, path: &Path, wanted: Wanted) -> Failure {
     let text = files.read_text(path).unwrap_or_default();
     let file = path.display();
     if text.trim().is_empty() && error.fault == Fault::Input && path.is_file() {

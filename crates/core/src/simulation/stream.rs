@@ -1,10 +1,10 @@
 //! Who arrives when: the workflows of a stream, of a scenario, or of an instance with several.
 
-use super::{Data, Simulate};
-use crate::examples;
+use crate::bundled;
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::input::{Loaded, read_workflow, stream_name};
-use crate::output::Output;
+use crate::request::{DataPlace, SimulationSetup};
 use slackline_analysis::workflow_metrics::Negotiable;
 use slackline_engine::{Arrivals, Coming};
 use slackline_formats::instance::stream;
@@ -17,32 +17,33 @@ use std::sync::Arc;
 
 /// What is to be run where, and who arrives when, if several do.
 pub(super) fn read(
-    args: &Simulate,
+    setup: &SimulationSetup,
     scenario: &Scenario,
-    output: &mut Output,
+    context: &mut Context<'_>,
 ) -> Result<(Loaded, Vec<Coming>), Failure> {
-    if let Some(path) = &args.arrivals {
+    if let Some(path) = &setup.input.arrivals {
         refuse_second(scenario, "--arrivals")?;
-        let stream = read_scenario(&output.files, path)?;
+        let stream = read_scenario(&context.files, path)?;
         only_arrivals(path, &stream)?;
-        let platform = args.sources.read_platform(output)?;
-        let coming = arrivals(path, &stream.arrivals, &platform, args, None, output)?;
+        let platform = setup.input.read_platform(context)?;
+        let coming = arrivals(path, &stream.arrivals, &platform, setup, None, context)?;
         let workflow = all_of(path, &coming)?.renamed(stream_name(&stream.name, path));
         return Ok((Loaded::plain(workflow, platform), coming));
     }
-    if let Some(path) = &args.sources.instance {
-        let text = output.files.read_text(path)?;
+    if let Some(path) = &setup.input.instance {
+        let text = context.files.read_text(path)?;
         if stream::recognise(&text) {
             refuse_second(scenario, "the instance")?;
             return of_instance(path, &text);
         }
     }
-    let mut world = args.sources.read(args.workflow.as_deref(), output)?;
-    let Some(path) = args.scenario.as_deref().filter(|_| !scenario.arrivals.is_empty()) else {
+    let mut world =
+        setup.input.read(setup.input.workflows.first().map(PathBuf::as_path), context)?;
+    let Some(path) = setup.scenario.as_deref().filter(|_| !scenario.arrivals.is_empty()) else {
         return Ok((world, Vec::new()));
     };
     let given = Some(&*world.workflow);
-    let coming = arrivals(path, &scenario.arrivals, &world.platform, args, given, output)?;
+    let coming = arrivals(path, &scenario.arrivals, &world.platform, setup, given, context)?;
     world.workflow = all_of(path, &coming)?.into();
     Ok((world, coming))
 }
@@ -100,13 +101,13 @@ fn arrivals(
     path: &Path,
     list: &[Arrival],
     platform: &Platform,
-    args: &Simulate,
+    setup: &SimulationSetup,
     given: Option<&Workflow>,
-    output: &mut Output,
+    context: &mut Context<'_>,
 ) -> Result<Vec<Coming>, Failure> {
     let mut coming: Vec<Coming> = Vec::new();
     let folder = path.parent().unwrap_or(Path::new(""));
-    let file_name = args.workflow.as_deref().and_then(Path::file_name);
+    let file_name = setup.input.workflows.first().and_then(|p| p.file_name());
     for (index, arrival) in list.iter().enumerate() {
         let is_given = |w: &&Workflow| {
             arrival.workflow == w.name()
@@ -116,13 +117,13 @@ fn arrivals(
             Some(given) => given.clone(),
             None => {
                 let place = || format!("{}: arrival[{index}]", path.display());
-                read_workflow(&named(folder, &arrival.workflow, place)?, None, output)?
+                read_workflow(&named(folder, &arrival.workflow, place)?, None, context)?
             }
         };
         let mut terms = arrival.terms.clone();
         if arrival.deadline_factor.is_some() || arrival.budget_factor.is_some() {
             let problem = Problem::new(&workflow, platform)?;
-            let bounds = Negotiable::of(&problem, args.data == Data::Central);
+            let bounds = Negotiable::of(&problem, setup.data == DataPlace::Central);
             let between = |bounds, part: Option<f64>| part.map(|p| Negotiable::at(bounds, p));
             let (deadline, budget) = (arrival.deadline_factor, arrival.budget_factor);
             terms.limits.deadline = between(bounds.deadline, deadline).or(terms.limits.deadline);
@@ -139,11 +140,11 @@ fn named(folder: &Path, name: &str, place: impl Fn() -> String) -> Result<PathBu
     if file.is_file() {
         return Ok(file);
     }
-    if examples::names("workflows").any(|workflow| workflow == name) && !bundled.exists() {
+    if bundled::names("workflows").any(|workflow| workflow == name) && !bundled.exists() {
         return Ok(bundled);
     }
     let failure = Failure::input(format!("{}: there is no file '{}'", place(), file.display()));
-    Err(match nearest(name, examples::names("workflows")) {
+    Err(match nearest(name, bundled::names("workflows")) {
         Some(near) => failure.with_help(format!("'{near}' is bundled")),
         None => failure,
     })

@@ -1,8 +1,9 @@
 //! What a run of a parameter sweep is told of besides: when it was planned, and what crossed the
 //! links of a grid.
 
-use super::workflow::Ran;
-use crate::told::Details;
+use super::Ran;
+use crate::details_json::Details;
+use schemars::JsonSchema;
 use serde::Serialize;
 use slackline_model::Problem;
 use slackline_model::platform::RouteCache;
@@ -10,26 +11,28 @@ use slackline_model::trace::Happening;
 use std::collections::BTreeMap;
 
 /// The member `sweep` of a document.
-#[derive(Serialize)]
-pub(super) struct Facts<'a> {
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Sweep {
+    /// What the policy reports.
     #[serde(flatten)]
-    told: Details<'a>,
-    bytes_by_link: BTreeMap<&'a str, f64>,
+    pub details: Details,
+    /// Bytes that crossed each link.
+    pub bytes_by_link: BTreeMap<String, f64>,
     /// Transfers that arrived.
-    files_sent: usize,
+    pub files_sent: usize,
     /// Inputs that were brought to a cluster.
-    replicas: usize,
+    pub replicas: usize,
 }
 
 /// The facts of a run on a grid; none elsewhere.
-pub(super) fn facts<'a>(problem: &'a Problem<'_>, ran: &'a Ran) -> Option<Facts<'a>> {
+pub(super) fn facts(problem: &Problem<'_>, ran: &Ran) -> Option<Sweep> {
     let platform = problem.platform();
     if !platform.is_fifo() || platform.origin().is_none() {
         return None;
     }
     let workflow = problem.workflow();
-    let mut facts = Facts {
-        told: Details(&ran.told),
+    let mut facts = Sweep {
+        details: Details(ran.told.clone()),
         bytes_by_link: BTreeMap::new(),
         files_sent: 0,
         replicas: 0,
@@ -42,7 +45,8 @@ pub(super) fn facts<'a>(problem: &'a Problem<'_>, ran: &'a Ran) -> Option<Facts<
         let weighs = bytes.unwrap_or_else(|| workflow.file_bytes(file));
         if let Ok(route) = routes.route_once(platform, from, to) {
             for &link in route.links {
-                let bytes = facts.bytes_by_link.entry(&platform.link(link).name).or_default();
+                let bytes =
+                    facts.bytes_by_link.entry(platform.link(link).name.to_string()).or_default();
                 *bytes += weighs;
             }
         }

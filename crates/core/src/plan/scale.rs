@@ -1,6 +1,6 @@
 //! What budgets and deadlines can be measured by: the least cost, the cheapest plan, the fastest one.
 
-use super::report::three_digits;
+use schemars::JsonSchema;
 use serde::Serialize;
 use slackline_model::schedule::{Limits, Summary, affordable};
 use slackline_model::units::fmt_seconds;
@@ -10,27 +10,30 @@ use slackline_schedule::qos::{cheapest, exact_cost, least_cost};
 use slackline_schedule::{Algorithm, PlanError, Request};
 
 /// Makespan and cost of a plan.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct End {
-    pub(super) makespan: f64,
-    pub(super) cost: f64,
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct End {
+    /// Seconds.
+    pub makespan: f64,
+    /// What it costs.
+    pub cost: f64,
 }
 
 /// The ends between which limits make sense.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct Scale {
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Scale {
     /// No plan costs less.
-    pub(super) least_cost: f64,
-    pub(super) cheapest: End,
+    pub least_cost: f64,
+    /// The cheapest plan.
+    pub cheapest: End,
     /// HEFT's plan.
-    pub(super) fastest: End,
+    pub fastest: End,
     /// What both cost at exact seconds, as planners price them.
     #[serde(skip)]
-    pub(super) exact: (f64, f64),
+    pub exact: (f64, f64),
 }
 
 impl Scale {
-    pub(super) fn of(problem: &Problem<'_>) -> Result<Scale, PlanError> {
+    pub(crate) fn of(problem: &Problem<'_>) -> Result<Scale, PlanError> {
         let end = |method: &Algorithm| {
             let schedule: Schedule = (method.plan)(problem, &Request::default())?;
             let Summary { makespan, cost, .. } = Summary::of(problem, &schedule);
@@ -42,7 +45,7 @@ impl Scale {
     }
 
     /// What it would take to keep limits that no plan at hand keeps.
-    pub(super) fn advice(&self, limits: &Limits, lower_bound: f64) -> String {
+    pub fn advice(&self, limits: &Limits, lower_bound: f64) -> String {
         let mut advice = Vec::new();
         if let Some(budget) = limits.budget.filter(|&b| !affordable(self.least_cost, b)) {
             let (least, budget) = (three_digits(self.least_cost), three_digits(budget));
@@ -62,5 +65,16 @@ impl Scale {
             advice.push("other algorithms, or more machines, may find a plan that fits".into());
         }
         advice.join("; ")
+    }
+}
+
+/// Three significant digits, without an exponent where people would not expect one.
+pub fn three_digits(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_string(),
+        size if size >= 99.95 => format!("{value:.0}"),
+        size if size >= 9.995 => format!("{value:.1}"),
+        size if size >= 0.01 => format!("{value:.2}"),
+        _ => format!("{value:.2e}"),
     }
 }

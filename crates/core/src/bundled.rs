@@ -1,15 +1,14 @@
-//! The files of the repository's `examples` folder, carried inside the command.
+//! The files of the repository's `examples` folder, carried inside the library.
 
 use std::path::Path;
 
 /// The platform to plan on where none is named.
-pub(crate) const SMALL_CLUSTER: &str =
-    include_str!("../../../examples/platforms/small-cluster.toml");
+pub const SMALL_CLUSTER: &str = include_str!("../../../examples/platforms/small-cluster.toml");
 
 macro_rules! files {
     ($($name:literal),+ $(,)?) => {
         /// Name inside the folder and text of every file.
-        pub(crate) const FILES: &[(&str, &str)] =
+        pub const FILES: &[(&str, &str)] =
             &[$(($name, include_str!(concat!("../../../examples/", $name)))),+];
     };
 }
@@ -30,7 +29,7 @@ files![
 ];
 
 /// The names of the files in a folder, by which they can be called where no file is.
-pub(crate) fn names(folder: &'static str) -> impl Iterator<Item = &'static str> {
+pub fn names(folder: &'static str) -> impl Iterator<Item = &'static str> {
     FILES.iter().filter_map(move |(file, _)| stem(file.strip_prefix(folder)?.strip_prefix('/')?))
 }
 
@@ -39,7 +38,7 @@ fn stem(file: &str) -> Option<&str> {
 }
 
 /// The text of a bundled file that is called by its name.
-pub(crate) fn named(path: &Path) -> Option<&'static str> {
+pub fn named(path: &Path) -> Option<&'static str> {
     let name = path.to_str()?;
     let is = |file: &str| file.split_once('/').and_then(|(_, file)| stem(file)) == Some(name);
     FILES.iter().find(|(file, _)| is(file)).map(|(_, text)| *text)

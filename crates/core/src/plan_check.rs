@@ -1,23 +1,27 @@
-//! Plans against the simulator, for people to read.
+//! Plans against the simulator.
 
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::input::Loaded;
-use crate::model::ModelOptions;
-use crate::output::Output;
+use crate::request::ModelSettings;
+use schemars::JsonSchema;
 use serde::Serialize;
 use slackline_analysis::plan_check::{Check, Ground};
 use slackline_model::units::fmt_seconds;
 use slackline_model::{Problem, Schedule};
 
 /// Tasks up to which plans are followed by the simulator without being asked.
-pub(crate) const MOST_TASKS: usize = 100_000;
+pub const MOST_TASKS: usize = 100_000;
 
 /// The seconds between a plan and its run.
-#[derive(Serialize)]
-pub(crate) struct Difference {
-    sharing: f64,
-    staging: f64,
-    levels: f64,
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Difference {
+    /// Seconds because transfers share links.
+    pub sharing: f64,
+    /// Seconds because inputs are on their way.
+    pub staging: f64,
+    /// Seconds because levels of hosts and links change.
+    pub levels: f64,
 }
 
 impl Difference {
@@ -28,12 +32,12 @@ impl Difference {
 }
 
 /// The ground on which plans for a world are followed.
-pub(crate) fn ground(world: &Loaded, options: &ModelOptions) -> Result<Ground, Failure> {
+pub(crate) fn ground(world: &Loaded, models: &ModelSettings) -> Result<Ground, Failure> {
     Ok(Ground {
         workflow: world.workflow.clone(),
         platform: world.platform.clone(),
-        models: options.models(&world.platform, &world.workflow)?,
-        inputs: options.inputs(&world.platform)?,
+        models: models.models(&world.platform, &world.workflow)?,
+        inputs: models.inputs(&world.platform)?,
         until: f64::INFINITY,
     })
 }
@@ -44,12 +48,12 @@ pub(crate) fn follow(
     problem: &Problem<'_>,
     plan: &Schedule,
     simulated: Option<f64>,
-    output: &mut Output,
+    context: &mut Context<'_>,
 ) -> Option<Check> {
     match ground.check(problem, plan, simulated) {
         Ok(check) => Some(check),
         Err(error) => {
-            output.warning(&format!("the plan was not checked by simulation: {error}"));
+            context.warning(&format!("the plan was not checked by simulation: {error}"));
             None
         }
     }
@@ -57,7 +61,7 @@ pub(crate) fn follow(
 
 /// What made the difference, each with its seconds; nothing where there is none to speak of.
 /// `levels` says what changed.
-pub(crate) fn why(check: &Check, levels: &'static str) -> Vec<(String, &'static str)> {
+pub fn why(check: &Check, levels: &'static str) -> Vec<(String, &'static str)> {
     let transfers = match check.shared_links {
         true if check.sharing > 0.0 => "transfers sharing links",
         _ if check.sharing > 0.0 => "transfers slower than planned",

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 /// Describes this machine; its speed is measured unless given.
-pub(crate) fn detect(speed: Option<f64>) -> Found {
+pub fn detect(speed: Option<f64>) -> Found {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
     let name = host_name();
     let (speed, how) = match speed {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Describes the cluster; an error says why there is none to see.
-pub(crate) fn detect(speed: Option<f64>) -> Result<Found, String> {
+pub fn detect(speed: Option<f64>) -> Result<Found, String> {
     let listing = run("sinfo", &["--noheader", "--Node", "--format=%N|%c|%m|%P|%t"])?;
     let machines = machines(&listing)?;
     let name = run("scontrol", &["show", "config"])

@@ -1,46 +1,67 @@
-//! Why a verb could not do its work, and the exit code that says so.
+//! Why a request could not be carried out, in words for its author, and the exit code of a command that meets it.
 
-use crate::examples;
+use crate::bundled;
 use slackline_engine::StageError;
 use slackline_formats::{Fault, FormatError};
+use slackline_generate::GenerateError;
 use slackline_io::NO_SUCH_FILE;
 use slackline_model::nearest::nearest;
 use slackline_model::parameter::ParameterError;
 use slackline_model::platform::RouteCache;
 use slackline_model::{HostId, Platform, Problem, ProblemError, WorkflowError};
 use slackline_schedule::PlanError;
+use std::fmt;
 use std::path::Path;
 
 /// An error on its way to the user.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// Usage or input is wrong: exit code 2.
-    Input { message: String, help: Option<String> },
+    Input {
+        /// What is wrong.
+        message: String,
+        /// What to try.
+        help: Option<String>,
+    },
     /// The work itself failed: exit code 1.
-    Work { message: String, help: Option<String> },
+    Work {
+        /// What went wrong.
+        message: String,
+        /// What to try.
+        help: Option<String>,
+    },
     /// A signal stopped the work: 128 and its number is the exit code, as a shell expects.
-    Interrupted { message: String, code: u8 },
+    Interrupted {
+        /// What was stopped, and how to go on.
+        message: String,
+        /// The exit code.
+        code: u8,
+    },
     /// Nobody reads our output any more: not our error.
     BrokenPipe,
 }
 
 impl Failure {
-    pub(crate) fn input(message: impl ToString) -> Failure {
+    /// Wrong usage or input.
+    pub fn input(message: impl ToString) -> Failure {
         Failure::Input { message: message.to_string(), help: None }
     }
 
-    pub(crate) fn work(message: impl ToString) -> Failure {
+    /// Failed work.
+    pub fn work(message: impl ToString) -> Failure {
         Failure::Work { message: message.to_string(), help: None }
     }
 
-    pub(crate) fn with_help(mut self, text: impl Into<String>) -> Failure {
+    /// The same with something to try.
+    pub fn with_help(mut self, text: impl Into<String>) -> Failure {
         if let Failure::Input { help, .. } | Failure::Work { help, .. } = &mut self {
             *help = Some(text.into());
         }
         self
     }
 
-    pub(crate) fn exit_code(&self) -> u8 {
+    /// The exit code of a command that meets it.
+    pub fn exit_code(&self) -> u8 {
         match self {
             Failure::Input { .. } => 2,
             Failure::Work { .. } => 1,
@@ -52,7 +73,7 @@ impl Failure {
 
 /// Why there is no plan: where a task has no place because hosts cannot reach each other, that
 /// is the cause, and the platform's file is where it stands.
-pub(crate) fn no_plan(error: PlanError, problem: &Problem<'_>, file: Option<&Path>) -> Failure {
+pub fn no_plan(error: PlanError, problem: &Problem<'_>, file: Option<&Path>) -> Failure {
     let (PlanError::Nowhere { task }, Some((from, to))) = (&error, gap(problem.platform())) else {
         return error.into();
     };
@@ -89,12 +110,27 @@ fn nearest_file(path: &Path) -> Option<String> {
         .collect();
     known.sort();
     if folder.is_none() {
-        let bundled = examples::names("workflows").chain(examples::names("platforms"));
+        let bundled = bundled::names("workflows").chain(bundled::names("platforms"));
         known.extend(bundled.map(str::to_string));
     }
     let near = nearest(name, known.iter().map(String::as_str))?;
     Some(format!("did you mean '{}'?", path.with_file_name(near).display()))
 }
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Input { message, help } | Failure::Work { message, help } => {
+                f.write_str(message)?;
+                help.as_ref().map_or(Ok(()), |help| write!(f, " ({help})"))
+            }
+            Failure::Interrupted { message, .. } => f.write_str(message),
+            Failure::BrokenPipe => f.write_str("the reader of the output is gone"),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
 
 impl From<FormatError> for Failure {
     fn from(mut error: FormatError) -> Failure {
@@ -107,6 +143,12 @@ impl From<FormatError> for Failure {
             Fault::Machine => Failure::Work { message, help: error.help },
             Fault::ReaderGone => Failure::BrokenPipe,
         }
+    }
+}
+
+impl From<GenerateError> for Failure {
+    fn from(error: GenerateError) -> Failure {
+        Failure::input(error)
     }
 }
 

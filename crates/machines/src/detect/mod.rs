@@ -1,7 +1,7 @@
 //! Describing real machines as a platform: this one, or the Slurm cluster it belongs to.
 
-pub(crate) mod local;
-pub(crate) mod slurm;
+pub mod local;
+pub mod slurm;
 
 use slackline_model::units::Quantity;
 use std::collections::BTreeSet;
@@ -9,29 +9,34 @@ use std::fmt::Write;
 
 /// A machine as the system describes it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Machine {
-    pub(crate) name: String,
-    pub(crate) cores: u32,
+pub struct Machine {
+    /// Its name.
+    pub name: String,
+    /// Its cores.
+    pub cores: u32,
     /// Bytes.
-    pub(crate) memory: Option<f64>,
+    pub memory: Option<f64>,
     /// Where the system puts it: a partition. Empty for a machine on its own.
-    pub(crate) group: String,
+    pub group: String,
 }
 
 /// A platform found on this system.
-pub(crate) struct Found {
-    pub(crate) name: String,
-    pub(crate) machines: Vec<Machine>,
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// The name of this machine or of the cluster.
+    pub name: String,
+    /// Its machines.
+    pub machines: Vec<Machine>,
     /// Flop/s of one core.
-    pub(crate) speed: f64,
+    pub speed: f64,
     /// How it was found, one line each.
-    pub(crate) remarks: Vec<String>,
+    pub remarks: Vec<String>,
 }
 
 impl Found {
     /// The platform file. Machines of one group and size whose names only differ in a number
     /// become a cluster.
-    pub(crate) fn to_toml(&self) -> String {
+    pub fn to_toml(&self) -> String {
         let mut text = String::new();
         for remark in &self.remarks {
             let _ = writeln!(text, "# {}", remark.replace(['\n', '\r'], " "));

@@ -1,17 +1,15 @@
-//! A run as its folder describes it: the same for one that begins, one that goes on and one that is
-//! repeated.
+//! A run as its folder describes it: the same for one that begins, one that is resumed and one that is repeated.
 
-use super::given_files;
-use super::settings::Settings;
-use super::view::View;
-use crate::check;
+use super::settings::{self, own_program};
+use super::{Repetition, given_files};
+use crate::context::{Context, RunView};
+use crate::details_json::check_needs;
 use crate::failure::{Failure, no_plan};
 use crate::input::{self, Loaded};
-use crate::interrupt;
-use crate::output::Output;
-use crate::verbs::simulate::workflow::{
-    Ran, check_parameters, check_results, planner, policies_of, settle_period,
-};
+use crate::methods::{check_parameters, check_results, planner, policies_of, settle_period};
+use crate::plan_check;
+use crate::request::{InputPlace, RunRequest};
+use crate::simulation::Ran;
 use slackline_analysis::calibration::first_estimates;
 use slackline_analysis::cost::Money;
 use slackline_analysis::metrics::Metrics;
@@ -23,7 +21,9 @@ use slackline_formats::Format;
 use slackline_machines::attempt::{
     Stamp, adopt_orphans, boot, checksum, raise_open_files, stamped_checksum,
 };
-use slackline_machines::folder::{Failure as Failed, Header, Note, Recovered, RunFolder, RunLog};
+use slackline_machines::folder::{
+    self, Failure as Failed, Header, Note, Recovered, RunFolder, RunLog,
+};
 use slackline_machines::local::Local;
 use slackline_machines::real::{Desk, Past, Real, RealOptions, Workshop};
 use slackline_machines::session::{self, Repeated, SessionError};
@@ -40,27 +40,33 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// A run with all it was started with.
-pub(in crate::verbs) struct Steering {
-    pub(super) header: Header,
-    pub(super) settings: Settings,
-    pub(super) loaded: Loaded,
-    pub(super) inputs: Inputs,
+pub struct RunSession {
+    /// The first line of the log.
+    pub header: Header,
+    /// The request.
+    pub request: RunRequest,
+    /// Workflow and platform.
+    pub loaded: Loaded,
+    format: Format,
+    inputs: Inputs,
     /// State of the user's files that the run reads, where their checksums have been compared.
-    pub(super) stamps: Option<BTreeMap<String, Stamp>>,
+    stamps: Option<BTreeMap<String, Stamp>>,
 }
 
 /// A policy and what its first plan promises.
-pub(super) struct Chosen {
-    pub(super) policy: Box<dyn Policy>,
-    pub(super) planned: Schedule,
+struct Chosen {
+    policy: Box<dyn Policy>,
+    planned: Schedule,
 }
 
 /// A run that came to an outcome.
-pub(super) struct Finished {
-    pub(super) ran: Ran,
-    /// Attempts made, and those of which nothing came.
-    pub(super) attempts: usize,
-    pub(super) failures: Vec<Failed>,
+pub struct FinishedRun {
+    /// The run.
+    pub ran: Ran,
+    /// Attempts made.
+    pub attempts: usize,
+    /// Those that failed.
+    pub failures: Vec<Failed>,
 }
 
 pub(super) fn seconds_since_1970() -> f64 {
@@ -76,14 +82,14 @@ fn copy(root: &Path, name: &str) -> Result<PathBuf, Failure> {
     }
 }
 
-impl Steering {
+impl RunSession {
     /// Reads the copies in a folder.
-    pub(in crate::verbs) fn of(
+    pub fn open(
         root: &Path,
         header: Header,
-        output: &mut Output,
-    ) -> Result<Steering, Failure> {
-        let settings = Settings::of_map(&header.settings)?;
+        context: &mut Context<'_>,
+    ) -> Result<RunSession, Failure> {
+        let request = settings::of_header(&header)?;
         for (name, known) in &header.digests {
             let path = copy(root, name)?;
             let found =
@@ -93,33 +99,47 @@ impl Steering {
                 return Err(Failure::input(message).with_help("put the copy back as it was"));
             }
         }
-        let platform = input::read_platform(&copy(root, &header.platform)?, output)?;
-        let format = settings.from.parse::<Format>().map_err(Failure::input)?;
+        let platform = input::read_platform(&copy(root, &header.platform)?, context)?;
+        let Some(format) = request.input.format else {
+            return Err(Failure::input(
+                "the settings in the log: the workflow's format is missing",
+            ));
+        };
         let path = copy(root, &header.workflow)?;
-        let mut document = input::read_document(&path, Some(format), output)?;
-        if let Some(speed) = settings.reference_speed {
+        let mut document = input::read_document(&path, Some(format), context)?;
+        if let Some(speed) = request.input.reference_speed {
             document = document.at_reference_speed(format, speed).map_err(|e| e.in_file(&path))?;
         }
         let loaded = Loaded::plain(document.workflow, platform);
-        Ok(Steering::new(header, settings, loaded))
+        Ok(RunSession::new(header, request, format, loaded))
     }
 
-    pub(super) fn new(header: Header, settings: Settings, mut loaded: Loaded) -> Steering {
+    pub(super) fn new(
+        header: Header,
+        request: RunRequest,
+        format: Format,
+        mut loaded: Loaded,
+    ) -> RunSession {
         loaded.workflow = first_estimates(Arc::unwrap_or_clone(loaded.workflow)).into();
         let inputs = match loaded.platform.origin() {
-            Some(origin) if !settings.inputs_everywhere => Inputs::At(origin),
+            Some(origin) if request.inputs != Some(InputPlace::Everywhere) => Inputs::At(origin),
             _ => Inputs::Everywhere,
         };
-        Steering { header, settings, loaded, inputs, stamps: None }
+        RunSession { header, request, loaded, format, inputs, stamps: None }
+    }
+
+    /// The same with the state of the user's files, whose checksums are known.
+    pub(super) fn with_stamps(self, stamps: BTreeMap<String, Stamp>) -> RunSession {
+        RunSession { stamps: Some(stamps), ..self }
     }
 
     /// The format of the workflow's copy.
-    pub(in crate::verbs) fn format(&self) -> Result<Format, Failure> {
-        self.settings.from.parse::<Format>().map_err(Failure::input)
+    pub fn format(&self) -> Format {
+        self.format
     }
 
     /// What is planned and run.
-    pub(in crate::verbs) fn problem(&self) -> Result<Problem<'_>, Failure> {
+    pub fn problem(&self) -> Result<Problem<'_>, Failure> {
         self.loaded.charged(&Charges::default(), self.inputs)
     }
 
@@ -141,18 +161,18 @@ impl Steering {
         Ok(stamps)
     }
 
-    pub(super) fn choose(&self, problem: &Problem<'_>) -> Result<Chosen, Failure> {
-        let limits = self.settings.limits();
-        let algorithm = match &self.settings.algorithm {
+    fn choose(&self, problem: &Problem<'_>) -> Result<Chosen, Failure> {
+        let limits = self.request.limits.limits();
+        let algorithm = match &self.request.planner {
             Some(name) => planner(name)?,
             None => slackline_schedule::registry::usual(problem),
         };
-        let (seed, given) = (self.header.seed, self.settings.given.clone());
+        let (seed, given) = (self.header.seed, self.request.given());
         let request = Request { seed, given: given.clone(), limits, ..Request::default() };
         let planner = Planner { algorithm, request };
         let mut options = Options { given, seed, ..Options::new(planner.clone()) };
         options.transfers = slackline_react::Transfers::Push;
-        crate::told::check_needs(algorithm.name, algorithm.needs, problem, &limits)?;
+        check_needs(algorithm.name, algorithm.needs, problem, &limits)?;
         let entries = policies_of(&[self.header.policy.as_str()], problem, &limits)?;
         let [entry] = entries.as_slice() else {
             return Err(Failure::input("a run is steered by one policy"));
@@ -170,12 +190,12 @@ impl Steering {
         let (workflow, platform) = (self.loaded.workflow.clone(), self.loaded.platform.clone());
         Execution {
             settings: Rules {
-                retries: self.settings.retries,
-                learning: self.settings.learning,
+                retries: self.request.execution.retries,
+                learning: self.request.execution.learning,
                 ..Rules::default()
             },
             inputs: self.inputs,
-            terms: Terms { limits: self.settings.limits(), ..Terms::default() },
+            terms: Terms { limits: self.request.limits.limits(), ..Terms::default() },
             ..Execution::new(workflow, platform)
         }
     }
@@ -185,22 +205,22 @@ impl Steering {
         let (workflow, platform) = (self.loaded.workflow.clone(), self.loaded.platform.clone());
         Stage {
             inputs: self.inputs,
-            terms: Terms { limits: self.settings.limits(), ..Terms::default() },
-            settings: Rules { retries: self.settings.retries, ..Rules::default() },
+            terms: Terms { limits: self.request.limits.limits(), ..Terms::default() },
+            settings: Rules { retries: self.request.execution.retries, ..Rules::default() },
             ..Stage::new(workflow, platform)
         }
     }
 
     /// What is planned in a rehearsal: charged for transfers as its simulated run is.
-    pub(super) fn rehearsed_problem(&self) -> Result<Problem<'_>, Failure> {
+    pub fn rehearsed_problem(&self) -> Result<Problem<'_>, Failure> {
         self.loaded.charged(&self.stage().models.charges(), self.inputs)
     }
 
     /// What the run would come to if everything were as the files say, and a date before which it cannot end.
-    pub(super) fn rehearse(
+    pub fn rehearse(
         &self,
         problem: &Problem<'_>,
-        output: &mut Output,
+        context: &mut Context<'_>,
     ) -> Result<(Ran, f64), Failure> {
         let clock = Instant::now();
         let Chosen { mut policy, planned } = self.choose(problem)?;
@@ -209,9 +229,9 @@ impl Steering {
         let mut ran = self.ran(problem, outcome, planned, clock);
         let Stage { workflow, platform, models, inputs, .. } = stage;
         let bound = lower_bound(&workflow, &platform, &models.charges(), inputs, true)?;
-        if ran.unfinished().is_none() && problem.tasks() <= check::MOST_TASKS {
+        if ran.unfinished().is_none() && problem.tasks() <= plan_check::MOST_TASKS {
             let ground = Ground { workflow, platform, models, inputs, until: f64::INFINITY };
-            ran.explain(check::follow(&ground, problem, &ran.planned, None, output));
+            ran.explain(plan_check::follow(&ground, problem, &ran.planned, None, context));
         }
         Ok((ran, bound))
     }
@@ -225,20 +245,20 @@ impl Steering {
     ) -> Ran {
         let (metrics, money) = (Metrics::of(problem, &outcome), Money::of(problem, &outcome));
         let wall_seconds = clock.elapsed().as_secs_f64();
-        let (name, set) = (self.header.policy.clone(), self.settings.given.clone());
-        let limits = self.settings.limits();
+        let (name, set) = (self.header.policy.clone(), self.request.given());
+        let limits = self.request.limits.limits();
         Ran { limits, set, wall_seconds, ..Ran::of(name, outcome, metrics, money, planned) }
     }
 
-    /// Drives the run from where its log ends.
+    /// Drives the run from where its log ends; without a log it begins one.
     pub(super) fn drive(
         &self,
         problem: &Problem<'_>,
         folder: RunFolder,
-        log: RunLog,
+        log: Option<RunLog>,
         records: Vec<(f64, Record)>,
-        output: &mut Output,
-    ) -> Result<Finished, Failure> {
+        context: &mut Context<'_>,
+    ) -> Result<FinishedRun, Failure> {
         let clock = Instant::now();
         let over = records.iter().any(|(_, r)| matches!(r, Record::Note(Note::Over { .. })));
         let stamps = match &self.stamps {
@@ -249,6 +269,11 @@ impl Steering {
         adopt_orphans(); // where the system cannot, groups end all the same
         raise_open_files();
         let Chosen { mut policy, planned } = self.choose(problem)?;
+        let log = match log {
+            Some(log) => log,
+            // What is wrong with policy and planner is reported before.
+            None => RunLog::create(&folder.log(), &self.header).map_err(Failure::work)?,
+        };
         let (folder, log) = (Arc::new(folder), Arc::new(log));
         let begun = records.iter().any(|(_, r)| !matches!(r, Record::Note(_)));
         let past = Past::of(&records, problem, &boot());
@@ -258,27 +283,28 @@ impl Steering {
             log.append(at, &Record::Note(note)).map_err(|e| self.broken_log(&e))
         };
         keep(date, driven)?;
+        let settings = &self.request.execution;
         let options = RealOptions {
-            throttle: self.settings.throttle,
-            pin: self.settings.pin,
-            time_limit: self.settings.time_limit,
-            checksum_limit: self.settings.checksum_limit,
-            scratch: self.settings.scratch.clone(),
+            throttle: settings.throttle,
+            pin: settings.pin,
+            time_limit: settings.time_limit,
+            checksum_limit: settings.checksum_limit,
+            scratch: settings.scratch.clone(),
             source: self.header.inputs.clone(),
             stamps,
             run: self.header.id.clone(),
             drive: folder.begin_drive()?,
-            myself: super::settings::own_program()?,
+            myself: own_program()?,
         };
-        let stop = interrupt::listen();
+        let stop = context.observer.listen();
         let (desk, mail) = Desk::new(Arc::clone(&log), date);
         let (platform, run) = (problem.platform(), self.header.id.clone());
         let left = past.processes().to_vec();
         let f = Arc::clone(&folder);
-        let workshop: Box<dyn Workshop> = match &self.settings.slurm {
+        let workshop: Box<dyn Workshop> = match &settings.slurm {
             None => Box::new(Local::new(platform, f, run, left, desk.clone())),
             Some(slurm) => {
-                let options = slurm.options(run, platform, Some(output))?;
+                let options = slurm.options(run, platform, Some(&mut *context))?;
                 let workshop = Slurm::new(platform, f, options, desk.clone());
                 Box::new(workshop.map_err(Failure::work)?)
             }
@@ -288,17 +314,23 @@ impl Steering {
         if !begun {
             backend.open().map_err(Failure::work)?;
         }
-        let mut view = View::new(problem, &planned, backend.failures(), output.quiet);
-        let mut see = |glance: &Glance<'_>| view.see(glance);
+        let mut view: Option<Box<dyn RunView + '_>> =
+            context.observer.view(problem, &planned, backend.failures());
+        let mut see = |glance: &Glance<'_>| {
+            if let Some(view) = &mut view {
+                view.see(glance);
+            }
+        };
         let execution = Execution { watch: Some(&mut see), ..self.execution() };
         let driven = session::drive(execution, policy.as_mut(), &mut backend, &log, records);
         if driven.is_ok() {
             backend.close();
         }
         drop(backend);
-        interrupt::ignore();
-        view.finish();
-        let outcome = driven.map_err(|error| self.explain(error, folder.root()))?;
+        context.observer.ignore();
+        view.into_iter().for_each(|view| view.finish());
+        let code = context.observer.interrupted_code();
+        let outcome = driven.map_err(|error| self.explain(error, folder.root(), code))?;
         let finished = outcome.ending == Ending::Finished;
         let makespan = outcome.makespan;
         keep(makespan, Note::Over { finished, makespan })?;
@@ -311,17 +343,17 @@ impl Steering {
             Note::Failure(failure) => failures.push(failure),
             _ => {}
         };
-        slackline_machines::folder::notes(&folder.log(), see).map_err(Failure::work)?;
+        folder::notes(&folder.log(), see).map_err(Failure::work)?;
         let ran = Ran { real: true, ..self.ran(problem, outcome, planned, clock) };
-        Ok(Finished { ran, attempts, failures })
+        Ok(FinishedRun { ran, attempts, failures })
     }
 
     /// Repeats the run from its log alone.
-    pub(in crate::verbs) fn repeat(
+    pub fn repeat(
         &self,
         problem: &Problem<'_>,
         recovered: Recovered,
-    ) -> Result<(Option<Ran>, usize), Failure> {
+    ) -> Result<Repetition, Failure> {
         let clock = Instant::now();
         let Chosen { mut policy, planned } = self.choose(problem)?;
         let records = recovered.records;
@@ -330,7 +362,8 @@ impl Steering {
         match done {
             Ok(Repeated { outcome, records }) => {
                 let ran = outcome.map(|o| self.ran(problem, o, planned, clock));
-                Ok((ran.map(|ran| Ran { real: true, ..ran }), records))
+                let ran = ran.map(|ran| Ran { real: true, ..ran });
+                Ok(Repetition { ran, records })
             }
             Err(error) => Err(Failure::work(format!("the run does not repeat: {error}"))),
         }
@@ -340,7 +373,7 @@ impl Steering {
         Failure::work(format!("the log of the run cannot be kept: {why}"))
     }
 
-    fn explain(&self, error: SessionError, root: &Path) -> Failure {
+    fn explain(&self, error: SessionError, root: &Path, code: u8) -> Failure {
         let resume = format!("slackline resume {}", root.display());
         match error {
             SessionError::Departed(why) => {
@@ -354,7 +387,7 @@ impl Steering {
             }
             SessionError::Backend(error) if error.0 == "stopped" => Failure::Interrupted {
                 message: format!("the run was stopped; go on with: {resume}"),
-                code: interrupt::exit_code(),
+                code,
             },
             SessionError::Backend(error) => {
                 Failure::work(error).with_help(format!("go on with: {resume}"))
@@ -367,10 +400,10 @@ impl Steering {
         &self,
         problem: &Problem<'_>,
         outcome: &Outcome,
-        folder: &RunFolder,
+        run_folder: &RunFolder,
     ) -> Result<(), Failure> {
         let (workflow, platform) = (problem.workflow(), problem.platform());
-        let results = folder.root().join("results");
+        let results = run_folder.root().join("results");
         let mut made: BTreeMap<&Path, ()> = BTreeMap::new();
         for file in workflow.files() {
             let (Some(producer), 0) = (workflow.producer(file), workflow.consumers(file).len())
@@ -383,7 +416,7 @@ impl Steering {
                 continue;
             }
             let host = platform.place_of(problem.host_of(placement.proc()));
-            let from = folder.store(&platform.host(host).name).join(name);
+            let from = run_folder.store(&platform.host(host).name).join(name);
             let to = results.join(name);
             if let Some(parent) = Path::new(name).parent()
                 && made.insert(parent, ()).is_none()

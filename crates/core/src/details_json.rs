@@ -1,40 +1,24 @@
-//! Parameters that methods are told (`--set`), and what methods tell of their plans.
+//! Parameters that methods were given and details that they report, as JSON; and what methods need.
 
 use crate::failure::Failure;
-use clap::Args;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 use slackline_model::Problem;
 use slackline_model::schedule::{Detail, Limits};
 use slackline_schedule::Need;
+use std::borrow::Cow;
 
-/// Parameters of the chosen methods.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct SetOptions {
-    /// Set a parameter of the chosen methods; `slackline algorithms` lists them
-    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = assignment)]
-    pub(crate) set: Vec<(String, String)>,
-}
+/// Parameters that methods were given, as JSON records them: names and texts, the last of a name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Set(Vec<(String, String)>);
 
-fn assignment(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.trim().is_empty() => {
-            Ok((name.trim().to_string(), value.trim().to_string()))
-        }
-        _ => Err("expected NAME=VALUE".to_string()),
-    }
-}
-
-/// What was given of some methods' parameters, as JSON records it: names and texts, the last of a
-/// name.
-pub(crate) struct Set<'a>(Vec<(&'a str, &'a str)>);
-
-impl<'a> Set<'a> {
-    pub(crate) fn of(given: impl IntoIterator<Item = &'a (String, String)>) -> Set<'a> {
-        let mut set: Vec<(&str, &str)> = Vec::new();
+impl Set {
+    pub(crate) fn of<'a>(given: impl IntoIterator<Item = &'a (String, String)>) -> Set {
+        let mut set: Vec<(String, String)> = Vec::new();
         for (name, value) in given {
             match set.iter_mut().find(|(known, _)| known == name) {
-                Some(entry) => entry.1 = value,
-                None => set.push((name, value)),
+                Some(entry) => entry.1.clone_from(value),
+                None => set.push((name.clone(), value.clone())),
             }
         }
         Set(set)
@@ -45,19 +29,47 @@ impl<'a> Set<'a> {
     }
 }
 
-impl Serialize for Set<'_> {
+impl Serialize for Set {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().copied())
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
 }
 
-/// What a method tells of its plan, as members of a JSON object.
-pub(crate) struct Details<'a>(pub(crate) &'a [(&'static str, Detail)]);
-
-impl Serialize for Details<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, value)| (name, Member(value))))
+impl JsonSchema for Set {
+    fn schema_name() -> Cow<'static, str> {
+        "Set".into()
     }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object", "additionalProperties": { "type": "string" } })
+    }
+}
+
+/// Details that a method reports of its plan, as members of a JSON object.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Details(pub Vec<(&'static str, Detail)>);
+
+impl Serialize for Details {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        members(&self.0, serializer)
+    }
+}
+
+impl JsonSchema for Details {
+    fn schema_name() -> Cow<'static, str> {
+        "Details".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object" })
+    }
+}
+
+fn members<S: Serializer>(
+    details: &[(&'static str, Detail)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(details.iter().map(|(name, value)| (name, Member(value))))
 }
 
 struct Member<'a>(&'a Detail);
@@ -69,13 +81,13 @@ impl Serialize for Member<'_> {
             Detail::Number(number) => serializer.serialize_f64(*number),
             Detail::Text(text) => serializer.serialize_str(text),
             Detail::List(list) => serializer.collect_seq(list.iter().map(Member)),
-            Detail::Record(parts) => Details(parts).serialize(serializer),
+            Detail::Record(parts) => members(parts, serializer),
         }
     }
 }
 
 /// Fails where a method that was asked for by name lacks what it needs.
-pub(crate) fn check_needs(
+pub fn check_needs(
     name: &str,
     needs: &[Need],
     problem: &Problem<'_>,
