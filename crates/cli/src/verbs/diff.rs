@@ -5,8 +5,8 @@ use crate::output::Output;
 use crate::table::{Table, count};
 use clap::Args;
 use serde::Serialize;
-use slackline_core::Failure;
 use slackline_core::run::{Recovered, RunSession, read_folder};
+use slackline_core::{Failure, schema};
 use slackline_formats::{schedule_json, trace};
 use slackline_model::trace::Happening;
 use slackline_model::units::fmt_seconds;
@@ -107,7 +107,7 @@ impl Diff {
         }
         let host = |p: &Placement| problem.host_of(p.proc());
         let document = Document {
-            schema: "slackline/difference/1",
+            schema: schema::names::DIFFERENCE,
             before: &before.name,
             after: &after.name,
             makespan: [before.schedule.makespan(), after.schedule.makespan()],
@@ -135,7 +135,7 @@ impl Diff {
         }
         let text = output.files.read_text(&self.before)?;
         if text.starts_with("{\"schema\":\"slackline/trace/1\"")
-            || text.contains("slackline/trace/1")
+            || text.contains(schema::names::TRACE)
         {
             let read = trace::read(&text, problem.workflow(), problem.platform());
             let trace = read.map_err(|e| e.in_file(&self.before))?;

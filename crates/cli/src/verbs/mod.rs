@@ -1,5 +1,6 @@
 //! One file per verb.
 
+mod activities;
 mod algorithms;
 mod burn;
 mod calibrate;
@@ -30,6 +31,7 @@ use slackline_core::Failure;
 pub(crate) enum Verb {
     Plan(plan::Plan),
     Simulate(Box<simulate::Simulate>),
+    Activities(activities::Activities),
     Run(Box<run::Run>),
     Resume(resume::Resume),
     Diff(diff::Diff),
@@ -54,6 +56,7 @@ impl Verb {
         match self {
             Verb::Plan(verb) => verb.run(output),
             Verb::Simulate(verb) => verb.run(output),
+            Verb::Activities(verb) => verb.run(output),
             Verb::Run(verb) => verb.run(output),
             Verb::Resume(verb) => verb.run(output),
             Verb::Diff(verb) => verb.run(output),

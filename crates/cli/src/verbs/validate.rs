@@ -6,7 +6,7 @@ use crate::output::Output;
 use crate::table::count;
 use clap::Args;
 use serde::Serialize;
-use slackline_core::Failure;
+use slackline_core::{Failure, schema};
 use slackline_formats::schedule_file;
 use slackline_model::schedule::{Violation, validate};
 use slackline_model::units::fmt_seconds;
@@ -55,7 +55,7 @@ impl Validate {
         let violations = validate(&problem, &schedule, &self.limits.settings().limits());
         if self.json {
             output.json(&Document {
-                schema: "slackline/validation/1",
+                schema: schema::names::VALIDATION,
                 valid: violations.is_empty(),
                 makespan: schedule.makespan(),
                 violations: violations.iter().map(Violation::to_string).collect(),

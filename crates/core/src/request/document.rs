@@ -1,6 +1,11 @@
 //! Requests as JSON documents.
 
 use super::{CompareRequest, PlanRequest, RunRequest, SimulateRequest};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::plan::PlanAnswer;
+use crate::run::RunAnswer;
+use crate::simulation::SimulationAnswer;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -17,6 +22,25 @@ pub enum AnyRequest {
     Compare(CompareRequest),
     /// For a run on real machines.
     Run(RunRequest),
+}
+
+/// The report of a request of any kind.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Answer {
+    /// Of plans.
+    Plan(PlanAnswer),
+    /// Of simulated runs.
+    Simulation(SimulationAnswer),
+    /// Of a run on real machines, or its rehearsal.
+    Run(RunAnswer),
+}
+
+impl Answer {
+    /// The JSON document, as the command prints it.
+    pub fn to_json(&self) -> Result<String, Failure> {
+        Ok(serde_json::to_string_pretty(self)? + "\n")
+    }
 }
 
 /// Why a text is no request.
@@ -45,6 +69,16 @@ const SCHEMAS: [&str; 4] =
     [PlanRequest::SCHEMA, SimulateRequest::SCHEMA, CompareRequest::SCHEMA, RunRequest::SCHEMA];
 
 impl AnyRequest {
+    /// Carries the request out.
+    pub fn report(self, context: &mut Context<'_>) -> Result<Answer, Failure> {
+        Ok(match self {
+            AnyRequest::Plan(request) => Answer::Plan(request.report(context)?),
+            AnyRequest::Simulate(request) => Answer::Simulation(request.report(context)?),
+            AnyRequest::Compare(request) => Answer::Simulation(request.report(context)?),
+            AnyRequest::Run(request) => Answer::Run(request.report(context)?),
+        })
+    }
+
     /// Reads a request; members that it does not have are refused by name.
     pub fn parse(text: &str) -> Result<AnyRequest, RequestError> {
         #[derive(Deserialize)]

@@ -6,7 +6,7 @@ mod document;
 mod pairs;
 
 pub use check::{MOST_REPLICATIONS, MOST_THREADS, QUEUE_INTERVALS};
-pub use document::{AnyRequest, RequestError};
+pub use document::{Answer, AnyRequest, RequestError};
 pub use pairs::Pairs;
 
 use schemars::JsonSchema;

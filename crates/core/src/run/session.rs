@@ -15,7 +15,8 @@ use slackline_analysis::cost::Money;
 use slackline_analysis::metrics::Metrics;
 use slackline_analysis::plan_check::{Ground, lower_bound};
 use slackline_engine::{
-    Ending, Execution, Glance, Inputs, Outcome, Record, Settings as Rules, Stage,
+    BackendError, Ending, Execution, Glance, Inputs, Outcome, Record, RecordError,
+    Settings as Rules, Stage,
 };
 use slackline_formats::Format;
 use slackline_machines::attempt::{
@@ -369,7 +370,7 @@ impl RunSession {
         }
     }
 
-    fn broken_log(&self, why: &str) -> Failure {
+    fn broken_log(&self, why: &RecordError) -> Failure {
         Failure::work(format!("the log of the run cannot be kept: {why}"))
     }
 
@@ -385,7 +386,7 @@ impl RunSession {
                     root.display()
                 ))
             }
-            SessionError::Backend(error) if error.0 == "stopped" => Failure::Interrupted {
+            SessionError::Backend(BackendError::Stopped) => Failure::Interrupted {
                 message: format!("the run was stopped; go on with: {resume}"),
                 code,
             },

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::input::{Loaded, read_workflow, stream_name};
 use crate::request::{DataPlace, SimulationSetup};
 use slackline_analysis::workflow_metrics::Negotiable;
-use slackline_engine::{Arrivals, Coming};
+use slackline_engine::{ArrivalError, Arrivals, Coming};
 use slackline_formats::instance::stream;
 use slackline_formats::scenario::read_scenario;
 use slackline_model::nearest::nearest;
@@ -79,7 +79,7 @@ fn only_arrivals(path: &Path, stream: &Scenario) -> Result<(), Failure> {
 
 /// All workflows side by side.
 fn all_of(path: &Path, coming: &[Coming]) -> Result<Workflow, Failure> {
-    let failed = |why: String| Failure::input(format!("{}: {why}", path.display()));
+    let failed = |why: ArrivalError| Failure::input(format!("{}: {why}", path.display()));
     let supply = Arrivals::new(coming.to_vec()).map_err(failed)?;
     Ok(Arc::unwrap_or_clone(supply.all().map_err(failed)?))
 }

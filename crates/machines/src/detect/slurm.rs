@@ -4,12 +4,22 @@ use super::{Found, Machine, local};
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use thiserror::Error;
 
 /// How long Slurm may take to answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Why there is no cluster to see.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{0}")]
+pub struct DetectError(String);
+
 /// Describes the cluster; an error says why there is none to see.
-pub fn detect(speed: Option<f64>) -> Result<Found, String> {
+pub fn detect(speed: Option<f64>) -> Result<Found, DetectError> {
+    cluster(speed).map_err(DetectError)
+}
+
+fn cluster(speed: Option<f64>) -> Result<Found, String> {
     let listing = run("sinfo", &["--noheader", "--Node", "--format=%N|%c|%m|%P|%t"])?;
     let machines = machines(&listing)?;
     let name = run("scontrol", &["show", "config"])

@@ -6,9 +6,9 @@ use crate::table::Table;
 use clap::Args;
 use serde::Serialize;
 use slackline_analysis::calibration::{Connection, Learnt, Moved, Sample, moved, samples};
-use slackline_core::Failure;
 use slackline_core::input::format_of;
 use slackline_core::run::{RunSession, read_folder};
+use slackline_core::{Failure, schema};
 use slackline_engine::rates;
 use slackline_formats::{Document, FileAccess, Format, platform_toml};
 use slackline_model::names::printable;
@@ -93,7 +93,7 @@ impl Runs {
             .map_err(|e| Failure::input(format!("{}: {e}", target.display())))?;
         write(&output.files, target, &learnt, &sources, &workflow, &platform, format)?;
         let calibration =
-            Calibration { schema: "slackline/calibration/1", runs: &sources, learnt: &learnt };
+            Calibration { schema: schema::names::CALIBRATION, runs: &sources, learnt: &learnt };
         output.files.write(&target.join("calibration.json"), |out| -> std::io::Result<()> {
             serde_json::to_writer_pretty(&mut *out, &calibration)?;
             out.write_all(b"\n")

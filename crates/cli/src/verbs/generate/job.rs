@@ -7,7 +7,7 @@ use crate::output::Output;
 use crate::table::{Table, count};
 use clap::ArgMatches;
 use serde::Serialize;
-use slackline_core::Failure;
+use slackline_core::{Failure, schema};
 use slackline_formats::document::RecordedMachine;
 use slackline_formats::{Document, Format, scenario};
 use slackline_generate::platform::recorded::Machine;
@@ -271,7 +271,7 @@ impl Job {
             entries.push(made.entry(file, &member));
         }
         let manifest = Manifest {
-            schema: "slackline/manifest/1",
+            schema: schema::names::MANIFEST,
             family: generator.family.name(),
             generator: generator.name,
             source: generator.source,

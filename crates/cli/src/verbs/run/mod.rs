@@ -34,7 +34,7 @@ Examples:
   slackline run montage.json --platform four-sites.toml --dry-run
   slackline run montage.json --platform cluster.toml --on slurm
   slackline resume montage.run
-  slackline simulate --replay montage.run")]
+  slackline replay montage.run")]
 pub(crate) struct Run {
     /// The workflow; files that no task makes are taken from its folder
     workflow: PathBuf,

@@ -10,11 +10,11 @@ use crate::output::Output;
 use crate::picture;
 use crate::table::count;
 use clap::Args;
-use slackline_core::Failure;
 use slackline_core::file_kind as contents;
 use slackline_core::input::{Past, format_of};
 use slackline_core::request::ModelSettings;
 use slackline_core::run::log_of;
+use slackline_core::{Failure, schema};
 use slackline_formats::{
     FileAccess, Format, FormatError, PlatformFormat, schedule_file, schedule_json, trace,
 };
@@ -68,7 +68,7 @@ impl Show {
             .check(output)?;
         if log_of(&self.file).is_file() {
             let message = format!("{}: this is the folder of a run", self.file.display());
-            let help = "slackline simulate --replay shows it again, slackline diff compares it";
+            let help = "slackline replay shows it again, slackline diff compares it";
             return Err(Failure::input(message).with_help(help));
         }
         if self.from.is_some() {
@@ -158,7 +158,7 @@ impl Show {
         let summary = Summary::of(&problem, &schedule);
         if self.json {
             return output.json(&ScheduleDocument {
-                schema: "slackline/schedule-facts/1",
+                schema: schema::names::SCHEDULE_FACTS,
                 tasks: problem.tasks(),
                 makespan: summary.makespan,
                 speedup: summary.speedup,

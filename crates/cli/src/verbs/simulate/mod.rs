@@ -1,6 +1,5 @@
 //! `slackline simulate`: what happens when work shares a platform.
 
-mod activities;
 mod curve;
 pub(super) mod report;
 mod several;
@@ -13,14 +12,15 @@ use crate::model::ModelOptions;
 use crate::output::Output;
 use crate::request::printed;
 use crate::set_option::SetOptions;
+use crate::verbs::activities::Activities;
 use crate::verbs::run::{self, repeat};
 use clap::{Args, ValueEnum};
-use slackline_core::request::{DataPlace, Knows as Known, SimulationSetup};
+use slackline_core::request::{DataPlace, Knows as Known, Pairs, SimulationSetup};
 use slackline_core::{CompareRequest, Failure, SimulateRequest};
 use slackline_formats::trace::TraceFormat;
 use std::path::PathBuf;
 
-/// Simulate a workflow under a plan or a policy, or a graph of placed activities
+/// Simulate a workflow under a plan or a policy
 #[derive(Args)]
 #[command(after_help = "\
 A workflow runs as its plan says (mapping and order kept), or as a policy decides while the \
@@ -33,21 +33,19 @@ Examples:
   slackline simulate montage --scenario bad.toml --compare static,slackline
   slackline generate scenario failure -p small-cluster --count 5 -o worlds
   slackline simulate montage --scenario worlds/ --compare static,slackline
-  slackline simulate --arrivals stream.toml -p priced-cloud --compare owm,fdws
-  slackline simulate --activities activities.json --config network/model:CM02")]
+  slackline simulate --arrivals stream.toml -p priced-cloud --compare owm,fdws")]
 pub(crate) struct Simulate {
     /// The workflow
     #[arg(required_unless_present_any = ["instance", "activities", "arrivals", "replay"])]
     workflow: Option<PathBuf>,
-    /// A graph of activities that are already placed, instead of a workflow
-    #[arg(long, value_name = "PLAN.json", conflicts_with_all = NOT_OF_ACTIVITIES)]
+    /// Another spelling of the verb `activities`
+    #[arg(long, value_name = "PLAN.json", hide = true)]
     activities: Option<PathBuf>,
     /// Workflows that arrive over time: a file of [[arrival]] as in a scenario, instead of a workflow
     #[arg(long, value_name = "STREAM.toml", conflicts_with_all = ["workflow", "instance", "activities", "schedule"])]
     arrivals: Option<PathBuf>,
-    /// Repeat a real run from its folder, without a machine; fails unless every decision comes out
-    /// as it was
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["workflow", "instance", "activities", "arrivals", "schedule", "policy", "compare", "scenario", "algorithm"])]
+    /// Another spelling of the verb `replay`
+    #[arg(long, value_name = "RUN", hide = true, conflicts_with_all = ["workflow", "instance", "activities", "arrivals", "schedule", "policy", "compare", "scenario", "algorithm"])]
     replay: Option<PathBuf>,
     #[command(flatten)]
     sources: Sources,
@@ -115,14 +113,14 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "TIMES", default_value_t = 3)]
     retries: u32,
     /// Break the run off at this date, e.g. 2h
-    #[arg(long, value_name = "DATE", value_parser = seconds, conflicts_with = "activities")]
+    #[arg(long, value_name = "DATE", value_parser = seconds)]
     until: Option<f64>,
     /// Draw the run into this file (.svg or .png); of several runs one file each, FILE.POLICY.svg
     #[arg(short, long, value_name = "FILE")]
     gantt: Option<PathBuf>,
     /// Draw how many tasks were done when into this file (.svg or .png), one curve
     /// per policy
-    #[arg(long, value_name = "FILE", conflicts_with = "activities")]
+    #[arg(long, value_name = "FILE")]
     progress: Option<PathBuf>,
     /// Write the event trace: .jsonl (ours), .json (Chrome, Perfetto) or .paje
     #[arg(long, value_name = "FILE")]
@@ -144,38 +142,6 @@ pub(crate) struct Simulate {
 
 /// The policy that is taken where none is named.
 const STATIC: &str = "static";
-
-/// What means nothing to a graph of placed activities.
-const NOT_OF_ACTIVITIES: [&str; 28] = [
-    "workflow",
-    "instance",
-    "from",
-    "reference_speed",
-    "schedule",
-    "algorithm",
-    "policy",
-    "compare",
-    "scenario",
-    "transfers",
-    "period",
-    "threshold",
-    "budget",
-    "deadline",
-    "set",
-    "seed",
-    "alone",
-    "knows",
-    "inputs",
-    "data",
-    "monitoring_delay",
-    "decision_time",
-    "retries",
-    "gantt",
-    "trace",
-    "decisions",
-    "same_decisions",
-    "why",
-];
 
 /// What is known of run times.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -214,10 +180,24 @@ impl Simulate {
             let outputs = run::Outputs::new(self.gantt, self.trace, self.json);
             return repeat(run, &outputs, output);
         }
-        if let Some(plan) = &self.activities {
-            return activities::simulate(plan, &self, output);
-        }
         let setup = self.setup()?;
+        if let Some(plan) = &self.activities {
+            let mut rest = setup;
+            let platform = rest.input.platform.take();
+            rest.models.settings = Pairs::default();
+            let is_alone = rest == SimulationSetup::default()
+                && self.policy.is_none()
+                && self.compare.is_empty()
+                && self.outputs().is_none();
+            if !is_alone {
+                return Err(Failure::input(
+                    "--activities cannot be used with other options than --platform, --config and --json",
+                )
+                .with_help("slackline activities PLAN.json is the verb for it"));
+            }
+            let (plan, settings) = (plan.clone(), self.model.settings);
+            return Activities { plan, platform, settings, json: self.json }.run(output);
+        }
         if self.compare.is_empty() {
             let policy = self.policy.clone().unwrap_or_else(|| STATIC.to_string());
             let request = SimulateRequest { policy, setup, ..SimulateRequest::default() };
@@ -234,14 +214,14 @@ impl Simulate {
         carry_out(request.setup, request.policies, &self.outputs(), output)
     }
 
-    fn outputs(self) -> Outputs {
+    fn outputs(&self) -> Outputs {
         Outputs {
             json: self.json,
-            gantt: self.gantt,
-            progress: self.progress,
-            trace: self.trace,
-            decisions: self.decisions,
-            same_decisions: self.same_decisions,
+            gantt: self.gantt.clone(),
+            progress: self.progress.clone(),
+            trace: self.trace.clone(),
+            decisions: self.decisions.clone(),
+            same_decisions: self.same_decisions.clone(),
         }
     }
 
@@ -294,6 +274,13 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
+    /// Whether no file is named.
+    fn is_none(&self) -> bool {
+        let named =
+            [&self.gantt, &self.progress, &self.trace, &self.decisions, &self.same_decisions];
+        named.iter().all(|path| path.is_none())
+    }
+
     /// Tables or the JSON document.
     pub(crate) fn only(json: bool) -> Outputs {
         Outputs { json, ..Outputs::default() }

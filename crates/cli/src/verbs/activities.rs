@@ -1,25 +1,61 @@
-//! `slackline simulate --activities`: a graph of placed activities.
+//! `slackline activities`: a graph of placed activities.
 
-use super::Simulate;
+use crate::files::Files;
 use crate::input::read_platform;
 use crate::output::Output;
 use crate::table::{Table, cut};
+use clap::Args;
 use serde::Serialize;
-use slackline_core::Failure;
+use slackline_core::{Failure, schema};
 use slackline_formats::activities;
 use slackline_model::units::fmt_seconds;
 use slackline_simulate::{GraphError, GraphRun, JobState, Models, Simulation};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// After so many changes of the platform a simulation is given up, and so many more per activity.
 const MOST_CHANGES: u64 = 10_000_000;
 const CHANGES_PER_ACTIVITY: u64 = 10_000;
 
-pub(super) fn simulate(path: &Path, args: &Simulate, output: &mut Output) -> Result<(), Failure> {
+/// Simulate a graph of activities that are already placed
+#[derive(Args)]
+#[command(after_help = "\
+Computations, transfers, disk operations, parallel tasks and pauses run where and after what the file says; \
+docs/formats.md describes it.
+
+Example:
+  slackline activities activities.json --config network/model:CM02")]
+pub(crate) struct Activities {
+    /// The graph
+    #[arg(value_name = "PLAN.json")]
+    pub(super) plan: PathBuf,
+    /// The platform; the one that the plan names if left out
+    #[arg(short, long, value_name = "FILE")]
+    pub(super) platform: Option<PathBuf>,
+    /// Change a setting of the simulation, e.g. network/model:CM02 or preset:simgrid-3.11
+    #[arg(long = "config", value_name = "KEY:VALUE")]
+    pub(super) settings: Vec<String>,
+    /// Print one JSON document instead of a table
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+impl Activities {
+    pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        Files::default()
+            .reads(Some(&self.plan))
+            .reads(self.platform.as_ref())
+            .json(self.json)
+            .check(output)?;
+        simulate(&self, output)
+    }
+}
+
+fn simulate(args: &Activities, output: &mut Output) -> Result<(), Failure> {
+    let path = args.plan.as_path();
     let plan = activities::read(&output.files, path)?;
     let beside = path.parent().unwrap_or(Path::new("."));
-    let platform = match (&args.sources.platform, &plan.platform) {
+    let platform = match (&args.platform, &plan.platform) {
         (Some(path), _) => path.clone(),
         (None, Some(path)) => beside.join(path),
         (None, None) => {
@@ -57,7 +93,7 @@ pub(super) fn simulate(path: &Path, args: &Simulate, output: &mut Output) -> Res
         Row { id, start: run.start(job), finish: run.finish(job), state }
     });
     let document = Document {
-        schema: "slackline/activities/1",
+        schema: schema::names::ACTIVITIES,
         name: plan.name.as_deref(),
         makespan: run.makespan(),
         activities: rows.collect(),
@@ -75,11 +111,11 @@ pub(super) fn simulate(path: &Path, args: &Simulate, output: &mut Output) -> Res
 fn planned_models(
     path: &Path,
     planned: &[(String, String)],
-    args: &Simulate,
+    args: &Activities,
 ) -> Result<Models, Failure> {
     let bad = |e| Failure::input(format!("{}: in `config`: {e}", path.display()));
     Models::default().set_all(planned).map_err(bad)?;
-    let said = crate::model::pairs(&args.model.settings)?;
+    let said = crate::model::pairs(&args.settings)?;
     let preset = said.iter().any(|(key, _)| *key == "preset");
     let planned = planned.iter().filter(|_| !preset);
     let mut all: Vec<(&str, &str)> = planned.map(|(key, value)| (&**key, &**value)).collect();
