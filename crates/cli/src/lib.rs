@@ -22,6 +22,11 @@ mod set_option;
 mod table;
 mod verbs;
 
+/// Errors of verbs are those of the application layer.
+mod failure {
+    pub(crate) use failure::Failure;
+}
+
 use clap::{CommandFactory, FromArgMatches, Parser};
 use output::Output;
 pub use output::Sink;
