@@ -34,8 +34,7 @@ decision is the same.
 Examples:
   slackline replay lu.tit --platform small-cluster --hosts hosts.txt
   slackline replay traces/ -p small-cluster --config smpi/coll-selector=ompi
-  slackline replay list.txt -p small-cluster --config network/model=IB --json
-  slackline replay montage.run --gantt run.svg")]
+  slackline replay list.txt -p small-cluster --config network/model=IB --json")]
 pub(crate) struct Replay {
     /// Trace files, a file that lists them, or a folder of traces; or the folder of a run
     #[arg(required = true)]
