@@ -173,6 +173,7 @@ fn requests_with_unknown_members_are_refused_by_name() {
     refused("not json", "bad.json: 1:");
     let simulate = "{\"schema\": \"slackline/simulate-request/1\",";
     refused(&format!("{simulate} \"setup\": {{\"decision_time\": -1}}}}"), "decision_time");
+    place.fails(2, "show montage --print-request");
     let done = place.run("plan montage --request bad.json");
     assert_eq!(done.code, Some(2));
 }
