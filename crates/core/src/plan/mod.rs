@@ -117,8 +117,12 @@ pub enum PlanAnswer {
 
 impl PlanRequest {
     /// Reads what the request names.
-    pub fn read(self, context: &mut Context<'_>) -> Result<PlanInput, Failure> {
+    pub fn read(mut self, context: &mut Context<'_>) -> Result<PlanInput, Failure> {
         self.check()?;
+        for name in &mut self.planners {
+            *name = planner_name(name)
+                .map_err(|why| Failure::input(format!("planners: '{name}': {why}")))?;
+        }
         let loaded = self.input.read_all(&self.input.workflows, context)?;
         let given = self.parameters.0.clone();
         Ok(PlanInput { request: self, loaded, given })
