@@ -7,7 +7,9 @@ mod completions;
 mod convert;
 mod diff;
 mod examples;
+mod explain;
 mod generate;
+mod import;
 mod man;
 mod pilot;
 mod placed;
@@ -35,6 +37,8 @@ pub(crate) enum Verb {
     Diff(diff::Diff),
     Replay(replay::Replay),
     Calibrate(calibrate::Calibrate),
+    Import(import::Import),
+    Explain(explain::Explain),
     Reproduce(reproduce::Reproduce),
     Show(show::Show),
     Validate(validate::Validate),
@@ -59,6 +63,8 @@ impl Verb {
             Verb::Diff(verb) => verb.run(output),
             Verb::Replay(verb) => verb.run(output),
             Verb::Calibrate(verb) => verb.run(output),
+            Verb::Import(verb) => verb.run(output),
+            Verb::Explain(verb) => verb.run(output),
             Verb::Reproduce(verb) => verb.run(output),
             Verb::Show(verb) => verb.run(output),
             Verb::Validate(verb) => verb.run(output),
