@@ -3,6 +3,7 @@
 mod algorithms;
 mod burn;
 mod calibrate;
+mod compare;
 mod completions;
 mod convert;
 mod diff;
@@ -36,6 +37,7 @@ pub(crate) enum Verb {
     Resume(resume::Resume),
     Diff(diff::Diff),
     Replay(replay::Replay),
+    Compare(Box<compare::Compare>),
     Calibrate(calibrate::Calibrate),
     Import(import::Import),
     Explain(explain::Explain),
@@ -62,6 +64,7 @@ impl Verb {
             Verb::Resume(verb) => verb.run(output),
             Verb::Diff(verb) => verb.run(output),
             Verb::Replay(verb) => verb.run(output),
+            Verb::Compare(verb) => verb.run(output),
             Verb::Calibrate(verb) => verb.run(output),
             Verb::Import(verb) => verb.run(output),
             Verb::Explain(verb) => verb.run(output),
