@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 pub struct Step {
     /// Tasks it waits for.
     pub parents: Vec<usize>,
-    /// When the last attempt was handed to a queue, where there is one.
+    /// When the first attempt was handed to a queue, where there is one.
     pub submitted: Option<f64>,
     /// Start and end of the attempt that counted.
     pub ran: Option<(f64, f64)>,

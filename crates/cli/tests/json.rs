@@ -116,7 +116,7 @@ down = [{ at = 1 }]
 "#;
 
 const MAKEFLOW_LOG: &str = "# STARTED 1000000\n1000000 0 1 77\n2000000 0 3 77\n2000000 0 1 78\n\
-    # FILE 4000000 two 2 500\n4000000 0 2 78\n4000000 1 1 79\n9000000 1 2\n";
+    # FILE 4000000 two 2 500\n4000000 0 2 78\n4000000 1 1 79\n9000000 1 2\ncut\n";
 
 const ONE_HOST: &str = "name = \"one\"\n[host.only]\nspeed = \"1Gf\"\n";
 

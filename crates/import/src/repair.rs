@@ -9,12 +9,40 @@ pub(crate) fn repair(run: &mut RecordedRun) -> Result<()> {
         return Err(FormatError::new(format!("the records of {} hold no task", run.engine)));
     }
     if run.hosts.is_empty() {
-        run.host("unknown");
+        let host = run.host("unknown");
+        for attempt in run.tasks.iter_mut().flat_map(|task| &mut task.attempts) {
+            attempt.host = Some(host);
+        }
         run.notes.push("the records name no host: one stands for all".to_string());
     }
+    names(run);
     dates(run);
     files(run);
     edges(run)
+}
+
+/// Names with the characters that WfFormat allows, all different.
+fn names(run: &mut RecordedRun) {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "_.#:/-".contains(c);
+    let clean =
+        |name: &str| -> String { name.chars().map(|c| if allowed(c) { c } else { '_' }).collect() };
+    let distinct = |names: Vec<String>| -> Vec<String> {
+        let mut taken: BTreeSet<String> = BTreeSet::new();
+        let numbered = |name: String| {
+            let name = if name.is_empty() { "_".to_string() } else { name };
+            let candidates = (2..).map(|number| format!("{name}#{number}"));
+            let free = std::iter::once(name.clone()).chain(candidates).find(|n| !taken.contains(n));
+            let free = free.unwrap_or(name.clone());
+            taken.insert(free.clone());
+            free
+        };
+        names.into_iter().map(numbered).collect()
+    };
+    let tasks = distinct(run.tasks.iter().map(|t| clean(&t.name)).collect());
+    run.tasks.iter_mut().zip(tasks).for_each(|(task, name)| task.name = name);
+    let files = distinct(run.files.iter().map(|f| clean(&f.name)).collect());
+    run.files.iter_mut().zip(files).for_each(|(file, name)| file.name = name);
+    run.file_ids.clear();
 }
 
 /// Ends before starts, starts before submissions, attempts out of order.

@@ -231,7 +231,7 @@ fn sacct_reads_any_columns() {
     write(folder.path(), "sacct.txt", listing);
     let run = import(folder.path());
     let names: Vec<&str> = run.tasks.iter().map(|t| t.name.as_str()).collect();
-    assert_eq!(names, ["pre:1", "arr:2_1", "arr:2_2", "a|b:3"]);
+    assert_eq!(names, ["pre:1", "arr:2_1", "arr:2_2", "a_b:3"]);
     assert_eq!(run.parents(), [vec![], vec![0], vec![0], vec![1, 2]]);
     assert_eq!(run.tasks[0].attempts[0].peak_memory.unwrap().value, 3352.0 * 1024.0);
     assert_eq!(run.tasks[2].attempts[0].outcome, Outcome::OutOfMemory);

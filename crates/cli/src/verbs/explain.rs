@@ -142,7 +142,7 @@ fn steps(run: &RecordedRun) -> Option<Steps> {
         let last = chosen.map(|at| &task.attempts[at]);
         all.push(Step {
             parents: parents[index].clone(),
-            submitted: last.and_then(|a| a.submitted).map(|f| f.value),
+            submitted: task.attempts.first().and_then(|a| a.submitted).map(|f| f.value),
             ran: last.and_then(dates),
             host: last.and_then(|a| a.host).unwrap_or(0),
             cores: last.and_then(|a| a.cores).map_or(1, |c| c.value.ceil().clamp(1.0, 1e6) as u32),
