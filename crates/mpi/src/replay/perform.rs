@@ -651,14 +651,16 @@ impl Replay<'_> {
         }
         // The others are waited for by nobody now.
         for k in 0..self.agents[agent].requests.len() {
-            if let Pending::Side(handle) = self.agents[agent].requests[k].pending
-                && handle != Handle::COMPLETE
-            {
-                let waits = match handle.is_receive() {
-                    true => flag::RECEIVER_WAITS,
-                    false => flag::SENDER_WAITS,
-                };
-                self.mail.get_mut(handle.message()).flags &= !waits;
+            match self.agents[agent].requests[k].pending {
+                Pending::Side(handle) if handle != Handle::COMPLETE => {
+                    let waits = match handle.is_receive() {
+                        true => flag::RECEIVER_WAITS,
+                        false => flag::SENDER_WAITS,
+                    };
+                    self.mail.get_mut(handle.message()).flags &= !waits;
+                }
+                Pending::Background(other) => self.agents[other as usize].waiter = None,
+                _ => {}
             }
         }
         Ok(true)
@@ -701,8 +703,10 @@ impl Replay<'_> {
                     let request = self.agents[agent].ticket;
                     let joined = Joined { rank, request, comm, sequence: number, me, size };
                     program.joined(joined)?;
-                    self.ready.append(&mut self.parked);
-                    self.ready.sort_unstable_by(|a, b| b.cmp(a));
+                    if !self.parked.is_empty() {
+                        self.ready.append(&mut self.parked);
+                        self.ready.sort_unstable_by(|a, b| b.cmp(a));
+                    }
                 }
                 Ok((comm, me, number))
             }
