@@ -30,6 +30,7 @@ pub mod platform;
 pub mod platform_toml;
 mod scan;
 pub mod scenario;
+mod resources;
 pub mod schedule_csv;
 pub mod schedule_file;
 pub mod schedule_json;

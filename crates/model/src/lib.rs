@@ -22,6 +22,7 @@ pub mod nearest;
 pub mod parameter;
 pub mod platform;
 pub mod problem;
+pub mod resources;
 pub mod rng;
 pub mod scenario;
 pub mod schedule;

@@ -6,11 +6,13 @@ use super::schema::{
     ProfileTable, RouteTable, RoutingWord, Seconds, SharingWord,
 };
 use crate::error::{FormatError, Result};
+use crate::resources::{Entries, Given, GpuCapacity, capacities};
 use slackline_model::platform::{
     Billing, ClusterSharing, ClusterSpec, DeclaredRoute, Disk, HostSpec, LinkProfiles, LinkShape,
     LinkSpec, Matrix, Member, Platform, PlatformBuilder, PlatformError, Profile, ProfileEvent,
     Properties, RoutingKind, Sharing, StarLeaf, Topology,
 };
+use slackline_model::resources::{HostResources, SharedResource};
 use slackline_model::{HostId, LinkId, ZoneId};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -62,6 +64,10 @@ struct Machine<'a> {
     speed: Option<f64>,
     cores: Option<u32>,
     memory: Option<f64>,
+    storage: Option<f64>,
+    windows: &'a [(Seconds, Seconds)],
+    gpus: &'a Option<GpuCapacity>,
+    resources: &'a Entries<Given>,
     price: Option<f64>,
     price_per_hour: Option<f64>,
     arch: &'a Option<String>,
@@ -80,6 +86,10 @@ macro_rules! machine_of {
             speed: $table.speed.map(|s| s.0),
             cores: $table.cores,
             memory: $table.memory.map(|m| m.0),
+            storage: $table.storage.map(|s| s.0),
+            windows: &$table.windows,
+            gpus: &$table.gpus,
+            resources: &$table.resources,
             price: $table.price,
             price_per_hour: $table.price_per_hour,
             arch: &$table.arch,
@@ -141,6 +151,7 @@ impl<'a> Lowering<'a> {
             }
             self.store(zone, table.shared_storage, table.storage_capacity, *offset)?;
             self.price_transfers(zone, table.transfer_price, *offset)?;
+            self.share(zone, &table.shared_resources, *offset)?;
         }
         for Named { name, offset, table } in &file.site.0 {
             if !file.zone.is_empty() {
@@ -151,6 +162,7 @@ impl<'a> Lowering<'a> {
             let zone = zone.map_err(&fail)?;
             self.store(zone, table.shared_storage, table.storage_capacity, *offset)?;
             self.price_transfers(zone, table.transfer_price, *offset)?;
+            self.share(zone, &table.shared_resources, *offset)?;
             if file.matrix.is_some() {
                 continue;
             }
@@ -198,6 +210,16 @@ impl<'a> Lowering<'a> {
         }
         for disk in file.disk {
             self.add_disk(disk)?;
+        }
+        let shared = file.resources.0.iter().map(|(name, entry)| match entry.amount.capacity() {
+            Ok(amount) => {
+                Ok(SharedResource { name: name.as_str().into(), amount, slurm: entry.slurm })
+            }
+            Err(error) => Err(FormatError::in_path(format!("resources.{name}"), error)),
+        });
+        self.builder.set_resources(shared.collect::<Result<_>>()?);
+        if let Some(Bytes(bytes)) = file.storage {
+            self.builder.set_storage(bytes);
         }
         if file.links == Some(LinksWord::Fifo) {
             self.builder.set_fifo();
@@ -249,8 +271,23 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Joins a member of a zone to the router of that zone.
-    /// What the hosts of a zone share.
+    /// The named resources that the hosts of a zone share.
+    fn share(&mut self, zone: ZoneId, named: &Entries<Given>, offset: usize) -> Result<()> {
+        let named = self.amounts("shared-resources", named, offset)?;
+        self.builder.share_resources(zone, named).map_err(self.at(offset))
+    }
+
+    fn amounts(
+        &self,
+        key: &str,
+        named: &Entries<Given>,
+        offset: usize,
+    ) -> Result<Vec<(Arc<str>, slackline_model::resources::Amount)>> {
+        let refuse = |(name, error)| self.fail(offset, format!("{key}.{name}: {error}"));
+        capacities(named).map_err(refuse)
+    }
+
+    /// The storage that the hosts of a zone share.
     fn store(
         &mut self,
         zone: ZoneId,
@@ -270,6 +307,7 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
+    /// Joins a member of a zone to the router of that zone.
     fn hang(&mut self, zone: ZoneId, member: &str, link: LinkSpec, offset: usize) -> Result<()> {
         let fail = self.at(offset);
         let link = self.builder.add_link(link).map_err(&fail)?;
@@ -365,6 +403,12 @@ impl<'a> Lowering<'a> {
         let mut spec = HostSpec::new(name, speed);
         spec.cores = machine.cores.unwrap_or(1);
         spec.memory = machine.memory;
+        spec.resources = HostResources {
+            gpus: machine.gpus.as_ref().map(GpuCapacity::kinds).unwrap_or_default(),
+            named: self.amounts("resources", machine.resources, offset)?,
+            windows: machine.windows.iter().map(|(from, to)| (from.0, to.0)).collect(),
+            storage: machine.storage,
+        };
         spec.price = match (machine.price, machine.price_per_hour) {
             (Some(_), Some(_)) => {
                 let message = format!("\"{name}\" has two prices: price or price-per-hour");
@@ -464,6 +508,7 @@ impl<'a> Lowering<'a> {
             ("shared-storage", table.shared_storage == Some(true)),
             ("storage-capacity", table.storage_capacity.is_some()),
             ("transfer-price", table.transfer_price.is_some()),
+            ("shared-resources", !table.shared_resources.is_empty()),
         ];
         if let Some((key, _)) = of_zones.iter().find(|(_, said)| matrix && *said) {
             let message = "a cluster of a matrix platform is only a list of machines";
@@ -477,6 +522,7 @@ impl<'a> Lowering<'a> {
         let cluster = self.builder.add_cluster(Some(zone), spec).map_err(&fail)?;
         self.store(cluster, table.shared_storage, table.storage_capacity, offset)?;
         self.price_transfers(cluster, table.transfer_price, offset)?;
+        self.share(cluster, &table.shared_resources, offset)?;
         if short && !self.joined.contains(&name) {
             let bandwidth = table.uplink.or(self.network.uplink).map_or(UPLINK, |b| b.0);
             let latency = self.shape(None, None).latency;

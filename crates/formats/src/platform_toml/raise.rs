@@ -4,13 +4,15 @@ use super::lower::{BANDWIDTH, LATENCY, UPLINK, WORLD, link_of, router_of};
 use super::schema::{
     Bandwidth, BillingTable, Bytes, ClusterTable, DiskTable, DragonflyTable, FatTreeTable, File,
     FollowTable, HostTable, InnerLink, LinkTable, LinksWord, MatrixTable, MaybeFree, NetworkTable,
-    OneOrRows, Ordered, ProfileTable, RouteTable, RouterTable, RoutingWord, Seconds, SharingWord,
-    SiteTable, Speed, ZoneTable,
+    OneOrRows, Ordered, ProfileTable, RouteTable, RouterTable, RoutingWord, Seconds, SharedEntry,
+    SharingWord, SiteTable, Speed, ZoneTable,
 };
+use crate::resources::{Entries, Given, GpuCapacity, written};
 use slackline_model::platform::{
     Billing, Class, ClusterSharing, ClusterSpec, DeclaredRoute, Duplex, Host, Link, Matrix, Member,
     Network, Platform, Profile, Properties, RoutingKind, Sharing, Topology, Zone,
 };
+use slackline_model::resources::HostResources;
 use slackline_model::{HostId, LinkId, ZoneId};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -120,6 +122,7 @@ pub(super) fn short(platform: &Platform) -> Option<File> {
                     storage_capacity: zone.storage_capacity.map(Bytes),
                     bandwidth: link.and_then(|l| unless(l.bandwidth, BANDWIDTH)).map(Bandwidth),
                     latency: link.and_then(|l| unless(l.latency, raising.latency)).map(Seconds),
+                    shared_resources: written(&zone.resources),
                 },
             );
         } else {
@@ -199,6 +202,12 @@ impl<'a> Raising<'a> {
         self.file.origin = platform.origin().map(|host| platform.host(host).name.to_string());
         self.file.links = platform.is_fifo().then_some(LinksWord::Fifo);
         self.file.billing = billing_table(self.billing, Billing::EXACT);
+        self.file.storage = platform.storage().map(Bytes);
+        let shared = platform.resources().iter().map(|own| {
+            let entry = SharedEntry { amount: Given::of(own.amount), slurm: own.slurm };
+            (own.name.to_string(), entry)
+        });
+        self.file.resources = Entries(shared.collect());
         self.file.matrix = match platform.network() {
             Network::Zones => None,
             Network::Matrix(Matrix::Uniform { bandwidth, latency }) => Some(MatrixTable {
@@ -233,6 +242,7 @@ impl<'a> Raising<'a> {
             shared_storage: zone.shared_storage.then_some(true),
             transfer_price: unless(zone.transfer_price, 0.0),
             storage_capacity: zone.storage_capacity.map(Bytes),
+            shared_resources: written(&zone.resources),
             properties: ordered(zone.properties.as_ref()),
         };
         debug_assert!(self.platform.zone(id).cluster.is_none());
@@ -318,7 +328,12 @@ impl<'a> Raising<'a> {
         let class = platform.class(host.class);
         let leaf = platform.zone(host.zone).leaf(id, host.rank);
         let name = |link: LinkId| platform.link(link).name.to_string();
+        let own = host.resources.as_deref();
         HostTable {
+            storage: own.and_then(|own| own.storage).map(Bytes),
+            windows: windows(own),
+            gpus: own.and_then(|own| GpuCapacity::of(&own.gpus)),
+            resources: own.map(|own| written(&own.named)).unwrap_or_default(),
             speed: Some(Speed(host.speed)),
             cores: (host.cores != 1).then_some(host.cores),
             memory: host.memory.map(Bytes),
@@ -404,6 +419,11 @@ impl<'a> Raising<'a> {
             speed: Some(Speed(spec.host.speed)),
             cores: (spec.host.cores != 1).then_some(spec.host.cores),
             memory: spec.host.memory.map(Bytes),
+            storage: spec.host.resources.storage.map(Bytes),
+            windows: windows(Some(&spec.host.resources)),
+            gpus: GpuCapacity::of(&spec.host.resources.gpus),
+            resources: written(&spec.host.resources.named),
+            shared_resources: written(&platform.zone(id).resources),
             price: (spec.host.price > 0.0).then_some(spec.host.price),
             arch: spec.host.arch.clone(),
             class: class.and_then(|class| self.class_name(class)),
@@ -496,6 +516,11 @@ impl<'a> Raising<'a> {
             self.file.disk.push(Spanned::new(0..0, table));
         }
     }
+}
+
+fn windows(own: Option<&HostResources>) -> Vec<(Seconds, Seconds)> {
+    let windows = own.map_or(&[][..], |own| &own.windows);
+    windows.iter().map(|&(from, to)| (Seconds(from), Seconds(to))).collect()
 }
 
 /// A link whose directions change in ways that no file can say.

@@ -2,9 +2,12 @@
 
 use crate::document::Document;
 use crate::error::{FormatError, Result, toml_error};
+use crate::resources::{Entries, Given, GpuDemand, demands};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use slackline_model::resources::Demand;
 use slackline_model::units::{parse_duration, parse_size, parse_speed};
+use slackline_model::nearest::did_you_mean;
 use slackline_model::workflow::{Command, CostTable, REFERENCE_SPEED};
 use slackline_model::{FileId, SpeedUp, Task, TaskId, Workflow, WorkflowBuilder};
 use std::collections::BTreeMap;
@@ -33,7 +36,7 @@ struct File {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Defaults {
     work: Option<Work>,
     time: Option<Time>,
@@ -42,13 +45,17 @@ struct Defaults {
     alpha: Option<f64>,
     spread: Option<bool>,
     memory: Option<Size>,
+    memory_per_core: Option<Size>,
+    gpus: Option<GpuDemand>,
+    resources: Option<Entries<Given>>,
+    results: Option<Vec<Spanned<String>>>,
     kind: Option<String>,
     /// Of files that `[files]` does not list.
     size: Option<Size>,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Entry {
     kind: Option<String>,
     command: Option<CommandLine>,
@@ -67,6 +74,11 @@ struct Entry {
     downey: Option<Downey>,
     spread: Option<bool>,
     memory: Option<Size>,
+    memory_per_core: Option<Size>,
+    gpus: Option<GpuDemand>,
+    resources: Option<Entries<Given>>,
+    #[serde(default)]
+    results: Vec<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -305,6 +317,8 @@ impl Reading<'_> {
         }
         let size = file.defaults.size.map_or(0.0, |size| size.0);
         self.connect(&mut builder, &entries, size)?;
+        let results = file.defaults.results.as_deref().unwrap_or_default();
+        self.keep(&mut builder, &entries, results)?;
         if let Some(columns) = columns {
             builder.set_cost_table(columns);
         }
@@ -390,6 +404,7 @@ impl Reading<'_> {
         task.kind = entry.kind.clone().or(defaults.kind.clone()).unwrap_or_default();
         task.command = entry.command.as_ref().map(|line| line.0.clone());
         task.memory = entry.memory.or(defaults.memory).map_or(0.0, |memory| memory.0);
+        task.demand = self.demand(name, entry, defaults)?;
         let models = [
             entry.alpha.map(|serial| SpeedUp::Amdahl { serial }),
             entry.speedup.as_ref().map(|ratios| SpeedUp::Table(Arc::from(ratios.as_slice()))),
@@ -422,6 +437,62 @@ impl Reading<'_> {
         task.speedup = model.unwrap_or_default();
         task.spread = entry.spread.or(defaults.spread).unwrap_or(false);
         Ok(task)
+    }
+
+    /// What a task demands besides cores and fixed memory.
+    fn demand(
+        &self,
+        name: &Spanned<String>,
+        entry: &Entry,
+        defaults: &Defaults,
+    ) -> Result<Demand> {
+        let per_core = entry.memory_per_core.or(defaults.memory_per_core);
+        let named = match entry.resources.as_ref().or(defaults.resources.as_ref()) {
+            Some(entries) => demands(entries).map_err(|(resource, error)| {
+                let message = format!("'{}': resources.{resource}: {error}", name.get_ref());
+                self.error(name.span(), message)
+            })?,
+            None => Vec::new(),
+        };
+        let gpus = entry.gpus.as_ref().or(defaults.gpus.as_ref());
+        Ok(Demand {
+            memory_per_core: per_core.map_or(0.0, |size| size.0),
+            gpus: gpus.map(GpuDemand::devices),
+            named,
+        })
+    }
+
+    /// Files that are kept although somebody reads them.
+    fn keep(
+        &self,
+        builder: &mut WorkflowBuilder,
+        entries: &[(Spanned<String>, Entry)],
+        defaults: &[Spanned<String>],
+    ) -> Result<()> {
+        for (task, entry) in entries {
+            for result in &entry.results {
+                if !entry.outputs.iter().any(|output| output.get_ref() == result.get_ref()) {
+                    let (task, file) = (task.get_ref(), result.get_ref());
+                    let known = entry.outputs.iter().map(|o| o.get_ref().as_str());
+                    let hint = did_you_mean(file, known);
+                    let message = format!("the result '{file}' is no output of '{task}'{hint}");
+                    return Err(self.error(result.span(), message));
+                }
+            }
+        }
+        let of_tasks = entries.iter().flat_map(|(_, entry)| &entry.results);
+        for result in of_tasks.chain(defaults) {
+            let name = result.get_ref();
+            let written = entries.iter().any(|(_, e)| e.outputs.iter().any(|o| o.get_ref() == name));
+            match builder.file_id(name).filter(|_| written) {
+                Some(file) => builder.keep(file),
+                None => {
+                    let message = format!("no task writes the result '{name}'");
+                    return Err(self.error(result.span(), message));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Files and dependencies.

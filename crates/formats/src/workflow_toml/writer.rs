@@ -1,5 +1,6 @@
 //! From a workflow to TOML that a person could have written.
 
+use crate::resources::{gpus_text, named_text};
 use slackline_model::units::Quantity;
 use slackline_model::workflow::{CostTable, REFERENCE_SPEED};
 use slackline_model::{FileId, SpeedUp, TaskId, Workflow};
@@ -57,6 +58,24 @@ fn write_task(workflow: &Workflow, task: TaskId, out: &mut dyn Write) -> Result<
     write_width(workflow, task, out)?;
     if workflow.memory(task) > 0.0 {
         writeln!(out, "memory = \"{}\"", Quantity::Size.write(workflow.memory(task)))?;
+    }
+    write_demand(workflow, task, out)?;
+    let kept = workflow.outputs(task).filter(|&f| workflow.is_kept(f)).collect();
+    write_list(out, "results", names(kept))?;
+    Ok(())
+}
+
+fn write_demand(workflow: &Workflow, task: TaskId, out: &mut dyn Write) -> Result<()> {
+    let Some(demand) = workflow.demand(task) else { return Ok(()) };
+    if demand.memory_per_core > 0.0 {
+        let size = Quantity::Size.write(demand.memory_per_core);
+        writeln!(out, "memory-per-core = \"{size}\"")?;
+    }
+    if let Some(gpus) = &demand.gpus {
+        writeln!(out, "gpus = {}", gpus_text(gpus, key, " = "))?;
+    }
+    if !demand.named.is_empty() {
+        writeln!(out, "resources = {}", named_text(&demand.named, key, " = "))?;
     }
     Ok(())
 }

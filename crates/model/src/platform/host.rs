@@ -1,6 +1,7 @@
 //! Machines: hosts, the classes of identical ones, how they are billed, and their disks.
 
 use super::profile::Profile;
+use crate::resources::HostResources;
 use crate::{ClassId, HostId, ZoneId};
 use std::sync::Arc;
 
@@ -20,6 +21,8 @@ pub struct Host {
     pub price: f64,
     /// Memory in bytes, if known.
     pub memory: Option<f64>,
+    /// Devices, named resources, windows and storage of its own.
+    pub resources: Option<Arc<HostResources>>,
     /// What kind of machine it is to a workflow's table of run times: the name of a column.
     pub arch: Option<Arc<str>>,
     /// The class of machines identical to this one.
@@ -53,7 +56,7 @@ impl Host {
     }
 }
 
-/// Machines that a planner cannot tell apart: same speed, cores, price, memory, architecture,
+/// Machines that a planner cannot tell apart: same speed, cores, price, resources, architecture,
 /// cluster, billing.
 #[derive(Clone, Debug)]
 pub struct Class {
@@ -67,6 +70,8 @@ pub struct Class {
     pub price: f64,
     /// Memory in bytes, if known.
     pub memory: Option<f64>,
+    /// Devices, named resources, windows and storage of each machine.
+    pub resources: Option<Arc<HostResources>>,
     /// The site or cluster of these machines.
     pub zone: ZoneId,
     /// The machines, in order of id.

@@ -49,6 +49,7 @@ pub use spec::{HostSpec, LinkProfiles, LinkSpec};
 pub use star::StarLeaf;
 pub use zone::{DeclaredRoute, Member, NetworkRouter, RoutingKind, Zone};
 
+use crate::resources::{SharedResource, ZoneResource};
 use crate::scenario::World;
 use crate::{ClassId, DiskId, HostId, LinkId, RouterId, ZoneId};
 use std::collections::HashMap;
@@ -76,6 +77,9 @@ pub struct Platform {
     network: Network,
     origin: Option<HostId>,
     fifo: bool,
+    resources: Vec<SharedResource>,
+    storage: Option<f64>,
+    zone_resources: Vec<ZoneResource>,
     /// Per host: the first host of its place; empty where every host is a place of its own.
     place_of: Vec<HostId>,
     /// Per host: the zones around it that take money for what leaves them, with the price of a byte;
@@ -233,6 +237,9 @@ impl Platform {
                 let mut linked = pairwise::linked(self, matrix, world)?;
                 linked.place_of.clone_from(&self.place_of);
                 linked.tolls.clone_from(&self.tolls);
+                linked.resources.clone_from(&self.resources);
+                linked.storage = self.storage;
+                linked.zone_resources.clone_from(&self.zone_resources);
                 Ok(linked.with_host_courses(world))
             }
             Network::Zones => Ok(self.in_world(world)),
@@ -314,6 +321,28 @@ impl Platform {
             around = zone.parent;
         }
         found
+    }
+
+    /// Named resources that all hosts share.
+    pub fn resources(&self) -> &[SharedResource] {
+        &self.resources
+    }
+
+    /// Named resources that the hosts of a zone share, zone by zone.
+    pub fn zone_resources(&self) -> &[ZoneResource] {
+        &self.zone_resources
+    }
+
+    /// Bytes that all files of the platform together may take, if that is bounded.
+    pub fn storage(&self) -> Option<f64> {
+        self.storage
+    }
+
+    /// Whether some place has devices, named resources or windows.
+    pub fn has_resources(&self) -> bool {
+        !self.resources.is_empty()
+            || self.hosts.iter().any(|host| host.resources.is_some())
+            || !self.zone_resources.is_empty()
     }
 
     /// Whether some hosts share their storage.

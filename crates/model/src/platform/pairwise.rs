@@ -25,6 +25,7 @@ pub(super) fn linked(
                 cores: host.cores,
                 price: host.price,
                 memory: host.memory,
+                resources: host.resources.as_deref().cloned().unwrap_or_default(),
                 arch: host.arch.as_deref().map(str::to_string),
                 class: Some(class.name.to_string()),
                 leasable: class.leasable,
