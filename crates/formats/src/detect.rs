@@ -7,6 +7,8 @@
 use crate::document::Document;
 use crate::error::{FormatError, Result};
 use crate::note::Comments;
+use slackline_model::Workflow;
+use slackline_model::resources::{Demand, Devices};
 use std::fmt;
 use std::io::Write;
 use std::path::Path;
@@ -130,6 +132,38 @@ impl Format {
             None => Err(FormatError::new(format!("{self} can be read but not written"))
                 .with_help(format!("formats that can be written: {}", writable()))),
         }
+    }
+
+    /// What this format cannot say of the demands of a workflow's tasks; empty where it says all.
+    pub fn drops(self, workflow: &Workflow) -> Vec<&'static str> {
+        let any = |has: &dyn Fn(&Demand) -> bool| {
+            workflow.tasks().filter_map(|t| workflow.demand(t)).any(has)
+        };
+        let says = |formats: &[Format]| formats.contains(&self);
+        let whole = [Format::Toml, Format::Instance];
+        let numbers = [Format::Dax, Format::PegasusYaml, Format::Dot];
+        let kinds = |d: &Demand| matches!(d.gpus, Some(Devices::Kinds(_)));
+        let mut dropped = Vec::new();
+        if says(&whole) {
+            return dropped;
+        }
+        if any(&|d| d.memory_per_core > 0.0) {
+            dropped.push("memory per core");
+        }
+        if says(&numbers) {
+            if any(&kinds) {
+                dropped.push("kinds of devices");
+            }
+        } else if any(&|d| d.gpus.is_some()) {
+            dropped.push("devices");
+        }
+        if any(&|d| !d.named.is_empty()) {
+            dropped.push("named resources");
+        }
+        if workflow.files().any(|f| workflow.is_kept(f)) {
+            dropped.push("results that are read");
+        }
+        dropped
     }
 
     /// The format of a text, with the path of its file as a hint.

@@ -4,7 +4,7 @@
 //! files by logical name, `jobDependencies` the dependencies. What happens to names that several
 //! jobs write is the business of `crate::flow`. Sizes stand at the use of a file, in its
 //! metadata, or in the metadata of the replica catalogue; profiles of the namespace `pegasus`
-//! give `runtime` (seconds), `cores` and `memory` (MiB). The program is the first `pfn` of the
+//! give `runtime` (seconds), `cores`, `gpus` and `memory` (MiB). The program is the first `pfn` of the
 //! transformation catalogue, else the name of the transformation. A sub-workflow is one task.
 //!
 //! YAML is a language for making small texts large (aliases of aliases): the parser counts what
@@ -14,7 +14,7 @@ use crate::detect::Codec;
 use crate::document::Document;
 use crate::error::{FormatError, Result};
 use crate::flow::{Flow, Use};
-use crate::text::{Streams, set_cores};
+use crate::text::{Streams, set_cores, set_gpus};
 use serde::Deserialize;
 use slackline_model::workflow::{Command, REFERENCE_SPEED};
 use slackline_model::{Task, TaskId, WorkflowBuilder};
@@ -246,6 +246,11 @@ fn add_job(
                 timed = true;
             }
             "memory" => task.memory = number(value, path)? * MEMORY_UNIT,
+            "gpus" => {
+                let message = || format!("must be a whole number, not '{value}'");
+                let bad = || FormatError::in_path(path(), message());
+                set_gpus(&mut task, value.trim().parse().ok().ok_or_else(bad)?);
+            }
             "cores" => {
                 let cores = value.trim().parse().ok().filter(|&cores: &u32| cores > 0);
                 let message = || format!("must be a whole number from 1, not '{value}'");

@@ -143,6 +143,11 @@ impl Convert {
             }
             _ => format.write(&document, &mut bytes)?,
         }
+        let dropped = format.drops(&document.workflow);
+        if !dropped.is_empty() {
+            let (said, dropped) = (self.output.display(), dropped.join(", "));
+            output.warning(&format!("{said}: {format} cannot say {dropped}: left out"));
+        }
         output.files.write(&self.output, |out| out.write_all(&bytes))?;
         let tasks = count(document.workflow.len(), "task");
         output.say(&format!("{}: {tasks} written as {format}\n", self.output.display()))

@@ -1,7 +1,7 @@
 //! Placements and leases by name, as the JSON documents of plans and of runs list them.
 
 use serde::Serialize;
-use slackline_model::schedule::{Lease, PlannedTransfer};
+use slackline_model::schedule::{Lease, PlannedTransfer, devices};
 use slackline_model::{Platform, Problem, Schedule, TaskId};
 
 /// Where and when a task runs.
@@ -17,6 +17,9 @@ pub(crate) struct Placed<'a> {
     width: Option<usize>,
     start: f64,
     finish: f64,
+    /// Ids of the devices it holds, where tasks demand any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    devices: Option<Vec<u32>>,
 }
 
 /// A planned transfer.
@@ -49,6 +52,7 @@ pub(crate) fn moved<'a>(problem: &Problem<'a>, schedule: &Schedule) -> Vec<Moved
 pub(crate) fn placed<'a>(problem: &Problem<'a>, schedule: &Schedule) -> Vec<Placed<'a>> {
     let workflow = problem.workflow();
     let may_be_wide = workflow.tasks().any(|t| workflow.width(t).1 > 1);
+    let given = devices(problem, schedule);
     let row = |task: TaskId| {
         let placement = schedule.placement(task)?;
         let names = || placement.procs().iter().map(|&p| problem.proc_name(p));
@@ -60,6 +64,7 @@ pub(crate) fn placed<'a>(problem: &Problem<'a>, schedule: &Schedule) -> Vec<Plac
             width: may_be_wide.then_some(width),
             start: placement.start,
             finish: placement.finish,
+            devices: given.get(task.index()).cloned(),
         })
     };
     workflow.tasks().filter_map(row).collect()

@@ -4,7 +4,7 @@ use super::MEMORY_UNIT;
 use crate::document::Document;
 use crate::error::{FormatError, Result};
 use crate::flow::{Flow, Use};
-use crate::text::{Streams, join_arguments, kind_of_name, set_cores, split_arguments};
+use crate::text::{Streams, join_arguments, kind_of_name, set_cores, set_gpus, split_arguments};
 use crate::xml::{Element, Node, Xml};
 use slackline_model::workflow::{Command, REFERENCE_SPEED};
 use slackline_model::{Task, TaskId, WorkflowBuilder};
@@ -334,6 +334,11 @@ fn profile(element: &Element<'_>, xml: &mut Xml<'_>, job: &mut Job) -> Result<()
             job.timed = true;
         }
         ("pegasus", "memory") => job.task.memory = parsed("the memory")? * MEMORY_UNIT,
+        ("pegasus", "gpus") => {
+            let gpus = content.trim().parse().ok();
+            let message = || format!("gpus must be a whole number, not '{content}'");
+            set_gpus(&mut job.task, gpus.ok_or_else(|| element.error(message()))?);
+        }
         ("pegasus", "cores") => {
             let cores = content.trim().parse().ok().filter(|&cores: &u32| cores > 0);
             let message = || format!("cores must be a whole number from 1, not '{content}'");

@@ -3,7 +3,7 @@
 //! Nodes are tasks: `size` is work in flop, `alpha` the serial fraction of Amdahl's law (the task
 //! is then moldable from one processor up, and may spread over the hosts of a cluster). Edges are dependencies: `size` is bytes, and an edge
 //! without a size, or with one of at most 0, only orders its two tasks. Beyond these, `kind`,
-//! `memory` (bytes), `cores` (`4` or `1-8`) and `spread` (`true` or `false`) are ours. The rest of the DOT language is read as
+//! `memory` (bytes), `gpus` (a number), `cores` (`4` or `1-8`) and `spread` (`true` or `false`) are ours. The rest of the DOT language is read as
 //! far as it means something: chains `a -> b -> c`, groups `a -> {b c}`, subgraphs, defaults
 //! (`node [size=1e9]`), ports, comments; drawing attributes are passed over.
 //!
@@ -24,6 +24,7 @@ pub use reader::read;
 
 use crate::detect::Codec;
 use crate::document::Document;
+use crate::text::gpus_of;
 use slackline_model::names::printable_lines;
 use slackline_model::{SpeedUp, TaskId, Workflow};
 use std::borrow::Cow;
@@ -77,6 +78,9 @@ fn write_task(workflow: &Workflow, task: TaskId, out: &mut dyn Write) -> std::io
     }
     if workflow.memory(task) > 0.0 {
         write!(out, ", memory=\"{}\"", workflow.memory(task))?;
+    }
+    if let Some(gpus) = gpus_of(workflow, task) {
+        write!(out, ", gpus=\"{gpus}\"")?;
     }
     let kind = workflow.kind_name(workflow.kind(task));
     if !kind.is_empty() {

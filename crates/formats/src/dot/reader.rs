@@ -4,6 +4,7 @@ use super::MOLDABLE;
 use super::lexer::{Lexer, Word, undirected};
 use crate::error::Result;
 use crate::scan::Spot;
+use crate::text::set_gpus;
 use slackline_model::names::UniqueNames;
 use slackline_model::{SpeedUp, Task, TaskId, Workflow, WorkflowBuilder};
 use std::io::Read;
@@ -35,6 +36,7 @@ struct Attributes {
     size: Option<f64>,
     alpha: Option<f64>,
     memory: Option<f64>,
+    gpus: Option<u32>,
     cores: Option<(u32, u32)>,
     spread: Option<bool>,
     /// Index in the list of kinds.
@@ -47,6 +49,7 @@ impl Attributes {
         self.size = other.size.or(self.size);
         self.alpha = other.alpha.or(self.alpha);
         self.memory = other.memory.or(self.memory);
+        self.gpus = other.gpus.or(self.gpus);
         self.cores = other.cores.or(self.cores);
         self.spread = other.spread.or(self.spread);
         self.kind = other.kind.or(self.kind);
@@ -144,6 +147,9 @@ impl Found {
             task.kind = self.kinds.names().get(kind as usize).to_string();
         }
         task.memory = attributes.memory.unwrap_or(0.0);
+        if let Some(gpus) = attributes.gpus {
+            set_gpus(&mut task, gpus);
+        }
         task
     }
 }
@@ -423,6 +429,13 @@ impl<R: Read> Parser<R> {
                 attributes.memory = Some(bytes);
                 Ok(())
             }
+            "gpus" => match value.trim().parse() {
+                Ok(gpus) => {
+                    attributes.gpus = Some(gpus);
+                    Ok(())
+                }
+                Err(_) => Err(spot.error(format!("gpus must be a whole number, not '{value}'"))),
+            },
             "cores" => cores(value, spot).map(|x| attributes.cores = Some(x)),
             "spread" => {
                 attributes.spread = match value {

@@ -1,7 +1,7 @@
 //! Attribute values with a syntax of their own.
 
 use super::attributes::Attributes;
-use super::own;
+use super::{own, pools};
 use crate::error::{FormatError, Result};
 use slackline_model::LinkId;
 use slackline_model::platform::{
@@ -152,6 +152,13 @@ pub(super) fn take_own(spec: &mut HostSpec, properties: Properties) -> Result<Pr
             own::MEMORY => {
                 let bytes = Quantity::Size.parse_or_bare(&value);
                 spec.memory = Some(bytes.map_err(|e| fail(e.to_string()))?);
+            }
+            own::GPUS => spec.resources.gpus = pools::read_gpus(&value).map_err(fail)?,
+            own::RESOURCES => spec.resources.named = pools::read_named(&value).map_err(fail)?,
+            own::WINDOWS => spec.resources.windows = pools::read_windows(&value).map_err(fail)?,
+            own::STORAGE => {
+                let bytes = Quantity::Size.parse_or_bare(&value);
+                spec.resources.storage = Some(bytes.map_err(|e| fail(e.to_string()))?);
             }
             own::CLASS => spec.class = Some(value),
             own::LEASABLE => spec.leasable = value == "true",

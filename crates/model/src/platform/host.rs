@@ -23,6 +23,8 @@ pub struct Host {
     pub memory: Option<f64>,
     /// Devices, named resources, windows and storage of its own.
     pub resources: Option<Arc<HostResources>>,
+    /// Names of its cores, where its description gives them any.
+    pub core_names: Option<Arc<[String]>>,
     /// What kind of machine it is to a workflow's table of run times: the name of a column.
     pub arch: Option<Arc<str>>,
     /// The class of machines identical to this one.

@@ -26,6 +26,7 @@ pub(super) fn linked(
                 price: host.price,
                 memory: host.memory,
                 resources: host.resources.as_deref().cloned().unwrap_or_default(),
+                core_names: host.core_names.as_deref().map(<[String]>::to_vec).unwrap_or_default(),
                 arch: host.arch.as_deref().map(str::to_string),
                 class: Some(class.name.to_string()),
                 leasable: class.leasable,

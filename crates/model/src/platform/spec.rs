@@ -21,6 +21,8 @@ pub struct HostSpec {
     pub memory: Option<f64>,
     /// Devices, named resources, windows and storage of its own.
     pub resources: HostResources,
+    /// Names of its cores, as many as there are, or none.
+    pub core_names: Vec<String>,
     /// The column of a workflow's table of run times that holds for it.
     pub arch: Option<String>,
     /// Name of its class; chosen from the zone or the host if absent.
@@ -47,6 +49,7 @@ impl HostSpec {
             price: 0.0,
             memory: None,
             resources: HostResources::default(),
+            core_names: Vec::new(),
             arch: None,
             class: None,
             leasable: false,

@@ -237,7 +237,7 @@ impl Costs {
 
     /// Seconds at least width, whether the task fits or not.
     #[inline]
-    fn unlimited(&self, workflow: &Workflow, task: TaskId, class: usize) -> f64 {
+    pub(super) fn unlimited(&self, workflow: &Workflow, task: TaskId, class: usize) -> f64 {
         let alone = match workflow.cost_table() {
             Some(table) if self.tabled => {
                 let class = &self.classes[class];

@@ -302,6 +302,9 @@ impl<'a> Problem<'a> {
         let host = self.host_of(proc);
         let name = &self.platform.host(host).name;
         let procs = self.procs_of(host);
+        if let Some(names) = &self.platform.host(host).core_names {
+            return names[(proc.0 - procs.start) as usize].clone();
+        }
         if procs.len() == 1 { name.to_string() } else { format!("{name}/{}", proc.0 - procs.start) }
     }
 
@@ -321,6 +324,11 @@ impl<'a> Problem<'a> {
     #[inline]
     pub fn exec(&self, task: TaskId, class: usize) -> f64 {
         self.costs.exec(self, task, class)
+    }
+
+    /// The same whether it fits there or not.
+    pub fn exec_unlimited(&self, task: TaskId, class: usize) -> f64 {
+        self.costs.unlimited(self.workflow, task, class)
     }
 
     /// Estimated seconds of a task on a processor.

@@ -179,10 +179,17 @@ impl DevicesInUse {
     }
 }
 
-/// The devices that every task gets, host by host: by rising start (equal ones: the lower task first),
+/// The devices that every task gets, host by host: as the schedule says, else by rising start (equal ones: the lower task first),
 /// each the lowest ids that are free. Empty where no task demands any.
 pub fn devices(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Vec<u32>> {
     let workflow = problem.workflow();
+    if !schedule.devices.is_empty() {
+        let mut given = vec![Vec::new(); workflow.len()];
+        for (task, ids) in &schedule.devices {
+            given[task.index()].clone_from(ids);
+        }
+        return given;
+    }
     let demands = |t: &TaskId| workflow.demand(*t).is_some_and(|d| d.gpus.is_some());
     if !workflow.has_demands() || !workflow.tasks().any(|t| demands(&t)) {
         return Vec::new();

@@ -172,6 +172,8 @@ impl PlatformBuilder {
             price: spec.price,
             memory: spec.memory,
             resources: (!spec.resources.is_empty()).then(|| Arc::new(spec.resources)),
+            core_names: (spec.core_names.len() == spec.cores as usize && spec.cores > 0)
+                .then(|| spec.core_names.into()),
             arch: spec.arch.map(Into::into),
             class: ClassId(u32::MAX), // given by `build`
             zone,
