@@ -96,7 +96,9 @@ impl Visitor<'_> for CountVisitor {
     }
     fn visit_u64<E: Error>(self, number: u64) -> Result<Count, E> {
         let count = u32::try_from(number).ok().filter(|count| *count <= MOST_DEVICES);
-        count.map(Count).ok_or_else(|| E::custom(format!("{number} devices; at most {MOST_DEVICES}")))
+        count
+            .map(Count)
+            .ok_or_else(|| E::custom(format!("{number} devices; at most {MOST_DEVICES}")))
     }
     fn visit_i64<E: Error>(self, number: i64) -> Result<Count, E> {
         match u64::try_from(number) {

@@ -253,9 +253,10 @@ pub fn entries(problem: &Problem<'_>, schedule: &Schedule) -> Result<Vec<String>
         list.push(format!(
             "{{\"task\": {}, {procs}, \"start\": {start}, \"finish\": {finish}{}}}",
             quoted(problem.workflow().task_name(task)),
-            given.get(task.index()).filter(|ids| !ids.is_empty()).map_or(String::new(), |ids| {
-                format!(", \"devices\": {ids:?}")
-            })
+            given
+                .get(task.index())
+                .filter(|ids| !ids.is_empty())
+                .map_or(String::new(), |ids| { format!(", \"devices\": {ids:?}") })
         ));
     }
     Ok(list)

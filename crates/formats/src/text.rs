@@ -1,7 +1,7 @@
 //! Small texts that several formats share: numbers, command lines, unique names.
 
-use slackline_model::workflow::Command;
 use slackline_model::resources::Devices;
+use slackline_model::workflow::Command;
 use slackline_model::{Task, TaskId, Workflow};
 
 /// Seconds of a task on one processor of the reference speed, as the shortest number that gives

@@ -199,12 +199,16 @@ impl HostResources {
         }
         for &(from, to) in &self.windows {
             if !(from.is_finite() && from >= 0.0 && to > from) {
-                return Some(format!("a window from {from} to {to} is none: it must end after it begins"));
+                return Some(format!(
+                    "a window from {from} to {to} is none: it must end after it begins"
+                ));
             }
         }
         if let Some(pair) = self.windows.windows(2).find(|pair| pair[1].0 < pair[0].1) {
             let ((a, b), (c, d)) = (pair[0], pair[1]);
-            return Some(format!("the windows {a} to {b} and {c} to {d} overlap or are out of order"));
+            return Some(format!(
+                "the windows {a} to {b} and {c} to {d} overlap or are out of order"
+            ));
         }
         match self.storage {
             Some(bytes) if !(bytes.is_finite() && bytes >= 0.0) => {

@@ -5,8 +5,8 @@ use super::schema::{
 };
 use super::{FormatError, Result};
 use crate::resources::{Entries, Given, GpuCapacity, GpuDemand, capacities, demands};
-use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder, RoutingKind};
 use slackline_model::nearest::did_you_mean;
+use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder, RoutingKind};
 use slackline_model::resources::{Amount, Demand, HostResources, SharedResource};
 use slackline_model::speedup::SpeedUp;
 use slackline_model::workflow::CostTable;
@@ -43,9 +43,8 @@ impl TaskEntry {
         task.spread = model.is_some();
         task.speedup = model.unwrap_or_default();
         task.memory = not_negative("memory", self.memory)?;
-        let named = demands(&self.resources).map_err(|(name, error)| {
-            FormatError::in_path(format!("resources.{name}"), error)
-        })?;
+        let named = demands(&self.resources)
+            .map_err(|(name, error)| FormatError::in_path(format!("resources.{name}"), error))?;
         task.demand = Demand {
             memory_per_core: not_negative("memory_per_core", self.memory_per_core)?,
             gpus: self.gpus.as_ref().map(GpuDemand::devices),
@@ -66,9 +65,8 @@ fn not_negative(path: &str, value: Option<f64>) -> Result<f64> {
 
 /// Named capacities, with their place in the file.
 fn shared(path: &str, named: &Entries<Given>) -> Result<Vec<(Arc<str>, Amount)>> {
-    capacities(named).map_err(|(name, error)| {
-        FormatError::in_path(format!("{path}resources.{name}"), error)
-    })
+    capacities(named)
+        .map_err(|(name, error)| FormatError::in_path(format!("{path}resources.{name}"), error))
 }
 
 /// The processors of an instance by host.
@@ -309,17 +307,20 @@ impl File {
                 .add_zone(Some(zone), id.0.as_str(), RoutingKind::None)
                 .map_err(|e| FormatError::in_path(&path, e))?;
             let named = shared(&format!("{path}."), resources)?;
-            builder
-                .share_resources(site, named)
-                .map_err(|e| FormatError::in_path(&path, e))?;
+            builder.share_resources(site, named).map_err(|e| FormatError::in_path(&path, e))?;
             if storage.is_some() {
-                let bytes = not_negative("storage", *storage).map_err(|e| e.under(|| path.clone()))?;
+                let bytes =
+                    not_negative("storage", *storage).map_err(|e| e.under(|| path.clone()))?;
                 builder.bound_storage(site, bytes);
             }
             sites.push(site);
         }
-        let own: HashMap<&str, (usize, &HostEntry)> =
-            self.hosts.iter().enumerate().map(|(i, host)| (host.id.0.as_str(), (i, host))).collect();
+        let own: HashMap<&str, (usize, &HostEntry)> = self
+            .hosts
+            .iter()
+            .enumerate()
+            .map(|(i, host)| (host.id.0.as_str(), (i, host)))
+            .collect();
         for (host, &i) in hosts.first.iter().enumerate() {
             let processor = &self.processors[i];
             let billing = processor.billing.map(|b| b.billing(&format!("processors[{i}].billing")));

@@ -6,8 +6,8 @@
 
 mod attributes;
 mod elements;
-mod reader;
 mod pools;
+mod reader;
 mod references;
 mod traces;
 mod values;

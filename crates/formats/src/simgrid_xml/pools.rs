@@ -20,9 +20,9 @@ fn escaped(name: &str) -> String {
 }
 
 fn unescaped(text: &str) -> String {
-    ["2C,", "3A:", "40@", "25%"].iter().fold(text.to_string(), |text, code| {
-        text.replace(&format!("%{}", &code[..2]), &code[2..])
-    })
+    ["2C,", "3A:", "40@", "25%"]
+        .iter()
+        .fold(text.to_string(), |text, code| text.replace(&format!("%{}", &code[..2]), &code[2..]))
 }
 
 pub(super) fn write_gpus(kinds: &[DeviceKind]) -> String {

@@ -5,9 +5,9 @@ use crate::error::{FormatError, Result, toml_error};
 use crate::resources::{Entries, Given, GpuDemand, demands};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use slackline_model::nearest::did_you_mean;
 use slackline_model::resources::Demand;
 use slackline_model::units::{parse_duration, parse_size, parse_speed};
-use slackline_model::nearest::did_you_mean;
 use slackline_model::workflow::{Command, CostTable, REFERENCE_SPEED};
 use slackline_model::{FileId, SpeedUp, Task, TaskId, Workflow, WorkflowBuilder};
 use std::collections::BTreeMap;
@@ -440,12 +440,7 @@ impl Reading<'_> {
     }
 
     /// What a task demands besides cores and fixed memory.
-    fn demand(
-        &self,
-        name: &Spanned<String>,
-        entry: &Entry,
-        defaults: &Defaults,
-    ) -> Result<Demand> {
+    fn demand(&self, name: &Spanned<String>, entry: &Entry, defaults: &Defaults) -> Result<Demand> {
         let per_core = entry.memory_per_core.or(defaults.memory_per_core);
         let named = match entry.resources.as_ref().or(defaults.resources.as_ref()) {
             Some(entries) => demands(entries).map_err(|(resource, error)| {
@@ -483,7 +478,8 @@ impl Reading<'_> {
         let of_tasks = entries.iter().flat_map(|(_, entry)| &entry.results);
         for result in of_tasks.chain(defaults) {
             let name = result.get_ref();
-            let written = entries.iter().any(|(_, e)| e.outputs.iter().any(|o| o.get_ref() == name));
+            let written =
+                entries.iter().any(|(_, e)| e.outputs.iter().any(|o| o.get_ref() == name));
             match builder.file_id(name).filter(|_| written) {
                 Some(file) => builder.keep(file),
                 None => {

@@ -78,7 +78,8 @@ impl Costs {
             let memory = host.memory.unwrap_or(f64::INFINITY);
             let share = availability.get(index).copied().unwrap_or(1.0).clamp(0.0, 1.0);
             let shape = shapes.get(index).copied().unwrap_or(0);
-            let (speed, memory, share_bits) = (host.speed.to_bits(), memory.to_bits(), share.to_bits());
+            let (speed, memory, share_bits) =
+                (host.speed.to_bits(), memory.to_bits(), share.to_bits());
             let key = (speed, host.cores, memory, column, share_bits, shape);
             let class = match last {
                 Some((same, class)) if same == key => class,
@@ -134,7 +135,10 @@ impl Costs {
         for task in workflow.tasks() {
             let somewhere = |class: &usize| {
                 self.fits(workflow, pools, task, *class)
-                    && approx::le(self.unlimited(workflow, task, *class), self.classes[*class].window)
+                    && approx::le(
+                        self.unlimited(workflow, task, *class),
+                        self.classes[*class].window,
+                    )
             };
             // A window may be too short now only because a machine is slow or gone at present.
             let slow = |class: &Class| class.share < 1.0 && class.window.is_finite();
@@ -278,7 +282,8 @@ impl Costs {
         let (least, _) = workflow.width(task);
         let speedup = workflow.speedup(task);
         if !self.limited {
-            return self.exec(problem, task, class) * (speedup.factor(width) / speedup.factor(least));
+            return self.exec(problem, task, class)
+                * (speedup.factor(width) / speedup.factor(least));
         }
         let seconds = self.unlimited(workflow, task, class);
         let seconds = seconds * (speedup.factor(width) / speedup.factor(least));

@@ -38,7 +38,9 @@ pub enum ProblemError {
     NoHosts,
     #[error("task '{task}' fits on no host: {why}")]
     FitsNowhere { task: String, resource: Unmet, why: String },
-    #[error("task '{task}' demands '{resource}', which no host, cluster, site or platform has{hint}")]
+    #[error(
+        "task '{task}' demands '{resource}', which no host, cluster, site or platform has{hint}"
+    )]
     UnknownResource { task: String, resource: String, hint: String },
     #[error("task '{task}' demands {asked} of '{resource}', of which the platform has {there}")]
     OtherUnit { task: String, resource: String, asked: &'static str, there: &'static str },

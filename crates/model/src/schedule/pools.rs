@@ -6,7 +6,7 @@ use crate::approx;
 use crate::ids::{HostId, TaskId};
 use crate::platform::Host;
 use crate::problem::{PoolId, Problem, Scope};
-use crate::resources::{Devices, DeviceKind};
+use crate::resources::{DeviceKind, Devices};
 use std::collections::BTreeSet;
 use std::collections::HashSet;
 

@@ -4,8 +4,8 @@ use crate::output::Output;
 use crate::table::{Table, count};
 use serde::Serialize;
 use slackline_model::Platform;
-use slackline_model::resources::{Amount, HostResources, SharedResource};
 use slackline_model::platform::{Class, Network};
+use slackline_model::resources::{Amount, HostResources, SharedResource};
 use slackline_model::units::{fmt_bytes, fmt_rate, fmt_seconds, fmt_speed};
 
 use std::collections::BTreeMap;

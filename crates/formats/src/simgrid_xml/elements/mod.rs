@@ -5,9 +5,9 @@ mod machines;
 mod network;
 
 use super::attributes::Attributes;
-use super::{own, pools};
 use super::traces::parse_trace;
 use super::values::{contents, shared, take_own};
+use super::{own, pools};
 use crate::error::{FormatError, Place, Result};
 use machines::open_storage_type;
 use slackline_io::Siblings;
