@@ -210,7 +210,7 @@ pub fn plan(problem: &Problem<'_>, planner: &str) -> Result<Schedule, Error> {
     if let Some(need) = algorithm.lacks(problem, &request.limits) {
         return Err(Error::Lacks { method: algorithm.name, need: need.phrase() });
     }
-    Ok((algorithm.plan)(problem, &request)?)
+    Ok(algorithm.plan(problem, &request)?)
 }
 
 /// Runs a workflow on a simulated platform, steered by a policy.

@@ -360,7 +360,7 @@ fn planners(stage: &Stage, problem: &Problem<'_>, limits: Limits, bound: f64) ->
     let request = Request { iterations: Some(15), limits, ..Request::seeded(7) };
     let able = registry::every().filter(|a| a.lacks(problem, &limits).is_none());
     let broken = able.filter_map(|algorithm| {
-        caught(algorithm.name, || match (algorithm.plan)(problem, &request) {
+        caught(algorithm.name, || match algorithm.plan(problem, &request) {
             Ok(schedule) => {
                 if let Some(violation) = validate(problem, &schedule, &Limits::default()).first() {
                     return Err(format!("made an invalid schedule: {violation}"));

@@ -3,10 +3,10 @@
 use crate::aliases::ALIASES;
 use crate::budget::Watch;
 use crate::compact::fits_one_host;
-use crate::{best, bounds, exact, list, meta, moldable, qos, several, sweep};
+use crate::{best, bounds, exact, list, meta, moldable, qos, retime, several, sweep};
 use slackline_model::parameter::{self, Given, Parameter, ParameterError, Values};
-use slackline_model::schedule::Limits;
-use slackline_model::{Problem, Schedule};
+use slackline_model::schedule::{Limits, affordable, keeps_pools};
+use slackline_model::{Problem, Schedule, approx};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -218,6 +218,42 @@ impl Algorithm {
         Values::read(self.name, self.parameters.iter(), &[], &own)
     }
 
+    /// Plans the unfinished part of a problem. A method that knows processors alone has its plan timed
+    /// anew, in its order and places, so that pools and windows are kept.
+    pub fn plan(
+        &self,
+        problem: &Problem<'_>,
+        request: &Request,
+    ) -> Result<Schedule, PlanError> {
+        let schedule = (self.plan)(problem, request)?;
+        if !problem.has_pools() || keeps_pools(problem, &schedule) {
+            return Ok(schedule);
+        }
+        let unsupported = |why: &str| {
+            Err(PlanError::Unsupported { algorithm: self.name, why: why.to_string() })
+        };
+        if schedule.transfers.iter().any(|transfer| transfer.link.is_some()) {
+            return unsupported("it plans transfers on links, and tasks share more than processors");
+        }
+        let mut timed = retime::retimed(problem, &schedule);
+        // Leases follow from when machines are used.
+        timed.leases.clear();
+        if !timed.makespan().is_finite() || !keeps_pools(problem, &timed) {
+            return unsupported("its plan cannot keep what concurrent tasks share");
+        }
+        let meets = |plan: &Schedule| {
+            let Limits { budget, deadline } = request.limits;
+            let cost = || slackline_model::schedule::cost(problem, plan);
+            deadline.is_none_or(|deadline| approx::le(plan.makespan(), deadline))
+                && budget.is_none_or(|budget| affordable(cost(), budget))
+        };
+        if meets(&schedule) && !meets(&timed) {
+            let why = "the plan meets them only where tasks share no more than processors".to_string();
+            return Err(PlanError::Infeasible { why });
+        }
+        Ok(timed)
+    }
+
     /// The first thing it needs that problem and limits do not have.
     pub fn lacks(&self, problem: &Problem<'_>, limits: &Limits) -> Option<Need> {
         self.needs.iter().copied().find(|need| !need.is_met(problem, limits))
@@ -236,7 +272,7 @@ pub struct Planner {
 impl Planner {
     /// Plans the unfinished part of a problem.
     pub fn plan(&self, problem: &Problem<'_>) -> Result<Schedule, PlanError> {
-        (self.algorithm.plan)(problem, &self.request)
+        self.algorithm.plan(problem, &self.request)
     }
 }
 
@@ -429,6 +465,6 @@ pub fn run(
         };
         return Ok(Certified { schedule: solved.schedule, lower_bound });
     }
-    let schedule = (algorithm.plan)(problem, request)?;
+    let schedule = algorithm.plan(problem, request)?;
     Ok(Certified { schedule, lower_bound })
 }

@@ -27,7 +27,7 @@ use slackline_schedule::{Family, Request, registry};
 
 fn plan(problem: &Problem<'_>, name: &str, limits: Limits) -> Schedule {
     let algorithm = registry::find(name).unwrap_or_else(|| panic!("no {name}"));
-    (algorithm.plan)(problem, &Request { limits, ..Request::default() }).unwrap()
+    algorithm.plan(problem, &Request { limits, ..Request::default() }).unwrap()
 }
 
 /// Whether a valid plan keeps the limits.
@@ -142,13 +142,13 @@ fn three_steps_fill_quanta() {
     // One machine takes two hours, which cost the same; four machines are fast and cost twice that.
     let algorithm = registry::find("three-step").unwrap();
     let given = vec![("quanta".to_string(), "2".to_string())];
-    let one = (algorithm.plan)(&problem, &Request { given, ..Request::default() }).unwrap();
+    let one = algorithm.plan(&problem, &Request { given, ..Request::default() }).unwrap();
     assert_eq!(ends(&one), (7200.0, 2.0));
     assert_eq!(ends(&plan(&problem, "heft", Limits::default())), (2700.0, 4.0));
 
     // Batch jobs ask for more than they need.
     let given = vec![("safety".to_string(), "1.5".to_string())];
-    let safe = (algorithm.plan)(&problem, &Request { given, ..Request::default() }).unwrap();
+    let safe = algorithm.plan(&problem, &Request { given, ..Request::default() }).unwrap();
     let text = format!("{:?}", safe.details);
     assert!(text.contains("(\"cores\", Count(1)), (\"walltime\", Number(5400.0))"), "{text}");
 }
@@ -245,7 +245,7 @@ impl Kind {
     /// Part of a random plan has been executed; some machines were given back since, others ordered.
     fn state(&self, problem: &Problem<'_>, progress: f64) -> State {
         let random = registry::find("random").unwrap();
-        let plan = (random.plan)(problem, &Request::seeded(self.seed)).unwrap();
+        let plan = random.plan(problem, &Request::seeded(self.seed)).unwrap();
         let now = plan.makespan() * progress;
         let begun = |t: TaskId| plan.placement(t).filter(|p| p.start < now).cloned();
         let fixed: Vec<Option<Placement>> = problem.workflow().tasks().map(begun).collect();
@@ -300,7 +300,7 @@ fn check(problem: &Problem<'_>, exact: bool, shares: (f64, f64)) -> Result<(), T
     for algorithm in registry::ALL.iter().filter(|a| a.family == Family::Qos) {
         let name = algorithm.name;
         let request = Request { limits, iterations: Some(3), ..Request::default() };
-        let schedule = (algorithm.plan)(problem, &request).unwrap();
+        let schedule = algorithm.plan(problem, &request).unwrap();
         keeps(problem, &schedule, limits, name);
         let money = cost(problem, &schedule);
         prop_assert!(money >= least * (1.0 - 1e-9) - 1e-9, "{name} costs {money}, not {least}");

@@ -29,6 +29,11 @@ fn holdings(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Vec<(TaskId, f64,
     held
 }
 
+/// Whether no pool and no window is exceeded.
+pub fn keeps_pools(problem: &Problem<'_>, schedule: &Schedule) -> bool {
+    exceeded(problem, schedule).is_empty() && outside_windows(problem, schedule).is_empty()
+}
+
 /// Sets of tasks that together hold more than there is, each with the first date at which it does.
 pub(super) fn exceeded(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Violation> {
     let mut found = Vec::new();

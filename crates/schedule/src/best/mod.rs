@@ -128,7 +128,7 @@ fn portfolio(
         if a.name != "heft" && budget.is_over() {
             return None;
         }
-        Some((a.plan)(problem, request))
+        Some(a.plan(problem, request))
     };
     let results: Vec<Result<Schedule, PlanError>> =
         in_pool(request.threads, || members.par_iter().filter_map(run).collect());

@@ -112,6 +112,43 @@ impl PoolUse {
         falls.chain(opens).fold(f64::INFINITY, f64::min)
     }
 
+    /// The earliest date, not before `from`, at which pools have room for amounts held together for so
+    /// many seconds, inside one window of each of some hosts.
+    pub(crate) fn earliest_of(
+        &self,
+        uses: &[(PoolId, u64)],
+        hosts: &[HostId],
+        from: f64,
+        seconds: f64,
+    ) -> f64 {
+        let mut start = from;
+        loop {
+            let before = start;
+            for &(pool, amount) in uses.iter().filter(|_| seconds > 0.0) {
+                let Some(profile) = &self.profiles[pool as usize] else { continue };
+                match self.pools.all()[pool as usize].capacity.checked_sub(amount) {
+                    Some(room) => start = profile.earliest(room, start, seconds),
+                    None => return f64::INFINITY,
+                }
+            }
+            for &host in hosts {
+                start = self.pools.in_window(host, start, seconds);
+            }
+            if start <= before || start.is_infinite() {
+                return start;
+            }
+        }
+    }
+
+    /// Holds amounts of pools together.
+    pub(crate) fn hold_all(&mut self, uses: &[(PoolId, u64)], start: f64, finish: f64) {
+        for &(pool, amount) in uses {
+            if let Some(profile) = &mut self.profiles[pool as usize] {
+                profile.hold(amount, start, finish);
+            }
+        }
+    }
+
     /// A placed task holds what it demands.
     pub(crate) fn hold(&mut self, problem: &Problem<'_>, task: TaskId, placement: &Placement) {
         for (pool, amount) in problem.uses(task, placement.procs()) {

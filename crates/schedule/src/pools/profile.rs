@@ -94,10 +94,6 @@ impl Profile {
         self.chunks[chunk].iter().position(free).map(|at| (chunk, at))
     }
 
-    /// Whether no more than `room` is held in `[start, start + seconds)`.
-    pub(crate) fn fits(&self, room: u64, start: f64, seconds: f64) -> bool {
-        self.earliest(room, start, seconds) <= start
-    }
 
     /// The first date after this one at which less is held than before it.
     pub(crate) fn next_fall(&self, after: f64) -> f64 {

@@ -313,7 +313,7 @@ fn planned(workflow: &Path, platform: &Path, output: &mut Output) -> Result<f64,
     let workflow = read_workflow(workflow, None, output)?;
     let platform = read_platform(platform, output)?;
     let problem = Problem::new(&workflow, &platform)?;
-    let plan = (registry::usual(&problem).plan)(&problem, &Request::default())?;
+    let plan = registry::usual(&problem).plan(&problem, &Request::default())?;
     // Enough digits for a scale; the command that makes it again names them.
     Ok((plan.makespan() * 1e3).round() / 1e3)
 }

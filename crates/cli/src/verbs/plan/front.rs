@@ -61,7 +61,7 @@ impl Plan {
         for algorithm in contenders {
             for told in sweep(algorithm, &scale, &limits) {
                 let settings = self.search.settings(told, &self.parameters.set);
-                let schedule = match (algorithm.plan)(problem, &settings) {
+                let schedule = match algorithm.plan(problem, &settings) {
                     Ok(schedule) => schedule,
                     Err(error @ PlanError::Unsupported { .. }) => {
                         output.warning(&format!("{}: {error}", algorithm.name));

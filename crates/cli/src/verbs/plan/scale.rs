@@ -32,7 +32,7 @@ pub(super) struct Scale {
 impl Scale {
     pub(super) fn of(problem: &Problem<'_>) -> Result<Scale, PlanError> {
         let end = |method: &Algorithm| {
-            let schedule: Schedule = (method.plan)(problem, &Request::default())?;
+            let schedule: Schedule = method.plan(problem, &Request::default())?;
             let Summary { makespan, cost, .. } = Summary::of(problem, &schedule);
             Ok::<_, PlanError>((End { makespan, cost }, exact_cost(problem, &schedule)))
         };
