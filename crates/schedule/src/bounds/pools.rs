@@ -123,7 +123,11 @@ const EFFORT: f64 = 5e7;
 fn is_too_much(problem: &Problem<'_>) -> bool {
     let workflow = problem.workflow();
     let cores = problem.platform().hosts().iter().map(|h| h.cores).max().unwrap_or(1);
-    let wide = |t: TaskId| f64::from(workflow.width(t).1.min(cores).saturating_sub(workflow.width(t).0) + 1);
+    let all = problem.class_sizes().iter().copied().max().unwrap_or(1);
+    let wide = |t: TaskId| {
+        let most = if workflow.spreads(t) { all } else { cores };
+        f64::from(workflow.width(t).1.min(most).saturating_sub(workflow.width(t).0) + 1)
+    };
     let widths: f64 = workflow.tasks().map(wide).sum();
     !problem.has_pools() || widths * problem.classes() as f64 > EFFORT
 }
