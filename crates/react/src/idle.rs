@@ -4,6 +4,7 @@
 use crate::gtp::rewound_tasks;
 use crate::planning;
 use crate::policy::{Decision, Event};
+use crate::room::{self, Room};
 use crate::situation::{Fetch, Situation};
 use crate::strangers::Strangers;
 use slackline_model::{HostId, Problem, ProcId, TaskId, approx};
@@ -115,14 +116,21 @@ impl Ready {
         }
     }
 
+    /// The ready tasks in order; those that have begun since are forgotten.
+    pub(crate) fn in_order(&mut self, now: &Situation) -> Vec<TaskId> {
+        self.tasks.retain(|(_, task)| now.is_ready(*task));
+        self.tasks.iter().map(|(_, task)| *task).collect()
+    }
+
     /// Offers ready tasks in turn while processors are idle; `place` says where one is to start.
     pub(crate) fn start(
         &mut self,
         now: &Situation,
         idle: &mut [bool],
         decisions: &mut Vec<Decision>,
-        place: impl Fn(TaskId, &[bool]) -> Option<Vec<ProcId>>,
+        place: impl Fn(TaskId, &[bool], Option<&Room>) -> Option<Vec<ProcId>>,
     ) {
+        let mut room = Room::of(now);
         let mut left = idle.iter().filter(|idle| **idle).count();
         let mut begun = Vec::new();
         for &(key, task) in &self.tasks {
@@ -133,7 +141,10 @@ impl Ready {
                 begun.push((key, task));
                 continue;
             }
-            let Some(procs) = place(task, idle) else { continue };
+            let Some(procs) = place(task, idle, room.as_ref()) else { continue };
+            if let Some(room) = &mut room {
+                room.take(now, task, &procs);
+            }
             for proc in &procs {
                 idle[proc.index()] = false;
             }
@@ -178,6 +189,7 @@ pub(crate) fn quickest_idle(
     now: &Situation,
     task: TaskId,
     idle: &[bool],
+    room: Option<&Room>,
 ) -> Option<Vec<ProcId>> {
     let width = now.workflow.width(task).0 as usize;
     let mut gather = gathers(now, task);
@@ -188,9 +200,15 @@ pub(crate) fn quickest_idle(
         }
         let free = || problem.procs_of(host).map(ProcId).filter(|p| idle[p.index()]).take(width);
         let Some(first) = free().next().filter(|_| free().count() == width) else { continue };
+        if room.is_some() && !room::allows(room, now, task, &free().collect::<Vec<_>>()) {
+            continue;
+        }
         let wait = gather(host).max(now.seconds_to_lease(host));
         let seconds = wait + problem.exec_on(task, first);
-        if seconds.is_finite() && best.as_ref().is_none_or(|(b, _)| approx::lt(seconds, *b)) {
+        let open = !now.pools.has_windows()
+            || now.pools.in_window(host, now.now, seconds) <= now.now;
+        let better = || best.as_ref().is_none_or(|(b, _)| approx::lt(seconds, *b));
+        if seconds.is_finite() && open && better() {
             best = Some((seconds, free().collect()));
         }
     }

@@ -36,6 +36,8 @@ pub mod registry;
 pub mod selective;
 mod situation;
 pub mod slackline;
+mod reservation;
+mod room;
 mod states;
 mod static_plan;
 mod strangers;
