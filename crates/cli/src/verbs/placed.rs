@@ -1,6 +1,7 @@
 //! Placements and leases by name, as the JSON documents of plans and of runs list them.
 
 use serde::Serialize;
+use slackline_analysis::storage::{StoragePeak, storage_peaks};
 use slackline_model::schedule::{Lease, PlannedTransfer, devices};
 use slackline_model::{Platform, Problem, Schedule, TaskId};
 
@@ -77,6 +78,30 @@ pub(crate) struct Leased<'a> {
     class: &'a str,
     from: f64,
     to: f64,
+}
+
+/// How much room files take at a place.
+#[derive(Serialize)]
+pub(crate) struct Stored {
+    place: String,
+    /// With deletion after the last reader.
+    peak: f64,
+    /// Without deletion.
+    peak_kept: f64,
+    at: f64,
+    capacity: Option<f64>,
+}
+
+/// The peaks of all places at which a schedule puts files.
+pub(crate) fn stored(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Stored> {
+    let row = |peak: StoragePeak| Stored {
+        place: peak.place,
+        peak: peak.peak,
+        peak_kept: peak.peak_kept,
+        at: peak.at,
+        capacity: peak.capacity,
+    };
+    storage_peaks(problem, schedule).into_iter().map(row).collect()
 }
 
 /// Leases by name.

@@ -11,6 +11,7 @@ mod levels;
 mod monitor;
 mod pools;
 mod queues;
+mod safe;
 mod signals;
 mod staging;
 mod storage;
@@ -305,6 +306,9 @@ impl<'b, 'r> Engine<'b, 'r> {
                 let date = fmt_seconds(self.settings.until);
                 let why = format!("broken off at {date}; {} tasks are not done", self.open);
                 return Ok(Ending::CannotFinish(why));
+            }
+            if !self.stores.of.is_empty() && self.events.is_empty() && self.let_one_pass()? {
+                self.dispatch()?;
             }
             if self.is_stuck() {
                 return Ok(Ending::CannotFinish(self.who_waits()));

@@ -86,9 +86,10 @@ impl Engine<'_, '_> {
         if !self.shares() || self.holdings.tasks.contains_key(&task) {
             return true;
         }
+        let passes = self.stores.passed == Some((task, self.situation.tasks.done()));
         let uses = self.situation.uses(task, procs);
         let lets = self.lacks_in_pools(&uses).is_none()
-            && uses.iter().all(|&(pool, _)| self.is_its_turn(pool, task))
+            && (passes || uses.iter().all(|&(pool, _)| self.is_its_turn(pool, task)))
             && self.is_in_window(task, procs);
         if !lets {
             self.holdings.refused.extend(procs.iter().map(|p| p.0));

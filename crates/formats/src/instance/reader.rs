@@ -356,7 +356,13 @@ impl File {
         let all = all.map(|(name, amount)| SharedResource { name, amount, slurm: false });
         builder.set_resources(all.collect());
         if self.storage.is_some() {
-            builder.set_storage(not_negative("storage", self.storage)?);
+            let bytes = not_negative("storage", self.storage)?;
+            match self.is_one_place(&hosts) {
+                true => builder.bound_storage(zone, bytes),
+                false => {
+                    builder.set_storage(bytes);
+                }
+            }
         }
         builder.set_matrix(self.matrix(&hosts));
         builder.build().map_err(FormatError::new)
@@ -423,6 +429,13 @@ impl File {
             name.push('_');
         }
         name
+    }
+
+    /// Data is everywhere at once: all hosts have one storage.
+    fn is_one_place(&self, hosts: &Hosts<'_>) -> bool {
+        let free = |latency: Option<f64>| latency.unwrap_or(0.0) == 0.0;
+        self.bandwidth.uniform(&hosts.of) == Some(None)
+            && self.latency.uniform(&hosts.of).is_some_and(free)
     }
 
     /// What the matrices say between processors of one host is passed over; between hosts, their first

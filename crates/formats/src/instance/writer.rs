@@ -205,7 +205,10 @@ fn write_capacities(platform: &Platform, out: &mut dyn Write) -> std::io::Result
         }
         write!(out, "\n  ],\n")?;
     }
-    let shares = |zone: &Zone| !zone.resources.is_empty() || zone.storage_capacity.is_some();
+    let root = platform.zones().first().and_then(|root| root.storage_capacity);
+    let shares = |zone: &Zone| {
+        !zone.resources.is_empty() || (zone.storage_capacity.is_some() && zone.parent.is_some())
+    };
     let sites: Vec<&Zone> = platform.zones().iter().filter(|zone| shares(zone)).collect();
     if !sites.is_empty() {
         write!(out, "  \"sites\": [")?;
@@ -217,7 +220,7 @@ fn write_capacities(platform: &Platform, out: &mut dyn Write) -> std::io::Result
             if !zone.resources.is_empty() {
                 write!(out, ", \"resources\": {}", named_text(&zone.resources, json, ": "))?;
             }
-            if let Some(storage) = zone.storage_capacity {
+            if let Some(storage) = zone.storage_capacity.filter(|_| zone.parent.is_some()) {
                 write!(out, ", \"storage\": {storage}")?;
             }
             write!(out, "}}")?;
@@ -228,7 +231,7 @@ fn write_capacities(platform: &Platform, out: &mut dyn Write) -> std::io::Result
         let all: Vec<_> = platform.resources().iter().map(|r| (r.name.clone(), r.amount)).collect();
         writeln!(out, "  \"resources\": {},", named_text(&all, json, ": "))?;
     }
-    match platform.storage() {
+    match platform.storage().or(root) {
         Some(storage) => writeln!(out, "  \"storage\": {storage},"),
         None => Ok(()),
     }

@@ -5,7 +5,7 @@ use super::report::staging;
 use super::scale::Scale;
 use crate::check::Difference;
 use crate::told::{Details, Set};
-use crate::verbs::placed::{Leased, Moved, Placed, leased, moved, placed};
+use crate::verbs::placed::{Leased, Moved, Placed, Stored, leased, moved, placed, stored};
 use serde::Serialize;
 use slackline_model::Problem;
 use slackline_model::parameter::{self, Given};
@@ -55,6 +55,8 @@ pub(super) struct Document<'a> {
     #[serde(flatten)]
     details: Details<'a>,
     schedule: Vec<Placed<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    storage: Vec<Stored>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     transfers: Vec<Moved<'a>>,
 }
@@ -127,6 +129,7 @@ impl<'a> Document<'a> {
             }),
             details: Details(&plan.schedule.details),
             schedule: placed(problem, &plan.schedule),
+            storage: stored(problem, &plan.schedule),
             transfers: moved(problem, &plan.schedule),
         }
     }

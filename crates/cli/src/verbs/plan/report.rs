@@ -3,6 +3,7 @@
 use super::Planned;
 use crate::check;
 use crate::table::{Table, count, cut};
+use slackline_analysis::storage::storage_peaks;
 use slackline_analysis::plan_check::Check;
 use slackline_model::schedule::{Detail, Limits};
 use slackline_model::units::{fmt_bytes, fmt_seconds};
@@ -209,6 +210,13 @@ pub(super) fn summary(
         row(&name.replace('_', " "), value, String::new());
     }
     row("data moved", fmt_bytes(summary.bytes_moved), "between hosts".into());
+    let peaks = storage_peaks(problem, &plan.schedule);
+    if let Some(most) = peaks.iter().max_by(|a, b| a.peak.total_cmp(&b.peak)) {
+        let of = most.capacity.map_or(String::new(), |c| format!(" of {}", fmt_bytes(c)));
+        let kept = fmt_bytes(most.peak_kept);
+        let remark = format!("{of} at most on '{}', {kept} if nothing is deleted", most.place);
+        row("storage", fmt_bytes(most.peak), remark.trim_start().to_string());
+    }
     if let Some(spread) = &plan.robustness {
         row("with errors", fmt_seconds(spread.mean), "mean makespan".into());
         row("", fmt_seconds(spread.p95), "not exceeded in 95 % of the samples".into());

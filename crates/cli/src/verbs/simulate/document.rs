@@ -4,7 +4,7 @@ use super::sweep;
 use super::workflow::Ran;
 use crate::check::Difference;
 use crate::told::Set;
-use crate::verbs::placed::{Leased, Placed, leased, placed};
+use crate::verbs::placed::{Leased, Placed, Stored, leased, placed, stored};
 use serde::Serialize;
 use slackline_analysis::workflow_metrics::{Beside, Served, Totals};
 use slackline_model::Problem;
@@ -73,6 +73,8 @@ pub(in crate::verbs) struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     compared: Option<&'a Beside>,
     schedule: Vec<Placed<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    storage: Vec<Stored>,
     wall_seconds: f64,
 }
 
@@ -173,6 +175,7 @@ impl<'a> Document<'a> {
             totals,
             compared: ran.beside.as_ref(),
             schedule,
+            storage: stored(problem, &outcome.schedule),
             wall_seconds: ran.wall_seconds,
         }
     }
