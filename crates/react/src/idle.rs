@@ -205,8 +205,8 @@ pub(crate) fn quickest_idle(
         }
         let wait = gather(host).max(now.seconds_to_lease(host));
         let seconds = wait + problem.exec_on(task, first);
-        let open = !now.pools.has_windows()
-            || now.pools.in_window(host, now.now, seconds) <= now.now;
+        let open =
+            !now.pools.has_windows() || now.pools.in_window(host, now.now, seconds) <= now.now;
         let better = || best.as_ref().is_none_or(|(b, _)| approx::lt(seconds, *b));
         if seconds.is_finite() && open && better() {
             best = Some((seconds, free().collect()));

@@ -85,7 +85,14 @@ impl Present<'_, '_> {
     }
 
     /// Whether a reservation keeps its date if a task begins now.
-    fn keeps(&self, reserved: &Reserved, host: HostId, end: f64, uses: &[(PoolId, u64)], width: usize) -> bool {
+    fn keeps(
+        &self,
+        reserved: &Reserved,
+        host: HostId,
+        end: f64,
+        uses: &[(PoolId, u64)],
+        width: usize,
+    ) -> bool {
         if reserved.strict {
             let shared = |pool: PoolId| self.now.pools.all()[pool as usize].is_shared;
             let meets = |&(pool, _): &(PoolId, u64)| {
@@ -96,8 +103,8 @@ impl Present<'_, '_> {
         if approx::le(end, reserved.date) {
             return true;
         }
-        let cores = host != reserved.host
-            || self.idle_at(host, reserved.date) >= reserved.width + width;
+        let cores =
+            host != reserved.host || self.idle_at(host, reserved.date) >= reserved.width + width;
         cores
             && reserved.uses.iter().all(|&(pool, amount)| {
                 let own = uses.iter().find(|(id, _)| *id == pool).map_or(0, |(_, own)| *own);
@@ -181,7 +188,12 @@ impl Reservations {
     }
 
     /// The host and date at which a task would end first.
-    fn reserve(&mut self, present: &Present<'_, '_>, task: TaskId, width: usize) -> Option<Reserved> {
+    fn reserve(
+        &mut self,
+        present: &Present<'_, '_>,
+        task: TaskId,
+        width: usize,
+    ) -> Option<Reserved> {
         let (problem, now) = (present.problem, present.now);
         let mut gather = idle::gathers(now, task);
         let mut best: Option<(f64, Reserved)> = None;
@@ -192,7 +204,8 @@ impl Reservations {
             let Some(first) = problem.procs_of(host).next().map(ProcId) else { continue };
             let procs: Vec<ProcId> = problem.procs_of(host).map(ProcId).take(width).collect();
             let uses = now.uses(task, &procs);
-            let seconds = gather(host).max(now.seconds_to_lease(host)) + problem.exec_on(task, first);
+            let seconds =
+                gather(host).max(now.seconds_to_lease(host)) + problem.exec_on(task, first);
             if !seconds.is_finite() {
                 continue;
             }

@@ -42,11 +42,6 @@ impl Room {
 }
 
 /// Whether a task has room somewhere, where room counts at all.
-pub(crate) fn allows(
-    room: Option<&Room>,
-    now: &Situation,
-    task: TaskId,
-    procs: &[ProcId],
-) -> bool {
+pub(crate) fn allows(room: Option<&Room>, now: &Situation, task: TaskId, procs: &[ProcId]) -> bool {
     room.is_none_or(|room| room.has(now, task, procs))
 }

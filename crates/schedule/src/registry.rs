@@ -220,20 +220,17 @@ impl Algorithm {
 
     /// Plans the unfinished part of a problem. A method that knows processors alone has its plan timed
     /// anew, in its order and places, so that pools and windows are kept.
-    pub fn plan(
-        &self,
-        problem: &Problem<'_>,
-        request: &Request,
-    ) -> Result<Schedule, PlanError> {
+    pub fn plan(&self, problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
         let schedule = (self.plan)(problem, request)?;
         if !problem.has_pools() || keeps_pools(problem, &schedule) {
             return Ok(schedule);
         }
-        let unsupported = |why: &str| {
-            Err(PlanError::Unsupported { algorithm: self.name, why: why.to_string() })
-        };
+        let unsupported =
+            |why: &str| Err(PlanError::Unsupported { algorithm: self.name, why: why.to_string() });
         if schedule.transfers.iter().any(|transfer| transfer.link.is_some()) {
-            return unsupported("it plans transfers on links, and tasks share more than processors");
+            return unsupported(
+                "it plans transfers on links, and tasks share more than processors",
+            );
         }
         let mut timed = retime::retimed(problem, &schedule);
         // Leases follow from when machines are used.
@@ -248,7 +245,8 @@ impl Algorithm {
                 && budget.is_none_or(|budget| affordable(cost(), budget))
         };
         if meets(&schedule) && !meets(&timed) {
-            let why = "the plan meets them only where tasks share no more than processors".to_string();
+            let why =
+                "the plan meets them only where tasks share no more than processors".to_string();
             return Err(PlanError::Infeasible { why });
         }
         Ok(timed)

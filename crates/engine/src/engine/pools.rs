@@ -72,7 +72,8 @@ impl Engine<'_, '_> {
         }
         self.holdings.turns.iter_mut().for_each(BTreeSet::clear);
         for task in self.queues.planned() {
-            let begun = self.situation.task(task).is_done() || self.holdings.tasks.contains_key(&task);
+            let begun =
+                self.situation.task(task).is_done() || self.holdings.tasks.contains_key(&task);
             let Some(procs) = self.queues.assigned(task).filter(|_| !begun) else { continue };
             let rank = self.queues.rank[task.index()];
             for (pool, _) in self.situation.uses(task, procs) {
@@ -200,7 +201,8 @@ impl Engine<'_, '_> {
 
     /// Windows that open now: their hosts are there.
     pub(super) fn see_windows_open(&mut self) {
-        if self.situation.pools.has_windows() && approx::le(self.holdings.opens, self.situation.now) {
+        if self.situation.pools.has_windows() && approx::le(self.holdings.opens, self.situation.now)
+        {
             self.holdings.opens = f64::INFINITY;
             self.ask_pools_again();
         }

@@ -171,7 +171,8 @@ impl Engine<'_, '_> {
         now.tasks.begun().find(placed)?;
         let mut hosts = now.platform.host_ids().filter(|&h| now.computes(h) && now.fits(task, h));
         let host = hosts.next()?;
-        let all = (0..now.host_of.len()).map(ProcId::new).filter(|p| now.host_of[p.index()] == host);
+        let all =
+            (0..now.host_of.len()).map(ProcId::new).filter(|p| now.host_of[p.index()] == host);
         let procs: Vec<ProcId> = all.take(width).collect();
         (procs.len() == width).then(|| procs.into())
     }

@@ -8,7 +8,7 @@ mod validate;
 
 pub use detail::Detail;
 pub use metrics::{Stretch, Summary, bills, cost, in_use, leases};
-pub use pools::{DevicesInUse, keeps_pools, devices, pool_named, use_over_time};
+pub use pools::{DevicesInUse, devices, keeps_pools, pool_named, use_over_time};
 pub use procs::Procs;
 pub use validate::{Limits, Violation, affordable, validate};
 

@@ -3,8 +3,8 @@
 //! the situation again.
 
 use super::times::Times;
-use crate::room::Room;
 use crate::policy::Event;
+use crate::room::Room;
 use crate::situation::{Situation, TaskState};
 use slackline_model::{HostId, ProcId, TaskId, approx};
 use slackline_schedule::list::ranks;

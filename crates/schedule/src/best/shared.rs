@@ -144,8 +144,7 @@ pub(super) fn search(
         }
         best
     };
-    let found: Vec<Schedule> = super::in_pool(request.threads, || {
-        (0..ISLANDS).into_par_iter().map(island).collect()
-    });
+    let found: Vec<Schedule> =
+        super::in_pool(request.threads, || (0..ISLANDS).into_par_iter().map(island).collect());
     super::shortest(found)
 }

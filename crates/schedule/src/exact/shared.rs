@@ -358,7 +358,8 @@ impl<'c, 'p> Search<'c, 'p> {
                 takers().filter(holds).map(|t| t.2).sum()
             };
             // Use only rises where somebody begins.
-            let inside = |date: &f64| approx::lt(start, *date) && approx::lt(*date, start + seconds);
+            let inside =
+                |date: &f64| approx::lt(start, *date) && approx::lt(*date, start + seconds);
             let rises = takers().map(|t| t.0).filter(inside);
             let full = std::iter::once(start).chain(rises).find(|&date| used(date) > room);
             let Some(full) = full else { return start };

@@ -94,7 +94,6 @@ impl Profile {
         self.chunks[chunk].iter().position(free).map(|at| (chunk, at))
     }
 
-
     /// The first date after this one at which less is held than before it.
     pub(crate) fn next_fall(&self, after: f64) -> f64 {
         let (mut chunk, mut at) = self.at(after);

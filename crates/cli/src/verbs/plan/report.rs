@@ -3,8 +3,8 @@
 use super::Planned;
 use crate::check;
 use crate::table::{Table, count, cut};
-use slackline_analysis::storage::storage_peaks;
 use slackline_analysis::plan_check::Check;
+use slackline_analysis::storage::storage_peaks;
 use slackline_model::schedule::{Detail, Limits};
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_model::{Problem, ProcId, Schedule, approx};
