@@ -16,6 +16,7 @@ macro_rules! files {
 
 files![
     "platforms/four-sites.toml",
+    "platforms/gpu-cluster.toml",
     "platforms/priced-cloud.toml",
     "platforms/small-cluster.toml",
     "platforms/two-site-grid.toml",
@@ -23,9 +24,11 @@ files![
     "workflows/epigenomics.dax",
     "workflows/fork-join.toml",
     "workflows/gauss.dot",
+    "workflows/gpu-training.toml",
     "workflows/heft-2002.json",
     "workflows/montage.json",
     "workflows/peft-2014.json",
+    "workflows/samples.toml",
     "workflows/stg-random.stg",
 ];
 

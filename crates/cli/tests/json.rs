@@ -153,6 +153,25 @@ const TOGETHER: &str = r#"{"name": "t", "processors": [{"id": "p"}, {"id": "q"}]
  {"name": "a", "arrival": 0, "tasks": [{"id": "a1"}], "edges": [], "exec": [[3, 4]]},
  {"name": "b", "arrival": 2, "tasks": [{"id": "b1"}], "edges": [], "exec": [[7, 6]]}]}"#;
 
+/// A platform on which everything is limited.
+const LIMITED: &str = r#"
+storage = "9TB"
+[resources]
+matlab = 2
+[host.big]
+speed = "1Gf"
+cores = 4
+memory = "32GB"
+gpus = { a100 = 2 }
+resources = { scratch = 5 }
+windows = [["0s", "9h"]]
+storage = "1TB"
+[cluster.small]
+count = 2
+speed = "1Gf"
+shared-resources = { io = 3 }
+"#;
+
 /// A place with all that the commands need.
 fn place() -> Place {
     let place = Place::new();
@@ -161,6 +180,7 @@ fn place() -> Place {
     place.write("bad.toml", BAD_DAY);
     place.write("last.toml", LAST_DAY);
     place.write("one.toml", ONE_HOST);
+    place.write("limited.toml", LIMITED);
     for (folder, text) in [("worlds", BAD_DAY), ("last", LAST_DAY)] {
         std::fs::create_dir(place.path().join(folder)).unwrap();
         place.write(&format!("{folder}/1.toml"), text);
@@ -191,6 +211,10 @@ const PRINT: &[&str] = &[
     "plan W/montage.json W/epigenomics.dax -a fairness-finish,share-cp --json",
     "plan --instance two.json -a group --json",
     "plan recorded.json --json",
+    "plan W/gpu-training.toml -p P/gpu-cluster.toml --json",
+    "simulate W/gpu-training.toml -p P/gpu-cluster.toml --policy just-in-time --json",
+    "show W/gpu-training.toml --json",
+    "show limited.toml --json",
     "plan --instance together.json -a fairness-finish --json",
     "plan W/gauss.dot -a all --iterations 20 --json",
     "plan W/gauss.dot -p cluster.toml -a all --iterations 20 --json",
@@ -232,6 +256,7 @@ const WRITE: &[(&str, &[&str])] = &[
     ),
     ("generate platform cluster --hosts 8 -o cluster.toml", &[]),
     ("plan W/gauss.dot -o plan.json", &["plan.json"]),
+    ("plan W/gpu-training.toml -p P/gpu-cluster.toml -o pools.json", &["pools.json"]),
     ("plan W/montage.json -p P/two-site-grid.toml -o grid.json", &["grid.json"]),
     ("convert by-hand.json leased.json -w recorded.json -p one.toml", &["leased.json"]),
     (

@@ -211,7 +211,8 @@ pub(super) fn summary(
     }
     row("data moved", fmt_bytes(summary.bytes_moved), "between hosts".into());
     let peaks = storage_peaks(problem, &plan.schedule);
-    if let Some(most) = peaks.iter().max_by(|a, b| a.peak.total_cmp(&b.peak)) {
+    let bounded = peaks.iter().filter(|peak| peak.capacity.is_some());
+    if let Some(most) = bounded.max_by(|a, b| a.peak.total_cmp(&b.peak)) {
         let of = most.capacity.map_or(String::new(), |c| format!(" of {}", fmt_bytes(c)));
         let kept = fmt_bytes(most.peak_kept);
         let remark = format!("{of} at most on '{}', {kept} if nothing is deleted", most.place);
