@@ -93,6 +93,14 @@ enum Key {
 
 const MEMORY: u32 = 0;
 
+/// A pool that several hosts share; all of them, if none are listed.
+struct Common {
+    name: Arc<str>,
+    bytes: bool,
+    pool: PoolId,
+    hosts: Option<Arc<[HostId]>>,
+}
+
 /// A demand no host can meet, or the combination of all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unmet {
@@ -198,7 +206,7 @@ impl Pools {
 
     /// The pools, and which of them every host takes from for every key.
     fn add_levels(&mut self, platform: &Platform) {
-        let mut shared: Vec<(Arc<str>, bool, PoolId, Option<Arc<[HostId]>>)> = Vec::new();
+        let mut shared: Vec<Common> = Vec::new();
         let asked = |name: &str, bytes: bool, keys: &[Key]| {
             keys.iter().any(|key| matches!(key, Key::Named(n, b) if **n == *name && *b == bytes))
         };
@@ -215,15 +223,16 @@ impl Pools {
             if asked(&own.name, own.amount.is_bytes(), &self.keys) {
                 let id = self.pools.len() as PoolId;
                 self.pools.push(pool(&own.name, Scope::Platform, own.amount));
-                shared.push((own.name.clone(), own.amount.is_bytes(), id, None));
+                let (name, bytes) = (own.name.clone(), own.amount.is_bytes());
+                shared.push(Common { name, bytes, pool: id, hosts: None });
             }
         }
         for own in platform.zone_resources() {
             if asked(&own.name, own.amount.is_bytes(), &self.keys) {
                 let id = self.pools.len() as PoolId;
                 self.pools.push(pool(&own.name, Scope::Zone(own.zone.clone()), own.amount));
-                let hosts = Some(own.hosts.clone());
-                shared.push((own.name.clone(), own.amount.is_bytes(), id, hosts));
+                let (name, bytes) = (own.name.clone(), own.amount.is_bytes());
+                shared.push(Common { name, bytes, pool: id, hosts: Some(own.hosts.clone()) });
             }
         }
         self.level_start.push(0);
@@ -282,15 +291,11 @@ impl Pools {
                                 });
                             }
                         }
-                        for (known, size, pool, hosts) in &shared {
-                            let inside = || {
-                                let hosts = hosts.as_deref();
-                                hosts.is_none_or(|hosts| hosts.binary_search(&id).is_ok())
-                            };
-                            if *known == name && *size == bytes && inside() {
-                                self.levels.push(*pool);
-                            }
-                        }
+                        let common = shared.iter().filter(|c| c.name == name && c.bytes == bytes);
+                        let above = common.filter(|c| {
+                            c.hosts.as_ref().is_none_or(|hosts| hosts.binary_search(&id).is_ok())
+                        });
+                        self.levels.extend(above.map(|c| c.pool));
                     }
                 }
                 self.level_start.push(self.levels.len() as u32);
