@@ -90,7 +90,8 @@ fn tasks() -> impl Strategy<Value = Vec<RandomTask>> {
             false => Just(Vec::new()).boxed(),
         };
         let inputs = prop::collection::vec(0usize..3, 0..3);
-        let sharing = (prop::bool::weighted(0.3), prop::bool::weighted(0.3), prop::bool::weighted(0.1));
+        let sharing =
+            (prop::bool::weighted(0.3), prop::bool::weighted(0.3), prop::bool::weighted(0.1));
         let task = (0u32..40, width, any::<bool>(), sharing, parents, inputs);
         let task = task.prop_map(move |(seconds, width, spread, sharing, parents, inputs)| {
             let (large, licence, device) = sharing;
@@ -146,7 +147,8 @@ fn cases() -> impl Strategy<Value = Case> {
     ];
     let transfers = prop::sample::select(vec![Transfers::Push, Transfers::Pull { window: 1 }]);
     let sizes = prop::collection::vec(0u32..30, 3);
-    let rest = (any::<bool>(), origin, prop::bool::weighted(0.2), any::<bool>(), transfers, 1u32..3);
+    let rest =
+        (any::<bool>(), origin, prop::bool::weighted(0.2), any::<bool>(), transfers, 1u32..3);
     (tasks(), sizes, clusters(), wiring, rest).prop_map(
         |(tasks, input_sizes, mut clusters, wiring, rest)| {
             // A platform without any core is refused when it is read.

@@ -132,11 +132,6 @@ impl Engine<'_, '_> {
         let hosts = problem.hosts_of(procs);
         let first = procs.first().copied().unwrap_or(ProcId(0));
         let seconds = problem.exec_wide(task, problem.class_of(first), procs.len() as u32);
-        let seconds = match self.queues.rank[task.index()] == u32::MAX {
-            // What a policy starts at once was judged by it, with its transfers.
-            true => 0.0,
-            false => seconds,
-        };
         for host in hosts {
             from = self.situation.pools.in_window(host, from, seconds);
         }
