@@ -151,9 +151,19 @@ impl PoolUse {
 
     /// A placed task holds what it demands.
     pub(crate) fn hold(&mut self, problem: &Problem<'_>, task: TaskId, placement: &Placement) {
+        let (start, finish) = (placement.start, placement.finish);
+        if let [proc] = placement.procs() {
+            let (pools, profiles) = (&self.pools, &mut self.profiles);
+            let at = (problem.host_of(*proc), 1, 1);
+            return pools.each_use(problem.workflow(), task, at, |pool, amount| {
+                if let Some(profile) = &mut profiles[pool as usize] {
+                    profile.hold(amount, start, finish);
+                }
+            });
+        }
         for (pool, amount) in problem.uses(task, placement.procs()) {
             if let Some(profile) = &mut self.profiles[pool as usize] {
-                profile.hold(amount, placement.start, placement.finish);
+                profile.hold(amount, start, finish);
             }
         }
     }

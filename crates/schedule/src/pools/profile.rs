@@ -49,9 +49,10 @@ impl Profile {
 
     /// The last step that begins at or before a date, within rounding.
     fn at(&self, date: f64) -> (usize, usize) {
-        let before = |start: f64| start <= date || approx::eq(start, date);
-        let chunk = self.digests.partition_point(|d| before(d.start)).saturating_sub(1);
-        let step = self.chunks[chunk].partition_point(|s| before(s.at)).saturating_sub(1);
+        // The last date that equals it but for rounding.
+        let limit = date / (1.0 - approx::EPSILON);
+        let chunk = self.digests.partition_point(|d| d.start <= limit).saturating_sub(1);
+        let step = self.chunks[chunk].partition_point(|s| s.at <= limit).saturating_sub(1);
         (chunk, step)
     }
 
@@ -77,7 +78,9 @@ impl Profile {
                 }
             }
             let next = self.chunks.get(chunk).map(|steps| steps[at].at);
-            if next.is_none_or(|date| !approx::lt(date, start + seconds)) {
+            // Clearly before the end.
+            let end = (start + seconds) * (1.0 - approx::EPSILON);
+            if next.is_none_or(|date| date >= end) {
                 return start;
             }
         }
@@ -140,9 +143,12 @@ impl Profile {
         if !approx::lt(start, finish) {
             return;
         }
-        self.cut(start);
+        let chunks = self.chunks.len();
+        let (mut first, mut begin) = self.cut(start);
         let (last, end) = self.cut(finish);
-        let (first, begin) = self.at(start);
+        if self.chunks.len() != chunks {
+            (first, begin) = self.at(start);
+        }
         for chunk in first..=last {
             let from = if chunk == first { begin } else { 0 };
             let to = if chunk == last { end } else { self.chunks[chunk].len() };
