@@ -27,6 +27,7 @@ use slackline_engine::{
     Outlook, Reached, Report, Signal, What, Work,
 };
 use slackline_model::problem::{Block, Inputs, View};
+use slackline_model::schedule::DevicesInUse;
 use slackline_model::{FileId, HostId, Platform, Problem, ProcId, TaskId, Workflow};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -82,6 +83,8 @@ struct Running {
     /// Seconds it should take.
     expected: f64,
     cancelling: bool,
+    /// Ids of the devices that a task holds on its host.
+    devices: Vec<u32>,
 }
 
 enum Doing {
@@ -276,6 +279,14 @@ impl<'p> Real<'p> {
         self.pending.push(Signal { at, what });
     }
 
+    /// The lowest ids of devices of a host that no task under way holds, as many as a task demands.
+    fn free_devices(&self, task: TaskId, host: HostId) -> Vec<u32> {
+        let mut in_use = DevicesInUse::default();
+        let there = self.running.values().filter(|running| running.hosts.contains(&host));
+        there.for_each(|running| in_use.hold(&running.devices));
+        in_use.take(self.problem, task, host)
+    }
+
     /// Notes an attempt at a task as under way.
     fn computing(&mut self, op: OpId, task: TaskId, procs: &[ProcId], waits: bool) {
         let host = self.problem.host_of(procs[0]);
@@ -283,8 +294,10 @@ impl<'p> Real<'p> {
         let expected = self.problem.exec_wide(task, class, procs.len() as u32);
         let ends = self.desk.clock.now() + self.workshop.room(host).left;
         let (hosts, since, doing) = (vec![host], self.now, Doing::Task { task, waits, ends });
+        let devices = self.free_devices(task, host);
         self.last.insert(task, op);
-        self.running.insert(op, Running { doing, hosts, since, expected, cancelling: false });
+        let running = Running { doing, hosts, since, expected, cancelling: false, devices };
+        self.running.insert(op, running);
     }
 
     fn stop(&mut self, op: OpId, at_once: bool) {
@@ -622,7 +635,9 @@ impl Backend for Real<'_> {
             return Err(OpError::Transient(format!("no thread can be started: {error}")));
         }
         let (since, doing) = (self.now, Doing::Copy(control));
-        self.running.insert(op, Running { doing, hosts, since, expected, cancelling: false });
+        let devices = Vec::new();
+        let running = Running { doing, hosts, since, expected, cancelling: false, devices };
+        self.running.insert(op, running);
         Ok(Accepted::Running)
     }
 

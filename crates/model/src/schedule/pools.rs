@@ -174,6 +174,14 @@ impl DevicesInUse {
         ids
     }
 
+    /// A task that runs holds these ids.
+    pub fn hold(&mut self, ids: &[u32]) {
+        for &id in ids {
+            self.held.resize(self.held.len().max(id as usize + 1), 0);
+            self.held[id as usize] += 1;
+        }
+    }
+
     /// The task that held these ids has ended.
     pub fn give_back(&mut self, ids: &[u32]) {
         for &id in ids {
