@@ -1,5 +1,6 @@
 //! Room in pools for tasks that are to start now.
 
+use crate::policy::Decision;
 use crate::situation::Situation;
 use slackline_model::problem::PoolId;
 use slackline_model::{ProcId, TaskId};
@@ -14,6 +15,17 @@ impl Room {
     /// As it is now; none where cores alone decide who can start.
     pub(crate) fn of(now: &Situation) -> Option<Room> {
         now.pools.bind().then(|| Room { held: now.held.clone() })
+    }
+
+    /// The same after starts that are decided already.
+    pub(crate) fn after(now: &Situation, decisions: &[Decision]) -> Option<Room> {
+        let mut room = Room::of(now)?;
+        for decision in decisions {
+            if let Decision::Start { task, procs } = decision {
+                room.take(now, *task, procs);
+            }
+        }
+        Some(room)
     }
 
     /// Whether a task has room in all pools on some processors.

@@ -24,7 +24,7 @@ impl Board {
         choices: &Choices,
         decisions: &mut Vec<Decision>,
     ) {
-        let mut room = Room::of(now);
+        let mut room = Room::after(now, decisions);
         for cluster in 0..self.clusters.len() {
             if !self.stirred[cluster] && room.is_none() {
                 continue;
