@@ -373,24 +373,20 @@ impl Serialize for GpuCapacity {
     }
 }
 
+/// Named amounts, or the name of the one that cannot be and why.
+pub(crate) type Amounts = Result<Vec<(Arc<str>, Amount)>, (String, BadAmount)>;
+
 /// Named amounts as demands of a task.
-pub(crate) fn demands(
-    entries: &Entries<Given>,
-) -> Result<Vec<(Arc<str>, Amount)>, (String, BadAmount)> {
+pub(crate) fn demands(entries: &Entries<Given>) -> Amounts {
     amounts(entries, Given::demand)
 }
 
 /// Named amounts as capacities of a place.
-pub(crate) fn capacities(
-    entries: &Entries<Given>,
-) -> Result<Vec<(Arc<str>, Amount)>, (String, BadAmount)> {
+pub(crate) fn capacities(entries: &Entries<Given>) -> Amounts {
     amounts(entries, Given::capacity)
 }
 
-fn amounts(
-    entries: &Entries<Given>,
-    to: fn(Given) -> Result<Amount, BadAmount>,
-) -> Result<Vec<(Arc<str>, Amount)>, (String, BadAmount)> {
+fn amounts(entries: &Entries<Given>, to: fn(Given) -> Result<Amount, BadAmount>) -> Amounts {
     let amount = |(name, given): &(String, Given)| match to(*given) {
         Ok(amount) => Ok((Arc::from(name.as_str()), amount)),
         Err(error) => Err((name.clone(), error)),

@@ -20,12 +20,15 @@ pub struct Retiming {
     shared: Option<Shared>,
 }
 
+/// What a step takes of pools, and its hosts.
+type StepUses = (Vec<(PoolId, u64)>, Vec<HostId>);
+
 /// Pools and windows of a plan.
 struct Shared {
     /// What running tasks hold.
     held: PoolUse,
     /// By step: amounts of pools, and the hosts.
-    uses: Vec<(Vec<(PoolId, u64)>, Vec<HostId>)>,
+    uses: Vec<StepUses>,
 }
 
 struct Step {
