@@ -8,7 +8,7 @@
 use super::Engine;
 use crate::backend::BackendError;
 use slackline_model::{FileId, HostId, ProcId, Procs, TaskId, approx};
-use slackline_react::{Holders, TaskState};
+use slackline_react::Holders;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Open tasks up to which the rest is tried at every start.
@@ -157,7 +157,7 @@ impl Engine<'_, '_> {
         Ok(true)
     }
 
-    /// Processors for a task that is to go on: its own, else those of a task that waits, else idle ones.
+    /// Processors for a task that is to go on: its own, else some of a host where it fits.
     fn procs_for(&self, task: TaskId) -> Option<Procs> {
         if let Some(procs) = self.queues.assigned(task) {
             return Some(procs.into());
@@ -166,9 +166,8 @@ impl Engine<'_, '_> {
         if !now.is_ready(task) {
             return None;
         }
-        let placed = |t: &TaskId| matches!(now.task(*t), TaskState::Placed { .. });
-        // Without a plan somebody else has to stand back; a plan has a place for everyone.
-        now.tasks.begun().find(placed)?;
+        // Somebody else has to stand back.
+        self.queues.queue.iter().find(|queue| !queue.is_empty())?;
         let mut hosts = now.platform.host_ids().filter(|&h| now.computes(h) && now.fits(task, h));
         let host = hosts.next()?;
         let all =

@@ -123,8 +123,11 @@ impl Engine<'_, '_> {
     ) -> Result<bool, BackendError> {
         self.forget_past(place);
         let begun = |t: TaskId| self.task_op[t.index()].is_some();
-        let after =
-            |t: TaskId| task.is_some_and(|task| self.queues.turn(t) > self.queues.turn(task));
+        let passes = task
+            .is_some_and(|task| self.stores.passed == Some((task, self.situation.tasks.done())));
+        let after = |t: TaskId| {
+            passes || task.is_some_and(|task| self.queues.turn(t) > self.queues.turn(task))
+        };
         let admitted = &self.stores.of[&place].admitted;
         let later: Vec<TaskId> =
             admitted.iter().copied().filter(|&t| !begun(t) && after(t)).collect();
