@@ -153,6 +153,18 @@ const TOGETHER: &str = r#"{"name": "t", "processors": [{"id": "p"}, {"id": "q"}]
  {"name": "a", "arrival": 0, "tasks": [{"id": "a1"}], "edges": [], "exec": [[3, 4]]},
  {"name": "b", "arrival": 2, "tasks": [{"id": "b1"}], "edges": [], "exec": [[7, 6]]}]}"#;
 
+const CAMPAIGN: &str = r#"
+name = "tiny"
+[workflows.random]
+generate = "daggen"
+tasks = 5
+[platforms.flat]
+generate = "processors"
+[methods]
+plan = ["heft", "cpop"]
+simulate = ["static"]
+"#;
+
 /// Four blocks in which w always wins, but the means over all runs say otherwise; x depends on the factor.
 fn results() -> String {
     let mut text = "side,repetition,method,status,makespan,kept\n".to_string();
@@ -197,6 +209,7 @@ fn place() -> Place {
     place.write("together.json", TOGETHER);
     place.write("by-hand.json", BY_HAND);
     place.write("results.csv", results());
+    place.write("campaign.toml", CAMPAIGN);
     place.write("ring.tit", "0 init\n0 compute 1e9\n0 allreduce 8 0\n0 finalize\n");
     place
 }
@@ -225,6 +238,7 @@ const PRINT: &[&str] = &[
     "simulate W/gauss.dot -p one.toml --scenario last --json",
     "simulate --activities act.json -p one.toml --json",
     "compare results.csv --json",
+    "compare campaign.toml --json",
     "compare results.csv --by side --metric kept --ignore makespan --json",
     "compare results.csv results.csv --no-regression --json",
     "algorithms --json",

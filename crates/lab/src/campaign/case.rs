@@ -318,7 +318,7 @@ impl Draw<'_> {
     }
 
     /// Draws the conditions.
-    fn stage(&self) -> Result<Stage, String> {
+    pub fn stage(&self) -> Result<Stage, String> {
         let text = |error: &dyn std::fmt::Display| error.to_string();
         let repetition = self.repetition;
         let platform = match &self.platform.source {

@@ -216,6 +216,19 @@ impl Campaign {
         Ok(campaign)
     }
 
+    /// Returns the question and the methods of a campaign file that was read before, as far as they
+    /// can be read again without the files it names.
+    pub fn outline(text: &str) -> (String, Vec<Method>) {
+        let Ok(file) = toml::from_str::<CampaignFile>(text) else {
+            return (String::new(), Vec::new());
+        };
+        let lists = [(Kind::Plan, &file.methods.plan), (Kind::Simulate, &file.methods.simulate)];
+        let methods = lists.into_iter().flat_map(|(kind, texts)| {
+            texts.iter().filter_map(move |text| Method::parse(kind, text).ok())
+        });
+        (file.question.clone(), methods.collect())
+    }
+
     /// Gives every parameter a column: its own name, or one with the part in front where another
     /// part has the name or a table of results means something else by it.
     fn name_columns(&mut self) {
