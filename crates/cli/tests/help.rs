@@ -28,6 +28,7 @@ const VERBS: &[&str] = &[
     "algorithms",
     "reproduce",
     "compare",
+    "versus",
     "platform detect",
     "calibrate mpi",
     "replay",

@@ -241,6 +241,8 @@ const PRINT: &[&str] = &[
     "compare campaign.toml --json",
     "compare results.csv --by side --metric kept --ignore makespan --json",
     "compare results.csv results.csv --no-regression --json",
+    "versus heft cpop --iterations 80 --json",
+    "versus all --iterations 8 --tasks 3 --json",
     "algorithms --json",
     "reproduce --json",
     "reproduce selective-rescheduling --quick --json",

@@ -15,4 +15,5 @@ pub mod compare;
 pub mod papers;
 pub mod shapes;
 pub mod study;
+pub mod versus;
 pub mod worlds;

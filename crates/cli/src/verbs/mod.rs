@@ -21,6 +21,7 @@ mod run;
 mod show;
 mod simulate;
 mod validate;
+mod versus;
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -36,6 +37,7 @@ pub(crate) enum Verb {
     Diff(diff::Diff),
     Replay(replay::Replay),
     Compare(Box<compare::Compare>),
+    Versus(Box<versus::Versus>),
     Calibrate(calibrate::Calibrate),
     Reproduce(reproduce::Reproduce),
     Show(show::Show),
@@ -61,6 +63,7 @@ impl Verb {
             Verb::Diff(verb) => verb.run(output),
             Verb::Replay(verb) => verb.run(output),
             Verb::Compare(verb) => verb.run(output),
+            Verb::Versus(verb) => verb.run(output),
             Verb::Calibrate(verb) => verb.run(output),
             Verb::Reproduce(verb) => verb.run(output),
             Verb::Show(verb) => verb.run(output),
