@@ -12,7 +12,7 @@ use slackline_lab::campaign::{
     Campaign, Counts, Identity, Kind, METRICS, Method, Shard, Store, StoreError, merge, run,
     write_csv, write_records,
 };
-use slackline_lab::compare::{Comparison, compare};
+use slackline_lab::compare::{Comparison, Options, compare};
 use slackline_model::nearest::did_you_mean;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
@@ -64,6 +64,7 @@ impl Compare {
     /// Carries out a campaign, then reports.
     pub(super) fn campaign(&self, path: &Path, output: &mut Output) -> Result<(), Failure> {
         let campaign = Campaign::read(&output.files, path)?;
+        self.check_questions(&campaign)?;
         if let Some(folder) = &self.bundle {
             check_bundle(&campaign, folder)?;
         }
@@ -183,20 +184,42 @@ impl Compare {
         Ok(())
     }
 
+    /// What to compare, by something that campaigns measure.
+    fn measured(&self) -> Result<Options, Failure> {
+        let options = self.options()?;
+        if METRICS.contains(&options.metric.as_str()) {
+            return Ok(options);
+        }
+        let near = did_you_mean(&options.metric, METRICS);
+        let message = format!("--metric: a campaign does not measure {}{near}", options.metric);
+        Err(Failure::input(message).with_help(format!("measured: {}", METRICS.join(", "))))
+    }
+
+    /// Refuses what the results could not answer, before hours are spent on them.
+    fn check_questions(&self, campaign: &Campaign) -> Result<(), Failure> {
+        self.measured()?;
+        let columns = || campaign.columns.iter().map(String::as_str).chain(["kind"]);
+        if let Some(name) = self.by.iter().find(|name| !columns().any(|c| c == *name)) {
+            let near = did_you_mean(name, columns());
+            return Err(Failure::input(format!("--by: there is no factor {name}{near}")));
+        }
+        let methods = || campaign.methods.iter().map(|m| m.text.as_str());
+        match self.against.as_deref().filter(|name| !methods().any(|m| m == *name)) {
+            Some(name) => {
+                let near = did_you_mean(name, methods());
+                Err(Failure::input(format!("--against: there is no method {name}{near}")))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// A comparison per kind of method.
     fn comparisons(
         &self,
         store: &Store,
         methods: &[Method],
     ) -> Result<Vec<(Kind, Comparison)>, Failure> {
-        let options = self.options()?;
-        if !METRICS.contains(&options.metric.as_str()) {
-            let near = did_you_mean(&options.metric, METRICS);
-            let message = format!("--metric: a campaign does not measure {}{near}", options.metric);
-            return Err(
-                Failure::input(message).with_help(format!("measured: {}", METRICS.join(", ")))
-            );
-        }
+        let options = self.measured()?;
         let table = store.table_of(&options.metric)?;
         if table.is_empty() {
             let message = format!("{}: there are no runs", store.file().display());
