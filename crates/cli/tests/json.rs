@@ -115,6 +115,9 @@ name = "only"
 down = [{ at = 1 }]
 "#;
 
+const MAKEFLOW_LOG: &str = "# STARTED 1000000\n1000000 0 1 77\n2000000 0 3 77\n2000000 0 1 78\n\
+    # FILE 4000000 two 2 500\n4000000 0 2 78\n4000000 1 1 79\n9000000 1 2\ncut\n";
+
 const ONE_HOST: &str = "name = \"one\"\n[host.only]\nspeed = \"1Gf\"\n";
 
 const RECORDED: &str = r#"{"name": "r", "schemaVersion": "1.5", "workflow": {
@@ -172,6 +175,18 @@ speed = "1Gf"
 shared-resources = { io = 3 }
 "#;
 
+const CAMPAIGN: &str = r#"
+name = "tiny"
+[workflows.random]
+generate = "daggen"
+tasks = 5
+[platforms.flat]
+generate = "processors"
+[methods]
+plan = ["heft", "cpop"]
+simulate = ["static"]
+"#;
+
 /// Four blocks in which w always wins, but the means over all runs say otherwise; x depends on the factor.
 fn results() -> String {
     let mut text = "side,repetition,method,status,makespan,kept\n".to_string();
@@ -216,7 +231,10 @@ fn place() -> Place {
     place.write("act.json", r#"{"name": "a", "activities": [{"id": "a", "kind": "exec", "host": "only", "flops": 1e9}]}"#);
     place.write("together.json", TOGETHER);
     place.write("by-hand.json", BY_HAND);
+    place.write("w.makeflow", "two: one\n\tmake two\nthree: two\n\tmake three\n");
+    place.write("w.makeflowlog", MAKEFLOW_LOG);
     place.write("results.csv", results());
+    place.write("campaign.toml", CAMPAIGN);
     place.write("ring.tit", "0 init\n0 compute 1e9\n0 allreduce 8 0\n0 finalize\n");
     place
 }
@@ -249,8 +267,11 @@ const PRINT: &[&str] = &[
     "simulate W/gauss.dot -p one.toml --scenario last --json",
     "simulate --activities act.json -p one.toml --json",
     "compare results.csv --json",
+    "compare campaign.toml --json",
     "compare results.csv --by side --metric kept --ignore makespan --json",
     "compare results.csv results.csv --no-regression --json",
+    "versus heft cpop --iterations 80 --json",
+    "versus all --iterations 8 --tasks 3 --json",
     "algorithms --json",
     "reproduce --json",
     "reproduce selective-rescheduling --quick --json",
@@ -267,6 +288,8 @@ const PRINT: &[&str] = &[
     "diff real.json made.run --json",
     "run deliveries.toml -p delivered.toml --throttle --folder taught.run --json",
     "calibrate taught.run -o learnt --json",
+    "import w.makeflow w.makeflowlog --json",
+    "explain w.makeflow w.makeflowlog --json",
     "replay ring.tit -p one.toml --dates --profile --explain-collectives --json",
 ];
 

@@ -86,7 +86,7 @@ fn example_platforms_load_and_stay_short() {
         assert!(!text.contains("[zone."), "written in the short form:\n{text}");
         seen += 1;
     }
-    assert_eq!(seen, 4);
+    assert_eq!(seen, 5);
 }
 
 #[test]
