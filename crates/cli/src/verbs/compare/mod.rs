@@ -244,7 +244,7 @@ impl Compare {
 /// Reads a table of results, from whichever kind of file.
 fn read(path: &Path, output: &Output) -> Result<Csv, Failure> {
     if campaign::is_store(path) {
-        return Ok(Store::open(path)?.table()?);
+        return Store::open(path).and_then(|store| store.table()).map_err(campaign::failure);
     }
     let text = output.files.read_text(path)?;
     Ok(Csv::parse(&text).map_err(|error| error.in_file(path))?)
