@@ -14,6 +14,7 @@
 //! ```
 
 pub mod activities;
+pub mod batch_log;
 pub mod daggen;
 pub mod dax;
 pub mod detect;

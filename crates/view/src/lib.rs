@@ -39,6 +39,7 @@ mod palette;
 mod planned;
 mod png;
 pub mod progress;
+pub mod series;
 mod svg;
 mod text;
 

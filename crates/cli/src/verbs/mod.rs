@@ -3,6 +3,7 @@
 mod algorithms;
 mod burn;
 mod calibrate;
+mod centre;
 mod completions;
 mod convert;
 mod diff;
@@ -35,6 +36,7 @@ pub(crate) enum Verb {
     Diff(diff::Diff),
     Replay(replay::Replay),
     Calibrate(calibrate::Calibrate),
+    Centre(centre::Centre),
     Reproduce(reproduce::Reproduce),
     Show(show::Show),
     Validate(validate::Validate),
@@ -59,6 +61,7 @@ impl Verb {
             Verb::Diff(verb) => verb.run(output),
             Verb::Replay(verb) => verb.run(output),
             Verb::Calibrate(verb) => verb.run(output),
+            Verb::Centre(verb) => verb.run(output),
             Verb::Reproduce(verb) => verb.run(output),
             Verb::Show(verb) => verb.run(output),
             Verb::Validate(verb) => verb.run(output),

@@ -1,0 +1,43 @@
+//! `slackline centre`: services of a computing centre, each on its own.
+
+mod batch;
+
+use crate::failure::Failure;
+use crate::output::Output;
+use clap::{Args, Subcommand};
+use serde::{Serialize, Serializer};
+
+/// Simulate services of a computing centre
+#[derive(Args)]
+pub(crate) struct Centre {
+    #[command(subcommand)]
+    service: Service,
+}
+
+#[derive(Subcommand)]
+enum Service {
+    Batch(batch::Batch),
+}
+
+impl Centre {
+    pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        match self.service {
+            Service::Batch(service) => service.run(output),
+        }
+    }
+}
+
+/// A number that is written without a fraction where it has none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Number(pub(super) f64);
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Number(value) = *self;
+        if value.fract() == 0.0 && value.abs() < 9e15 {
+            serializer.serialize_i64(value as i64)
+        } else {
+            serializer.serialize_f64(value)
+        }
+    }
+}
