@@ -1,6 +1,7 @@
 //! `slackline centre`: services of a computing centre, each on its own.
 
 mod batch;
+mod tape;
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -17,12 +18,14 @@ pub(crate) struct Centre {
 #[derive(Subcommand)]
 enum Service {
     Batch(batch::Batch),
+    Tape(tape::Tape),
 }
 
 impl Centre {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         match self.service {
             Service::Batch(service) => service.run(output),
+            Service::Tape(service) => service.run(output),
         }
     }
 }
