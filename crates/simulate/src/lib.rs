@@ -36,5 +36,6 @@ pub use kernel::ActivityId;
 pub use models::{Factor, HostModel, Models, NetworkModel, Penalties};
 pub use simulation::{Cause, Event, Simulation, SimulationError, Step};
 pub use slackline_model::activity::{
-    Activity, ActivityGraph, DiskAccess, DiskOperation, Exec, ParallelTask, Transfer, amdahl_flops,
+    Activity, ActivityGraph, DiskAccess, DiskOperation, Exec, ParallelTask, StorageFlow, Transfer,
+    amdahl_flops,
 };

@@ -7,9 +7,9 @@ use super::schema::{
 };
 use crate::error::{FormatError, Result};
 use slackline_model::platform::{
-    Billing, ClusterSharing, ClusterSpec, DeclaredRoute, Disk, HostSpec, LinkProfiles, LinkShape,
-    LinkSpec, Matrix, Member, Platform, PlatformBuilder, PlatformError, Profile, ProfileEvent,
-    Properties, RoutingKind, Sharing, StarLeaf, Topology,
+    Billing, ClusterSharing, ClusterSpec, DeclaredRoute, Disk, DiskModel, HostSpec, LinkProfiles,
+    LinkShape, LinkSpec, Matrix, Member, Platform, PlatformBuilder, PlatformError, Profile,
+    ProfileEvent, Properties, RoutingKind, Sharing, StarLeaf, Topology,
 };
 use slackline_model::{HostId, LinkId, ZoneId};
 use std::collections::{HashMap, HashSet};
@@ -573,6 +573,8 @@ impl<'a> Lowering<'a> {
             write_bandwidth: table.write.0,
             connection_bandwidth: table.connection.map(|b| b.0),
             capacity: table.capacity.map(|b| b.0),
+            model: DiskModel::default(),
+            contents: None,
             mounts: mounts?,
             properties: shared(&table.properties),
         };

@@ -5,7 +5,9 @@ use super::own;
 use super::values::{half, shared};
 use crate::error::{FormatError, Result};
 use slackline_model::LinkId;
-use slackline_model::platform::{DeclaredRoute, Disk, LinkProfiles, PlatformError, StarLeaf};
+use slackline_model::platform::{
+    DeclaredRoute, Disk, DiskModel, LinkProfiles, PlatformError, StarLeaf,
+};
 
 impl Elements<'_> {
     pub(super) fn resolve_host_links(&mut self) -> Result<()> {
@@ -78,6 +80,8 @@ impl Elements<'_> {
                 write_bandwidth: need(kind.write, "Bwrite")?,
                 connection_bandwidth: kind.connection,
                 capacity: kind.capacity,
+                model: DiskModel::default(),
+                contents: None,
                 mounts: Vec::new(),
                 properties: shared(all),
             };

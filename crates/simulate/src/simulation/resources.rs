@@ -3,7 +3,7 @@
 use super::SimulationError;
 use crate::kernel::{ConstraintId, Kernel};
 use crate::models::Models;
-use slackline_model::platform::{Platform, Profile, ProfileCursor, Sharing};
+use slackline_model::platform::{DiskModel, Platform, Profile, ProfileCursor, Sharing};
 use slackline_model::{DiskId, HostId, LinkId};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -36,6 +36,8 @@ pub(super) struct DiskState {
     pub(super) read: ConstraintId,
     pub(super) write: ConstraintId,
     pub(super) connection: Option<ConstraintId>,
+    /// Durations are drawn: its sides are not shared.
+    pub(super) drawn: bool,
 }
 
 /// What a constraint of the kernel stands for.
@@ -106,14 +108,22 @@ impl Resources {
         }
         let mut disks = Vec::with_capacity(platform.disks().len());
         for (k, disk) in platform.disks().iter().enumerate() {
-            let mut add = |capacity: f64| {
+            let mut add = |steps: &[f64]| {
                 owners.push(Owner::Disk(DiskId::new(k)));
-                kernel.add_constraint(capacity)
+                match steps {
+                    [capacity] => kernel.add_constraint(*capacity),
+                    _ => kernel.add_stepped_constraint(steps),
+                }
+            };
+            let (read, write) = match &disk.model {
+                DiskModel::Concurrency { read, write } => (add(read)?, add(write)?),
+                _ => (add(&[disk.read_bandwidth])?, add(&[disk.write_bandwidth])?),
             };
             disks.push(DiskState {
-                read: add(disk.read_bandwidth)?,
-                write: add(disk.write_bandwidth)?,
-                connection: disk.connection_bandwidth.map(&mut add).transpose()?,
+                read,
+                write,
+                connection: disk.connection_bandwidth.map(|rate| add(&[rate])).transpose()?,
+                drawn: matches!(disk.model, DiskModel::Stochastic { .. }),
             });
         }
         Ok(Resources { hosts, links, disks, owners, links_change })

@@ -4,7 +4,7 @@ use super::super::attributes::Attributes;
 use super::super::values::{contents, initial_state, shared, speed, take_own};
 use super::{Elements, Frame, Mount, OpenHost, Storage};
 use crate::error::{FormatError, Result};
-use slackline_model::platform::{Disk, HostSpec, LinkSpec, Member, Profile, StarLeaf};
+use slackline_model::platform::{Disk, DiskModel, HostSpec, LinkSpec, Member, Profile, StarLeaf};
 use slackline_model::units::Quantity;
 use std::sync::Arc;
 
@@ -64,6 +64,8 @@ impl Elements<'_> {
                 // As in SimGrid, where nothing is said of reads and writes together.
                 connection_bandwidth: connection.or(Some(disk.read.max(disk.write))),
                 capacity,
+                model: DiskModel::default(),
+                contents: None,
                 mounts,
                 properties: shared(disk.properties),
             };
