@@ -4,4 +4,5 @@
 //! a log under it. [`tape`] is a tape library behind a disk cache.
 
 pub mod batch;
+pub mod storage;
 pub mod tape;

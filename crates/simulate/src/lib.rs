@@ -34,7 +34,7 @@ pub mod solver;
 pub use graph::{GraphError, GraphRun, JobState};
 pub use kernel::ActivityId;
 pub use models::{Factor, HostModel, Models, NetworkModel, Penalties};
-pub use simulation::{Cause, Event, Simulation, SimulationError, Step};
+pub use simulation::{Cause, Event, Owner, Simulation, SimulationError, Step};
 pub use slackline_model::activity::{
     Activity, ActivityGraph, DiskAccess, DiskOperation, Exec, ParallelTask, StorageFlow, Transfer,
     amdahl_flops,

@@ -1,6 +1,7 @@
 //! `slackline centre`: services of a computing centre, each on its own.
 
 mod batch;
+mod storage;
 mod tape;
 
 use crate::failure::Failure;
@@ -18,6 +19,7 @@ pub(crate) struct Centre {
 #[derive(Subcommand)]
 enum Service {
     Batch(batch::Batch),
+    Storage(storage::Storage),
     Tape(tape::Tape),
 }
 
@@ -25,6 +27,7 @@ impl Centre {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         match self.service {
             Service::Batch(service) => service.run(output),
+            Service::Storage(service) => service.run(output),
             Service::Tape(service) => service.run(output),
         }
     }
