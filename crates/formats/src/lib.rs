@@ -18,6 +18,7 @@ pub mod batch_log;
 pub mod daggen;
 pub mod dax;
 pub mod detect;
+mod disk_model;
 pub mod document;
 pub mod dot;
 pub mod error;

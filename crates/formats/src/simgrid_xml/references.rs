@@ -2,12 +2,10 @@
 
 use super::elements::{Connection, ConnectionKind, Elements, OpenStorage};
 use super::own;
-use super::values::{half, shared};
+use super::values::{half, own_disk, shared};
 use crate::error::{FormatError, Result};
 use slackline_model::LinkId;
-use slackline_model::platform::{
-    DeclaredRoute, Disk, DiskModel, LinkProfiles, PlatformError, StarLeaf,
-};
+use slackline_model::platform::{DeclaredRoute, Disk, LinkProfiles, PlatformError, StarLeaf};
 
 impl Elements<'_> {
     pub(super) fn resolve_host_links(&mut self) -> Result<()> {
@@ -73,6 +71,11 @@ impl Elements<'_> {
             let mut all = kind.properties.clone();
             all.retain(|(key, _)| !properties.iter().any(|(own, _)| own == key));
             all.extend(properties);
+            let (model, contents) =
+                own_disk(&mut all, self.siblings).map_err(|e| match e.file {
+                    Some(_) => e,
+                    None => fail(e.to_string()),
+                })?;
             let disk = Disk {
                 name: name.into(),
                 host,
@@ -80,8 +83,8 @@ impl Elements<'_> {
                 write_bandwidth: need(kind.write, "Bwrite")?,
                 connection_bandwidth: kind.connection,
                 capacity: kind.capacity,
-                model: DiskModel::default(),
-                contents: None,
+                model,
+                contents,
                 mounts: Vec::new(),
                 properties: shared(all),
             };
