@@ -11,4 +11,4 @@ mod unique;
 
 pub use case::{Case, CaseError, Operation, OperationKind, Script};
 pub use files::{Answer, FileSystem, Handle, Op, Refused, Space};
-pub use flows::{Dates, DrawnDelays, Operations, StorageError, plain_models, run};
+pub use flows::{Dates, Operations, StorageError, plain_models, run};

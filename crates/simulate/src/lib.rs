@@ -24,6 +24,7 @@
 //! # Ok(()) }
 //! ```
 
+mod drawn;
 pub mod graph;
 pub mod kernel;
 pub mod models;
@@ -31,6 +32,7 @@ mod ranked;
 pub mod simulation;
 pub mod solver;
 
+pub use drawn::DrawnDelays;
 pub use graph::{GraphError, GraphRun, JobState};
 pub use kernel::ActivityId;
 pub use models::{Factor, HostModel, Models, NetworkModel, Penalties};

@@ -3,11 +3,12 @@
 use super::case::{Operation, OperationKind};
 use slackline_model::DiskId;
 use slackline_model::activity::StorageFlow;
-use slackline_model::platform::{DiskModel, DiskSide, Platform};
-use slackline_model::rng::{Stream, stream};
-use slackline_simulate::{Event, Factor, Models, Owner, Simulation, SimulationError, Step};
+use slackline_model::platform::Platform;
+use slackline_simulate::{
+    DrawnDelays, Event, Factor, Models, Owner, Simulation, SimulationError, Step,
+};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::BinaryHeap;
 use thiserror::Error;
 
 /// Why operations cannot be simulated.
@@ -38,33 +39,6 @@ pub fn plain_models() -> Models {
         latency_factor: Factor::Constant(1.0),
         bandwidth_factor: Factor::Constant(1.0),
         ..Models::cm02()
-    }
-}
-
-/// Durations drawn for disks whose model is stochastic, from their named streams.
-#[derive(Debug, Default)]
-pub struct DrawnDelays {
-    streams: HashMap<(u64, String), Stream>,
-}
-
-impl DrawnDelays {
-    /// Limits a flow to the durations drawn for the disks it uses; without bytes they are delays.
-    pub fn apply(&mut self, platform: &Platform, flow: &mut StorageFlow) {
-        for (disk, side) in [(flow.read, DiskSide::Read), (flow.write, DiskSide::Write)] {
-            let Some(disk) = disk else { continue };
-            let model = &platform.disk(disk).model;
-            let DiskModel::Stochastic { read, write, stream: name, seed } = model else { continue };
-            let random = self
-                .streams
-                .entry((*seed, name.clone()))
-                .or_insert_with(|| stream(*seed, &format!("storage/{name}"), 0));
-            let seconds = if side == DiskSide::Read { read } else { write }.draw(random);
-            if flow.bytes > 0.0 && seconds > 0.0 {
-                flow.rate = flow.rate.min(flow.bytes / seconds);
-            } else {
-                flow.delay += seconds;
-            }
-        }
     }
 }
 

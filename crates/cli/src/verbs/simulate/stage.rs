@@ -27,7 +27,7 @@ use slackline_model::scenario::{
 use slackline_model::schedule::Limits;
 use slackline_model::trace::Record;
 use slackline_model::workflow::CostTable;
-use slackline_model::{FileId, HostId, Platform, Problem, Schedule, Terms, Workflow};
+use slackline_model::{DiskId, FileId, HostId, Platform, Problem, Schedule, Terms, Workflow};
 use slackline_react::registry::transfers;
 use slackline_react::{Policy, Situation, StaticPlan, Transfers};
 use slackline_schedule::registry::Need;
@@ -149,7 +149,8 @@ impl<'a> Stage<'a> {
                 monitoring_delay: args.monitoring_delay,
                 decision_seconds: args.decision_time,
                 anticipated: args.anticipated(),
-                central: args.data == Data::Central,
+                central: args.data != Data::Hosts,
+                storage: storage(args, &world.platform)?,
                 retries: args.retries,
                 until: args.until.unwrap_or(f64::INFINITY),
                 ..Settings::default()
@@ -496,4 +497,19 @@ impl Watcher {
             bar.finish();
         }
     }
+}
+
+/// The storage of the platform on which files live.
+fn storage(args: &Simulate, platform: &Platform) -> Result<Option<DiskId>, Failure> {
+    let Data::Storage(name) = &args.data else { return Ok(None) };
+    let disks = platform.disks();
+    if let Some(found) = disks.iter().position(|disk| *disk.name == **name) {
+        return Ok(Some(DiskId::new(found)));
+    }
+    let known: Vec<&str> = disks.iter().map(|disk| &*disk.name).collect();
+    let help = match known.as_slice() {
+        [] => "the platform has no storage: hosts or central".to_string(),
+        known => format!("hosts, central, or a storage of the platform: {}", known.join(", ")),
+    };
+    Err(Failure::input(format!("--data {name}: there is no such storage")).with_help(help))
 }

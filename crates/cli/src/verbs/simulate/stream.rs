@@ -122,7 +122,7 @@ fn arrivals(
         let mut terms = arrival.terms.clone();
         if arrival.deadline_factor.is_some() || arrival.budget_factor.is_some() {
             let problem = Problem::new(&workflow, platform)?;
-            let bounds = Negotiable::of(&problem, args.data == Data::Central);
+            let bounds = Negotiable::of(&problem, args.data != Data::Hosts);
             let between = |bounds, part: Option<f64>| part.map(|p| Negotiable::at(bounds, p));
             let (deadline, budget) = (arrival.deadline_factor, arrival.budget_factor);
             terms.limits.deadline = between(bounds.deadline, deadline).or(terms.limits.deadline);
