@@ -539,3 +539,48 @@ fn several_owners_share_a_simulation() {
     assert_eq!((first.dates(), own), (alone.as_slice(), 1));
     assert!((second.dates()[0].finish - 25.0).abs() < 1e-9, "{:?}", second.dates());
 }
+
+/// Figure 3.7 of the source, in the units it is printed in and in bytes: a read of 500 MB beside a write of 250 MB.
+#[test]
+fn the_published_platform_has_the_dates_of_its_units() {
+    const XML: &str = r#"<?xml version="1.0"?>
+<platform version="3"><AS id="AS0" routing="Full">
+  <storage_type id="single_HDD" model="linear_no_lat" size="500GB" content_type="txt_unix" content="contents.txt">
+    <model_prop id="Bwrite" value="50Mbps"/><model_prop id="Bread" value="100Mbps"/>
+    <model_prop id="Bconnection" value="125Mbps"/></storage_type>
+  <storage id="Disk1" typeId="single_HDD"/>
+  <storage id="Disk2" typeId="single_HDD" content_type="txt_unix" content="contents2.txt"/>
+  <host id="alice" power="1Gf"><mount id="Disk1" name="/home"/></host>
+  <host id="bob" power="1Gf"><mount id="Disk2" name="/home"/></host>
+</AS></platform>"#;
+    for (text, read, write) in
+        [(XML.to_string(), 50.0, 40.0), (XML.replace("Mbps", "MBps"), 6.25, 5.0)]
+    {
+        let platform = slackline_formats::simgrid_xml::parse(&text).unwrap();
+        let (disk, alice) = (slackline_model::DiskId(0), slackline_model::HostId(0));
+        assert_eq!((platform.disks().len(), platform.disk(disk).capacity), (2, Some(5e11)));
+        let operation = |id: &str, kind, bytes| storage::Operation {
+            id: id.into(),
+            kind,
+            bytes,
+            at: 0.0,
+            after: Vec::new(),
+        };
+        let operations = [
+            operation("r", storage::OperationKind::Read(disk, alice), 5e8),
+            operation("w", storage::OperationKind::Write(disk, alice), 2.5e8),
+        ];
+        let dates = storage::run(&platform, storage::plain_models(), &operations).unwrap();
+        assert!((dates[0].finish - read).abs() < 1e-9 && (dates[1].finish - write).abs() < 1e-9);
+        let mut files = FileSystem::of_platform(&platform);
+        let open = Op::Open {
+            host: "alice".into(),
+            path: "/home/a".into(),
+            handle: "f".into(),
+            create: true,
+        };
+        files.perform(&open).unwrap();
+        files.perform(&Op::Write("f".into(), 10)).unwrap();
+        assert_eq!(files.spaces()["Disk1"].used, 10);
+    }
+}
