@@ -15,6 +15,7 @@
 
 pub mod activities;
 pub mod batch_log;
+pub mod csv;
 pub mod daggen;
 pub mod dax;
 pub mod detect;
