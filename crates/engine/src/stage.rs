@@ -5,7 +5,7 @@ use crate::backend::BackendError;
 use crate::execution::{Execution, Recording, Settings, Watcher};
 use crate::outcome::Outcome;
 use crate::simulated::{Reality, Simulated};
-use crate::supply::{Arrivals, Coming, Supply};
+use crate::supply::{ArrivalError, Arrivals, Coming, Supply};
 use slackline_model::platform::{Charges, Network, PlatformError};
 use slackline_model::problem::Inputs;
 use slackline_model::scenario::{Knowledge, KnowledgeError, Scenario, ScenarioError, Truth, World};
@@ -50,8 +50,8 @@ pub enum StageError {
     Platform(#[from] PlatformError),
     #[error(transparent)]
     Backend(#[from] BackendError),
-    #[error("{0}")]
-    Arrivals(String),
+    #[error(transparent)]
+    Arrivals(#[from] ArrivalError),
     #[error("transfers that disturb each other cannot be anticipated")]
     Disturbed,
 }

@@ -1,5 +1,6 @@
 //! One file per verb.
 
+mod activities;
 mod algorithms;
 mod burn;
 mod calibrate;
@@ -12,26 +13,27 @@ mod examples;
 mod generate;
 mod man;
 mod pilot;
-mod placed;
-mod plan;
+pub(crate) mod plan;
 mod platform;
 mod replay;
 mod reproduce;
 mod resume;
-mod run;
+pub(crate) mod run;
 mod show;
-mod simulate;
+pub(crate) mod simulate;
 mod validate;
 
-use crate::failure::Failure;
 use crate::output::Output;
 use clap::Subcommand;
+pub(crate) use run::view as run_view;
+use slackline_core::Failure;
 
 /// What to do.
 #[derive(Subcommand)]
 pub(crate) enum Verb {
     Plan(plan::Plan),
     Simulate(Box<simulate::Simulate>),
+    Activities(activities::Activities),
     Run(Box<run::Run>),
     Resume(resume::Resume),
     Diff(diff::Diff),
@@ -54,10 +56,24 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
+    /// Whether its options make a request.
+    fn makes_request(&self) -> bool {
+        match self {
+            Verb::Plan(_) | Verb::Run(_) => true,
+            Verb::Simulate(verb) => verb.makes_request(),
+            _ => false,
+        }
+    }
+
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        if output.print_request && !self.makes_request() {
+            return Err(Failure::input("--print-request: no request is made here")
+                .with_help("plan, simulate and run make requests"));
+        }
         match self {
             Verb::Plan(verb) => verb.run(output),
             Verb::Simulate(verb) => verb.run(output),
+            Verb::Activities(verb) => verb.run(output),
             Verb::Run(verb) => verb.run(output),
             Verb::Resume(verb) => verb.run(output),
             Verb::Diff(verb) => verb.run(output),
