@@ -115,6 +115,9 @@ name = "only"
 down = [{ at = 1 }]
 "#;
 
+const MAKEFLOW_LOG: &str = "# STARTED 1000000\n1000000 0 1 77\n2000000 0 3 77\n2000000 0 1 78\n\
+    # FILE 4000000 two 2 500\n4000000 0 2 78\n4000000 1 1 79\n9000000 1 2\ncut\n";
+
 const ONE_HOST: &str = "name = \"one\"\n[host.only]\nspeed = \"1Gf\"\n";
 
 const RECORDED: &str = r#"{"name": "r", "schemaVersion": "1.5", "workflow": {
@@ -152,6 +155,18 @@ fn cut(place: &Place, run: &str, to: &str) {
 const TOGETHER: &str = r#"{"name": "t", "processors": [{"id": "p"}, {"id": "q"}], "bandwidth": 5, "workflows": [
  {"name": "a", "arrival": 0, "tasks": [{"id": "a1"}], "edges": [], "exec": [[3, 4]]},
  {"name": "b", "arrival": 2, "tasks": [{"id": "b1"}], "edges": [], "exec": [[7, 6]]}]}"#;
+
+const CAMPAIGN: &str = r#"
+name = "tiny"
+[workflows.random]
+generate = "daggen"
+tasks = 5
+[platforms.flat]
+generate = "processors"
+[methods]
+plan = ["heft", "cpop"]
+simulate = ["static"]
+"#;
 
 /// Four blocks in which w always wins, but the means over all runs say otherwise; x depends on the factor.
 fn results() -> String {
@@ -228,7 +243,10 @@ fn place() -> Place {
         r#"{"storages": {"d": {"capacity": 10, "files": {"/a": 1}}}, "mounts": {"h": {"/": "d"}}, "script": [
         {"op": "size", "host": "h", "path": "/a"}, {"op": "space", "host": "h", "path": "/"}]}"#,
     );
+    place.write("w.makeflow", "two: one\n\tmake two\nthree: two\n\tmake three\n");
+    place.write("w.makeflowlog", MAKEFLOW_LOG);
     place.write("results.csv", results());
+    place.write("campaign.toml", CAMPAIGN);
     place.write("ring.tit", "0 init\n0 compute 1e9\n0 allreduce 8 0\n0 finalize\n");
     place
 }
@@ -257,8 +275,11 @@ const PRINT: &[&str] = &[
     "simulate W/gauss.dot -p one.toml --scenario last --json",
     "simulate --activities act.json -p one.toml --json",
     "compare results.csv --json",
+    "compare campaign.toml --json",
     "compare results.csv --by side --metric kept --ignore makespan --json",
     "compare results.csv results.csv --no-regression --json",
+    "versus heft cpop --iterations 80 --json",
+    "versus all --iterations 8 --tasks 3 --json",
     "algorithms --json",
     "reproduce --json",
     "reproduce selective-rescheduling --quick --json",
@@ -280,6 +301,8 @@ const PRINT: &[&str] = &[
     "centre tape tape.json --policy fifo --json",
     "centre storage ops.json --json",
     "centre storage script.json --json",
+    "import w.makeflow w.makeflowlog --json",
+    "explain w.makeflow w.makeflowlog --json",
     "replay ring.tit -p one.toml --dates --profile --explain-collectives --json",
 ];
 

@@ -10,7 +10,9 @@ mod completions;
 mod convert;
 mod diff;
 mod examples;
+mod explain;
 mod generate;
+mod import;
 mod man;
 mod pilot;
 pub(crate) mod plan;
@@ -22,6 +24,7 @@ pub(crate) mod run;
 mod show;
 pub(crate) mod simulate;
 mod validate;
+mod versus;
 
 use crate::output::Output;
 use clap::Subcommand;
@@ -39,8 +42,11 @@ pub(crate) enum Verb {
     Diff(diff::Diff),
     Replay(replay::Replay),
     Compare(Box<compare::Compare>),
+    Versus(Box<versus::Versus>),
     Calibrate(calibrate::Calibrate),
     Centre(centre::Centre),
+    Import(import::Import),
+    Explain(explain::Explain),
     Reproduce(reproduce::Reproduce),
     Show(show::Show),
     Validate(validate::Validate),
@@ -79,8 +85,11 @@ impl Verb {
             Verb::Diff(verb) => verb.run(output),
             Verb::Replay(verb) => verb.run(output),
             Verb::Compare(verb) => verb.run(output),
+            Verb::Versus(verb) => verb.run(output),
             Verb::Calibrate(verb) => verb.run(output),
             Verb::Centre(verb) => verb.run(output),
+            Verb::Import(verb) => verb.run(output),
+            Verb::Explain(verb) => verb.run(output),
             Verb::Reproduce(verb) => verb.run(output),
             Verb::Show(verb) => verb.run(output),
             Verb::Validate(verb) => verb.run(output),
