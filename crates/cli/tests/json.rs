@@ -211,6 +211,38 @@ fn place() -> Place {
     place.write("act.json", r#"{"name": "a", "activities": [{"id": "a", "kind": "exec", "host": "only", "flops": 1e9}]}"#);
     place.write("together.json", TOGETHER);
     place.write("by-hand.json", BY_HAND);
+    let job = "-1 10 2 -1 -1 2 20 -1 1 1 1 -1 1 -1 -1 -1";
+    place.write(
+        "log.swf",
+        format!("1 0 {job}\n2 5 {job}\n3 6 -1 10 9 -1 -1 9 5 -1 1 1 1 -1 1 -1 -1 -1\n4\n"),
+    );
+    place.write(
+        "site.json",
+        r#"{"machine": {"cores": 4}, "pledges": {"1": 1}, "deviation_window": 10,
+        "power": {"idle": 1, "loaded": 2, "off_after": 10}}"#,
+    );
+    place.write(
+        "jobs.txt",
+        "JobIDRaw|User|Account|Partition|Submit|Start|End|ElapsedRaw|TimelimitRaw|ReqCPUS|State\n\
+         7|ann|g|q|2024-01-01T00:00:00|2024-01-01T00:01:00|2024-01-01T00:02:00|60|5|4|COMPLETED\n",
+    );
+    place.write(
+        "tape.json",
+        r#"{"library": {"drives": 1, "mount": 1, "unmount": 1, "wind": 1, "rate": 10}, "cache": 100, "requests": [
+        {"id": "a", "file": "f", "tape": "T", "position": 1, "size": 10, "arrival": 0},
+        {"id": "b", "file": "f", "tape": "T", "position": 1, "size": 10, "arrival": 1},
+        {"id": "c", "file": "f", "tape": "T", "position": 1, "size": 10, "arrival": 9}]}"#,
+    );
+    place.write(
+        "ops.json",
+        r#"{"storages": {"d": {"model": "linear", "read": 100, "write": 50, "host": "h"}},
+        "operations": [{"id": "r", "op": "read", "storage": "d", "bytes": 1000}]}"#,
+    );
+    place.write(
+        "script.json",
+        r#"{"storages": {"d": {"capacity": 10, "files": {"/a": 1}}}, "mounts": {"h": {"/": "d"}}, "script": [
+        {"op": "size", "host": "h", "path": "/a"}, {"op": "space", "host": "h", "path": "/"}]}"#,
+    );
     place.write("w.makeflow", "two: one\n\tmake two\nthree: two\n\tmake three\n");
     place.write("w.makeflowlog", MAKEFLOW_LOG);
     place.write("results.csv", results());
@@ -264,6 +296,11 @@ const PRINT: &[&str] = &[
     "diff real.json made.run --json",
     "run deliveries.toml -p delivered.toml --throttle --folder taught.run --json",
     "calibrate taught.run -o learnt --json",
+    "centre batch log.swf --site site.json --policy priority-easy --by week --lenient --json",
+    "centre batch jobs.txt --cores 8 --policy easy --json",
+    "centre tape tape.json --policy fifo --json",
+    "centre storage ops.json --json",
+    "centre storage script.json --json",
     "import w.makeflow w.makeflowlog --json",
     "explain w.makeflow w.makeflowlog --json",
     "replay ring.tit -p one.toml --dates --profile --explain-collectives --json",

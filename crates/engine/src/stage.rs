@@ -125,7 +125,8 @@ impl Stage {
         let truth = self.scenario.truth(&self.workflow, nominal)?;
         let reality = AsTheScenarioSays { problem: &peak, known: &self.known, truth };
         let backend = Simulated::new(&platform, models, Box::new(reality))?
-            .giving_up_after(self.settings.most_changes);
+            .giving_up_after(self.settings.most_changes)
+            .storing_on(self.settings.storage);
         let mut supply = match self.arrivals.is_empty() {
             true => None,
             false => Some(Arrivals::new(self.arrivals.clone()).map_err(StageError::Arrivals)?),

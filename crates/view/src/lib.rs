@@ -40,6 +40,7 @@ mod planned;
 pub mod plot;
 mod png;
 pub mod progress;
+pub mod series;
 mod svg;
 mod text;
 

@@ -28,7 +28,7 @@ use slackline_model::scenario::{
 use slackline_model::schedule::Limits;
 use slackline_model::trace::Record;
 use slackline_model::workflow::CostTable;
-use slackline_model::{FileId, HostId, Platform, Problem, Schedule, Terms, Workflow};
+use slackline_model::{DiskId, FileId, HostId, Platform, Problem, Schedule, Terms, Workflow};
 use slackline_react::registry::transfers;
 use slackline_react::{Policy, Situation, StaticPlan, Transfers};
 use slackline_schedule::registry::Need;
@@ -105,6 +105,7 @@ impl<'a> Stage<'a> {
     ) -> Result<Stage<'a>, Failure> {
         let inputs = setup.models.inputs(&world.platform)?;
         if setup.data == DataPlace::Central
+            && setup.storage.is_none()
             && matches!(world.platform.network(), Network::Zones)
             && world.platform.origin().is_none()
         {
@@ -149,7 +150,8 @@ impl<'a> Stage<'a> {
                 monitoring_delay: setup.monitoring_delay,
                 decision_seconds: setup.decision_time,
                 anticipated: setup.is_anticipated(),
-                central: setup.data == DataPlace::Central,
+                central: setup.data == DataPlace::Central || setup.storage.is_some(),
+                storage: storage(setup, &world.platform)?,
                 retries: setup.retries,
                 until: setup.until.unwrap_or(f64::INFINITY),
                 ..Settings::default()
@@ -503,4 +505,19 @@ impl<'o> Watcher<'o> {
             self.observer.progress_finished();
         }
     }
+}
+
+/// The storage of the platform on which files live.
+fn storage(setup: &SimulationSetup, platform: &Platform) -> Result<Option<DiskId>, Failure> {
+    let Some(name) = &setup.storage else { return Ok(None) };
+    let disks = platform.disks();
+    if let Some(found) = disks.iter().position(|disk| *disk.name == **name) {
+        return Ok(Some(DiskId::new(found)));
+    }
+    let known: Vec<&str> = disks.iter().map(|disk| &*disk.name).collect();
+    let help = match known.as_slice() {
+        [] => "the platform has no storage: hosts or central".to_string(),
+        known => format!("hosts, central, or a storage of the platform: {}", known.join(", ")),
+    };
+    Err(Failure::input(format!("--data {name}: there is no such storage")).with_help(help))
 }

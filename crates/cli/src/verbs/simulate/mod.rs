@@ -98,10 +98,10 @@ pub(crate) struct Simulate {
     knows: Knows,
     #[command(flatten)]
     model: ModelOptions,
-    /// Where files live: on the hosts that made them, or on a store (the platform's origin, or at
-    /// mean latency and bandwidth) that tasks read from, one file after the other, while they hold
-    /// their processor
-    #[arg(long, value_enum, default_value_t = Data::Hosts)]
+    /// Where files live: on the hosts that made them (`hosts`), or on a store that tasks read from,
+    /// one file after the other, while they hold their processor: `central` (the platform's origin,
+    /// or at mean latency and bandwidth), or a storage of the platform by its name
+    #[arg(long, value_name = "WHERE", default_value = "hosts", value_parser = data)]
     data: Data,
     /// How far what a policy sees of the platform lies behind, e.g. 30s
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = seconds)]
@@ -153,10 +153,20 @@ enum Knows {
 }
 
 /// Where files live.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Data {
     Hosts,
     Central,
+    Storage(String),
+}
+
+fn data(word: &str) -> Result<Data, String> {
+    Ok(match word {
+        "" => return Err("hosts, central, or the name of a storage".into()),
+        "hosts" => Data::Hosts,
+        "central" => Data::Central,
+        name => Data::Storage(name.into()),
+    })
 }
 
 impl Simulate {
@@ -255,7 +265,11 @@ impl Simulate {
             },
             data: match self.data {
                 Data::Hosts => DataPlace::Hosts,
-                Data::Central => DataPlace::Central,
+                Data::Central | Data::Storage(_) => DataPlace::Central,
+            },
+            storage: match &self.data {
+                Data::Storage(name) => Some(name.clone()),
+                _ => None,
             },
             monitoring_delay: self.monitoring_delay,
             decision_time: self.decision_time,
