@@ -14,6 +14,7 @@
 //! ```
 
 pub mod activities;
+mod control;
 pub mod daggen;
 pub mod dax;
 pub mod detect;

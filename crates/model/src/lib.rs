@@ -15,6 +15,7 @@
 
 pub mod activity;
 pub mod approx;
+pub mod control;
 pub mod ids;
 pub mod median;
 pub mod names;

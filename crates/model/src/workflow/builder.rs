@@ -311,6 +311,7 @@ impl WorkflowBuilder {
             order,
             cost_table: self.cost_table,
             members: self.members,
+            control: None,
         })
     }
 
