@@ -28,6 +28,7 @@ use std::time::Instant;
 const SHOWN_WARNINGS: usize = 5;
 
 /// A workflow and the platform to plan it on.
+#[derive(Clone)]
 pub(crate) struct Loaded {
     pub(crate) workflow: Arc<Workflow>,
     pub(crate) platform: Arc<Platform>,

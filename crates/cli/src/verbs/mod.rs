@@ -3,6 +3,7 @@
 mod algorithms;
 mod burn;
 mod calibrate;
+mod choices;
 mod completions;
 mod convert;
 mod diff;

@@ -5,6 +5,7 @@ use super::law::{Iterations, chances_problem};
 use super::{
     Branch, Choice, Control, Item, Loop, Reads, Region, RegionId, RegionKind, StatedEdge, Value,
 };
+use crate::workflow::Workflow;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
@@ -389,6 +390,20 @@ fn check_name(name: &str) -> Result<(), String> {
 }
 
 impl Control {
+    /// A plain workflow as one region without choices and loops.
+    pub fn of_plain(workflow: &Workflow) -> Result<Control, ControlError> {
+        let mut builder = ControlBuilder::default();
+        for task in workflow.tasks() {
+            builder.task(workflow.task_name(task), None);
+        }
+        for edge in workflow.edges() {
+            let (from, to) = workflow.edge_ends(edge);
+            let bytes = (!workflow.is_control(edge)).then(|| workflow.edge_bytes(edge));
+            builder.edge(workflow.task_name(from), workflow.task_name(to), bytes);
+        }
+        builder.build()
+    }
+
     /// The regions around an item, the innermost first.
     fn around(&self, item: Item) -> Vec<RegionId> {
         let mut region = self.region_of(item);

@@ -136,7 +136,7 @@ impl Unfolding {
             let (columns, seconds) = (table.columns.clone(), rows.copied().collect());
             builder.set_cost_table(CostTable { columns, seconds });
         }
-        let grown = Arc::new(builder.build()?);
+        let grown = Arc::new(builder.build()?.unfolded());
         self.grown = Some(grown.clone());
         Ok(grown)
     }

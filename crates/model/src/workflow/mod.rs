@@ -234,6 +234,7 @@ pub struct Workflow {
     cost_table: Option<CostTable>,
     members: Vec<Member>,
     control: Option<Arc<Control>>,
+    unfolded: bool,
 }
 
 impl Workflow {
@@ -556,6 +557,17 @@ impl Workflow {
     /// The same tasks under a structure of choices and loops.
     pub fn with_control(mut self, control: Arc<Control>) -> Workflow {
         self.control = Some(control);
+        self
+    }
+
+    /// Whether its tasks are instances of one with choices and loops; their names say of which task.
+    pub fn is_unfolded(&self) -> bool {
+        self.unfolded
+    }
+
+    /// The same, marked as one course of a workflow with choices and loops.
+    pub(crate) fn unfolded(mut self) -> Workflow {
+        self.unfolded = true;
         self
     }
 

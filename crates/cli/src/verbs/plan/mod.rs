@@ -15,6 +15,7 @@ use crate::picture;
 use crate::progress::while_running;
 use crate::search::{SearchOptions, interrupted};
 use crate::told::{SetOptions, check_needs};
+use crate::verbs::choices;
 use clap::Args;
 use document::{Document, Documents};
 use report::{chart, comparison, place, summary, widths, workflows};
@@ -25,6 +26,7 @@ use slackline_model::nearest::did_you_mean;
 use slackline_model::parameter;
 use slackline_model::schedule::{Limits, Summary, Violation, validate};
 use slackline_model::{Problem, Schedule};
+use slackline_schedule::nondet::Method;
 use slackline_schedule::qos::pareto::{self, Point};
 use slackline_schedule::registry::Need;
 use slackline_schedule::robust::{Robustness, RunTimeError, robustness};
@@ -141,6 +143,7 @@ fn planner_name(text: &str) -> Result<String, String> {
     }
     match registry::find(text) {
         Some(algorithm) => Ok(algorithm.name.to_string()),
+        None if Method::find(text).is_some() => Ok(text.to_lowercase()),
         None => {
             let hint = did_you_mean(text, registry::names());
             Err(format!("there is no such planner{hint} `slackline algorithms` lists them all"))
@@ -190,6 +193,11 @@ impl Plan {
 
     fn planned(self, output: &mut Output) -> Result<(), Failure> {
         let world = self.sources.read_all(&self.workflow, output)?;
+        if let Some(method) = choices::method_of(&self.algorithm, &world.workflow)? {
+            self.check_of_choices()?;
+            let asked = (method, &self.limits.limits(), &self.parameters.set);
+            return choices::plan(&world.workflow, &world.platform, asked, self.json, output);
+        }
         let mut problem = world.problem(&self.model)?;
         if self.front.is_some() {
             return self.front(&problem, output);
@@ -255,6 +263,25 @@ impl Plan {
                 let missed: Vec<String> = missed.iter().map(Violation::to_string).collect();
                 let advice = scale.map(|scale| scale.advice(&limits, lower_bound));
                 Err(Failure::work(missed.join("; ")).with_help(advice.unwrap_or_default()))
+            }
+        }
+    }
+
+    /// Fails for what plans of choices and loops have not.
+    fn check_of_choices(&self) -> Result<(), Failure> {
+        let unheard = [
+            ("--front", self.front.is_some()),
+            ("--gantt", self.gantt.is_some()),
+            ("--output", self.output.is_some()),
+            ("--robust", self.robust.is_some()),
+            ("--deadline", self.limits.limits().deadline.is_some()),
+        ];
+        match unheard.iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((option, _)) => {
+                let message = format!("{option} has no meaning for a plan of sub-workflows");
+                let help = "simulate forecasts runs by it, with --deadline and --gantt";
+                Err(Failure::input(message).with_help(help))
             }
         }
     }

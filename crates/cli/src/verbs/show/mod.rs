@@ -12,11 +12,14 @@ use crate::model::ModelOptions;
 use crate::output::Output;
 use crate::picture;
 use crate::table::count;
+use crate::verbs::choices;
 use clap::Args;
 use slackline_formats::{
     FileAccess, Format, FormatError, PlatformFormat, schedule_file, schedule_json, trace,
 };
 use slackline_machines::folder::log_of;
+use slackline_model::Workflow;
+use slackline_model::control::Control;
 use slackline_model::schedule::Summary;
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_view::gantt::{self, SvgOptions, TerminalOptions};
@@ -107,6 +110,9 @@ impl Show {
             }
             None => None,
         };
+        if let Some(control) = workflow.control() {
+            return self.choices(workflow, control, output);
+        }
         let past = Past::of(&document, format_of(&output.files, &self.file, self.from)?);
         let facts = workflow::Facts::of(workflow, platform.as_ref())?;
         if self.json {
@@ -116,6 +122,41 @@ impl Show {
             output.text(&text)?;
         }
         self.write_svg(output, || graph::svg(workflow, &graph::GraphOptions::default()))
+    }
+
+    /// A workflow with choices and loops.
+    fn choices(
+        &self,
+        workflow: &Workflow,
+        control: &Control,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        if self.json {
+            output.json(&ChoicesDocument {
+                schema: "slackline/choices/1",
+                name: workflow.name(),
+                tasks: workflow.len(),
+                choices: control.choices().len(),
+                loops: control.loops().len(),
+                subworkflows: choices::part_facts(control),
+            })?;
+        } else {
+            let headline = format!(
+                "{}: {}, {}, {}",
+                workflow.name(),
+                count(workflow.len(), "task"),
+                count(control.choices().len(), "choice"),
+                count(control.loops().len(), "loop")
+            );
+            let text = format!(
+                "{}\n\n{}\n{}",
+                output.bold(&headline),
+                choices::report::regions(control),
+                choices::report::parts(control, output.width)
+            );
+            output.text(&text)?;
+        }
+        self.write_svg(output, || graph::regions_svg(workflow, control))
     }
 
     fn platform(&self, output: &mut Output) -> Result<(), Failure> {
@@ -216,6 +257,16 @@ fn document_is_instance(files: &FileAccess, path: &Path, from: Option<Format>) -
         Some(format) => format == Format::Instance,
         None => files.read_text(path).is_ok_and(|text| Format::Instance.recognises(&text)),
     }
+}
+
+#[derive(serde::Serialize)]
+struct ChoicesDocument<'a> {
+    schema: &'static str,
+    name: &'a str,
+    tasks: usize,
+    choices: usize,
+    loops: usize,
+    subworkflows: choices::Named<choices::PartFacts>,
 }
 
 #[derive(serde::Serialize)]

@@ -27,6 +27,9 @@ pub(in crate::verbs) struct Document<'a> {
     workflow: &'a str,
     platform: &'a str,
     finished: bool,
+    /// How decisions fell, `DECISION=OUTCOME`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outcomes: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<&'a str>,
     tasks: usize,
@@ -101,6 +104,11 @@ struct Owner<'a> {
 }
 
 impl<'a> Document<'a> {
+    /// The same of a workflow with choices and loops.
+    pub(in crate::verbs) fn with_outcomes(self, outcomes: Vec<String>) -> Document<'a> {
+        Document { outcomes: Some(outcomes), ..self }
+    }
+
     /// The same for a real run, which tells of each failure.
     pub(in crate::verbs) fn of_execution(self) -> Document<'a> {
         Document { schema: "slackline/execution/1", failures: None, ..self }
@@ -140,6 +148,7 @@ impl<'a> Document<'a> {
             workflow: problem.workflow().name(),
             platform: problem.platform().name(),
             finished: why.is_none(),
+            outcomes: None,
             why,
             tasks: problem.tasks(),
             tasks_done: schedule.len(),

@@ -1,6 +1,7 @@
 //! `slackline simulate`: what happens when work shares a platform.
 
 mod activities;
+mod choices;
 mod curve;
 pub(super) mod document;
 pub(super) mod report;
@@ -74,6 +75,17 @@ pub(crate) struct Simulate {
     /// intervals
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     worlds: Option<u32>,
+    /// Simulate so many runs of a workflow with choices and loops, 0 to N-1, and show how makespan
+    /// and cost are distributed; --gantt draws that
+    #[arg(long, value_name = "N", conflicts_with = "run", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    runs: Option<u32>,
+    /// Which run of a workflow with choices and loops: each draws its own decisions [default: 0]
+    #[arg(long, value_name = "R")]
+    run: Option<u64>,
+    /// How decisions fall, as a JSON object such as {"quality": "bad", "polish#1": "again"}; those
+    /// left out are drawn
+    #[arg(long, value_name = "FILE")]
+    choices: Option<PathBuf>,
     /// When inputs travel: push, pull, or pull:N to fetch for the next N tasks of a queue;
     /// anticipated lets a transfer count as begun when its file was made, wherever it is wanted
     /// later (only where transfers do not disturb each other) [default: push]
@@ -146,7 +158,10 @@ pub(crate) struct Simulate {
 }
 
 /// What means nothing to a graph of placed activities.
-const NOT_OF_ACTIVITIES: [&str; 28] = [
+const NOT_OF_ACTIVITIES: [&str; 31] = [
+    "runs",
+    "run",
+    "choices",
     "workflow",
     "instance",
     "from",
@@ -203,6 +218,7 @@ impl Simulate {
             .reads(self.scenario.as_ref())
             .reads(self.arrivals.as_ref())
             .reads(self.same_decisions.as_ref())
+            .reads(self.choices.as_ref())
             .draws("--gantt", self.gantt.as_ref())
             .draws("--progress", self.progress.as_ref())
             .writes("--trace", self.trace.as_ref())

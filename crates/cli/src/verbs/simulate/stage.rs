@@ -13,7 +13,7 @@ use slackline_analysis::plan_check::{self, Check, Ground};
 use slackline_analysis::workflow_metrics::served;
 use slackline_engine::{
     Arrivals, Coming, DecisionLog, Glance, Inputs, Logged, Outcome, Recording, Settings,
-    Stage as ReadyStage, StageError,
+    Stage as ReadyStage, StageError, Undecided,
 };
 use slackline_formats::trace::{TraceFormat, TraceWriter};
 use slackline_io::{AtomicFile, FileAccess};
@@ -79,6 +79,8 @@ pub(super) struct Stage<'a> {
     platform: Arc<Platform>,
     /// The parts of it and when they come, where there are several.
     arrivals: Vec<Coming>,
+    /// What the work is one course of.
+    pub(super) undecided: Option<Undecided>,
     inputs: Inputs,
     /// Inputs that lie at further hosts.
     spread: Vec<(FileId, HostId)>,
@@ -128,6 +130,7 @@ impl<'a> Stage<'a> {
             stated,
             platform: world.platform.clone(),
             arrivals,
+            undecided: None,
             inputs,
             spread: Vec::new(),
             models: args.model.models(&world.platform, &world.workflow)?,
@@ -214,7 +217,10 @@ impl<'a> Stage<'a> {
     /// which a run differs from it.
     pub(super) fn check(&self, ran: &Ran, output: &mut Output) -> Option<Check> {
         let tasks = self.problem.tasks();
-        if !self.arrivals.is_empty() || !self.spread.is_empty() || tasks > crate::check::MOST_TASKS
+        if self.undecided.is_some()
+            || !self.arrivals.is_empty()
+            || !self.spread.is_empty()
+            || tasks > crate::check::MOST_TASKS
         {
             return None;
         }
@@ -369,6 +375,7 @@ impl<'a> Stage<'a> {
                 stated,
                 platform: self.platform.clone(),
                 arrivals: only,
+                undecided: None,
                 inputs: self.inputs,
                 spread: Vec::new(),
                 models: self.models.clone(),
@@ -406,6 +413,7 @@ impl<'a> Stage<'a> {
             models: self.models.clone(),
             inputs: self.inputs,
             arrivals: self.arrivals.clone(),
+            undecided: self.undecided.clone(),
             terms: Terms { limits, ..Terms::default() },
             settings: self.settings,
         };

@@ -4,7 +4,7 @@ use super::document::{Document, Documents};
 use super::stage::Stage;
 use super::{Simulate, curve, report, several, stream, why};
 use crate::failure::{Failure, no_plan};
-use crate::input::Past;
+use crate::input::{Loaded, Past};
 use crate::output::Output;
 use crate::picture;
 use crate::search::unheeded;
@@ -14,7 +14,7 @@ use slackline_analysis::load_series::Course;
 use slackline_analysis::metrics::Metrics;
 use slackline_analysis::plan_check::Check;
 use slackline_analysis::workflow_metrics::{Beside, Served, beside, served};
-use slackline_engine::{DecisionLog, Ending, Outcome};
+use slackline_engine::{Coming, DecisionLog, Ending, Outcome, Undecided};
 use slackline_formats::scenario::read_scenario;
 use slackline_formats::schedule_file;
 use slackline_io::{AtomicFile, FileAccess};
@@ -22,7 +22,7 @@ use slackline_model::nearest::did_you_mean;
 use slackline_model::parameter::{self, Given};
 use slackline_model::scenario::Scenario;
 use slackline_model::schedule::{Detail, Limits, validate};
-use slackline_model::{Problem, Schedule};
+use slackline_model::{Problem, Schedule, Workflow};
 use slackline_react::StaticPlan;
 use slackline_react::gtp::Period;
 use slackline_react::registry::{self as policies, Entry, Options};
@@ -147,9 +147,30 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
         None => Scenario::default(),
     };
     let (mut world, arrivals) = stream::read(args, &scenario, output)?;
+    if arrivals.is_empty()
+        && let Some(done) = super::choices::simulate(args, &world, output)
+    {
+        return done;
+    }
     if scenario.arrivals.is_empty() {
         scenario.measured = world.measured.take();
     }
+    if world.workflow.control().is_some() {
+        return super::choices::simulate_any(args, world, scenario, output);
+    }
+    finish(args, world, scenario, arrivals, None, output).map(|_| ())
+}
+
+/// Simulates a world; `undecided` says what its workflow is one course of. Nothing is shown where the
+/// course turns out to be numbered in another order: that order is returned.
+pub(super) fn finish(
+    args: &Simulate,
+    world: Loaded,
+    scenario: Scenario,
+    arrivals: Vec<Coming>,
+    undecided: Option<Undecided>,
+    output: &mut Output,
+) -> Result<Option<Arc<Workflow>>, Failure> {
     let problem = world.problem(&args.model)?;
     if args.alone && arrivals.is_empty() {
         let message = "--alone compares workflows that arrive with themselves; none arrives";
@@ -157,11 +178,18 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
     }
     let mut stage = Stage::new(args, &world, &problem, scenario, arrivals)?;
     stage.quiet = output.quiet;
+    stage.undecided = undecided;
     // Several are compared by their figures.
     if !output.quiet && !args.json && args.compare.len() < 2 {
         stage.is_shown();
     }
     let mut runs = runs(args, &mut stage, output)?;
+    let course = stage.undecided.as_ref().map(Undecided::last);
+    if let Some(released) = course.as_ref().and_then(|c| c.released.clone())
+        && !same_order(&released, &world.workflow)
+    {
+        return Ok(Some(released));
+    }
     if runs.len() > 1 && runs.iter().all(|r| !r.served.is_empty()) {
         let all: Vec<Vec<Served>> = runs.iter().map(|r| r.served.clone()).collect();
         for (ran, beside) in runs.iter_mut().zip(beside(&all)) {
@@ -204,13 +232,25 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
         let lower_bound = stage.lower_bound()?;
         let documents: Vec<Document<'_>> =
             runs.iter().map(|r| Document::new(&problem, r, lower_bound)).collect();
+        let documents: Vec<Document<'_>> = match (&stage.undecided, &course) {
+            (Some(undecided), Some(course)) => {
+                let outcomes = super::choices::outcomes(undecided, course);
+                documents.into_iter().map(|d| d.with_outcomes(outcomes.clone())).collect()
+            }
+            _ => documents,
+        };
         match documents.as_slice() {
             [one] => output.json(one)?,
             many => output.json(&Documents { schema: "slackline/simulations/1", runs: many })?,
         }
     } else if !output.quiet {
         match runs.as_slice() {
-            [one] => report::one(&problem, one, output)?,
+            [one] => {
+                if let (Some(undecided), Some(course)) = (&stage.undecided, &course) {
+                    output.say(&super::choices::told(undecided, course, output.width))?;
+                }
+                report::one(&problem, one, output)?
+            }
             several => report::compare(&problem, several, output)?,
         }
         for ran in runs.iter().filter(|_| args.why) {
@@ -239,8 +279,15 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
         [(_, Some(why)), ref rest @ ..] if rest.iter().all(|(_, w)| w.is_some()) => {
             Err(Failure::work(format!("none of these policies can finish: {why}")))
         }
-        _ => Ok(()),
+        _ => Ok(None),
     }
+}
+
+/// Whether tasks have the same numbers in both.
+fn same_order(one: &Workflow, other: &Workflow) -> bool {
+    // A run that breaks off releases less than its whole course.
+    let names = |w: &Workflow, t| w.task_name(t).to_string();
+    one.tasks().zip(other.tasks()).all(|(a, b)| names(one, a) == names(other, b))
 }
 
 /// Fails where a run decided otherwise than a log says.
@@ -396,7 +443,10 @@ pub(super) fn runs(
     check_needs(algorithm.name, algorithm.needs, stage.problem, &request.limits)?;
     let entries = policies_of(&names, stage.problem, &limits)?;
     check_parameters(&entries, &options)?;
-    let lots = algorithm.heeds().contains(&Heed::Seed) || entries.iter().any(|e| e.draws_lots());
+    let undecided = stage.undecided.is_some();
+    let lots = undecided
+        || algorithm.heeds().contains(&Heed::Seed)
+        || entries.iter().any(|e| e.draws_lots());
     if args.seed.is_some() && !lots {
         return Err(unheeded(Heed::Seed));
     }
