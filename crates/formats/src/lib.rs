@@ -15,6 +15,7 @@
 
 pub mod activities;
 mod control;
+pub mod csv;
 pub mod daggen;
 pub mod dax;
 pub mod detect;
