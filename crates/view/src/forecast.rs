@@ -3,7 +3,7 @@
 
 use crate::axis::{Tick, decimal_ticks, ticks};
 use crate::svg::{Anchor, Canvas, Heading, MARGIN, Type};
-use crate::text::{coordinate, fit};
+use crate::text::{coordinate, fit, width};
 use slackline_model::units::fmt_seconds;
 use std::fmt::Write;
 
@@ -58,7 +58,7 @@ pub fn svg(picture: &Picture) -> String {
     let mut canvas = Canvas::new();
     let heading = Heading {
         title: &picture.title,
-        facts: &["bars: share of runs; marks: 10 %, median and 90 %; below: mean of the runs by how decisions fell, larger where more runs went so".to_string()],
+        facts: &["bars: share of runs; below them: means by how decisions fell".to_string()],
         categories: &[],
         ordered: false,
         width: WIDTH,
@@ -163,6 +163,7 @@ fn fan(
         courses.sort_by(|a, b| b.1.total_cmp(&a.1));
         courses.truncate(COURSES);
         courses.sort_by(|a, b| a.2.total_cmp(&b.2));
+        let (mut words, mut placed) = (String::new(), Vec::new());
         let middle = y + ROW * (courses.len() as f64 - 1.0) / 2.0;
         for (outcome, share, value) in courses {
             let _ = writeln!(
@@ -180,8 +181,21 @@ fn fan(
             let (anchor, shift) =
                 if near_end { (Anchor::End, -10.0) } else { (Anchor::Start, 10.0) };
             let text = format!("{outcome}: {} ({:.0} %)", label(*value), 100.0 * share);
-            canvas.text(x(*value) + shift, y + 4.0, style("dim", anchor), &text);
+            let wide = width(&text) * NOTE + 6.0;
+            let left =
+                if near_end { x(*value) + shift - wide + 3.0 } else { x(*value) + shift - 3.0 };
+            words += &format!(
+                "<rect class=\"bg\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"14\"/>",
+                coordinate(left),
+                coordinate(y - 7.0),
+                coordinate(wide)
+            );
+            placed.push((x(*value) + shift, y + 4.0, anchor, text));
             y += ROW;
+        }
+        canvas.body.push_str(&words);
+        for (x, y, anchor, text) in placed {
+            canvas.text(x, y, style("dim", anchor), &text);
         }
         y += 8.0;
     }

@@ -24,7 +24,7 @@ pub use files::FileUse;
 pub use files::Files;
 pub use law::{Count, Iterations, Law, MOST_PASSES};
 pub use split::{SubWorkflow, Trigger};
-pub use unfold::{LocalFile, MOST_INSTANCES, UnfoldError, Unfolding, draw_course};
+pub use unfold::{DrawnCourse, LocalFile, MOST_INSTANCES, UnfoldError, Unfolding, draw_course};
 pub use walk::{Due, Instance, InstanceId, Released, Walk};
 
 use std::fmt;

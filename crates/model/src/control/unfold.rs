@@ -149,12 +149,15 @@ fn file_of(builder: &mut WorkflowBuilder, name: &str, bytes: f64) -> Result<File
     }
 }
 
+/// An unfolded workflow, and how the decisions fell.
+pub type DrawnCourse = (Arc<Workflow>, Vec<(Decision, u32)>);
+
 /// A whole course: the unfolded workflow, and how the decisions fell, in the order in which they
 /// were taken.
 pub fn draw_course(
     template: &Arc<Workflow>,
     decider: &mut dyn Decider,
-) -> Result<(Arc<Workflow>, Vec<(Decision, u32)>), UnfoldError> {
+) -> Result<DrawnCourse, UnfoldError> {
     let mut unfolding = Unfolding::new(template.clone())?;
     let control = unfolding.control.clone();
     let (mut walk, released) = Walk::new(control.clone());

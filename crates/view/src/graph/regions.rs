@@ -50,7 +50,7 @@ pub fn regions_svg(workflow: &Workflow, control: &Control) -> String {
     let heading = Heading {
         title,
         facts: &[format!(
-            "{} tasks · {} choices (diamonds) · {} loops (frames with an edge back)",
+            "{} tasks, {} choices, {} loops",
             workflow.len(),
             control.choices().len(),
             control.loops().len()
@@ -73,6 +73,19 @@ fn text(out: &mut String, at: Point, size: f64, anchor: Anchor, class: &str, tex
         Anchor::End => "end",
     };
     let (x, y) = (coordinate(at.0), coordinate(at.1));
+    // Lines do not run through words.
+    let wide = width(text) * size + 6.0;
+    let left = match anchor {
+        "start" => at.0 - 3.0,
+        "middle" => at.0 - wide / 2.0,
+        _ => at.0 - wide + 3.0,
+    };
+    if class == "pt" {
+        let (x, y) = (coordinate(left), coordinate(at.1 - size));
+        let (w, h) = (coordinate(wide), coordinate(size * 1.3));
+        let _ =
+            write!(out, "<rect class=\"bg\" x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"/>");
+    }
     let _ = write!(
         out,
         "<text class=\"{class}\" x=\"{x}\" y=\"{y}\" font-size=\"{size}\" text-anchor=\"{anchor}\">{}</text>",
@@ -141,6 +154,10 @@ fn region(control: &Control, id: RegionId) -> Piece {
     let mut wires = String::new();
     for (at, before) in region.before.iter().enumerate() {
         for &b in before {
+            // What follows from other lines needs none of its own.
+            if before.iter().any(|&other| other != b && comes_before(region, b, other)) {
+                continue;
+            }
             let from = region.items.binary_search(&b).unwrap_or(at);
             for &out in &ends[from].1 {
                 ends[at].0.iter().for_each(|&into| line(&mut wires, &[out, into]));
@@ -152,6 +169,25 @@ fn region(control: &Control, id: RegionId) -> Piece {
     let ins = first.flat_map(|i| ends[i].0.clone()).collect();
     let outs = (0..pieces.len()).filter(is_last).flat_map(|i| ends[i].1.clone()).collect();
     Piece { width: whole, height: y - DOWN, ins, outs, body: wires + &body }
+}
+
+/// Whether an item comes before another of the region, directly or not.
+fn comes_before(region: &Region, first: Item, then: Item) -> bool {
+    let mut left = vec![then];
+    let mut seen = Vec::new();
+    while let Some(item) = left.pop() {
+        let Ok(at) = region.items.binary_search(&item) else { continue };
+        for &before in &region.before[at] {
+            if before == first {
+                return true;
+            }
+            if !seen.contains(&before) {
+                seen.push(before);
+                left.push(before);
+            }
+        }
+    }
+    false
 }
 
 /// Longest path from the begin of the region to each item.
@@ -261,7 +297,7 @@ fn repeated(control: &Control, number: u32) -> Piece {
     let frame = format!(
         "<rect fill=\"none\" stroke=\"#6639ba\" stroke-dasharray=\"5 4\" x=\"0\" y=\"8\" width=\"{w}\" height=\"{h}\" rx=\"9\"/>"
     );
-    text(&mut body, (FRAME, 22.0), NOTE, Anchor::Start, "pt", &format!("↻ {label}"));
+    text(&mut body, (FRAME, 22.0), NOTE, Anchor::Start, "pt", &format!("loop {label}"));
     let shift = FRAME + (inner - body_piece.width) / 2.0;
     let (ins, outs) = body_piece.at(shift, start, &mut body);
     ins.iter().for_each(|&into| line(&mut wires, &[join, into]));

@@ -116,7 +116,17 @@ impl Show {
         let past = Past::of(&document, format_of(&output.files, &self.file, self.from)?);
         let facts = workflow::Facts::of(workflow, platform.as_ref())?;
         if self.json {
-            output.json(&facts.document(workflow, &past))?;
+            let leased = platform.as_ref().is_some_and(slackline_model::Platform::has_leasable);
+            let subworkflows = match leased {
+                // As the methods for leased machines see it.
+                true => {
+                    let control = Control::of_plain(workflow).map_err(Failure::input)?;
+                    Some(choices::part_facts(&control))
+                }
+                false => None,
+            };
+            let facts = facts.document(workflow, &past);
+            output.json(&WithParts { facts, subworkflows })?;
         } else {
             let text = facts.tell(workflow, &past, output);
             output.text(&text)?;
@@ -257,6 +267,14 @@ fn document_is_instance(files: &FileAccess, path: &Path, from: Option<Format>) -
         Some(format) => format == Format::Instance,
         None => files.read_text(path).is_ok_and(|text| Format::Instance.recognises(&text)),
     }
+}
+
+#[derive(serde::Serialize)]
+struct WithParts<F> {
+    #[serde(flatten)]
+    facts: F,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subworkflows: Option<choices::Named<choices::PartFacts>>,
 }
 
 #[derive(serde::Serialize)]
