@@ -196,6 +196,11 @@ fn place() -> Place {
     place.write("act.json", r#"{"name": "a", "activities": [{"id": "a", "kind": "exec", "host": "only", "flops": 1e9}]}"#);
     place.write("together.json", TOGETHER);
     place.write("by-hand.json", BY_HAND);
+    place.write(
+        "leases.json",
+        r#"{"tasks": [{"id": "a", "cost": 60}], "edges": [], "bandwidth": null,
+            "processors": [{"id": "p", "price": 1, "leasable": true}], "billing": {"quantum": 60}}"#,
+    );
     place.write("results.csv", results());
     place.write("ring.tit", "0 init\n0 compute 1e9\n0 allreduce 8 0\n0 finalize\n");
     place
@@ -224,6 +229,12 @@ const PRINT: &[&str] = &[
     "simulate W/epigenomics.dax -p P/small-cluster.toml --scenario worlds --compare static,slackline --json",
     "simulate W/gauss.dot -p one.toml --scenario last --json",
     "simulate --activities act.json -p one.toml --json",
+    "show W/assembly.toml --json",
+    "show leases.json --json",
+    "plan W/assembly.toml -p P/priced-cloud.toml -a deferred --set pool=all --budget 1 --json",
+    "simulate W/assembly.toml -p P/priced-cloud.toml --policy combined --set adaptive=yes --budget 1 --deadline 9h --json",
+    "simulate W/assembly.toml -p P/priced-cloud.toml --policy eager --set adaptive=yes --budget 1 --deadline 9h --runs 9 --json",
+    "simulate W/assembly.toml -p P/priced-cloud.toml --policy slackline --seed 2 --json",
     "compare results.csv --json",
     "compare results.csv --by side --metric kept --ignore makespan --json",
     "compare results.csv results.csv --no-regression --json",

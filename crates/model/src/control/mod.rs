@@ -316,3 +316,6 @@ impl Control {
         self.loops.iter().find(|l| l.law.most().is_none())
     }
 }
+
+#[cfg(test)]
+mod tests;

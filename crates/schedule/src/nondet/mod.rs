@@ -264,3 +264,6 @@ const AREA: Parameter = Parameter::new(
 const EAGER: &[Parameter] = &[CONFIDENCE, SHARE, ADAPTIVE, RATE];
 const DEFERRED: &[Parameter] = &[CONFIDENCE, SHARE, ADAPTIVE, POOL, AREA];
 const COMBINED: &[Parameter] = &[CONFIDENCE, SHARE, ADAPTIVE];
+
+#[cfg(test)]
+mod tests;
