@@ -17,4 +17,5 @@ pub mod load_series;
 pub mod metrics;
 pub mod plan_check;
 pub mod statistics;
+pub mod waits;
 pub mod workflow_metrics;

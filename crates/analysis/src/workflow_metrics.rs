@@ -5,6 +5,7 @@
 //! turnaround of the same workflow alone. Unfinished workflows count for the success rate only.
 
 use crate::cost::Money;
+use schemars::JsonSchema;
 use serde::Serialize;
 use slackline_engine::Outcome;
 use slackline_model::schedule::affordable;
@@ -12,7 +13,7 @@ use slackline_model::{Problem, TaskId, approx};
 use slackline_schedule::list::ranks;
 
 /// One workflow of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Served {
     /// When its first task began; none if nothing did.
     pub start: Option<f64>,
@@ -133,7 +134,7 @@ impl Negotiable {
 }
 
 /// All workflows of a run together.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Totals {
     /// When the last task of all ended.
     pub overall_makespan: f64,
@@ -196,7 +197,7 @@ impl Totals {
 }
 
 /// A policy beside others over the same workflows.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Beside {
     /// Per workflow: the least turnaround of all policies over its own; 1 is best (NTT).
     pub ntt: Vec<Option<f64>>,

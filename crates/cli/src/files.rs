@@ -1,9 +1,9 @@
 //! The files a verb reads and writes, checked before it begins: nobody wants to learn after an
 //! hour that the result has no place, or took that of an input.
 
-use crate::failure::Failure;
 use crate::output::Output;
 use crate::picture;
+use slackline_core::Failure;
 use slackline_io::{STANDARD, is_standard};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

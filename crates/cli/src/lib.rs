@@ -9,11 +9,6 @@
 //! assert!(err.text().contains("no.such.file"));
 //! ```
 
-mod check;
-mod contents;
-mod detect;
-mod examples;
-mod failure;
 mod files;
 mod input;
 mod interrupt;
@@ -21,18 +16,26 @@ mod model;
 mod output;
 mod picture;
 mod progress;
+mod request;
 mod search;
+mod set_option;
 mod table;
-mod told;
 mod verbs;
+
+/// Errors of verbs are those of the application layer.
+mod failure {
+    pub(crate) use slackline_core::Failure;
+}
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 use output::Output;
 pub use output::Sink;
+use slackline_core::Failure;
 use slackline_io::FileAccess;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Version, commit and target, for `--version`; `-V` prints the version alone.
@@ -58,6 +61,12 @@ const LONG_VERSION: &str = concat!(
 struct Cli {
     #[command(flatten)]
     common: output::Common,
+    /// Carry out a request: a JSON document that --print-request shows; - for standard input
+    #[arg(long, value_name = "FILE")]
+    request: Option<PathBuf>,
+    /// Print one JSON document instead of tables
+    #[arg(long, requires = "request")]
+    json: bool,
     #[command(subcommand)]
     verb: Option<verbs::Verb>,
 }
@@ -145,9 +154,12 @@ fn complaint(error: &clap::Error, styled: bool) -> String {
 
 fn carry_out(cli: Cli, files: FileAccess, out: Box<dyn Write>, err: Box<dyn Write>) -> u8 {
     let mut output = Output::new(&cli.common, files, out, err);
-    let done = match cli.verb {
-        Some(verb) => verb.run(&mut output),
-        None => output.text(WELCOME),
+    let done = match (cli.verb, cli.request) {
+        (Some(_), Some(_)) => Err(Failure::input("--request takes the place of a verb")
+            .with_help("the request's schema says what is done")),
+        (Some(verb), None) => verb.run(&mut output),
+        (None, Some(path)) => request::carry_out(&path, cli.json, &mut output),
+        (None, None) => output.text(WELCOME),
     };
     match done.and_then(|()| output.finish()) {
         Ok(()) => 0,

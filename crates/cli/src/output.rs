@@ -1,13 +1,20 @@
 //! Where text goes: results to standard output, everything said about them to standard error.
 
-use crate::examples;
-use crate::failure::Failure;
+use crate::interrupt;
+use crate::progress::{Bar, while_running};
+use crate::verbs::run_view;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+use slackline_core::machines::folder::Failure as FailedAttempt;
+use slackline_core::{Context, Failure, Observer, RunView, bundled as examples};
 use slackline_io::FileAccess;
 use slackline_model::names::printable_lines;
+use slackline_model::{Problem, Schedule};
+use slackline_schedule::Watch;
 use std::borrow::Cow;
 use std::io::{BufWriter, IsTerminal, Write};
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Options that every verb takes.
@@ -26,6 +33,9 @@ pub(crate) struct Common {
     /// Read files that a platform names even where they lie outside its folder
     #[arg(long, global = true, display_order = 1000)]
     pub(crate) allow_outside: bool,
+    /// Print the request that the options of plan, simulate and run make, and do nothing else
+    #[arg(long, global = true, display_order = 1000)]
+    pub(crate) print_request: bool,
     /// When to use colours
     #[arg(long, global = true, display_order = 1000, value_enum, value_name = "WHEN", default_value_t = When::Auto)]
     pub(crate) color: When,
@@ -59,11 +69,14 @@ pub(crate) struct Output {
     pub(crate) quiet: bool,
     pub(crate) verbose: bool,
     pub(crate) strict: bool,
+    pub(crate) print_request: bool,
     pub(crate) colour: bool,
     colour_errors: bool,
     pub(crate) width: usize,
     /// Standard output belongs to a file that was asked for.
     stdout_taken: bool,
+    /// How far a simulated run is, where it takes long.
+    bar: Option<Bar>,
 }
 
 impl Output {
@@ -90,11 +103,19 @@ impl Output {
             quiet: common.quiet,
             verbose: common.verbose,
             strict: common.strict,
+            print_request: common.print_request,
             colour: wanted(std::io::stdout().is_terminal()),
             colour_errors: wanted(std::io::stderr().is_terminal()),
             width: width(),
             stdout_taken: false,
+            bar: None,
         }
+    }
+
+    /// What requests are carried out with; what becomes of them is read unless `brief`.
+    pub(crate) fn context(&mut self, brief: bool) -> Context<'_> {
+        let (files, strict) = (self.files.clone(), self.strict);
+        Context { files, strict, brief, observer: self }
     }
 
     /// A file that was asked for goes to standard output: what is said to people does not.
@@ -181,6 +202,57 @@ impl Output {
     /// Makes sure that everything was written.
     pub(crate) fn finish(&mut self) -> Result<(), Failure> {
         Ok(self.out.flush()?)
+    }
+}
+
+impl Observer for Output {
+    fn note(&mut self, text: &str) {
+        Output::note(self, text);
+    }
+
+    fn detail(&mut self, text: &str) {
+        Output::detail(self, text);
+    }
+
+    fn warning(&mut self, text: &str) {
+        Output::warning(self, text);
+    }
+
+    fn listen(&mut self) -> Arc<AtomicBool> {
+        interrupt::listen()
+    }
+
+    fn ignore(&mut self) {
+        interrupt::ignore();
+    }
+
+    fn interrupted_code(&self) -> u8 {
+        interrupt::exit_code()
+    }
+
+    fn search(&mut self, what: &str, watch: Option<&Watch>, work: &mut dyn FnMut()) {
+        while_running(what, self.quiet, watch, work);
+    }
+
+    fn progress(&mut self, what: &str, done: usize, total: usize) {
+        if !self.quiet {
+            self.bar.get_or_insert_with(|| Bar::new(false)).show(what, done, total);
+        }
+    }
+
+    fn progress_finished(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish();
+        }
+    }
+
+    fn view<'a>(
+        &mut self,
+        problem: &'a Problem<'a>,
+        planned: &'a Schedule,
+        failures: Receiver<FailedAttempt>,
+    ) -> Option<Box<dyn RunView + 'a>> {
+        Some(Box::new(run_view::View::new(problem, planned, failures, self.quiet)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Pictures that options name: the extension says which, or is refused before any work is done.
 
-use crate::failure::Failure;
+use slackline_core::Failure;
 use slackline_io::FileAccess;
 use std::path::Path;
 

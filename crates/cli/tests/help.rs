@@ -23,6 +23,7 @@ const VERBS: &[&str] = &[
     "show",
     "generate",
     "simulate",
+    "activities",
     "validate",
     "convert",
     "algorithms",

@@ -115,6 +115,9 @@ name = "only"
 down = [{ at = 1 }]
 "#;
 
+const MAKEFLOW_LOG: &str = "# STARTED 1000000\n1000000 0 1 77\n2000000 0 3 77\n2000000 0 1 78\n\
+    # FILE 4000000 two 2 500\n4000000 0 2 78\n4000000 1 1 79\n9000000 1 2\ncut\n";
+
 const ONE_HOST: &str = "name = \"one\"\n[host.only]\nspeed = \"1Gf\"\n";
 
 const RECORDED: &str = r#"{"name": "r", "schemaVersion": "1.5", "workflow": {
@@ -201,6 +204,8 @@ fn place() -> Place {
         r#"{"tasks": [{"id": "a", "cost": 60}], "edges": [], "bandwidth": null,
             "processors": [{"id": "p", "price": 1, "leasable": true}], "billing": {"quantum": 60}}"#,
     );
+    place.write("w.makeflow", "two: one\n\tmake two\nthree: two\n\tmake three\n");
+    place.write("w.makeflowlog", MAKEFLOW_LOG);
     place.write("results.csv", results());
     place.write("ring.tit", "0 init\n0 compute 1e9\n0 allreduce 8 0\n0 finalize\n");
     place
@@ -234,7 +239,6 @@ const PRINT: &[&str] = &[
     "plan W/assembly.toml -p P/priced-cloud.toml -a deferred --set pool=all --budget 1 --json",
     "simulate W/assembly.toml -p P/priced-cloud.toml --policy combined --set adaptive=yes --budget 1 --deadline 9h --json",
     "simulate W/assembly.toml -p P/priced-cloud.toml --policy eager --set adaptive=yes --budget 1 --deadline 9h --runs 9 --json",
-    "simulate W/assembly.toml -p P/priced-cloud.toml --policy slackline --seed 2 --json",
     "compare results.csv --json",
     "compare results.csv --by side --metric kept --ignore makespan --json",
     "compare results.csv results.csv --no-regression --json",
@@ -254,6 +258,8 @@ const PRINT: &[&str] = &[
     "diff real.json made.run --json",
     "run deliveries.toml -p delivered.toml --throttle --folder taught.run --json",
     "calibrate taught.run -o learnt --json",
+    "import w.makeflow w.makeflowlog --json",
+    "explain w.makeflow w.makeflowlog --json",
     "replay ring.tit -p one.toml --dates --profile --explain-collectives --json",
 ];
 

@@ -1,8 +1,12 @@
-//! Slackline as a library: a small front door to the crates behind it.
+//! The application layer of Slackline, and its library.
 //!
-//! The parts are the crates themselves, re-exported under short names ([`model`], [`formats`],
-//! [`schedule`], [`react`], [`engine`], [`simulate`], [`view`]); the functions here, [`problem`], [`plan`]
-//! and [`run`], do what most programs want of them. Their makespans are those of `slackline plan`,
+//! What the command does, a program does with requests and reports: [`PlanRequest`], [`SimulateRequest`],
+//! [`CompareRequest`] and [`RunRequest`] are data, read from and written as JSON ([`AnyRequest`]); `report` carries one out
+//! with the files and the [`Observer`] of a [`Context`]. The command prints the same bytes.
+//!
+//! Below that the parts are the crates themselves, re-exported under short names ([`model`], [`formats`],
+//! [`schedule`], [`react`], [`engine`], [`simulate`], [`view`]); the functions here, [`problem`], [`plan()`]
+//! and [`run()`], do what most programs want of them. Their makespans are those of `slackline plan`,
 //! `simulate` and `run --dry-run`.
 //!
 //! # Plan
@@ -142,13 +146,49 @@
 //! # Ok::<(), WorkflowError>(())
 //! ```
 
+/// The example of the page about requests, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/requests.md")]
+struct RequestsPage;
+
 /// The examples of the guide for contributors, compiled.
 #[cfg(doctest)]
 #[doc = include_str!("../../../CONTRIBUTING.md")]
 struct Contributing;
 
+pub mod bundled;
+mod context;
+mod details_json;
+mod failure;
+pub mod file_kind;
+pub mod input;
+mod methods;
+pub mod plan;
+pub mod plan_check;
+pub mod request;
+pub mod rules;
+pub mod run;
+mod schedule_json;
+pub mod schema;
+mod search;
+pub mod simulation;
+
+pub use context::{Context, Observer, RunView, Silent};
+pub use details_json::{Details, Set, check_needs};
+pub use failure::{Failure, no_plan};
+pub use plan::{PlanAnswer, PlanReport};
+pub use request::{
+    Answer, AnyRequest, CompareRequest, PlanRequest, RequestError, RunRequest, SimulateRequest,
+};
+pub use run::{RunAnswer, RunReport};
+pub use schedule_json::{Leased, Moved, Placed};
+pub use simulation::{SimulationAnswer, SimulationReport};
+
+pub use slackline_analysis as analysis;
 pub use slackline_engine as engine;
 pub use slackline_formats as formats;
+pub use slackline_io as io;
+pub use slackline_machines as machines;
 pub use slackline_model as model;
 pub use slackline_react as react;
 pub use slackline_schedule as schedule;
@@ -195,7 +235,7 @@ impl From<StageError> for Error {
     }
 }
 
-/// The planning problem of a workflow on a platform: transfers are charged as [`run`] charges them, inputs
+/// The planning problem of a workflow on a platform: transfers are charged as [`run()`] charges them, inputs
 /// lie on the platform's origin, where it names one.
 pub fn problem<'a>(workflow: &'a Workflow, platform: &'a Platform) -> Result<Problem<'a>, Error> {
     let charges = usual_models(platform, workflow).charges();

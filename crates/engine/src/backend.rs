@@ -304,10 +304,45 @@ pub enum Outlook {
     Hopeless,
 }
 
-/// A backend that can no longer work.
+/// Why a backend can no longer work.
 #[derive(Clone, Debug, Error, PartialEq)]
+pub enum BackendError {
+    /// The user wants the run to end.
+    #[error("stopped")]
+    Stopped,
+    /// A setting of the run that the backend cannot keep.
+    #[error("{0}")]
+    Unsupported(&'static str),
+    /// A record of the journal could not be written.
+    #[error("the journal cannot be kept: {0}")]
+    Journal(RecordError),
+    /// What is asked is not what the journal has next.
+    #[error("the run departs from the journal at record {record}")]
+    Departed {
+        /// The number of the record.
+        record: usize,
+    },
+    /// The journal that is repeated ends before the run.
+    #[error("the journal ends before the run")]
+    JournalEnds,
+    /// The simulation failed.
+    #[error("{0}")]
+    Simulation(String),
+    /// The machines failed: why, in words.
+    #[error("{0}")]
+    Machines(String),
+}
+
+/// Why a record or a decision could not be kept.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{0}")]
-pub struct BackendError(pub String);
+pub struct RecordError(pub String);
+
+impl From<String> for RecordError {
+    fn from(why: String) -> RecordError {
+        RecordError(why)
+    }
+}
 
 /// A place where tasks compute and files move.
 pub trait Backend {

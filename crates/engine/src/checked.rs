@@ -1,6 +1,7 @@
 //! A policy whose decisions are kept, and compared with those that were kept before: the same
 //! events must lead to the same decisions, or something is not what it was.
 
+use crate::backend::RecordError;
 use crate::journal::{Journal, Record};
 use slackline_react::{Around, Decision, Event, Policy, Situation};
 use std::cell::{Cell, RefCell};
@@ -38,7 +39,7 @@ impl Journal {
 }
 
 /// Where decisions go; what cannot be kept is not carried out.
-pub type Keep<'p> = Box<dyn FnMut(f64, Vec<Decision>) -> Result<(), String> + 'p>;
+pub type Keep<'p> = Box<dyn FnMut(f64, Vec<Decision>) -> Result<(), RecordError> + 'p>;
 
 /// See the module's head.
 pub struct Checked<'p> {
@@ -76,7 +77,9 @@ impl<'p> Checked<'p> {
     fn check(&mut self, at: f64, decisions: &[Decision]) -> Result<(), String> {
         let played = self.played.get();
         match self.before.calls.front() {
-            None if played >= self.before.records => (self.keep)(at, decisions.to_vec()),
+            None if played >= self.before.records => {
+                (self.keep)(at, decisions.to_vec()).map_err(|e| e.to_string())
+            }
             None => Err(format!("at {at} s: decides {}, nothing before", told(&decisions[0]))),
             Some((when, before)) if *when == played && before == decisions => {
                 self.before.calls.pop_front();

@@ -164,10 +164,10 @@ impl<'r> Execution<'r> {
     ) -> Result<Outcome, BackendError> {
         if self.settings.anticipated && !backend.abilities().anticipates {
             let why = "transfers that disturb each other cannot be anticipated";
-            return Err(BackendError(why.to_string()));
+            return Err(BackendError::Unsupported(why));
         }
         if self.settings.central && !backend.abilities().has_store {
-            return Err(BackendError("there is no store for files here".to_string()));
+            return Err(BackendError::Unsupported("there is no store for files here"));
         }
         let begins = self.begins;
         let mut engine = Engine::new(self, backend);

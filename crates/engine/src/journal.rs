@@ -5,7 +5,7 @@
 
 use crate::backend::{
     Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open, Order,
-    Outlook, Reached, Signal, Work,
+    Outlook, Reached, RecordError, Signal, Work,
 };
 use crate::note::Note;
 use serde::{Deserialize, Serialize};
@@ -15,8 +15,10 @@ use slackline_model::{FileId, HostId};
 use slackline_react::Decision;
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::io::{BufRead, Write};
 use std::rc::Rc;
+use thiserror::Error;
 
 const SCHEMA: &str = "slackline/journal/1";
 
@@ -126,23 +128,23 @@ pub struct Journal {
 impl Journal {
     /// Reads one JSON object a line; an error names the line. A last line that was not written
     /// whole counts as never written.
-    pub fn read(input: &mut dyn BufRead) -> Result<Journal, String> {
+    pub fn read(input: &mut dyn BufRead) -> Result<Journal, JournalError> {
         let mut journal = Journal::default();
         let lines: Vec<String> =
-            input.lines().collect::<Result<_, _>>().map_err(|e| e.to_string())?;
+            input.lines().collect::<Result<_, _>>().map_err(JournalError::of)?;
         for (number, line) in lines.iter().enumerate() {
             match serde_json::from_str(line) {
                 Ok(record) => journal.records.push(record),
                 Err(_) if number + 1 == lines.len() && number > 0 => {}
-                Err(error) => return Err(format!("line {}: {error}", number + 1)),
+                Err(error) => return Err(JournalError::at(number, &error)),
             }
         }
         match journal.records.first() {
             Some(Record::Backend { schema, .. }) if schema == SCHEMA => Ok(journal),
             Some(Record::Backend { schema, .. }) => {
-                Err(format!("line 1: schema '{schema}', not '{SCHEMA}'"))
+                Err(JournalError::at(0, &format!("schema '{schema}', not '{SCHEMA}'")))
             }
-            _ => Err("line 1: this is no journal of a run".to_string()),
+            _ => Err(JournalError::at(0, &"this is no journal of a run")),
         }
     }
 
@@ -152,14 +154,41 @@ impl Journal {
     }
 }
 
+/// Why a text is no journal or no log of decisions.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum JournalError {
+    /// A line is none of it.
+    #[error("line {line}: {why}")]
+    Line {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong there.
+        why: String,
+    },
+    /// It cannot be read, or is empty.
+    #[error("{0}")]
+    Unreadable(String),
+}
+
+impl JournalError {
+    /// An error in a line, counted from 0.
+    pub(crate) fn at(line: usize, why: &dyn Display) -> JournalError {
+        JournalError::Line { line: line + 1, why: why.to_string() }
+    }
+
+    pub(crate) fn of(error: impl Display) -> JournalError {
+        JournalError::Unreadable(error.to_string())
+    }
+}
+
 /// Where records go; once it fails, nothing more is asked of the backend.
-pub type Sink<'b> = Box<dyn FnMut(&Record) -> Result<(), String> + 'b>;
+pub type Sink<'b> = Box<dyn FnMut(&Record) -> Result<(), RecordError> + 'b>;
 
 /// A backend that keeps a journal.
 pub struct Journaled<'b> {
     backend: &'b mut dyn Backend,
     sink: Sink<'b>,
-    broken: Option<String>,
+    broken: Option<RecordError>,
 }
 
 impl<'b> Journaled<'b> {
@@ -186,7 +215,7 @@ impl<'b> Journaled<'b> {
 
     fn check(&self) -> Result<(), BackendError> {
         match &self.broken {
-            Some(why) => Err(BackendError(format!("the journal cannot be kept: {why}"))),
+            Some(why) => Err(BackendError::Journal(why.clone())),
             None => Ok(()),
         }
     }
@@ -309,7 +338,7 @@ pub struct Resumed<'b> {
     open: BTreeMap<OpId, Open>,
     heard: u64,
     /// Why the run is another one than that of the journal.
-    departed: Option<String>,
+    departed: Option<BackendError>,
 }
 
 impl<'b> Resumed<'b> {
@@ -354,7 +383,7 @@ impl<'b> Resumed<'b> {
         if !std::mem::replace(&mut self.attached, true) {
             let open: Vec<Open> = std::mem::take(&mut self.open).into_values().collect();
             if let Err(error) = live.reattach(&open, self.heard) {
-                self.departed = Some(error.to_string());
+                self.departed = Some(error);
                 return None;
             }
         }
@@ -370,8 +399,7 @@ impl<'b> Resumed<'b> {
         match found {
             Some(_) => self.go_on(),
             None => {
-                let why = format!("the run departs from the journal at record {}", self.next);
-                self.departed = Some(why);
+                self.departed = Some(BackendError::Departed { record: self.next });
             }
         }
         found
@@ -391,7 +419,7 @@ impl<'b> Resumed<'b> {
 
     fn check(&self) -> Result<(), BackendError> {
         match &self.departed {
-            Some(why) => Err(BackendError(why.clone())),
+            Some(why) => Err(why.clone()),
             None => Ok(()),
         }
     }
@@ -539,7 +567,7 @@ impl Backend for Resumed<'_> {
         });
         self.check()?;
         let Some((now, reached, told)) = step else {
-            return Err(BackendError("the journal ends before the run".to_string()));
+            return Err(BackendError::JournalEnds);
         };
         self.now = now;
         self.heard += 1;

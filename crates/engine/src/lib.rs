@@ -42,12 +42,12 @@ mod usage;
 
 pub use backend::{
     Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open, Order,
-    Outlook, Reached, Report, Signal, What, Work,
+    Outlook, Reached, RecordError, Report, Signal, What, Work,
 };
 pub use checked::{Checked, Decided, Keep};
 pub use choices::{CourseRun, DecidedCourse, Numbers, Taken, Undecided};
 pub use execution::{Dispatch, Execution, Glance, Recording, Settings, Watcher, run};
-pub use journal::{Journal, Journaled, Record, Resumed, Sight, Sink};
+pub use journal::{Journal, JournalError, Journaled, Record, Resumed, Sight, Sink};
 pub use load::Load;
 pub use log::{Call, DecisionLog, Logged, Repeat};
 pub use note::{Failure, Note, Process};
@@ -56,5 +56,5 @@ pub use rollout::Rollout;
 pub use simulated::{Reality, Simulated};
 pub use slackline_model::problem::Inputs;
 pub use stage::{Stage, StageError, usual_models};
-pub use supply::{Arrivals, Coming, Growth, Supply, Unfolding};
+pub use supply::{ArrivalError, Arrivals, Coming, Growth, Supply, Unfolding};
 pub use usage::Usage;

@@ -4,6 +4,7 @@
 //! the same, on whatever backend. [`DecisionLog::first_difference`] says where two logs part,
 //! [`Repeat`] follows a log instead of thinking.
 
+use crate::journal::JournalError;
 use serde::{Deserialize, Serialize};
 use slackline_react::{Around, Decision, Event, Monitoring, Policy, Reasons, Situation};
 use std::io::{BufRead, Write};
@@ -86,10 +87,10 @@ impl DecisionLog {
     }
 
     /// Reads what [`write`](DecisionLog::write) wrote; an error names the line.
-    pub fn read(input: &mut dyn BufRead) -> Result<DecisionLog, String> {
+    pub fn read(input: &mut dyn BufRead) -> Result<DecisionLog, JournalError> {
         let mut lines = input.lines().enumerate();
-        let at = |line: usize, why: &dyn std::fmt::Display| format!("line {}: {why}", line + 1);
-        let (_, first) = lines.next().ok_or("it is empty")?;
+        let at = JournalError::at;
+        let (_, first) = lines.next().ok_or_else(|| JournalError::of("it is empty"))?;
         let header: Header =
             serde_json::from_str(&first.map_err(|e| at(0, &e))?).map_err(|e| at(0, &e))?;
         if header.schema != SCHEMA {

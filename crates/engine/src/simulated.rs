@@ -238,7 +238,7 @@ impl<'p, 't> Simulated<'p, 't> {
         if end == f64::INFINITY || ahead <= self.most_changes {
             return Ok(());
         }
-        Err(BackendError(format!(
+        Err(BackendError::Simulation(format!(
             "nothing would end before {end:.1e} s and {:.0e} changes of levels: is a time or size far too large?",
             self.most_changes
         )))
@@ -598,7 +598,7 @@ fn store_of(platform: &Platform) -> Location {
 }
 
 fn failed(error: impl std::fmt::Display) -> BackendError {
-    BackendError(error.to_string())
+    BackendError::Simulation(error.to_string())
 }
 
 /// What cannot be simulated is refused: it would not become possible by trying again.

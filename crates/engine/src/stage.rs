@@ -6,7 +6,7 @@ use crate::choices::{DecidedCourse, Numbers, Undecided};
 use crate::execution::{Execution, Recording, Settings, Watcher};
 use crate::outcome::Outcome;
 use crate::simulated::{Reality, Simulated};
-use crate::supply::{Arrivals, Coming, Supply};
+use crate::supply::{ArrivalError, Arrivals, Coming, Supply};
 use slackline_model::control::UnfoldError;
 use slackline_model::platform::{Charges, Network, PlatformError};
 use slackline_model::problem::Inputs;
@@ -55,10 +55,10 @@ pub enum StageError {
     Platform(#[from] PlatformError),
     #[error(transparent)]
     Backend(#[from] BackendError),
-    #[error("{0}")]
-    Arrivals(String),
     #[error(transparent)]
     Unfold(#[from] UnfoldError),
+    #[error(transparent)]
+    Arrivals(#[from] ArrivalError),
     #[error("transfers that disturb each other cannot be anticipated")]
     Disturbed,
 }

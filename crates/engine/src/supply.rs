@@ -1,9 +1,10 @@
 //! Work that becomes known while a run goes on.
 
 use slackline_model::scenario::When;
-use slackline_model::{TaskId, Terms, Workflow, approx};
+use slackline_model::{TaskId, Terms, Workflow, WorkflowError, approx};
 use slackline_react::Situation;
 use std::sync::Arc;
+use thiserror::Error;
 
 /// What a supply has to say.
 #[derive(Clone, Debug)]
@@ -47,6 +48,20 @@ pub struct Coming {
     pub terms: Terms,
 }
 
+/// Why workflows cannot arrive.
+#[derive(Clone, Debug, Error, PartialEq)]
+pub enum ArrivalError {
+    /// There are none.
+    #[error("no workflow arrives")]
+    Nothing,
+    /// The first has to come at a date.
+    #[error("the first workflow follows none: it needs a date")]
+    FirstHasNoDate,
+    /// They are not one workflow together.
+    #[error(transparent)]
+    Together(#[from] WorkflowError),
+}
+
 /// Workflows that arrive one after the other.
 pub struct Arrivals {
     /// Names among each other.
@@ -59,15 +74,15 @@ pub struct Arrivals {
 
 impl Arrivals {
     /// These workflows, of which there is at least one; the first comes at a given date.
-    pub fn new(coming: Vec<Coming>) -> Result<Arrivals, String> {
+    pub fn new(coming: Vec<Coming>) -> Result<Arrivals, ArrivalError> {
         match coming.first().map(|c| c.when) {
             Some(When::At(first)) => {
                 let all = union(&coming)?;
                 let names = all.members().iter().map(|m| m.name.clone()).collect();
                 Ok(Arrivals { names, known: 1, coming, arrived: vec![first] })
             }
-            Some(_) => Err("the first workflow follows none: it needs a date".to_string()),
-            None => Err("no workflow arrives".to_string()),
+            Some(_) => Err(ArrivalError::FirstHasNoDate),
+            None => Err(ArrivalError::Nothing),
         }
     }
 
@@ -82,12 +97,12 @@ impl Arrivals {
     }
 
     /// The first workflow as a run must be given it: named as it will be among the others.
-    pub fn first(&self) -> Result<Arc<Workflow>, String> {
+    pub fn first(&self) -> Result<Arc<Workflow>, ArrivalError> {
         union(&self.coming[..1])
     }
 
     /// All of them, as the last growth will give them: for those who know the future.
-    pub fn all(&self) -> Result<Arc<Workflow>, String> {
+    pub fn all(&self) -> Result<Arc<Workflow>, ArrivalError> {
         union(&self.coming)
     }
 
@@ -126,10 +141,10 @@ impl Arrivals {
     }
 }
 
-fn union(coming: &[Coming]) -> Result<Arc<Workflow>, String> {
+fn union(coming: &[Coming]) -> Result<Arc<Workflow>, ArrivalError> {
     let parts: Vec<&Workflow> = coming.iter().map(|c| c.workflow.as_ref()).collect();
     let name = parts.first().map_or("", |w| w.name());
-    Workflow::union(name, &parts).map(Arc::new).map_err(|e| e.to_string())
+    Ok(Arc::new(Workflow::union(name, &parts)?))
 }
 
 impl Supply for Arrivals {

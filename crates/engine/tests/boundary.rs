@@ -247,3 +247,32 @@ fn dmheft_places_tasks_that_appear_over_several_hosts() {
     assert_eq!(blocks, expected);
     assert_eq!(outcome.counters.transfers, 2);
 }
+
+/// Files in a folder and those below it.
+fn sources(folder: &std::path::Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => sources(&path, found),
+            false => found.push(path),
+        }
+    }
+}
+
+#[test]
+fn portable_crates_name_no_operating_system() {
+    let crates = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let words = ["std::os::", "rustix", "wait4", "libc::", "std::process::", "/proc/"];
+    let mut found = Vec::new();
+    for name in
+        ["model", "schedule", "simulate", "react", "engine", "formats", "generate", "analysis"]
+    {
+        sources(&crates.join(name).join("src"), &mut found);
+    }
+    assert!(found.len() > 100, "{}", found.len());
+    for path in found {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let named = words.iter().find(|word| text.contains(**word));
+        assert_eq!(named, None, "{}", path.display());
+    }
+}

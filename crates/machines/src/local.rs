@@ -50,7 +50,9 @@ impl<'p> Local<'p> {
     }
 
     fn make_host(&self, host: HostId) -> Result<(), BackendError> {
-        self.folder.make_host(&self.platform.host(host).name).map_err(BackendError)
+        self.folder
+            .make_host(&self.platform.host(host).name)
+            .map_err(|e| BackendError::Machines(e.to_string()))
     }
 }
 

@@ -1,13 +1,14 @@
 //! What a run has taught so far, and how sure that is. Estimates, levels and the network of the
 //! situation follow it once it is sure enough.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use slackline_model::median::upper_median;
 use slackline_model::{HostId, KindId};
 use std::collections::BTreeMap;
 
 /// A figure that was seen several times.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Figure {
     /// The middle one.
     pub value: f64,

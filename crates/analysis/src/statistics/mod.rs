@@ -13,6 +13,7 @@ pub use blocks::{Blocks, Friedman, MethodSummary, ecdf, holm};
 pub use pairs::{Counts, EXACT_PAIRS, GeometricRatio, Pairs, Scale, Wilcoxon};
 pub use sample::{Interval, Moments, Summary, quantile, sum, wilson};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Relative difference below which two values are the same number.
@@ -59,7 +60,7 @@ pub fn compare(a: f64, b: f64, sense: Sense, tolerance: f64) -> Word {
 }
 
 /// A figure and the half-width of its 95 % confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Estimate {
     /// The figure.
     pub value: f64,

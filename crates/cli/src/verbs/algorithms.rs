@@ -1,10 +1,10 @@
 //! `slackline algorithms`: the registries of planners and policies, for people and machines.
 
-use crate::failure::Failure;
 use crate::output::Output;
 use crate::table::wrap;
 use clap::Args;
 use serde::Serialize;
+use slackline_core::{Failure, schema};
 use slackline_model::nearest::did_you_mean;
 use slackline_model::parameter::Parameter;
 use slackline_react::registry as policies;
@@ -181,7 +181,7 @@ impl Algorithms {
                 needs: names(p.needs),
             };
             let policies = policies.into_iter().map(policy).collect();
-            return output.json(&List { schema: "slackline/algorithms/1", algorithms, policies });
+            return output.json(&List { schema: schema::names::ALGORITHMS, algorithms, policies });
         }
         let mut text = String::new();
         let mut family = None;

@@ -1,10 +1,10 @@
 //! `slackline burn`: a task to try runs with. It computes for some time and writes files whose
 //! content follows from what it read, so that every output can be checked.
 
-use crate::failure::Failure;
 use crate::output::Output;
 use clap::Args;
 use rustix::time::{ClockId, clock_gettime};
+use slackline_core::Failure;
 use slackline_model::units::Quantity;
 use std::fs::File;
 use std::io::Read;

@@ -2,12 +2,12 @@
 
 mod runs;
 
-use crate::failure::Failure;
 use crate::files::Files;
 use crate::output::Output;
 use crate::table::Table;
 use clap::{Args, Subcommand, ValueEnum};
 use serde::Serialize;
+use slackline_core::Failure;
 use slackline_model::units::{parse_bandwidth, parse_duration};
 use slackline_mpi::calibrate::{self, Calibration, Criterion};
 use std::path::PathBuf;

@@ -1,11 +1,11 @@
 //! `slackline completions`: what a shell needs to complete our commands.
 
-use crate::examples;
-use crate::failure::Failure;
 use crate::output::Output;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Args, Command, CommandFactory};
 use clap_complete::Shell;
+use slackline_core::Failure;
+use slackline_core::bundled as examples;
 use slackline_lab::papers;
 use slackline_react::registry as policies;
 use slackline_schedule::registry;

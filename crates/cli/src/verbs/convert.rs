@@ -1,14 +1,14 @@
 //! `slackline convert`: a file from one format to another.
 
-use crate::contents;
-use crate::failure::Failure;
 use crate::files::Files;
 use crate::input::{Sources, format_parser, read_document, read_platform};
-use crate::model::ModelOptions;
 use crate::output::Output;
 use crate::table::count;
 use crate::verbs::choices;
 use clap::Args;
+use slackline_core::Failure;
+use slackline_core::file_kind as contents;
+use slackline_core::request::ModelSettings;
 use slackline_formats::trace::{self, TraceFormat};
 use slackline_formats::{Document, Format, PlatformFormat, instance, is_standard, schedule_file};
 use slackline_model::control::{Chances, draw_course};
@@ -108,7 +108,7 @@ impl Convert {
     fn schedule(&self, text: &str, output: &mut Output) -> Result<(), Failure> {
         let sources = Sources::of_schedule(&self.platform, &self.instance);
         let world = sources.read_for_schedule(&self.input, self.workflow.as_deref(), output)?;
-        let problem = world.problem(&ModelOptions::default())?;
+        let problem = world.problem(&ModelSettings::default())?;
         let extension = self.output.extension().and_then(|e| e.to_str()).unwrap_or_default();
         let said = self.output.display();
         if trace::recognise(text) && !matches!(extension, "csv" | "jed") {

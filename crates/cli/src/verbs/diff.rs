@@ -1,14 +1,13 @@
 //! `slackline diff`: where a run went otherwise than a plan, or than another run.
 
-use super::run::Steering;
-use crate::failure::Failure;
 use crate::files::Files;
 use crate::output::Output;
 use crate::table::{Table, count};
 use clap::Args;
 use serde::Serialize;
+use slackline_core::run::{Recovered, RunSession, read_folder};
+use slackline_core::{Failure, schema};
 use slackline_formats::{schedule_json, trace};
-use slackline_machines::folder;
 use slackline_model::trace::Happening;
 use slackline_model::units::fmt_seconds;
 use slackline_model::{Placement, Problem, Schedule, TaskId, Trace};
@@ -88,8 +87,9 @@ struct Cause {
 impl Diff {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         Files::default().draws("--gantt", self.gantt.as_ref()).json(self.json).check(output)?;
-        let recovered = folder::read(&self.after).map_err(Failure::input)?;
-        let steering = Steering::of(&self.after, recovered.header.clone(), output)?;
+        let recovered = read_folder(&self.after)?;
+        let steering =
+            RunSession::open(&self.after, recovered.header.clone(), &mut output.context(false))?;
         let problem = steering.problem()?;
         let after = of_run(&self.after, &steering, &problem, recovered)?;
         let before = self.first(&problem, output)?;
@@ -107,7 +107,7 @@ impl Diff {
         }
         let host = |p: &Placement| problem.host_of(p.proc());
         let document = Document {
-            schema: "slackline/difference/1",
+            schema: schema::names::DIFFERENCE,
             before: &before.name,
             after: &after.name,
             makespan: [before.schedule.makespan(), after.schedule.makespan()],
@@ -123,15 +123,19 @@ impl Diff {
     fn first(&self, problem: &Problem<'_>, output: &mut Output) -> Result<Side, Failure> {
         let name = self.before.display().to_string();
         if self.before.is_dir() {
-            let recovered = folder::read(&self.before).map_err(Failure::input)?;
-            let steering = Steering::of(&self.before, recovered.header.clone(), output)?;
+            let recovered = read_folder(&self.before)?;
+            let steering = RunSession::open(
+                &self.before,
+                recovered.header.clone(),
+                &mut output.context(false),
+            )?;
             let own = steering.problem()?;
             let side = of_run(&self.before, &steering, &own, recovered)?;
             return Ok(Side { schedule: renamed(&own, problem, &side.schedule), ..side });
         }
         let text = output.files.read_text(&self.before)?;
         if text.starts_with("{\"schema\":\"slackline/trace/1\"")
-            || text.contains("slackline/trace/1")
+            || text.contains(schema::names::TRACE)
         {
             let read = trace::read(&text, problem.workflow(), problem.platform());
             let trace = read.map_err(|e| e.in_file(&self.before))?;
@@ -146,11 +150,11 @@ impl Diff {
 /// A run, from its log.
 fn of_run(
     path: &Path,
-    steering: &Steering,
+    steering: &RunSession,
     problem: &Problem<'_>,
-    recovered: folder::Recovered,
+    recovered: Recovered,
 ) -> Result<Side, Failure> {
-    let (ran, _) = steering.repeat(problem, recovered)?;
+    let ran = steering.repeat(problem, recovered)?.ran;
     let Some(ran) = ran else {
         let message = format!("{}: this run is not over", path.display());
         let help = format!("go on with it first: slackline resume {}", path.display());

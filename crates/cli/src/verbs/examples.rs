@@ -1,9 +1,9 @@
 //! `slackline examples`: workflows and platforms to try things with.
 
-use crate::examples::FILES;
-use crate::failure::Failure;
 use crate::output::Output;
 use clap::Args;
+use slackline_core::Failure;
+use slackline_core::bundled::FILES;
 use std::path::PathBuf;
 
 /// Write the bundled example workflows and platforms into a folder

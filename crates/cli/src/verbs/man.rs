@@ -1,9 +1,9 @@
 //! `slackline man`: a manual page for the command and one for each verb.
 
-use crate::failure::Failure;
 use crate::output::Output;
 use crate::table::count;
 use clap::{Args, Command, CommandFactory};
+use slackline_core::Failure;
 use slackline_io::FileAccess;
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,6 @@
 //! One file per verb.
 
+mod activities;
 mod algorithms;
 mod burn;
 mod calibrate;
@@ -9,35 +10,40 @@ mod completions;
 mod convert;
 mod diff;
 mod examples;
+mod explain;
 mod generate;
+mod import;
 mod man;
 mod pilot;
-mod placed;
-mod plan;
+pub(crate) mod plan;
 mod platform;
 mod replay;
 mod reproduce;
 mod resume;
-mod run;
+pub(crate) mod run;
 mod show;
-mod simulate;
+pub(crate) mod simulate;
 mod validate;
 
-use crate::failure::Failure;
 use crate::output::Output;
 use clap::Subcommand;
+pub(crate) use run::view as run_view;
+use slackline_core::Failure;
 
 /// What to do.
 #[derive(Subcommand)]
 pub(crate) enum Verb {
     Plan(plan::Plan),
     Simulate(Box<simulate::Simulate>),
+    Activities(activities::Activities),
     Run(Box<run::Run>),
     Resume(resume::Resume),
     Diff(diff::Diff),
     Replay(replay::Replay),
     Compare(Box<compare::Compare>),
     Calibrate(calibrate::Calibrate),
+    Import(import::Import),
+    Explain(explain::Explain),
     Reproduce(reproduce::Reproduce),
     Show(show::Show),
     Validate(validate::Validate),
@@ -53,16 +59,32 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
+    /// Whether its options make a request.
+    fn makes_request(&self) -> bool {
+        match self {
+            Verb::Plan(_) | Verb::Run(_) => true,
+            Verb::Simulate(verb) => verb.makes_request(),
+            _ => false,
+        }
+    }
+
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        if output.print_request && !self.makes_request() {
+            return Err(Failure::input("--print-request: no request is made here")
+                .with_help("plan, simulate and run make requests"));
+        }
         match self {
             Verb::Plan(verb) => verb.run(output),
             Verb::Simulate(verb) => verb.run(output),
+            Verb::Activities(verb) => verb.run(output),
             Verb::Run(verb) => verb.run(output),
             Verb::Resume(verb) => verb.run(output),
             Verb::Diff(verb) => verb.run(output),
             Verb::Replay(verb) => verb.run(output),
             Verb::Compare(verb) => verb.run(output),
             Verb::Calibrate(verb) => verb.run(output),
+            Verb::Import(verb) => verb.run(output),
+            Verb::Explain(verb) => verb.run(output),
             Verb::Reproduce(verb) => verb.run(output),
             Verb::Show(verb) => verb.run(output),
             Verb::Validate(verb) => verb.run(output),

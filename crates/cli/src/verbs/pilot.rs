@@ -1,11 +1,11 @@
 //! `slackline pilot`: what a batch job of a run on a cluster does.
 
-use crate::failure::Failure;
 use crate::input::seconds;
 use crate::interrupt;
 use crate::output::Output;
 use clap::Args;
-use slackline_machines::slurm;
+use slackline_core::Failure;
+use slackline_core::machines::slurm;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -43,8 +43,8 @@ impl Pilot {
         let Pilot { folder, run, host, name, number, drive, only, patience } = self;
         let patience = Duration::try_from_secs_f64(patience).map_err(Failure::input)?;
         let pilot = slurm::Pilot { folder, run, host, name, number, drive, only, patience };
-        slackline_machines::attempt::adopt_orphans(); // where the system cannot, groups end all the same
-        slackline_machines::attempt::raise_open_files();
+        slackline_core::machines::attempt::adopt_orphans(); // where the system cannot, groups end all the same
+        slackline_core::machines::attempt::raise_open_files();
         pilot.serve(&interrupt::listen()).map_err(Failure::work)
     }
 }

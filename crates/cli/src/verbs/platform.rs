@@ -1,10 +1,10 @@
 //! `slackline platform`: platform files of real machines.
 
-use crate::detect::{Found, local, slurm};
-use crate::failure::Failure;
 use crate::files::Files;
 use crate::output::Output;
 use clap::{Args, Subcommand};
+use slackline_core::Failure;
+use slackline_core::machines::detect::{Found, local, slurm};
 use slackline_formats::platform_toml;
 use slackline_model::units::parse_speed;
 use std::path::PathBuf;

@@ -1,12 +1,14 @@
 //! `slackline replay`: how long an MPI code would run, from its traces.
 
-use crate::failure::Failure;
 use crate::files::Files;
 use crate::input::read_platform;
 use crate::output::Output;
 use crate::table::Table;
+use crate::verbs::run;
 use clap::Args;
 use serde::Serialize;
+use slackline_core::run::log_of;
+use slackline_core::{Failure, schema};
 use slackline_formats::{FileAccess, FormatError};
 use slackline_model::names::Names;
 use slackline_model::{HostId, Platform};
@@ -20,23 +22,26 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// Replay the traces of an MPI code on a platform
+/// Replay the traces of an MPI code on a platform, or a run from its folder
 #[derive(Args)]
 #[command(after_help = "\
 Traces are time-independent traces of SimGrid (any version), one file for all ranks or one per \
 rank; a file that lists them, or a folder, will do. Settings have SimGrid's names.
+
+The folder of a run is recognised by its log: the run is repeated without a machine, which fails unless every \
+decision is the same.
 
 Examples:
   slackline replay lu.tit --platform small-cluster --hosts hosts.txt
   slackline replay traces/ -p small-cluster --config smpi/coll-selector=ompi
   slackline replay list.txt -p small-cluster --config network/model=IB --json")]
 pub(crate) struct Replay {
-    /// Trace files, a file that lists them, or a folder
+    /// Trace files, a file that lists them, or a folder of traces; or the folder of a run
     #[arg(required = true)]
     traces: Vec<PathBuf>,
-    /// The platform
+    /// The platform; a run has its own
     #[arg(short, long, value_name = "FILE")]
-    platform: PathBuf,
+    platform: Option<PathBuf>,
     /// Hosts of the ranks, one `host` or `host:count` per line; rank r on host r if left out
     #[arg(long, value_name = "FILE")]
     hosts: Option<PathBuf>,
@@ -52,6 +57,9 @@ pub(crate) struct Replay {
     /// Write what every rank did when: .json (Chrome, Perfetto), .paje, or .svg or .png (Gantt chart)
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
+    /// Draw a run into this file (.svg or .png)
+    #[arg(short, long, value_name = "FILE")]
+    gantt: Option<PathBuf>,
     /// Say which algorithm each collective took, and why
     #[arg(long)]
     explain_collectives: bool,
@@ -90,14 +98,25 @@ struct Choice {
 
 impl Replay {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
-        let mut files = Files::default().reads(Some(&self.platform)).reads(self.hosts.as_ref());
+        if let Some(run) = self.run_folder() {
+            return self.repeat(&run, output);
+        }
+        let Some(platform) = &self.platform else {
+            return Err(Failure::input("no platform is given")
+                .with_help("--platform FILE names what the traces are replayed on"));
+        };
+        if self.gantt.is_some() {
+            return Err(Failure::input("--gantt draws a run from its folder")
+                .with_help("--trace FILE.svg draws what every rank of a trace did"));
+        }
+        let mut files = Files::default().reads(Some(platform)).reads(self.hosts.as_ref());
         for path in &self.traces {
             files = files.reads(Some(path));
         }
         files.writes("--trace", self.trace.as_ref()).json(self.json).check(output)?;
         let begin = Instant::now();
         let settings = self.settings(&output.files)?;
-        let platform = read_platform(&self.platform, output)?;
+        let platform = read_platform(platform, output)?;
         let traces = Traces::open(&self.traces)?;
         let hosts = self.places(&output.files, &platform, traces.ranks())?;
         let mut replay =
@@ -123,6 +142,32 @@ impl Replay {
         } else {
             self.text(&outcome, wall, output)
         }
+    }
+
+    /// The folder of a run, where that is what is named.
+    fn run_folder(&self) -> Option<PathBuf> {
+        match self.traces.as_slice() {
+            [one] if one.is_dir() && log_of(one).is_file() => Some(one.clone()),
+            _ => None,
+        }
+    }
+
+    fn repeat(self, path: &Path, output: &mut Output) -> Result<(), Failure> {
+        let of_traces = [
+            ("--platform", self.platform.is_some()),
+            ("--hosts", self.hosts.is_some()),
+            ("--config", !self.settings.is_empty()),
+            ("--dates", self.dates),
+            ("--profile", self.profile),
+            ("--explain-collectives", self.explain_collectives),
+        ];
+        if let Some((option, _)) = of_traces.iter().find(|(_, given)| *given) {
+            let message = format!("{option}: {} is the folder of a run", path.display());
+            return Err(Failure::input(message).with_help("it is for traces of MPI codes"));
+        }
+        let outputs = run::Outputs::new(self.gantt, self.trace, self.json);
+        outputs.files(Files::default()).check(output)?;
+        run::repeat(path, &outputs, output)
     }
 
     fn settings(&self, files: &FileAccess) -> Result<ReplaySettings, Failure> {
@@ -169,7 +214,7 @@ impl Replay {
         };
         let usage = usage();
         output.json(&Document {
-            schema: "slackline/replay/1",
+            schema: schema::names::REPLAY,
             makespan: outcome.makespan,
             ends: &outcome.ends,
             actions: outcome.actions,

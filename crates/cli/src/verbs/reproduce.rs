@@ -1,12 +1,12 @@
 //! `slackline reproduce`: published results, run again, with a verdict per claim.
 
-use crate::failure::Failure;
 use crate::files::Files;
 use crate::output::Output;
 use crate::progress::Bar;
 use crate::table::{Table, wrap};
 use clap::Args;
 use serde::Serialize;
+use slackline_core::{Failure, schema};
 use slackline_lab::papers::{self, Claim, Options, Paper, Progress, Report, Size, Verdict, Watch};
 use slackline_model::nearest::did_you_mean;
 use slackline_model::units::fmt_seconds;
@@ -138,7 +138,7 @@ impl Reproduce {
             output.files.write(path, |out| out.write_all(page.as_bytes()))?;
         }
         if self.json {
-            let schema = "slackline/reproduction/1";
+            let schema = schema::names::REPRODUCTION;
             return output.json(&Document { schema, report: &report });
         }
         self.tell(&report, output)
@@ -153,7 +153,7 @@ impl Reproduce {
                 about: p.about,
             };
             let reproductions = papers::ALL.iter().map(entry).collect();
-            return output.json(&List { schema: "slackline/reproductions/1", reproductions });
+            return output.json(&List { schema: schema::names::REPRODUCTIONS, reproductions });
         }
         let mut text = String::new();
         for paper in papers::ALL {
@@ -191,7 +191,7 @@ impl Reproduce {
         if self.json {
             let cells = numbered.map(|(number, cell)| Listed { number, name: &cell.name });
             return output.json(&Cells {
-                schema: "slackline/cells/1",
+                schema: schema::names::CELLS,
                 study: paper.name,
                 cells: cells.collect(),
                 unlisted: paper.unlisted,
@@ -242,7 +242,7 @@ impl Reproduce {
         let written = cell.write(&output.files, folder, &about).map_err(Failure::work)?;
         if self.json {
             return output.json(&Emitted {
-                schema: "slackline/cell/1",
+                schema: schema::names::CELL,
                 study: paper.name,
                 number,
                 name: &recipe.name,

@@ -1,10 +1,10 @@
 //! `slackline resume`: go on with a run.
 
 use super::run::{self, Outputs};
-use crate::failure::Failure;
 use crate::files::Files;
 use crate::output::Output;
 use clap::Args;
+use slackline_core::Failure;
 use std::path::PathBuf;
 
 /// Go on with a run that was stopped, killed or cut off

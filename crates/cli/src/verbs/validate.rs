@@ -1,12 +1,12 @@
 //! `slackline validate`: a schedule against its workflow and platform.
 
-use crate::failure::Failure;
 use crate::input::{LimitOptions, Sources};
 use crate::model::ModelOptions;
 use crate::output::Output;
 use crate::table::count;
 use clap::Args;
 use serde::Serialize;
+use slackline_core::{Failure, schema};
 use slackline_formats::schedule_file;
 use slackline_model::schedule::{Violation, validate};
 use slackline_model::units::fmt_seconds;
@@ -50,12 +50,12 @@ struct Document {
 impl Validate {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         let world = self.sources.read(self.workflow.as_deref(), output)?;
-        let problem = world.problem(&self.model)?;
+        let problem = world.problem(&self.model.request()?)?;
         let schedule = schedule_file::read_schedule(&output.files, &self.schedule, &problem)?;
-        let violations = validate(&problem, &schedule, &self.limits.limits());
+        let violations = validate(&problem, &schedule, &self.limits.settings().limits());
         if self.json {
             output.json(&Document {
-                schema: "slackline/validation/1",
+                schema: schema::names::VALIDATION,
                 valid: violations.is_empty(),
                 makespan: schedule.makespan(),
                 violations: violations.iter().map(Violation::to_string).collect(),

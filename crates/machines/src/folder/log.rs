@@ -7,7 +7,7 @@ use super::{NO_RUN, log_of};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use slackline_engine::Note;
-use slackline_engine::Record;
+use slackline_engine::{Record, RecordError};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -231,7 +231,7 @@ struct State {
     /// Whether the keeper has nothing to do.
     idle: bool,
     closing: bool,
-    broken: Option<String>,
+    broken: Option<RecordError>,
 }
 
 struct Shared {
@@ -275,7 +275,7 @@ impl Shared {
             state = self.state();
             match done {
                 Ok(()) => state.durable = written,
-                Err(error) => state.broken = Some(error.to_string()),
+                Err(error) => state.broken = Some(RecordError(error.to_string())),
             }
             self.changed.notify_all();
         }
@@ -290,7 +290,7 @@ pub struct RunLog {
 
 impl RunLog {
     /// Begins a log; it is durable when this returns.
-    pub fn create(path: &Path, header: &Header) -> Result<RunLog, String> {
+    pub fn create(path: &Path, header: &Header) -> Result<RunLog, RecordError> {
         let text = serde_json::to_string(header).map_err(|e| e.to_string())?;
         let line = seal(text.strip_suffix('}').unwrap_or(&text).to_string());
         let write = || -> std::io::Result<File> {
@@ -308,7 +308,7 @@ impl RunLog {
     }
 
     /// Goes on with a log; what was torn is put aside.
-    pub fn resume(path: &Path, recovered: &Recovered) -> Result<RunLog, String> {
+    pub fn resume(path: &Path, recovered: &Recovered) -> Result<RunLog, RecordError> {
         let cut = || -> std::io::Result<File> {
             let file = File::options().append(true).open(path)?;
             if recovered.torn.is_some() {
@@ -327,7 +327,7 @@ impl RunLog {
         RunLog::started(file, recovered.records.len() as u64, recovered.whole)
     }
 
-    fn started(file: File, records: u64, bytes: u64) -> Result<RunLog, String> {
+    fn started(file: File, records: u64, bytes: u64) -> Result<RunLog, RecordError> {
         let state = State {
             records,
             written: bytes,
@@ -346,7 +346,7 @@ impl RunLog {
     }
 
     /// Writes a record. It outlives this process from now on, and the machine a little later.
-    pub fn append(&self, at: f64, record: &Record) -> Result<(), String> {
+    pub fn append(&self, at: f64, record: &Record) -> Result<(), RecordError> {
         let inside = members(record)?;
         let mut state = self.shared.state();
         if let Some(why) = &state.broken {
@@ -354,8 +354,9 @@ impl RunLog {
         }
         let line = seal(format!("{{\"n\":{},\"at\":{at},{inside}", state.records + 1));
         if let Err(error) = (&self.shared.file).write_all(line.as_bytes()) {
-            state.broken = Some(error.to_string());
-            return Err(error.to_string());
+            let error = RecordError(error.to_string());
+            state.broken = Some(error.clone());
+            return Err(error);
         }
         state.records += 1;
         state.written += line.len() as u64;
@@ -368,7 +369,7 @@ impl RunLog {
     }
 
     /// Waits until everything that was written is durable.
-    pub fn settle(&self) -> Result<(), String> {
+    pub fn settle(&self) -> Result<(), RecordError> {
         let mut state = self.shared.state();
         let written = state.written;
         while state.durable < written && state.broken.is_none() {

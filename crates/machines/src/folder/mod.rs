@@ -6,7 +6,7 @@ mod log;
 mod names;
 
 pub use log::{Header, LogError, Recovered, RunLog, notes, read};
-pub use names::{component, refuse_names};
+pub use names::{NameError, component, refuse_names};
 pub use slackline_engine::{Failure, Note};
 
 use crate::private;
@@ -193,9 +193,9 @@ impl RunFolder {
     }
 
     /// Makes the folder of a host with all that belongs into it.
-    pub fn make_host(&self, name: &str) -> Result<(), String> {
+    pub fn make_host(&self, name: &str) -> Result<(), FolderError> {
         for folder in [self.store(name), self.work(name), self.made(name)] {
-            fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+            fs::create_dir_all(&folder).map_err(at(&folder))?;
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use slackline_model::{FileId, TaskId, Workflow};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
+use thiserror::Error;
 
 /// Longest name of a folder, in bytes; file systems take 255.
 const LONGEST: usize = 200;
@@ -53,9 +54,14 @@ fn plain(name: &str) -> Result<PathBuf, &'static str> {
     Ok(path)
 }
 
+/// A file of a workflow whose name cannot be that of a file of a run; with task, file and cause.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{0}")]
+pub struct NameError(String);
+
 /// Fails where a file of a workflow would leave the folder of its run, or take the name of
 /// another one; says which task and which file.
-pub fn refuse_names(workflow: &Workflow) -> Result<(), String> {
+pub fn refuse_names(workflow: &Workflow) -> Result<(), NameError> {
     let mut taken: HashMap<PathBuf, FileId> = HashMap::new();
     for file in workflow.files() {
         let name = workflow.file_name(file);
@@ -64,17 +70,20 @@ pub fn refuse_names(workflow: &Workflow) -> Result<(), String> {
         }
         let user: Option<TaskId> = workflow.producer(file).or(workflow.consumers(file).next());
         let task = user.map_or(Cow::Borrowed(""), |t| workflow.task_name(t).into());
-        let path = plain(name).map_err(|why| format!("task '{task}', file '{name}': {why}"))?;
+        let path =
+            plain(name).map_err(|why| NameError(format!("task '{task}', file '{name}': {why}")))?;
         if let Some(other) = taken.insert(path, file) {
             let other = workflow.file_name(other);
-            return Err(format!("task '{task}', file '{name}': the same file as '{other}'"));
+            return Err(NameError(format!(
+                "task '{task}', file '{name}': the same file as '{other}'"
+            )));
         }
     }
     let folder = |path: &Path| taken.get_key_value(path).map(|(_, file)| *file);
     for (path, file) in &taken {
         if let Some(other) = path.ancestors().skip(1).find_map(folder) {
             let (name, other) = (workflow.file_name(*file), workflow.file_name(other));
-            return Err(format!("file '{name}': '{other}' is a file, not a folder"));
+            return Err(NameError(format!("file '{name}': '{other}' is a file, not a folder")));
         }
     }
     Ok(())

@@ -216,7 +216,7 @@ impl Real<'_> {
         if self.doomed.is_empty() {
             return Ok(());
         }
-        self.desk.log.settle().map_err(BackendError)?;
+        self.desk.log.settle().map_err(BackendError::Journal)?;
         for (file, host) in std::mem::take(&mut self.doomed) {
             let _ = std::fs::remove_file(self.stored(file, host)); // it may never have been there
         }

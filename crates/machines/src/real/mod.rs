@@ -738,7 +738,7 @@ impl Backend for Real<'_> {
             if self.interrupted.load(Ordering::Relaxed) {
                 self.stop_all();
                 let _ = self.desk.log.append(now, &Record::Note(Note::Stopped));
-                return Err(BackendError("stopped".to_string()));
+                return Err(BackendError::Stopped);
             }
             if now >= until {
                 self.now = now.max(self.now);
@@ -753,7 +753,7 @@ impl Backend for Real<'_> {
                 Ok(news) => self.take(news),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(BackendError("nobody works here any more".to_string()));
+                    return Err(BackendError::Machines("nobody works here any more".to_string()));
                 }
             }
         }

@@ -21,7 +21,7 @@ mod tests;
 
 pub use address::{Found, address};
 pub use check::check;
-pub use pilot::Pilot;
+pub use pilot::{Pilot, PilotError};
 
 use crate::attempt::Broken;
 use crate::folder::RunFolder;
@@ -124,7 +124,8 @@ impl<'p> Slurm<'p> {
         desk: Desk,
     ) -> Result<Slurm<'p>, BackendError> {
         let places = Places::of(folder.root());
-        let failed = |e: std::io::Error| BackendError(format!("the folder of the pilots: {e}"));
+        let failed =
+            |e: std::io::Error| BackendError::Machines(format!("the folder of the pilots: {e}"));
         places.make().map_err(failed)?;
         let drive = places.begin_drive().map_err(failed)?;
         let keys = places.keys().map_err(failed)?;
@@ -135,8 +136,9 @@ impl<'p> Slurm<'p> {
         let hub = listener.and_then(|listener| {
             Hub::open(listener, keys, hub::to_site(tell_heard, wake(desk.clone())))
         });
-        let hub =
-            hub.map_err(|e| BackendError(format!("cannot listen at {}: {e}", options.listen)))?;
+        let hub = hub.map_err(|e| {
+            BackendError::Machines(format!("cannot listen at {}: {e}", options.listen))
+        })?;
         let called = SocketAddr::new(options.called, hub.address().port());
         places.announce(&called.to_string()).map_err(failed)?;
         let wake = wake(desk.clone());
@@ -185,7 +187,9 @@ impl<'p> Slurm<'p> {
     /// Wants a pilot for every host that is always there.
     fn man(&mut self) -> Result<(), BackendError> {
         for host in self.platform.host_ids() {
-            self.folder.make_host(&self.platform.host(host).name).map_err(BackendError)?;
+            self.folder
+                .make_host(&self.platform.host(host).name)
+                .map_err(|e| BackendError::Machines(e.to_string()))?;
         }
         let manned: Vec<HostId> = self.manned().collect();
         for host in manned {
@@ -556,7 +560,7 @@ impl Workshop for Slurm<'_> {
         self.tend();
         turns.append(&mut self.turns);
         match self.is_hopeless() {
-            Some(why) => Err(BackendError(why.clone())),
+            Some(why) => Err(BackendError::Machines(why.clone())),
             None => Ok(()),
         }
     }

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use thiserror::Error;
 
 /// Longest time between two looks around.
 const TICK: Duration = Duration::from_millis(200);
@@ -78,9 +79,18 @@ impl Ear for Teller {
     }
 }
 
+/// Why a pilot ended before its work was done.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{0}")]
+pub struct PilotError(String);
+
 impl Pilot {
     /// Works until there is nothing more to do, nobody to work for, or `interrupted` says so.
-    pub fn serve(&self, interrupted: &AtomicBool) -> Result<(), String> {
+    pub fn serve(&self, interrupted: &AtomicBool) -> Result<(), PilotError> {
+        self.work(interrupted).map_err(PilotError)
+    }
+
+    fn work(&self, interrupted: &AtomicBool) -> Result<(), String> {
         let places = Places::of(&self.folder);
         let key = places.key(self.drive).map_err(|e| format!("the key of the run: {e}"))?;
         if self.only.is_none() {

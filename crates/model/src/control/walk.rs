@@ -483,7 +483,7 @@ impl Walk {
         let State::Loop { bodies, agains, .. } = &self.scopes[outer].items[at] else {
             return false;
         };
-        match bodies.iter().position(|&b| b == scope) {
+        match bodies.iter().rposition(|&b| b == scope) {
             Some(0) => self.is_ready(outer, at),
             Some(pass) => agains.get(pass - 1).is_some_and(|&a| self.scopes[a].is_complete),
             None => false,
@@ -614,7 +614,7 @@ impl Walk {
                 self.look_up(outer, name, Some(at))
             }
             (RegionKind::Body(l), State::Loop { bodies, agains, .. }) => {
-                let pass = bodies.iter().position(|&b| b == scope).unwrap_or(0);
+                let pass = bodies.iter().rposition(|&b| b == scope).unwrap_or(0);
                 if pass > 0 {
                     let spec = &self.control.loops()[l as usize];
                     let carried = spec.carry.iter().find(|(_, to)| to == name);
@@ -632,7 +632,7 @@ impl Walk {
                 self.look_up(outer, name, Some(at))
             }
             (RegionKind::Again(_), State::Loop { bodies, agains, .. }) => {
-                let pass = agains.iter().position(|&a| a == scope).unwrap_or(0);
+                let pass = agains.iter().rposition(|&a| a == scope).unwrap_or(0);
                 let found = bodies.get(pass).and_then(|&body| self.look_in(body, name, None));
                 found.unwrap_or_else(|| self.look_up(outer, name, Some(at)))
             }

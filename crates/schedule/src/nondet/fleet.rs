@@ -226,7 +226,8 @@ impl Fleet {
                 let kind = &kinds.all()[kind];
                 kind.price * kind.billing.billed_seconds(lease.to - lease.from)
             })
-            .sum()
+            .sum::<f64>()
+            + 0.0 // not -0 where there is none
     }
 
     /// Seconds that are paid, and seconds between begin and end of leases.
@@ -234,7 +235,7 @@ impl Fleet {
         let billed = |(kind, _, lease): (usize, u32, Lease)| {
             kinds.all()[kind].billing.billed_seconds(lease.to - lease.from)
         };
-        self.leases().map(billed).sum()
+        self.leases().map(billed).sum::<f64>() + 0.0
     }
 
     /// Places a batch that is asked for at a date on at most `most` machines of a kind, by

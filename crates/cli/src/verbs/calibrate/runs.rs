@@ -1,16 +1,16 @@
 //! `slackline calibrate RUN…`: platform and workflow as real runs showed them to be.
 
-use crate::failure::Failure;
-use crate::input::{format_of, read_document};
+use crate::input::read_document;
 use crate::output::Output;
 use crate::table::Table;
-use crate::verbs::run::Steering;
 use clap::Args;
 use serde::Serialize;
 use slackline_analysis::calibration::{Connection, Learnt, Moved, Sample, moved, samples};
+use slackline_core::input::format_of;
+use slackline_core::run::{RunSession, read_folder};
+use slackline_core::{Failure, schema};
 use slackline_engine::rates;
 use slackline_formats::{Document, FileAccess, Format, platform_toml};
-use slackline_machines::folder;
 use slackline_model::names::printable;
 use slackline_model::platform::Profile;
 use slackline_model::scenario::{HostWorld, LinkWorld, World};
@@ -62,15 +62,15 @@ impl Runs {
         let mut sources = Vec::new();
         let mut last: Option<(Workflow, Platform, Format)> = None;
         for run in &self.runs {
-            let recovered = folder::read(run).map_err(Failure::input)?;
+            let recovered = read_folder(run)?;
             let header = recovered.header.clone();
-            let steering = Steering::of(run, header.clone(), output)?;
+            let steering = RunSession::open(run, header.clone(), &mut output.context(false))?;
             let problem = steering.problem()?;
             moves.extend(moved(
                 problem.platform(),
                 &rates::passages(&recovered.records, problem.platform()),
             ));
-            let (Some(ran), _) = steering.repeat(&problem, recovered)? else {
+            let Some(ran) = steering.repeat(&problem, recovered)?.ran else {
                 return Err(Failure::work(format!("{}: this run is not over", run.display())));
             };
             tasks.extend(samples(&problem, &ran.outcome.schedule));
@@ -81,7 +81,7 @@ impl Runs {
                 makespan: ran.outcome.makespan,
             });
             let (workflow, platform) = (problem.workflow().clone(), problem.platform().clone());
-            last = Some((workflow, platform, steering.format()?));
+            last = Some((workflow, platform, steering.format()));
         }
         let learnt = Learnt::of(&tasks, &moves);
         let Some((mut workflow, platform, mut format)) = last else { return Ok(()) };
@@ -93,7 +93,7 @@ impl Runs {
             .map_err(|e| Failure::input(format!("{}: {e}", target.display())))?;
         write(&output.files, target, &learnt, &sources, &workflow, &platform, format)?;
         let calibration =
-            Calibration { schema: "slackline/calibration/1", runs: &sources, learnt: &learnt };
+            Calibration { schema: schema::names::CALIBRATION, runs: &sources, learnt: &learnt };
         output.files.write(&target.join("calibration.json"), |out| -> std::io::Result<()> {
             serde_json::to_writer_pretty(&mut *out, &calibration)?;
             out.write_all(b"\n")

@@ -1,7 +1,6 @@
 //! What programs read of workflows with choices and loops.
 
 use super::Template;
-use crate::told::Set;
 use serde::Serialize as Derive;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use slackline_analysis::forecast::{Chance, Distribution, Explained, Forecast, PartRuns};
@@ -12,6 +11,12 @@ use slackline_schedule::nondet::{Kinds, Options, Plan, Run, Share};
 
 /// Entries of a JSON object in their order.
 pub(in crate::verbs) struct Named<T>(pub(in crate::verbs) Vec<(String, T)>);
+
+impl<T> Named<T> {
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
 
 impl<T: Serialize> Serialize for Named<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -90,8 +95,8 @@ struct PartDocument {
 pub(super) struct PlanDocument<'a> {
     schema: &'static str,
     algorithm: &'static str,
-    #[serde(skip_serializing_if = "Set::is_empty")]
-    set: Set<'a>,
+    #[serde(skip_serializing_if = "Named::is_empty")]
+    set: Named<String>,
     workflow: &'a str,
     platform: &'a str,
     budget: f64,
@@ -144,7 +149,7 @@ impl<'a> PlanDocument<'a> {
         PlanDocument {
             schema: "slackline/choices-plan/1",
             algorithm: options.method.name(),
-            set: Set::of(given),
+            set: Named(given.clone()),
             workflow: template.tasks.name(),
             platform: platform.name(),
             budget: options.budget,
@@ -181,8 +186,8 @@ struct ReleaseDocument<'a> {
 #[derive(Derive)]
 pub(super) struct Head<'a> {
     pub(super) policy: &'static str,
-    #[serde(skip_serializing_if = "Set::is_empty")]
-    pub(super) set: Set<'a>,
+    #[serde(skip_serializing_if = "Named::is_empty")]
+    pub(super) set: Named<String>,
     pub(super) workflow: &'a str,
     pub(super) platform: &'a str,
     pub(super) budget: f64,
@@ -205,7 +210,7 @@ impl<'a> Head<'a> {
     ) -> Head<'a> {
         Head {
             policy: options.method.name(),
-            set: Set::of(given),
+            set: Named(given.clone()),
             workflow: workflow.name(),
             platform: platform.name(),
             budget: options.budget,
@@ -264,8 +269,9 @@ impl<'a> RunDocument<'a> {
         let host = |kind: usize, machine: u32| {
             &*platform.host(kinds.all()[kind].hosts[machine as usize]).name
         };
-        let used: f64 =
-            run.instances.iter().map(|i| (i.end - i.start) * i.machines.len() as f64).sum();
+        let used =
+            run.instances.iter().map(|i| (i.end - i.start) * i.machines.len() as f64).sum::<f64>()
+                + 0.0;
         // Where time is billed exactly a lease is no more than the tasks on it.
         let rounded = |kind: &usize| kinds.all()[*kind].billing.quantum > 0.0;
         let mut leases: Vec<(&str, f64, f64)> = (run.leases.iter())

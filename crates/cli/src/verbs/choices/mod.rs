@@ -8,14 +8,15 @@ mod simulate;
 pub(super) use document::{Named, PartFacts, part_facts};
 pub(super) use simulate::{Asked, read_outcomes, simulate};
 
-use crate::failure::Failure;
 use crate::output::Output;
 use document::PlanDocument;
+use slackline_core::Failure;
 use slackline_model::control::Control;
 use slackline_model::parameter::Given;
 use slackline_model::schedule::Limits;
 use slackline_model::{Platform, Workflow};
 use slackline_schedule::nondet::{self, Kinds, Method, NondetError, Options};
+use std::path::Path;
 use std::sync::Arc;
 
 /// A workflow, its structure, and the tasks alone.
@@ -57,6 +58,12 @@ pub(super) fn method_of(names: &[String], workflow: &Workflow) -> Result<Option<
         _ => Err(Failure::input(format!("{all} are planned one at a time"))
             .with_help("name one of them with --algorithm")),
     }
+}
+
+/// Whether a file mentions choices or loops: cheaper to say than what they are.
+pub(super) fn may_have_choices(file: &Path, output: &Output) -> bool {
+    let words = ["[choice.", "[loop.", "\"choices\"", "\"loops\"", "\"in\""];
+    output.files.read_text(file).is_ok_and(|text| words.iter().any(|word| text.contains(word)))
 }
 
 /// The options of a method: what was set, and a budget.

@@ -2,10 +2,10 @@
 
 use super::Template;
 use super::document::ASSUMES;
-use crate::failure::Failure;
 use crate::output::Output;
 use crate::table::{Table, count, wrap};
 use slackline_analysis::forecast::{Chance, Distribution, Forecast};
+use slackline_core::Failure;
 use slackline_model::Platform;
 use slackline_model::control::{Control, Count, Item, RegionId};
 use slackline_model::units::fmt_seconds;

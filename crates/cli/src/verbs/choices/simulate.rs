@@ -2,11 +2,11 @@
 
 use super::document::{ForecastDocument, Head, RunDocument};
 use super::{Template, failure, options, report};
-use crate::failure::Failure;
 use crate::output::Output;
 use crate::picture;
 use rayon::prelude::*;
 use slackline_analysis::forecast::Forecast;
+use slackline_core::Failure;
 use slackline_model::control::{Chances, Given as Outcomes};
 use slackline_model::parameter::Given;
 use slackline_model::schedule::Limits;

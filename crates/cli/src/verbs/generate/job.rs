@@ -1,13 +1,13 @@
 //! Reading what was asked for, making it, and writing one file or a population with a manifest.
 
 use super::made::{Entry, Form, Made, Thing};
-use crate::failure::Failure;
 use crate::files::Files;
 use crate::input::{read_document, read_platform, read_workflow};
 use crate::output::Output;
 use crate::table::{Table, count};
 use clap::ArgMatches;
 use serde::Serialize;
+use slackline_core::{Failure, schema};
 use slackline_formats::document::RecordedMachine;
 use slackline_formats::{Document, Format, scenario};
 use slackline_generate::platform::recorded::Machine;
@@ -271,7 +271,7 @@ impl Job {
             entries.push(made.entry(file, &member));
         }
         let manifest = Manifest {
-            schema: "slackline/manifest/1",
+            schema: schema::names::MANIFEST,
             family: generator.family.name(),
             generator: generator.name,
             source: generator.source,

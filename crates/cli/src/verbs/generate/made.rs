@@ -1,9 +1,9 @@
 //! What was generated, and the forms it is written in.
 
-use crate::failure::Failure;
 use crate::table::count;
 use crate::verbs::burn;
 use serde::Serialize;
+use slackline_core::Failure;
 use slackline_formats::note::{self, Comments};
 use slackline_formats::{
     Document, FileAccess, Format, instance, platform_toml, scenario, simgrid_xml,

@@ -5,12 +5,11 @@ mod job;
 mod made;
 mod options;
 
-use crate::failure::Failure;
 use crate::output::Output;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use job::{Job, study};
 use options::{family_command, study_command};
-use slackline_generate::GenerateError;
+use slackline_core::Failure;
 use slackline_generate::registry::{self, Family};
 
 /// Generate workflows, platforms and worlds, reproducibly from a seed
@@ -53,12 +52,6 @@ impl Args for Generate {
 
     fn augment_args_for_update(command: Command) -> Command {
         Self::augment_args(command)
-    }
-}
-
-impl From<GenerateError> for Failure {
-    fn from(error: GenerateError) -> Failure {
-        Failure::input(error)
     }
 }
 

@@ -1,40 +1,24 @@
 //! `slackline plan`: a workflow and a platform in, a schedule out.
 
-mod document;
 mod front;
 mod report;
-mod scale;
 
-use crate::check;
-use crate::failure::{Failure, no_plan};
-use crate::input::{LimitOptions, Loaded, Past, Sources};
-use crate::interrupt;
+use crate::input::{LimitOptions, Sources, told};
 use crate::model::ModelOptions;
 use crate::output::Output;
 use crate::picture;
-use crate::progress::while_running;
-use crate::search::{SearchOptions, interrupted};
-use crate::told::{SetOptions, check_needs};
+use crate::request::printed;
+use crate::search::SearchOptions;
+use crate::set_option::SetOptions;
 use crate::verbs::choices;
 use clap::Args;
-use document::{Document, Documents};
 use report::{chart, comparison, place, summary, widths, workflows};
-use scale::Scale;
-use slackline_analysis::plan_check::Check;
+use slackline_core::plan::{Plans, is_limited, planner_name};
+use slackline_core::{Failure, PlanRequest, plan_check};
 use slackline_formats::{ScheduleFormat, schedule_file};
-use slackline_model::nearest::did_you_mean;
-use slackline_model::parameter;
-use slackline_model::schedule::{Limits, Summary, Violation, validate};
-use slackline_model::{Problem, Schedule};
 use slackline_schedule::nondet::Method;
-use slackline_schedule::qos::pareto::{self, Point};
-use slackline_schedule::registry::Need;
-use slackline_schedule::robust::{Robustness, RunTimeError, robustness};
-use slackline_schedule::{Algorithm, PlanError, Request, bounds, qos, registry};
 use slackline_view::gantt::{self, SvgOptions, TerminalOptions};
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::time::Instant;
 
 /// Plan a workflow on a platform: when and where every task runs
 #[derive(Args)]
@@ -124,50 +108,20 @@ fn share(text: &str) -> Result<f64, String> {
     fits.then_some(value).ok_or_else(|| format!("{text} is not between 0 % and 100 %"))
 }
 
-/// The first names of a list.
-fn shortened(names: &[&str]) -> String {
-    const SHOWN: usize = 3;
-    match names.len().checked_sub(SHOWN) {
-        None | Some(0) => names.join(", "),
-        Some(more) => format!("{} and {more} more", names[..SHOWN].join(", ")),
-    }
+/// What is shown and written of plans.
+#[derive(Default)]
+pub(crate) struct Outputs {
+    json: bool,
+    gantt: Option<PathBuf>,
+    transfers: bool,
+    output: Option<PathBuf>,
+    front: Option<PathBuf>,
 }
 
-/// Stands for every planner of the registry.
-const ALL_PLANNERS: &str = "all";
-
-/// A planner by any spelling the registry knows, or `all`.
-fn planner_name(text: &str) -> Result<String, String> {
-    if text.eq_ignore_ascii_case(ALL_PLANNERS) {
-        return Ok(ALL_PLANNERS.to_string());
-    }
-    match registry::find(text) {
-        Some(algorithm) => Ok(algorithm.name.to_string()),
-        None if Method::find(text).is_some() => Ok(text.to_lowercase()),
-        None => {
-            let hint = did_you_mean(text, registry::names());
-            Err(format!("there is no such planner{hint} `slackline algorithms` lists them all"))
-        }
-    }
-}
-
-/// A plan and how it came about.
-struct Planned {
-    algorithm: &'static Algorithm,
-    schedule: Schedule,
-    summary: Summary,
-    robustness: Option<Robustness>,
-    /// What the simulator made of it.
-    check: Option<Check>,
-    /// Deadline and budget that it misses.
-    missed: Vec<Violation>,
-    wall_seconds: f64,
-}
-
-impl Planned {
-    /// When it ends: as simulated, where that is known.
-    fn end(&self) -> f64 {
-        self.check.map_or(self.summary.makespan, |check| check.simulated)
+impl Outputs {
+    /// Tables or the JSON document.
+    pub(crate) fn only(json: bool) -> Outputs {
+        Outputs { json, ..Outputs::default() }
     }
 }
 
@@ -184,343 +138,134 @@ impl Plan {
         if let Some(path) = &self.output {
             ScheduleFormat::for_output(path)?;
         }
-        let mut this = self;
-        if let Some(width) = this.max_width {
-            this.parameters.set.push(("max-width".to_string(), width.to_string()));
-        }
-        this.planned(output)
-    }
-
-    fn planned(self, output: &mut Output) -> Result<(), Failure> {
-        let world = self.sources.read_all(&self.workflow, output)?;
-        if let Some(method) = choices::method_of(&self.algorithm, &world.workflow)? {
-            self.check_of_choices()?;
-            let asked = (method, &self.limits.limits(), &self.parameters.set);
-            return choices::plan(&world.workflow, &world.platform, asked, self.json, output);
-        }
-        let mut problem = world.problem(&self.model)?;
-        if self.front.is_some() {
-            return self.front(&problem, output);
-        }
-        if self.model.models(&world.platform, &world.workflow)?.charge_local {
-            let chosen = self.chosen(&problem)?;
-            if let Some(other) = chosen.iter().find(|a| !a.needs.contains(&Need::Moldable)) {
-                let message = "--config ptask/charge-local: data that stay on a host are free to";
-                let message = format!("{message} {}", other.name);
-                let help = "slackline algorithms lists the methods for moldable tasks";
-                return Err(Failure::input(message).with_help(help));
-            }
-            problem = world.moldable_problem(&self.model)?;
-        }
-        let (mut plans, bound) = self.plans(&problem, output)?;
-        let lower_bound = self.bound_of_runs(&world, bound)?;
-        // One plan is written as it is, whatever becomes of it.
-        let is_read = !output.quiet || self.json || self.gantt.is_some() || plans.len() > 1;
-        if is_read && self.checks(&problem) {
-            let ground = check::ground(&world, &self.model)?;
-            for plan in &mut plans {
-                plan.check = check::follow(&ground, &problem, &plan.schedule, None, output);
-            }
-        }
-        let limits = self.limits.limits();
-        let scale = match limited(&limits) {
-            true => Some(Scale::of(&problem)?),
-            false => None,
-        };
-        let best = best(&plans, &limits);
-        if let Some(path) = &self.output {
-            schedule_file::write_schedule(&output.files, path, &problem, &best.schedule)?;
-        }
-        if let Some(path) = &self.gantt {
-            let mut chart = chart(&problem, best, lower_bound);
-            if self.transfers {
-                chart = chart.with_transfers(&problem, &best.schedule);
-            }
-            let svg = gantt::svg(&chart.without_idle_hosts(), &SvgOptions::default());
-            picture::write(&output.files, path, &svg)?;
-        }
-        if self.json {
-            let set = &self.parameters.set;
-            let past = world.past.as_ref().and_then(|p| p.run.as_ref()?.makespan_seconds);
-            let limited = (&limits, scale);
-            let document = |plan| Document::new(&problem, plan, lower_bound, limited, set, past);
-            match plans.as_slice() {
-                // Who named no planner wants one plan.
-                _ if self.algorithm.is_empty() => output.json(&document(best))?,
-                [one] => output.json(&document(one))?,
-                many => output.json(&Documents {
-                    schema: "slackline/plans/1",
-                    plans: many.iter().map(document).collect(),
-                })?,
-            }
-        } else {
-            self.tell(&problem, &plans, lower_bound, output)?;
-            output.say(&Past::told(world.past.as_ref(), output.width))?;
-        }
-        match best.missed.as_slice() {
-            [] => Ok(()),
-            missed => {
-                let missed: Vec<String> = missed.iter().map(Violation::to_string).collect();
-                let advice = scale.map(|scale| scale.advice(&limits, lower_bound));
-                Err(Failure::work(missed.join("; ")).with_help(advice.unwrap_or_default()))
-            }
-        }
-    }
-
-    /// Fails for what plans of choices and loops have not.
-    fn check_of_choices(&self) -> Result<(), Failure> {
-        let unheard = [
-            ("--front", self.front.is_some()),
-            ("--gantt", self.gantt.is_some()),
-            ("--output", self.output.is_some()),
-            ("--robust", self.robust.is_some()),
-            ("--deadline", self.limits.limits().deadline.is_some()),
-        ];
-        match unheard.iter().find(|(_, given)| *given) {
-            None => Ok(()),
-            Some((option, _)) => {
-                let message = format!("{option} has no meaning for a plan of sub-workflows");
-                let help = "simulate forecasts runs by it, with --deadline and --gantt";
-                Err(Failure::input(message).with_help(help))
-            }
-        }
-    }
-
-    /// A bound of plans where levels are steady; where they change, one of runs at their best levels.
-    fn bound_of_runs(&self, world: &Loaded, bound: f64) -> Result<f64, Failure> {
-        let Loaded { workflow, platform, .. } = world;
-        if platform.steady().is_none() {
-            return Ok(bound);
-        }
-        let charges = self.model.models(platform, workflow)?.charges();
-        let inputs = self.model.inputs(platform)?;
-        let runs = slackline_analysis::plan_check::lower_bound(
-            workflow, platform, &charges, inputs, true,
-        )?;
-        Ok(bound.min(runs))
-    }
-
-    /// One plan per algorithm, and the best bound. With several, those that cannot plan this are
-    /// passed over.
-    fn plans(
-        &self,
-        problem: &Problem<'_>,
-        output: &mut Output,
-    ) -> Result<(Vec<Planned>, f64), Failure> {
-        let chosen = self.chosen(problem)?;
-        let settings = self.search.settings(self.limits.limits(), &self.parameters.set);
-        self.check_options(&chosen)?;
-        let mut bound = bounds::lower_bound(problem);
-        let mut plans = Vec::new();
-        let mut unable: Vec<(String, Vec<&str>)> = Vec::new();
-        for (index, &algorithm) in chosen.iter().enumerate() {
-            if interrupted(&settings) && !plans.is_empty() {
-                break;
-            }
-            let begin = Instant::now();
-            let what = match chosen.len() {
-                1 => algorithm.name.to_string(),
-                several => format!("{} ({} of {several})", algorithm.name, index + 1),
+        let file = self.sources.instance.as_deref().or(self.workflow.first().map(PathBuf::as_path));
+        let named = self.algorithm.iter().any(|name| Method::find(name).is_some());
+        if named || file.is_some_and(|file| choices::may_have_choices(file, output)) {
+            let world = {
+                let sources = self.sources.request(&self.workflow);
+                sources.read_all(&self.workflow, &mut output.context(false))?
             };
-            let settings = Request { watch: Some(Arc::default()), ..settings.clone() };
-            let result = while_running(&what, output.quiet, settings.watch.as_deref(), || {
-                registry::run(algorithm, problem, &settings, bound)
-            });
-            let wall_seconds = begin.elapsed().as_secs_f64();
-            let schedule = match result {
-                Ok(certified) => {
-                    bound = certified.lower_bound;
-                    certified.schedule
-                }
-                Err(PlanError::Unsupported { why, .. }) if chosen.len() > 1 => {
-                    match unable.iter_mut().find(|(other, _)| *other == why) {
-                        Some((_, names)) => names.push(algorithm.name),
-                        None => unable.push((why, vec![algorithm.name])),
-                    }
-                    continue;
-                }
-                Err(error) if chosen.len() > 1 => {
-                    output.warning(&format!("{}: {error}", algorithm.name));
-                    continue;
-                }
-                Err(error) => {
-                    return Err(no_plan(error, problem, self.sources.platform.as_deref()));
-                }
-            };
-            let (missed, broken): (Vec<Violation>, Vec<Violation>) =
-                validate(problem, &schedule, &settings.limits).into_iter().partition(|v| {
-                    matches!(v, Violation::Deadline { .. } | Violation::Budget { .. })
-                });
-            if let Some(violation) = broken.first() {
-                let name = algorithm.name;
-                return Err(Failure::work(format!("{name} made an invalid schedule: {violation}"))
-                    .with_help("this is a bug of the planner: please report it with the input"));
-            }
-            let summary = Summary::of(problem, &schedule);
-            let robustness = self.robust.map(|largest| {
-                let error = RunTimeError { largest, ..RunTimeError::default() };
-                robustness(problem, &schedule, error, &settings)
-            });
-            output.detail(&format!("{} planned in {wall_seconds:.6} s", algorithm.name));
-            plans.push(Planned {
-                algorithm,
-                schedule,
-                summary,
-                robustness,
-                check: None,
-                missed,
-                wall_seconds,
-            });
-        }
-        for (why, names) in unable {
-            output.warning(&format!("{} cannot plan this: {why}", shortened(&names)));
-        }
-        interrupt::ignore();
-        if interrupted(&settings) {
-            output.warning("interrupted: this is the best plan so far");
-        }
-        match plans.is_empty() {
-            true => Err(Failure::work("none of the chosen algorithms can plan this")),
-            false => Ok((plans, bound)),
-        }
-    }
-
-    /// Fails where something is given that none of the planners has, or that one cannot take.
-    fn check_options(&self, chosen: &[&Algorithm]) -> Result<(), Failure> {
-        let given = &self.parameters.set;
-        parameter::check_known(given, chosen.iter().map(|a| (a.name, a.parameters)))?;
-        self.search.check(chosen, self.robust.is_some())?;
-        let request = Request { given: given.clone(), ..Request::default() };
-        for algorithm in chosen {
-            algorithm.values(&request)?;
-        }
-        Ok(())
-    }
-
-    /// Whether the simulator follows the plans.
-    fn checks(&self, problem: &Problem<'_>) -> bool {
-        // What arrives later is followed by simulate.
-        let arrives = problem.state().release.iter().any(|&date| date > 0.0);
-        !self.no_check && !arrives && problem.tasks() <= check::MOST_TASKS
-    }
-
-    /// The planners to try: those asked for, else the usual one, and under limits the fast methods for them.
-    fn chosen(&self, problem: &Problem<'_>) -> Result<Vec<&'static Algorithm>, Failure> {
-        let limits = self.limits.limits();
-        if !self.algorithm.is_empty() {
-            let named = self.named(problem, &limits)?;
-            return named.iter().try_for_each(|a| check_single(a, problem)).map(|()| named);
-        }
-        let fast = if limited(&limits) { qos::FAST } else { &[] };
-        let able = fast.iter().filter(|a| a.lacks(problem, &limits).is_none());
-        Ok(std::iter::once(registry::usual(problem)).chain(able).collect())
-    }
-
-    /// The planners asked for; those that `all` stands for have all they need.
-    fn named(
-        &self,
-        problem: &Problem<'_>,
-        limits: &Limits,
-    ) -> Result<Vec<&'static Algorithm>, Failure> {
-        let mut chosen: Vec<&'static Algorithm> = Vec::new();
-        for name in &self.algorithm {
-            let named: Vec<&'static Algorithm> = match name.as_str() {
-                ALL_PLANNERS => {
-                    let able = |a: &&Algorithm| a.lacks(problem, limits).is_none();
-                    let fits = |a: &&Algorithm| check_single(a, problem).is_ok();
-                    registry::ALL.iter().filter(able).filter(fits).collect()
-                }
-                name => registry::find(name).into_iter().collect(),
-            };
-            if name != ALL_PLANNERS {
-                for algorithm in &named {
-                    check_needs(algorithm.name, algorithm.needs, problem, limits)?;
-                }
-            }
-            for algorithm in named {
-                if chosen.iter().all(|c| c.name != algorithm.name) {
-                    chosen.push(algorithm);
-                }
+            if let Some(method) = choices::method_of(&self.algorithm, &world.workflow)? {
+                let limits = self.limits.settings().limits();
+                let asked = (method, &limits, &self.parameters.set);
+                return choices::plan(&world.workflow, &world.platform, asked, self.json, output);
             }
         }
-        Ok(chosen)
+        let request = self.request()?;
+        if printed(&request, output)? {
+            return Ok(());
+        }
+        let Plan { json, gantt, transfers, output: file, front, .. } = self;
+        let outputs = Outputs { json, gantt, transfers, output: file, front: front.flatten() };
+        carry_out(request, &outputs, output)
     }
 
-    fn tell(
-        &self,
-        problem: &Problem<'_>,
-        plans: &[Planned],
-        lower_bound: f64,
-        output: &mut Output,
-    ) -> Result<(), Failure> {
-        let limits = self.limits.limits();
-        let best = best(plans, &limits);
-        if plans.len() > 1 {
-            let headline = format!("{} plans of {}", plans.len(), place(problem));
-            output.say(&format!("{}\n\n", output.bold(&headline)))?;
-            output.say(&comparison(problem, plans, lower_bound, output.width))?;
-            output.say(&format!(
-                "\n{}\n\n",
-                output.bold(&format!("The plan of {}", best.algorithm.name))
-            ))?;
-            if limited(&limits) {
-                output.say(&summary(problem, best, lower_bound, &limits, output.width))?;
-                output.say("\n")?;
-            }
-        } else {
-            let headline = format!("{}, planned by {}", place(problem), best.algorithm.name);
-            output.say(&format!("{}\n\n", output.bold(&headline)))?;
-            output.say(&summary(problem, best, lower_bound, &limits, output.width))?;
+    fn request(&self) -> Result<PlanRequest, Failure> {
+        let mut parameters = self.parameters.request();
+        if let Some(width) = self.max_width {
+            parameters.0.push(("max-width".to_string(), width.to_string()));
+        }
+        Ok(PlanRequest {
+            input: self.sources.request(&self.workflow),
+            planners: self.algorithm.clone(),
+            parameters,
+            limits: self.limits.settings(),
+            search: self.search.request(),
+            models: self.model.request()?,
+            robust: self.robust,
+            check: !self.no_check,
+            front: self.front.is_some(),
+            ..PlanRequest::default()
+        })
+    }
+}
+
+/// Plans as a request says.
+pub(crate) fn carry_out(
+    request: PlanRequest,
+    outputs: &Outputs,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let is_checked = request.check;
+    // One plan is written as it is, whatever becomes of it.
+    let brief = output.quiet && !outputs.json && outputs.gantt.is_none();
+    let mut context = output.context(brief);
+    let input = request.read(&mut context)?;
+    let problem = input.problem()?;
+    if input.request.front {
+        let found = input.front(&problem, &mut context)?;
+        return front::show(&problem, &found, &input.request.limits.limits(), outputs, output);
+    }
+    let plans = input.plans(&problem, &mut context)?;
+    let best = plans.best();
+    if let Some(path) = &outputs.output {
+        schedule_file::write_schedule(&output.files, path, &problem, &best.schedule)?;
+    }
+    if let Some(path) = &outputs.gantt {
+        let mut chart = chart(&problem, best, plans.lower_bound);
+        if outputs.transfers {
+            chart = chart.with_transfers(&problem, &best.schedule);
+        }
+        let svg = gantt::svg(&chart.without_idle_hosts(), &SvgOptions::default());
+        picture::write(&output.files, path, &svg)?;
+    }
+    if outputs.json {
+        output.json(&plans.report())?;
+    } else {
+        tell(&plans, is_checked, outputs, output)?;
+        output.say(&told(input.loaded.past.as_ref(), output.width))?;
+    }
+    plans.verdict()
+}
+
+fn tell(
+    all: &Plans<'_>,
+    is_checked: bool,
+    outputs: &Outputs,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let Plans { problem, plans, lower_bound, limits, .. } = all;
+    let (best, lower_bound) = (all.best(), *lower_bound);
+    if plans.len() > 1 {
+        let headline = format!("{} plans of {}", plans.len(), place(problem));
+        output.say(&format!("{}\n\n", output.bold(&headline)))?;
+        output.say(&comparison(problem, plans, lower_bound, output.width))?;
+        output.say(&format!(
+            "\n{}\n\n",
+            output.bold(&format!("The plan of {}", best.algorithm.name))
+        ))?;
+        if is_limited(limits) {
+            output.say(&summary(problem, best, lower_bound, limits, output.width))?;
             output.say("\n")?;
         }
-        if !self.no_check && problem.tasks() > check::MOST_TASKS {
-            let text = "Not checked by simulation: more than 100,000 tasks.\n\n";
-            output.say(text)?;
-        }
-        let options = TerminalOptions {
-            width: output.width,
-            colour: output.colour,
-            ..TerminalOptions::default()
-        };
-        let widths = widths(problem, best, output.width);
-        let workflows = workflows(best, output.width);
-        for table in [workflows, widths].iter().filter(|t| !t.is_empty()) {
-            output.say(&format!("{table}\n"))?;
-        }
-        let chart = chart(problem, best, lower_bound).without_idle_hosts();
-        output.say(&gantt::terminal(&chart, &options))?;
-        let written = [("Chart", &self.gantt), ("Schedule", &self.output)];
-        for (index, (what, path)) in
-            written.iter().filter_map(|(what, path)| Some((what, path.as_ref()?))).enumerate()
-        {
-            let gap = if index == 0 { "\n" } else { "" };
-            output.say(&format!("{gap}{what} written to {}\n", path.display()))?;
-        }
-        Ok(())
+    } else {
+        let headline = format!("{}, planned by {}", place(problem), best.algorithm.name);
+        output.say(&format!("{}\n\n", output.bold(&headline)))?;
+        output.say(&summary(problem, best, lower_bound, limits, output.width))?;
+        output.say("\n")?;
     }
-}
-
-/// Fails where a method that plans one workflow was given several.
-fn check_single(algorithm: &Algorithm, problem: &Problem<'_>) -> Result<(), Failure> {
-    let count = problem.workflow().members().len();
-    if count < 2 || algorithm.needs.contains(&Need::Several) {
-        return Ok(());
+    if is_checked && problem.tasks() > plan_check::MOST_TASKS {
+        let text = "Not checked by simulation: more than 100,000 tasks.\n\n";
+        output.say(text)?;
     }
-    let message = format!("{} plans one workflow, {count} are given", algorithm.name);
-    Err(Failure::input(message)
-        .with_help("family several of `slackline algorithms` does, e.g. fairness-finish or mags"))
-}
-
-fn limited(limits: &Limits) -> bool {
-    limits.budget.is_some() || limits.deadline.is_some()
-}
-
-/// The shortest plan that keeps to the limits, else the one that breaks them least; of equal ones the
-/// cheapest, then the first.
-fn best<'p>(plans: &'p [Planned], limits: &Limits) -> &'p Planned {
-    // Limits are kept by plans; without any, what counts is when the run ends.
-    let end = |plan: &Planned| if limited(limits) { plan.summary.makespan } else { plan.end() };
-    let point = |plan: &Planned| Point { makespan: end(plan), cost: plan.summary.cost };
-    let points: Vec<Point> = plans.iter().map(point).collect();
-    &plans[pareto::best(&points, limits)]
+    let options = TerminalOptions {
+        width: output.width,
+        colour: output.colour,
+        ..TerminalOptions::default()
+    };
+    let widths = widths(problem, best, output.width);
+    let workflows = workflows(best, output.width);
+    for table in [workflows, widths].iter().filter(|t| !t.is_empty()) {
+        output.say(&format!("{table}\n"))?;
+    }
+    let chart = chart(problem, best, lower_bound).without_idle_hosts();
+    output.say(&gantt::terminal(&chart, &options))?;
+    let written = [("Chart", &outputs.gantt), ("Schedule", &outputs.output)];
+    for (index, (what, path)) in
+        written.iter().filter_map(|(what, path)| Some((what, path.as_ref()?))).enumerate()
+    {
+        let gap = if index == 0 { "\n" } else { "" };
+        output.say(&format!("{gap}{what} written to {}\n", path.display()))?;
+    }
+    Ok(())
 }

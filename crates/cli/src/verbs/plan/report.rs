@@ -1,13 +1,12 @@
 //! What people read of plans.
 
-use super::Planned;
-use crate::check;
 use crate::table::{Table, count, cut};
 use slackline_analysis::plan_check::Check;
+use slackline_core::plan::{Planned, staging, three_digits};
+use slackline_core::plan_check;
 use slackline_model::schedule::{Detail, Limits};
 use slackline_model::units::{fmt_bytes, fmt_seconds};
-use slackline_model::{Problem, ProcId, Schedule, approx};
-use slackline_schedule::retime;
+use slackline_model::{Problem, ProcId, approx};
 use slackline_view::Chart;
 
 /// Which workflow on which platform.
@@ -165,7 +164,7 @@ pub(super) fn summary(
         Some(check) if differs(check) => {
             row("makespan", fmt_seconds(end), and("as simulated"));
             row("planned", fmt_seconds(summary.makespan), difference(check));
-            for (seconds, what) in check::why(check, "levels that change") {
+            for (seconds, what) in plan_check::why(check, "levels that change") {
                 row("", seconds, format!("by {what}"));
             }
         }
@@ -231,15 +230,6 @@ fn difference(check: &Check) -> String {
     }
 }
 
-/// How much later a plan ends because inputs have to come from somewhere.
-pub(super) fn staging(problem: &Problem<'_>, schedule: &Schedule) -> f64 {
-    if !problem.has_staging() {
-        return 0.0;
-    }
-    let without = retime::makespan(&problem.without_staging(), schedule);
-    (schedule.makespan() - without).max(0.0)
-}
-
 /// Makespans above a minute or two also in plain seconds.
 fn plain_seconds(seconds: f64) -> String {
     if seconds < 99.95 { String::new() } else { format!("{seconds:.1} s") }
@@ -298,15 +288,4 @@ pub(super) fn comparison(
         table.row(cells);
     }
     table.render(width)
-}
-
-/// Three significant digits, without an exponent where people would not expect one.
-pub(super) fn three_digits(value: f64) -> String {
-    match value.abs() {
-        0.0 => "0".to_string(),
-        size if size >= 99.95 => format!("{value:.0}"),
-        size if size >= 9.995 => format!("{value:.1}"),
-        size if size >= 0.01 => format!("{value:.2}"),
-        _ => format!("{value:.2e}"),
-    }
 }

@@ -1,124 +1,15 @@
-//! What programs and people read of a real run beyond what a simulated one tells.
+//! Tables of a real run, and of its rehearsal, beyond those of a simulated one.
 
-use super::steering::Finished;
 use crate::table::{Table, wrap};
-use crate::verbs::simulate::document::Document;
-use crate::verbs::simulate::workflow::Ran;
-use serde::Serialize;
-use slackline_machines::folder::Failure;
+use slackline_core::run::{FinishedRun, blocked};
+use slackline_core::simulation::Ran;
 use slackline_model::names::printable;
 use slackline_model::trace::Work;
 use slackline_model::units::{fmt_bytes, fmt_seconds};
-use slackline_model::{HostId, KindId, Placement, Problem, TaskId, Workflow};
-use slackline_react::{Figure, Taught};
-use std::path::Path;
+use slackline_model::{Placement, Problem, TaskId};
 
 /// Failures that people are shown.
 const SHOWN: usize = 10;
-
-/// The JSON document of a real run.
-#[derive(Serialize)]
-pub(super) struct Execution<'a> {
-    #[serde(flatten)]
-    run: Document<'a>,
-    folder: String,
-    attempts: usize,
-    failures: Vec<Broken<'a>>,
-    learnt: Learnt<'a>,
-}
-
-/// What the run taught while it went on.
-#[derive(Serialize)]
-struct Learnt<'a> {
-    kinds: Vec<OfKind<'a>>,
-    hosts: Vec<OfHost<'a>>,
-    connections: Vec<OfWay<'a>>,
-}
-
-/// Real over estimated seconds.
-#[derive(Serialize)]
-struct OfKind<'a> {
-    kind: &'a str,
-    #[serde(flatten)]
-    factor: Figure,
-}
-
-/// Speed as a share of the stated one.
-#[derive(Serialize)]
-struct OfHost<'a> {
-    host: &'a str,
-    #[serde(flatten)]
-    level: Figure,
-}
-
-/// Bytes per second between two places.
-#[derive(Serialize)]
-struct OfWay<'a> {
-    from: &'a str,
-    to: &'a str,
-    #[serde(flatten)]
-    bandwidth: Figure,
-}
-
-impl<'a> Learnt<'a> {
-    fn of(problem: &'a Problem<'_>, taught: &Taught) -> Learnt<'a> {
-        let host = |id: HostId| problem.platform().host(id).name.as_ref();
-        let kind = |id: KindId| problem.workflow().kind_name(id);
-        let (kinds, hosts, ways) = (&taught.kinds, &taught.hosts, &taught.connections);
-        Learnt {
-            kinds: kinds.iter().map(|(&k, &factor)| OfKind { kind: kind(k), factor }).collect(),
-            hosts: hosts.iter().map(|(&h, &level)| OfHost { host: host(h), level }).collect(),
-            connections: ways
-                .iter()
-                .map(|(&(a, b), &bandwidth)| OfWay { from: host(a), to: host(b), bandwidth })
-                .collect(),
-        }
-    }
-}
-
-/// An attempt of which nothing came.
-#[derive(Serialize)]
-struct Broken<'a> {
-    task: &'a str,
-    attempt: u32,
-    host: &'a str,
-    exit: Option<i32>,
-    reason: &'a str,
-    last_lines: &'a [String],
-    /// How many tasks wait for this one.
-    blocks: usize,
-}
-
-impl<'a> Execution<'a> {
-    pub(super) fn new(
-        problem: &'a Problem<'_>,
-        run: Document<'a>,
-        path: &Path,
-        finished: &'a Finished,
-    ) -> Execution<'a> {
-        let broken = |failure: &'a Failure| Broken {
-            task: &failure.name,
-            attempt: failure.attempt,
-            host: &problem.platform().host(failure.host).name,
-            exit: failure.exit,
-            reason: &failure.reason,
-            last_lines: &failure.last_lines,
-            blocks: blocked(problem.workflow(), failure.task),
-        };
-        Execution {
-            run: run.of_execution(),
-            folder: path.display().to_string(),
-            attempts: finished.attempts,
-            failures: finished.failures.iter().map(broken).collect(),
-            learnt: Learnt::of(problem, &finished.ran.outcome.taught),
-        }
-    }
-}
-
-/// How many tasks depend on one.
-fn blocked(workflow: &Workflow, by: TaskId) -> usize {
-    workflow.descendants(&[by], |_| true).into_iter().filter(|after| *after).count()
-}
 
 /// All that a rehearsal did, for people: which task ran where and when, what was moved.
 pub(super) fn whole_plan(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
@@ -161,7 +52,7 @@ pub(super) fn whole_plan(problem: &Problem<'_>, ran: &Ran, width: usize) -> Stri
 }
 
 /// The failures of a run, for people; empty where there were none.
-pub(super) fn failures(problem: &Problem<'_>, finished: &Finished, width: usize) -> String {
+pub(super) fn failures(problem: &Problem<'_>, finished: &FinishedRun, width: usize) -> String {
     let failures = &finished.failures;
     if failures.is_empty() {
         return String::new();

@@ -2,8 +2,9 @@
 //! are told at once.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use slackline_core::RunView;
+use slackline_core::machines::folder::Failure;
 use slackline_engine::{Counters, Glance};
-use slackline_machines::folder::Failure;
 use slackline_model::names::printable;
 use slackline_model::units::fmt_seconds;
 use slackline_model::{HostId, Problem, Schedule, TaskId};
@@ -30,7 +31,7 @@ const COLUMNS: usize = 80;
 const NEARLY: f64 = 0.99;
 
 /// See the module's head.
-pub(super) struct View<'a> {
+pub(crate) struct View<'a> {
     problem: &'a Problem<'a>,
     planned: &'a Schedule,
     news: Receiver<Failure>,
@@ -41,8 +42,20 @@ pub(super) struct View<'a> {
     forecaster: Forecaster,
 }
 
+impl RunView for View<'_> {
+    fn see(&mut self, glance: &Glance<'_>) {
+        self.look(glance);
+    }
+
+    fn finish(self: Box<Self>) {
+        if let Some(bar) = self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
 impl<'a> View<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         problem: &'a Problem<'a>,
         planned: &'a Schedule,
         news: Receiver<Failure>,
@@ -61,7 +74,7 @@ impl<'a> View<'a> {
         View { problem, planned, news, quiet, bar, next, failures, forecaster }
     }
 
-    pub(super) fn see(&mut self, glance: &Glance<'_>) {
+    fn look(&mut self, glance: &Glance<'_>) {
         while let Ok(failure) = self.news.try_recv() {
             self.failures += 1;
             self.tell(&failure);
@@ -184,12 +197,6 @@ impl<'a> View<'a> {
         let columns = columns.map_or(COLUMNS, |(width, _)| usize::from(width.0).max(20));
         let cut = |line: &str| line.chars().take(columns - 1).collect::<String>();
         text.split('\n').map(cut).collect::<Vec<_>>().join("\n")
-    }
-
-    pub(super) fn finish(self) {
-        if let Some(bar) = self.bar {
-            bar.finish_and_clear();
-        }
     }
 }
 

@@ -4,20 +4,21 @@ mod document;
 pub(crate) mod platform;
 mod workflow;
 
-use crate::contents;
-use crate::failure::Failure;
 use crate::files::Files;
-use crate::input::{Past, Sources, format_of, format_parser, read_document, read_platform};
-use crate::model::ModelOptions;
+use crate::input::{Sources, format_parser, read_document, read_platform};
 use crate::output::Output;
 use crate::picture;
 use crate::table::count;
 use crate::verbs::choices;
 use clap::Args;
+use slackline_core::file_kind as contents;
+use slackline_core::input::{Past, format_of};
+use slackline_core::request::ModelSettings;
+use slackline_core::run::log_of;
+use slackline_core::{Failure, schema};
 use slackline_formats::{
     FileAccess, Format, FormatError, PlatformFormat, schedule_file, schedule_json, trace,
 };
-use slackline_machines::folder::log_of;
 use slackline_model::Workflow;
 use slackline_model::control::Control;
 use slackline_model::schedule::Summary;
@@ -70,7 +71,7 @@ impl Show {
             .check(output)?;
         if log_of(&self.file).is_file() {
             let message = format!("{}: this is the folder of a run", self.file.display());
-            let help = "slackline simulate --replay shows it again, slackline diff compares it";
+            let help = "slackline replay shows it again, slackline diff compares it";
             return Err(Failure::input(message).with_help(help));
         }
         if self.from.is_some() {
@@ -203,12 +204,12 @@ impl Show {
     fn schedule(&self, text: &str, output: &mut Output) -> Result<(), Failure> {
         let sources = Sources::of_schedule(&self.platform, &self.instance);
         let world = sources.read_for_schedule(&self.file, self.workflow.as_deref(), output)?;
-        let problem = world.problem(&ModelOptions::default())?;
+        let problem = world.problem(&ModelSettings::default())?;
         let schedule = schedule_file::read_schedule(&output.files, &self.file, &problem)?;
         let summary = Summary::of(&problem, &schedule);
         if self.json {
             return output.json(&ScheduleDocument {
-                schema: "slackline/schedule-facts/1",
+                schema: schema::names::SCHEDULE_FACTS,
                 tasks: problem.tasks(),
                 makespan: summary.makespan,
                 speedup: summary.speedup,

@@ -3,6 +3,7 @@
 use crate::output::Output;
 use crate::table::{Table, count};
 use serde::Serialize;
+use slackline_core::schema;
 use slackline_model::Platform;
 use slackline_model::platform::{Class, Network};
 use slackline_model::units::{fmt_bytes, fmt_rate, fmt_seconds, fmt_speed};
@@ -154,7 +155,7 @@ impl<'a> Document<'a> {
             leasable: class.leasable,
         };
         Document {
-            schema: "slackline/platform/1",
+            schema: schema::names::PLATFORM,
             name: platform.name(),
             hosts: platform.hosts().len(),
             cores: platform.total_cores(),

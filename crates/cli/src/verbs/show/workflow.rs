@@ -1,10 +1,11 @@
 //! What is in a workflow.
 
-use crate::failure::Failure;
-use crate::input::{Past, machines};
+use crate::input::machines;
 use crate::output::Output;
 use crate::table::{Table, count, cut};
 use serde::Serialize;
+use slackline_core::input::Past;
+use slackline_core::{Failure, schema};
 use slackline_formats::Times;
 use slackline_formats::document::{RecordedMachine, Run};
 use slackline_model::units::{fmt_bytes, fmt_flops, fmt_seconds, fmt_speed};
@@ -203,7 +204,7 @@ impl Facts {
     /// The document for machines.
     pub(super) fn document<'a>(&'a self, workflow: &'a Workflow, past: &'a Past) -> Document<'a> {
         Document {
-            schema: "slackline/workflow/1",
+            schema: schema::names::WORKFLOW,
             name: workflow.name(),
             tasks: workflow.len(),
             dependencies: workflow.edge_count(),

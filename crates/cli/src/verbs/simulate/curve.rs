@@ -1,7 +1,7 @@
 //! How many tasks were done when.
 
 use super::report;
-use super::workflow::Ran;
+use slackline_core::simulation::Ran;
 use slackline_model::Problem;
 use slackline_model::trace::Happening;
 use slackline_model::units::fmt_seconds;

@@ -1,30 +1,27 @@
 //! `slackline simulate`: what happens when work shares a platform.
 
-mod activities;
 mod choices;
 mod curve;
-pub(super) mod document;
 pub(super) mod report;
 mod several;
-mod stage;
-mod stream;
-mod sweep;
 mod why;
 pub(super) mod workflow;
 mod worlds;
 
-use crate::failure::Failure;
 use crate::input::{LimitOptions, Sources, seconds};
 use crate::model::ModelOptions;
 use crate::output::Output;
-use crate::told::SetOptions;
-use crate::verbs::run::{Outputs, repeat};
+use crate::request::printed;
+use crate::set_option::SetOptions;
+use crate::verbs::activities::Activities;
+use crate::verbs::run::{self, repeat};
 use clap::{Args, ValueEnum};
+use slackline_core::request::{DataPlace, Knows as Known, Pairs, SimulationSetup};
+use slackline_core::{CompareRequest, Failure, SimulateRequest};
 use slackline_formats::trace::TraceFormat;
-use slackline_model::parameter::Given;
 use std::path::PathBuf;
 
-/// Simulate a workflow under a plan or a policy, or a graph of placed activities
+/// Simulate a workflow under a plan or a policy
 #[derive(Args)]
 #[command(after_help = "\
 A workflow runs as its plan says (mapping and order kept), or as a policy decides while the \
@@ -37,21 +34,19 @@ Examples:
   slackline simulate montage --scenario bad.toml --compare static,slackline
   slackline generate scenario failure -p small-cluster --count 5 -o worlds
   slackline simulate montage --scenario worlds/ --compare static,slackline
-  slackline simulate --arrivals stream.toml -p priced-cloud --compare owm,fdws
-  slackline simulate --activities activities.json --config network/model:CM02")]
+  slackline simulate --arrivals stream.toml -p priced-cloud --compare owm,fdws")]
 pub(crate) struct Simulate {
     /// The workflow
     #[arg(required_unless_present_any = ["instance", "activities", "arrivals", "replay"])]
     workflow: Option<PathBuf>,
-    /// A graph of activities that are already placed, instead of a workflow
-    #[arg(long, value_name = "PLAN.json", conflicts_with_all = NOT_OF_ACTIVITIES)]
+    /// Another spelling of the verb `activities`
+    #[arg(long, value_name = "PLAN.json", hide = true)]
     activities: Option<PathBuf>,
     /// Workflows that arrive over time: a file of [[arrival]] as in a scenario, instead of a workflow
     #[arg(long, value_name = "STREAM.toml", conflicts_with_all = ["workflow", "instance", "activities", "schedule"])]
     arrivals: Option<PathBuf>,
-    /// Repeat a real run from its folder, without a machine; fails unless every decision comes out
-    /// as it was
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["workflow", "instance", "activities", "arrivals", "schedule", "policy", "compare", "scenario", "algorithm"])]
+    /// Another spelling of the verb `replay`
+    #[arg(long, value_name = "RUN", hide = true, conflicts_with_all = ["workflow", "instance", "activities", "arrivals", "schedule", "policy", "compare", "scenario", "algorithm"])]
     replay: Option<PathBuf>,
     #[command(flatten)]
     sources: Sources,
@@ -130,14 +125,14 @@ pub(crate) struct Simulate {
     #[arg(long, value_name = "TIMES", default_value_t = 3)]
     retries: u32,
     /// Break the run off at this date, e.g. 2h
-    #[arg(long, value_name = "DATE", value_parser = seconds, conflicts_with = "activities")]
+    #[arg(long, value_name = "DATE", value_parser = seconds)]
     until: Option<f64>,
     /// Draw the run into this file (.svg or .png); of several runs one file each, FILE.POLICY.svg
     #[arg(short, long, value_name = "FILE")]
     gantt: Option<PathBuf>,
     /// Draw how many tasks were done when into this file (.svg or .png), one curve
     /// per policy
-    #[arg(long, value_name = "FILE", conflicts_with = "activities")]
+    #[arg(long, value_name = "FILE")]
     progress: Option<PathBuf>,
     /// Write the event trace: .jsonl (ours), .json (Chrome, Perfetto) or .paje
     #[arg(long, value_name = "FILE")]
@@ -157,40 +152,8 @@ pub(crate) struct Simulate {
     json: bool,
 }
 
-/// What means nothing to a graph of placed activities.
-const NOT_OF_ACTIVITIES: [&str; 31] = [
-    "runs",
-    "run",
-    "choices",
-    "workflow",
-    "instance",
-    "from",
-    "reference_speed",
-    "schedule",
-    "algorithm",
-    "policy",
-    "compare",
-    "scenario",
-    "transfers",
-    "period",
-    "threshold",
-    "budget",
-    "deadline",
-    "set",
-    "seed",
-    "alone",
-    "knows",
-    "inputs",
-    "data",
-    "monitoring_delay",
-    "decision_time",
-    "retries",
-    "gantt",
-    "trace",
-    "decisions",
-    "same_decisions",
-    "why",
-];
+/// The policy that is taken where none is named.
+const STATIC: &str = "static";
 
 /// What is known of run times.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -209,6 +172,11 @@ enum Data {
 }
 
 impl Simulate {
+    /// Whether a simulated run is asked for, instead of what has a verb of its own.
+    pub(super) fn makes_request(&self) -> bool {
+        self.activities.is_none() && self.replay.is_none()
+    }
+
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         self.sources
             .files()
@@ -227,34 +195,130 @@ impl Simulate {
             .check(output)?;
         self.trace.as_deref().map(TraceFormat::of_path).transpose()?;
         if let Some(run) = &self.replay {
-            let outputs = Outputs::new(self.gantt, self.trace, self.json);
+            let outputs = run::Outputs::new(self.gantt, self.trace, self.json);
             return repeat(run, &outputs, output);
         }
-        match &self.activities {
-            Some(plan) => activities::simulate(plan, &self, output),
-            None if worlds::asked_for(&self) => worlds::simulate(&self, output),
-            None => workflow::simulate(&self, output),
+        if (self.workflow.is_some() || self.sources.instance.is_some())
+            && let Some(done) = choices::simulate(&self, output)
+        {
+            return done;
+        }
+        let setup = self.setup()?;
+        if let Some(plan) = &self.activities {
+            let mut rest = setup;
+            let platform = rest.input.platform.take();
+            rest.models.settings = Pairs::default();
+            let is_alone = rest == SimulationSetup::default()
+                && self.policy.is_none()
+                && self.compare.is_empty()
+                && self.outputs().is_none();
+            if !is_alone {
+                return Err(Failure::input(
+                    "--activities cannot be used with other options than --platform, --config and --json",
+                )
+                .with_help("slackline activities PLAN.json is the verb for it"));
+            }
+            let (plan, settings) = (plan.clone(), self.model.settings);
+            return Activities { plan, platform, settings, json: self.json }.run(output);
+        }
+        if self.compare.is_empty() {
+            let policy = self.policy.clone().unwrap_or_else(|| STATIC.to_string());
+            let request = SimulateRequest { policy, setup, ..SimulateRequest::default() };
+            if printed(&request, output)? {
+                return Ok(());
+            }
+            return carry_out(request.setup, vec![request.policy], &self.outputs(), output);
+        }
+        let policies = self.compare.clone();
+        let request = CompareRequest { policies, setup, ..CompareRequest::default() };
+        if printed(&request, output)? {
+            return Ok(());
+        }
+        carry_out(request.setup, request.policies, &self.outputs(), output)
+    }
+
+    fn outputs(&self) -> Outputs {
+        Outputs {
+            json: self.json,
+            gantt: self.gantt.clone(),
+            progress: self.progress.clone(),
+            trace: self.trace.clone(),
+            decisions: self.decisions.clone(),
+            same_decisions: self.same_decisions.clone(),
         }
     }
 
-    /// Whether transfers count as begun when their file was made.
-    fn anticipated(&self) -> bool {
-        self.transfers.as_deref() == Some("anticipated")
+    fn setup(&self) -> Result<SimulationSetup, Failure> {
+        let workflow = self.workflow.as_slice();
+        let mut input = self.sources.request(workflow);
+        input.arrivals = self.arrivals.clone();
+        Ok(SimulationSetup {
+            input,
+            planner: self.algorithm.clone(),
+            schedule: self.schedule.clone(),
+            scenario: self.scenario.clone(),
+            replications: self.worlds,
+            transfers: self.transfers.clone(),
+            period: self.period.clone(),
+            threshold: self.threshold.clone(),
+            parameters: self.parameters.request(),
+            limits: self.limits.settings(),
+            seed: self.seed,
+            alone: self.alone,
+            knows: match self.knows {
+                Knows::Exact => Known::Exact,
+                Knows::Estimates => Known::Estimates,
+                Knows::Kinds => Known::Kinds,
+                Knows::Nothing => Known::Nothing,
+            },
+            data: match self.data {
+                Data::Hosts => DataPlace::Hosts,
+                Data::Central => DataPlace::Central,
+            },
+            monitoring_delay: self.monitoring_delay,
+            decision_time: self.decision_time,
+            retries: self.retries,
+            until: self.until,
+            models: self.model.request()?,
+            explain: self.why,
+        })
+    }
+}
+
+/// What is shown and written of simulated runs.
+#[derive(Default)]
+pub(crate) struct Outputs {
+    json: bool,
+    gantt: Option<PathBuf>,
+    progress: Option<PathBuf>,
+    trace: Option<PathBuf>,
+    decisions: Option<PathBuf>,
+    same_decisions: Option<PathBuf>,
+}
+
+impl Outputs {
+    /// Whether no file is named.
+    fn is_none(&self) -> bool {
+        let named =
+            [&self.gantt, &self.progress, &self.trace, &self.decisions, &self.same_decisions];
+        named.iter().all(|path| path.is_none())
     }
 
-    /// The parameters of policy and planner; some have an option of their own.
-    fn given(&self) -> Given {
-        let options = [
-            ("transfers", &self.transfers),
-            ("period", &self.period),
-            ("threshold", &self.threshold),
-        ];
-        // What is anticipated holds for the run, whatever the policy.
-        let given =
-            options.into_iter().filter(|(name, _)| *name != "transfers" || !self.anticipated());
-        let named = given.filter_map(|(name, value)| {
-            value.as_ref().map(|value| (name.to_string(), value.clone()))
-        });
-        named.chain(self.parameters.set.iter().cloned()).collect()
+    /// Tables or the JSON document.
+    pub(crate) fn only(json: bool) -> Outputs {
+        Outputs { json, ..Outputs::default() }
+    }
+}
+
+/// Simulates as a request says.
+pub(crate) fn carry_out(
+    setup: SimulationSetup,
+    policies: Vec<String>,
+    outputs: &Outputs,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    match setup.is_replicated() {
+        true => worlds::simulate(&setup, &policies, outputs, output),
+        false => workflow::simulate(setup, policies, outputs, output),
     }
 }

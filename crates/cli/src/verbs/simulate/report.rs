@@ -1,11 +1,10 @@
 //! What people read of simulated runs: one in detail, several side by side.
 
-use super::workflow::Ran;
 use super::{curve, several};
-use crate::check;
-use crate::failure::Failure;
 use crate::output::Output;
 use crate::table::{Table, count, cut, wrap};
+use slackline_core::simulation::Ran;
+use slackline_core::{Failure, plan_check};
 use slackline_engine::Usage;
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_model::{Problem, Schedule};
@@ -108,7 +107,7 @@ fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
         row("planned", format!("{} if all came at once", fmt_seconds(promised)));
     } else {
         row("planned", fmt_seconds(promised) + &more);
-        let why = ran.check.as_ref().map(|c| check::why(c, "what changed on the way"));
+        let why = ran.check.as_ref().map(|c| plan_check::why(c, "what changed on the way"));
         let mut name = "difference";
         for (seconds, what) in why.unwrap_or_default() {
             row(std::mem::take(&mut name), format!("{seconds} by {what}"));

@@ -1,10 +1,10 @@
 //! What people read of several workflows that shared a platform.
 
 use super::report::blocks;
-use super::workflow::Ran;
 use crate::table::{Table, count, cut};
 use slackline_analysis::load_series::{Course, Loads};
 use slackline_analysis::workflow_metrics::{Served, Totals};
+use slackline_core::simulation::Ran;
 use slackline_model::Problem;
 use slackline_model::units::fmt_seconds;
 use slackline_react::Arrived;

@@ -1,8 +1,8 @@
 //! What a policy weighed, call by call: its alternatives, what it expected of each, and why it took
 //! the one it took.
 
-use super::workflow::Ran;
 use crate::table::Table;
+use slackline_core::simulation::Ran;
 use slackline_model::units::fmt_seconds;
 use slackline_react::{Alternative, Reasons, Transfers};
 

@@ -1,0 +1,83 @@
+//! What a file holds, for who named it in the wrong place.
+
+use crate::failure::Failure;
+use slackline_formats::scenario::parse_scenario;
+use slackline_formats::{CUT, Fault, Format, FormatError, PlatformFormat, schedule_file};
+use slackline_io::FileAccess;
+use std::path::Path;
+
+/// What was wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// A workflow.
+    Workflow,
+    /// A platform.
+    Platform,
+    /// A scenario.
+    Scenario,
+}
+
+/// Documents of ours that hold a schedule, whatever else they look like.
+const WITH_SCHEDULE: [&str; 5] = ["schedule", "plan", "plans", "simulation", "simulations"];
+
+/// Whether a text holds a schedule.
+pub fn holds_schedule(text: &str) -> bool {
+    let ours = schema(text).is_some_and(|name| {
+        let mut parts = name.split('/').skip(1);
+        parts.next().is_some_and(|name| WITH_SCHEDULE.contains(&name))
+    });
+    ours || schedule_file::is_schedule(text)
+}
+
+/// How far into a text its schema is looked for: it comes first.
+const HEAD: usize = 400;
+
+/// What a text says it is, where it is a document of ours.
+pub fn schema(text: &str) -> Option<String> {
+    let start = text.trim_start();
+    if !start.starts_with('{') {
+        return None;
+    }
+    let head: String = start.chars().take(HEAD).collect();
+    let (_, rest) = head.split_once("\"schema\"")?;
+    let name = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
+    let (name, _) = name.split_once('"')?;
+    name.starts_with("slackline/").then(|| name.to_string())
+}
+
+/// A reader's error, or the better one: the file is empty, or of another kind, or cut.
+pub fn explain(error: FormatError, files: &FileAccess, path: &Path, wanted: Wanted) -> Failure {
+    let text = files.read_text(path).unwrap_or_default();
+    let file = path.display();
+    if text.trim().is_empty() && error.fault == Fault::Input && path.is_file() {
+        return Failure::input(format!("{file}: the file is empty"));
+    }
+    let kind = if PlatformFormat::recognise(None, &text).is_some() {
+        (Wanted::Platform, "a platform", "give it with --platform")
+    } else if holds_schedule(&text) {
+        (
+            Wanted::Scenario,
+            "a schedule",
+            "`slackline simulate --schedule` follows it, `show` draws it",
+        )
+    } else if Format::ALL.iter().any(|format| format.recognises(&text)) {
+        (Wanted::Workflow, "a workflow", "name it without an option")
+    } else if !text.trim().is_empty() && parse_scenario(&text).is_ok() {
+        (Wanted::Scenario, "a scenario", "give it with --scenario to simulate")
+    } else {
+        return error.into();
+    };
+    match kind {
+        (kind, _, _) if kind == wanted => cut(error, &text),
+        (_, what, help) => Failure::input(format!("{file}: this is {what}")).with_help(help),
+    }
+}
+
+/// A document of tags that are not all closed was probably cut; the reader of JSON says so itself.
+fn cut(error: FormatError, text: &str) -> Failure {
+    let text = text.trim();
+    match text.starts_with('<') && !text.ends_with('>') && error.help.is_none() {
+        true => Failure::from(error).with_help(CUT),
+        false => error.into(),
+    }
+}

@@ -1,0 +1,298 @@
+//! Reading workflows and platforms.
+
+use crate::bundled;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::file_kind::{Wanted, explain};
+use crate::request::{ModelSettings, Sources};
+use crate::rules;
+use slackline_formats::document::Run;
+use slackline_formats::instance::stream;
+use slackline_formats::{Document, Format, Times, instance, platform_toml};
+use slackline_io::FileAccess;
+use slackline_model::nearest::nearest;
+use slackline_model::platform::Charges;
+use slackline_model::problem::{Inputs, State};
+use slackline_model::scenario::Measured;
+use slackline_model::{Platform, Problem, ProblemError, Terms, Workflow};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Most warnings of a reader that are shown.
+const SHOWN_WARNINGS: usize = 5;
+
+/// A workflow and the platform to plan it on.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The workflow.
+    pub workflow: Arc<Workflow>,
+    /// The platform.
+    pub platform: Arc<Platform>,
+    /// Real run times and sizes that the workflow's file states beside its estimates.
+    pub measured: Option<Arc<Measured>>,
+    /// How the workflow's times came about.
+    pub past: Option<Past>,
+    /// Per task: when it arrives; empty where all is there from the start.
+    pub release: Vec<f64>,
+    /// The file of the platform.
+    pub place: Option<PathBuf>,
+}
+
+/// Where the work of a workflow comes from.
+#[derive(Clone, Debug)]
+pub struct Past {
+    /// How the file states run times.
+    pub times: Times,
+    /// The run that was recorded, where one was.
+    pub run: Option<Run>,
+}
+
+impl Past {
+    /// That of a document.
+    pub fn of(document: &Document, format: Format) -> Past {
+        let run = document.recorded.as_ref().and_then(|recorded| recorded.run.clone());
+        Past { times: document.times(format), run }
+    }
+}
+
+impl Sources {
+    /// Reads the files. Without a platform the bundled one is taken, unless the workflow's file
+    /// brings its processors along.
+    pub fn read(
+        &self,
+        workflow: Option<&Path>,
+        context: &mut Context<'_>,
+    ) -> Result<Loaded, Failure> {
+        if let Some(path) = &self.instance {
+            return instance_file(path, context);
+        }
+        let Some(path) = workflow else {
+            return Err(Failure::input("no workflow is given")
+                .with_help("name a workflow file, or an instance with --instance FILE"));
+        };
+        if self.platform.is_none()
+            && self.reference_speed.is_none()
+            && self.format.is_none_or(|format| format == Format::Instance)
+            && Format::detect(Some(path), &context.files.read_text(path)?) == Ok(Format::Instance)
+        {
+            return instance_file(path, context);
+        }
+        let platform = self.platform.as_ref().map(|p| read_platform(p, context)).transpose()?;
+        let mut document = read_document(path, self.format, context)?;
+        let format = format_of(&context.files, path, self.format)?;
+        if let Some(speed) = self.reference_speed {
+            document = document.at_reference_speed(format, speed).map_err(|e| e.in_file(path))?;
+        }
+        let platform = match platform {
+            Some(platform) => platform,
+            None => default_platform(context)?,
+        };
+        Ok(Loaded { place: self.platform.clone(), ..Loaded::of(document, format, platform) })
+    }
+}
+
+impl Sources {
+    /// The platform alone; the bundled one where none is named.
+    pub fn read_platform(&self, context: &mut Context<'_>) -> Result<Platform, Failure> {
+        match &self.platform {
+            Some(path) => read_platform(path, context),
+            None => default_platform(context),
+        }
+    }
+}
+
+impl Sources {
+    /// The same with any number of workflows, which are planned together.
+    pub fn read_all(
+        &self,
+        workflows: &[PathBuf],
+        context: &mut Context<'_>,
+    ) -> Result<Loaded, Failure> {
+        let mut world = self.read(workflows.first().map(PathBuf::as_path), context)?;
+        if let Some(rest @ [_, ..]) = workflows.get(1..) {
+            let mut parts = vec![Arc::unwrap_or_clone(world.workflow)];
+            for path in rest {
+                parts.push(read_workflow(path, self.format, context)?);
+            }
+            // Graphs of one generator share a name: their files tell them apart.
+            for (part, path) in parts.iter_mut().zip(workflows) {
+                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+                *part = part.clone().renamed(stem);
+            }
+            let parts: Vec<&Workflow> = parts.iter().collect();
+            let name = parts.iter().map(|w| w.name()).collect::<Vec<_>>().join(" + ");
+            world.workflow = Arc::new(Workflow::union(&name, &parts).map_err(Failure::input)?);
+        }
+        Ok(world)
+    }
+}
+
+impl Loaded {
+    fn of(document: Document, format: Format, platform: Platform) -> Loaded {
+        let past = Some(Past::of(&document, format));
+        let measured = document.measured.map(Arc::new);
+        Loaded { measured, past, ..Loaded::plain(document.workflow, platform) }
+    }
+
+    /// Nothing but a workflow and a platform.
+    pub fn plain(workflow: impl Into<Arc<Workflow>>, platform: impl Into<Arc<Platform>>) -> Loaded {
+        let (workflow, platform) = (workflow.into(), platform.into());
+        Loaded { workflow, platform, measured: None, past: None, release: Vec::new(), place: None }
+    }
+
+    /// The planning problem, as a run under these rules will be charged for it, but for data that
+    /// stay on a host.
+    pub fn problem(&self, settings: &ModelSettings) -> Result<Problem<'_>, Failure> {
+        let charges = rules::charges(&settings.models(&self.platform, &self.workflow)?, false);
+        self.charged(&charges, settings.inputs(&self.platform)?)
+    }
+
+    /// The same with data that stay on a host charged, where the rules say so.
+    pub fn moldable_problem(&self, settings: &ModelSettings) -> Result<Problem<'_>, Failure> {
+        let charges = rules::charges(&settings.models(&self.platform, &self.workflow)?, true);
+        self.charged(&charges, settings.inputs(&self.platform)?)
+    }
+
+    /// The planning problem with such a network and inputs there.
+    pub fn charged(&self, charges: &Charges, inputs: Inputs) -> Result<Problem<'_>, Failure> {
+        let problem = Problem::charged(&self.workflow, &self.platform, charges, inputs);
+        let problem = problem.map_err(|error| match (&error, &self.place) {
+            // The two files do not fit together.
+            (ProblemError::UnknownArchitecture { .. }, Some(path)) => {
+                Failure::input(format!("{}: {error}", path.display()))
+            }
+            _ => error.into(),
+        })?;
+        if self.release.is_empty() {
+            return Ok(problem);
+        }
+        let state = State { release: self.release.clone(), ..problem.state().clone() };
+        Ok(problem.with_state(state)?)
+    }
+}
+
+fn instance_file(path: &Path, context: &mut Context<'_>) -> Result<Loaded, Failure> {
+    let begin = Instant::now();
+    let text = context.files.read_text(path)?;
+    if stream::recognise(&text) {
+        return known_together(path, &text, context);
+    }
+    let read = instance::read(&text).map_err(|e| e.in_file(path))?;
+    context.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
+    Ok(Loaded::plain(read.workflow, read.platform))
+}
+
+/// The workflows of a stream, all known from the start, those of higher priority first.
+fn known_together(path: &Path, text: &str, context: &mut Context<'_>) -> Result<Loaded, Failure> {
+    let mut read = stream::read(text).map_err(|e| e.in_file(path))?;
+    let limited = |t: &Terms| t.limits.budget.is_some() || t.limits.deadline.is_some();
+    if read.workflows.iter().any(|w| limited(&w.terms)) {
+        let limits = "limits of single workflows are for the policies of simulate";
+        context.note(&format!("{limits}; --budget and --deadline hold for all together"));
+    }
+    read.workflows.sort_by(|a, b| b.terms.priority.total_cmp(&a.terms.priority));
+    let parts: Vec<&Workflow> = read.workflows.iter().map(|w| &w.workflow).collect();
+    let union = Workflow::union(&stream_name(&read.name, path), &parts).map_err(Failure::input)?;
+    let mut world = Loaded::plain(union, read.platform);
+    if read.workflows.iter().any(|w| w.arrival > 0.0) {
+        let dates = |w: &stream::Submitted| vec![w.arrival; w.workflow.len()];
+        world.release = read.workflows.iter().flat_map(dates).collect();
+    }
+    Ok(world)
+}
+
+/// What several workflows of one file are called together.
+pub fn stream_name(stated: &str, path: &Path) -> String {
+    match stated {
+        "" => path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        name => name.to_string(),
+    }
+}
+
+/// The format of a workflow file.
+pub fn format_of(files: &FileAccess, path: &Path, from: Option<Format>) -> Result<Format, Failure> {
+    match from {
+        Some(format) => Ok(format),
+        None => {
+            let text = files.read_text(path)?;
+            Ok(Format::detect(Some(path), &text).map_err(|e| e.in_file(path))?)
+        }
+    }
+}
+
+/// Reads a workflow file and passes the reader's warnings on.
+pub fn read_workflow(
+    path: &Path,
+    from: Option<Format>,
+    context: &mut Context<'_>,
+) -> Result<Workflow, Failure> {
+    Ok(read_document(path, from, context)?.workflow)
+}
+
+/// Reads a workflow file with all that its format knows.
+pub fn read_document(
+    path: &Path,
+    from: Option<Format>,
+    context: &mut Context<'_>,
+) -> Result<Document, Failure> {
+    let begin = Instant::now();
+    let mut document = slackline_formats::read_workflow(&context.files, path, from)
+        .map_err(|error| explain(error, &context.files, path, Wanted::Workflow))?;
+    if document.workflow.name().is_empty() {
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        document.workflow = document.workflow.renamed(stem);
+    }
+    context.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
+    warn_of(&document.warnings, path, context)?;
+    Ok(document)
+}
+
+/// Passes on what a reader had to decide.
+fn warn_of(warnings: &[String], path: &Path, context: &mut Context<'_>) -> Result<(), Failure> {
+    if context.strict
+        && let Some(warning) = warnings.first()
+    {
+        return Err(Failure::input(format!("{}: {warning}", path.display()))
+            .with_help("without --strict this is a warning"));
+    }
+    for warning in warnings.iter().take(SHOWN_WARNINGS) {
+        context.warning(&format!("{}: {warning}", path.display()));
+    }
+    if let Some(more) = warnings.len().checked_sub(SHOWN_WARNINGS)
+        && more > 0
+    {
+        context.warning(&format!("{}: {more} more warnings", path.display()));
+    }
+    Ok(())
+}
+
+/// Reads a platform file.
+pub fn read_platform(path: &Path, context: &mut Context<'_>) -> Result<Platform, Failure> {
+    let begin = Instant::now();
+    let text = context.files.read_text(path).map_err(|error| match path.exists() {
+        true => Failure::from(error),
+        false => {
+            let names: Vec<&str> = bundled::names("platforms").collect();
+            let near = nearest(&path.to_string_lossy(), names.iter().copied());
+            let near = near.map_or(String::new(), |name| format!("did you mean '{name}'? "));
+            let help = format!("{near}bundled platforms: {}", names.join(", "));
+            Failure::from(error).with_help(help)
+        }
+    })?;
+    if Format::Instance.recognises(&text) {
+        return Ok(Arc::unwrap_or_clone(instance_file(path, context)?.platform));
+    }
+    let (platform, warnings) =
+        slackline_formats::platform::read_with_warnings(&context.files, path, None)
+            .map_err(|error| explain(error, &context.files, path, Wanted::Platform))?;
+    context.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
+    warn_of(&warnings, path, context)?;
+    Ok(platform)
+}
+
+/// The platform that is taken where none is named.
+fn default_platform(context: &mut Context<'_>) -> Result<Platform, Failure> {
+    context.note("no --platform given: taking the bundled small cluster");
+    Ok(platform_toml::parse(bundled::SMALL_CLUSTER)?)
+}

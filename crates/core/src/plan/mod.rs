@@ -1,0 +1,429 @@
+//! Plans: from a request to schedules, checked by the simulator, and their report.
+
+mod front;
+mod report;
+mod scale;
+
+pub use front::{FrontPlan, FrontReport};
+pub use report::{Limited, PlanReport, PlanReports, Spread, staging};
+pub use scale::{End, Scale, three_digits};
+
+use crate::context::Context;
+use crate::details_json::check_needs;
+use crate::failure::{Failure, no_plan};
+use crate::input::Loaded;
+use crate::plan_check;
+use crate::request::PlanRequest;
+use crate::search::{self, interrupted};
+use serde::Serialize;
+use slackline_analysis::plan_check::Check;
+use slackline_model::nearest::did_you_mean;
+use slackline_model::parameter::{self, Given};
+use slackline_model::schedule::{Limits, Summary, Violation, validate};
+use slackline_model::{Problem, Schedule};
+use slackline_schedule::qos::pareto::{self, Point};
+use slackline_schedule::registry::Need;
+use slackline_schedule::robust::{Robustness, RunTimeError, robustness};
+use slackline_schedule::{Algorithm, PlanError, Request, bounds, qos, registry};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Stands for every planner of the registry.
+pub const ALL_PLANNERS: &str = "all";
+
+/// A planner by any spelling the registry knows, or `all`.
+pub fn planner_name(text: &str) -> Result<String, String> {
+    if text.eq_ignore_ascii_case(ALL_PLANNERS) {
+        return Ok(ALL_PLANNERS.to_string());
+    }
+    match registry::find(text) {
+        Some(algorithm) => Ok(algorithm.name.to_string()),
+        None if slackline_schedule::nondet::Method::find(text).is_some() => Ok(text.to_lowercase()),
+        None => {
+            let hint = did_you_mean(text, registry::names());
+            Err(format!("there is no such planner{hint} `slackline algorithms` lists them all"))
+        }
+    }
+}
+
+/// A plan and how it came about.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// The planner.
+    pub algorithm: &'static Algorithm,
+    /// The plan.
+    pub schedule: Schedule,
+    /// Its figures.
+    pub summary: Summary,
+    /// How it spreads when run times are off, where that was asked for.
+    pub robustness: Option<Robustness>,
+    /// What comes of it in the simulator.
+    pub check: Option<Check>,
+    /// Deadline and budget that it misses.
+    pub missed: Vec<Violation>,
+    /// Seconds that planning took.
+    pub wall_seconds: f64,
+}
+
+impl Planned {
+    /// When it ends: as simulated, where that is known.
+    pub fn end(&self) -> f64 {
+        self.check.map_or(self.summary.makespan, |check| check.simulated)
+    }
+}
+
+/// A request with what it names.
+#[derive(Clone, Debug)]
+pub struct PlanInput {
+    /// The request.
+    pub request: PlanRequest,
+    /// Workflows and platform.
+    pub loaded: Loaded,
+    /// Parameters of planners.
+    given: Given,
+}
+
+/// Plans of one problem.
+#[derive(Clone, Debug)]
+pub struct Plans<'p> {
+    /// The problem.
+    pub problem: &'p Problem<'p>,
+    /// One for each planner, in the order asked for; at least one.
+    pub plans: Vec<Planned>,
+    /// No run ends before this date.
+    pub lower_bound: f64,
+    /// What the plans have to keep.
+    pub limits: Limits,
+    /// The ends between which limits make sense, where there are any.
+    pub scale: Option<Scale>,
+    /// Which of the plans is best.
+    best: usize,
+    /// Whether one plan is wanted, whatever was tried.
+    is_one_wanted: bool,
+    given: &'p Given,
+    recorded_makespan: Option<f64>,
+}
+
+/// The report of a plan request.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum PlanAnswer {
+    /// Of one plan.
+    Plan(Box<PlanReport>),
+    /// Of one plan for each planner.
+    Plans(PlanReports),
+    /// Of time against cost.
+    Front(FrontReport),
+}
+
+impl PlanRequest {
+    /// Reads what the request names.
+    pub fn read(mut self, context: &mut Context<'_>) -> Result<PlanInput, Failure> {
+        self.check()?;
+        for name in &mut self.planners {
+            *name = planner_name(name)
+                .map_err(|why| Failure::input(format!("planners: '{name}': {why}")))?;
+        }
+        let loaded = self.input.read_all(&self.input.workflows, context)?;
+        let given = self.parameters.0.clone();
+        Ok(PlanInput { request: self, loaded, given })
+    }
+
+    /// Carries the request out. Limits that no plan keeps are no error: the report says so.
+    pub fn report(self, context: &mut Context<'_>) -> Result<PlanAnswer, Failure> {
+        let input = self.read(context)?;
+        let problem = input.problem()?;
+        if input.request.front {
+            return Ok(PlanAnswer::Front(input.front(&problem, context)?));
+        }
+        Ok(input.plans(&problem, context)?.report())
+    }
+}
+
+impl PlanInput {
+    /// The planning problem.
+    pub fn problem(&self) -> Result<Problem<'_>, Failure> {
+        let (request, loaded) = (&self.request, &self.loaded);
+        let problem = loaded.problem(&request.models)?;
+        if request.front || !request.models.models(&loaded.platform, &loaded.workflow)?.charge_local
+        {
+            return Ok(problem);
+        }
+        let chosen = self.chosen(&problem)?;
+        if let Some(other) = chosen.iter().find(|a| !a.needs.contains(&Need::Moldable)) {
+            let message = "--config ptask/charge-local: data that stay on a host are free to";
+            let message = format!("{message} {}", other.name);
+            let help = "slackline algorithms lists the methods for moldable tasks";
+            return Err(Failure::input(message).with_help(help));
+        }
+        loaded.moldable_problem(&request.models)
+    }
+
+    /// Plans with every planner that was asked for.
+    pub fn plans<'p>(
+        &'p self,
+        problem: &'p Problem<'p>,
+        context: &mut Context<'_>,
+    ) -> Result<Plans<'p>, Failure> {
+        let (mut plans, bound) = self.planned(problem, context)?;
+        let lower_bound = self.bound_of_runs(bound)?;
+        // One plan is written as it is, whatever becomes of it.
+        if (!context.brief || plans.len() > 1) && self.checks(problem) {
+            let ground = plan_check::ground(&self.loaded, &self.request.models)?;
+            for plan in &mut plans {
+                plan.check = plan_check::follow(&ground, problem, &plan.schedule, None, context);
+            }
+        }
+        let limits = self.request.limits.limits();
+        let scale = if is_limited(&limits) { Some(Scale::of(problem)?) } else { None };
+        let past = self.loaded.past.as_ref();
+        Ok(Plans {
+            best: best(&plans, &limits),
+            problem,
+            plans,
+            lower_bound,
+            limits,
+            scale,
+            is_one_wanted: self.request.planners.is_empty(),
+            given: &self.given,
+            recorded_makespan: past.and_then(|p| p.run.as_ref()?.makespan_seconds),
+        })
+    }
+
+    fn search_request(&self, limits: Limits, context: &mut Context<'_>) -> Request {
+        search::request(&self.request.search, limits, &self.given, context)
+    }
+
+    /// A bound of plans where levels are steady; where they change, one of runs at their best levels.
+    fn bound_of_runs(&self, bound: f64) -> Result<f64, Failure> {
+        let Loaded { workflow, platform, .. } = &self.loaded;
+        if platform.steady().is_none() {
+            return Ok(bound);
+        }
+        let charges = self.request.models.models(platform, workflow)?.charges();
+        let inputs = self.request.models.inputs(platform)?;
+        let runs = slackline_analysis::plan_check::lower_bound(
+            workflow, platform, &charges, inputs, true,
+        )?;
+        Ok(bound.min(runs))
+    }
+
+    /// One plan per algorithm, and the best bound. With several, those that cannot plan this are
+    /// passed over.
+    fn planned(
+        &self,
+        problem: &Problem<'_>,
+        context: &mut Context<'_>,
+    ) -> Result<(Vec<Planned>, f64), Failure> {
+        let chosen = self.chosen(problem)?;
+        let settings = self.search_request(self.request.limits.limits(), context);
+        self.check_options(&chosen)?;
+        let mut bound = bounds::lower_bound(problem);
+        let mut plans = Vec::new();
+        let mut unable: Vec<(String, Vec<&str>)> = Vec::new();
+        for (index, &algorithm) in chosen.iter().enumerate() {
+            if interrupted(&settings) && !plans.is_empty() {
+                break;
+            }
+            let begin = Instant::now();
+            let what = match chosen.len() {
+                1 => algorithm.name.to_string(),
+                several => format!("{} ({} of {several})", algorithm.name, index + 1),
+            };
+            let settings = Request { watch: Some(Arc::default()), ..settings.clone() };
+            let mut result = None;
+            context.observer.search(&what, settings.watch.as_deref(), &mut || {
+                result = Some(registry::run(algorithm, problem, &settings, bound));
+            });
+            let wall_seconds = begin.elapsed().as_secs_f64();
+            let result =
+                result.unwrap_or_else(|| registry::run(algorithm, problem, &settings, bound));
+            let schedule = match result {
+                Ok(certified) => {
+                    bound = certified.lower_bound;
+                    certified.schedule
+                }
+                Err(PlanError::Unsupported { why, .. }) if chosen.len() > 1 => {
+                    match unable.iter_mut().find(|(other, _)| *other == why) {
+                        Some((_, names)) => names.push(algorithm.name),
+                        None => unable.push((why, vec![algorithm.name])),
+                    }
+                    continue;
+                }
+                Err(error) if chosen.len() > 1 => {
+                    context.warning(&format!("{}: {error}", algorithm.name));
+                    continue;
+                }
+                Err(error) => {
+                    return Err(no_plan(error, problem, self.request.input.platform.as_deref()));
+                }
+            };
+            let (missed, broken): (Vec<Violation>, Vec<Violation>) =
+                validate(problem, &schedule, &settings.limits).into_iter().partition(|v| {
+                    matches!(v, Violation::Deadline { .. } | Violation::Budget { .. })
+                });
+            if let Some(violation) = broken.first() {
+                let name = algorithm.name;
+                return Err(Failure::work(format!("{name} made an invalid schedule: {violation}"))
+                    .with_help("this is a bug of the planner: please report it with the input"));
+            }
+            let summary = Summary::of(problem, &schedule);
+            let robustness = self.request.robust.map(|largest| {
+                let error = RunTimeError { largest, ..RunTimeError::default() };
+                robustness(problem, &schedule, error, &settings)
+            });
+            context.detail(&format!("{} planned in {wall_seconds:.6} s", algorithm.name));
+            plans.push(Planned {
+                algorithm,
+                schedule,
+                summary,
+                robustness,
+                check: None,
+                missed,
+                wall_seconds,
+            });
+        }
+        for (why, names) in unable {
+            context.warning(&format!("{} cannot plan this: {why}", shortened(&names)));
+        }
+        context.observer.ignore();
+        if interrupted(&settings) {
+            context.warning("interrupted: this is the best plan so far");
+        }
+        match plans.is_empty() {
+            true => Err(Failure::work("none of the chosen algorithms can plan this")),
+            false => Ok((plans, bound)),
+        }
+    }
+
+    /// Fails where something is given that none of the planners has, or that one cannot take.
+    fn check_options(&self, chosen: &[&Algorithm]) -> Result<(), Failure> {
+        let given = &self.given;
+        parameter::check_known(given, chosen.iter().map(|a| (a.name, a.parameters)))?;
+        search::check(&self.request.search, chosen, self.request.robust.is_some())?;
+        let request = Request { given: given.clone(), ..Request::default() };
+        for algorithm in chosen {
+            algorithm.values(&request)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the simulator follows the plans.
+    fn checks(&self, problem: &Problem<'_>) -> bool {
+        // What arrives later is followed by simulate.
+        let arrives = problem.state().release.iter().any(|&date| date > 0.0);
+        self.request.check && !arrives && problem.tasks() <= plan_check::MOST_TASKS
+    }
+
+    /// The planners to try: those asked for, else the usual one, and under limits the fast methods for them.
+    fn chosen(&self, problem: &Problem<'_>) -> Result<Vec<&'static Algorithm>, Failure> {
+        let limits = self.request.limits.limits();
+        if !self.request.planners.is_empty() {
+            let named = planners_named(&self.request.planners, problem, &limits)?;
+            return named.iter().try_for_each(|a| check_single(a, problem)).map(|()| named);
+        }
+        let fast = if is_limited(&limits) { qos::FAST } else { &[] };
+        let able = fast.iter().filter(|a| a.lacks(problem, &limits).is_none());
+        Ok(std::iter::once(registry::usual(problem)).chain(able).collect())
+    }
+}
+
+impl Plans<'_> {
+    /// The shortest plan that keeps to the limits, else the one that breaks them least.
+    pub fn best(&self) -> &Planned {
+        &self.plans[self.best]
+    }
+
+    /// The report: of the best plan where no planner was named, else of all.
+    pub fn report(&self) -> PlanAnswer {
+        let of = |plan| {
+            let limited = (&self.limits, self.scale);
+            let past = self.recorded_makespan;
+            PlanReport::new(self.problem, plan, self.lower_bound, limited, self.given, past)
+        };
+        match self.plans.as_slice() {
+            _ if self.is_one_wanted => PlanAnswer::Plan(Box::new(of(self.best()))),
+            [one] => PlanAnswer::Plan(Box::new(of(one))),
+            many => PlanAnswer::Plans(PlanReports {
+                schema: "slackline/plans/1",
+                plans: many.iter().map(of).collect(),
+            }),
+        }
+    }
+
+    /// Fails where the best plan misses a limit.
+    pub fn verdict(&self) -> Result<(), Failure> {
+        let missed = &self.best().missed;
+        if missed.is_empty() {
+            return Ok(());
+        }
+        let missed: Vec<String> = missed.iter().map(Violation::to_string).collect();
+        let advice = self.scale.map(|scale| scale.advice(&self.limits, self.lower_bound));
+        Err(Failure::work(missed.join("; ")).with_help(advice.unwrap_or_default()))
+    }
+}
+
+/// The planners asked for; those that `all` stands for have all they need.
+fn planners_named(
+    names: &[String],
+    problem: &Problem<'_>,
+    limits: &Limits,
+) -> Result<Vec<&'static Algorithm>, Failure> {
+    let mut chosen: Vec<&'static Algorithm> = Vec::new();
+    for name in names {
+        let named: Vec<&'static Algorithm> = match name.as_str() {
+            ALL_PLANNERS => {
+                let able = |a: &&Algorithm| a.lacks(problem, limits).is_none();
+                let fits = |a: &&Algorithm| check_single(a, problem).is_ok();
+                registry::ALL.iter().filter(able).filter(fits).collect()
+            }
+            name => registry::find(name).into_iter().collect(),
+        };
+        if name != ALL_PLANNERS {
+            for algorithm in &named {
+                check_needs(algorithm.name, algorithm.needs, problem, limits)?;
+            }
+        }
+        for algorithm in named {
+            if chosen.iter().all(|c| c.name != algorithm.name) {
+                chosen.push(algorithm);
+            }
+        }
+    }
+    Ok(chosen)
+}
+
+/// Fails where a method that plans one workflow was given several.
+fn check_single(algorithm: &Algorithm, problem: &Problem<'_>) -> Result<(), Failure> {
+    let count = problem.workflow().members().len();
+    if count < 2 || algorithm.needs.contains(&Need::Several) {
+        return Ok(());
+    }
+    let message = format!("{} plans one workflow, {count} are given", algorithm.name);
+    Err(Failure::input(message)
+        .with_help("family several of `slackline algorithms` does, e.g. fairness-finish or mags"))
+}
+
+/// Whether a plan has something to keep.
+pub fn is_limited(limits: &Limits) -> bool {
+    limits.budget.is_some() || limits.deadline.is_some()
+}
+
+/// The shortest plan that keeps to the limits, else the one that breaks them least; of equal ones the
+/// cheapest, then the first.
+fn best(plans: &[Planned], limits: &Limits) -> usize {
+    // Limits are kept by plans; without any, what counts is when the run ends.
+    let end = |plan: &Planned| if is_limited(limits) { plan.summary.makespan } else { plan.end() };
+    let point = |plan: &Planned| Point { makespan: end(plan), cost: plan.summary.cost };
+    let points: Vec<Point> = plans.iter().map(point).collect();
+    pareto::best(&points, limits)
+}
+
+/// The first names of a list.
+fn shortened(names: &[&str]) -> String {
+    const SHOWN: usize = 3;
+    match names.len().checked_sub(SHOWN) {
+        None | Some(0) => names.join(", "),
+        Some(more) => format!("{} and {more} more", names[..SHOWN].join(", ")),
+    }
+}

@@ -1,0 +1,83 @@
+//! Plans against the simulator.
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::input::Loaded;
+use crate::request::ModelSettings;
+use schemars::JsonSchema;
+use serde::Serialize;
+use slackline_analysis::plan_check::{Check, Ground};
+use slackline_model::units::fmt_seconds;
+use slackline_model::{Problem, Schedule};
+
+/// Tasks up to which plans are followed by the simulator without being asked.
+pub const MOST_TASKS: usize = 100_000;
+
+/// The seconds between a plan and its run.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Difference {
+    /// Seconds because transfers share links.
+    pub sharing: f64,
+    /// Seconds because inputs are on their way.
+    pub staging: f64,
+    /// Seconds because levels of hosts and links change.
+    pub levels: f64,
+}
+
+impl Difference {
+    pub(crate) fn of(check: &Check) -> Difference {
+        let Check { sharing, staging, levels, .. } = *check;
+        Difference { sharing, staging, levels }
+    }
+}
+
+/// The ground on which plans for a world are followed.
+pub(crate) fn ground(world: &Loaded, models: &ModelSettings) -> Result<Ground, Failure> {
+    Ok(Ground {
+        workflow: world.workflow.clone(),
+        platform: world.platform.clone(),
+        models: models.models(&world.platform, &world.workflow)?,
+        inputs: models.inputs(&world.platform)?,
+        until: f64::INFINITY,
+    })
+}
+
+/// Follows a plan, unless it is known what that comes to; says so where it cannot be followed.
+pub(crate) fn follow(
+    ground: &Ground,
+    problem: &Problem<'_>,
+    plan: &Schedule,
+    simulated: Option<f64>,
+    context: &mut Context<'_>,
+) -> Option<Check> {
+    match ground.check(problem, plan, simulated) {
+        Ok(check) => Some(check),
+        Err(error) => {
+            context.warning(&format!("the plan was not checked by simulation: {error}"));
+            None
+        }
+    }
+}
+
+/// What made the difference, each with its seconds; nothing where there is none to speak of.
+/// `levels` says what changed.
+pub fn why(check: &Check, levels: &'static str) -> Vec<(String, &'static str)> {
+    let transfers = match check.shared_links {
+        true if check.sharing > 0.0 => "transfers sharing links",
+        _ if check.sharing > 0.0 => "transfers slower than planned",
+        _ => "transfers quicker than planned",
+    };
+    let parts = [
+        (check.sharing, transfers),
+        (check.staging, "inputs on their way"),
+        (check.levels, levels),
+    ];
+    // Less than a thousandth of the run explains nothing.
+    let least = 1e-3 * check.simulated;
+    let told = parts.into_iter().filter(|(seconds, _)| seconds.abs() > least);
+    told.map(|(seconds, what)| {
+        let sign = if seconds < 0.0 { "-" } else { "+" };
+        (format!("{sign}{}", fmt_seconds(seconds.abs())), what)
+    })
+    .collect()
+}

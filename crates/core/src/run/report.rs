@@ -1,0 +1,139 @@
+//! The report of a real run: the JSON document `slackline/execution/1`.
+
+use super::session::FinishedRun;
+use crate::simulation::SimulationReport;
+use schemars::JsonSchema;
+use serde::Serialize;
+use slackline_machines::folder::Failure;
+use slackline_model::{HostId, KindId, Problem, TaskId, Workflow};
+use slackline_react::{Figure, Taught};
+use std::path::Path;
+
+/// The JSON document of a real run.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct RunReport {
+    /// What simulated runs report, too.
+    #[serde(flatten)]
+    pub run: SimulationReport,
+    /// The folder of the run.
+    pub folder: String,
+    /// Attempts made at tasks.
+    pub attempts: usize,
+    /// Those that failed.
+    pub failures: Vec<FailedAttempt>,
+    /// What the run taught.
+    pub learnt: Learnt,
+}
+
+/// What the run taught while it went on.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Learnt {
+    /// Real over estimated seconds of each kind of task.
+    pub kinds: Vec<KindFactor>,
+    /// Levels of hosts.
+    pub hosts: Vec<HostLevel>,
+    /// Bandwidths of connections.
+    pub connections: Vec<ConnectionBandwidth>,
+}
+
+/// Real over estimated seconds.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct KindFactor {
+    /// The kind.
+    pub kind: String,
+    /// The factor.
+    #[serde(flatten)]
+    pub factor: Figure,
+}
+
+/// Speed as a share of the stated one.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct HostLevel {
+    /// The host.
+    pub host: String,
+    /// The level.
+    #[serde(flatten)]
+    pub level: Figure,
+}
+
+/// Bytes per second between two places.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ConnectionBandwidth {
+    /// Where transfers leave.
+    pub from: String,
+    /// Where they arrive.
+    pub to: String,
+    /// The bandwidth.
+    #[serde(flatten)]
+    pub bandwidth: Figure,
+}
+
+impl Learnt {
+    fn of(problem: &Problem<'_>, taught: &Taught) -> Learnt {
+        let host = |id: HostId| problem.platform().host(id).name.to_string();
+        let kind = |id: KindId| problem.workflow().kind_name(id).to_string();
+        let (kinds, hosts, ways) = (&taught.kinds, &taught.hosts, &taught.connections);
+        Learnt {
+            kinds: kinds.iter().map(|(&k, &factor)| KindFactor { kind: kind(k), factor }).collect(),
+            hosts: hosts.iter().map(|(&h, &level)| HostLevel { host: host(h), level }).collect(),
+            connections: ways
+                .iter()
+                .map(|(&(a, b), &bandwidth)| ConnectionBandwidth {
+                    from: host(a),
+                    to: host(b),
+                    bandwidth,
+                })
+                .collect(),
+        }
+    }
+}
+
+/// An attempt of which nothing came.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct FailedAttempt {
+    /// The task.
+    pub task: String,
+    /// Which attempt at it.
+    pub attempt: u32,
+    /// The host.
+    pub host: String,
+    /// The exit code of its process, where there is one.
+    pub exit: Option<i32>,
+    /// Why it failed.
+    pub reason: String,
+    /// What it wrote last.
+    pub last_lines: Vec<String>,
+    /// How many tasks wait for this one.
+    pub blocks: usize,
+}
+
+impl RunReport {
+    pub(crate) fn new(
+        problem: &Problem<'_>,
+        run: SimulationReport,
+        path: &Path,
+        finished: &FinishedRun,
+    ) -> RunReport {
+        let failed = |failure: &Failure| FailedAttempt {
+            task: failure.name.clone(),
+            attempt: failure.attempt,
+            host: problem.platform().host(failure.host).name.to_string(),
+            exit: failure.exit,
+            reason: failure.reason.clone(),
+            last_lines: failure.last_lines.clone(),
+            blocks: blocked(problem.workflow(), failure.task),
+        };
+        RunReport {
+            run: run.of_execution(),
+            folder: path.display().to_string(),
+            attempts: finished.attempts,
+            failures: finished.failures.iter().map(failed).collect(),
+            learnt: Learnt::of(problem, &finished.ran.outcome.taught),
+        }
+    }
+}
+
+/// How many tasks depend on one.
+pub fn blocked(workflow: &Workflow, by: TaskId) -> usize {
+    workflow.descendants(&[by], |_| true).into_iter().filter(|after| *after).count()
+}

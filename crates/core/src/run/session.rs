@@ -1,0 +1,433 @@
+//! A run as its folder describes it: the same for one that begins, one that is resumed and one that is repeated.
+
+use super::settings::{self, own_program};
+use super::{Repetition, given_files};
+use crate::context::{Context, RunView};
+use crate::details_json::check_needs;
+use crate::failure::{Failure, no_plan};
+use crate::input::{self, Loaded};
+use crate::methods::{check_parameters, check_results, planner, policies_of, settle_period};
+use crate::plan_check;
+use crate::request::{InputPlace, RunRequest};
+use crate::simulation::Ran;
+use slackline_analysis::calibration::first_estimates;
+use slackline_analysis::cost::Money;
+use slackline_analysis::metrics::Metrics;
+use slackline_analysis::plan_check::{Ground, lower_bound};
+use slackline_engine::{
+    BackendError, Ending, Execution, Glance, Inputs, Outcome, Record, RecordError,
+    Settings as Rules, Stage,
+};
+use slackline_formats::Format;
+use slackline_machines::attempt::{
+    Stamp, adopt_orphans, boot, checksum, raise_open_files, stamped_checksum,
+};
+use slackline_machines::folder::{
+    self, Failure as Failed, Header, Note, Recovered, RunFolder, RunLog,
+};
+use slackline_machines::local::Local;
+use slackline_machines::real::{Desk, Past, Real, RealOptions, Workshop};
+use slackline_machines::session::{self, Repeated, SessionError};
+use slackline_machines::slurm::Slurm;
+use slackline_model::platform::Charges;
+use slackline_model::{Problem, Schedule, Terms};
+use slackline_react::Policy;
+use slackline_react::registry::Options;
+use slackline_schedule::{Planner, Request};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// A run with all it was started with.
+pub struct RunSession {
+    /// The first line of the log.
+    pub header: Header,
+    /// The request.
+    pub request: RunRequest,
+    /// Workflow and platform.
+    pub loaded: Loaded,
+    format: Format,
+    inputs: Inputs,
+    /// State of the user's files that the run reads, where their checksums have been compared.
+    stamps: Option<BTreeMap<String, Stamp>>,
+}
+
+/// A policy and what its first plan promises.
+struct Chosen {
+    policy: Box<dyn Policy>,
+    planned: Schedule,
+}
+
+/// A run that came to an outcome.
+pub struct FinishedRun {
+    /// The run.
+    pub ran: Ran,
+    /// Attempts made.
+    pub attempts: usize,
+    /// Those that failed.
+    pub failures: Vec<Failed>,
+}
+
+pub(super) fn seconds_since_1970() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64())
+}
+
+/// Where a copy lies that a log names: beside it, whatever the log says.
+fn copy(root: &Path, name: &str) -> Result<PathBuf, Failure> {
+    let path = root.join(name);
+    match Path::new(name).file_name() == Some(OsStr::new(name)) && path.is_file() {
+        true => Ok(path),
+        false => Err(Failure::input(format!("{}: no file {name:?} in it", root.display()))),
+    }
+}
+
+impl RunSession {
+    /// Reads the copies in a folder.
+    pub fn open(
+        root: &Path,
+        header: Header,
+        context: &mut Context<'_>,
+    ) -> Result<RunSession, Failure> {
+        let request = settings::of_header(&header)?;
+        for (name, known) in &header.digests {
+            let path = copy(root, name)?;
+            let found =
+                checksum(&path).map_err(|e| Failure::input(format!("{}: {e}", path.display())))?;
+            if found != *known {
+                let message = format!("{}: is not what the run was started with", path.display());
+                return Err(Failure::input(message).with_help("put the copy back as it was"));
+            }
+        }
+        let platform = input::read_platform(&copy(root, &header.platform)?, context)?;
+        let Some(format) = request.input.format else {
+            return Err(Failure::input(
+                "the settings in the log: the workflow's format is missing",
+            ));
+        };
+        let path = copy(root, &header.workflow)?;
+        let mut document = input::read_document(&path, Some(format), context)?;
+        if let Some(speed) = request.input.reference_speed {
+            document = document.at_reference_speed(format, speed).map_err(|e| e.in_file(&path))?;
+        }
+        let loaded = Loaded::plain(document.workflow, platform);
+        Ok(RunSession::new(header, request, format, loaded))
+    }
+
+    pub(super) fn new(
+        header: Header,
+        request: RunRequest,
+        format: Format,
+        mut loaded: Loaded,
+    ) -> RunSession {
+        loaded.workflow = first_estimates(Arc::unwrap_or_clone(loaded.workflow)).into();
+        let inputs = match loaded.platform.origin() {
+            Some(origin) if request.inputs != Some(InputPlace::Everywhere) => Inputs::At(origin),
+            _ => Inputs::Everywhere,
+        };
+        RunSession { header, request, loaded, format, inputs, stamps: None }
+    }
+
+    /// The same with the state of the user's files, whose checksums are known.
+    pub(super) fn with_stamps(self, stamps: BTreeMap<String, Stamp>) -> RunSession {
+        RunSession { stamps: Some(stamps), ..self }
+    }
+
+    /// The format of the workflow's copy.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// What is planned and run.
+    pub fn problem(&self) -> Result<Problem<'_>, Failure> {
+        self.loaded.charged(&Charges::default(), self.inputs)
+    }
+
+    /// Compares the user's files with those that the run was started with.
+    fn compare_inputs(&self) -> Result<BTreeMap<String, Stamp>, Failure> {
+        let mut stamps = BTreeMap::new();
+        for (task, name) in given_files(&self.loaded.workflow) {
+            let path = self.header.inputs.join(name);
+            let input = || format!("task '{task}', input {}", path.display());
+            let (stamp, found) =
+                stamped_checksum(&path).map_err(|e| Failure::input(format!("{}: {e}", input())))?;
+            if self.header.input_digests.get(name).is_some_and(|known| *known != found) {
+                let message = format!("{}: has changed since the run began", input());
+                return Err(Failure::input(message)
+                    .with_help("put it back as it was, or begin a new run in a new folder"));
+            }
+            stamps.insert(name.to_string(), stamp);
+        }
+        Ok(stamps)
+    }
+
+    fn choose(&self, problem: &Problem<'_>) -> Result<Chosen, Failure> {
+        let limits = self.request.limits.limits();
+        let algorithm = match &self.request.planner {
+            Some(name) => planner(name)?,
+            None => slackline_schedule::registry::usual(problem),
+        };
+        let (seed, given) = (self.header.seed, self.request.given());
+        let request = Request { seed, given: given.clone(), limits, ..Request::default() };
+        let planner = Planner { algorithm, request };
+        let mut options = Options { given, seed, ..Options::new(planner.clone()) };
+        options.transfers = slackline_react::Transfers::Push;
+        check_needs(algorithm.name, algorithm.needs, problem, &limits)?;
+        let entries = policies_of(&[self.header.policy.as_str()], problem, &limits)?;
+        let [entry] = entries.as_slice() else {
+            return Err(Failure::input("a run is steered by one policy"));
+        };
+        check_parameters(&entries, &options)?;
+        check_results(&options.given, problem)?;
+        entry.policy(&options)?.check(problem)?;
+        let place = self.loaded.place.as_deref();
+        let planned = planner.plan(problem).map_err(|e| no_plan(e, problem, place))?;
+        settle_period(&mut options, &planned)?;
+        Ok(Chosen { policy: entry.policy(&options)?, planned })
+    }
+
+    fn execution<'r>(&self) -> Execution<'r> {
+        let (workflow, platform) = (self.loaded.workflow.clone(), self.loaded.platform.clone());
+        Execution {
+            settings: Rules {
+                retries: self.request.execution.retries,
+                learning: self.request.execution.learning,
+                ..Rules::default()
+            },
+            inputs: self.inputs,
+            terms: Terms { limits: self.request.limits.limits(), ..Terms::default() },
+            ..Execution::new(workflow, platform)
+        }
+    }
+
+    /// The simulated run that stands for the real one. Its estimates are exact: there is nothing to learn.
+    fn stage(&self) -> Stage {
+        let (workflow, platform) = (self.loaded.workflow.clone(), self.loaded.platform.clone());
+        Stage {
+            inputs: self.inputs,
+            terms: Terms { limits: self.request.limits.limits(), ..Terms::default() },
+            settings: Rules { retries: self.request.execution.retries, ..Rules::default() },
+            ..Stage::new(workflow, platform)
+        }
+    }
+
+    /// What is planned in a rehearsal: charged for transfers as its simulated run is.
+    pub fn rehearsed_problem(&self) -> Result<Problem<'_>, Failure> {
+        self.loaded.charged(&self.stage().models.charges(), self.inputs)
+    }
+
+    /// What the run would come to if everything were as the files say, and a date before which it cannot end.
+    pub fn rehearse(
+        &self,
+        problem: &Problem<'_>,
+        context: &mut Context<'_>,
+    ) -> Result<(Ran, f64), Failure> {
+        let clock = Instant::now();
+        let Chosen { mut policy, planned } = self.choose(problem)?;
+        let stage = self.stage();
+        let outcome = stage.run(policy.as_mut())?;
+        let mut ran = self.ran(problem, outcome, planned, clock);
+        let Stage { workflow, platform, models, inputs, .. } = stage;
+        let bound = lower_bound(&workflow, &platform, &models.charges(), inputs, true)?;
+        if ran.unfinished().is_none() && problem.tasks() <= plan_check::MOST_TASKS {
+            let ground = Ground { workflow, platform, models, inputs, until: f64::INFINITY };
+            ran.explain(plan_check::follow(&ground, problem, &ran.planned, None, context));
+        }
+        Ok((ran, bound))
+    }
+
+    fn ran(
+        &self,
+        problem: &Problem<'_>,
+        outcome: Outcome,
+        planned: Schedule,
+        clock: Instant,
+    ) -> Ran {
+        let (metrics, money) = (Metrics::of(problem, &outcome), Money::of(problem, &outcome));
+        let wall_seconds = clock.elapsed().as_secs_f64();
+        let (name, set) = (self.header.policy.clone(), self.request.given());
+        let limits = self.request.limits.limits();
+        Ran { limits, set, wall_seconds, ..Ran::of(name, outcome, metrics, money, planned) }
+    }
+
+    /// Drives the run from where its log ends; without a log it begins one.
+    pub(super) fn drive(
+        &self,
+        problem: &Problem<'_>,
+        folder: RunFolder,
+        log: Option<RunLog>,
+        records: Vec<(f64, Record)>,
+        context: &mut Context<'_>,
+    ) -> Result<FinishedRun, Failure> {
+        let clock = Instant::now();
+        let over = records.iter().any(|(_, r)| matches!(r, Record::Note(Note::Over { .. })));
+        let stamps = match &self.stamps {
+            Some(stamps) => stamps.clone(),
+            None if over => BTreeMap::new(),
+            None => self.compare_inputs()?,
+        };
+        adopt_orphans(); // where the system cannot, groups end all the same
+        raise_open_files();
+        let Chosen { mut policy, planned } = self.choose(problem)?;
+        let log = match log {
+            Some(log) => log,
+            // What is wrong with policy and planner is reported before.
+            None => RunLog::create(&folder.log(), &self.header).map_err(Failure::work)?,
+        };
+        let (folder, log) = (Arc::new(folder), Arc::new(log));
+        let begun = records.iter().any(|(_, r)| !matches!(r, Record::Note(_)));
+        let past = Past::of(&records, problem, &boot());
+        let date = past.date();
+        let driven = Note::Driven { boot: boot(), since: seconds_since_1970() };
+        let keep = |at: f64, note: Note| {
+            log.append(at, &Record::Note(note)).map_err(|e| self.broken_log(&e))
+        };
+        keep(date, driven)?;
+        let settings = &self.request.execution;
+        let options = RealOptions {
+            throttle: settings.throttle,
+            pin: settings.pin,
+            time_limit: settings.time_limit,
+            checksum_limit: settings.checksum_limit,
+            scratch: settings.scratch.clone(),
+            source: self.header.inputs.clone(),
+            stamps,
+            run: self.header.id.clone(),
+            drive: folder.begin_drive()?,
+            myself: own_program()?,
+        };
+        let stop = context.observer.listen();
+        let (desk, mail) = Desk::new(Arc::clone(&log), date);
+        let (platform, run) = (problem.platform(), self.header.id.clone());
+        let left = past.processes().to_vec();
+        let f = Arc::clone(&folder);
+        let workshop: Box<dyn Workshop> = match &settings.slurm {
+            None => Box::new(Local::new(platform, f, run, left, desk.clone())),
+            Some(slurm) => {
+                let options = slurm.options(run, platform, Some(&mut *context))?;
+                let workshop = Slurm::new(platform, f, options, desk.clone());
+                Box::new(workshop.map_err(Failure::work)?)
+            }
+        };
+        let (f, mail) = (Arc::clone(&folder), (desk, mail));
+        let mut backend = Real::new(problem, self.inputs, options, f, mail, workshop, past, stop);
+        if !begun {
+            backend.open().map_err(Failure::work)?;
+        }
+        let mut view: Option<Box<dyn RunView + '_>> =
+            context.observer.view(problem, &planned, backend.failures());
+        let mut see = |glance: &Glance<'_>| {
+            if let Some(view) = &mut view {
+                view.see(glance);
+            }
+        };
+        let execution = Execution { watch: Some(&mut see), ..self.execution() };
+        let driven = session::drive(execution, policy.as_mut(), &mut backend, &log, records);
+        if driven.is_ok() {
+            backend.close();
+        }
+        drop(backend);
+        context.observer.ignore();
+        view.into_iter().for_each(|view| view.finish());
+        let code = context.observer.interrupted_code();
+        let outcome = driven.map_err(|error| self.explain(error, folder.root(), code))?;
+        let finished = outcome.ending == Ending::Finished;
+        let makespan = outcome.makespan;
+        keep(makespan, Note::Over { finished, makespan })?;
+        log.settle().map_err(|e| self.broken_log(&e))?;
+        self.link_results(problem, &outcome, &folder)?;
+        let mut attempts = 0;
+        let mut failures = Vec::new();
+        let see = |note| match note {
+            Note::Process { .. } => attempts += 1,
+            Note::Failure(failure) => failures.push(failure),
+            _ => {}
+        };
+        folder::notes(&folder.log(), see).map_err(Failure::work)?;
+        let ran = Ran { real: true, ..self.ran(problem, outcome, planned, clock) };
+        Ok(FinishedRun { ran, attempts, failures })
+    }
+
+    /// Repeats the run from its log alone.
+    pub fn repeat(
+        &self,
+        problem: &Problem<'_>,
+        recovered: Recovered,
+    ) -> Result<Repetition, Failure> {
+        let clock = Instant::now();
+        let Chosen { mut policy, planned } = self.choose(problem)?;
+        let records = recovered.records;
+        let charges = Charges::default();
+        let done = session::repeat(self.execution(), policy.as_mut(), charges, records);
+        match done {
+            Ok(Repeated { outcome, records }) => {
+                let ran = outcome.map(|o| self.ran(problem, o, planned, clock));
+                let ran = ran.map(|ran| Ran { real: true, ..ran });
+                Ok(Repetition { ran, records })
+            }
+            Err(error) => Err(Failure::work(format!("the run does not repeat: {error}"))),
+        }
+    }
+
+    fn broken_log(&self, why: &RecordError) -> Failure {
+        Failure::work(format!("the log of the run cannot be kept: {why}"))
+    }
+
+    fn explain(&self, error: SessionError, root: &Path, code: u8) -> Failure {
+        let resume = format!("slackline resume {}", root.display());
+        match error {
+            SessionError::Departed(why) => {
+                let (then, now) = (&self.header.version, env!("CARGO_PKG_VERSION"));
+                let policy = &self.header.policy;
+                Failure::work(format!("the run departs from its log: {why}")).with_help(format!(
+                    "policy '{policy}' of version {now} decides otherwise than that of version {then}, which \
+                     began the run; what is done still lies in {}",
+                    root.display()
+                ))
+            }
+            SessionError::Backend(BackendError::Stopped) => Failure::Interrupted {
+                message: format!("the run was stopped; go on with: {resume}"),
+                code,
+            },
+            SessionError::Backend(error) => {
+                Failure::work(error).with_help(format!("go on with: {resume}"))
+            }
+        }
+    }
+
+    /// Shows the final results under one roof.
+    fn link_results(
+        &self,
+        problem: &Problem<'_>,
+        outcome: &Outcome,
+        run_folder: &RunFolder,
+    ) -> Result<(), Failure> {
+        let (workflow, platform) = (problem.workflow(), problem.platform());
+        let results = run_folder.root().join("results");
+        let mut made: BTreeMap<&Path, ()> = BTreeMap::new();
+        for file in workflow.files() {
+            let (Some(producer), 0) = (workflow.producer(file), workflow.consumers(file).len())
+            else {
+                continue;
+            };
+            let name = workflow.file_name(file);
+            let Some(placement) = outcome.schedule.placement(producer) else { continue };
+            if name.is_empty() {
+                continue;
+            }
+            let host = platform.place_of(problem.host_of(placement.proc()));
+            let from = run_folder.store(&platform.host(host).name).join(name);
+            let to = results.join(name);
+            if let Some(parent) = Path::new(name).parent()
+                && made.insert(parent, ()).is_none()
+            {
+                std::fs::create_dir_all(results.join(parent))?;
+            }
+            let _ = std::fs::remove_file(&to);
+            // A result that was taken away in the last glance is not there to be shown.
+            let _ = std::fs::hard_link(&from, &to);
+        }
+        Ok(())
+    }
+}

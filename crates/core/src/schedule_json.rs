@@ -1,0 +1,102 @@
+//! Placements and leases by name, as the JSON documents of plans and of runs list them.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use slackline_model::schedule::{Lease, PlannedTransfer};
+use slackline_model::{Platform, Problem, Schedule, TaskId};
+
+/// Where and when a task runs.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Placed {
+    /// The task, by name.
+    pub task: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Its processor, where it has one.
+    pub processor: Option<String>,
+    /// All its processors, where tasks may be wide.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub processors: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    /// How many processors it takes.
+    pub width: Option<usize>,
+    /// Date in seconds.
+    pub start: f64,
+    /// Date in seconds.
+    pub finish: f64,
+}
+
+/// A planned transfer.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Moved {
+    /// The file.
+    pub file: String,
+    /// The host it leaves.
+    pub source: String,
+    /// The host it reaches.
+    pub target: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The link that serves it, where links serve one transfer at a time.
+    pub link: Option<String>,
+    /// Date in seconds.
+    pub start: f64,
+    /// Date in seconds.
+    pub finish: f64,
+}
+
+/// Every transfer that is planned.
+pub(crate) fn moved(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Moved> {
+    let platform = problem.platform();
+    let row = |transfer: &PlannedTransfer| Moved {
+        file: problem.workflow().file_label(transfer.file),
+        source: platform.host(transfer.from).name.to_string(),
+        target: platform.host(transfer.to).name.to_string(),
+        link: transfer.link.map(|link| platform.link(link).name.to_string()),
+        start: transfer.start,
+        finish: transfer.finish,
+    };
+    schedule.transfers.iter().map(row).collect()
+}
+
+/// Every task that has a place.
+pub(crate) fn placed(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Placed> {
+    let workflow = problem.workflow();
+    let may_be_wide = workflow.tasks().any(|t| workflow.width(t).1 > 1);
+    let row = |task: TaskId| {
+        let placement = schedule.placement(task)?;
+        let names = || placement.procs().iter().map(|&p| problem.proc_name(p));
+        let width = placement.procs().len();
+        Some(Placed {
+            task: workflow.task_name(task).to_string(),
+            processor: names().next().filter(|_| width == 1),
+            processors: if may_be_wide { names().collect() } else { Vec::new() },
+            width: may_be_wide.then_some(width),
+            start: placement.start,
+            finish: placement.finish,
+        })
+    };
+    workflow.tasks().filter_map(row).collect()
+}
+
+/// A machine that is rented.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Leased {
+    /// The host.
+    pub host: String,
+    /// Its class.
+    pub class: String,
+    /// Begin of the lease in seconds.
+    pub from: f64,
+    /// End of the lease in seconds.
+    pub to: f64,
+}
+
+/// Leases by name.
+pub(crate) fn leased(platform: &Platform, leases: &[Lease]) -> Vec<Leased> {
+    let named = |lease: &Lease| Leased {
+        host: platform.host(lease.host).name.to_string(),
+        class: platform.class(lease.class).name.to_string(),
+        from: lease.from,
+        to: lease.to,
+    };
+    leases.iter().map(named).collect()
+}

@@ -1,0 +1,515 @@
+//! A world made ready for runs: what is true in it, what is known of it, who arrives when.
+
+use super::{Outputs, Ran};
+use crate::context::{Context, Observer, Silent};
+use crate::failure::Failure;
+use crate::input::Loaded;
+use crate::methods::planner;
+use crate::plan_check::{MOST_TASKS, follow};
+use crate::request::{DataPlace, Knows, SimulationSetup};
+use crate::rules;
+use slackline_analysis::cost::Money;
+use slackline_analysis::metrics::{Metrics, Moves};
+use slackline_analysis::plan_check::{self, Check, Ground};
+use slackline_analysis::workflow_metrics::served;
+use slackline_engine::{
+    Arrivals, Coming, DecisionLog, Glance, Inputs, Logged, Outcome, Recording, Settings,
+    Stage as ReadyStage, StageError, Undecided,
+};
+use slackline_formats::trace::{TraceFormat, TraceWriter};
+use slackline_io::{AtomicFile, FileAccess};
+use slackline_model::nearest::nearest;
+use slackline_model::parameter::Given;
+use slackline_model::platform::{Charges, Network};
+use slackline_model::problem::{DataCopy, State};
+use slackline_model::scenario::{
+    ErrorLaw, Knowledge, KnowledgeError, Scenario, ScenarioError, When, Wrong,
+};
+use slackline_model::schedule::Limits;
+use slackline_model::trace::Record;
+use slackline_model::workflow::CostTable;
+use slackline_model::{FileId, HostId, Platform, Problem, Schedule, Terms, Workflow};
+use slackline_react::registry::transfers;
+use slackline_react::{Policy, Situation, StaticPlan, Transfers};
+use slackline_schedule::registry::Need;
+use slackline_schedule::{Planner, Request};
+use slackline_simulate::Models;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Time after which a run says how far it is, and between two such words.
+const SILENT: Duration = Duration::from_secs(2);
+const EVERY: Duration = Duration::from_millis(100);
+
+/// What somebody wants to see of the trace of a run besides a file of it, which is written as the run
+/// goes; what nobody does is not kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    /// What was done where and when.
+    Work,
+    /// What comes of it in sums.
+    Figures,
+}
+
+impl Wanted {
+    /// Pictures show what was done; bills and the fortunes of several workflows follow from it.
+    fn of(outputs: &Outputs, platform: &Platform, several: bool) -> Wanted {
+        let billed = platform.is_priced() || platform.has_leasable();
+        let by_link = outputs.report && platform.is_fifo();
+        match outputs.work || billed || several || by_link {
+            true => Wanted::Work,
+            false => Wanted::Figures,
+        }
+    }
+}
+
+/// Everything a run needs.
+pub(super) struct Stage<'a> {
+    pub(super) problem: &'a Problem<'a>,
+    /// The platform at its peak, as planners know it.
+    pub(super) world: &'a Loaded,
+    scenario: Scenario,
+    /// Where the scenario comes from.
+    pub(super) scenario_file: Option<&'a Path>,
+    /// All work, as far as its run times are known.
+    pub(super) known: Arc<Workflow>,
+    /// The same, and the platform, as stated.
+    stated: Arc<Workflow>,
+    platform: Arc<Platform>,
+    /// The parts of it and when they come, where there are several.
+    arrivals: Vec<Coming>,
+    /// What the work is one course of.
+    pub(super) undecided: Option<Undecided>,
+    inputs: Inputs,
+    /// Inputs that lie at further hosts.
+    spread: Vec<(FileId, HostId)>,
+    models: Models,
+    pub(super) transfers: Transfers,
+    /// Plans under the limits given, or else those of all that arrive together.
+    pub(super) planner: Planner,
+    /// The limits given.
+    limits: Limits,
+    settings: Settings,
+    /// Somebody wants to read what the policy was told and decided.
+    logs: bool,
+    wanted: Wanted,
+}
+
+impl<'a> Stage<'a> {
+    pub(super) fn new(
+        setup: &'a SimulationSetup,
+        world: &'a Loaded,
+        problem: &'a Problem<'a>,
+        scenario: Scenario,
+        arrivals: Vec<Coming>,
+        outputs: &Outputs,
+    ) -> Result<Stage<'a>, Failure> {
+        let inputs = setup.models.inputs(&world.platform)?;
+        if setup.data == DataPlace::Central
+            && matches!(world.platform.network(), Network::Zones)
+            && world.platform.origin().is_none()
+        {
+            let message = "--data central: the platform names no host for the store";
+            return Err(
+                Failure::input(message).with_help("origin = \"HOST\" in the platform names it")
+            );
+        }
+        let given = setup.given();
+        let when = given.iter().rfind(|(name, _)| name == "transfers");
+        let stated = world.workflow.clone();
+        let limits = setup.limits.limits();
+        let common = common_limits(&limits, &arrivals);
+        let wanted = Wanted::of(outputs, &world.platform, !arrivals.is_empty());
+        let mut stage = Stage {
+            problem,
+            world,
+            scenario,
+            scenario_file: setup.scenario.as_deref(),
+            known: stated.clone(),
+            stated,
+            platform: world.platform.clone(),
+            arrivals,
+            undecided: None,
+            inputs,
+            spread: Vec::new(),
+            models: setup.models.models(&world.platform, &world.workflow)?,
+            transfers: when.map_or(Ok(Transfers::Push), |(_, text)| transfers(text))?,
+            planner: Planner {
+                algorithm: match &setup.planner {
+                    Some(name) => planner(name)?,
+                    None => slackline_schedule::registry::usual(problem),
+                },
+                request: Request {
+                    seed: setup.seed.unwrap_or_default(),
+                    given: given.clone(),
+                    limits: common,
+                    ..Request::default()
+                },
+            },
+            limits,
+            settings: Settings {
+                monitoring_delay: setup.monitoring_delay,
+                decision_seconds: setup.decision_time,
+                anticipated: setup.is_anticipated(),
+                central: setup.data == DataPlace::Central,
+                retries: setup.retries,
+                until: setup.until.unwrap_or(f64::INFINITY),
+                ..Settings::default()
+            },
+            logs: setup.explain || outputs.decisions,
+            wanted,
+        };
+        let knowledge = match setup.knows {
+            Knows::Exact => Knowledge::Exact,
+            Knows::Estimates => Knowledge::Estimates,
+            Knows::Kinds => Knowledge::KindMeans,
+            Knows::Nothing => Knowledge::Nothing,
+        };
+        let known = stage.scenario.known(&world.workflow, &world.platform, knowledge);
+        stage.known = known.map_err(|e| stage.cannot_know(e))?;
+        let spread = stage.scenario.spread(&world.workflow, &world.platform);
+        stage.spread = spread.map_err(|e| stage.bad_scenario(e))?;
+        stage.tell_the_parts()?;
+        Ok(stage)
+    }
+
+    /// What plans count for transfers.
+    fn charges(&self) -> Charges {
+        let local = self.planner.algorithm.needs.contains(&Need::Moldable);
+        rules::charges(&self.models, local)
+    }
+
+    /// The planning problem as far as run times are known.
+    pub(super) fn told(&self) -> Result<Problem<'_>, Failure> {
+        let charges = self.charges();
+        let platform = &self.world.platform;
+        let problem = Problem::charged(&self.known, platform, &charges, self.inputs)?;
+        if self.spread.is_empty() || self.inputs == Inputs::Everywhere {
+            return Ok(problem);
+        }
+        let mut state = State::at_start(&self.known, self.inputs);
+        let more = self.spread.iter().map(|&(file, host)| DataCopy { file, host, at: 0.0 });
+        state.copies.extend(more);
+        state.copies.sort_by_key(|copy| copy.file);
+        Ok(problem.with_state(state)?)
+    }
+
+    /// A date before which nothing can end in this world, whatever was known of it.
+    pub(super) fn lower_bound(&self) -> Result<f64, Failure> {
+        let nominal = &self.world.platform;
+        let course = self.scenario.on(nominal).map_err(|e| self.bad_scenario(e))?;
+        let known = self.scenario.known(&self.world.workflow, nominal, Knowledge::Exact);
+        let exact = known.map_err(|e| self.cannot_know(e))?;
+        let charges = self.charges();
+        let errors = &self.scenario.errors;
+        let stated = errors.transfer == ErrorLaw::Exact || errors.wrong == Wrong::Estimate;
+        let matrix_changes = !course.pairs.is_empty();
+        let platform = nominal.in_world(&course);
+        let stated = stated && !matrix_changes;
+        // What lies elsewhere too need not come from the origin.
+        let inputs = if self.spread.is_empty() { self.inputs } else { Inputs::Everywhere };
+        Ok(plan_check::lower_bound(&exact, &platform, &charges, inputs, stated)?)
+    }
+
+    /// What the undisturbed run of a plan comes to, where that is worth its time: the seconds by
+    /// which a run differs from it.
+    pub(super) fn check(&self, ran: &Ran, context: &mut Context<'_>) -> Option<Check> {
+        let tasks = self.problem.tasks();
+        if self.undecided.is_some()
+            || !self.arrivals.is_empty()
+            || !self.spread.is_empty()
+            || tasks > MOST_TASKS
+        {
+            return None;
+        }
+        let ground = Ground {
+            workflow: self.stated.clone(),
+            platform: self.platform.clone(),
+            models: self.models.clone(),
+            inputs: self.inputs,
+            until: self.settings.until,
+        };
+        let known = self.is_undisturbed(ran).then_some(ran.outcome.makespan);
+        follow(&ground, &self.told().ok()?, &ran.planned, known, context)
+    }
+
+    /// Whether a run followed its plan in a world as stated: following it again would come to the same.
+    fn is_undisturbed(&self, ran: &Ran) -> bool {
+        let (procs, Settings { until, retries, .. }) = (self.problem.procs(), self.settings);
+        self.scenario == Scenario::default()
+            && Arc::ptr_eq(&self.known, &self.stated)
+            && self.settings == Settings { until, retries, ..Settings::default() }
+            && self.transfers == Transfers::Push
+            && matches!(ran.name.as_str(), "static" | "schedule")
+            && ran.set.is_empty()
+            && ran.planned.orders(procs) == ran.outcome.schedule.orders(procs)
+    }
+
+    /// Workflows that arrive are known as well, or as badly, as all of them together.
+    fn tell_the_parts(&mut self) -> Result<(), Failure> {
+        let Some(table) = self.known.cost_table() else { return Ok(()) };
+        let width = table.columns.len();
+        for (coming, member) in self.arrivals.iter_mut().zip(self.known.members()) {
+            let rows = member.tasks.start as usize * width..member.tasks.end as usize * width;
+            let (columns, seconds) = (table.columns.clone(), table.seconds[rows].to_vec());
+            let mut part = coming.workflow.reopen().map_err(Failure::input)?;
+            part.set_cost_table(CostTable { columns, seconds });
+            coming.workflow = Arc::new(part.build().map_err(Failure::input)?);
+        }
+        Ok(())
+    }
+
+    /// Moments given as a part of the makespan are those of the followed plan without them, for
+    /// every policy: they all meet the same world.
+    pub(super) fn settle_moments(
+        &mut self,
+        plan: &Schedule,
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        if self.scenario.needs_makespan() {
+            let mut follow =
+                StaticPlan::of_schedule(plan.clone(), self.planner.clone(), self.transfers);
+            let calm = self.scenario.without_relative_moments();
+            let undisturbed =
+                self.once("plan, undisturbed", &calm, &mut follow, Recording::Nothing, context)?;
+            self.scenario = self.scenario.at_makespan(undisturbed.makespan);
+        }
+        Ok(())
+    }
+
+    /// Lets a policy run; its trace goes to a file, if one is named, which is for the caller to keep.
+    pub(super) fn run(
+        &self,
+        name: &str,
+        mut policy: Box<dyn Policy>,
+        planned: Arc<Schedule>,
+        trace: Option<&Path>,
+        context: &mut Context<'_>,
+    ) -> Result<Ran, Failure> {
+        let clock = Instant::now();
+        let mut writer = trace.map(|path| self.begin_trace(&context.files, path)).transpose()?;
+        let mut moves = Moves::on(&self.platform);
+        let mut note = |record: &Record| {
+            moves.note(record);
+            if let Some(writer) = &mut writer {
+                writer.note(record);
+            }
+        };
+        let recording = match self.wanted {
+            Wanted::Work => Recording::KeepWorkAndTell(&mut note),
+            Wanted::Figures => Recording::Tell(&mut note),
+        };
+        let (outcome, log) = if self.logs {
+            let mut logged = Logged::new(policy.as_mut());
+            (self.once(name, &self.scenario, &mut logged, recording, context)?, logged.log)
+        } else {
+            let outcome = self.once(name, &self.scenario, policy.as_mut(), recording, context)?;
+            (outcome, DecisionLog::default())
+        };
+        let trace = writer.map(|writer| match writer.finish() {
+            (file, Ok(())) => Ok(file),
+            (file, Err(error)) => Err(file.fail(error)),
+        });
+        let trace = trace.transpose()?;
+        let wall_seconds = clock.elapsed().as_secs_f64();
+        let metrics = Metrics::with_moves(self.problem, &outcome, moves);
+        let money = Money::of(self.problem, &outcome);
+        let served = match self.arrivals.is_empty() {
+            true => Vec::new(),
+            false => served(self.problem, &outcome, &[]),
+        };
+        let told = policy.report();
+        let (name, set) = (name.to_string(), Given::new());
+        let (beside, check) = (None, None);
+        let limits = self.limits;
+        Ok(Ran {
+            name,
+            set,
+            outcome,
+            metrics,
+            money,
+            limits,
+            served,
+            beside,
+            planned,
+            log,
+            wall_seconds,
+            told,
+            check,
+            real: false,
+            trace,
+        })
+    }
+
+    fn begin_trace(
+        &self,
+        files: &FileAccess,
+        path: &Path,
+    ) -> Result<TraceWriter<'_, AtomicFile>, Failure> {
+        let (workflow, platform) = (self.problem.workflow(), self.problem.platform());
+        let (format, file) = (TraceFormat::of_path(path)?, files.create(path)?);
+        Ok(TraceWriter::new(format, workflow, platform, file))
+    }
+
+    /// The turnaround of each workflow of a run, had it been alone on the platform when it came.
+    pub(super) fn alone(
+        &self,
+        outcome: &Outcome,
+        make: &dyn Fn() -> Result<Box<dyn Policy>, Failure>,
+        context: &mut Context<'_>,
+    ) -> Result<Vec<Option<f64>>, Failure> {
+        let mut found = Vec::new();
+        for (coming, arrived) in self.arrivals.iter().zip(&outcome.arrived) {
+            let only = vec![Coming { when: When::At(arrived.at), ..coming.clone() }];
+            let all = Arrivals::new(only.clone()).and_then(|a| a.all()).map_err(Failure::input)?;
+            let world = Loaded::plain(all, self.world.platform.clone());
+            let problem = world.charged(&self.models.charges(), self.inputs)?;
+            let stated = world.workflow.clone();
+            let by_itself = Stage {
+                problem: &problem,
+                world: &world,
+                scenario: self.scenario.clone(),
+                scenario_file: self.scenario_file,
+                known: stated.clone(),
+                stated,
+                platform: self.platform.clone(),
+                arrivals: only,
+                undecided: None,
+                inputs: self.inputs,
+                spread: Vec::new(),
+                models: self.models.clone(),
+                transfers: self.transfers,
+                planner: self.planner.clone(),
+                limits: self.limits,
+                settings: self.settings,
+                logs: false,
+                wanted: Wanted::Figures,
+            };
+            let name = format!("{} alone", arrived.name);
+            // Copies are named for all workflows together.
+            let alone = Scenario { copies: Vec::new(), ..self.scenario.clone() };
+            let mut silent = Silent;
+            let mut context = Context::new(context.files.clone(), &mut silent);
+            let outcome = by_itself.once(
+                &name,
+                &alone,
+                make()?.as_mut(),
+                Recording::Nothing,
+                &mut context,
+            )?;
+            let finish = outcome.finishes().first().copied().filter(|f| f.is_finite());
+            found.push(finish.map(|f| f - arrived.at));
+        }
+        Ok(found)
+    }
+
+    fn once(
+        &self,
+        what: &str,
+        scenario: &Scenario,
+        policy: &mut dyn Policy,
+        recording: Recording<'_>,
+        context: &mut Context<'_>,
+    ) -> Result<Outcome, Failure> {
+        let limits = self.limits;
+        let ready = ReadyStage {
+            workflow: self.stated.clone(),
+            known: self.known.clone(),
+            platform: self.platform.clone(),
+            scenario: scenario.clone(),
+            models: self.models.clone(),
+            inputs: self.inputs,
+            arrivals: self.arrivals.clone(),
+            undecided: self.undecided.clone(),
+            terms: Terms { limits, ..Terms::default() },
+            settings: self.settings,
+        };
+        let mut watcher = Watcher::new(what, context.observer);
+        let mut see = |glance: &Glance<'_>| watcher.see(glance.situation);
+        let outcome = ready.run_as(policy, recording, Some(&mut see)).map_err(|e| match e {
+            StageError::Scenario(error) => self.bad_scenario(error),
+            other => other.into(),
+        });
+        watcher.finish();
+        outcome
+    }
+
+    fn cannot_know(&self, error: KnowledgeError) -> Failure {
+        match error {
+            KnowledgeError::Scenario(error) => self.bad_scenario(error),
+            KnowledgeError::Problem(error) => error.into(),
+            KnowledgeError::Workflow(error) => Failure::input(error),
+        }
+    }
+
+    /// What somebody probably meant who named what is not there.
+    fn nearest(&self, kind: &str, name: &str) -> String {
+        let (workflow, platform) = (&self.world.workflow, &self.world.platform);
+        let (known, where_from): (Vec<&str>, _) = match kind {
+            "task" => (workflow.tasks().map(|t| workflow.task_name(t)).collect(), "WORKFLOW"),
+            "link" => (platform.links().iter().map(|l| &*l.name).collect(), "PLATFORM"),
+            _ => (platform.hosts().iter().map(|h| &*h.name).collect(), "PLATFORM"),
+        };
+        match nearest(name, known) {
+            Some(near) => format!("did you mean '{near}'?"),
+            None => format!("slackline show {where_from} lists the names"),
+        }
+    }
+
+    /// Says which file names what is not there.
+    fn bad_scenario(&self, error: ScenarioError) -> Failure {
+        let message = match self.scenario_file {
+            Some(path) => format!("{}: {error}", path.display()),
+            None => error.to_string(),
+        };
+        let failure = Failure::input(message);
+        match error {
+            ScenarioError::Unknown { kind, name } => failure.with_help(self.nearest(kind, &name)),
+            ScenarioError::UnknownTask { name } => failure.with_help(self.nearest("task", &name)),
+            _ => failure,
+        }
+    }
+}
+
+/// What a plan of all workflows has to keep: the limits given, else the sum of the budgets and the
+/// latest of the deadlines, where all have them.
+fn common_limits(given: &Limits, arrivals: &[Coming]) -> Limits {
+    let limits = || arrivals.iter().map(|c| c.terms.limits);
+    let sum = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
+    let latest = |a: Option<f64>, b: Option<f64>| Some(a?.max(b?));
+    Limits {
+        budget: given.budget.or_else(|| limits().map(|l| l.budget).reduce(sum).flatten()),
+        deadline: given.deadline.or_else(|| limits().map(|l| l.deadline).reduce(latest).flatten()),
+    }
+}
+
+/// Reports how far a run is, where it takes long.
+struct Watcher<'o> {
+    what: &'o str,
+    observer: &'o mut dyn Observer,
+    next: Instant,
+    has_reported: bool,
+}
+
+impl<'o> Watcher<'o> {
+    fn new(what: &'o str, observer: &'o mut dyn Observer) -> Watcher<'o> {
+        Watcher { what, observer, next: Instant::now() + SILENT, has_reported: false }
+    }
+
+    fn see(&mut self, now: &Situation) {
+        if Instant::now() < self.next {
+            return;
+        }
+        self.next = Instant::now() + EVERY;
+        self.has_reported = true;
+        let done = now.tasks.iter().filter(|t| t.is_done()).count();
+        self.observer.progress(self.what, done, now.tasks.len());
+    }
+
+    fn finish(self) {
+        if self.has_reported {
+            self.observer.progress_finished();
+        }
+    }
+}
