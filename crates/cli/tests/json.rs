@@ -211,6 +211,7 @@ fn place() -> Place {
     place.write("act.json", r#"{"name": "a", "activities": [{"id": "a", "kind": "exec", "host": "only", "flops": 1e9}]}"#);
     place.write("together.json", TOGETHER);
     place.write("by-hand.json", BY_HAND);
+<<<<<<< HEAD
     let job = "-1 10 2 -1 -1 2 20 -1 1 1 1 -1 1 -1 -1 -1";
     place.write(
         "log.swf",
@@ -242,6 +243,12 @@ fn place() -> Place {
         "script.json",
         r#"{"storages": {"d": {"capacity": 10, "files": {"/a": 1}}}, "mounts": {"h": {"/": "d"}}, "script": [
         {"op": "size", "host": "h", "path": "/a"}, {"op": "space", "host": "h", "path": "/"}]}"#,
+=======
+    place.write(
+        "leases.json",
+        r#"{"tasks": [{"id": "a", "cost": 60}], "edges": [], "bandwidth": null,
+            "processors": [{"id": "p", "price": 1, "leasable": true}], "billing": {"quantum": 60}}"#,
+>>>>>>> nondet
     );
     place.write("w.makeflow", "two: one\n\tmake two\nthree: two\n\tmake three\n");
     place.write("w.makeflowlog", MAKEFLOW_LOG);
@@ -274,6 +281,11 @@ const PRINT: &[&str] = &[
     "simulate W/epigenomics.dax -p P/small-cluster.toml --scenario worlds --compare static,slackline --json",
     "simulate W/gauss.dot -p one.toml --scenario last --json",
     "simulate --activities act.json -p one.toml --json",
+    "show W/assembly.toml --json",
+    "show leases.json --json",
+    "plan W/assembly.toml -p P/priced-cloud.toml -a deferred --set pool=all --budget 1 --json",
+    "simulate W/assembly.toml -p P/priced-cloud.toml --policy combined --set adaptive=yes --budget 1 --deadline 9h --json",
+    "simulate W/assembly.toml -p P/priced-cloud.toml --policy eager --set adaptive=yes --budget 1 --deadline 9h --runs 9 --json",
     "compare results.csv --json",
     "compare campaign.toml --json",
     "compare results.csv --by side --metric kept --ignore makespan --json",

@@ -20,6 +20,7 @@ files![
     "platforms/small-cluster.toml",
     "platforms/two-site-grid.toml",
     "scenarios/slow-day.toml",
+    "workflows/assembly.toml",
     "workflows/epigenomics.dax",
     "workflows/fork-join.toml",
     "workflows/gauss.dot",

@@ -15,7 +15,11 @@
 
 pub mod activity;
 pub mod approx;
+<<<<<<< HEAD
 pub mod distribution;
+=======
+pub mod control;
+>>>>>>> nondet
 pub mod ids;
 pub mod median;
 pub mod names;

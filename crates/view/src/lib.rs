@@ -29,6 +29,7 @@
 mod axis;
 mod categories;
 pub mod chart;
+pub mod forecast;
 pub mod front;
 pub mod gantt;
 pub mod graph;

@@ -4,7 +4,11 @@ mod activities;
 mod algorithms;
 mod burn;
 mod calibrate;
+<<<<<<< HEAD
 mod centre;
+=======
+mod choices;
+>>>>>>> nondet
 mod compare;
 mod completions;
 mod convert;

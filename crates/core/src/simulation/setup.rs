@@ -14,7 +14,7 @@ use slackline_analysis::plan_check::{self, Check, Ground};
 use slackline_analysis::workflow_metrics::served;
 use slackline_engine::{
     Arrivals, Coming, DecisionLog, Glance, Inputs, Logged, Outcome, Recording, Settings,
-    Stage as ReadyStage, StageError,
+    Stage as ReadyStage, StageError, Undecided,
 };
 use slackline_formats::trace::{TraceFormat, TraceWriter};
 use slackline_io::{AtomicFile, FileAccess};
@@ -79,6 +79,8 @@ pub(super) struct Stage<'a> {
     platform: Arc<Platform>,
     /// The parts of it and when they come, where there are several.
     arrivals: Vec<Coming>,
+    /// What the work is one course of.
+    pub(super) undecided: Option<Undecided>,
     inputs: Inputs,
     /// Inputs that lie at further hosts.
     spread: Vec<(FileId, HostId)>,
@@ -129,6 +131,7 @@ impl<'a> Stage<'a> {
             stated,
             platform: world.platform.clone(),
             arrivals,
+            undecided: None,
             inputs,
             spread: Vec::new(),
             models: setup.models.models(&world.platform, &world.workflow)?,
@@ -215,7 +218,11 @@ impl<'a> Stage<'a> {
     /// which a run differs from it.
     pub(super) fn check(&self, ran: &Ran, context: &mut Context<'_>) -> Option<Check> {
         let tasks = self.problem.tasks();
-        if !self.arrivals.is_empty() || !self.spread.is_empty() || tasks > MOST_TASKS {
+        if self.undecided.is_some()
+            || !self.arrivals.is_empty()
+            || !self.spread.is_empty()
+            || tasks > MOST_TASKS
+        {
             return None;
         }
         let ground = Ground {
@@ -370,6 +377,7 @@ impl<'a> Stage<'a> {
                 stated,
                 platform: self.platform.clone(),
                 arrivals: only,
+                undecided: None,
                 inputs: self.inputs,
                 spread: Vec::new(),
                 models: self.models.clone(),
@@ -415,6 +423,7 @@ impl<'a> Stage<'a> {
             models: self.models.clone(),
             inputs: self.inputs,
             arrivals: self.arrivals.clone(),
+            undecided: self.undecided.clone(),
             terms: Terms { limits, ..Terms::default() },
             settings: self.settings,
         };
