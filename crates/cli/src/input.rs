@@ -20,6 +20,7 @@ use slackline_model::scenario::Measured;
 use slackline_model::schedule::Limits;
 use slackline_model::units::{Quantity, fmt_seconds};
 use slackline_model::{Platform, Problem, ProblemError, Terms, Workflow};
+use slackline_schedule::qos::pareto::Aim;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -270,17 +271,36 @@ impl Loaded {
 /// What a plan must keep to.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct LimitOptions {
-    /// Latest end, in seconds or such as 2h
-    #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true)]
+    /// Deadline, in seconds or such as 2h
+    #[arg(long, value_name = "TIME", value_parser = deadline, allow_hyphen_values = true)]
     deadline: Option<f64>,
-    /// Most money
+    /// Maximum cost
     #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
     budget: Option<f64>,
+    /// With a deadline alone: the fastest plan instead of the cheapest that meets it
+    #[arg(long, requires = "deadline")]
+    fastest: bool,
 }
 
 /// A time in seconds, or with a unit.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     Quantity::Duration.parse_or_bare(text).map_err(|e| e.to_string())
+}
+
+/// A time that is not negative, in seconds, or with a unit.
+pub(crate) fn duration(text: &str) -> Result<f64, String> {
+    match seconds(text)? {
+        time if time >= 0.0 => Ok(time),
+        _ => Err(format!("{} is before the beginning: give 0 or more", text.trim())),
+    }
+}
+
+fn deadline(text: &str) -> Result<f64, String> {
+    match duration(text) {
+        // A word that begins with a dash is another option.
+        Err(_) if text.starts_with("--") => Err("a deadline is missing, e.g. 2h".to_string()),
+        other => other,
+    }
 }
 
 pub(crate) fn bytes(text: &str) -> Result<f64, String> {
@@ -297,6 +317,26 @@ fn money(text: &str) -> Result<f64, String> {
 impl LimitOptions {
     pub(crate) fn limits(&self) -> Limits {
         Limits { budget: self.budget, deadline: self.deadline }
+    }
+
+    /// What counts among plans that keep the limits.
+    pub(crate) fn aim(&self) -> Aim {
+        if self.fastest { Aim::Fastest } else { Aim::usual(&self.limits()) }
+    }
+
+    /// The same as a parameter of the method for limits.
+    pub(crate) fn given(&self) -> Option<(String, String)> {
+        self.fastest.then(|| ("aim".to_string(), "fastest".to_string()))
+    }
+
+    /// Refuses a budget where nothing costs anything.
+    pub(crate) fn check(&self, platform: &Platform) -> Result<(), Failure> {
+        if self.budget.is_none() || platform.is_priced() {
+            return Ok(());
+        }
+        let message = format!("--budget: no machine of '{}' has a price", platform.name());
+        Err(Failure::input(message)
+            .with_help("`price` or `price-per-hour` in the platform says what a host costs"))
     }
 }
 

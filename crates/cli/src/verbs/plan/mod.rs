@@ -17,7 +17,7 @@ use crate::search::{SearchOptions, interrupted};
 use crate::told::{SetOptions, check_needs};
 use clap::Args;
 use document::{Document, Documents};
-use report::{chart, comparison, place, summary, widths, workflows};
+use report::{alternatives, chart, comparison, place, summary, widths, workflows};
 use scale::Scale;
 use slackline_analysis::plan_check::Check;
 use slackline_formats::{ScheduleFormat, schedule_file};
@@ -25,10 +25,11 @@ use slackline_model::nearest::did_you_mean;
 use slackline_model::parameter;
 use slackline_model::schedule::{Limits, Summary, Violation, validate};
 use slackline_model::{Problem, Schedule};
-use slackline_schedule::qos::pareto::{self, Point};
+use slackline_schedule::qos::pareto::{self, Aim, Point};
+use slackline_schedule::qos::within_limits::WITHIN_LIMITS;
 use slackline_schedule::registry::Need;
 use slackline_schedule::robust::{Robustness, RunTimeError, robustness};
-use slackline_schedule::{Algorithm, PlanError, Request, bounds, qos, registry};
+use slackline_schedule::{Algorithm, PlanError, Request, bounds, registry};
 use slackline_view::gantt::{self, SvgOptions, TerminalOptions};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,9 +40,9 @@ use std::time::Instant;
 #[command(after_help = "\
 The simulator follows the plan: the makespan shown is the simulated end, with transfers that share \
 links. With several algorithms the plans are compared and the shortest is shown and written. With a budget \
-or a deadline and no algorithm the fast methods for those and HEFT are tried; shown is the shortest plan that \
-keeps the limits, else the one that breaks them least (exit code 1). Ctrl-C ends a search with the best \
-plan it has.
+the answer is the fastest plan found that keeps it, with a deadline alone the cheapest that meets it \
+(--fastest: the fastest), else the one that breaks the limits least (exit code 1). Ctrl-C ends a search \
+with the best plan it has.
 
 Examples:
   slackline plan montage --platform two-site-grid --gantt plan.svg -o plan.json
@@ -158,6 +159,8 @@ struct Planned {
     check: Option<Check>,
     /// Deadline and budget that it misses.
     missed: Vec<Violation>,
+    /// What counted among plans within the limits.
+    aim: Aim,
     wall_seconds: f64,
 }
 
@@ -185,11 +188,16 @@ impl Plan {
         if let Some(width) = this.max_width {
             this.parameters.set.push(("max-width".to_string(), width.to_string()));
         }
+        let named = |name: &String| name == WITHIN_LIMITS.name || name == ALL_PLANNERS;
+        if this.algorithm.is_empty() || this.algorithm.iter().any(named) {
+            this.parameters.set.extend(this.limits.given());
+        }
         this.planned(output)
     }
 
     fn planned(self, output: &mut Output) -> Result<(), Failure> {
         let world = self.sources.read_all(&self.workflow, output)?;
+        self.limits.check(&world.platform)?;
         let mut problem = world.problem(&self.model)?;
         if self.front.is_some() {
             return self.front(&problem, output);
@@ -216,10 +224,10 @@ impl Plan {
         }
         let limits = self.limits.limits();
         let scale = match limited(&limits) {
-            true => Some(Scale::of(&problem)?),
+            true => Some(Scale::of(&problem, &plans)?),
             false => None,
         };
-        let best = best(&plans, &limits);
+        let best = best(&plans, &limits, self.limits.aim());
         if let Some(path) = &self.output {
             schedule_file::write_schedule(&output.files, path, &problem, &best.schedule)?;
         }
@@ -342,6 +350,7 @@ impl Plan {
                 robustness,
                 check: None,
                 missed,
+                aim: self.limits.aim(),
                 wall_seconds,
             });
         }
@@ -377,16 +386,14 @@ impl Plan {
         !self.no_check && !arrives && problem.tasks() <= check::MOST_TASKS
     }
 
-    /// The planners to try: those asked for, else the usual one, and under limits the fast methods for them.
+    /// The planners to try: those asked for, else the usual one, under limits that for them.
     fn chosen(&self, problem: &Problem<'_>) -> Result<Vec<&'static Algorithm>, Failure> {
         let limits = self.limits.limits();
         if !self.algorithm.is_empty() {
             let named = self.named(problem, &limits)?;
             return named.iter().try_for_each(|a| check_single(a, problem)).map(|()| named);
         }
-        let fast = if limited(&limits) { qos::FAST } else { &[] };
-        let able = fast.iter().filter(|a| a.lacks(problem, &limits).is_none());
-        Ok(std::iter::once(registry::usual(problem)).chain(able).collect())
+        Ok(vec![registry::usual_within(problem, &limits)])
     }
 
     /// The planners asked for; those that `all` stands for have all they need.
@@ -427,7 +434,7 @@ impl Plan {
         output: &mut Output,
     ) -> Result<(), Failure> {
         let limits = self.limits.limits();
-        let best = best(plans, &limits);
+        let best = best(plans, &limits, self.limits.aim());
         if plans.len() > 1 {
             let headline = format!("{} plans of {}", plans.len(), place(problem));
             output.say(&format!("{}\n\n", output.bold(&headline)))?;
@@ -457,7 +464,8 @@ impl Plan {
         };
         let widths = widths(problem, best, output.width);
         let workflows = workflows(best, output.width);
-        for table in [workflows, widths].iter().filter(|t| !t.is_empty()) {
+        let alternatives = alternatives(best, output.width);
+        for table in [alternatives, workflows, widths].iter().filter(|t| !t.is_empty()) {
             output.say(&format!("{table}\n"))?;
         }
         let chart = chart(problem, best, lower_bound).without_idle_hosts();
@@ -488,12 +496,12 @@ fn limited(limits: &Limits) -> bool {
     limits.budget.is_some() || limits.deadline.is_some()
 }
 
-/// The shortest plan that keeps to the limits, else the one that breaks them least; of equal ones the
-/// cheapest, then the first.
-fn best<'p>(plans: &'p [Planned], limits: &Limits) -> &'p Planned {
+/// The fastest or cheapest plan that keeps to the limits, else the one that breaks them least; of equal
+/// ones the first.
+fn best<'p>(plans: &'p [Planned], limits: &Limits, aim: Aim) -> &'p Planned {
     // Limits are kept by plans; without any, what counts is when the run ends.
     let end = |plan: &Planned| if limited(limits) { plan.summary.makespan } else { plan.end() };
     let point = |plan: &Planned| Point { makespan: end(plan), cost: plan.summary.cost };
     let points: Vec<Point> = plans.iter().map(point).collect();
-    &plans[pareto::best(&points, limits)]
+    &plans[pareto::best_for(&points, limits, aim)]
 }

@@ -292,10 +292,12 @@ impl Run {
         let named = options.into_iter().filter_map(|(name, value)| {
             value.as_ref().map(|value| (name.to_string(), value.clone()))
         });
-        named.chain(self.parameters.set.iter().cloned()).collect()
+        let named = named.chain(self.parameters.set.iter().cloned());
+        named.chain(self.limits.given().filter(|_| self.algorithm.is_none())).collect()
     }
 
     fn settings(&self, format: Format, platform: &Platform) -> Result<Settings, Failure> {
+        self.limits.check(platform)?;
         let limits = self.limits.limits();
         if self.inputs == Some(WhereInputs::Origin) && platform.origin().is_none() {
             let message = format!("--inputs origin: '{}' names no origin", platform.name());

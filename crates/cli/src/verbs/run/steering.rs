@@ -145,7 +145,7 @@ impl Steering {
         let limits = self.settings.limits();
         let algorithm = match &self.settings.algorithm {
             Some(name) => planner(name)?,
-            None => slackline_schedule::registry::usual(problem),
+            None => slackline_schedule::registry::usual_within(problem, &limits),
         };
         let (seed, given) = (self.header.seed, self.settings.given.clone());
         let request = Request { seed, given: given.clone(), limits, ..Request::default() };

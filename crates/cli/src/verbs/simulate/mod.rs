@@ -239,6 +239,7 @@ impl Simulate {
         let named = given.filter_map(|(name, value)| {
             value.as_ref().map(|value| (name.to_string(), value.clone()))
         });
-        named.chain(self.parameters.set.iter().cloned()).collect()
+        let named = named.chain(self.parameters.set.iter().cloned());
+        named.chain(self.limits.given().filter(|_| self.algorithm.is_none())).collect()
     }
 }

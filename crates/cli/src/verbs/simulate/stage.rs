@@ -116,6 +116,7 @@ impl<'a> Stage<'a> {
         let given = args.given();
         let when = given.iter().rfind(|(name, _)| name == "transfers");
         let stated = world.workflow.clone();
+        args.limits.check(&world.platform)?;
         let limits = args.limits.limits();
         let common = common_limits(&limits, &arrivals);
         let wanted = Wanted::of(args, &world.platform, !arrivals.is_empty());
@@ -135,7 +136,7 @@ impl<'a> Stage<'a> {
             planner: Planner {
                 algorithm: match &args.algorithm {
                     Some(name) => planner(name)?,
-                    None => slackline_schedule::registry::usual(problem),
+                    None => slackline_schedule::registry::usual_within(problem, &limits),
                 },
                 request: Request {
                     seed: args.seed.unwrap_or_default(),
