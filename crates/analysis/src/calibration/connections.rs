@@ -2,7 +2,7 @@
 
 use super::Spread;
 use serde::Serialize;
-use slackline_execute::rates::{Pair, Passage, Rate};
+use slackline_engine::rates::{Pair, Passage, Rate};
 use slackline_model::platform::{Duplex, Figures, Matrix, Network, PlatformError, RouteCache};
 use slackline_model::{HostId, LinkId, Platform};
 use slackline_react::Figure;
