@@ -9,6 +9,7 @@ use crate::output::Output;
 use crate::table::{count, wrap};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use slackline_analysis::overheads::{measured_with_overhead, with_overhead};
 use slackline_formats::document::Run;
 use slackline_formats::instance::stream;
 use slackline_formats::{Document, Format, Times, instance, platform_toml};
@@ -91,6 +92,11 @@ impl Past {
             _ => "",
         };
         wrap(&format!("Work: {}{hint}.{}", self.times, self.tell_run()), 0, width)
+    }
+
+    /// Seconds of the run that the workflow was recorded from.
+    pub(crate) fn makespan(past: Option<&Past>) -> Option<f64> {
+        past?.run.as_ref()?.makespan_seconds.filter(|&seconds| seconds > 0.0)
     }
 
     /// The same of a world that may have none.
@@ -265,6 +271,51 @@ impl Loaded {
         }
         let state = State { release: self.release.clone(), ..problem.state().clone() };
         Ok(problem.with_state(state)?)
+    }
+}
+
+/// What a workflow system takes beside the tasks.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct OverheadOptions {
+    /// Start-up time of every task, added to its execution time, e.g. 2s
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    overhead: Option<f64>,
+    /// Wait before the first task starts; all dates of the forecast are later by it
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    queue_wait: Option<f64>,
+}
+
+impl OverheadOptions {
+    /// Seconds before the first task.
+    pub(crate) fn wait(&self) -> f64 {
+        self.queue_wait.unwrap_or(0.0)
+    }
+
+    /// Start-up seconds of every task, where there are any.
+    pub(crate) fn seconds(&self) -> Option<f64> {
+        self.overhead.filter(|&seconds| seconds > 0.0)
+    }
+
+    /// A workflow whose tasks take as much longer.
+    pub(crate) fn of(&self, workflow: Arc<Workflow>, platform: &Platform) -> Arc<Workflow> {
+        match self.seconds() {
+            Some(seconds) => Arc::new(with_overhead(&workflow, platform, seconds)),
+            None => workflow,
+        }
+    }
+
+    /// Makes the tasks of what was read longer.
+    pub(crate) fn apply(&self, world: &mut Loaded) {
+        world.workflow = self.of(world.workflow.clone(), &world.platform);
+        if let (Some(seconds), Some(measured)) = (self.overhead, &world.measured) {
+            world.measured = Some(Arc::new(measured_with_overhead(measured, seconds)));
+        }
+    }
+
+    /// Limits without the wait, as planners see them.
+    pub(crate) fn within(&self, limits: Limits) -> Limits {
+        let wait = self.wait();
+        Limits { deadline: limits.deadline.map(|date| (date - wait).max(0.0)), ..limits }
     }
 }
 

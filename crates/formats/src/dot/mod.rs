@@ -24,7 +24,6 @@ mod reader;
 pub use reader::read;
 
 use crate::detect::Codec;
-use crate::document::Document;
 use slackline_model::names::printable_lines;
 use slackline_model::{SpeedUp, TaskId, Workflow};
 use std::borrow::Cow;

@@ -232,5 +232,5 @@ pub fn least_cost(problem: &Problem<'_>) -> f64 {
     let prices = Prices::new(problem);
     let open = crate::list::unfinished(problem).map(|t| prices.least(t)).sum::<f64>();
     let begun = schedule::cost(problem, &Schedule::start(problem));
-    begun.max(prices.spent() + open)
+    begun.max(exact_cost(problem, &Schedule::start(problem)) + open)
 }

@@ -106,7 +106,7 @@ impl Plan {
         if let Some(message) = broken {
             return Err(Failure::work(message));
         }
-        let scale = Scale::of(problem, &[])?;
+        let scale = Scale::of(problem, &[], 0.0)?;
         let scale = points.iter().fold(scale, |scale, p| scale.with(p.makespan, p.cost));
         mark(&mut points);
         if let Some(Some(path)) = &self.front {

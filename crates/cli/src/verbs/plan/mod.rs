@@ -7,7 +7,7 @@ mod scale;
 
 use crate::check;
 use crate::failure::{Failure, no_plan};
-use crate::input::{LimitOptions, Loaded, Past, Sources};
+use crate::input::{LimitOptions, Loaded, OverheadOptions, Past, Sources};
 use crate::interrupt;
 use crate::model::ModelOptions;
 use crate::output::Output;
@@ -17,8 +17,10 @@ use crate::search::{SearchOptions, interrupted};
 use crate::told::{SetOptions, check_needs};
 use clap::Args;
 use document::{Document, Documents};
+pub(in crate::verbs) use report::beside_recorded;
 use report::{alternatives, chart, comparison, place, summary, widths, workflows};
 use scale::Scale;
+use slackline_analysis::overheads::delayed;
 use slackline_analysis::plan_check::Check;
 use slackline_formats::{ScheduleFormat, schedule_file};
 use slackline_model::nearest::did_you_mean;
@@ -104,6 +106,8 @@ pub(crate) struct Plan {
     #[command(flatten)]
     limits: LimitOptions,
     #[command(flatten)]
+    overheads: OverheadOptions,
+    #[command(flatten)]
     parameters: SetOptions,
     #[command(flatten)]
     search: SearchOptions,
@@ -169,6 +173,23 @@ impl Planned {
     fn end(&self) -> f64 {
         self.check.map_or(self.summary.makespan, |check| check.simulated)
     }
+
+    /// Puts all dates off by a wait.
+    fn delay(&mut self, problem: &Problem<'_>, wait: f64, limits: &Limits) {
+        if wait == 0.0 {
+            return;
+        }
+        self.schedule = delayed(std::mem::take(&mut self.schedule), wait);
+        scale::delay_alternatives(&mut self.schedule.details, wait);
+        self.summary.makespan += wait;
+        if let Some(check) = &mut self.check {
+            check.planned += wait;
+            check.simulated += wait;
+        }
+        let of_limit =
+            |v: &Violation| matches!(v, Violation::Deadline { .. } | Violation::Budget { .. });
+        self.missed = validate(problem, &self.schedule, limits).into_iter().filter(of_limit).collect();
+    }
 }
 
 impl Plan {
@@ -196,7 +217,8 @@ impl Plan {
     }
 
     fn planned(self, output: &mut Output) -> Result<(), Failure> {
-        let world = self.sources.read_all(&self.workflow, output)?;
+        let mut world = self.sources.read_all(&self.workflow, output)?;
+        self.overheads.apply(&mut world);
         self.limits.check(&world.platform)?;
         let mut problem = world.problem(&self.model)?;
         if self.front.is_some() {
@@ -222,9 +244,12 @@ impl Plan {
                 plan.check = check::follow(&ground, &problem, &plan.schedule, None, output);
             }
         }
+        let wait = self.overheads.wait();
+        let lower_bound = lower_bound + wait;
         let limits = self.limits.limits();
+        plans.iter_mut().for_each(|plan| plan.delay(&problem, wait, &limits));
         let scale = match limited(&limits) {
-            true => Some(Scale::of(&problem, &plans)?),
+            true => Some(Scale::of(&problem, &plans, wait)?),
             false => None,
         };
         let best = best(&plans, &limits, self.limits.aim());
@@ -241,7 +266,7 @@ impl Plan {
         }
         if self.json {
             let set = &self.parameters.set;
-            let past = world.past.as_ref().and_then(|p| p.run.as_ref()?.makespan_seconds);
+            let past = Past::makespan(world.past.as_ref());
             let limited = (&limits, scale);
             let document = |plan| Document::new(&problem, plan, lower_bound, limited, set, past);
             match plans.as_slice() {
@@ -254,7 +279,8 @@ impl Plan {
                 })?,
             }
         } else {
-            self.tell(&problem, &plans, lower_bound, output)?;
+            let recorded = Past::makespan(world.past.as_ref());
+            self.tell(&problem, &plans, (lower_bound, recorded), output)?;
             output.say(&Past::told(world.past.as_ref(), output.width))?;
         }
         match best.missed.as_slice() {
@@ -289,7 +315,7 @@ impl Plan {
         output: &mut Output,
     ) -> Result<(Vec<Planned>, f64), Failure> {
         let chosen = self.chosen(problem)?;
-        let settings = self.search.settings(self.limits.limits(), &self.parameters.set);
+        let settings = self.search.settings(self.overheads.within(self.limits.limits()), &self.parameters.set);
         self.check_options(&chosen)?;
         let mut bound = bounds::lower_bound(problem);
         let mut plans = Vec::new();
@@ -430,7 +456,7 @@ impl Plan {
         &self,
         problem: &Problem<'_>,
         plans: &[Planned],
-        lower_bound: f64,
+        (lower_bound, recorded): (f64, Option<f64>),
         output: &mut Output,
     ) -> Result<(), Failure> {
         let limits = self.limits.limits();
@@ -444,13 +470,13 @@ impl Plan {
                 output.bold(&format!("The plan of {}", best.algorithm.name))
             ))?;
             if limited(&limits) {
-                output.say(&summary(problem, best, lower_bound, &limits, output.width))?;
+                output.say(&summary(problem, best, (lower_bound, recorded), &limits, output.width))?;
                 output.say("\n")?;
             }
         } else {
             let headline = format!("{}, planned by {}", place(problem), best.algorithm.name);
             output.say(&format!("{}\n\n", output.bold(&headline)))?;
-            output.say(&summary(problem, best, lower_bound, &limits, output.width))?;
+            output.say(&summary(problem, best, (lower_bound, recorded), &limits, output.width))?;
             output.say("\n")?;
         }
         if !self.no_check && problem.tasks() > check::MOST_TASKS {

@@ -167,7 +167,7 @@ fn above_bound(makespan: f64, lower_bound: f64) -> f64 {
 pub(super) fn summary(
     problem: &Problem<'_>,
     plan: &Planned,
-    lower_bound: f64,
+    (lower_bound, recorded): (f64, Option<f64>),
     limits: &Limits,
     width: usize,
 ) -> String {
@@ -189,6 +189,9 @@ pub(super) fn summary(
         }
         Some(_) => row("makespan", fmt_seconds(end), and("as planned and as simulated")),
         None => row("makespan", fmt_seconds(end), and("as planned")),
+    }
+    if let Some(recorded) = recorded {
+        row("recorded", fmt_seconds(recorded), beside_recorded(end, recorded));
     }
     row("lower bound", fmt_seconds(lower_bound), gap(end, lower_bound));
     let staged = staging(problem, &plan.schedule);
@@ -246,6 +249,16 @@ pub(super) fn summary(
 /// The run is visibly longer or shorter than the plan.
 fn differs(check: &Check) -> bool {
     (check.simulated - check.planned).abs() >= 5e-4 * check.planned
+}
+
+/// How a forecast stands to the run that a workflow was recorded from.
+pub(in crate::verbs) fn beside_recorded(end: f64, recorded: f64) -> String {
+    let times = recorded / end;
+    match end > 0.0 {
+        true if times >= 2.0 => format!("the recorded run took {times:.1} times as long"),
+        true => format!("by the recorded run, {:+.0} %", 100.0 * (times - 1.0)),
+        false => "the run that the workflow was recorded from".to_string(),
+    }
 }
 
 /// How far the run is from the plan.

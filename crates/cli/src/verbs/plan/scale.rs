@@ -46,10 +46,34 @@ pub(super) fn alternatives<'d>(
     })
 }
 
+/// Puts the ends of alternatives off by a wait.
+pub(super) fn delay_alternatives(details: &mut [(&'static str, Detail)], wait: f64) {
+    for (name, detail) in details {
+        let Detail::List(rows) = detail else { continue };
+        if *name != "alternatives" {
+            continue;
+        }
+        for row in rows {
+            let Detail::Record(parts) = row else { continue };
+            for (name, value) in parts {
+                if let ("makespan", Detail::Number(end)) = (&**name, value) {
+                    *end += wait;
+                }
+            }
+        }
+    }
+}
+
 impl Scale {
     /// The ends of the plans at hand, of HEFT's and of the plan that takes the cheapest machine for each task.
-    pub(super) fn of(problem: &Problem<'_>, plans: &[Planned]) -> Result<Scale, PlanError> {
-        let usual = portfolio::Scale::of(problem)?;
+    pub(super) fn of(
+        problem: &Problem<'_>,
+        plans: &[Planned],
+        wait: f64,
+    ) -> Result<Scale, PlanError> {
+        let mut usual = portfolio::Scale::of(problem)?;
+        usual.cheapest.makespan += wait;
+        usual.fastest.makespan += wait;
         let own = |p: &Planned| Point { makespan: p.summary.makespan, cost: p.summary.cost };
         let points = [usual.cheapest, usual.fastest].into_iter().chain(plans.iter().map(own));
         let others = plans.iter().flat_map(|p| alternatives(&p.schedule.details));

@@ -9,7 +9,7 @@ pub(super) use steering::Steering;
 
 use crate::detect::local;
 use crate::failure::Failure;
-use crate::input::{LimitOptions, Loaded, Sources, bytes, read_document, read_platform, seconds};
+use crate::input::{LimitOptions, OverheadOptions, Loaded, Sources, bytes, read_document, read_platform, seconds};
 use crate::output::Output;
 use crate::told::SetOptions;
 use crate::verbs::simulate::document::Document;
@@ -75,6 +75,8 @@ pub(crate) struct Run {
     period: Option<String>,
     #[command(flatten)]
     limits: LimitOptions,
+    #[command(flatten)]
+    overheads: OverheadOptions,
     #[command(flatten)]
     parameters: SetOptions,
     /// Seed of planners and policies that draw random numbers
@@ -253,8 +255,10 @@ impl Run {
             let loaded = Loaded { place, ..Loaded::plain(workflow, platform) };
             let steering = Steering::new(header, settings, loaded);
             let problem = steering.rehearsed_problem()?;
-            let (ran, bound) = steering.rehearse(&problem, output)?;
-            self.outputs.rehearsed(&problem, &ran, bound, output)?;
+            let (mut ran, bound) = steering.rehearse(&problem, output)?;
+            let wait = self.overheads.wait();
+            ran.delay(wait);
+            self.outputs.rehearsed(&problem, &ran, bound + wait, output)?;
             if !self.outputs.json {
                 output.say(&document::whole_plan(&problem, &ran, output.width))?;
             }
@@ -312,6 +316,7 @@ impl Run {
             given: self.given(),
             deadline: limits.deadline,
             budget: limits.budget,
+            overhead: self.overheads.seconds(),
             inputs_everywhere: self.inputs == Some(WhereInputs::Everywhere)
                 || platform.origin().is_none(),
             retries: self.retries,

@@ -13,6 +13,7 @@ use crate::verbs::simulate::workflow::{
     Ran, check_parameters, check_results, planner, policies_of, settle_period,
 };
 use slackline_analysis::calibration::first_estimates;
+use slackline_analysis::overheads::with_overhead;
 use slackline_analysis::cost::Money;
 use slackline_analysis::metrics::Metrics;
 use slackline_analysis::plan_check::{Ground, lower_bound};
@@ -105,7 +106,11 @@ impl Steering {
     }
 
     pub(super) fn new(header: Header, settings: Settings, mut loaded: Loaded) -> Steering {
-        loaded.workflow = first_estimates(Arc::unwrap_or_clone(loaded.workflow)).into();
+        let workflow = first_estimates(Arc::unwrap_or_clone(loaded.workflow));
+        loaded.workflow = match settings.overhead {
+            Some(seconds) => with_overhead(&workflow, &loaded.platform, seconds).into(),
+            None => workflow.into(),
+        };
         let inputs = match loaded.platform.origin() {
             Some(origin) if !settings.inputs_everywhere => Inputs::At(origin),
             _ => Inputs::Everywhere,

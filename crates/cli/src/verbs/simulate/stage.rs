@@ -141,7 +141,7 @@ impl<'a> Stage<'a> {
                 request: Request {
                     seed: args.seed.unwrap_or_default(),
                     given: given.clone(),
-                    limits: common,
+                    limits: args.overheads.within(common),
                     ..Request::default()
                 },
             },
@@ -333,6 +333,7 @@ impl<'a> Stage<'a> {
             wall_seconds,
             told,
             check,
+            recorded: None,
             real: false,
             trace,
         })

@@ -21,6 +21,20 @@ pub(super) fn read(
     scenario: &Scenario,
     output: &mut Output,
 ) -> Result<(Loaded, Vec<Coming>), Failure> {
+    let (mut world, mut coming) = read_plain(args, scenario, output)?;
+    args.overheads.apply(&mut world);
+    for one in &mut coming {
+        one.workflow = args.overheads.of(one.workflow.clone(), &world.platform);
+    }
+    Ok((world, coming))
+}
+
+/// The same without overheads.
+fn read_plain(
+    args: &Simulate,
+    scenario: &Scenario,
+    output: &mut Output,
+) -> Result<(Loaded, Vec<Coming>), Failure> {
     if let Some(path) = &args.arrivals {
         refuse_second(scenario, "--arrivals")?;
         let stream = read_scenario(&output.files, path)?;

@@ -12,6 +12,7 @@ use crate::told::check_needs;
 use slackline_analysis::cost::Money;
 use slackline_analysis::load_series::Course;
 use slackline_analysis::metrics::Metrics;
+use slackline_analysis::overheads::delayed;
 use slackline_analysis::plan_check::Check;
 use slackline_analysis::workflow_metrics::{Beside, Served, beside, served};
 use slackline_engine::{DecisionLog, Ending, Outcome};
@@ -61,6 +62,8 @@ pub(in crate::verbs) struct Ran {
     pub(in crate::verbs) check: Option<Check>,
     /// It was done on real machines.
     pub(in crate::verbs) real: bool,
+    /// What the run took that the workflow was recorded from.
+    pub(in crate::verbs) recorded: Option<f64>,
     /// Its trace, where one was written as it went on.
     pub(in crate::verbs) trace: Option<AtomicFile>,
 }
@@ -90,6 +93,7 @@ impl Ran {
             told: Vec::new(),
             check: None,
             real: false,
+            recorded: None,
             trace: None,
         }
     }
@@ -130,6 +134,16 @@ impl Ran {
             let levels = simulated - (check.simulated - check.levels);
             Check { simulated, levels, ..check }
         });
+    }
+
+    /// Puts the dates of plan and run off by a wait; charts and traces count from the first task's.
+    pub(in crate::verbs) fn delay(&mut self, wait: f64) {
+        if wait == 0.0 {
+            return;
+        }
+        self.outcome.schedule = delayed(std::mem::take(&mut self.outcome.schedule), wait);
+        self.outcome.makespan += wait;
+        self.planned = Arc::new(delayed(Schedule::clone(&self.planned), wait));
     }
 
     /// Why it did not finish.
@@ -177,6 +191,7 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
     }
     let mut written = Vec::new();
     let only = runs.len() == 1;
+    let wait = args.overheads.wait();
     for ran in &mut runs {
         let names = [&args.gantt, &args.trace, &args.decisions]
             .map(|p| p.as_ref().map(|p| own_name(p, &ran.name, only)));
@@ -191,6 +206,8 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
             output.files.write(path, |out| ran.log.write(out))?;
         }
         written.extend(names.into_iter().flatten());
+        ran.delay(wait);
+        ran.recorded = Past::makespan(world.past.as_ref());
     }
     if let Some(path) = &args.progress {
         let svg = curve::svg(&problem, &runs);
@@ -201,7 +218,7 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
         compare_decisions(&output.files, path, &runs)?;
     }
     if args.json {
-        let lower_bound = stage.lower_bound()?;
+        let lower_bound = stage.lower_bound()? + wait;
         let documents: Vec<Document<'_>> =
             runs.iter().map(|r| Document::new(&problem, r, lower_bound)).collect();
         match documents.as_slice() {
