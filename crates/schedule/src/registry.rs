@@ -98,6 +98,20 @@ impl Family {
     }
 }
 
+impl Family {
+    /// A few words on what its methods plan.
+    pub fn about(self) -> &'static str {
+        match self {
+            Family::List => "one workflow, quickly",
+            Family::Search => "one workflow, by search",
+            Family::Qos => "under a budget or a deadline",
+            Family::Moldable => "tasks that may use several processors",
+            Family::Sweep => "independent tasks that share files",
+            Family::Several => "several workflows",
+        }
+    }
+}
+
 /// What a method was built from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {

@@ -14,19 +14,51 @@ use slackline_schedule::registry::{self, Basis, Need};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// List the planners and the policies
+/// List the planners and the policies, or describe some of them
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  slackline algorithms peft slackline\n  slackline algorithms --json"
+    after_help = "Examples:\n  slackline algorithms\n  slackline algorithms peft slackline\n  slackline algorithms --json"
 )]
 pub(crate) struct Algorithms {
     /// Only these planners and policies
     #[arg(value_name = "NAME")]
     names: Vec<String>,
 
+    /// Describe all of them
+    #[arg(long, conflicts_with = "names")]
+    all: bool,
+
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+}
+
+/// Names by family, on one screen.
+fn overview(output: &Output) -> String {
+    let mut text = String::new();
+    let mut family = None;
+    let mut names: Vec<&str> = Vec::new();
+    let flush = |text: &mut String, names: &mut Vec<&str>| {
+        if !names.is_empty() {
+            text.push_str(&wrap(&std::mem::take(names).join(", "), 2, output.width));
+        }
+    };
+    for algorithm in registry::ALL {
+        if family != Some(algorithm.family) {
+            flush(&mut text, &mut names);
+            family = Some(algorithm.family);
+            let title = format!("{}: {}", algorithm.family.name(), algorithm.family.about());
+            let _ = writeln!(text, "{}", output.bold(&title));
+        }
+        names.push(algorithm.name);
+    }
+    flush(&mut text, &mut names);
+    let _ = writeln!(text, "{}", output.bold("policies: steer a run (simulate --policy NAME)"));
+    names.extend(policies::ALL.iter().map(|policy| policy.name));
+    flush(&mut text, &mut names);
+    let more = "slackline algorithms NAME describes one, --all describes all of them.";
+    let _ = writeln!(text, "\n{more}");
+    text
 }
 
 #[derive(Serialize)]
@@ -182,6 +214,9 @@ impl Algorithms {
             };
             let policies = policies.into_iter().map(policy).collect();
             return output.json(&List { schema: "slackline/algorithms/1", algorithms, policies });
+        }
+        if self.names.is_empty() && !self.all {
+            return output.text(&overview(output));
         }
         let mut text = String::new();
         let mut family = None;

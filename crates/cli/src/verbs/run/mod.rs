@@ -9,7 +9,9 @@ pub(super) use steering::Steering;
 
 use crate::detect::local;
 use crate::failure::Failure;
-use crate::input::{LimitOptions, OverheadOptions, Loaded, Sources, bytes, read_document, read_platform, seconds};
+use crate::input::{
+    LimitOptions, Loaded, OverheadOptions, Sources, bytes, read_document, read_platform, seconds,
+};
 use crate::output::Output;
 use crate::told::SetOptions;
 use crate::verbs::simulate::document::Document;
@@ -29,6 +31,7 @@ use slackline_machines::folder::{
 use slackline_machines::slurm::{self, Mode};
 use slackline_model::parameter::Given;
 use slackline_model::platform::Charges;
+use slackline_model::workflow::REFERENCE_SPEED;
 use slackline_model::{Platform, Problem, Workflow};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -53,6 +56,9 @@ pub(crate) struct Run {
     workflow: PathBuf,
     #[command(flatten)]
     sources: Sources,
+    /// Number of tasks to run at once on this machine [default: its cores]
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), conflicts_with = "platform")]
+    cores: Option<u32>,
     /// The planner that plans before and, where a policy asks for it, during the run
     #[arg(short, long, value_name = "NAME")]
     algorithm: Option<String>,
@@ -242,7 +248,7 @@ impl Run {
                     "slackline platform detect --slurm -o cluster.toml describes the cluster",
                 ));
             }
-            None => this_machine(output)?,
+            None => this_machine(self.cores, output)?,
         };
         let home = self.workflow.parent().filter(|p| !p.as_os_str().is_empty());
         let home = home.unwrap_or(Path::new(".")).canonicalize()?;
@@ -393,9 +399,13 @@ fn at_speed(
 }
 
 /// Where no platform is named, the machine that this is.
-fn this_machine(output: &mut Output) -> Result<Platform, Failure> {
-    output.note("no --platform given: running on the cores of this machine");
-    Ok(platform_toml::parse(&local::detect(Some(1e9)).to_toml())?)
+fn this_machine(cores: Option<u32>, output: &mut Output) -> Result<Platform, Failure> {
+    let mut found = local::detect(Some(REFERENCE_SPEED));
+    match cores {
+        Some(cores) => found.machines.iter_mut().for_each(|machine| machine.cores = cores),
+        None => output.note("no --platform given: running on the cores of this machine"),
+    }
+    Ok(platform_toml::parse(&found.to_toml())?)
 }
 
 /// An absolute path without `.` and `..`; no link is followed.
