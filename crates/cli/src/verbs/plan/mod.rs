@@ -258,7 +258,8 @@ impl Plan {
         }
         if let Some(path) = &self.gantt {
             let mut chart = chart(&problem, best, lower_bound);
-            if self.transfers {
+            // Where there are too many rows for lines, a strip tells when transfers are under way.
+            if self.transfers || chart.rows() > SvgOptions::default().most_rows {
                 chart = chart.with_transfers(&problem, &best.schedule);
             }
             let svg = gantt::svg(&chart.without_idle_hosts(), &SvgOptions::default());
