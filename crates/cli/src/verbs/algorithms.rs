@@ -36,26 +36,20 @@ pub(crate) struct Algorithms {
 /// Names by family, on one screen.
 fn overview(output: &Output) -> String {
     let mut text = String::new();
-    let mut family = None;
-    let mut names: Vec<&str> = Vec::new();
-    let flush = |text: &mut String, names: &mut Vec<&str>| {
-        if !names.is_empty() {
-            text.push_str(&wrap(&std::mem::take(names).join(", "), 2, output.width));
-        }
+    let mut list = |title: &str, names: &[&str]| {
+        let _ = writeln!(text, "{}", output.bold(title));
+        text.push_str(&wrap(&names.join(", "), 2, output.width));
     };
-    for algorithm in registry::ALL {
-        if family != Some(algorithm.family) {
-            flush(&mut text, &mut names);
-            family = Some(algorithm.family);
-            let title = format!("{}: {}", algorithm.family.name(), algorithm.family.about());
-            let _ = writeln!(text, "{}", output.bold(&title));
-        }
-        names.push(algorithm.name);
+    let mut families: Vec<registry::Family> = registry::ALL.iter().map(|a| a.family).collect();
+    families.sort_unstable();
+    families.dedup();
+    for family in families {
+        let members = registry::ALL.iter().filter(|a| a.family == family);
+        let names: Vec<&str> = members.map(|a| a.name).collect();
+        list(&format!("{}: {}", family.name(), family.about()), &names);
     }
-    flush(&mut text, &mut names);
-    let _ = writeln!(text, "{}", output.bold("policies: steer a run (simulate --policy NAME)"));
-    names.extend(policies::ALL.iter().map(|policy| policy.name));
-    flush(&mut text, &mut names);
+    let names: Vec<&str> = policies::ALL.iter().map(|policy| policy.name).collect();
+    list("policies: steer a run (simulate --policy NAME)", &names);
     let more = "slackline algorithms NAME describes one, --all describes all of them.";
     let _ = writeln!(text, "\n{more}");
     text

@@ -248,7 +248,7 @@ pub(super) fn summary(
 
 /// The run is visibly longer or shorter than the plan.
 fn differs(check: &Check) -> bool {
-    (check.simulated - check.planned).abs() >= 5e-4 * check.planned
+    (check.simulated - check.planned).abs() > 5e-4 * check.planned
 }
 
 /// How a forecast stands to the run that a workflow was recorded from.
