@@ -3,8 +3,9 @@
 //!
 //! A recorded run ends later than any plan of its tasks: jobs are submitted, matched and started. One run
 //! tells one figure, so all of the gap is put down to the start-up of tasks: the overhead is the one with which the
-//! usual planner's plan on the recorded machines ends when the run did. A core counts as two of the recorded
-//! processors where there are several, because recordings count hardware threads.
+//! usual planner's plan on the recorded machines ends when the run did. Only a part of the recorded processors
+//! counts: recordings count hardware threads, of which workflow systems never keep all busy, and an overhead that is
+//! fitted to all of them predicts other runs worse (docs/plans.md).
 
 use slackline_model::scenario::Measured;
 use slackline_model::workflow::CostTable;
@@ -12,12 +13,12 @@ use slackline_model::{Platform, Problem, ProblemError, Schedule, TaskId, Workflo
 use slackline_schedule::{PlanError, Request, registry};
 use thiserror::Error;
 
-/// Hardware threads that count as one core of a recorded machine.
-pub const THREADS_PER_CORE: u32 = 2;
+/// Recorded processors of a machine that count as one slot for tasks when overheads are fitted.
+const PROCESSORS_PER_SLOT: u32 = 4;
 
-/// Cores of a machine that recorded so many processors.
-pub fn recorded_cores(processors: u32) -> u32 {
-    processors.div_ceil(THREADS_PER_CORE).max(1)
+/// Slots of a machine that recorded so many processors.
+pub fn slots(processors: u32) -> u32 {
+    processors.div_ceil(PROCESSORS_PER_SLOT).max(1)
 }
 
 /// Why no overhead can be fitted.
@@ -208,6 +209,6 @@ mod tests {
         let found = fitted(&workflow, &platform, 8.0 + 3.0 * 7.0).unwrap();
         assert!((found - 7.0).abs() < 1e-2, "{found}");
         assert_eq!(fitted(&workflow, &platform, 3.0).unwrap(), 0.0);
-        assert_eq!([1, 2, 3, 48].map(recorded_cores), [1, 1, 2, 24]);
+        assert_eq!([1, 4, 5, 48].map(slots), [1, 1, 2, 12]);
     }
 }

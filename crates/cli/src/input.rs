@@ -12,12 +12,12 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use slackline_analysis::overheads::{measured_with_overhead, with_overhead};
 use slackline_formats::document::Run;
 use slackline_formats::instance::stream;
-use slackline_formats::{Document, Format, Times, instance, platform_toml};
-use slackline_io::FileAccess;
+use slackline_formats::{Document, Format, Times, instance, platform_toml, scenario};
+use slackline_io::{FileAccess, is_standard};
 use slackline_model::nearest::nearest;
 use slackline_model::platform::Charges;
 use slackline_model::problem::{Inputs, State};
-use slackline_model::scenario::Measured;
+use slackline_model::scenario::{Measured, Scenario};
 use slackline_model::schedule::Limits;
 use slackline_model::units::{Quantity, fmt_seconds};
 use slackline_model::{Platform, Problem, ProblemError, Terms, Workflow};
@@ -518,6 +518,20 @@ pub(crate) fn read_platform(path: &Path, output: &mut Output) -> Result<Platform
     output.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
     warn_of(&warnings, path, output)?;
     Ok(platform)
+}
+
+/// Reads a scenario; where there is no such file those are told that there are.
+pub(crate) fn read_scenario(files: &FileAccess, path: &Path) -> Result<Scenario, Failure> {
+    if is_standard(path) || path.exists() {
+        return Ok(scenario::read_scenario(files, path)?);
+    }
+    let names: Vec<&str> = examples::names("scenarios").collect();
+    scenario::read_scenario(files, path).map_err(|error| {
+        let near = nearest(&path.to_string_lossy(), names.iter().copied());
+        let near = near.map_or(String::new(), |name| format!("did you mean '{name}'? "));
+        let help = format!("{near}bundled scenarios: {}", names.join(", "));
+        Failure::from(error).with_help(help)
+    })
 }
 
 /// The platform that is taken where none is named.

@@ -206,7 +206,7 @@ impl Recorded {
         let run = run.ok_or_else(|| missing("in it"))?;
         let recorded = run.makespan_seconds.filter(|&seconds| seconds > 0.0);
         let recorded = recorded.ok_or_else(|| missing("with a makespan"))?;
-        let platform = recorded_machines(&run.machines, overheads::recorded_cores)
+        let platform = recorded_machines(&run.machines, overheads::slots)
             .map_err(|e| failed(&e))?;
         let workflow = document.workflow;
         let fit = |seconds: Option<f64>| match seconds {
