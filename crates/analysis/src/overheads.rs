@@ -47,9 +47,7 @@ pub fn with_overhead(workflow: &Workflow, platform: &Platform, seconds: f64) -> 
     let speed = computing().next().map_or(1.0, |class| class.speed);
     if computing().all(|class| class.speed == speed) {
         let reference = workflow.reference_speed();
-        return workflow
-            .clone()
-            .with_work(reference, |w, task| w.work(task) + own(task) * speed);
+        return workflow.clone().with_work(reference, |w, task| w.work(task) + own(task) * speed);
     }
     let columns = platform.classes().iter().map(|class| class.name.to_string()).collect();
     let time = |task: TaskId| {

@@ -304,7 +304,9 @@ enum RawMoment {
 }
 
 /// Seconds, as a number or as text with a unit such as `"10min"`.
-fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<f64>, D::Error> {
+fn seconds<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Option<f64>, D::Error> {
     match RawMoment::deserialize(deserializer)? {
         RawMoment::Seconds(seconds) => Ok(Some(seconds)),
         RawMoment::Share(text) => match parse_duration(&text) {

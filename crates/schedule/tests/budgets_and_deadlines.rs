@@ -408,7 +408,8 @@ fn catalogues() -> impl Strategy<Value = Catalogue> {
         (0.0f64..300.0).prop_map(|setup| Billing { quantum: 3600.0, minimum: 0.0, setup }),
         Just(Billing { quantum: 60.0, minimum: 600.0, setup: 30.0 }),
     ];
-    let parts = (prop::collection::vec(kind, 1..4), billing, any::<bool>(), 2usize..13, any::<u64>());
+    let parts =
+        (prop::collection::vec(kind, 1..4), billing, any::<bool>(), 2usize..13, any::<u64>());
     parts.prop_map(|(kinds, billing, leased, tasks, seed)| Catalogue {
         kinds,
         billing,
@@ -429,7 +430,8 @@ impl Catalogue {
         for to in 1..self.tasks {
             for _ in 0..random.random_range(0..3) {
                 let from = random.random_range(0..to);
-                let _ = w.add_edge(TaskId::new(from), TaskId::new(to), random.random_range(0.0..3e9));
+                let _ =
+                    w.add_edge(TaskId::new(from), TaskId::new(to), random.random_range(0.0..3e9));
             }
         }
         w.build().unwrap()

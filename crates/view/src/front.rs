@@ -60,7 +60,8 @@ pub fn svg(front: &Front) -> String {
     };
     let top = canvas.heading(&heading) + 16.0;
     let best = || front.points.iter().filter(|p| !p.dominated);
-    let costs = shown_range(best().map(|p| p.cost), front.budget, front.points.iter().map(|p| p.cost));
+    let costs =
+        shown_range(best().map(|p| p.cost), front.budget, front.points.iter().map(|p| p.cost));
     let times = shown_range(
         best().map(|p| p.makespan),
         front.deadline,
@@ -257,7 +258,8 @@ impl Frame {
     fn outside(&self, canvas: &mut Canvas, front: &Front) {
         let far = front.points.iter().filter(|p| !self.holds(p)).count();
         if far > 0 {
-            let plans = if far == 1 { "1 plan lies".to_string() } else { format!("{far} plans lie") };
+            let plans =
+                if far == 1 { "1 plan lies".to_string() } else { format!("{far} plans lie") };
             let text = format!("{plans} outside and stand at the edge");
             let style = Type { class: "dim", size: LABEL, anchor: Anchor::End };
             canvas.text(self.right(), self.top - 5.0, style, &text);
@@ -318,7 +320,10 @@ mod tests {
         let circles = |points: &[FrontPoint]| -> Vec<String> {
             let picture = svg(&Front { points: points.to_vec(), ..Front::default() });
             let parts = picture.split("<circle ").skip(1);
-            parts.filter(|c| !c.contains("pale")).map(|c| c.split('>').next().unwrap().to_string()).collect()
+            parts
+                .filter(|c| !c.contains("pale"))
+                .map(|c| c.split('>').next().unwrap().to_string())
+                .collect()
         };
         let alone = circles(&points);
         points.push(point("olb", 9000.0, 800.0, true));

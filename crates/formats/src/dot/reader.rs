@@ -28,7 +28,9 @@ pub(super) fn read_document(source: impl Read) -> Result<Document> {
     let (all, untimed) = parser.found.untimed();
     let mut document = Document::new(parser.found.build()?);
     if untimed > 0 {
-        let which = if untimed == all { "no task has a size".to_string() } else {
+        let which = if untimed == all {
+            "no task has a size".to_string()
+        } else {
             format!("{untimed} of {all} tasks have no size")
         };
         document.warnings.push(format!("{which}: their work is 0"));
@@ -166,9 +168,8 @@ impl Found {
             *bearers.entry(label).or_default() += 1;
         }
         let mut taken: HashSet<String> = HashSet::new();
-        let free = |name: &str, node: usize| {
-            self.names.position(name).is_none_or(|other| other == node)
-        };
+        let free =
+            |name: &str, node: usize| self.names.position(name).is_none_or(|other| other == node);
         let name = |node: usize| {
             let wanted = match label(node) {
                 Some(label) if label != id(node) && bearers[label] > 1 => {

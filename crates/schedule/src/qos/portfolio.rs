@@ -288,7 +288,9 @@ pub(super) fn climb(
         for kind in 0..kinds {
             next.extend(shift(Some(kind), None));
             next.extend(shift(None, Some(kind)));
-            next.extend((0..kinds).filter(|&k| k != kind).filter_map(|k| shift(Some(kind), Some(k))));
+            next.extend(
+                (0..kinds).filter(|&k| k != kind).filter_map(|k| shift(Some(kind), Some(k))),
+            );
         }
         next.truncate(left);
         left -= next.len();
@@ -324,9 +326,8 @@ pub(super) struct Front(Vec<(Point, String)>);
 
 impl Front {
     pub(super) fn add(&mut self, point: Point, name: impl FnOnce() -> String) {
-        let same = |a: Point| {
-            approx::eq(a.makespan, point.makespan) && approx::eq(a.cost, point.cost)
-        };
+        let same =
+            |a: Point| approx::eq(a.makespan, point.makespan) && approx::eq(a.cost, point.cost);
         if self.0.iter().any(|&(p, _)| p.dominates(point) || same(p)) {
             return;
         }

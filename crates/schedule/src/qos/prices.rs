@@ -115,7 +115,13 @@ impl<'a, 'p> Prices<'a, 'p> {
 
     /// Cost of a task in a slot: its seconds, or what it adds to the bill of its machine.
     #[inline]
-    pub(crate) fn offered(&self, usage: &Usage, task: TaskId, proc: ProcId, slot: (f64, f64)) -> f64 {
+    pub(crate) fn offered(
+        &self,
+        usage: &Usage,
+        task: TaskId,
+        proc: ProcId,
+        slot: (f64, f64),
+    ) -> f64 {
         let host = self.problem.host_of(proc);
         let class = self.problem.platform().host(host).class;
         match !self.exact && self.problem.platform().class(class).is_billed_whole() {

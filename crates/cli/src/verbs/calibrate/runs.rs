@@ -8,9 +8,7 @@ use crate::verbs::generate::recorded_machines;
 use crate::verbs::run::Steering;
 use clap::Args;
 use serde::Serialize;
-use slackline_analysis::calibration::{
-    Connection, Learnt, Moved, Sample, Spread, moved, samples,
-};
+use slackline_analysis::calibration::{Connection, Learnt, Moved, Sample, Spread, moved, samples};
 use slackline_analysis::overheads;
 use slackline_engine::rates;
 use slackline_formats::{Document, FileAccess, Format, platform_toml};
@@ -193,7 +191,8 @@ struct OfInstances<'a> {
 impl Recorded {
     fn fitted(path: &Path, output: &mut Output) -> Result<Recorded, Failure> {
         if path.is_dir() {
-            let message = format!("{}: a folder of a run beside a recorded instance", path.display());
+            let message =
+                format!("{}: a folder of a run beside a recorded instance", path.display());
             return Err(Failure::input(message).with_help("calibrate from either"));
         }
         let failed = |e: &dyn std::fmt::Display| Failure::input(format!("{}: {e}", path.display()));
@@ -206,8 +205,8 @@ impl Recorded {
         let run = run.ok_or_else(|| missing("in it"))?;
         let recorded = run.makespan_seconds.filter(|&seconds| seconds > 0.0);
         let recorded = recorded.ok_or_else(|| missing("with a makespan"))?;
-        let platform = recorded_machines(&run.machines, overheads::slots)
-            .map_err(|e| failed(&e))?;
+        let platform =
+            recorded_machines(&run.machines, overheads::slots).map_err(|e| failed(&e))?;
         let workflow = document.workflow;
         let fit = |seconds: Option<f64>| match seconds {
             Some(makespan) => overheads::fitted(&workflow, &platform, makespan),

@@ -74,9 +74,7 @@ impl Plan {
         let settings = self.search.settings(limits, &self.parameters.set);
         portfolio::each(problem, &jobs, &settings, |candidate| {
             let algorithm = candidate.algorithm.name;
-            if let Some(rule) =
-                validate(problem, &candidate.schedule, &Limits::default()).first()
-            {
+            if let Some(rule) = validate(problem, &candidate.schedule, &Limits::default()).first() {
                 broken.get_or_insert(format!("{algorithm} made an invalid plan: {rule}"));
             }
             let (name, point) = (within_limits::name(problem, &candidate), candidate.point);

@@ -188,7 +188,8 @@ impl Planned {
         }
         let of_limit =
             |v: &Violation| matches!(v, Violation::Deadline { .. } | Violation::Budget { .. });
-        self.missed = validate(problem, &self.schedule, limits).into_iter().filter(of_limit).collect();
+        self.missed =
+            validate(problem, &self.schedule, limits).into_iter().filter(of_limit).collect();
     }
 }
 
@@ -316,7 +317,8 @@ impl Plan {
         output: &mut Output,
     ) -> Result<(Vec<Planned>, f64), Failure> {
         let chosen = self.chosen(problem)?;
-        let settings = self.search.settings(self.overheads.within(self.limits.limits()), &self.parameters.set);
+        let settings =
+            self.search.settings(self.overheads.within(self.limits.limits()), &self.parameters.set);
         self.check_options(&chosen)?;
         let mut bound = bounds::lower_bound(problem);
         let mut plans = Vec::new();
@@ -471,7 +473,13 @@ impl Plan {
                 output.bold(&format!("The plan of {}", best.algorithm.name))
             ))?;
             if limited(&limits) {
-                output.say(&summary(problem, best, (lower_bound, recorded), &limits, output.width))?;
+                output.say(&summary(
+                    problem,
+                    best,
+                    (lower_bound, recorded),
+                    &limits,
+                    output.width,
+                ))?;
                 output.say("\n")?;
             }
         } else {

@@ -90,7 +90,8 @@ impl Scale {
     pub(super) fn with(mut self, makespan: f64, cost: f64) -> Scale {
         let end = End { makespan, cost };
         let point = |end: End| Point { makespan: end.makespan, cost: end.cost };
-        for (known, aim) in [(&mut self.cheapest, Aim::Cheapest), (&mut self.fastest, Aim::Fastest)] {
+        for (known, aim) in [(&mut self.cheapest, Aim::Cheapest), (&mut self.fastest, Aim::Fastest)]
+        {
             if best_for(&[point(*known), point(end)], &Limits::default(), aim) == 1 {
                 *known = end;
             }

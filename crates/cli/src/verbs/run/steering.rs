@@ -13,9 +13,9 @@ use crate::verbs::simulate::workflow::{
     Ran, check_parameters, check_results, planner, policies_of, settle_period,
 };
 use slackline_analysis::calibration::first_estimates;
-use slackline_analysis::overheads::with_overhead;
 use slackline_analysis::cost::Money;
 use slackline_analysis::metrics::Metrics;
+use slackline_analysis::overheads::with_overhead;
 use slackline_analysis::plan_check::{Ground, lower_bound};
 use slackline_engine::{
     Ending, Execution, Glance, Inputs, Outcome, Record, Settings as Rules, Stage,
