@@ -28,6 +28,7 @@ use slackline_machines::folder::{
 };
 use slackline_machines::slurm;
 use slackline_model::platform::Charges;
+use slackline_model::workflow::REFERENCE_SPEED;
 use slackline_model::{Platform, Problem, Workflow};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -133,11 +134,12 @@ impl RunRequest {
                     "slackline platform detect --slurm -o cluster.toml describes the cluster",
                 ));
             }
-            None => this_machine(context)?,
+            None => this_machine(self.cores, context)?,
         };
         let home = workflow.parent().filter(|p| !p.as_os_str().is_empty());
         let home = home.unwrap_or(Path::new(".")).canonicalize()?;
         check_runnable(&context.files, &document.workflow, &home)?;
+        self.limits.check_prices(&platform)?;
         if self.inputs == Some(InputPlace::Origin) && platform.origin().is_none() {
             let message = format!("--inputs origin: '{}' names no origin", platform.name());
             return Err(Failure::input(message));
@@ -354,9 +356,13 @@ pub fn verdict(ran: &Ran) -> Result<(), Failure> {
 }
 
 /// Where no platform is named, the machine that this is.
-fn this_machine(context: &mut Context<'_>) -> Result<Platform, Failure> {
-    context.note("no --platform given: running on the cores of this machine");
-    Ok(platform_toml::parse(&local::detect(Some(1e9)).to_toml())?)
+fn this_machine(cores: Option<u32>, context: &mut Context<'_>) -> Result<Platform, Failure> {
+    let mut found = local::detect(Some(REFERENCE_SPEED));
+    match cores {
+        Some(cores) => found.machines.iter_mut().for_each(|machine| machine.cores = cores),
+        None => context.note("no --platform given: running on the cores of this machine"),
+    }
+    Ok(platform_toml::parse(&found.to_toml())?)
 }
 
 /// An absolute path without `.` and `..`; no link is followed.

@@ -121,7 +121,8 @@ impl RunSession {
         format: Format,
         mut loaded: Loaded,
     ) -> RunSession {
-        loaded.workflow = first_estimates(Arc::unwrap_or_clone(loaded.workflow)).into();
+        let workflow = first_estimates(Arc::unwrap_or_clone(loaded.workflow));
+        loaded.workflow = request.overheads.of(workflow.into(), &loaded.platform);
         let inputs = match loaded.platform.origin() {
             Some(origin) if request.inputs != Some(InputPlace::Everywhere) => Inputs::At(origin),
             _ => Inputs::Everywhere,
@@ -166,7 +167,7 @@ impl RunSession {
         let limits = self.request.limits.limits();
         let algorithm = match &self.request.planner {
             Some(name) => planner(name)?,
-            None => slackline_schedule::registry::usual(problem),
+            None => slackline_schedule::registry::usual_within(problem, &limits),
         };
         let (seed, given) = (self.header.seed, self.request.given());
         let request = Request { seed, given: given.clone(), limits, ..Request::default() };
@@ -229,11 +230,13 @@ impl RunSession {
         let outcome = stage.run(policy.as_mut())?;
         let mut ran = self.ran(problem, outcome, planned, clock);
         let Stage { workflow, platform, models, inputs, .. } = stage;
-        let bound = lower_bound(&workflow, &platform, &models.charges(), inputs, true)?;
+        let wait = self.request.overheads.wait();
+        let bound = lower_bound(&workflow, &platform, &models.charges(), inputs, true)? + wait;
         if ran.unfinished().is_none() && problem.tasks() <= plan_check::MOST_TASKS {
             let ground = Ground { workflow, platform, models, inputs, until: f64::INFINITY };
             ran.explain(plan_check::follow(&ground, problem, &ran.planned, None, context));
         }
+        ran.delay(wait);
         Ok((ran, bound))
     }
 

@@ -3,7 +3,8 @@
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::request::{
-    ExecutionSettings, InputPlace, LimitSettings, Pairs, RunRequest, SlurmSettings, Sources,
+    ExecutionSettings, InputPlace, LimitSettings, OverheadSettings, Pairs, RunRequest,
+    SlurmSettings, Sources,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -30,6 +31,8 @@ struct OldSettings {
     deadline: Option<f64>,
     #[serde(default)]
     budget: Option<f64>,
+    #[serde(default)]
+    overhead: Option<f64>,
     /// Instead of on the platform's origin.
     inputs_everywhere: bool,
     retries: u32,
@@ -65,7 +68,8 @@ impl OldSettings {
             planner: self.algorithm,
             policy: header.policy.clone(),
             parameters: Pairs(self.given),
-            limits: LimitSettings { deadline, budget },
+            limits: LimitSettings { deadline, budget, fastest: false },
+            overheads: OverheadSettings { task: self.overhead, queue_wait: None },
             seed: header.seed,
             inputs: Some(inputs),
             execution: ExecutionSettings {

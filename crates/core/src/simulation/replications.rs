@@ -5,12 +5,12 @@ use super::setup::Stage;
 use super::{Outputs, Ran, runs};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::input::read_scenario;
 use crate::request::SimulationSetup;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slackline_analysis::statistics::Estimate;
 use slackline_formats::FileAccess;
-use slackline_formats::scenario::read_scenario;
 use slackline_model::scenario::{EstimateErrors, Scenario};
 use std::path::{Path, PathBuf};
 

@@ -116,6 +116,7 @@ impl<'a> Stage<'a> {
         let given = setup.given();
         let when = given.iter().rfind(|(name, _)| name == "transfers");
         let stated = world.workflow.clone();
+        setup.limits.check_prices(&world.platform)?;
         let limits = setup.limits.limits();
         let common = common_limits(&limits, &arrivals);
         let wanted = Wanted::of(outputs, &world.platform, !arrivals.is_empty());
@@ -135,12 +136,12 @@ impl<'a> Stage<'a> {
             planner: Planner {
                 algorithm: match &setup.planner {
                     Some(name) => planner(name)?,
-                    None => slackline_schedule::registry::usual(problem),
+                    None => slackline_schedule::registry::usual_within(problem, &limits),
                 },
                 request: Request {
                     seed: setup.seed.unwrap_or_default(),
                     given: given.clone(),
-                    limits: common,
+                    limits: setup.overheads.within(common),
                     ..Request::default()
                 },
             },
@@ -330,6 +331,7 @@ impl<'a> Stage<'a> {
             wall_seconds,
             told,
             check,
+            recorded: None,
             real: false,
             trace,
         })

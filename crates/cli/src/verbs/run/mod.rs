@@ -3,7 +3,7 @@
 mod document;
 pub(crate) mod view;
 
-use crate::input::{LimitOptions, Sources, bytes, seconds};
+use crate::input::{LimitOptions, OverheadOptions, Sources, bytes, seconds};
 use crate::output::Output;
 use crate::request::printed;
 use crate::set_option::SetOptions;
@@ -40,6 +40,9 @@ pub(crate) struct Run {
     workflow: PathBuf,
     #[command(flatten)]
     sources: Sources,
+    /// Number of tasks to run at once on this machine [default: its cores]
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), conflicts_with = "platform")]
+    cores: Option<u32>,
     /// The planner that plans before and, where a policy asks for it, during the run
     #[arg(short, long, value_name = "NAME")]
     algorithm: Option<String>,
@@ -62,6 +65,8 @@ pub(crate) struct Run {
     period: Option<String>,
     #[command(flatten)]
     limits: LimitOptions,
+    #[command(flatten)]
+    overheads: OverheadOptions,
     #[command(flatten)]
     parameters: SetOptions,
     /// Seed of planners and policies that draw random numbers
@@ -212,12 +217,14 @@ impl Run {
     fn request(&self) -> RunRequest {
         RunRequest {
             input: self.sources.request(std::slice::from_ref(&self.workflow)),
+            cores: self.cores,
             planner: self.algorithm.clone(),
             policy: self.policy.clone(),
             transfers: self.transfers.clone(),
             period: self.period.clone(),
             parameters: self.parameters.request(),
             limits: self.limits.settings(),
+            overheads: self.overheads.request(),
             seed: self.seed,
             inputs: self.inputs.map(|place| match place {
                 WhereInputs::Origin => InputPlace::Origin,
