@@ -23,6 +23,11 @@ pub(crate) struct ModelOptions {
 }
 
 impl ModelOptions {
+    /// The rules for these settings alone.
+    pub(crate) fn of(settings: &[String]) -> ModelOptions {
+        ModelOptions { settings: settings.to_vec(), inputs: None }
+    }
+
     /// The rules of the simulation: those of the command line over the usual ones for platform and
     /// workflow. Who names a model does not want parallel tasks unless it is theirs.
     pub(crate) fn models(
@@ -33,6 +38,12 @@ impl ModelOptions {
         let mut models = usual_models(platform, workflow);
         if self.names_a_model() {
             models.host = HostModel::Separate;
+        }
+        let whole = ["preset:", "network/model:"];
+        if platform.is_measured()
+            && self.settings.iter().any(|s| whole.iter().any(|k| s.starts_with(k)))
+        {
+            models = Models::default();
         }
         set(&mut models, &self.settings)?;
         if models.charge_local && models.host != HostModel::ParallelTasks {

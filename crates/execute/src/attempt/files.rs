@@ -450,7 +450,7 @@ fn checksum_of(file: &mut File) -> std::io::Result<String> {
 /// How fast a copy may be.
 pub(crate) trait Pace {
     /// Bytes that are copied at a time.
-    fn chunk(&self) -> usize;
+    fn chunk(&self, size: u64) -> usize;
     /// When so many more bytes of a file of that size may have arrived.
     fn due(&mut self, bytes: u64, size: u64) -> Instant;
 }
@@ -476,7 +476,7 @@ pub(crate) fn copy_paced(
     })?;
     let mut target = target.ok_or(ErrorKind::NotFound)?;
     if let Some(pace) = pace {
-        let mut chunk = vec![0; pace.chunk()];
+        let mut chunk = vec![0; pace.chunk(size)];
         loop {
             let read = source.read(&mut chunk)?;
             target.write_all(&chunk[..read])?;

@@ -199,8 +199,10 @@ impl<'a> Lowering<'a> {
         for disk in file.disk {
             self.add_disk(disk)?;
         }
-        if file.links == Some(LinksWord::Fifo) {
-            self.builder.set_fifo();
+        match file.links {
+            Some(LinksWord::Fifo) => drop(self.builder.set_fifo()),
+            Some(LinksWord::Measured) => drop(self.builder.set_measured()),
+            Some(LinksWord::Shared) | None => {}
         }
         if let Some(origin) = &file.origin {
             let unknown = |error| FormatError::in_path("origin", error);

@@ -197,7 +197,8 @@ impl<'a> Raising<'a> {
         let platform = self.platform;
         self.file.name = Some(platform.name().to_string());
         self.file.origin = platform.origin().map(|host| platform.host(host).name.to_string());
-        self.file.links = platform.is_fifo().then_some(LinksWord::Fifo);
+        let measured = platform.is_measured().then_some(LinksWord::Measured);
+        self.file.links = if platform.is_fifo() { Some(LinksWord::Fifo) } else { measured };
         self.file.billing = billing_table(self.billing, Billing::EXACT);
         self.file.matrix = match platform.network() {
             Network::Zones => None,

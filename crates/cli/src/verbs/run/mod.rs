@@ -91,9 +91,13 @@ pub(crate) struct Run {
     /// Keep to the estimates, whatever run times show
     #[arg(long)]
     no_learning: bool,
-    /// Transfers take at least the time that the platform says
+    /// Transfers take at least the time that a simulation predicts
     #[arg(long)]
     throttle: bool,
+    /// Change a setting of the network model that plans, --dry-run and --throttle go by, e.g.
+    /// network/model:CM02
+    #[arg(long = "config", value_name = "KEY:VALUE")]
+    config: Vec<String>,
     /// Hold every task to the cores of its host, counted through from the machine's first
     #[arg(long)]
     pin: bool,
@@ -249,8 +253,8 @@ impl Run {
             let workflow = at_speed(document, format, &settings, &self.workflow)?;
             let place = self.sources.platform.clone();
             let loaded = Loaded { place, ..Loaded::plain(workflow, platform) };
-            let steering = Steering::new(header, settings, loaded);
-            let problem = steering.rehearsed_problem()?;
+            let steering = Steering::new(header, settings, loaded)?;
+            let problem = steering.problem()?;
             let (ran, bound) = steering.rehearse(&problem, output)?;
             self.outputs.rehearsed(&problem, &ran, bound, output)?;
             if !self.outputs.json {
@@ -314,6 +318,7 @@ impl Run {
             time_limit: self.time_limit,
             learning: !self.no_learning,
             throttle: self.throttle,
+            config: Some(self.config.clone()),
             pin: self.pin,
             checksum_limit: match self.no_checksums {
                 true => Some(0),

@@ -36,6 +36,9 @@ pub(super) struct Settings {
     pub(super) learning: bool,
     #[serde(default)]
     pub(super) throttle: bool,
+    /// Settings of the network model; none in logs of versions that planned with what the platform states.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) config: Option<Vec<String>>,
     #[serde(default)]
     pub(super) pin: bool,
     /// Bytes beyond which outputs get no checksum.

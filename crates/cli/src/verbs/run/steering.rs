@@ -8,6 +8,7 @@ use crate::check;
 use crate::failure::{Failure, no_plan};
 use crate::input::{self, Loaded};
 use crate::interrupt;
+use crate::model::ModelOptions;
 use crate::output::Output;
 use crate::verbs::simulate::workflow::{
     Ran, check_parameters, check_results, planner, policies_of, settle_period,
@@ -33,6 +34,7 @@ use slackline_model::{Problem, Schedule, Terms};
 use slackline_react::Policy;
 use slackline_react::registry::Options;
 use slackline_schedule::{Planner, Request};
+use slackline_simulate::Models;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -45,6 +47,8 @@ pub(in crate::verbs) struct Steering {
     pub(super) settings: Settings,
     pub(super) loaded: Loaded,
     pub(super) inputs: Inputs,
+    /// The rules that transfers are predicted by.
+    pub(super) models: Models,
     /// State of the user's files that the run reads, where their checksums have been compared.
     pub(super) stamps: Option<BTreeMap<String, Stamp>>,
 }
@@ -101,16 +105,22 @@ impl Steering {
             document = document.at_reference_speed(format, speed).map_err(|e| e.in_file(&path))?;
         }
         let loaded = Loaded::plain(document.workflow, platform);
-        Ok(Steering::new(header, settings, loaded))
+        Steering::new(header, settings, loaded)
     }
 
-    pub(super) fn new(header: Header, settings: Settings, mut loaded: Loaded) -> Steering {
+    pub(super) fn new(
+        header: Header,
+        settings: Settings,
+        mut loaded: Loaded,
+    ) -> Result<Steering, Failure> {
         loaded.workflow = first_estimates(Arc::unwrap_or_clone(loaded.workflow)).into();
         let inputs = match loaded.platform.origin() {
             Some(origin) if !settings.inputs_everywhere => Inputs::At(origin),
             _ => Inputs::Everywhere,
         };
-        Steering { header, settings, loaded, inputs, stamps: None }
+        let options = ModelOptions::of(settings.config.as_deref().unwrap_or_default());
+        let models = options.models(&loaded.platform, &loaded.workflow)?;
+        Ok(Steering { header, settings, loaded, inputs, models, stamps: None })
     }
 
     /// The format of the workflow's copy.
@@ -120,7 +130,16 @@ impl Steering {
 
     /// What is planned and run.
     pub(in crate::verbs) fn problem(&self) -> Result<Problem<'_>, Failure> {
-        self.loaded.charged(&Charges::default(), self.inputs)
+        self.loaded.charged(&self.charges(), self.inputs)
+    }
+
+    /// What a lone transfer is charged: the same in plans, rehearsals and throttled copies. Earlier versions
+    /// took what the platform states.
+    pub(super) fn charges(&self) -> Charges {
+        match self.settings.config {
+            Some(_) => Charges { local: false, ..self.models.charges() },
+            None => Charges::default(),
+        }
     }
 
     /// Compares the user's files with those that the run was started with.
@@ -187,13 +206,9 @@ impl Steering {
             inputs: self.inputs,
             terms: Terms { limits: self.settings.limits(), ..Terms::default() },
             settings: Rules { retries: self.settings.retries, ..Rules::default() },
+            models: self.models.clone(),
             ..Stage::new(workflow, platform)
         }
-    }
-
-    /// What is planned in a rehearsal: charged for transfers as its simulated run is.
-    pub(super) fn rehearsed_problem(&self) -> Result<Problem<'_>, Failure> {
-        self.loaded.charged(&self.stage().models.charges(), self.inputs)
     }
 
     /// What the run would come to if everything were as the files say, and a date before which it cannot end.
@@ -260,6 +275,7 @@ impl Steering {
         keep(date, driven)?;
         let options = RealOptions {
             throttle: self.settings.throttle,
+            charges: self.charges(),
             pin: self.settings.pin,
             time_limit: self.settings.time_limit,
             checksum_limit: self.settings.checksum_limit,
@@ -325,8 +341,7 @@ impl Steering {
         let clock = Instant::now();
         let Chosen { mut policy, planned } = self.choose(problem)?;
         let records = recovered.records;
-        let charges = Charges::default();
-        let done = session::repeat(self.execution(), policy.as_mut(), charges, records);
+        let done = session::repeat(self.execution(), policy.as_mut(), self.charges(), records);
         match done {
             Ok(Repeated { outcome, records }) => {
                 let ran = outcome.map(|o| self.ran(problem, o, planned, clock));

@@ -41,6 +41,7 @@ pub struct PlatformBuilder {
     billing: Billing,
     origin: Option<HostId>,
     fifo: bool,
+    measured: bool,
     members: HashMap<Arc<str>, Member>,
     link_names: HashMap<Arc<str>, LinkId>,
     disk_names: HashSet<(HostId, Arc<str>)>,
@@ -75,6 +76,12 @@ impl PlatformBuilder {
     /// Links serve one transfer at a time.
     pub fn set_fifo(&mut self) -> &mut Self {
         self.fifo = true;
+        self
+    }
+
+    /// Latencies and bandwidths are those of whole transfers.
+    pub fn set_measured(&mut self) -> &mut Self {
+        self.measured = true;
         self
     }
 
@@ -474,6 +481,7 @@ impl PlatformBuilder {
             network,
             origin: self.origin,
             fifo: self.fifo,
+            measured: self.measured,
             place_of,
             tolls,
             members: self.members,
