@@ -1,7 +1,7 @@
 //! What a run cost, by the same rules as a plan: every stretch of computation counts, also those that
 //! were stopped, failed or had to be done again.
 
-use slackline_execute::Outcome;
+use slackline_engine::Outcome;
 use slackline_model::schedule::{Lease, Stretch, bills};
 use slackline_model::trace::{Happening, Span, Work};
 use slackline_model::{FileId, Problem, TaskId};

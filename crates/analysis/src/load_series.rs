@@ -1,7 +1,7 @@
 //! How much waited, ran and stood idle over time, where several workflows share a platform.
 
 use crate::workflow_metrics::Served;
-use slackline_execute::Outcome;
+use slackline_engine::Outcome;
 use slackline_model::trace::{Happening, Work};
 use slackline_model::{HostId, Problem};
 

@@ -5,7 +5,7 @@
 //! Overhead is what the studies call recomputation and retransmission: seconds that processors
 //! computed and transfers took for results and copies that the finished run did not use.
 
-use slackline_execute::Outcome;
+use slackline_engine::Outcome;
 use slackline_model::trace::{End, Record, UnderWay, Work};
 use slackline_model::{EdgeId, FileId, HostId, Platform, Problem, ProcId, TaskId};
 use std::collections::HashSet;
@@ -174,7 +174,7 @@ fn copies_read(problem: &Problem<'_>, outcome: &Outcome) -> HashSet<(FileId, Hos
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slackline_execute::{Counters, Ending};
+    use slackline_engine::{Counters, Ending};
     use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder, RoutingKind};
     use slackline_model::trace::Happening;
     use slackline_model::{Placement, Schedule, Task, Trace, WorkflowBuilder};

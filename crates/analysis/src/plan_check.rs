@@ -6,7 +6,7 @@
 //! Each is measured by leaving it out: the run with steady levels, and that with inputs everywhere
 //! against the plan's own dates without staging.
 
-use slackline_execute::{Ending, Inputs, Recording, Settings, Stage, StageError};
+use slackline_engine::{Ending, Inputs, Recording, Settings, Stage, StageError};
 use slackline_model::platform::{Charges, Contention, Link, Network, Profile, Sharing};
 use slackline_model::problem::{State, View};
 use slackline_model::{Platform, Problem, ProblemError, Schedule, Workflow};

@@ -6,7 +6,7 @@
 
 use crate::cost::Money;
 use serde::Serialize;
-use slackline_execute::Outcome;
+use slackline_engine::Outcome;
 use slackline_model::schedule::affordable;
 use slackline_model::{Problem, TaskId, approx};
 use slackline_schedule::list::ranks;

@@ -1,7 +1,7 @@
 //! Why a verb could not do its work, and the exit code that says so.
 
 use crate::examples;
-use slackline_execute::StageError;
+use slackline_engine::StageError;
 use slackline_formats::{Fault, FormatError};
 use slackline_io::NO_SUCH_FILE;
 use slackline_model::nearest::nearest;

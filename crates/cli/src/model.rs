@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use clap::Args;
-use slackline_execute::usual_models;
+use slackline_engine::usual_models;
 use slackline_model::nearest::did_you_mean;
 use slackline_model::platform::Charges;
 use slackline_model::problem::Inputs;

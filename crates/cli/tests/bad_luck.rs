@@ -278,7 +278,7 @@ fn one_result_counts_however_often_the_engine_is_killed() {
         let mut known: Vec<&str> = logged.iter().map(|(_, checksum)| checksum.as_str()).collect();
         let mut found: Vec<String> = std::fs::read_dir(&stored)
             .unwrap()
-            .map(|entry| slackline_execute::attempt::checksum(&entry.unwrap().path()).unwrap())
+            .map(|entry| slackline_machines::attempt::checksum(&entry.unwrap().path()).unwrap())
             .collect();
         known.sort_unstable();
         found.sort_unstable();

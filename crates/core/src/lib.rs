@@ -1,7 +1,7 @@
 //! Slackline as a library: a small front door to the crates behind it.
 //!
 //! The parts are the crates themselves, re-exported under short names ([`model`], [`formats`],
-//! [`schedule`], [`react`], [`execute`], [`simulate`], [`view`]); the functions here, [`problem`], [`plan`]
+//! [`schedule`], [`react`], [`engine`], [`simulate`], [`view`]); the functions here, [`problem`], [`plan`]
 //! and [`run`], do what most programs want of them. Their makespans are those of `slackline plan`,
 //! `simulate` and `run --dry-run`.
 //!
@@ -147,7 +147,7 @@
 #[doc = include_str!("../../../CONTRIBUTING.md")]
 struct Contributing;
 
-pub use slackline_execute as execute;
+pub use slackline_engine as engine;
 pub use slackline_formats as formats;
 pub use slackline_model as model;
 pub use slackline_react as react;
@@ -155,7 +155,7 @@ pub use slackline_schedule as schedule;
 pub use slackline_simulate as simulate;
 pub use slackline_view as view;
 
-use execute::{BackendError, Ending, Outcome, Stage, StageError, usual_models};
+use engine::{BackendError, Ending, Outcome, Stage, StageError, usual_models};
 use model::problem::Inputs;
 use model::scenario::{Knowledge, KnowledgeError, Scenario};
 use model::{Platform, Problem, ProblemError, Schedule, Workflow};

@@ -2,7 +2,7 @@
 //! three makespans, ten looks per makespan): `cargo bench -p slackline-lab`. Give a filter such as
 //! `thousand` to run a part. Runs per second are the inverse of the printed times.
 
-use slackline_execute::Recording;
+use slackline_engine::Recording;
 use slackline_lab::worlds::{GtpWorld, Kind, Way};
 use slackline_react::registry;
 

@@ -2,7 +2,7 @@
 //! levels change, others compute too, machines fail and estimates are wrong.
 
 use crate::papers::StudyError;
-use slackline_execute::Stage;
+use slackline_engine::Stage;
 use slackline_formats::{parse_workflow, platform_toml};
 use slackline_generate::Seed;
 use slackline_generate::registry::{self as generators, Family, Generator};

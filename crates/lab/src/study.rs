@@ -4,7 +4,7 @@ use crate::cell::{Recipe, deciding, policy};
 use crate::papers::{StudyError, Watch};
 use crate::worlds::{GtpWorld, Kind, Way};
 use slackline_analysis::statistics::Estimate;
-use slackline_execute::Recording;
+use slackline_engine::Recording;
 use slackline_react::Transfers;
 use slackline_react::registry::Entry;
 

@@ -4,7 +4,7 @@
 use crate::cell::{Cell, planner, policy};
 use crate::papers::StudyError;
 use slackline_analysis::metrics::mean_critical_path;
-use slackline_execute::{Outcome, Recording, Stage};
+use slackline_engine::{Outcome, Recording, Stage};
 use slackline_generate::Seed;
 use slackline_generate::costs::{Ccr, CcrBy, Costs, TaskCosts};
 use slackline_generate::scenario::studied::{Pace, gtp_doomed, gtp_levels};

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use rand::RngExt;
 use random::Clusters;
 use slackline_analysis::plan_check::{self, Ground};
-use slackline_execute::{Ending, Recording, Stage};
+use slackline_engine::{Ending, Recording, Stage};
 use slackline_model::platform::{
     ClusterSharing, ClusterSpec, DeclaredRoute, HostSpec, LinkShape, LinkSpec, Matrix,
     PlatformBuilder, RoutingKind, Sharing,

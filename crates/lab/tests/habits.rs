@@ -2,7 +2,7 @@
 //! show that to pay, and moves away from hosts that stay slow.
 #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
 
-use slackline_execute::{Ending, Logged, Recording};
+use slackline_engine::{Ending, Logged, Recording};
 use slackline_lab::shapes::{PLATFORMS, Shape, WORKFLOWS, WORLDS};
 use slackline_react::{Slackline, StaticPlan, Transfers};
 use slackline_schedule::list::heft::HEFT;

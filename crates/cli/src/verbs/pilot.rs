@@ -5,7 +5,7 @@ use crate::input::seconds;
 use crate::interrupt;
 use crate::output::Output;
 use clap::Args;
-use slackline_execute::slurm;
+use slackline_machines::slurm;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -43,8 +43,8 @@ impl Pilot {
         let Pilot { folder, run, host, name, number, drive, only, patience } = self;
         let patience = Duration::try_from_secs_f64(patience).map_err(Failure::input)?;
         let pilot = slurm::Pilot { folder, run, host, name, number, drive, only, patience };
-        slackline_execute::attempt::adopt_orphans(); // where the system cannot, groups end all the same
-        slackline_execute::attempt::raise_open_files();
+        slackline_machines::attempt::adopt_orphans(); // where the system cannot, groups end all the same
+        slackline_machines::attempt::raise_open_files();
         pilot.serve(&interrupt::listen()).map_err(Failure::work)
     }
 }

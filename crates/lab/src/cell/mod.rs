@@ -6,7 +6,7 @@ mod written;
 pub use written::Written;
 
 use crate::papers::StudyError;
-use slackline_execute::{Ending, Outcome, Recording, Stage};
+use slackline_engine::{Ending, Outcome, Recording, Stage};
 use slackline_model::parameter::Given;
 use slackline_model::scenario::Knowledge;
 use slackline_model::schedule::Detail;

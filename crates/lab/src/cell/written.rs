@@ -2,7 +2,7 @@
 
 use super::{By, Cell, transfers_name};
 use crate::papers::StudyError;
-use slackline_execute::{Coming, Settings, Stage};
+use slackline_engine::{Coming, Settings, Stage};
 use slackline_formats::{
     Document, FileAccess, platform_toml, scenario, schedule_file, write_workflow,
 };

@@ -6,7 +6,7 @@ use super::{Cell, Claim, Options, Paper, Report, Rule, Size, StudyError, Table, 
 use crate::cell::{self, Recipe, given, planner, policy};
 use slackline_analysis::statistics::Estimate;
 use slackline_analysis::workflow_metrics::{Beside, Negotiable, Served, Totals, beside, served};
-use slackline_execute::{Coming, Recording, Settings, Stage};
+use slackline_engine::{Coming, Recording, Settings, Stage};
 use slackline_generate::Seed;
 use slackline_generate::streams::{Shapes, budgets as budgets_of};
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder};

@@ -5,7 +5,7 @@ use super::concurrent::{Method, Stream, Streams, THESIS, amount, draw, site};
 use super::{Cell, Claim, Options, Paper, Report, Rule, StudyError, Table, Unit, Watch};
 use slackline_analysis::statistics::Estimate;
 use slackline_analysis::workflow_metrics::{Negotiable, Served, Totals, beside};
-use slackline_execute::Coming;
+use slackline_engine::Coming;
 use slackline_generate::Seed;
 use slackline_generate::streams::{Shapes, application, limits as limits_of};
 use slackline_model::scenario::When;

@@ -6,7 +6,7 @@ use super::{Cell, Claim, Options, Rule, StudyError, Table, Unit, Watch};
 use crate::cell::Recipe;
 use slackline_analysis::statistics::Estimate;
 use slackline_analysis::workflow_metrics::{Served, Totals};
-use slackline_execute::Coming;
+use slackline_engine::Coming;
 use slackline_generate::Seed;
 use slackline_generate::streams::{Poisson, Shapes};
 use slackline_model::Terms;

@@ -8,11 +8,11 @@ use crate::verbs::run::Steering;
 use clap::Args;
 use serde::Serialize;
 use slackline_analysis::calibration::{Connection, Learnt, Moved, Sample, moved, samples};
-use slackline_execute::folder;
-use slackline_execute::rates;
+use slackline_engine::rates;
 use slackline_formats::{Document, FileAccess, Format, platform_toml};
+use slackline_machines::folder;
 use slackline_model::names::printable;
-use slackline_model::platform::Profile;
+use slackline_model::platform::{Charges, Profile};
 use slackline_model::scenario::{HostWorld, LinkWorld, World};
 use slackline_model::units::{fmt_rate, fmt_seconds};
 use slackline_model::{Platform, Workflow};
@@ -60,16 +60,16 @@ impl Runs {
         };
         let (mut tasks, mut moves): (Vec<Sample>, Vec<Moved>) = (Vec::new(), Vec::new());
         let mut sources = Vec::new();
-        let mut last: Option<(Workflow, Platform, Format)> = None;
+        let mut last: Option<(Workflow, Platform, Charges, Format)> = None;
         for run in &self.runs {
             let recovered = folder::read(run).map_err(Failure::input)?;
             let header = recovered.header.clone();
             let steering = Steering::of(run, header.clone(), output)?;
             let problem = steering.problem()?;
-            moves.extend(moved(
-                problem.platform(),
-                &rates::passages(&recovered.records, problem.platform()),
-            ));
+            let charges = steering.charges();
+            let network = problem.platform().charged_network(&charges);
+            let passages = rates::passages(&recovered.records, problem.platform(), &network);
+            moves.extend(moved(problem.platform(), &network, &passages));
             let (Some(ran), _) = steering.repeat(&problem, recovered)? else {
                 return Err(Failure::work(format!("{}: this run is not over", run.display())));
             };
@@ -81,17 +81,18 @@ impl Runs {
                 makespan: ran.outcome.makespan,
             });
             let (workflow, platform) = (problem.workflow().clone(), problem.platform().clone());
-            last = Some((workflow, platform, steering.format()?));
+            last = Some((workflow, platform, charges, steering.format()?));
         }
         let learnt = Learnt::of(&tasks, &moves);
-        let Some((mut workflow, platform, mut format)) = last else { return Ok(()) };
+        let Some((mut workflow, platform, charges, mut format)) = last else { return Ok(()) };
         if let Some(path) = &self.workflow {
             format = format_of(&output.files, path, None)?;
             workflow = read_document(path, Some(format), output)?.workflow;
         }
         std::fs::create_dir_all(target)
             .map_err(|e| Failure::input(format!("{}: {e}", target.display())))?;
-        write(&output.files, target, &learnt, &sources, &workflow, &platform, format)?;
+        let given = (&workflow, &platform, &charges);
+        write(&output.files, target, &learnt, &sources, given, format)?;
         let calibration =
             Calibration { schema: "slackline/calibration/1", runs: &sources, learnt: &learnt };
         output.files.write(&target.join("calibration.json"), |out| -> std::io::Result<()> {
@@ -108,8 +109,7 @@ fn write(
     target: &Path,
     learnt: &Learnt,
     sources: &[Source],
-    workflow: &Workflow,
-    platform: &Platform,
+    (workflow, platform, charges): (&Workflow, &Platform, &Charges),
     format: Format,
 ) -> Result<(), Failure> {
     let course = |name: &str| -> Result<HostWorld, Failure> {
@@ -121,7 +121,7 @@ fn write(
     let hosts = platform.hosts().iter().map(|h| course(&h.name)).collect::<Result<_, _>>()?;
     let links = vec![LinkWorld::default(); platform.links().len()];
     let world = World { hosts, links, pairs: Vec::new() };
-    let connected = learnt.connect(&platform.in_world(&world)).map_err(Failure::work)?;
+    let connected = learnt.connect(&platform.in_world(&world), charges).map_err(Failure::work)?;
     let text = platform_toml::to_string(&connected)?;
     let head = comments(learnt, sources);
     files.write(&target.join("platform.toml"), |out| -> std::io::Result<()> {
@@ -191,7 +191,8 @@ fn date(seconds: f64) -> String {
 }
 
 fn tell(learnt: &Learnt, target: &Path, output: &mut Output) -> Result<(), Failure> {
-    let heads = ["<kind", ">samples", ">median s", ">deviation", ">factor", ">deviation"];
+    let heads =
+        ["<kind", ">samples", ">median s", ">deviation", ">start-up s", ">factor", ">deviation"];
     let mut table = Table::new(&heads);
     for kind in &learnt.kinds {
         table.row([
@@ -199,6 +200,7 @@ fn tell(learnt: &Learnt, target: &Path, output: &mut Output) -> Result<(), Failu
             kind.seconds.samples.to_string(),
             format!("{:.4}", kind.seconds.median),
             format!("{:.4}", kind.seconds.deviation),
+            format!("{:.4}", kind.startup),
             format!("{:.3}", kind.factor.median),
             format!("{:.3}", kind.factor.deviation),
         ]);

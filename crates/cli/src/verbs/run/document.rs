@@ -5,7 +5,7 @@ use crate::table::{Table, wrap};
 use crate::verbs::simulate::document::Document;
 use crate::verbs::simulate::workflow::Ran;
 use serde::Serialize;
-use slackline_execute::folder::Failure;
+use slackline_machines::folder::Failure;
 use slackline_model::names::printable;
 use slackline_model::trace::Work;
 use slackline_model::units::{fmt_bytes, fmt_seconds};

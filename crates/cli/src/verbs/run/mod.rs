@@ -19,12 +19,14 @@ use clap::{Args, ValueEnum};
 use document::Execution;
 use settings::{OnSlurm, Settings};
 use slackline_analysis::plan_check::lower_bound;
-use slackline_execute::attempt::{checksum, stamped_checksum};
-use slackline_execute::folder::{self, FolderError, Header, Note, RunFolder, RunLog, refuse_names};
-use slackline_execute::slurm::{self, Mode};
-use slackline_execute::{Ending, Record};
+use slackline_engine::{Ending, Record};
 use slackline_formats::trace::{self, TraceFormat};
 use slackline_formats::{FileAccess, Format, platform_toml};
+use slackline_machines::attempt::{checksum, stamped_checksum};
+use slackline_machines::folder::{
+    self, FolderError, Header, Note, RunFolder, RunLog, refuse_names,
+};
+use slackline_machines::slurm::{self, Mode};
 use slackline_model::parameter::Given;
 use slackline_model::platform::Charges;
 use slackline_model::{Platform, Problem, Workflow};
@@ -609,7 +611,7 @@ impl Outputs {
 
 fn bound(problem: &Problem<'_>) -> Result<f64, Failure> {
     let (workflow, platform) = (problem.workflow(), problem.platform());
-    let inputs = slackline_execute::Inputs::Everywhere;
+    let inputs = slackline_engine::Inputs::Everywhere;
     Ok(lower_bound(workflow, platform, &Charges::default(), inputs, true)?)
 }
 

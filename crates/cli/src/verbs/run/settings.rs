@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use slackline_execute::slurm::{self, Mode, SlurmOptions};
+use slackline_machines::slurm::{self, Mode, SlurmOptions};
 use slackline_model::Platform;
 use slackline_model::parameter::Given;
 use slackline_model::schedule::Limits;

@@ -17,18 +17,18 @@ use slackline_analysis::calibration::first_estimates;
 use slackline_analysis::cost::Money;
 use slackline_analysis::metrics::Metrics;
 use slackline_analysis::plan_check::{Ground, lower_bound};
-use slackline_execute::attempt::{
-    Stamp, adopt_orphans, boot, checksum, raise_open_files, stamped_checksum,
-};
-use slackline_execute::folder::{Failure as Failed, Header, Note, Recovered, RunFolder, RunLog};
-use slackline_execute::local::Local;
-use slackline_execute::real::{Desk, Past, Real, RealOptions, Workshop};
-use slackline_execute::session::{self, Repeated, SessionError};
-use slackline_execute::slurm::Slurm;
-use slackline_execute::{
+use slackline_engine::{
     Ending, Execution, Glance, Inputs, Outcome, Record, Settings as Rules, Stage,
 };
 use slackline_formats::Format;
+use slackline_machines::attempt::{
+    Stamp, adopt_orphans, boot, checksum, raise_open_files, stamped_checksum,
+};
+use slackline_machines::folder::{Failure as Failed, Header, Note, Recovered, RunFolder, RunLog};
+use slackline_machines::local::Local;
+use slackline_machines::real::{Desk, Past, Real, RealOptions, Workshop};
+use slackline_machines::session::{self, Repeated, SessionError};
+use slackline_machines::slurm::Slurm;
 use slackline_model::platform::Charges;
 use slackline_model::{Problem, Schedule, Terms};
 use slackline_react::Policy;
@@ -135,7 +135,7 @@ impl Steering {
 
     /// What a lone transfer is charged: the same in plans, rehearsals and throttled copies. Earlier versions
     /// took what the platform states.
-    pub(super) fn charges(&self) -> Charges {
+    pub(in crate::verbs) fn charges(&self) -> Charges {
         match self.settings.config {
             Some(_) => Charges { local: false, ..self.models.charges() },
             None => Charges::default(),
@@ -327,7 +327,7 @@ impl Steering {
             Note::Failure(failure) => failures.push(failure),
             _ => {}
         };
-        slackline_execute::folder::notes(&folder.log(), see).map_err(Failure::work)?;
+        slackline_machines::folder::notes(&folder.log(), see).map_err(Failure::work)?;
         let ran = Ran { real: true, ..self.ran(problem, outcome, planned, clock) };
         Ok(Finished { ran, attempts, failures })
     }

@@ -2,8 +2,8 @@
 //! are told at once.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use slackline_execute::folder::Failure;
-use slackline_execute::{Counters, Glance};
+use slackline_engine::{Counters, Glance};
+use slackline_machines::folder::Failure;
 use slackline_model::names::printable;
 use slackline_model::units::fmt_seconds;
 use slackline_model::{HostId, Problem, Schedule, TaskId};

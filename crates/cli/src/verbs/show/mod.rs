@@ -13,10 +13,10 @@ use crate::output::Output;
 use crate::picture;
 use crate::table::count;
 use clap::Args;
-use slackline_execute::folder::log_of;
 use slackline_formats::{
     FileAccess, Format, FormatError, PlatformFormat, schedule_file, schedule_json, trace,
 };
+use slackline_machines::folder::log_of;
 use slackline_model::schedule::Summary;
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_view::gantt::{self, SvgOptions, TerminalOptions};

@@ -6,7 +6,7 @@ use crate::check;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::table::{Table, count, cut, wrap};
-use slackline_execute::Usage;
+use slackline_engine::Usage;
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_model::{Problem, Schedule};
 use slackline_view::Chart;

@@ -11,7 +11,7 @@ use slackline_analysis::cost::Money;
 use slackline_analysis::metrics::{Metrics, Moves};
 use slackline_analysis::plan_check::{self, Check, Ground};
 use slackline_analysis::workflow_metrics::served;
-use slackline_execute::{
+use slackline_engine::{
     Arrivals, Coming, DecisionLog, Glance, Inputs, Logged, Outcome, Recording, Settings,
     Stage as ReadyStage, StageError,
 };

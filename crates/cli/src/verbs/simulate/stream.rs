@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::input::{Loaded, read_workflow, stream_name};
 use crate::output::Output;
 use slackline_analysis::workflow_metrics::Negotiable;
-use slackline_execute::{Arrivals, Coming};
+use slackline_engine::{Arrivals, Coming};
 use slackline_formats::instance::stream;
 use slackline_formats::scenario::read_scenario;
 use slackline_model::nearest::nearest;

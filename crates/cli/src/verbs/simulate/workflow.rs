@@ -14,7 +14,7 @@ use slackline_analysis::load_series::Course;
 use slackline_analysis::metrics::Metrics;
 use slackline_analysis::plan_check::Check;
 use slackline_analysis::workflow_metrics::{Beside, Served, beside, served};
-use slackline_execute::{DecisionLog, Ending, Outcome};
+use slackline_engine::{DecisionLog, Ending, Outcome};
 use slackline_formats::scenario::read_scenario;
 use slackline_formats::schedule_file;
 use slackline_io::{AtomicFile, FileAccess};

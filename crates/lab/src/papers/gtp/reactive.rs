@@ -85,7 +85,7 @@ fn f1_still(runs: &Runs) -> Claim {
     }
     claim.remark(
         "Static plans come true. With running tasks counted as blocking, results sent at once and a first plan \
-         without insertion GTP moves nothing in a still world (a property test of execute, `nothing_disturbed_nothing_moved`); \
+         without insertion GTP moves nothing in a still world (a property test of engine, `nothing_disturbed_nothing_moved`); \
          what it loses here comes from these three choices.",
     )
 }

@@ -40,7 +40,7 @@ fn claim(runs: &Runs) -> Claim {
     claim.remark(
         "The failure comes half-way of the same method's run without one, so the two methods are struck in \
          different states. All runs end. From the same state GTP/c/r never rewinds more than GTP/r, which a property \
-         test of execute (`any_failure_at_any_moment_is_survived`) compares at every call.",
+         test of engine (`any_failure_at_any_moment_is_survived`) compares at every call.",
     )
 }
 

@@ -5,7 +5,7 @@
 use crate::cell::{Cell, Recipe, planner, policy, transfers_name};
 use crate::papers::{Options, Size, StudyError, Watch};
 use crate::worlds::{GtpWorld, Kind, Links, Way};
-use slackline_execute::{Outcome, Recording};
+use slackline_engine::{Outcome, Recording};
 use slackline_generate::scenario::studied::gtp_doomed;
 use slackline_model::trace::Happening;
 use slackline_model::workflow::Shape;

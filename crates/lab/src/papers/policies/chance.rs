@@ -6,7 +6,7 @@ use super::super::{Cell, Options, Report, StudyError, Table, Unit, Watch};
 use super::shapes::{behind, decided, geometric, shapes};
 use crate::cell::policy;
 use crate::shapes::{Shape, WORLDS, told_wrong};
-use slackline_execute::Stage;
+use slackline_engine::Stage;
 use slackline_react::Transfers;
 
 /// As good as our policy, and how wrong is what they are told.

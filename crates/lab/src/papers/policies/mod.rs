@@ -12,7 +12,7 @@ use super::{Cell, Claim, Options, Paper, Report, Rule, Size, StudyError, Table, 
 use crate::cell::Recipe;
 use crate::study::{Contender, Grid, Member, Results, compare};
 use crate::worlds::{GtpWorld, Kind, Way, often};
-use slackline_execute::Recording;
+use slackline_engine::Recording;
 use slackline_react::Transfers;
 use std::time::Instant;
 

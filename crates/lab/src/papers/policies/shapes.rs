@@ -7,7 +7,7 @@ use crate::cell::{self, Recipe, deciding, policy};
 use crate::shapes::{PLATFORMS, Shape, Stages, WORKFLOWS, WORLDS, World};
 use crate::study::Contender;
 use slackline_analysis::statistics::Estimate;
-use slackline_execute::{Ending, Logged, Recording, Stage};
+use slackline_engine::{Ending, Logged, Recording, Stage};
 use slackline_model::Schedule;
 use slackline_react::registry::{Entry, Options as Told};
 use slackline_react::{Decision, Transfers};

@@ -9,7 +9,7 @@ use super::report::Findings;
 use super::{Cell, Claim, Options, Paper, Report, Rule, Size, StudyError, Table, Unit, Watch};
 use crate::cell::{self, Recipe, planner_with};
 use slackline_analysis::statistics::Estimate;
-use slackline_execute::Stage;
+use slackline_engine::Stage;
 use slackline_generate::Seed;
 use slackline_generate::population::STUDIES;
 use slackline_generate::registry::{self as generators, Family};

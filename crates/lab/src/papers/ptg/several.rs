@@ -4,7 +4,7 @@ use super::{
     Cell, Claim, Estimate, Findings, GRILLON, Method, Recipe, Rule, StudyError, Table, Unit, Watch,
     called, cell, cluster, planned, relative,
 };
-use slackline_execute::{Coming, Stage};
+use slackline_engine::{Coming, Stage};
 use slackline_model::scenario::When;
 use slackline_model::schedule::Detail;
 use slackline_model::{Platform, Schedule, Terms, Workflow};

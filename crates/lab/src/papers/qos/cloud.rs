@@ -6,7 +6,7 @@ use crate::cell::{self, Recipe, planner, policy as entry};
 use crate::papers::{Cell, Claim, Options, Paper, Report, Rule, StudyError, Table, Unit, Watch};
 use slackline_analysis::cost::Money;
 use slackline_analysis::statistics::Estimate;
-use slackline_execute::{Inputs, Recording, Stage};
+use slackline_engine::{Inputs, Recording, Stage};
 use slackline_formats::{parse_workflow, platform_toml};
 use slackline_generate::Seed;
 use slackline_generate::scenario::studied::cloud_run_times;

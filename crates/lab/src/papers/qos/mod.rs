@@ -15,7 +15,7 @@ pub(super) use hbcs::PAPER as HBCS;
 
 use super::{Options, Size, StudyError};
 use crate::cell::{Cell, Recipe};
-use slackline_execute::{Recording, Stage};
+use slackline_engine::{Recording, Stage};
 use slackline_generate::Seed;
 use slackline_generate::population::{Population, STUDIES};
 use slackline_generate::registry::{Family, find};

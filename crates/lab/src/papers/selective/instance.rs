@@ -3,7 +3,7 @@
 
 use super::super::StudyError;
 use crate::cell::Cell;
-use slackline_execute::{Recording, Stage};
+use slackline_engine::{Recording, Stage};
 use slackline_generate::Seed;
 use slackline_generate::unrelated::Population;
 use slackline_model::scenario::{Actual, Scenario};

@@ -2,7 +2,7 @@
 
 use crate::cell::{Cell, given, planner, planner_with, policy};
 use crate::papers::StudyError;
-use slackline_execute::{Ending, Recording, Settings, Stage};
+use slackline_engine::{Ending, Recording, Settings, Stage};
 use slackline_generate::draw::Seed;
 use slackline_generate::registry::{self, Family};
 use slackline_generate::workflow::sweep::Sweep;

@@ -1,0 +1,58 @@
+//! The engine that turns events into decisions and decisions into operations, the trait behind which backends carry them
+//! out, and the simulated backend. It makes no calls of an operating system.
+//!
+//! [`run`] drives a policy over a [`Backend`] until the workflow is done or cannot be. The
+//! simulated backend and those for real machines (`slackline-machines`) implement the same trait: a policy cannot
+//! tell which of them it is driving.
+//!
+//! ```
+//! use slackline_engine::{Ending, Stage};
+//! use slackline_generate::registry::{Family, find};
+//! use slackline_generate::Seed;
+//! use slackline_react::JustInTime;
+//! use std::sync::Arc;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (graphs, clusters) = (find(Family::Workflow, "montage")?, find(Family::Platform, "cluster")?);
+//! let workflow = graphs.workflow(&graphs.settings(&[])?, Seed::new(1))?;
+//! let platform = clusters.platform(&clusters.settings(&[])?, Seed::new(1))?;
+//! let stage = Stage::new(Arc::new(workflow), Arc::new(platform));
+//! let outcome = stage.run(&mut JustInTime::default())?;
+//! assert_eq!(outcome.ending, Ending::Finished);
+//! # Ok(()) }
+//! ```
+
+mod backend;
+mod checked;
+mod engine;
+mod execution;
+mod journal;
+mod load;
+mod log;
+mod note;
+mod outcome;
+pub mod rates;
+mod rollout;
+mod simulated;
+mod stage;
+mod store;
+mod supply;
+mod usage;
+
+pub use backend::{
+    Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open, Order,
+    Outlook, Reached, Report, Signal, What, Work,
+};
+pub use checked::{Checked, Decided, Keep};
+pub use execution::{Dispatch, Execution, Glance, Recording, Settings, Watcher, run};
+pub use journal::{Journal, Journaled, Record, Resumed, Sight, Sink};
+pub use load::Load;
+pub use log::{Call, DecisionLog, Logged, Repeat};
+pub use note::{Failure, Note, Process};
+pub use outcome::{Counters, Ending, Outcome};
+pub use rollout::Rollout;
+pub use simulated::{Reality, Simulated};
+pub use slackline_model::problem::Inputs;
+pub use stage::{Stage, StageError, usual_models};
+pub use supply::{Arrivals, Coming, Growth, Supply, Unfolding};
+pub use usage::Usage;

@@ -1,0 +1,124 @@
+//! Small worlds in the manner of the GTP thesis: unrelated machines, one undirected link per
+//! pair that carries one transfer at a time.
+#![allow(dead_code, unreachable_pub)] // every test file uses its part
+#![allow(clippy::unwrap_used)] // a broken fixture is a broken test
+
+pub mod forward;
+pub mod late;
+pub mod told;
+pub mod world;
+
+use slackline_engine::{Backend, Execution, Glance, Outcome, Settings, Simulated};
+use slackline_model::platform::{
+    DeclaredRoute, HostSpec, LinkSpec, PlatformBuilder, Profile, ProfileEvent, RoutingKind,
+};
+use slackline_model::workflow::CostTable;
+use slackline_model::{Platform, Problem, ProcId, Task, TaskId, Workflow, WorkflowBuilder};
+use slackline_react::Policy;
+use slackline_simulate::Models;
+use std::sync::Arc;
+
+/// Rows of execution times and `(from, to, data)` edges.
+pub fn workflow(times: &[Vec<f64>], edges: &[(u32, u32, f64)]) -> Workflow {
+    let mut b = WorkflowBuilder::new("example");
+    for i in 0..times.len() {
+        b.add_task(Task::new(format!("v{i}"), 1.0)).unwrap();
+    }
+    for &(from, to, data) in edges {
+        b.add_edge(TaskId(from), TaskId(to), data).unwrap();
+    }
+    b.set_cost_table(CostTable {
+        columns: (1..=times[0].len()).map(|p| format!("p{p}")).collect(),
+        seconds: times.concat(),
+    });
+    b.build().unwrap()
+}
+
+/// Changes of the world: `(date, what, level)`. A host at level 0 is off for ever.
+#[derive(Clone, Copy, Debug)]
+pub enum Change {
+    Host(usize, f64, f64),
+    Link(usize, usize, f64, f64),
+}
+
+fn profile(events: Vec<(f64, f64)>) -> Option<Arc<Profile>> {
+    if events.is_empty() {
+        return None;
+    }
+    let events = events.into_iter().map(|(date, value)| ProfileEvent { date, value }).collect();
+    Some(Arc::new(Profile::once(events).unwrap()))
+}
+
+/// Machines `p1..` of speed 1, links of bandwidth 1, and what changes when.
+pub fn grid(hosts: usize, changes: &[Change]) -> Platform {
+    let mut b = PlatformBuilder::new("grid");
+    let zone = b.add_zone(None, "grid-zone", RoutingKind::Full).unwrap();
+    let of_host = |h: usize, ends: bool| {
+        let pick = |c: &Change| match *c {
+            Change::Host(host, date, level) if host == h => {
+                (ends == (level == 0.0)).then_some((date, level))
+            }
+            _ => None,
+        };
+        profile(changes.iter().filter_map(pick).collect())
+    };
+    let ids: Vec<_> = (0..hosts)
+        .map(|h| {
+            let (availability, state) = (of_host(h, false), of_host(h, true));
+            let spec =
+                HostSpec { availability, state, ..HostSpec::new(format!("p{}", h + 1), 1.0) };
+            b.add_host(zone, spec).unwrap()
+        })
+        .collect();
+    for i in 0..hosts {
+        for j in i + 1..hosts {
+            let pick = |c: &Change| match *c {
+                Change::Link(x, y, date, level) if (x, y) == (i, j) => Some((date, level)),
+                _ => None,
+            };
+            let bandwidth_profile = profile(changes.iter().filter_map(pick).collect());
+            let name = format!("l{}-{}", i + 1, j + 1);
+            let link = b
+                .add_link(LinkSpec { bandwidth_profile, ..LinkSpec::new(name, 1.0, 0.0) })
+                .unwrap();
+            b.add_route(zone, DeclaredRoute::between(ids[i], ids[j], [link])).unwrap();
+        }
+    }
+    b.build().unwrap()
+}
+
+/// Gives a policy and a backend for a world where tasks take exactly as long as estimated (at
+/// full speed) to whoever wants to run them.
+pub fn with_backend<T>(
+    workflow: &Workflow,
+    platform: &Platform,
+    model: &str,
+    run: impl FnOnce(&mut dyn Backend) -> T,
+) -> T {
+    let problem = Problem::at_peak(workflow, platform).unwrap();
+    let truth = |task: TaskId, procs: &[ProcId]| {
+        problem.exec_wide(task, problem.class_of(procs[0]), procs.len() as u32)
+    };
+    let models = Models::preset(model).unwrap();
+    let mut backend = Simulated::new(platform, models, Box::new(truth)).unwrap();
+    run(&mut backend)
+}
+
+/// Runs a policy in such a world.
+pub fn simulate(
+    workflow: &Workflow,
+    platform: &Platform,
+    policy: &mut dyn Policy,
+    model: &str,
+    settings: Settings,
+) -> Outcome {
+    let (w, p) = (Arc::new(workflow.clone()), Arc::new(platform.clone()));
+    let mut instants = 0;
+    let mut watch = |glance: &Glance<'_>| {
+        let now = glance.situation;
+        instants += 1;
+        assert!(instants < 100_000, "the run does not end; it is {} now", now.now);
+    };
+    let execution = Execution { settings, watch: Some(&mut watch), ..Execution::new(w, p) };
+    with_backend(workflow, platform, model, |backend| execution.run(policy, backend).unwrap())
+}

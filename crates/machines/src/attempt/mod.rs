@@ -1,0 +1,292 @@
+//! One attempt at a task as a process of this machine: a fresh folder with its inputs, the program
+//! as it is given, its words kept, its outputs checked and moved to where they belong. Nothing here
+//! knows of engines or logs: whoever has a folder and a description can make an attempt.
+
+mod files;
+mod limits;
+mod orphans;
+mod process;
+
+pub(crate) use files::{Pace, copy_paced, is_missing, publish};
+pub use files::{Scratch, Stamp, Version, Written, checksum, stamped_checksum};
+pub use limits::raise_open_files;
+pub(crate) use orphans::{ATTEMPT_VARIABLE, HOST_VARIABLE, RUN_VARIABLE, TASK_VARIABLE};
+pub use orphans::{adopt_orphans, boot, end_orphans};
+pub(crate) use orphans::{end_adopted, is_there, process_of};
+pub use process::{Control, Limits, Usage};
+pub use slackline_engine::Process;
+
+use crate::load;
+use serde::{Deserialize, Serialize};
+use slackline_engine::Load;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Names of the files that keep what a process says.
+pub const STDOUT: &str = "stdout";
+/// The same for its complaints.
+pub const STDERR: &str = "stderr";
+
+/// Lines of a failed process that are kept with its failure.
+const LAST_LINES: usize = 5;
+
+/// Most bytes that are looked at for them.
+const LAST_BYTES: u64 = 4096;
+
+/// What to run, on what, and what should come of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// Variables it gets besides ours.
+    pub env: Vec<(String, String)>,
+    /// The folder that it runs in, created for it; that in the scratch folder once there is one.
+    pub work: PathBuf,
+    /// Where its folder is created instead, under a name that nobody can foresee.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scratch: Option<Scratch>,
+    /// What it reads: the name it knows, and where that lies.
+    pub inputs: Vec<(String, PathBuf)>,
+    /// Inputs that are the user's own files, by position in ascending order, with the state they have to
+    /// be in: they are always copied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<(usize, Option<Stamp>)>,
+    /// What other inputs have to be, by position in ascending order, as far as that is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub versions: Vec<(usize, Version)>,
+    /// What it writes: the name it knows, and where the attempt has to leave it. No other attempt leaves
+    /// anything there.
+    pub outputs: Vec<(String, PathBuf)>,
+    /// The folder for what it says; none is left where it said nothing.
+    pub captured: PathBuf,
+    /// Bytes beyond which an output gets no checksum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checksum_limit: Option<u64>,
+    /// What it may use.
+    pub limits: Limits,
+}
+
+/// An attempt that came to its end.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Completed {
+    /// What it used.
+    pub usage: Usage,
+    /// Its outputs, in order.
+    pub written: Vec<Written>,
+    /// How busy the machine was in the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<Load>,
+}
+
+/// Why nothing came of an attempt.
+#[derive(Clone, Debug, Error, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Broken {
+    /// There is no such program, or the folders cannot be made: it would not help to try again.
+    #[error("{0}")]
+    Impossible(String),
+    /// An input is not where it should be.
+    #[error("input '{name}' is gone")]
+    InputGone {
+        /// Which, by its place in the list.
+        index: usize,
+        /// Its name.
+        name: String,
+    },
+    /// The process failed.
+    #[error("{why}")]
+    Failed {
+        /// In words.
+        why: String,
+        /// What it said in the end.
+        exit: Option<i32>,
+        /// What it wrote last.
+        last_lines: Vec<String>,
+    },
+    /// It was stopped, as was asked.
+    #[error("it was stopped")]
+    Stopped,
+}
+
+impl Attempt {
+    /// Makes the attempt; `begun` is told of the process as soon as there is one. What is left in its
+    /// folder is for [`clear`](Attempt::clear).
+    pub fn perform(
+        &mut self,
+        control: &Control,
+        begun: &mut dyn FnMut(Process),
+    ) -> Result<Completed, Broken> {
+        let done = self.try_perform(control, begun);
+        let created = !self.work.as_os_str().is_empty();
+        if created && matches!(done, Err(Broken::Impossible(_) | Broken::Failed { .. })) {
+            // What a failed attempt left may explain it.
+            let _ = std::fs::rename(&self.work, self.captured.join("work"));
+        }
+        self.forget_silence();
+        done
+    }
+
+    /// Removes the files for what it says where it said nothing, and their folders where nothing else is in them: a
+    /// run of many tasks would use up the inodes of a file system.
+    fn forget_silence(&self) {
+        for name in [STDOUT, STDERR] {
+            let path = self.captured.join(name);
+            if std::fs::symlink_metadata(&path)
+                .is_ok_and(|found| found.is_file() && found.len() == 0)
+            {
+                let _ = std::fs::remove_file(&path); // an empty file more does no harm
+            }
+        }
+        // Folders with something in them stay, as those of the other attempts at the task.
+        if std::fs::remove_dir(&self.captured).is_ok()
+            && let Some(of_task) = self.captured.parent()
+        {
+            let _ = std::fs::remove_dir(of_task);
+        }
+    }
+
+    /// Takes away what is left of the attempt's folder: nothing in it is needed.
+    pub fn clear(&self) {
+        if !self.work.as_os_str().is_empty() {
+            let _ = std::fs::remove_dir_all(&self.work); // it may be gone
+        }
+    }
+
+    fn try_perform(
+        &mut self,
+        control: &Control,
+        begun: &mut dyn FnMut(Process),
+    ) -> Result<Completed, Broken> {
+        match &self.scratch {
+            Some(scratch) => {
+                self.work = PathBuf::new();
+                self.work = scratch.fresh().map_err(|e| impossible(&scratch.base, &e))?;
+            }
+            None => files::fresh(&self.work).map_err(|e| impossible(&self.work, &e))?,
+        }
+        files::make(&self.captured).map_err(|e| impossible(&self.captured, &e))?;
+        let (files, own, versions) = (&self.inputs[..], &self.own[..], &self.versions[..]);
+        let linked = files::bring(&self.work, &files::Inputs { files, own, versions })?;
+        let usage = process::run(self, control, begun);
+        let spoilt = files::spoilt(&self.work, &self.inputs, &linked);
+        let usage = usage?;
+        if let Some(name) = spoilt {
+            return Err(self.failed(format!("its input '{name}' was changed"), usage.exit));
+        }
+        if !usage.succeeded() || usage.overran {
+            return Err(self.failed(usage.how_it_ended(self.limits.seconds), usage.exit));
+        }
+        match files::collect(&self.work, &self.outputs, self.checksum_limit) {
+            Ok(written) => Ok(Completed { usage, written, load: load::now() }),
+            Err(why) => Err(self.failed(why, usage.exit)),
+        }
+    }
+
+    fn failed(&self, why: String, exit: Option<i32>) -> Broken {
+        let mut last_lines = last_lines(&self.captured.join(STDERR));
+        if last_lines.is_empty() {
+            last_lines = self::last_lines(&self.captured.join(STDOUT));
+        }
+        Broken::Failed { why, exit, last_lines }
+    }
+}
+
+fn impossible(path: &Path, error: &std::io::Error) -> Broken {
+    let why = format!("{}: {error}", path.display());
+    if is_passing(error) { broken_for_now(why) } else { Broken::Impossible(why) }
+}
+
+fn broken_for_now(why: String) -> Broken {
+    Broken::Failed { why, exit: None, last_lines: Vec::new() }
+}
+
+/// Whether what the system refused it may permit later: a disk that is full, a file server that is away, too
+/// many open files or threads. Not so what follows from names and arguments, nor refusals of our own.
+fn is_passing(error: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    let lasting = [
+        Errno::NAMETOOLONG,
+        Errno::LOOP,
+        Errno::NOTDIR,
+        Errno::ISDIR,
+        Errno::INVAL,
+        Errno::NOEXEC,
+        Errno::TOOBIG,
+        Errno::ILSEQ,
+        Errno::NOSYS,
+    ];
+    crate::private::errno(error).is_some_and(|errno| !lasting.contains(&errno))
+}
+
+/// The end of a text file, as far as it is text.
+fn last_lines(path: &Path) -> Vec<String> {
+    use std::io::{Read, Seek, SeekFrom};
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = std::fs::File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(LAST_BYTES)))?;
+        let mut bytes = Vec::new();
+        file.take(LAST_BYTES).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = read().unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|l| l.to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
+
+    use super::*;
+    use rustix::io::Errno;
+    use std::io::Error;
+
+    #[test]
+    fn errors_that_pass_are_told_from_those_that_last() {
+        let path = Path::new("/some/where");
+        let of = |errno: Errno| impossible(path, &errno.into());
+        for errno in [
+            Errno::ACCESS,
+            Errno::MFILE,
+            Errno::NFILE,
+            Errno::IO,
+            Errno::STALE,
+            Errno::ROFS,
+            Errno::AGAIN,
+            Errno::NOMEM,
+            Errno::NOSPC,
+            Errno::DQUOT,
+            Errno::TXTBSY,
+        ] {
+            assert!(matches!(of(errno), Broken::Failed { .. }), "{errno}");
+        }
+        for errno in [Errno::NAMETOOLONG, Errno::LOOP, Errno::TOOBIG, Errno::NOEXEC] {
+            assert!(matches!(of(errno), Broken::Impossible(_)), "{errno}");
+        }
+        // What is refused for safety stays so.
+        let denied = crate::private::denied(path, "belongs to another user");
+        assert!(matches!(impossible(path, &denied), Broken::Impossible(_)));
+        let root = tempfile::tempdir().unwrap();
+        let missing = root.path().canonicalize().unwrap().join("none");
+        let wrapped = crate::private::open_directory(&missing, false);
+        assert!(is_passing(&wrapped.unwrap_err()));
+        assert!(!is_passing(&Error::other("nothing of the system")));
+    }
+
+    #[test]
+    fn a_program_without_permission_is_not_tried_again() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join("program"), "").unwrap();
+        let mut attempt = Attempt {
+            argv: vec!["./program".to_string()],
+            work: root.path().join("work"),
+            inputs: vec![("program".to_string(), root.path().join("program"))],
+            captured: root.path().join("captured"),
+            ..Attempt::default()
+        };
+        let done = attempt.perform(&Control::default(), &mut |_| {});
+        assert!(matches!(done, Err(Broken::Impossible(_))), "{done:?}");
+    }
+}

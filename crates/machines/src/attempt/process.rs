@@ -1,0 +1,287 @@
+//! A process with all it starts: its group is stopped as a whole, and what it leaves behind ends
+//! with it, in other sessions too.
+
+use super::{Attempt, Broken, Process, STDERR, STDOUT, limits, orphans};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use rustix::time::Timespec;
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+use wait4::Wait4;
+
+/// Time between two looks at whether a process has overrun or was asked to stop.
+const TICK: Duration = Duration::from_millis(200);
+
+/// Time between asking a group to end and ending it.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// What a process may use.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Seconds after which it is ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<f64>,
+    /// The cores it is held to; any where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cores: Vec<usize>,
+}
+
+/// What a process used and how it ended.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Seconds from begin to end.
+    pub seconds: f64,
+    /// Seconds of computing, those of its own children included.
+    pub cpu_seconds: f64,
+    /// Most memory in bytes, where it is known: a process begins with the figure of the one that
+    /// starts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_memory: Option<u64>,
+    /// What it said in the end.
+    pub exit: Option<i32>,
+    /// The signal that ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// It was ended because its time was over.
+    #[serde(default)]
+    pub overran: bool,
+}
+
+impl Usage {
+    pub(super) fn succeeded(&self) -> bool {
+        self.exit == Some(0)
+    }
+
+    pub(super) fn how_it_ended(&self, limit: Option<f64>) -> String {
+        match (self.overran, self.exit, self.signal) {
+            (true, ..) => format!("it was not done after {} s", limit.unwrap_or(self.seconds)),
+            (_, Some(code), _) => format!("exit code {code}"),
+            (_, _, Some(signal)) => format!("ended by signal {signal}"),
+            _ => "it ended in an unknown way".to_string(),
+        }
+    }
+}
+
+/// How far an attempt is, and whether it should go on; shared by who makes it and who may stop it.
+#[derive(Clone, Default)]
+pub struct Control(Arc<Mutex<Life>>);
+
+#[derive(Default)]
+struct Life {
+    /// The group of the process, while that is sure to be its own.
+    group: Option<Pid>,
+    stopping: Option<Instant>,
+}
+
+impl Control {
+    /// Asks the attempt to end; what does not listen is ended a little later.
+    pub fn stop(&self) {
+        let mut life = self.life();
+        if life.stopping.is_none() {
+            life.stopping = Some(Instant::now());
+            life.signal(Signal::TERM);
+        }
+    }
+
+    /// Ends the attempt at once.
+    pub fn kill(&self) {
+        let mut life = self.life();
+        life.stopping.get_or_insert_with(Instant::now);
+        life.signal(Signal::KILL);
+    }
+
+    /// Whether it was asked to end.
+    pub fn is_stopping(&self) -> bool {
+        self.life().stopping.is_some()
+    }
+
+    fn life(&self) -> std::sync::MutexGuard<'_, Life> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Life {
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = self.group {
+            let _ = kill_process_group(group, signal); // it may just have ended
+        }
+    }
+}
+
+/// Held by everybody who starts a process until its program runs.
+static STARTING: RwLock<()> = RwLock::new(());
+
+/// Waits until every process that was about to start runs its program. Until then it holds copies of all
+/// open files of this process, and a program that somebody has open for writing cannot be started ("text
+/// file busy"): for whoever has just written and closed one.
+pub(super) fn wait_for_starts() {
+    drop(STARTING.write().unwrap_or_else(PoisonError::into_inner));
+}
+
+/// Starts a process, on some cores only.
+fn start(command: &mut Command, cores: &[usize]) -> std::io::Result<Child> {
+    let _starting = STARTING.read().unwrap_or_else(PoisonError::into_inner);
+    pinned(cores, || command.spawn())
+}
+
+/// Runs the program of an attempt in its folder until it and its group are gone.
+pub(super) fn run(
+    attempt: &Attempt,
+    control: &Control,
+    begun: &mut dyn FnMut(Process),
+) -> Result<Usage, Broken> {
+    let [program, arguments @ ..] = attempt.argv.as_slice() else {
+        return Err(Broken::Impossible("there is nothing to run".to_string()));
+    };
+    let captured = |name: &str| -> Result<File, Broken> {
+        let path = attempt.captured.join(name);
+        File::create(&path).map_err(|e| super::impossible(&path, &e))
+    };
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .envs(attempt.env.iter().map(|(name, value)| (name, value)))
+        .current_dir(&attempt.work)
+        .stdin(Stdio::null())
+        .stdout(captured(STDOUT)?)
+        .stderr(captured(STDERR)?)
+        .process_group(0);
+    let begin = Instant::now();
+    let (child, pid) = {
+        let mut life = control.life();
+        if life.stopping.is_some() {
+            return Err(Broken::Stopped);
+        }
+        let child = start(&mut command, &attempt.limits.cores)
+            .map_err(|e| cannot_start(program, &attempt.work, &e))?;
+        let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        life.group = pid;
+        pid.into_iter().for_each(limits::restore_open_files);
+        (child, pid)
+    };
+    let process = orphans::process_of(child.id());
+    let running = orphans::Running::new(process);
+    begun(process);
+    let overran = match pid {
+        Some(pid) => watch(pid, attempt, control, begin),
+        None => false,
+    };
+    // While it is not reaped its number, and that of its group, belongs to nobody else.
+    let mut life = control.life();
+    life.signal(Signal::KILL);
+    life.group = None;
+    let stopped = life.stopping.is_some() && !overran;
+    drop(life);
+    running.end_adopted(attempt);
+    let seconds = begin.elapsed().as_secs_f64();
+    let usage = reap(child, seconds).map_err(|e| Broken::Failed {
+        why: format!("its end was lost: {e}"),
+        exit: None,
+        last_lines: Vec::new(),
+    })?;
+    let usage = Usage { overran, ..usage };
+    // What was done before it heard of its end is done.
+    if stopped && !usage.succeeded() { Err(Broken::Stopped) } else { Ok(usage) }
+}
+
+fn cannot_start(program: &str, work: &Path, error: &std::io::Error) -> Broken {
+    use std::io::ErrorKind::{NotFound, PermissionDenied};
+    let why = format!("'{program}' cannot be started: {error}");
+    let lasting = match error.kind() {
+        NotFound => work.is_dir(),
+        PermissionDenied => is_no_program(program, work),
+        _ => !super::is_passing(error),
+    };
+    if lasting { Broken::Impossible(why) } else { super::broken_for_now(why) }
+}
+
+/// Whether a program is there and nobody may execute it: that does not change by itself.
+fn is_no_program(program: &str, work: &Path) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found: Vec<u32> = if program.contains('/') {
+        vec![work.to_path_buf()]
+    } else {
+        std::env::split_paths(&path).collect()
+    }
+    .iter()
+    .filter_map(|folder| std::fs::metadata(folder.join(program)).ok())
+    .map(|found| if found.is_dir() { 0 } else { found.permissions().mode() })
+    .collect();
+    !found.is_empty() && found.iter().all(|mode| mode & 0o111 == 0)
+}
+
+/// Waits until a process has ended, without taking note of it; ends it where its time is over or
+/// it does not listen. Gives whether its time was over.
+fn watch(pid: Pid, attempt: &Attempt, control: &Control, begin: Instant) -> bool {
+    let handle = pidfd_open(pid, PidfdFlags::empty());
+    let limit = attempt.limits.seconds.filter(|s| s.is_finite()).map(Duration::from_secs_f64);
+    let mut overran = false;
+    loop {
+        let left = limit.filter(|_| !overran).map(|l| l.saturating_sub(begin.elapsed()));
+        let tick = left.map_or(TICK, |left| left.min(TICK)).max(Duration::from_millis(1));
+        let ended = match &handle {
+            Ok(handle) => {
+                let timeout = Timespec::try_from(tick).ok();
+                let mut polled = [PollFd::new(handle, PollFlags::IN)];
+                matches!(poll(&mut polled, timeout.as_ref()), Ok(1..))
+            }
+            Err(_) => {
+                std::thread::sleep(tick.min(Duration::from_millis(5)));
+                orphans::has_ended(pid)
+            }
+        };
+        if ended {
+            return overran;
+        }
+        orphans::reap_adopted();
+        if !overran && limit.is_some_and(|limit| begin.elapsed() >= limit) {
+            overran = true;
+            control.stop();
+        }
+        let life = control.life();
+        if life.stopping.is_some_and(|since| since.elapsed() >= GRACE) {
+            life.signal(Signal::KILL);
+        }
+    }
+}
+
+/// Takes note of the end of a process.
+fn reap(mut child: Child, seconds: f64) -> std::io::Result<Usage> {
+    let own = orphans::peak_memory_of_self();
+    let ended = child.wait4()?;
+    let (status, used): (ExitStatus, _) = (ended.status, ended.rusage);
+    Ok(Usage {
+        seconds,
+        cpu_seconds: (used.utime + used.stime).as_secs_f64(),
+        peak_memory: Some(used.maxrss).filter(|&peak| own.is_some_and(|own| peak > own)),
+        exit: status.code(),
+        signal: status.signal(),
+        overran: false,
+    })
+}
+
+/// Does something on some cores only: a process inherits them from the thread that starts it.
+fn pinned<T>(cores: &[usize], act: impl FnOnce() -> T) -> T {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    if cores.is_empty() {
+        return act();
+    }
+    let before = sched_getaffinity(None);
+    let mut wanted = CpuSet::new();
+    for &core in cores.iter().filter(|&&core| core < CpuSet::MAX_CPU) {
+        wanted.set(core);
+    }
+    // Where it is not allowed the task runs on any core.
+    let _ = sched_setaffinity(None, &wanted);
+    let done = act();
+    if let Ok(before) = before {
+        let _ = sched_setaffinity(None, &before);
+    }
+    done
+}

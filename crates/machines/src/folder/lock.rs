@@ -1,0 +1,193 @@
+//! The lock of a run folder: one process drives a run. Two mechanisms hold together, because neither is
+//! enough: `flock` on the file `lock` ends with its process, but on some network file systems it is
+//! known to one machine only; the file `holder` is created by an atomic link, which all machines see,
+//! but a killed process leaves it behind. It counts as left behind only if it is of this machine.
+
+use super::{FolderError, at};
+use crate::attempt::{Process, boot, is_there, process_of};
+use crate::private;
+use rustix::fs::{Mode, OFlags, openat};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File, TryLockError};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// The process that drives a run, and its machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Holder {
+    /// Name of the machine.
+    host: String,
+    /// Identity of the machine, where it has one.
+    #[serde(default)]
+    machine: String,
+    /// Identity of the start of the machine.
+    boot: String,
+    /// The namespace that the process number belongs to.
+    #[serde(default)]
+    namespace: String,
+    #[serde(flatten)]
+    process: Process,
+}
+
+fn line(path: &str) -> String {
+    fs::read_to_string(path).map(|text| text.trim().to_string()).unwrap_or_default()
+}
+
+impl Holder {
+    /// This process.
+    fn own() -> Holder {
+        let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+        Holder {
+            host: line("/proc/sys/kernel/hostname"),
+            machine: line("/etc/machine-id"),
+            boot: boot(),
+            namespace: namespace.to_string_lossy().into_owned(),
+            process: process_of(std::process::id()),
+        }
+    }
+
+    /// Whether the process is certainly gone, as seen by a process that holds the `flock` of the folder
+    /// if there is such a thing.
+    fn is_gone(&self, own: &Holder, flocked: bool) -> bool {
+        let known = !self.boot.is_empty();
+        if known && self.boot == own.boot {
+            // One kernel: its `flock` is the same for all processes.
+            return flocked || (self.namespace == own.namespace && !is_there(self.process));
+        }
+        // The machine has been restarted since; machines without an id cannot be told apart.
+        known
+            && !self.machine.is_empty()
+            && (&self.host, &self.machine) == (&own.host, &own.machine)
+    }
+
+    fn describe(&self) -> String {
+        let Holder { host, process, .. } = self;
+        format!("process {} on {host}", process.pid)
+    }
+}
+
+/// A lock that is held until it is dropped.
+#[derive(Debug)]
+pub(super) struct Lock {
+    holder: PathBuf,
+    own: Holder,
+    /// Locked by `flock`, where the file system knows that.
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the lock of a folder.
+    pub(super) fn take(root: &Path) -> Result<Lock, FolderError> {
+        let (name, holder) = (root.join("lock"), root.join("holder"));
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = openat(rustix::fs::CWD, &name, flags, Mode::RUSR | Mode::WUSR);
+        let file = File::from(file.map_err(std::io::Error::from).map_err(at(&name))?);
+        let held = |who: Option<Holder>| {
+            let who = who.map_or("a process of this machine".to_string(), |h| h.describe());
+            FolderError::Held { path: root.into(), holder: who, file: holder.clone() }
+        };
+        let flocked = match file.try_lock() {
+            Ok(()) => true,
+            Err(TryLockError::WouldBlock) => return Err(held(read(&holder))),
+            // The file system knows no such locks.
+            Err(TryLockError::Error(_)) => false,
+        };
+        let own = Holder::own();
+        for _ in 0..3 {
+            match write(root, &holder, &own) {
+                Ok(()) => return Ok(Lock { holder, own, _file: file }),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(at(&holder)(error)),
+            }
+            match read(&holder) {
+                Some(other) if other.is_gone(&own, flocked) => {
+                    let _ = fs::remove_file(&holder); // it may be gone by now
+                }
+                other => return Err(held(other)),
+            }
+        }
+        Err(held(read(&holder)))
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Somebody may have taken the folder by force.
+        if read(&self.holder).as_ref() == Some(&self.own) {
+            let _ = fs::remove_file(&self.holder); // nothing else can be done about it
+        }
+    }
+}
+
+fn read(path: &Path) -> Option<Holder> {
+    serde_json::from_slice(&private::read_file(path).ok()?).ok()
+}
+
+/// Creates the file with all of its content, or fails because there is one.
+fn write(root: &Path, path: &Path, own: &Holder) -> std::io::Result<()> {
+    let part = root.join(format!("holder.{}", private::hex(&private::random::<8>()?)));
+    let mut file = File::options().write(true).create_new(true).mode(0o600).open(&part)?;
+    let written = serde_json::to_vec(own)
+        .map_err(std::io::Error::from)
+        .and_then(|text| file.write_all(&text))
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::hard_link(&part, path));
+    let _ = fs::remove_file(&part); // a name of its own: it hinders nobody
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_of_another_machine_is_never_stale() {
+        let own = Holder { machine: "id".to_string(), ..Holder::own() };
+        let dead = Process { pid: own.process.pid, started: own.process.started + 1 };
+        let here = Holder { process: dead, ..own.clone() };
+        let before = Holder { boot: "before".to_string(), ..own.clone() };
+        let away = Holder { host: "away".to_string(), ..before.clone() };
+        let cloned = Holder { machine: "other".to_string(), ..before.clone() };
+        let contained = Holder { namespace: "pid:[1]".to_string(), ..here.clone() };
+        for (holder, with, without) in [
+            (&own, true, false),
+            (&here, true, true),
+            (&before, true, true),
+            (&away, false, false),
+            (&cloned, false, false),
+            (&contained, true, false),
+        ] {
+            assert_eq!(holder.is_gone(&own, true), with, "{holder:?}");
+            assert_eq!(holder.is_gone(&own, false), without, "{holder:?}");
+        }
+        let nameless = Holder { machine: String::new(), ..own };
+        let before = Holder { boot: "before".to_string(), ..nameless.clone() };
+        assert!(!before.is_gone(&nameless, true));
+    }
+
+    #[test]
+    fn a_lock_names_who_holds_it_and_is_given_back() {
+        let folder = tempfile::tempdir().unwrap_or_else(|e| panic!("{e}"));
+        let root = folder.path();
+        let take = || Lock::take(root);
+        let first = take().unwrap_or_else(|e| panic!("{e}"));
+        let error = take().err().map(|e| e.to_string()).unwrap_or_default();
+        let own = Holder::own().describe();
+        assert!(error.contains(&own) && error.contains("holder"), "{error}");
+        drop(first);
+        // Another machine, on a file system whose `flock` ends at this one.
+        let away = Holder { host: "n17".to_string(), boot: "x".to_string(), ..Holder::own() };
+        write(root, &root.join("holder"), &away).unwrap_or_else(|e| panic!("{e}"));
+        let error = take().err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(error.contains("on n17"), "{error}");
+        assert!(write(root, &root.join("holder"), &away).is_err());
+        fs::remove_file(root.join("holder")).unwrap_or_else(|e| panic!("{e}"));
+        take().unwrap_or_else(|e| panic!("{e}"));
+        // A link in its place is not followed.
+        let _ = fs::remove_file(root.join("lock"));
+        let target = root.join("target");
+        std::os::unix::fs::symlink(&target, root.join("lock")).unwrap_or_else(|e| panic!("{e}"));
+        assert!(take().is_err() && !target.exists());
+    }
+}

@@ -1,0 +1,391 @@
+//! The log of a run: one record a line, each with its number, its date and, at its end, a CRC-32 of
+//! what stands before. It is written at once and made durable in groups by a thread of its own:
+//! what has to rely on a record waits for it. What was torn by a crash is cut off and said; a damaged
+//! record that others follow is no such thing, and cut off only if the user wants it.
+
+use super::{NO_RUN, log_of};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use slackline_engine::Note;
+use slackline_engine::Record;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use thiserror::Error;
+
+const SCHEMA: &str = "slackline/run/1";
+
+/// What a run was started with: the first line of its log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// The form of the log.
+    pub schema: String,
+    /// The version that began the run.
+    pub version: String,
+    /// Names this run among all others.
+    pub id: String,
+    /// When it began, seconds since 1970.
+    pub began: f64,
+    /// The copy of the workflow, beside the log.
+    pub workflow: String,
+    /// The copy of the platform.
+    pub platform: String,
+    /// Who steers.
+    pub policy: String,
+    /// Everything else that decisions depend on.
+    pub settings: Map<String, Value>,
+    /// Seed of planners and policies.
+    pub seed: u64,
+    /// Checksums of the copies.
+    pub digests: BTreeMap<String, String>,
+    /// The folder from which inputs are taken.
+    pub inputs: PathBuf,
+    /// Checksums of the inputs that lie there.
+    #[serde(default)]
+    pub input_digests: BTreeMap<String, String>,
+}
+
+impl Header {
+    /// Of this form.
+    pub fn schema() -> String {
+        SCHEMA.to_string()
+    }
+}
+
+/// Why a log cannot be read.
+#[derive(Debug, Error)]
+#[error("{}: {why}", path.display())]
+pub struct LogError {
+    path: PathBuf,
+    why: String,
+}
+
+/// A log as far as it is whole.
+#[derive(Clone, Debug)]
+pub struct Recovered {
+    /// What the run was started with.
+    pub header: Header,
+    /// All records with their dates, in order; the first has number 1.
+    pub records: Vec<(f64, Record)>,
+    /// Bytes up to the end of the last whole line.
+    pub whole: u64,
+    /// What is wrong with the rest, where there is one.
+    pub torn: Option<String>,
+    /// Records in the rest whose checksums are right: what comes before them is not just torn.
+    pub follow: usize,
+}
+
+impl Recovered {
+    /// Ending of the file that the rest is kept in.
+    fn side(&self) -> &'static str {
+        if self.follow > 0 { "damaged" } else { "torn" }
+    }
+
+    /// The file that keeps the rest of a log: one that is not there yet.
+    pub fn side_file(&self, log: &Path) -> PathBuf {
+        let named = |n: u32| match n {
+            1 => log.with_extension(self.side()),
+            n => log.with_extension(format!("{}-{n}", self.side())),
+        };
+        let mut free = (1..).map(named).filter(|path| path.symlink_metadata().is_err());
+        free.next().unwrap_or_else(|| named(1))
+    }
+}
+
+/// Adds the CRC to an object that lacks its closing brace.
+fn seal(mut line: String) -> String {
+    let crc = crc32fast::hash(line.as_bytes());
+    line.push_str(&format!(",\"crc\":\"{crc:08x}\"}}\n"));
+    line
+}
+
+/// The object of a line, without its CRC and its closing brace, if that is right.
+fn open(line: &str) -> Option<&str> {
+    let (body, crc) = line.rsplit_once(",\"crc\":\"")?;
+    let crc = crc.strip_suffix("\"}")?;
+    (u32::from_str_radix(crc, 16).ok()? == crc32fast::hash(body.as_bytes())).then_some(body)
+}
+
+/// The inside of a JSON object; a word stands for an object of that name.
+fn members(record: &Record) -> Result<String, String> {
+    let text = serde_json::to_string(record).map_err(|e| e.to_string())?;
+    match text.strip_prefix('{').and_then(|t| t.strip_suffix('}')) {
+        Some(inside) => Ok(inside.to_string()),
+        None => Ok(format!("{text}:null")),
+    }
+}
+
+/// Reads number, date and record of a line.
+fn parse(line: &str) -> Option<(u64, f64, Record)> {
+    let body = open(line)?;
+    let (number, rest) = body.strip_prefix("{\"n\":")?.split_once(",\"at\":")?;
+    let (date, inside) = rest.split_once(',')?;
+    let record = serde_json::from_str(&format!("{{{inside}}}")).ok()?;
+    Some((number.parse().ok()?, date.parse().ok()?, record))
+}
+
+/// Whether the clock of the run goes on with a record.
+fn goes_on(record: &Record, clock: &mut f64) -> bool {
+    match record {
+        Record::Next { now, .. } if *now >= *clock && now.is_finite() => {
+            *clock = *now;
+            true
+        }
+        Record::Next { .. } => false,
+        _ => true,
+    }
+}
+
+/// Reads the log of the run in a folder up to its last whole record.
+pub fn read(root: &Path) -> Result<Recovered, LogError> {
+    let path = &log_of(root);
+    if !path.is_file() {
+        let why = if root.is_dir() {
+            NO_RUN
+        } else if root.exists() {
+            "this is a file; name the folder of a run"
+        } else {
+            "no such folder"
+        };
+        return Err(LogError { path: root.into(), why: why.to_string() });
+    }
+    let fail = |why: String| LogError { path: path.into(), why };
+    let mut file = BufReader::new(File::open(path).map_err(|e| fail(e.to_string()))?);
+    let mut line = Vec::new();
+    let mut next = |line: &mut Vec<u8>| -> Result<usize, LogError> {
+        line.clear();
+        file.read_until(b'\n', line).map_err(|e| fail(e.to_string()))
+    };
+    let mut whole = next(&mut line)? as u64;
+    let first = std::str::from_utf8(&line).ok().and_then(|l| l.strip_suffix('\n'));
+    let header = first.and_then(open).map(|body| format!("{body}}}"));
+    let header = header.ok_or_else(|| fail("line 1: this is no log of a run".to_string()))?;
+    let header: Header = serde_json::from_str(&header).map_err(|e| fail(format!("line 1: {e}")))?;
+    if header.schema != SCHEMA {
+        return Err(fail(format!("line 1: schema '{}', not '{SCHEMA}'", header.schema)));
+    }
+    let mut records: Vec<(f64, Record)> = Vec::new();
+    let mut clock = 0.0;
+    loop {
+        let length = next(&mut line)?;
+        if length == 0 {
+            return Ok(Recovered { header, records, whole, torn: None, follow: 0 });
+        }
+        let text = std::str::from_utf8(&line).ok().and_then(|l| l.strip_suffix('\n'));
+        match text.and_then(parse) {
+            Some((number, at, record))
+                if number == records.len() as u64 + 1 && goes_on(&record, &mut clock) =>
+            {
+                records.push((at, record));
+                whole += length as u64;
+            }
+            _ => {
+                let what = match text.and_then(open) {
+                    None => "is not whole",
+                    Some(_) if text.and_then(parse).is_some() => "does not follow the one before",
+                    Some(_) => "has a record that this version does not know",
+                };
+                let torn = Some(format!("line {} {what}", records.len() + 2));
+                let mut follow = 0;
+                loop {
+                    let text = std::str::from_utf8(&line).ok().and_then(|l| l.strip_suffix('\n'));
+                    follow += usize::from(text.and_then(open).is_some());
+                    if next(&mut line)? == 0 {
+                        break;
+                    }
+                }
+                return Ok(Recovered { header, records, whole, torn, follow });
+            }
+        }
+    }
+}
+
+/// Goes through the notes of a log that is whole; nothing of it is kept.
+pub fn notes(path: &Path, mut see: impl FnMut(Note)) -> Result<(), LogError> {
+    let fail = |e: std::io::Error| LogError { path: path.into(), why: e.to_string() };
+    for line in BufReader::new(File::open(path).map_err(fail)?).lines() {
+        let line = line.map_err(fail)?;
+        if line.contains(",\"note\":")
+            && let Some((_, _, Record::Note(note))) = parse(&line)
+        {
+            see(note);
+        }
+    }
+    Ok(())
+}
+
+/// Shortest time between two calls that make records durable, where nobody waits for one.
+const PACE: Duration = Duration::from_millis(20);
+
+struct State {
+    records: u64,
+    /// Bytes written, and those of them that are durable.
+    written: u64,
+    durable: u64,
+    /// Somebody waits until everything is.
+    urgent: bool,
+    /// Whether the keeper has nothing to do.
+    idle: bool,
+    closing: bool,
+    broken: Option<String>,
+}
+
+struct Shared {
+    file: File,
+    state: Mutex<State>,
+    /// Somebody has written, the rest is durable, or it is over.
+    changed: Condvar,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'s>(&self, state: MutexGuard<'s, State>) -> MutexGuard<'s, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes durable what was written, again and again: one call for all that came meanwhile.
+    fn keep(&self) {
+        let mut state = self.state();
+        loop {
+            while state.durable == state.written && !state.closing {
+                state.idle = true;
+                state = self.wait(state);
+            }
+            state.idle = false;
+            if state.durable == state.written || state.broken.is_some() {
+                return;
+            }
+            if !state.urgent && !state.closing {
+                // What comes in the next moment goes along.
+                let soon = |state: &mut State| !state.urgent && !state.closing;
+                let waited = self.changed.wait_timeout_while(state, PACE, soon);
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+            state.urgent = false;
+            let written = state.written;
+            drop(state);
+            let done = self.file.sync_data();
+            state = self.state();
+            match done {
+                Ok(()) => state.durable = written,
+                Err(error) => state.broken = Some(error.to_string()),
+            }
+            self.changed.notify_all();
+        }
+    }
+}
+
+/// A log that is being written; any thread may.
+pub struct RunLog {
+    shared: Arc<Shared>,
+    keeper: Option<JoinHandle<()>>,
+}
+
+impl RunLog {
+    /// Begins a log; it is durable when this returns.
+    pub fn create(path: &Path, header: &Header) -> Result<RunLog, String> {
+        let text = serde_json::to_string(header).map_err(|e| e.to_string())?;
+        let line = seal(text.strip_suffix('}').unwrap_or(&text).to_string());
+        let write = || -> std::io::Result<File> {
+            let mut file = File::options().append(true).create_new(true).open(path)?;
+            file.write_all(line.as_bytes())?;
+            file.sync_all()?;
+            // The name as well.
+            if let Some(folder) = path.parent() {
+                File::open(folder)?.sync_all()?;
+            }
+            Ok(file)
+        };
+        let file = write().map_err(|e| format!("{}: {e}", path.display()))?;
+        RunLog::started(file, 0, line.len() as u64)
+    }
+
+    /// Goes on with a log; what was torn is put aside.
+    pub fn resume(path: &Path, recovered: &Recovered) -> Result<RunLog, String> {
+        let cut = || -> std::io::Result<File> {
+            let file = File::options().append(true).open(path)?;
+            if recovered.torn.is_some() {
+                let bytes = std::fs::read(path)?;
+                let rest = bytes.get(recovered.whole as usize..).unwrap_or_default();
+                let side = recovered.side_file(path);
+                let mut kept = File::options().write(true).create_new(true).open(side)?;
+                kept.write_all(rest)?;
+                kept.sync_all()?;
+                file.set_len(recovered.whole)?;
+                file.sync_all()?;
+            }
+            Ok(file)
+        };
+        let file = cut().map_err(|e| format!("{}: {e}", path.display()))?;
+        RunLog::started(file, recovered.records.len() as u64, recovered.whole)
+    }
+
+    fn started(file: File, records: u64, bytes: u64) -> Result<RunLog, String> {
+        let state = State {
+            records,
+            written: bytes,
+            durable: bytes,
+            urgent: false,
+            idle: false,
+            closing: false,
+            broken: None,
+        };
+        let shared = Shared { file, state: Mutex::new(state), changed: Condvar::new() };
+        let shared = Arc::new(shared);
+        let keeper = Arc::clone(&shared);
+        let keeper = std::thread::Builder::new().spawn(move || keeper.keep());
+        let keeper = keeper.map_err(|e| format!("no thread can be started: {e}"))?;
+        Ok(RunLog { shared, keeper: Some(keeper) })
+    }
+
+    /// Writes a record. It outlives this process from now on, and the machine a little later.
+    pub fn append(&self, at: f64, record: &Record) -> Result<(), String> {
+        let inside = members(record)?;
+        let mut state = self.shared.state();
+        if let Some(why) = &state.broken {
+            return Err(why.clone());
+        }
+        let line = seal(format!("{{\"n\":{},\"at\":{at},{inside}", state.records + 1));
+        if let Err(error) = (&self.shared.file).write_all(line.as_bytes()) {
+            state.broken = Some(error.to_string());
+            return Err(error.to_string());
+        }
+        state.records += 1;
+        state.written += line.len() as u64;
+        let wake = std::mem::take(&mut state.idle);
+        drop(state);
+        if wake {
+            self.shared.changed.notify_all();
+        }
+        Ok(())
+    }
+
+    /// Waits until everything that was written is durable.
+    pub fn settle(&self) -> Result<(), String> {
+        let mut state = self.shared.state();
+        let written = state.written;
+        while state.durable < written && state.broken.is_none() {
+            state.urgent = true;
+            self.shared.changed.notify_all();
+            state = self.shared.wait(state);
+        }
+        state.broken.as_ref().map_or(Ok(()), |why| Err(why.clone()))
+    }
+}
+
+impl Drop for RunLog {
+    fn drop(&mut self) {
+        self.shared.state().closing = true;
+        self.shared.changed.notify_all();
+        if let Some(keeper) = self.keeper.take() {
+            let _ = keeper.join();
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! Attempts that somebody asked for, and a crew that makes them. The engine's own process and a pilot
+//! on a node make them alike; only where the news of them go differs.
+
+mod workers;
+
+pub(crate) use workers::Workers;
+
+use crate::attempt::{Attempt, Broken, Completed, Control, Process, end_adopted};
+use serde::{Deserialize, Serialize};
+use slackline_engine::OpId;
+use slackline_model::{HostId, TaskId};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// Which attempt at which task, for whom.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Label {
+    /// The operation of the engine.
+    pub op: OpId,
+    /// The task.
+    pub task: TaskId,
+    /// Its name.
+    pub name: String,
+    /// Where.
+    pub host: HostId,
+    /// Which attempt at the task.
+    pub number: u32,
+}
+
+/// An attempt to make.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    /// Which.
+    pub label: Label,
+    /// Cores it uses.
+    pub cores: u32,
+    /// What to do.
+    pub attempt: Attempt,
+}
+
+/// What came of a job.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Made {
+    /// Of which.
+    pub label: Label,
+    /// How it ended.
+    pub how: Result<Completed, Broken>,
+}
+
+/// Who wants to know of jobs.
+pub(crate) trait Ear: Send + Sync {
+    /// A job has become a process.
+    fn begun(&self, label: &Label, process: Process);
+    /// A job has ended.
+    fn ended(&self, made: Made);
+}
+
+type Controls = Mutex<BTreeMap<OpId, Control>>;
+
+fn locked(controls: &Controls) -> MutexGuard<'_, BTreeMap<OpId, Control>> {
+    controls.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Threads that make attempts.
+pub(crate) struct Crew {
+    workers: Workers,
+    controls: Arc<Controls>,
+    ear: Arc<dyn Ear>,
+    /// Scratch folders with how names begin there, and whether nothing of dead attempts is left there.
+    swept: BTreeMap<(PathBuf, String), Arc<OnceLock<()>>>,
+    /// It makes one attempt only: others may work beside it for the same host.
+    single: bool,
+}
+
+impl Crew {
+    /// A crew that tells an ear.
+    pub(crate) fn new(ear: Arc<dyn Ear>) -> Crew {
+        let (workers, controls, swept) =
+            (Workers::up_to(usize::MAX), Arc::default(), BTreeMap::new());
+        Crew { workers, controls, ear, swept, single: false }
+    }
+
+    /// A crew for one attempt.
+    pub(crate) fn single(ear: Arc<dyn Ear>) -> Crew {
+        let mut crew = Crew::new(ear);
+        crew.single = true;
+        crew
+    }
+
+    /// Begins a job; one that is under way is not begun again.
+    pub(crate) fn begin(&mut self, job: Job) {
+        let control = Control::default();
+        let op = job.label.op;
+        let mut controls = locked(&self.controls);
+        if controls.contains_key(&op) {
+            return;
+        }
+        controls.insert(op, control.clone());
+        drop(controls);
+        let scratch = job.attempt.scratch.clone();
+        let swept = scratch.as_ref().map(|scratch| {
+            let key = (scratch.base.clone(), scratch.host.clone());
+            Arc::clone(self.swept.entry(key).or_default())
+        });
+        let everything = !self.single;
+        let (controls, ear) = (Arc::clone(&self.controls), Arc::clone(&self.ear));
+        let label = job.label.clone();
+        let submitted = self.workers.submit(Box::new(move || {
+            let Job { label, mut attempt, .. } = job;
+            // What dead attempts have left is removed before the first attempt there. That may take long,
+            // and whoever began the job does not wait for it.
+            if let (Some(scratch), Some(swept)) = (scratch, swept) {
+                swept.get_or_init(|| scratch.sweep(everything));
+            }
+            let how = attempt.perform(&control, &mut |process| ear.begun(&label, process));
+            ear.ended(Made { label, how });
+            locked(&controls).remove(&op);
+            attempt.clear(); // whoever waits for the end need not wait for this
+        }));
+        if let Err(error) = submitted {
+            locked(&self.controls).remove(&op);
+            let why = format!("no thread can be started: {error}");
+            let how = Err(Broken::Failed { why, exit: None, last_lines: Vec::new() });
+            self.ear.ended(Made { label, how });
+        }
+    }
+
+    /// Asks a job to end.
+    pub(crate) fn stop(&self, op: OpId) {
+        if let Some(control) = locked(&self.controls).get(&op) {
+            control.stop();
+        }
+    }
+
+    /// Ends a job at once.
+    pub(crate) fn kill(&self, op: OpId) {
+        if let Some(control) = locked(&self.controls).get(&op) {
+            control.kill();
+        }
+    }
+
+    /// Jobs under way.
+    pub(crate) fn under_way(&self) -> Vec<OpId> {
+        locked(&self.controls).keys().copied().collect()
+    }
+}
+
+impl Crew {
+    /// Ends all jobs at once and waits until they are gone; nobody begins any more.
+    pub(crate) fn end(&mut self) {
+        locked(&self.controls).values().for_each(Control::kill);
+        self.workers.finish();
+        end_adopted();
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

@@ -1,0 +1,119 @@
+//! This machine as a place where attempts are made: hosts are folders of the run, their cores slots.
+//! A host is there as long as its folder is; who takes that away takes the host away.
+
+use crate::attempt::{Process, end_orphans};
+use crate::folder::RunFolder;
+use crate::jobs::{Crew, Job, Label};
+use crate::real::{Desk, Turn, Workshop};
+use slackline_engine::{Accepted, BackendError, OpError, OpId};
+use slackline_model::{HostId, Platform};
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Time between two looks at the folders of the hosts.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// See the module's head.
+pub struct Local<'p> {
+    platform: &'p Platform,
+    folder: Arc<RunFolder>,
+    crew: Crew,
+    /// Names the run among all others, and processes that it is known to have started.
+    run: String,
+    processes: Vec<Process>,
+    /// Whether hosts are there, as far as was told.
+    there: Vec<Option<bool>>,
+    looked: Option<Instant>,
+    released: Vec<OpId>,
+}
+
+impl<'p> Local<'p> {
+    /// This machine; `processes` are those that the run has left.
+    pub fn new(
+        platform: &'p Platform,
+        folder: Arc<RunFolder>,
+        run: String,
+        processes: Vec<Process>,
+        desk: Desk,
+    ) -> Local<'p> {
+        Local {
+            platform,
+            folder,
+            crew: Crew::new(Arc::new(desk)),
+            run,
+            processes,
+            there: vec![None; platform.hosts().len()],
+            looked: None,
+            released: Vec::new(),
+        }
+    }
+
+    fn make_host(&self, host: HostId) -> Result<(), BackendError> {
+        self.folder.make_host(&self.platform.host(host).name).map_err(BackendError)
+    }
+}
+
+impl Workshop for Local<'_> {
+    fn open(&mut self) -> Result<(), BackendError> {
+        self.platform.host_ids().try_for_each(|host| self.make_host(host))
+    }
+
+    /// Attempts end with whoever made them.
+    fn take_up(&mut self, _: &[Label]) -> Result<Vec<Label>, BackendError> {
+        end_orphans(&self.run, &[], &self.processes);
+        Ok(Vec::new())
+    }
+
+    fn begin(&mut self, job: Job) -> Accepted {
+        self.crew.begin(job);
+        Accepted::Running
+    }
+
+    fn stop(&mut self, op: OpId, at_once: bool) {
+        if at_once { self.crew.kill(op) } else { self.crew.stop(op) }
+    }
+
+    /// A machine of one's own is there at once.
+    fn lease(&mut self, _: OpId, _: HostId) -> Result<Accepted, OpError> {
+        Ok(Accepted::Running)
+    }
+
+    fn release(&mut self, lease: OpId) {
+        self.released.push(lease);
+    }
+
+    fn look(&mut self, turns: &mut Vec<Turn>) -> Result<(), BackendError> {
+        let over = |lease| Turn::Over { lease, host: None, error: None };
+        turns.extend(self.released.drain(..).map(over));
+        if self.looked.is_some_and(|looked| looked.elapsed() < LOOK) {
+            return Ok(());
+        }
+        self.looked = Some(Instant::now());
+        for host in self.platform.host_ids() {
+            let name = &self.platform.host(host).name;
+            let there = match std::fs::metadata(self.folder.host(name)) {
+                Ok(found) => found.is_dir(),
+                Err(error) if error.kind() == ErrorKind::NotFound => false,
+                Err(_) => continue, // it may be there: attempts will show
+            };
+            if self.there[host.index()] == Some(there) {
+                continue;
+            }
+            if !there {
+                let why = format!("the folder of host '{name}' is gone");
+                turns.push(Turn::Went { host, keeps_data: false, why });
+            } else if self.make_host(host).is_ok() {
+                turns.push(Turn::Came(host));
+            } else {
+                continue; // it went again
+            }
+            self.there[host.index()] = Some(there);
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) {
+        self.crew.end();
+    }
+}

@@ -1,0 +1,253 @@
+//! Where the files of a run lie, and what an attempt at a task needs of them.
+
+use super::{Moved, Real};
+use crate::attempt::{
+    ATTEMPT_VARIABLE, Attempt, HOST_VARIABLE, Limits, RUN_VARIABLE, Scratch, Stamp, TASK_VARIABLE,
+    Version, Written, checksum, is_missing, publish,
+};
+use slackline_engine::{BackendError, Computation, OpError, OpId, What};
+use slackline_model::problem::Inputs;
+use slackline_model::{FileId, HostId, TaskId, Workflow};
+use std::path::PathBuf;
+
+/// Files of a task that have names: others stand for mere order.
+pub(super) fn named<'w>(
+    workflow: &'w Workflow,
+    files: impl Iterator<Item = FileId> + 'w,
+) -> impl Iterator<Item = FileId> + 'w {
+    files.filter(|file| !workflow.file_name(*file).is_empty())
+}
+
+impl Real<'_> {
+    /// Where a file lies at a host: in its store, or where the user put it, with the state that it has to
+    /// be in.
+    pub(super) fn place(&self, file: FileId, host: HostId) -> (PathBuf, Option<Option<Stamp>>) {
+        let stored = self.stored(file, host);
+        if self.workflow().producer(file).is_some() {
+            return (stored, None);
+        }
+        if self.is_given(file, host) && !stored.exists() {
+            let name = self.workflow().file_name(file);
+            (self.options.source.join(name), Some(self.options.stamps.get(name).copied()))
+        } else {
+            (stored, None)
+        }
+    }
+
+    /// Whether a file is one of the user's, and lies at a host from the beginning.
+    pub(super) fn is_given(&self, file: FileId, host: HostId) -> bool {
+        let platform = self.platform();
+        self.workflow().producer(file).is_none()
+            && match self.inputs {
+                Inputs::Everywhere => true,
+                Inputs::At(origin) => platform.place_of(origin) == platform.place_of(host),
+            }
+    }
+
+    /// Where a file belongs at a host.
+    pub(super) fn stored(&self, file: FileId, host: HostId) -> PathBuf {
+        let place = self.host_name(self.platform().place_of(host));
+        self.folder.store(place).join(self.workflow().file_name(file))
+    }
+
+    /// Where an attempt on a host leaves an output. The number of the drive and that of the operation are the
+    /// attempt's alone, so that no attempt can replace what another one has left.
+    fn left(&self, host: HostId, op: OpId, index: usize) -> PathBuf {
+        let place = self.host_name(self.platform().place_of(host));
+        self.folder.made(place).join(format!("{}-{}.{index}", self.options.drive, op.0))
+    }
+
+    /// Gives outputs of an attempt that counts their names in the store, in place of what had them.
+    pub(super) fn accept(
+        &mut self,
+        task: TaskId,
+        host: HostId,
+        written: &[Written],
+    ) -> Result<(), String> {
+        let workflow = self.workflow();
+        let place = self.platform().place_of(host);
+        for (file, written) in named(workflow, workflow.outputs(task)).zip(written) {
+            let stored = self.stored(file, host);
+            // An earlier version left outputs in the store itself.
+            if let Some(left) = &written.path
+                && let Err(error) = publish(left, &stored)
+            {
+                // An engine that was killed may have done so before it could write that down.
+                let same = || match &written.checksum {
+                    Some(known) => checksum(&stored).is_ok_and(|found| found == *known),
+                    None => std::fs::metadata(&stored).is_ok_and(|found| {
+                        let found = Stamp::of(&found);
+                        found.bytes == written.bytes && Some(found.modified) == written.modified
+                    }),
+                };
+                let done = || is_missing(left) && same();
+                if !done() {
+                    let name = workflow.file_name(file);
+                    return Err(format!("output '{name}' cannot be kept: {error}"));
+                }
+            }
+            self.doomed.retain(|doomed| *doomed != (file, host));
+            match written.modified {
+                Some(modified) => {
+                    let stamp = Stamp { bytes: written.bytes, modified };
+                    let checksum = written.checksum.clone();
+                    self.versions.insert((file, place), Version { stamp, checksum });
+                }
+                None => drop(self.versions.remove(&(file, place))),
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives whole copies their names. Returns how many bytes were copied.
+    pub(super) fn accept_copies(&mut self, moved: &Moved) -> Result<u64, String> {
+        let mut bytes = 0;
+        for (host, part, stamp) in &moved.copies {
+            let stored = self.stored(moved.file, *host);
+            if let Err(error) = publish(part, &stored) {
+                moved.discard();
+                let label = self.workflow().file_label(moved.file);
+                return Err(format!("'{label}' cannot be copied: {error}"));
+            }
+            bytes += stamp.bytes;
+            let checksum = moved.known.as_ref().and_then(|known| known.checksum.clone());
+            let version = Version { stamp: *stamp, checksum };
+            self.versions.insert((moved.file, self.platform().place_of(*host)), version);
+        }
+        Ok(bytes)
+    }
+
+    /// Removes what an attempt has left that does not count.
+    pub(super) fn discard(&self, written: &[Written]) {
+        for left in written.iter().filter_map(|written| written.path.as_ref()) {
+            let _ = std::fs::remove_file(left); // it may be gone
+        }
+    }
+
+    /// Removes outputs that attempts have left and nobody wants, by the number of the drive and the operation.
+    pub(super) fn sweep(&self, unwanted: impl Fn(u32, OpId) -> bool) {
+        let number = |name: &str| -> Option<(u32, OpId)> {
+            let (drive, rest) = name.split_once('-')?;
+            Some((drive.parse().ok()?, OpId(rest.split('.').next()?.parse().ok()?)))
+        };
+        for host in self.platform().host_ids() {
+            let folder = self.folder.made(self.host_name(host));
+            for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let left = entry.file_name().to_str().and_then(number);
+                if left.is_some_and(|(drive, op)| unwanted(drive, op)) {
+                    let _ = std::fs::remove_file(entry.path()); // as far as it goes
+                }
+            }
+        }
+    }
+
+    /// What an attempt at a task is to do.
+    pub(super) fn attempt(
+        &self,
+        op: OpId,
+        work: &Computation<'_>,
+        number: u32,
+    ) -> Result<Attempt, OpError> {
+        let (workflow, task) = (self.workflow(), work.task);
+        let name = workflow.task_name(task);
+        let host = self.problem.host_of(work.procs[0]);
+        let Some(command) = workflow.command(task) else {
+            return Err(OpError::Refused(format!("task '{name}' has no command")));
+        };
+        let mut argv = vec![command.program.clone()];
+        if command.program == "slackline" {
+            argv[0] = self.options.myself.to_string_lossy().into_owned();
+        }
+        argv.extend(command.arguments.iter().cloned());
+        let own = |file: FileId| workflow.file_name(file).to_string();
+        let inputs = named(workflow, workflow.inputs(task));
+        let outputs = named(workflow, workflow.outputs(task));
+        let (mut brought, mut own_files, mut versions) = (Vec::new(), Vec::new(), Vec::new());
+        let place = self.platform().place_of(host);
+        for (index, file) in inputs.enumerate() {
+            let (path, stamp) = self.place(file, host);
+            match stamp {
+                Some(stamp) => own_files.push((index, stamp)),
+                None => {
+                    let known = self.versions.get(&(file, place));
+                    versions.extend(known.map(|known| (index, known.clone())));
+                }
+            }
+            brought.push((own(file), path));
+        }
+        let cores = work.procs.iter().map(|p| p.index()).filter(|_| self.options.pin);
+        let width = work.procs.len().to_string();
+        let env = [
+            (RUN_VARIABLE, self.options.run.as_str()),
+            (TASK_VARIABLE, name),
+            (HOST_VARIABLE, self.host_name(host)),
+            (ATTEMPT_VARIABLE, &number.to_string()),
+            ("SLACKLINE_CORES", &width),
+            ("OMP_NUM_THREADS", &width),
+        ];
+        Ok(Attempt {
+            argv,
+            env: env.map(|(name, value)| (name.to_string(), value.to_string())).into(),
+            work: self.folder.work(self.host_name(host)).join(op.0.to_string()),
+            scratch: self.options.scratch.as_ref().map(|base| {
+                let begin = format!("slackline-{}-h{}-", self.options.run, host.0);
+                Scratch { base: base.clone(), attempt: format!("{begin}op{}-", op.0), host: begin }
+            }),
+            inputs: brought,
+            own: own_files,
+            versions,
+            outputs: outputs
+                .enumerate()
+                .map(|(index, file)| (own(file), self.left(host, op, index)))
+                .collect(),
+            captured: self.folder.captured(name, number),
+            checksum_limit: self.options.checksum_limit,
+            limits: Limits { seconds: self.options.time_limit, cores: cores.collect() },
+        })
+    }
+
+    /// The number of the next attempt at a task.
+    pub(super) fn next_attempt(&self, task: TaskId) -> u32 {
+        self.past.attempts.get(&task).copied().unwrap_or(0) + 1
+    }
+
+    /// Deletes copies: what says that nobody needs them is durable first.
+    pub(super) fn delete_doomed(&mut self) -> Result<(), BackendError> {
+        if self.doomed.is_empty() {
+            return Ok(());
+        }
+        self.desk.log.settle().map_err(BackendError)?;
+        for (file, host) in std::mem::take(&mut self.doomed) {
+            let _ = std::fs::remove_file(self.stored(file, host)); // it may never have been there
+        }
+        Ok(())
+    }
+
+    /// Files that should be there and are not, or are not what they were.
+    pub(super) fn look_for_files(&mut self) {
+        let at = self.now;
+        for ((file, host), kept) in std::mem::take(&mut self.past.files) {
+            if self.lost[host.index()].is_some() {
+                continue;
+            }
+            let path = self.stored(file, host);
+            let found = match std::fs::symlink_metadata(&path) {
+                Ok(found) => Some(found),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+                Err(_) => continue, // it may be there: attempts will show
+            };
+            let found = found.filter(|found| found.is_file() && found.len() == kept.bytes);
+            let right = || {
+                let known = kept.checksum.as_ref().filter(|_| kept.doubtful);
+                known.is_none_or(|known| checksum(&path).is_ok_and(|found| found == *known))
+            };
+            match found.filter(|_| right()) {
+                Some(found) => {
+                    let (stamp, checksum) = (Stamp::of(&found), kept.checksum);
+                    self.versions.insert((file, host), Version { stamp, checksum });
+                }
+                None => self.tell(at, What::CopyLost { file, host }),
+            }
+        }
+    }
+}

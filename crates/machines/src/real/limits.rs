@@ -1,0 +1,64 @@
+//! Whoever makes attempts may be there for a limited time: what takes longer is not begun.
+
+use super::{Doing, Real, Room};
+use slackline_engine::{OpError, OpId};
+use slackline_model::units::fmt_seconds;
+use slackline_model::{ProcId, TaskId};
+
+/// Seconds before its announced end in which somebody who goes counts as having come to it.
+const SLACK: f64 = 2.0;
+
+/// Where an attempt was cut off, the next is expected to need this many times as long at least.
+const GROWTH: f64 = 1.5;
+
+impl Real<'_> {
+    /// Fails where a task would not be over before whoever makes the attempt goes: for now, or for good
+    /// where nobody there has enough time.
+    pub(super) fn check_time(&mut self, task: TaskId, procs: &[ProcId]) -> Result<(), OpError> {
+        let host = self.problem.host_of(procs[0]);
+        let Room { left, whole } = self.workshop.room(host);
+        if left == f64::INFINITY && whole == f64::INFINITY {
+            return Ok(());
+        }
+        let class = self.problem.class_of(procs[0]);
+        let estimate = self.problem.exec_wide(task, class, procs.len() as u32);
+        let most = self.options.time_limit.unwrap_or(f64::INFINITY);
+        let cut = self.cut_after.get(&task).copied();
+        let needed = estimate.max(cut.map_or(0.0, |cut| cut * GROWTH)).min(most);
+        if needed <= left {
+            return Ok(());
+        }
+        let name = self.host_name(host);
+        let takes = match cut {
+            Some(cut) if cut * GROWTH > estimate => format!(
+                "it was not done after {}, when the time of its batch job was over",
+                fmt_seconds(cut)
+            ),
+            _ => format!("it takes {} as estimated", fmt_seconds(estimate)),
+        };
+        if needed > whole {
+            return Err(OpError::Refused(format!(
+                "{takes}, and batch jobs for '{name}' have {} for tasks: it fits into none of them \
+                 (--sbatch=--time=TIME asks for longer ones, --time-limit says how long tasks take at most)",
+                fmt_seconds(whole)
+            )));
+        }
+        self.workshop.outgrown(host);
+        Err(OpError::NotNow(format!(
+            "{takes}, and the batch job for '{name}' ends in {}",
+            fmt_seconds(left)
+        )))
+    }
+
+    /// An operation goes with whoever made it: where that is because time was over, the task needs more.
+    pub(super) fn note_cut(&mut self, op: OpId, at: f64) {
+        let Some(running) = self.running.get(&op) else { return };
+        let Doing::Task { task, waits: false, ends } = running.doing else { return };
+        let (elapsed, host) = (at - running.since, running.hosts[0]);
+        let whole = self.workshop.room(host).whole;
+        if at + SLACK >= ends || elapsed + SLACK >= whole {
+            let known = self.cut_after.entry(task).or_insert(0.0);
+            *known = known.max(elapsed);
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! The batch system, through its own commands. They may hang while its controller is away: a thread of
+//! its own gives them and tells what they said.
+
+use super::frames::Post;
+use slackline_engine::OpId;
+use slackline_model::HostId;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::{ErrorKind, Read, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Time between two looks at the queue where there are few jobs, and least time between any two.
+const POLL: Duration = Duration::from_secs(2);
+
+/// Time between two looks at the queue where there are many jobs: it is everybody's.
+const SELDOM: Duration = Duration::from_secs(30);
+
+/// Number of jobs that are few.
+const FEW: usize = 10;
+
+/// Time that a command gets.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The name of a pilot's job: run, host, task and number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Ticket {
+    pub(super) post: Post,
+    pub(super) number: u32,
+}
+
+impl Ticket {
+    /// What it is called in its run.
+    pub(super) fn short(&self) -> String {
+        let only = self.post.only.map_or(String::new(), |op| format!("-op{}", op.0));
+        format!("h{}{only}-{}", self.post.host.0, self.number)
+    }
+
+    fn name(&self, run: &str) -> String {
+        format!("slackline-{run}-{}", self.short())
+    }
+
+    /// What a name says, if it is one of this run.
+    fn of(name: &str, run: &str) -> Option<Ticket> {
+        let rest = name.strip_prefix("slackline-")?.strip_prefix(run)?.strip_prefix("-h")?;
+        let words: Vec<&str> = rest.split('-').collect();
+        let (host, only, number) = match words.as_slice() {
+            [host, number] => (host, None, number),
+            [host, only, number] => {
+                (host, Some(OpId(only.strip_prefix("op")?.parse().ok()?)), number)
+            }
+            _ => return None,
+        };
+        let post = Post { host: HostId(host.parse().ok()?), only };
+        Some(Ticket { post, number: number.parse().ok()? })
+    }
+}
+
+/// A pilot to submit.
+#[derive(Clone, Debug)]
+pub(super) struct Submission {
+    pub(super) ticket: Ticket,
+    /// What its job does.
+    pub(super) script: String,
+    pub(super) cores: u32,
+    /// The node it has to run on.
+    pub(super) node: Option<String>,
+    pub(super) output: PathBuf,
+}
+
+impl Submission {
+    /// What `sbatch` is told; `extra` are words of the user, which may override ours.
+    pub(super) fn words(&self, run: &str, extra: &[String]) -> Vec<String> {
+        let mut words: Vec<String> =
+            ["--parsable", "--nodes=1", "--ntasks=1", "--no-requeue"].map(str::to_string).into();
+        words.push(format!("--job-name={}", self.ticket.name(run)));
+        words.push(format!("--cpus-per-task={}", self.cores));
+        words.push(format!("--output={}", literal(&self.output.to_string_lossy())));
+        words.extend(self.node.iter().map(|node| format!("--nodelist={node}")));
+        words.extend(extra.iter().cloned());
+        words
+    }
+}
+
+/// A file name in which Slurm replaces nothing: a backslash anywhere makes it take every `%` as it stands.
+fn literal(path: &str) -> String {
+    if path.contains('\\') { path.replace('\\', "\\\\") } else { path.replace('%', "%%") }
+}
+
+/// How it stands with a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It waits in the queue, for this reason.
+    Waits(String),
+    Runs,
+    /// It is over, in the words of the batch system.
+    Over(String),
+}
+
+impl State {
+    /// Why it waits, where it would do so for ever.
+    pub(super) fn is_vain(&self) -> Option<&str> {
+        let never = ["BadConstraints", "InvalidAccount", "InvalidQOS"];
+        match self {
+            State::Waits(why) if never.iter().any(|word| why.contains(word)) => Some(why),
+            _ => None,
+        }
+    }
+}
+
+/// How long a refusal to take a job is going to last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// Until the controller is back.
+    ForNow,
+    /// Perhaps not for long: there may be too many jobs.
+    Perhaps,
+    /// As long as nobody changes the cluster or what is asked of it.
+    ForGood,
+}
+
+impl Refusal {
+    fn of(why: &str) -> Refusal {
+        let says = |words: &[&str]| words.iter().any(|word| why.contains(word));
+        if says(&["contact", "timed out", "Connection refused", NO_ANSWER]) {
+            Refusal::ForNow
+        } else if says(&["nvalid", "unrecognized option", "not permitted", "denied", CANNOT_START])
+        {
+            Refusal::ForGood
+        } else {
+            Refusal::Perhaps
+        }
+    }
+}
+
+/// What is said of a command that is not there.
+const CANNOT_START: &str = "cannot be started";
+
+/// What is said of a command that takes too long.
+pub(super) const NO_ANSWER: &str = "did not answer";
+
+/// What the batch system said.
+#[derive(Clone, Debug)]
+pub(super) enum Said {
+    /// A job was taken; jobs of this number are this pilot.
+    Taken(Ticket, String),
+    /// A job was not taken.
+    NotTaken { ticket: Ticket, why: String, refusal: Refusal },
+    /// All jobs of the run that it knows of.
+    Listing(BTreeMap<Ticket, (String, State)>),
+}
+
+enum Wish {
+    Submit(Box<Submission>),
+    Cancel(String),
+    Look,
+}
+
+/// See the module's head.
+pub(super) struct Batch {
+    wishes: Option<Sender<Wish>>,
+    clerk: Option<JoinHandle<()>>,
+}
+
+impl Batch {
+    /// A clerk for one run; `extra` are words that every submission gets besides, `every` is the time
+    /// between two looks at the queue.
+    pub(super) fn new(
+        run: String,
+        extra: Vec<String>,
+        every: Option<Duration>,
+        tell: impl Fn(Said) + Send + 'static,
+    ) -> Batch {
+        let (wishes, orders) = channel();
+        let mut clerk = Clerk { run, extra, every, jobs: 0, nodes: None };
+        let clerk = std::thread::spawn(move || clerk.work(&orders, &tell));
+        Batch { wishes: Some(wishes), clerk: Some(clerk) }
+    }
+
+    fn wish(&self, wish: Wish) {
+        if let Some(wishes) = &self.wishes {
+            let _ = wishes.send(wish); // it works until this is dropped
+        }
+    }
+
+    pub(super) fn submit(&self, submission: Submission) {
+        self.wish(Wish::Submit(Box::new(submission)));
+    }
+
+    pub(super) fn cancel(&self, job: String) {
+        self.wish(Wish::Cancel(job));
+    }
+
+    /// Looks at the queue now.
+    pub(super) fn look(&self) {
+        self.wish(Wish::Look);
+    }
+
+    /// Everything that was wished for is done.
+    pub(super) fn finish(&mut self) {
+        self.wishes = None;
+        if let Some(clerk) = self.clerk.take() {
+            let _ = clerk.join();
+        }
+    }
+}
+
+struct Clerk {
+    run: String,
+    extra: Vec<String>,
+    every: Option<Duration>,
+    /// Jobs of the run in the queue, as far as is known.
+    jobs: usize,
+    /// The nodes there are, once somebody has asked.
+    nodes: Option<Vec<String>>,
+}
+
+impl Clerk {
+    fn work(&mut self, orders: &Receiver<Wish>, tell: &dyn Fn(Said)) {
+        let begin = Instant::now();
+        let mut looked: Option<Instant> = None;
+        let mut asked = false;
+        loop {
+            // Whoever asks for a look does not wait long, however many ask.
+            let pause = if asked { self.interval().min(POLL) } else { self.interval() };
+            let due = match looked {
+                None if asked => Instant::now(),
+                looked => looked.unwrap_or(begin) + pause,
+            };
+            match orders.recv_timeout(due.saturating_duration_since(Instant::now())) {
+                Ok(Wish::Submit(submission)) => {
+                    tell(self.submit(*submission));
+                    continue;
+                }
+                Ok(Wish::Cancel(job)) => {
+                    let _ = say("scancel", &["--quiet", &job], "", PATIENCE); // it may be over
+                    continue;
+                }
+                Ok(Wish::Look) => {
+                    asked = true;
+                    continue;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            // While the controller is away nothing is known, and nothing has changed.
+            if let Ok(listing) = self.listing() {
+                let over = |state: &State| matches!(state, State::Over(_));
+                self.jobs = listing.values().filter(|(_, state)| !over(state)).count();
+                tell(Said::Listing(listing));
+            }
+            (looked, asked) = (Some(Instant::now()), false);
+        }
+    }
+
+    /// Time between two looks at the queue.
+    fn interval(&self) -> Duration {
+        self.every.unwrap_or(if self.jobs > FEW { SELDOM } else { POLL })
+    }
+
+    fn submit(&mut self, mut submission: Submission) -> Said {
+        let ticket = submission.ticket;
+        if self.nodes.is_none() {
+            let listed = say("sinfo", &["--noheader", "--Node", "--format=%N"], "", PATIENCE);
+            self.nodes = listed.ok().map(|text| text.lines().map(|l| l.trim().into()).collect());
+        }
+        let known = |node: &String| self.nodes.as_ref().is_some_and(|nodes| nodes.contains(node));
+        submission.node = submission.node.filter(known);
+        let words = submission.words(&self.run, &self.extra);
+        match say("sbatch", &words, &submission.script, PATIENCE) {
+            Ok(text) => {
+                self.jobs += 1;
+                let job = text.trim().split(';').next().unwrap_or_default().to_string();
+                Said::Taken(ticket, job)
+            }
+            Err(why) => {
+                let refusal = Refusal::of(&why);
+                Said::NotTaken { ticket, why, refusal }
+            }
+        }
+    }
+
+    fn listing(&self) -> Result<BTreeMap<Ticket, (String, State)>, String> {
+        let words = ["--me", "--noheader", "--states=all", "--format=%i|%T|%j|%r"];
+        let text = say("squeue", &words, "", PATIENCE)?;
+        Ok(text.lines().filter_map(|line| entry(line, &self.run)).collect())
+    }
+}
+
+/// A line of `squeue`, if it is about this run.
+fn entry(line: &str, run: &str) -> Option<(Ticket, (String, State))> {
+    let mut words = line.trim().splitn(4, '|');
+    let (job, state, name) = (words.next()?, words.next()?, words.next()?);
+    let reason = words.next().unwrap_or_default();
+    let state = match state {
+        "PENDING" | "CONFIGURING" | "REQUEUED" | "REQUEUE_HOLD" | "SPECIAL_EXIT" => {
+            State::Waits(reason.to_string())
+        }
+        "RUNNING" | "SUSPENDED" | "STOPPED" | "RESIZING" | "SIGNALING" | "STAGE_OUT" => State::Runs,
+        over => State::Over(over.to_string()),
+    };
+    Some((Ticket::of(name, run)?, (job.to_string(), state)))
+}
+
+/// What a command says; an error is what it complains.
+pub(super) fn say(
+    program: &str,
+    words: &[impl AsRef<OsStr>],
+    input: &str,
+    patience: Duration,
+) -> Result<String, String> {
+    let mut child = Command::new(program)
+        .args(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|e| match e.kind() {
+            ErrorKind::NotFound | ErrorKind::PermissionDenied => {
+                format!("{program} {CANNOT_START}: {e}")
+            }
+            // Too many processes or open files, for now.
+            _ => format!("{program} {NO_ANSWER}: {e}"),
+        })?;
+    if let Some(mut stdin) = child.stdin.take() {
+        let _ = stdin.write_all(input.as_bytes()); // who does not read it says why
+    }
+    let read = |pipe: Option<Box<dyn Read + Send>>| {
+        std::thread::Builder::new().spawn(move || {
+            let mut bytes = Vec::new();
+            if let Some(mut pipe) = pipe {
+                let _ = pipe.read_to_end(&mut bytes); // as much as there is
+            }
+            String::from_utf8_lossy(&bytes).into_owned()
+        })
+    };
+    let out = read(child.stdout.take().map(|p| Box::new(p) as Box<dyn Read + Send>));
+    let err = read(child.stderr.take().map(|p| Box::new(p) as Box<dyn Read + Send>));
+    let (out, err) = match (out, err) {
+        (Ok(out), Ok(err)) => (out, err),
+        (Err(error), _) | (_, Err(error)) => {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(format!("{program} {NO_ANSWER}: no thread can be started: {error}"));
+        }
+    };
+    let end = Instant::now() + patience;
+    let status = loop {
+        match child.try_wait().map_err(|e| e.to_string())? {
+            Some(status) => break status,
+            None if Instant::now() >= end => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("{program} {NO_ANSWER}"));
+            }
+            None => std::thread::sleep(Duration::from_millis(10)),
+        }
+    };
+    let (out, err) = (out.join().unwrap_or_default(), err.join().unwrap_or_default());
+    if status.success() { Ok(out) } else { Err(complaint(program, &err)) }
+}
+
+/// What a command complains, on one line.
+fn complaint(program: &str, err: &str) -> String {
+    let plain = |line: &str| {
+        let line = line.trim();
+        let line = line.strip_prefix(program).and_then(|l| l.strip_prefix(": ")).unwrap_or(line);
+        line.strip_prefix("error: ").unwrap_or(line).to_string()
+    };
+    let lines: Vec<String> = err.lines().map(plain).filter(|line| !line.is_empty()).collect();
+    format!("{program}: {}", lines.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_of_many_jobs_is_looked_at_seldom() {
+        let clerk =
+            |every, jobs| Clerk { run: String::new(), extra: vec![], every, jobs, nodes: None };
+        assert_eq!(clerk(None, 10).interval(), Duration::from_secs(2));
+        assert_eq!(clerk(None, 11).interval(), Duration::from_secs(30));
+        let own = Some(Duration::from_secs(7));
+        assert_eq!(clerk(own, 11).interval(), Duration::from_secs(7));
+        let seconds = super::super::pilot::slurm_seconds;
+        assert_eq!(seconds("1-02:03:04"), Some(93_784.0));
+        assert_eq!((seconds("5:00"), seconds("UNLIMITED")), (Some(300.0), None));
+    }
+
+    #[test]
+    fn names_of_jobs_come_back_and_others_are_left_alone() {
+        for only in [None, Some(OpId(31))] {
+            let ticket = Ticket { post: Post { host: HostId(2), only }, number: 5 };
+            assert_eq!(Ticket::of(&ticket.name("6fa-1c"), "6fa-1c"), Some(ticket));
+            assert_eq!(Ticket::of(&ticket.name("6fa-1c"), "6fa-1"), None);
+        }
+        let line = "17|PENDING|slackline-6fa-1c-h0-1|(ReqNodeNotAvail, UnavailableNodes:n1)";
+        let (ticket, (job, state)) = entry(line, "6fa-1c").unwrap_or_else(|| panic!("{line}"));
+        assert_eq!((ticket.post.host, ticket.number, job.as_str()), (HostId(0), 1, "17"));
+        assert!(matches!(state, State::Waits(why) if why.contains("UnavailableNodes")));
+        assert_eq!(entry("18|RUNNING|somebody-else|None", "6fa-1c"), None);
+        let over = entry("17|NODE_FAIL|slackline-6fa-1c-h0-1|None", "6fa-1c");
+        assert!(over.is_some_and(|(_, (_, state))| state == State::Over("NODE_FAIL".into())));
+    }
+}

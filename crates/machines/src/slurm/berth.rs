@@ -1,0 +1,404 @@
+//! The post of a pilot: the batch job that should bring one, the connection to it once it has called,
+//! and the jobs it has to do.
+
+use super::batch::{Refusal, State};
+use super::frames::{JobTime, ToPilot};
+use super::hub::Outlet;
+use crate::jobs::{Job, Label};
+use slackline_engine::{Accepted, OpId, Outlook};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Pilots in a row that never call before a host is given up.
+const TRIALS: u32 = 5;
+
+/// Longest rest between two pilots that never called.
+const LONG_REST: Duration = Duration::from_secs(30);
+
+/// A batch job that brings a pilot.
+struct Pilot {
+    number: u32,
+    /// What the batch system calls it, once that has said so.
+    job: Option<String>,
+    state: State,
+    called: bool,
+    /// This engine has submitted it.
+    own: bool,
+}
+
+/// A job that belongs to the post.
+struct Held {
+    label: Label,
+    /// What is to be done; an engine that died may have told it before.
+    job: Option<Job>,
+    begun: bool,
+    /// The pilot has it, by its own words.
+    reported: bool,
+}
+
+/// See the module's head.
+#[derive(Default)]
+pub(super) struct Berth {
+    wanted: bool,
+    lease: Option<OpId>,
+    pilot: Option<Pilot>,
+    /// The last number that was given to a pilot.
+    last: u32,
+    link: Option<Outlet>,
+    /// Whether a pilot serves here, as far as was told.
+    there: bool,
+    /// Since when there is no connection.
+    left: Option<Instant>,
+    /// Why the last pilot has ended.
+    ended: Option<String>,
+    /// Why pilots were refused, since the last that was not.
+    refused: Option<String>,
+    held: BTreeMap<OpId, Held>,
+    /// Pilots that never called, since the last that did.
+    trials: u32,
+    rest: Option<Instant>,
+    given_up: bool,
+    /// When the batch job of the pilot that is there ends, where that is known.
+    ends: Option<Instant>,
+    /// The pilot has too little time left for something; since when it has nothing to do.
+    outgrown: Option<Instant>,
+}
+
+impl Berth {
+    /// A post that wants a pilot.
+    pub(super) fn wanted() -> Berth {
+        Berth { wanted: true, ..Berth::default() }
+    }
+
+    /// A post whose pilot may be there still.
+    pub(super) fn awaited() -> Berth {
+        Berth::default()
+    }
+
+    pub(super) fn is_wanted(&self) -> bool {
+        self.wanted
+    }
+
+    pub(super) fn lease(&self) -> Option<OpId> {
+        self.lease
+    }
+
+    /// Somebody leases the machine.
+    pub(super) fn order(&mut self, lease: OpId) {
+        (self.wanted, self.lease) = (true, Some(lease));
+    }
+
+    pub(super) fn is_there(&self) -> bool {
+        self.there
+    }
+
+    // The batch job.
+
+    /// The number of the pilot that is there or on its way.
+    pub(super) fn number(&self) -> Option<u32> {
+        self.pilot.as_ref().map(|pilot| pilot.number)
+    }
+
+    /// What the batch system calls its job.
+    pub(super) fn batch_job(&self) -> Option<String> {
+        self.pilot.as_ref()?.job.clone()
+    }
+
+    /// Cores that its jobs need, where it is for one only.
+    pub(super) fn cores(&self) -> Option<u32> {
+        self.held.values().find_map(|held| Some(held.job.as_ref()?.cores))
+    }
+
+    pub(super) fn needs_pilot(&self) -> bool {
+        let rested = self.rest.is_none_or(|until| Instant::now() >= until);
+        self.wanted && self.pilot.is_none() && self.link.is_none() && rested && !self.given_up
+    }
+
+    /// A new pilot is on its way; gives its number.
+    pub(super) fn next_pilot(&mut self) -> u32 {
+        self.last += 1;
+        let state = State::Waits(String::new());
+        self.pilot = Some(Pilot { number: self.last, job: None, state, called: false, own: true });
+        self.last
+    }
+
+    pub(super) fn taken(&mut self, job: String) {
+        if let Some(pilot) = &mut self.pilot {
+            pilot.job = Some(job);
+        }
+    }
+
+    pub(super) fn not_taken(&mut self, number: u32, why: String, refusal: Refusal) {
+        if self.number() == Some(number) {
+            self.trials += match refusal {
+                Refusal::ForNow => 0,
+                Refusal::Perhaps => 1,
+                Refusal::ForGood => TRIALS + 1,
+            };
+            self.without_pilot(why);
+        }
+    }
+
+    fn without_pilot(&mut self, why: String) {
+        self.pilot = None;
+        self.ended = Some(why);
+        let rest = Duration::from_secs(1 << self.trials.min(5)).min(LONG_REST);
+        self.rest = Some(Instant::now() + rest);
+    }
+
+    /// How it stands with one of its batch jobs.
+    pub(super) fn stands(&mut self, number: u32, job: &str, state: &State) {
+        self.last = self.last.max(number);
+        let over = matches!(state, State::Over(_));
+        if self.pilot.is_none() && !over {
+            let called = self.link.is_some();
+            self.pilot = Some(Pilot {
+                number,
+                job: Some(job.to_string()),
+                state: state.clone(),
+                called,
+                own: false,
+            });
+            return;
+        }
+        let Some(pilot) = self.pilot.as_mut().filter(|pilot| pilot.number == number) else {
+            return;
+        };
+        pilot.job = Some(job.to_string());
+        pilot.state = state.clone();
+        if let State::Over(how) = state {
+            self.over(format!("its batch job {job} is over ({how})"));
+        }
+    }
+
+    /// Only some of its batch jobs are known still.
+    pub(super) fn seen_in(&mut self, known: impl Fn(u32) -> bool) {
+        if let Some(Pilot { number, job: Some(job), .. }) = &self.pilot
+            && !known(*number)
+        {
+            self.over(format!("nothing is known of its batch job {job} any more"));
+        }
+    }
+
+    /// The batch job is over, and with it the pilot.
+    fn over(&mut self, why: String) {
+        let called = self.pilot.as_ref().is_some_and(|pilot| pilot.called);
+        self.trials += u32::from(!called);
+        self.tell(&ToPilot::Quit); // it may not know
+        self.leave();
+        self.without_pilot(why);
+        if called {
+            self.rest = None;
+        }
+    }
+
+    /// Whether it would not help to try further pilots, which nobody has noticed yet.
+    pub(super) fn is_vain(&self) -> bool {
+        self.trials > TRIALS && !self.given_up
+    }
+
+    pub(super) fn is_given_up(&self) -> bool {
+        self.given_up
+    }
+
+    /// No further pilot is tried; gives why the last did not come.
+    pub(super) fn give_up(&mut self) -> String {
+        self.given_up = true;
+        let why = self.refused.clone().or(self.ended.clone()).unwrap_or_default();
+        format!("no pilot could be started: {why}")
+    }
+
+    /// What may be hoped for.
+    pub(super) fn hope(&self) -> Outlook {
+        let away = |reason: &String| {
+            ["NotAvail", "Unavailable", "DOWN", "Down", "DRAIN"].iter().any(|w| reason.contains(w))
+        };
+        match &self.pilot {
+            _ if self.given_up || !self.wanted => Outlook::Hopeless,
+            Some(Pilot { state: State::Waits(reason), .. }) if away(reason) => Outlook::Unknown,
+            _ => Outlook::Revives,
+        }
+    }
+
+    /// Its pilot runs, but has not called.
+    pub(super) fn should_call(&self) -> bool {
+        let runs = self.pilot.as_ref().is_some_and(|pilot| pilot.state == State::Runs);
+        runs && self.link.is_none()
+    }
+
+    // The connection.
+
+    /// Whether a pilot of that number is welcome.
+    pub(super) fn expects(&self, number: u32) -> bool {
+        self.number().is_none_or(|known| known == number)
+    }
+
+    /// A pilot has called, with jobs that it has under way. Gives whether it has just begun.
+    pub(super) fn join(
+        &mut self,
+        number: u32,
+        to: Outlet,
+        running: Vec<Label>,
+        time: Option<JobTime>,
+    ) -> bool {
+        let fresh = self.pilot.as_ref().is_some_and(|pilot| pilot.own && !pilot.called);
+        let left = time.and_then(|time| Duration::try_from_secs_f64(time.left.max(0.0)).ok());
+        self.ends = left.and_then(|left| Instant::now().checked_add(left));
+        self.outgrown = None;
+        self.last = self.last.max(number);
+        let state = State::Runs;
+        match &mut self.pilot {
+            Some(pilot) => (pilot.called, pilot.state) = (true, state),
+            none => *none = Some(Pilot { number, job: None, state, called: true, own: false }),
+        }
+        self.link = Some(to);
+        (self.left, self.ended, self.refused, self.trials) = (None, None, None, 0);
+        self.held.values_mut().for_each(|held| held.reported = false);
+        for label in running {
+            if let Some(held) = self.held.get_mut(&label.op).filter(|h| h.label.task == label.task)
+            {
+                (held.label, held.begun, held.reported) = (label, true, true);
+            }
+        }
+        fresh
+    }
+
+    /// A pilot has connected that cannot be used.
+    pub(super) fn refuse(&mut self, why: String) {
+        self.refused = Some(why);
+    }
+
+    /// The pilot serves: what waited begins, and what never reached it. Gives jobs that were lost.
+    pub(super) fn seat(&mut self) -> Vec<OpId> {
+        self.there = true;
+        let missing = self.held.values().filter(|held| !held.reported);
+        let (begin, lost): (Vec<_>, Vec<_>) =
+            missing.map(|held| (held.label.op, held.job.clone())).partition(|(_, j)| j.is_some());
+        for job in begin.into_iter().filter_map(|(_, job)| job) {
+            self.begin(job);
+        }
+        let lost: Vec<OpId> = lost.into_iter().map(|(op, _)| op).collect();
+        lost.iter().for_each(|op| self.done(*op));
+        lost
+    }
+
+    /// Tells the pilot something; false where there is none to hear it.
+    pub(super) fn tell(&mut self, what: &ToPilot) -> bool {
+        let heard = self.link.as_mut().is_some_and(|link| link.write(what).is_ok());
+        if !heard {
+            self.leave();
+        }
+        heard
+    }
+
+    /// The connection is gone.
+    pub(super) fn leave(&mut self) {
+        if self.link.take().is_some() {
+            self.left = Some(Instant::now());
+        }
+    }
+
+    /// The pilot has said that it ends.
+    pub(super) fn end(&mut self, why: String) {
+        self.leave();
+        self.ended = Some(why);
+    }
+
+    /// Why the pilot that served is gone: it has ended, or does not call again.
+    pub(super) fn is_gone(&self, patience: Duration) -> Option<String> {
+        if !self.there || self.link.is_some() {
+            return None;
+        }
+        let silent = self.left.is_none_or(|left| left.elapsed() >= patience);
+        match &self.ended {
+            Some(why) => Some(why.clone()),
+            None => silent.then(|| "it does not answer".to_string()),
+        }
+    }
+
+    /// Nobody serves any more; gives the jobs that went with it.
+    pub(super) fn lose(&mut self) -> Vec<OpId> {
+        self.there = false;
+        std::mem::take(&mut self.held).into_keys().collect()
+    }
+
+    /// Seconds that are left to the pilot.
+    pub(super) fn left(&self) -> f64 {
+        let left = |ends: Instant| ends.saturating_duration_since(Instant::now()).as_secs_f64();
+        self.ends.map_or(f64::INFINITY, left)
+    }
+
+    /// Something was not begun because it takes longer than the pilot is there.
+    pub(super) fn outgrow(&mut self) {
+        self.outgrown.get_or_insert_with(Instant::now);
+    }
+
+    /// Whether a new pilot would be of more use: this one has too little time left for what is to be
+    /// done, and has had nothing to do for a while.
+    pub(super) fn should_renew(&mut self, idle: Duration) -> bool {
+        if self.outgrown.is_some() && !self.held.is_empty() {
+            self.outgrown = Some(Instant::now());
+        }
+        let waits = self.outgrown.is_some_and(|since| since.elapsed() >= idle);
+        waits && self.there && self.lease.is_none()
+    }
+
+    /// Ends the pilot; another is wanted.
+    pub(super) fn renew(&mut self) {
+        self.tell(&ToPilot::Quit);
+        self.leave();
+        self.pilot = None;
+        (self.ends, self.outgrown, self.rest) = (None, None, None);
+        self.ended = Some("it has too little time left for the next task".to_string());
+    }
+
+    // The jobs.
+
+    pub(super) fn has(&self, op: OpId) -> bool {
+        self.held.contains_key(&op)
+    }
+
+    /// Whether a job is the one it has under that number: numbers that came after the end of a log that
+    /// was cut may have been given twice.
+    pub(super) fn knows(&self, label: &Label) -> bool {
+        self.held.get(&label.op).is_some_and(|held| held.label.task == label.task)
+    }
+
+    /// An engine that died had a job under way here.
+    pub(super) fn expect(&mut self, label: Label) {
+        let held = Held { label, job: None, begun: true, reported: false };
+        self.held.insert(held.label.op, held);
+    }
+
+    /// Of the jobs an engine that died had under way: those that still are.
+    pub(super) fn keep_expected(&mut self) -> Vec<Label> {
+        self.held.retain(|_, held| held.reported);
+        self.held.values().map(|held| held.label.clone()).collect()
+    }
+
+    /// Begins a job, at once where a pilot serves.
+    pub(super) fn begin(&mut self, job: Job) -> Accepted {
+        self.wanted = true;
+        let label = job.label.clone();
+        let begun = self.tell(&ToPilot::Begin(Box::new(job.clone())));
+        let held = Held { label, job: Some(job), begun, reported: begun };
+        self.held.insert(held.label.op, held);
+        if begun { Accepted::Running } else { Accepted::Waiting }
+    }
+
+    /// Takes back a job that has not begun.
+    pub(super) fn withdraw(&mut self, op: OpId) -> Option<Job> {
+        self.held.get(&op).filter(|held| !held.begun)?;
+        self.held.remove(&op)?.job
+    }
+
+    /// A job has ended.
+    pub(super) fn done(&mut self, op: OpId) {
+        self.held.remove(&op);
+    }
+
+    /// The job of a post that is for one only.
+    pub(super) fn job(self) -> Option<Job> {
+        self.held.into_values().find_map(|held| held.job)
+    }
+}

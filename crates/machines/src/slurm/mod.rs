@@ -1,0 +1,610 @@
+//! A Slurm cluster as a place where attempts are made. *Pilots* are ordinary batch jobs, one for each
+//! host of the platform, that call the engine over a socket and make attempts until there is nothing
+//! more to do; or every attempt is a batch job of its own, whose pilot makes only that one.
+//!
+//! A host can work as long as its pilot is there. Where the platform says that machines are leased, an
+//! order submits the pilot; everywhere else pilots are submitted at the beginning, and again whenever
+//! one has ended. The folder of the run is shared by all nodes: what lies in the store of a host
+//! outlives its pilot.
+
+mod address;
+mod batch;
+mod berth;
+mod check;
+mod frames;
+mod greeting;
+mod hub;
+mod pilot;
+mod places;
+#[cfg(test)]
+mod tests;
+
+pub use address::{Found, address};
+pub use check::check;
+pub use pilot::Pilot;
+
+use crate::attempt::Broken;
+use crate::folder::RunFolder;
+use crate::jobs::{Ear, Job, Label, Made};
+use crate::real::{Desk, News, Room, Turn, Workshop};
+use batch::{Batch, Refusal, Said, State, Submission, Ticket};
+use berth::Berth;
+use frames::{FromPilot, JobTime, Post, ToPilot};
+use hub::{Heard, Hub, LinkId};
+use places::Places;
+use serde::{Deserialize, Serialize};
+use slackline_engine::{Accepted, BackendError, OpError, OpId, Outlook};
+use slackline_model::workflow::Command;
+use slackline_model::{HostId, Platform};
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+/// Time that a pilot gets to call again before it counts as gone.
+const RETURN: Duration = Duration::from_secs(2);
+
+/// Time that pilots get to call an engine that goes on.
+const GREETING: Duration = Duration::from_secs(10);
+
+/// Time without work after which a pilot is replaced that has too little time left for the next task.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// What a batch job is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// All tasks of a host, one after the other.
+    #[default]
+    Pilots,
+    /// One attempt at one task.
+    Job,
+}
+
+/// How the cluster is used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SlurmOptions {
+    /// What a batch job is for.
+    pub mode: Mode,
+    /// Where the engine listens, and at which ports it may.
+    pub listen: IpAddr,
+    /// First and last of these; any that the system chooses if there are none.
+    pub ports: Option<(u16, u16)>,
+    /// The address that pilots call.
+    pub called: IpAddr,
+    /// Time between two looks at the queue, where it does not depend on the number of jobs.
+    pub squeue_interval: Option<Duration>,
+    /// Words that every submission gets besides ours.
+    pub sbatch: Vec<String>,
+    /// Seconds without an engine after which a pilot ends.
+    pub patience: f64,
+    /// Names the run among all others.
+    pub run: String,
+    /// The program that pilots run.
+    pub myself: PathBuf,
+}
+
+/// See the module's head.
+pub struct Slurm<'p> {
+    platform: &'p Platform,
+    folder: Arc<RunFolder>,
+    options: SlurmOptions,
+    desk: Desk,
+    places: Places,
+    /// Number of this drive of the run: pilots that it starts use its key.
+    drive: u32,
+    hub: Option<Hub>,
+    batch: Batch,
+    heard: Receiver<Heard>,
+    said: Receiver<Said>,
+    berths: BTreeMap<Post, Berth>,
+    links: BTreeMap<LinkId, Post>,
+    /// Turns that were taken and not told.
+    turns: Vec<Turn>,
+    /// Jobs of which it was told what came of them, since the engine last wrote.
+    told: Vec<OpId>,
+    /// Whether the jobs of the run are known: before, none is submitted.
+    listed: bool,
+    /// A run was taken up: pilots that nobody asks for now are sent away.
+    settling: bool,
+    /// Why the last host was given up that has a pilot whatever happens.
+    given_up: Option<String>,
+    /// Seconds that batch jobs for a host have for tasks, as the last pilot said when it began.
+    whole: BTreeMap<HostId, f64>,
+}
+
+impl<'p> Slurm<'p> {
+    /// The cluster that this machine's `sbatch` submits to.
+    pub fn new(
+        platform: &'p Platform,
+        folder: Arc<RunFolder>,
+        options: SlurmOptions,
+        desk: Desk,
+    ) -> Result<Slurm<'p>, BackendError> {
+        let places = Places::of(folder.root());
+        let failed = |e: std::io::Error| BackendError(format!("the folder of the pilots: {e}"));
+        places.make().map_err(failed)?;
+        let drive = places.begin_drive().map_err(failed)?;
+        let keys = places.keys().map_err(failed)?;
+        let (tell_heard, heard) = channel();
+        let (tell_said, said) = channel();
+        let wake = |desk: Desk| move || desk.tell(News::Look);
+        let listener = hub::listener(options.listen, options.ports);
+        let hub = listener.and_then(|listener| {
+            Hub::open(listener, keys, hub::to_site(tell_heard, wake(desk.clone())))
+        });
+        let hub =
+            hub.map_err(|e| BackendError(format!("cannot listen at {}: {e}", options.listen)))?;
+        let called = SocketAddr::new(options.called, hub.address().port());
+        places.announce(&called.to_string()).map_err(failed)?;
+        let wake = wake(desk.clone());
+        let (run, extra, every) =
+            (options.run.clone(), options.sbatch.clone(), options.squeue_interval);
+        let batch = Batch::new(run, extra, every, move |what| {
+            let _ = tell_said.send(what); // nobody may listen any more
+            wake();
+        });
+        let (berths, links, turns, told) = Default::default();
+        let (hub, listed, settling) = (Some(hub), false, false);
+        Ok(Slurm {
+            platform,
+            folder,
+            options,
+            desk,
+            places,
+            drive,
+            hub,
+            batch,
+            heard,
+            said,
+            berths,
+            links,
+            turns,
+            told,
+            listed,
+            settling,
+            given_up: None,
+            whole: BTreeMap::new(),
+        })
+    }
+
+    fn is_leasable(&self, host: HostId) -> bool {
+        self.platform.class(self.platform.host(host).class).leasable
+    }
+
+    /// Hosts that have a pilot whatever happens.
+    fn manned(&self) -> impl Iterator<Item = HostId> {
+        let pilots = self.options.mode == Mode::Pilots;
+        self.platform
+            .host_ids()
+            .filter(move |h| pilots && !self.is_leasable(*h) && self.platform.host(*h).cores > 0)
+    }
+
+    /// Wants a pilot for every host that is always there.
+    fn man(&mut self) -> Result<(), BackendError> {
+        for host in self.platform.host_ids() {
+            self.folder.make_host(&self.platform.host(host).name).map_err(BackendError)?;
+        }
+        let manned: Vec<HostId> = self.manned().collect();
+        for host in manned {
+            self.berths.insert(Post { host, only: None }, Berth::wanted());
+        }
+        Ok(())
+    }
+
+    /// The script of a pilot. Slurm asks the whole process group to end, which a pilot would not survive
+    /// to end its tasks: it has a group of its own, and is asked by the script in a way it listens to.
+    fn script(&self, ticket: Ticket) -> String {
+        let quoted = Command::shell_word;
+        let Ticket { post, number } = ticket;
+        let name = &self.platform.host(post.host).name;
+        let mut words = vec![
+            quoted(&self.options.myself.to_string_lossy()),
+            "pilot".to_string(),
+            quoted(&self.folder.root().to_string_lossy()),
+            format!("--run {}", quoted(&self.options.run)),
+            format!("--host {}", post.host.0),
+            format!("--name {}", quoted(name)),
+            format!("--number {number}"),
+            format!("--drive {}", self.drive),
+            format!("--patience {}", self.options.patience),
+        ];
+        words.extend(post.only.map(|op| format!("--only {}", op.0)));
+        let line = words.join(" ");
+        format!(
+            "#!/bin/sh\n! command -v setsid > /dev/null || set -- setsid\n\"$@\" {line} &\n\
+             trap 'kill -TERM $! 2> /dev/null' TERM INT\nwait $! || wait $! 2> /dev/null\n"
+        )
+    }
+
+    fn submit(&mut self, post: Post) {
+        let Some(berth) = self.berths.get_mut(&post) else { return };
+        let ticket = Ticket { post, number: berth.next_pilot() };
+        let host = self.platform.host(post.host);
+        let output = self.places.words(&ticket.short());
+        let cores = berth.cores().unwrap_or(host.cores).max(1);
+        let (script, node) = (self.script(ticket), Some(host.name.to_string()));
+        self.batch.submit(Submission { ticket, script, cores, node, output });
+    }
+
+    /// Hears what pilots and batch system have said.
+    fn listen(&mut self) {
+        while let Ok(heard) = self.heard.try_recv() {
+            match heard {
+                Heard::Joined { link, mut to, post, number, running, time } => {
+                    let Some(berth) = self.berths.get_mut(&post).filter(|b| b.expects(number))
+                    else {
+                        let _ = to.write(&ToPilot::Quit); // no such pilot is expected
+                        continue;
+                    };
+                    let keep: Vec<OpId> =
+                        running.iter().filter(|l| berth.knows(l)).map(|l| l.op).collect();
+                    self.links.retain(|_, p| *p != post);
+                    self.links.insert(link, post);
+                    let fresh = berth.join(number, to, running, time);
+                    if let Some(JobTime { left, whole }) = time {
+                        // What is left to one that has just begun is all there is.
+                        let known = self.whole.entry(post.host).or_insert(whole);
+                        *known = if fresh { left } else { *known };
+                    }
+                    berth.tell(&ToPilot::Welcome { keep });
+                    self.find_made(post);
+                    self.seat(post);
+                }
+                Heard::Refused { post, number, why } => {
+                    let berth = self.berths.get_mut(&post).filter(|b| b.expects(number));
+                    if let Some(berth) = berth {
+                        berth.refuse(why);
+                    }
+                }
+                Heard::Said(link, what) => {
+                    let Some(&post) = self.links.get(&link) else { continue };
+                    self.hear(post, what);
+                }
+                Heard::Left(link) => {
+                    let Some(post) = self.links.remove(&link) else { continue };
+                    if let Some(berth) = self.berths.get_mut(&post) {
+                        berth.leave();
+                    }
+                    self.batch.look();
+                }
+            }
+        }
+        while let Ok(said) = self.said.try_recv() {
+            self.note(said);
+        }
+    }
+
+    fn hear(&mut self, post: Post, what: FromPilot) {
+        match what {
+            FromPilot::Begun { label, process } => {
+                self.desk.begun(&label, process);
+                self.desk.tell(News::Begun(label.op));
+            }
+            FromPilot::Made(made) => self.take(post, made),
+            FromPilot::Bye(why) => {
+                if let Some(berth) = self.berths.get_mut(&post) {
+                    berth.end(why);
+                }
+            }
+            FromPilot::Alive | FromPilot::Present { .. } => {}
+        }
+    }
+
+    /// Something has come of a job.
+    fn take(&mut self, post: Post, made: Made) {
+        let op = made.label.op;
+        self.told.push(op);
+        if let Some(berth) = self.berths.get_mut(&post) {
+            berth.done(op);
+        }
+        self.desk.ended(made);
+        if post.only.is_some() {
+            self.berths.remove(&post);
+        }
+    }
+
+    /// Takes what a pilot has kept because nobody listened.
+    fn find_made(&mut self, post: Post) {
+        let Some(berth) = self.berths.get(&post) else { return };
+        let kept = self.places.kept();
+        let ours = kept.into_iter().filter(|m| m.label.host == post.host && berth.knows(&m.label));
+        for made in ours.collect::<Vec<_>>() {
+            self.take(post, made);
+        }
+    }
+
+    /// A pilot is there: its host can work, and what waited for it begins.
+    fn seat(&mut self, post: Post) {
+        let Some(berth) = self.berths.get_mut(&post) else { return };
+        let first = !berth.is_there();
+        let ops = berth.seat();
+        let lease = berth.lease();
+        if !ops.is_empty() {
+            let why = "its pilot knows nothing of it".to_string();
+            self.turns.push(Turn::Dropped { ops, why });
+        }
+        match lease {
+            _ if post.only.is_some() || !first => {}
+            Some(lease) => self.turns.push(Turn::Leased(lease)),
+            None => self.turns.push(Turn::Came(post.host)),
+        }
+    }
+
+    /// What the batch system says of its jobs.
+    fn note(&mut self, said: Said) {
+        match said {
+            Said::Taken(ticket, job) => match self.berths.get_mut(&ticket.post) {
+                Some(berth) if berth.number() == Some(ticket.number) => berth.taken(job),
+                _ => self.batch.cancel(job), // nobody wants it any more
+            },
+            Said::NotTaken { ticket, why, refusal } => {
+                if let Some(berth) = self.berths.get_mut(&ticket.post) {
+                    berth.not_taken(ticket.number, why, refusal);
+                }
+            }
+            Said::Listing(jobs) => {
+                self.listed = true;
+                for (ticket, (job, state)) in &jobs {
+                    match self.berths.get_mut(&ticket.post) {
+                        Some(berth) => {
+                            berth.stands(ticket.number, job, state);
+                            if let Some(why) = state.is_vain() {
+                                let why =
+                                    format!("its batch job {job} would wait for ever ({why})");
+                                berth.not_taken(ticket.number, why, Refusal::ForGood);
+                                self.batch.cancel(job.clone());
+                            }
+                        }
+                        // A job that was left behind by an engine that died.
+                        None if !matches!(state, State::Over(_)) => self.batch.cancel(job.clone()),
+                        None => {}
+                    }
+                }
+                for (post, berth) in &mut self.berths {
+                    let known = |number| jobs.contains_key(&Ticket { post: *post, number });
+                    berth.seen_in(known);
+                }
+            }
+        }
+    }
+
+    /// Does what is due for every post.
+    fn tend(&mut self) {
+        for post in self.berths.keys().copied().collect::<Vec<_>>() {
+            let Some(berth) = self.berths.get_mut(&post) else { continue };
+            if let Some(why) = berth.is_gone(RETURN) {
+                // It may have made something that nobody heard of.
+                self.find_made(post);
+                self.lose(post, why);
+            }
+            let Some(berth) = self.berths.get_mut(&post) else { continue };
+            if berth.should_renew(IDLE) {
+                berth.renew();
+                self.links.retain(|_, p| *p != post);
+                continue; // it is gone at the next look
+            }
+            if berth.is_vain() {
+                self.give_up(post);
+            } else if self.listed && berth.needs_pilot() {
+                self.submit(post);
+            }
+        }
+    }
+
+    /// A pilot is gone with all it had under way.
+    fn lose(&mut self, post: Post, why: String) {
+        let Some(berth) = self.berths.get_mut(&post) else { return };
+        let name = &self.platform.host(post.host).name;
+        let why = format!("the pilot on '{name}' is gone: {why}");
+        let ops = berth.lose();
+        match berth.lease() {
+            Some(lease) => {
+                self.berths.remove(&post);
+                let (host, error) = (Some(post.host), Some(OpError::Transient(why)));
+                self.turns.push(Turn::Over { lease, host, error });
+            }
+            None if post.only.is_some() => {
+                self.berths.remove(&post);
+                self.turns.push(Turn::Dropped { ops, why });
+            }
+            None => self.turns.push(Turn::Went { host: post.host, keeps_data: true, why }),
+        }
+    }
+
+    /// Pilots for a post never call: it would not help to go on.
+    fn give_up(&mut self, post: Post) {
+        let Some(berth) = self.berths.get_mut(&post) else { return };
+        let why = berth.give_up();
+        match berth.lease() {
+            Some(lease) => {
+                self.berths.remove(&post);
+                let error = Some(OpError::Refused(why));
+                self.turns.push(Turn::Over { lease, host: Some(post.host), error });
+            }
+            None if post.only.is_some() => {
+                if let Some(Job { label, .. }) = self.berths.remove(&post).and_then(Berth::job) {
+                    let how = Err(Broken::Failed { why, exit: None, last_lines: Vec::new() });
+                    self.desk.ended(Made { label, how });
+                }
+            }
+            None => self.given_up = Some(why),
+        }
+    }
+
+    /// Why no host will ever work again, where that is so.
+    fn is_hopeless(&self) -> Option<&String> {
+        let leasable = || self.platform.host_ids().any(|host| self.is_leasable(host));
+        let vain = |berth: &Berth| berth.is_given_up() && !berth.is_there();
+        self.given_up.as_ref().filter(|_| self.berths.values().all(vain) && !leasable())
+    }
+
+    /// Ends a pilot that nobody needs any more.
+    fn dismiss(&mut self, post: Post) {
+        let Some(mut berth) = self.berths.remove(&post) else { return };
+        if !berth.tell(&ToPilot::Quit)
+            && let Some(job) = berth.batch_job()
+        {
+            self.batch.cancel(job);
+        }
+        self.links.retain(|_, p| *p != post);
+    }
+}
+
+impl Workshop for Slurm<'_> {
+    fn open(&mut self) -> Result<(), BackendError> {
+        self.listed = true; // there is nothing to list
+        self.man()?;
+        let why = "its pilot has not come yet".to_string();
+        let went = |host| Turn::Went { host, keeps_data: true, why: why.clone() };
+        self.turns = self.manned().map(went).collect();
+        Ok(())
+    }
+
+    fn take_up(&mut self, under_way: &[Label]) -> Result<Vec<Label>, BackendError> {
+        self.man()?;
+        self.settling = true;
+        if self.options.mode == Mode::Pilots {
+            for host in self.platform.host_ids() {
+                self.berths.entry(Post { host, only: None }).or_insert_with(Berth::awaited);
+            }
+        }
+        for label in under_way {
+            let only = (self.options.mode == Mode::Job).then_some(label.op);
+            let post = Post { host: label.host, only };
+            self.berths.entry(post).or_insert_with(Berth::awaited).expect(label.clone());
+        }
+        self.batch.look();
+        let end = Instant::now() + GREETING;
+        loop {
+            self.listen();
+            let missing = self.berths.values().any(Berth::should_call);
+            if (self.listed && !missing) || Instant::now() > end {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.posts().into_iter().for_each(|post| self.find_made(post));
+        let mut kept: Vec<Label> = Vec::new();
+        kept.extend(under_way.iter().filter(|l| self.told.contains(&l.op)).cloned());
+        for (post, berth) in &mut self.berths {
+            kept.extend(berth.keep_expected());
+            if post.only.is_none() && berth.is_wanted() && !berth.is_there() {
+                let why = "its pilot has not called again".to_string();
+                self.turns.push(Turn::Went { host: post.host, keeps_data: true, why });
+            }
+        }
+        Ok(kept)
+    }
+
+    fn begin(&mut self, job: Job) -> Accepted {
+        let only = (self.options.mode == Mode::Job).then_some(job.label.op);
+        let post = Post { host: job.label.host, only };
+        self.berths.entry(post).or_insert_with(Berth::wanted).begin(job)
+    }
+
+    fn room(&self, host: HostId) -> Room {
+        let whole = self.whole.get(&host).copied().unwrap_or(f64::INFINITY);
+        let left = match (self.options.mode, self.berths.get(&Post { host, only: None })) {
+            (Mode::Pilots, Some(berth)) => berth.left(),
+            _ => whole, // every job has all of it
+        };
+        Room { left, whole }
+    }
+
+    fn outgrown(&mut self, host: HostId) {
+        if let Some(berth) = self.berths.get_mut(&Post { host, only: None }) {
+            berth.outgrow();
+        }
+    }
+
+    fn stop(&mut self, op: OpId, at_once: bool) {
+        let holds = |(_, berth): &(&Post, &mut Berth)| berth.has(op);
+        let Some((&post, berth)) = self.berths.iter_mut().find(holds) else { return };
+        if let Some(job) = berth.withdraw(op) {
+            // It has not begun.
+            self.desk.ended(Made { label: job.label, how: Err(Broken::Stopped) });
+            if post.only.is_some() {
+                self.dismiss(post);
+            }
+        } else {
+            berth.tell(&ToPilot::Stop { op, at_once });
+        }
+    }
+
+    fn lease(&mut self, lease: OpId, host: HostId) -> Result<Accepted, OpError> {
+        if self.options.mode == Mode::Job {
+            return Ok(Accepted::Running); // every job comes with its machine
+        }
+        let berth = self.berths.entry(Post { host, only: None }).or_insert_with(Berth::wanted);
+        berth.order(lease);
+        Ok(if berth.is_there() { Accepted::Running } else { Accepted::Waiting })
+    }
+
+    fn release(&mut self, lease: OpId) {
+        let leased = self.berths.iter().find(|(_, berth)| berth.lease() == Some(lease));
+        if let Some(post) = leased.map(|(post, _)| *post) {
+            self.dismiss(post);
+        }
+        self.turns.push(Turn::Over { lease, host: None, error: None });
+    }
+
+    fn look(&mut self, turns: &mut Vec<Turn>) -> Result<(), BackendError> {
+        self.listen();
+        self.tend();
+        turns.append(&mut self.turns);
+        match self.is_hopeless() {
+            Some(why) => Err(BackendError(why.clone())),
+            None => Ok(()),
+        }
+    }
+
+    fn heard(&mut self) {
+        self.told.drain(..).for_each(|op| self.places.forget(op));
+        if std::mem::take(&mut self.settling) {
+            let idle = self.berths.iter().filter(|(_, berth)| !berth.is_wanted());
+            let idle: Vec<Post> = idle.map(|(post, _)| *post).collect();
+            idle.into_iter().for_each(|post| self.dismiss(post));
+            // Nobody asks for what is left of jobs that were begun anew.
+            for made in self.places.kept() {
+                if !self.berths.values().any(|berth| berth.knows(&made.label)) {
+                    self.places.forget(made.label.op);
+                }
+            }
+        }
+    }
+
+    fn outlook(&self) -> Outlook {
+        let mut outlook = Outlook::Hopeless;
+        for berth in self.berths.values().filter(|berth| !berth.is_there()) {
+            match berth.hope() {
+                Outlook::Revives => return Outlook::Revives,
+                Outlook::Unknown => outlook = Outlook::Unknown,
+                _ => {}
+            }
+        }
+        outlook
+    }
+
+    fn close(&mut self) {
+        self.listen();
+        self.posts().into_iter().for_each(|post| self.dismiss(post));
+        self.places.hush();
+        self.hub = None;
+        self.batch.finish();
+    }
+}
+
+impl Slurm<'_> {
+    fn posts(&self) -> Vec<Post> {
+        self.berths.keys().copied().collect()
+    }
+}
+
+impl Drop for Slurm<'_> {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
