@@ -87,10 +87,10 @@ impl Rate {
         Some(Rate { bandwidth, latency: Some(latency) })
     }
 
-    /// The middle one of the larger ones. A latency is no longer than the quickest transfer.
+    /// The middle one of the larger ones. A latency is no longer than what the quickest transfer leaves for it.
     fn by_medians(shown: &[Passage], (stated, bandwidth): (f64, f64)) -> Option<Rate> {
-        let quickest = shown.iter().map(|p| p.seconds).fold(f64::INFINITY, f64::min);
-        let latency = stated.min(quickest);
+        let left = |p: &Passage| (p.seconds - p.bytes / bandwidth).max(0.0);
+        let latency = shown.iter().map(left).fold(stated, f64::min);
         let most = shown.iter().map(|p| p.bytes).fold(0.0, f64::max);
         let rate = |p: &Passage| {
             let plain = p.bytes / p.seconds;

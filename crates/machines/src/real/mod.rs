@@ -707,6 +707,11 @@ impl Backend for Real<'_> {
                     Ok(Accepted::Waiting) => {}
                     Err(error) => self.tell(at, What::LeaseEnded(*op, Some(error))),
                 },
+                // The attempt ended with its engine; the next one is another one, with dates of its own.
+                Work::Compute { .. } => {
+                    let why = "it was under way when the engine was stopped".to_string();
+                    self.tell(at, What::Failed(*op, OpError::Lost { host: None, why }));
+                }
                 work => match work.begin(*op, self) {
                     Ok(_) => {}
                     Err(error) => self.tell(at, What::Failed(*op, error)),

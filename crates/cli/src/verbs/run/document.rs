@@ -11,9 +11,10 @@ use slackline_model::trace::Work;
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_model::{HostId, KindId, Placement, Problem, TaskId, Workflow};
 use slackline_react::{Figure, Taught};
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-/// Failures that people are shown.
+/// Tasks that were done after failures that people are shown.
 const SHOWN: usize = 10;
 
 /// The JSON document of a real run.
@@ -87,6 +88,9 @@ struct Broken<'a> {
     last_lines: &'a [String],
     /// How many tasks wait for this one.
     blocks: usize,
+    /// Path of what it wrote to its standard error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr: Option<String>,
 }
 
 impl<'a> Execution<'a> {
@@ -104,6 +108,7 @@ impl<'a> Execution<'a> {
             reason: &failure.reason,
             last_lines: &failure.last_lines,
             blocks: blocked(problem.workflow(), failure.task),
+            stderr: stderr(finished, failure).map(|path| path.display().to_string()),
         };
         Execution {
             run: run.of_execution(),
@@ -160,24 +165,44 @@ pub(super) fn whole_plan(problem: &Problem<'_>, ran: &Ran, width: usize) -> Stri
     text
 }
 
-/// The failures of a run, for people; empty where there were none.
+/// The tasks of a run that failed, for people; empty where none did. Those that were not done in the end
+/// are all named.
 pub(super) fn failures(problem: &Problem<'_>, finished: &Finished, width: usize) -> String {
-    let failures = &finished.failures;
-    if failures.is_empty() {
-        return String::new();
+    let mut attempts: BTreeMap<TaskId, Vec<&Failure>> = BTreeMap::new();
+    for failure in &finished.failures {
+        attempts.entry(failure.task).or_default().push(failure);
     }
-    let mut table = Table::new(&["<failed task", ">attempt", "<host", "<why", ">blocks"]);
-    for failure in failures.iter().take(SHOWN) {
-        table.row([
-            failure.name.clone(),
-            failure.attempt.to_string(),
-            problem.platform().host(failure.host).name.to_string(),
-            failure.reason.clone(),
-            blocked(problem.workflow(), failure.task).to_string(),
-        ]);
+    let is_done = |task: TaskId| finished.ran.outcome.schedule.placement(task).is_some();
+    let (later, failed): (Vec<_>, Vec<_>) =
+        attempts.into_values().partition(|attempts| is_done(attempts[0].task));
+    let mut text = String::new();
+    let mut tell = |head: &str, tasks: &[Vec<&Failure>]| {
+        if tasks.is_empty() {
+            return;
+        }
+        let heads = [head, ">attempts", "<host", "<why", ">blocks", "<stderr"];
+        let mut table = Table::new(&heads);
+        for attempts in tasks {
+            let Some(last) = attempts.last() else { continue };
+            table.row([
+                last.name.clone(),
+                attempts.len().to_string(),
+                problem.platform().host(last.host).name.to_string(),
+                last.reason.clone(),
+                blocked(problem.workflow(), last.task).to_string(),
+                stderr(finished, last).map_or("nothing".to_string(), |p| p.display().to_string()),
+            ]);
+        }
+        text += &format!("\n{}", table.render(width));
+    };
+    tell("<failed task", &failed);
+    tell("<done after failures", &later[..later.len().min(SHOWN)]);
+    if later.len() > SHOWN {
+        text += &format!("  and {} more\n", later.len() - SHOWN);
     }
-    let mut text = format!("\n{}", table.render(width));
-    if let Some(last) = failures.last().filter(|f| !f.last_lines.is_empty()) {
+    let said = finished.failures.iter().rev();
+    let mut said = said.filter(|failure| !is_done(failure.task) || failed.is_empty());
+    if let Some(last) = said.find(|failure| !failure.last_lines.is_empty()) {
         let (name, attempt) = (printable(&last.name), last.attempt);
         text += &format!("\n  {name}, attempt {attempt}, said last:\n");
         for line in &last.last_lines {
@@ -185,4 +210,10 @@ pub(super) fn failures(problem: &Problem<'_>, finished: &Finished, width: usize)
         }
     }
     text
+}
+
+/// Path of what an attempt wrote to its standard error, where it wrote anything.
+fn stderr(finished: &Finished, failure: &Failure) -> Option<PathBuf> {
+    let path = finished.folder.captured(&failure.name, failure.attempt).join("stderr");
+    path.is_file().then_some(path)
 }

@@ -56,8 +56,9 @@ pub(crate) struct Run {
     /// The planner that plans before and, where a policy asks for it, during the run
     #[arg(short, long, value_name = "NAME")]
     algorithm: Option<String>,
-    /// The policy that steers the run; `static` follows the plan
-    #[arg(long, value_name = "NAME", default_value = "static")]
+    /// The policy that steers the run: `work-stealing` follows the plan, and idle processors take ready tasks
+    /// that wait elsewhere; `static` follows the plan alone
+    #[arg(long, value_name = "NAME", default_value = "work-stealing")]
     policy: String,
     /// Where the work is done
     #[arg(long, value_enum, default_value_t = On::Local)]
@@ -511,7 +512,15 @@ pub(super) fn resume(
     let problem = steering.problem()?;
     let over = recovered.records.iter().any(|(_, r)| matches!(r, Record::Note(Note::Over { .. })));
     if over {
-        output.note("this run is over: nothing is left to do");
+        let abandoned = recovered
+            .records
+            .iter()
+            .any(|(_, record)| matches!(record, Record::Note(Note::Over { finished: false, .. })));
+        output.note(if abandoned {
+            "this run is over, and not all of its tasks are done: a new run tries the others again"
+        } else {
+            "this run is over: nothing is left to do"
+        });
     }
     let log = RunLog::resume(&held.log(), &recovered).map_err(Failure::work)?;
     let finished = steering.drive(&problem, held, log, recovered.records, output)?;

@@ -65,6 +65,7 @@ pub(super) struct Finished {
     /// Attempts made, and those of which nothing came.
     pub(super) attempts: usize,
     pub(super) failures: Vec<Failed>,
+    pub(super) folder: Arc<RunFolder>,
 }
 
 pub(super) fn seconds_since_1970() -> f64 {
@@ -329,7 +330,7 @@ impl Steering {
         };
         slackline_machines::folder::notes(&folder.log(), see).map_err(Failure::work)?;
         let ran = Ran { real: true, ..self.ran(problem, outcome, planned, clock) };
-        Ok(Finished { ran, attempts, failures })
+        Ok(Finished { ran, attempts, failures, folder })
     }
 
     /// Repeats the run from its log alone.
