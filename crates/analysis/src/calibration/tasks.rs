@@ -19,8 +19,8 @@ const ROUNDS: usize = 6;
 const LEAST_LEVEL: f64 = 0.01;
 
 /// A level counts where it differs by this much, and by so many standard errors.
-const WORTH: f64 = 0.02;
-const CLEARLY: f64 = 2.0;
+const WORTH: f64 = 0.05;
+const CLEARLY: f64 = 3.0;
 
 /// Tasks of a kind, and the range of their estimates, that tell start-up and factor apart.
 const ENOUGH: usize = 5;

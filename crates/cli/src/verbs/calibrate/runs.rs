@@ -4,18 +4,19 @@ use crate::failure::Failure;
 use crate::input::{format_of, read_document};
 use crate::output::Output;
 use crate::table::Table;
-use crate::verbs::run::Steering;
+use crate::verbs::run::{Steering, given_files};
 use clap::Args;
 use serde::Serialize;
 use slackline_analysis::calibration::{Connection, Learnt, Moved, Sample, moved, samples};
-use slackline_engine::rates;
+use slackline_engine::{Record, What, rates};
 use slackline_formats::{Document, FileAccess, Format, platform_toml};
-use slackline_machines::folder;
+use slackline_machines::folder::{self, refuse_names};
 use slackline_model::names::printable;
 use slackline_model::platform::{Charges, Profile};
 use slackline_model::scenario::{HostWorld, LinkWorld, World};
 use slackline_model::units::{fmt_rate, fmt_seconds};
-use slackline_model::{Platform, Workflow};
+use slackline_model::{FileId, Platform, Workflow};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -61,6 +62,7 @@ impl Runs {
         let (mut tasks, mut moves): (Vec<Sample>, Vec<Moved>) = (Vec::new(), Vec::new());
         let mut sources = Vec::new();
         let mut last: Option<(Workflow, Platform, Charges, Format)> = None;
+        let mut inputs = PathBuf::new();
         for run in &self.runs {
             let recovered = folder::read(run).map_err(Failure::input)?;
             let header = recovered.header.clone();
@@ -68,6 +70,8 @@ impl Runs {
             let problem = steering.problem()?;
             let charges = steering.charges();
             let network = problem.platform().charged_network(&charges);
+            let sizes = measured_sizes(&recovered.records, problem.workflow(), &header.inputs);
+            inputs.clone_from(&header.inputs);
             let passages = rates::passages(&recovered.records, problem.platform(), &network);
             moves.extend(moved(problem.platform(), &network, &passages));
             let (Some(ran), _) = steering.repeat(&problem, recovered)? else {
@@ -80,7 +84,8 @@ impl Runs {
                 policy: header.policy,
                 makespan: ran.outcome.makespan,
             });
-            let (workflow, platform) = (problem.workflow().clone(), problem.platform().clone());
+            let workflow = with_sizes(problem.workflow(), &sizes)?;
+            let platform = problem.platform().clone();
             last = Some((workflow, platform, charges, steering.format()?));
         }
         let learnt = Learnt::of(&tasks, &moves);
@@ -88,9 +93,11 @@ impl Runs {
         if let Some(path) = &self.workflow {
             format = format_of(&output.files, path, None)?;
             workflow = read_document(path, Some(format), output)?.workflow;
+            inputs = path.parent().unwrap_or(Path::new("")).to_path_buf();
         }
         std::fs::create_dir_all(target)
             .map_err(|e| Failure::input(format!("{}: {e}", target.display())))?;
+        bring_inputs(&workflow, &inputs, target)?;
         let given = (&workflow, &platform, &charges);
         write(&output.files, target, &learnt, &sources, given, format)?;
         let calibration =
@@ -101,6 +108,66 @@ impl Runs {
         })?;
         if self.json { output.json(&calibration) } else { tell(&learnt, target, output) }
     }
+}
+
+/// Sizes of files: of outputs as tasks wrote them, of inputs as they are.
+fn measured_sizes(
+    records: &[(f64, Record)],
+    workflow: &Workflow,
+    inputs: &Path,
+) -> BTreeMap<FileId, f64> {
+    let given = workflow.files().filter(|file| workflow.producer(*file).is_none());
+    let size = |file: FileId| {
+        let found = std::fs::metadata(inputs.join(workflow.file_name(file))).ok()?;
+        found.is_file().then_some((file, found.len() as f64))
+    };
+    let named = given.filter(|file| !workflow.file_name(*file).is_empty());
+    let mut sizes: BTreeMap<FileId, f64> = named.filter_map(size).collect();
+    for (_, record) in records {
+        let Record::Next { signals, .. } = record else { continue };
+        for signal in signals {
+            if let What::Done(_, report) = &signal.what {
+                sizes.extend(report.sizes.iter().copied());
+            }
+        }
+    }
+    sizes
+}
+
+fn with_sizes(workflow: &Workflow, sizes: &BTreeMap<FileId, f64>) -> Result<Workflow, Failure> {
+    if sizes.iter().all(|(file, bytes)| workflow.file_bytes(*file) == *bytes) {
+        return Ok(workflow.clone());
+    }
+    let mut builder = workflow.reopen().map_err(Failure::input)?;
+    for (file, bytes) in sizes {
+        builder.set_file_bytes(*file, *bytes).map_err(Failure::input)?;
+    }
+    builder.build().map_err(Failure::input)
+}
+
+/// Copies the files that no task makes beside the workflow, so that it runs where it is.
+fn bring_inputs(workflow: &Workflow, from: &Path, target: &Path) -> Result<(), Failure> {
+    if refuse_names(workflow).is_err() {
+        return Ok(()); // what cannot be run needs none
+    }
+    for (_, name) in given_files(workflow) {
+        let (from, to) = (from.join(name), target.join(name));
+        let same = from.canonicalize().is_ok_and(|f| to.canonicalize().is_ok_and(|t| f == t));
+        if same || !from.is_file() {
+            continue;
+        }
+        let failed = |e| Failure::input(format!("{}: {e}", to.display()));
+        to.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
+        // Beside it first: what was there is replaced whole.
+        let mut part = to.as_os_str().to_owned();
+        part.push(".part");
+        let copied = std::fs::copy(&from, &part).and_then(|_| std::fs::rename(&part, &to));
+        if copied.is_err() {
+            let _ = std::fs::remove_file(&part); // it may never have been there
+        }
+        copied.map_err(failed)?;
+    }
+    Ok(())
 }
 
 /// Writes platform and workflow as they were learnt to be.

@@ -180,7 +180,7 @@ pub(super) fn failures(problem: &Problem<'_>, finished: &Finished, width: usize)
         if tasks.is_empty() {
             return;
         }
-        let heads = [head, ">attempts", "<host", "<why", ">blocks", "<stderr"];
+        let heads = [head, ">attempts", "<host", "<why", ">blocks"];
         let mut table = Table::new(&heads);
         for attempts in tasks {
             let Some(last) = attempts.last() else { continue };
@@ -190,10 +190,16 @@ pub(super) fn failures(problem: &Problem<'_>, finished: &Finished, width: usize)
                 problem.platform().host(last.host).name.to_string(),
                 last.reason.clone(),
                 blocked(problem.workflow(), last.task).to_string(),
-                stderr(finished, last).map_or("nothing".to_string(), |p| p.display().to_string()),
             ]);
         }
         text += &format!("\n{}", table.render(width));
+        for last in tasks.iter().filter_map(|attempts| attempts.last()) {
+            let name = printable(&last.name);
+            text += &match stderr(finished, last) {
+                Some(path) => format!("  stderr of {name}: {}\n", path.display()),
+                None => format!("  {name} wrote nothing to stderr\n"),
+            };
+        }
     };
     tell("<failed task", &failed);
     tell("<done after failures", &later[..later.len().min(SHOWN)]);

@@ -422,7 +422,7 @@ fn free_name(workflow: &Path) -> PathBuf {
 }
 
 /// Files that no task makes and some task reads: the name of a reader, and their own.
-pub(super) fn given_files(workflow: &Workflow) -> impl Iterator<Item = (&str, &str)> {
+pub(in crate::verbs) fn given_files(workflow: &Workflow) -> impl Iterator<Item = (&str, &str)> {
     workflow.files().filter_map(|file| {
         let name = workflow.file_name(file);
         let given = !name.is_empty() && workflow.producer(file).is_none();

@@ -383,6 +383,21 @@ impl PlatformBuilder {
         Ok(())
     }
 
+    /// Gives a link, both halves of it, another bandwidth or latency.
+    pub fn set_link_figures(
+        &mut self,
+        link: LinkId,
+        bandwidth: Option<f64>,
+        latency: Option<f64>,
+    ) -> Result<(), PlatformError> {
+        let halves = if self.links[link.index()].duplex == Some(Duplex::Up) { 2 } else { 1 };
+        for link in &mut self.links[link.index()..][..halves] {
+            link.bandwidth = bandwidth.unwrap_or(link.bandwidth);
+            link.latency = latency.unwrap_or(link.latency);
+        }
+        Ok(())
+    }
+
     /// Adds a place where a disk is mounted.
     pub fn add_mount(&mut self, disk: DiskId, host: HostId, path: impl Into<String>) {
         self.disks[disk.index()].mounts.push((host, path.into()));
