@@ -27,6 +27,7 @@ const VERBS: &[&str] = &[
     "convert",
     "algorithms",
     "reproduce",
+    "compare",
     "platform detect",
     "calibrate mpi",
     "replay",
@@ -36,6 +37,16 @@ const VERBS: &[&str] = &[
 
 const STREAM: &str = "[[arrival]]\nworkflow = \"examples/workflows/gauss.dot\"\nat = 0\nbudget = 5\ndeadline = 3600\n\
                       [[arrival]]\nworkflow = \"examples/workflows/fork-join.toml\"\nat = 9\nbudget = 5\ndeadline = 3600\n";
+
+/// Results of two methods in six blocks.
+fn results(factor: f64) -> String {
+    let rows = (0..12).map(|i| {
+        let (ccr, method) = ([0.1, 1.0, 5.0][i / 2 % 3], ["heft", "peft"][i % 2]);
+        let makespan = factor * (10.0 + i as f64 + ccr);
+        format!("{ccr},{},{method},{makespan},{},{}\n", i / 6, makespan / 9.0, makespan * 2.0)
+    });
+    format!("ccr,repetition,method,makespan,slr,cost\n{}", rows.collect::<String>())
+}
 
 #[test]
 fn examples_of_help_work() {
@@ -60,6 +71,9 @@ fn examples_of_help_work() {
         })
         .collect();
     place.write("data.csv", format!("kind,size,seconds\n{measured}"));
+    for (name, factor) in [("results.csv", 1.0), ("old.csv", 1.0), ("new.csv", 0.97)] {
+        place.write(name, results(factor));
+    }
     let mut seen = Vec::new();
     let mut texts = vec![place.ok("")];
     texts.extend(VERBS.iter().map(|verb| place.ok(&format!("{verb} --help"))));

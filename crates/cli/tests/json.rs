@@ -153,6 +153,25 @@ const TOGETHER: &str = r#"{"name": "t", "processors": [{"id": "p"}, {"id": "q"}]
  {"name": "a", "arrival": 0, "tasks": [{"id": "a1"}], "edges": [], "exec": [[3, 4]]},
  {"name": "b", "arrival": 2, "tasks": [{"id": "b1"}], "edges": [], "exec": [[7, 6]]}]}"#;
 
+/// Four blocks in which w always wins, but the means over all runs say otherwise; x depends on the factor.
+fn results() -> String {
+    let mut text = "side,repetition,method,status,makespan,kept\n".to_string();
+    for (side, sign) in [("left", 1.0), ("right", -1.0)] {
+        for i in 0..8 {
+            let base = 100.0 + 200.0 * f64::from(i);
+            let rows = [("v", base, 1), ("w", base + sign * (1.0 + f64::from(i)), i % 2)];
+            for (method, makespan, kept) in rows {
+                text += &format!("{side},{i},{method},done,{makespan},{kept}\n");
+            }
+            match i < 3 && side == "left" {
+                true => text += &format!("{side},{i},x,done,{},1\n", base + 20.0),
+                false => text += &format!("{side},{i},x,failed,,\n"),
+            }
+        }
+    }
+    text
+}
+
 /// A place with all that the commands need.
 fn place() -> Place {
     let place = Place::new();
@@ -177,6 +196,7 @@ fn place() -> Place {
     place.write("act.json", r#"{"name": "a", "activities": [{"id": "a", "kind": "exec", "host": "only", "flops": 1e9}]}"#);
     place.write("together.json", TOGETHER);
     place.write("by-hand.json", BY_HAND);
+    place.write("results.csv", results());
     place.write("ring.tit", "0 init\n0 compute 1e9\n0 allreduce 8 0\n0 finalize\n");
     place
 }
@@ -204,6 +224,9 @@ const PRINT: &[&str] = &[
     "simulate W/epigenomics.dax -p P/small-cluster.toml --scenario worlds --compare static,slackline --json",
     "simulate W/gauss.dot -p one.toml --scenario last --json",
     "simulate --activities act.json -p one.toml --json",
+    "compare results.csv --json",
+    "compare results.csv --by side --metric kept --ignore makespan --json",
+    "compare results.csv results.csv --no-regression --json",
     "algorithms --json",
     "reproduce --json",
     "reproduce selective-rescheduling --quick --json",

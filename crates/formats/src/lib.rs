@@ -14,6 +14,7 @@
 //! ```
 
 pub mod activities;
+pub mod csv;
 pub mod daggen;
 pub mod dax;
 pub mod detect;

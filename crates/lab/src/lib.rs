@@ -10,6 +10,7 @@
 //! ```
 
 pub mod cell;
+pub mod compare;
 pub mod papers;
 pub mod shapes;
 pub mod study;

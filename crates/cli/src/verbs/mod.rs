@@ -3,6 +3,7 @@
 mod algorithms;
 mod burn;
 mod calibrate;
+mod compare;
 mod completions;
 mod convert;
 mod diff;
@@ -34,6 +35,7 @@ pub(crate) enum Verb {
     Resume(resume::Resume),
     Diff(diff::Diff),
     Replay(replay::Replay),
+    Compare(Box<compare::Compare>),
     Calibrate(calibrate::Calibrate),
     Reproduce(reproduce::Reproduce),
     Show(show::Show),
@@ -58,6 +60,7 @@ impl Verb {
             Verb::Resume(verb) => verb.run(output),
             Verb::Diff(verb) => verb.run(output),
             Verb::Replay(verb) => verb.run(output),
+            Verb::Compare(verb) => verb.run(output),
             Verb::Calibrate(verb) => verb.run(output),
             Verb::Reproduce(verb) => verb.run(output),
             Verb::Show(verb) => verb.run(output),

@@ -90,6 +90,8 @@ impl Rule {
             if estimate.low() < low && estimate.high() > high);
         match ends {
             _ if !estimate.value.is_finite() => Judgement::Open,
+            // The spread of one sample is not known.
+            _ if estimate.margin.is_none() && !estimate.exact => Judgement::Open,
             [true, true, true] => Judgement::Passes,
             [false, false, false] if !spans => Judgement::Fails,
             _ => Judgement::Open,
@@ -406,7 +408,7 @@ mod tests {
     use super::*;
 
     fn estimate(value: f64, margin: f64) -> Estimate {
-        Estimate { value, margin: Some(margin), samples: 9 }
+        Estimate { value, margin: Some(margin), samples: 9, exact: false }
     }
 
     #[test]

@@ -1,0 +1,115 @@
+//! Statistics of the lab: intervals, tests, effect sizes.
+//!
+//! Values that differ by less than [`NOISE`] are the same number. Where a sample does not have a
+//! figure (no spread of one value, no geometric mean of a negative one) there is none, never a
+//! stand-in.
+
+mod blocks;
+pub mod distributions;
+mod pairs;
+mod sample;
+
+pub use blocks::{Blocks, Friedman, MethodSummary, ecdf, holm};
+pub use pairs::{Counts, EXACT_PAIRS, GeometricRatio, Pairs, Scale, Wilcoxon};
+pub use sample::{Interval, Moments, Summary, quantile, sum, wilson};
+
+use serde::Serialize;
+
+/// Relative difference below which two values are the same number.
+pub const NOISE: f64 = 1e-9;
+
+/// Whether less or more is better.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sense {
+    /// Less is better.
+    #[default]
+    Lower,
+    /// More is better.
+    Higher,
+}
+
+/// How one value compares with another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// Better, beyond the tolerance.
+    Better,
+    /// Equal within the tolerance.
+    Equal,
+    /// Worse, beyond the tolerance.
+    Worse,
+}
+
+/// Whether two values are equal within a relative tolerance; on the edge they are.
+pub fn equal(a: f64, b: f64, tolerance: f64) -> bool {
+    // The edge is that of decimal numbers, not of their nearest doubles.
+    let bound = tolerance * a.abs().max(b.abs());
+    a == b || (a - b).abs() <= bound * (1.0 + 1e-12) + 4.0 * f64::EPSILON * a.abs().max(b.abs())
+}
+
+/// Compares two values with a relative tolerance.
+pub fn compare(a: f64, b: f64, sense: Sense, tolerance: f64) -> Word {
+    if equal(a, b, tolerance.max(NOISE)) {
+        Word::Equal
+    } else if (a < b) == (sense == Sense::Lower) {
+        Word::Better
+    } else {
+        Word::Worse
+    }
+}
+
+/// A figure and the half-width of its 95 % confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The figure.
+    pub value: f64,
+    /// Half the width of the interval; none where the figure is no mean of samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
+    /// How many samples it comes from.
+    pub samples: usize,
+    /// The figure has no uncertainty: a count, an extreme, a worked example. A mean of one sample
+    /// has no margin either, and is not exact.
+    #[serde(skip)]
+    pub exact: bool,
+}
+
+impl Estimate {
+    /// A figure without uncertainty, such as a count or an extreme.
+    pub fn exact(value: f64) -> Estimate {
+        Estimate { value, margin: None, samples: 1, exact: true }
+    }
+
+    /// The mean of independent samples, with Student's interval.
+    pub fn mean(samples: &[f64]) -> Estimate {
+        let moments = Moments::of(samples);
+        let margin = moments.margin(0.05);
+        Estimate { value: moments.mean, margin, samples: moments.n, exact: false }
+    }
+
+    /// Mean of `above` over mean of `below`, sample by sample from the same scenarios. The interval
+    /// is the one of the residuals `above - ratio * below` (delta method), so what both have in
+    /// common does not widen it.
+    pub fn ratio(above: &[f64], below: &[f64]) -> Estimate {
+        pairs::ratio_of_sums(above, below)
+    }
+
+    /// By how much the mean of `above` exceeds the mean of `below`, as a share of the latter.
+    pub fn excess(above: &[f64], below: &[f64]) -> Estimate {
+        let ratio = Estimate::ratio(above, below);
+        Estimate { value: ratio.value - 1.0, ..ratio }
+    }
+
+    /// Lower end of the interval.
+    pub fn low(&self) -> f64 {
+        self.value - self.margin.unwrap_or(0.0)
+    }
+
+    /// Upper end of the interval.
+    pub fn high(&self) -> f64 {
+        self.value + self.margin.unwrap_or(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests;
