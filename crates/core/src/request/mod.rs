@@ -22,6 +22,9 @@ use std::path::PathBuf;
 /// The policy that follows a plan.
 const STATIC: &str = "static";
 
+/// The policy of runs: it follows the plan, and idle processors take ready tasks that wait elsewhere.
+const WORK_STEALING: &str = "work-stealing";
+
 /// How often what failed is tried again.
 const RETRIES: u32 = 3;
 
@@ -333,6 +336,9 @@ pub struct ExecutionSettings {
     pub learning: bool,
     /// Whether transfers take at least the time that the platform says.
     pub throttle: bool,
+    /// Settings of the network model that plans, rehearsals and throttled transfers go by.
+    #[serde(skip_serializing_if = "Pairs::is_empty")]
+    pub network: Pairs,
     /// Whether every task is held to the cores of its host.
     pub pin: bool,
     /// A folder of every machine in which attempts work.
@@ -487,7 +493,7 @@ impl Default for RunRequest {
             input: Sources::default(),
             cores: None,
             planner: None,
-            policy: STATIC.to_string(),
+            policy: WORK_STEALING.to_string(),
             transfers: None,
             period: None,
             parameters: Pairs::default(),
@@ -590,6 +596,7 @@ impl Default for ExecutionSettings {
             time_limit: None,
             learning: true,
             throttle: false,
+            network: Pairs::default(),
             pin: false,
             scratch: None,
             checksum_limit: None,

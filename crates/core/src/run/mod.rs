@@ -5,10 +5,10 @@ mod session;
 mod settings;
 
 pub use report::{
-    ConnectionBandwidth, FailedAttempt, HostLevel, KindFactor, Learnt, RunReport, blocked,
+    ConnectionBandwidth, FailedAttempt, HostLevel, KindFactor, Learnt, RunReport, blocked, stderr,
 };
 pub use session::{FinishedRun, RunSession};
-pub use slackline_machines::folder::{Recovered, log_of};
+pub use slackline_machines::folder::{Recovered, log_of, refuse_names};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -23,9 +23,7 @@ use slackline_engine::{Ending, Record};
 use slackline_formats::{Document, FileAccess, Format, platform_toml};
 use slackline_machines::attempt::{checksum, stamped_checksum};
 use slackline_machines::detect::local;
-use slackline_machines::folder::{
-    self, FolderError, Header, Note, RunFolder, RunLog, refuse_names,
-};
+use slackline_machines::folder::{self, FolderError, Header, Note, RunFolder, RunLog};
 use slackline_machines::slurm;
 use slackline_model::platform::Charges;
 use slackline_model::workflow::REFERENCE_SPEED;
@@ -105,7 +103,7 @@ impl RunRequest {
         let input = self.read(context)?;
         if input.request.dry_run {
             let session = input.rehearsal()?;
-            let problem = session.rehearsed_problem()?;
+            let problem = session.problem()?;
             let (ran, bound) = session.rehearse(&problem, context)?;
             let report = SimulationReport::new(&problem, &ran, bound);
             return Ok(RunAnswer::Rehearsal(Box::new(report)));
@@ -169,7 +167,7 @@ impl RunInput {
         };
         let place = self.request.input.platform.clone();
         let loaded = Loaded { place, ..Loaded::plain(workflow, self.platform) };
-        Ok(RunSession::new(header, self.request, self.format, loaded))
+        RunSession::new(header, self.request, self.format, loaded)
     }
 
     /// Makes the folder of the run.
@@ -278,7 +276,15 @@ impl OpenRun {
         let over =
             recovered.records.iter().any(|(_, r)| matches!(r, Record::Note(Note::Over { .. })));
         if over {
-            context.note("this run is over: nothing is left to do");
+            let abandoned = recovered
+                .records
+                .iter()
+                .any(|(_, r)| matches!(r, Record::Note(Note::Over { finished: false, .. })));
+            context.note(if abandoned {
+                "this run is over, and not all of its tasks are done: a new run tries the others again"
+            } else {
+                "this run is over: nothing is left to do"
+            });
         }
         let log = Some(RunLog::resume(&held.log(), &recovered).map_err(Failure::work)?);
         let (path, records) = (path.to_path_buf(), recovered.records);
@@ -390,7 +396,7 @@ fn free_name(workflow: &Path) -> PathBuf {
 }
 
 /// Files that no task makes and some task reads: the name of a reader, and their own.
-fn given_files(workflow: &Workflow) -> impl Iterator<Item = (&str, &str)> {
+pub fn given_files(workflow: &Workflow) -> impl Iterator<Item = (&str, &str)> {
     workflow.files().filter_map(|file| {
         let name = workflow.file_name(file);
         let given = !name.is_empty() && workflow.producer(file).is_none();

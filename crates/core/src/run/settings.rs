@@ -42,6 +42,9 @@ struct OldSettings {
     learning: bool,
     #[serde(default)]
     throttle: bool,
+    /// Settings of the network model; none in logs of versions that planned with what the platform states.
+    #[serde(default)]
+    config: Option<Vec<String>>,
     #[serde(default)]
     pin: bool,
     #[serde(default)]
@@ -56,6 +59,11 @@ impl OldSettings {
     fn request(self, header: &Header) -> Result<RunRequest, Failure> {
         let format: Format = self.from.parse().map_err(Failure::input)?;
         let (deadline, budget) = (self.deadline, self.budget);
+        let pair = |text: &String| {
+            let (name, value) = text.split_once(':')?;
+            Some((name.to_string(), value.to_string()))
+        };
+        let network = self.config.iter().flatten().filter_map(pair).collect();
         let inputs =
             if self.inputs_everywhere { InputPlace::Everywhere } else { InputPlace::Origin };
         Ok(RunRequest {
@@ -77,6 +85,7 @@ impl OldSettings {
                 time_limit: self.time_limit,
                 learning: self.learning,
                 throttle: self.throttle,
+                network: Pairs(network),
                 pin: self.pin,
                 scratch: self.scratch,
                 checksum_limit: self.checksum_limit,
@@ -87,16 +96,31 @@ impl OldSettings {
     }
 }
 
+/// What a lone transfer takes in the plans of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Transfers {
+    /// What the network model says.
+    Modelled,
+    /// What the platform states, as in the logs of earlier versions.
+    Stated,
+}
+
 /// The request that a folder keeps, also of one that was begun before folders kept requests.
-pub(super) fn of_header(header: &Header) -> Result<RunRequest, Failure> {
+pub(super) fn of_header(header: &Header) -> Result<(RunRequest, Transfers), Failure> {
     let bad = |e: serde_json::Error| Failure::input(format!("the settings in the log: {e}"));
     let settings = Value::Object(header.settings.clone());
     match header.settings.get("schema").and_then(Value::as_str) {
-        Some(RunRequest::SCHEMA) => serde_json::from_value(settings).map_err(bad),
+        Some(RunRequest::SCHEMA) => {
+            Ok((serde_json::from_value(settings).map_err(bad)?, Transfers::Modelled))
+        }
         Some(other) => Err(Failure::input(format!("the settings in the log: {other} is unknown"))),
         None => {
             let old: OldSettings = serde_json::from_value(settings).map_err(bad)?;
-            old.request(header)
+            let transfers = match old.config {
+                Some(_) => Transfers::Modelled,
+                None => Transfers::Stated,
+            };
+            Ok((old.request(header)?, transfers))
         }
     }
 }

@@ -9,15 +9,16 @@ use serde::Serialize;
 use slackline_analysis::calibration::{Connection, Learnt, Moved, Sample, Spread, moved, samples};
 use slackline_analysis::overheads;
 use slackline_core::input::format_of;
-use slackline_core::run::{RunSession, read_folder};
+use slackline_core::run::{RunSession, given_files, read_folder, refuse_names};
 use slackline_core::{Failure, schema};
-use slackline_engine::rates;
+use slackline_engine::{Record, What, rates};
 use slackline_formats::{Document, FileAccess, Format, platform_toml};
 use slackline_model::names::printable;
-use slackline_model::platform::Profile;
+use slackline_model::platform::{Charges, Profile};
 use slackline_model::scenario::{HostWorld, LinkWorld, World};
 use slackline_model::units::{fmt_rate, fmt_seconds};
-use slackline_model::{Platform, Workflow};
+use slackline_model::{FileId, Platform, Workflow};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -69,16 +70,19 @@ impl Runs {
         let (mut tasks, mut moves): (Vec<Sample>, Vec<Moved>) = (Vec::new(), Vec::new());
         let (mut gaps, mut waits) = (Vec::new(), Vec::new());
         let mut sources = Vec::new();
-        let mut last: Option<(Workflow, Platform, Format)> = None;
+        let mut last: Option<(Workflow, Platform, Charges, Format)> = None;
+        let mut inputs = PathBuf::new();
         for run in &self.runs {
             let recovered = read_folder(run)?;
             let header = recovered.header.clone();
             let steering = RunSession::open(run, header.clone(), &mut output.context(false))?;
             let problem = steering.problem()?;
-            moves.extend(moved(
-                problem.platform(),
-                &rates::passages(&recovered.records, problem.platform()),
-            ));
+            let charges = steering.charges();
+            let network = problem.platform().charged_network(&charges);
+            let sizes = measured_sizes(&recovered.records, problem.workflow(), &header.inputs);
+            inputs.clone_from(&header.inputs);
+            let passages = rates::passages(&recovered.records, problem.platform(), &network);
+            moves.extend(moved(problem.platform(), &network, &passages));
             let Some(ran) = steering.repeat(&problem, recovered)?.ran else {
                 return Err(Failure::work(format!("{}: this run is not over", run.display())));
             };
@@ -91,18 +95,22 @@ impl Runs {
                 policy: header.policy,
                 makespan: ran.outcome.makespan,
             });
-            let (workflow, platform) = (problem.workflow().clone(), problem.platform().clone());
-            last = Some((workflow, platform, steering.format()));
+            let workflow = with_sizes(problem.workflow(), &sizes)?;
+            let platform = problem.platform().clone();
+            last = Some((workflow, platform, charges, steering.format()));
         }
         let learnt = Learnt::of(&tasks, &moves);
-        let Some((mut workflow, platform, mut format)) = last else { return Ok(()) };
+        let Some((mut workflow, platform, charges, mut format)) = last else { return Ok(()) };
         if let Some(path) = &self.workflow {
             format = format_of(&output.files, path, None)?;
             workflow = read_document(path, Some(format), output)?.workflow;
+            inputs = path.parent().unwrap_or(Path::new("")).to_path_buf();
         }
         std::fs::create_dir_all(target)
             .map_err(|e| Failure::input(format!("{}: {e}", target.display())))?;
-        write(&output.files, target, &learnt, &sources, &workflow, &platform, format)?;
+        bring_inputs(&workflow, &inputs, target)?;
+        let given = (&workflow, &platform, &charges);
+        write(&output.files, target, &learnt, &sources, given, format)?;
         let calibration = Calibration {
             schema: schema::names::CALIBRATION,
             runs: &sources,
@@ -229,14 +237,73 @@ fn tell_overheads(overhead: &Spread, wait: &Spread, output: &mut Output) -> Resu
     ))
 }
 
+/// Sizes of files: of outputs as tasks wrote them, of inputs as they are.
+fn measured_sizes(
+    records: &[(f64, Record)],
+    workflow: &Workflow,
+    inputs: &Path,
+) -> BTreeMap<FileId, f64> {
+    let given = workflow.files().filter(|file| workflow.producer(*file).is_none());
+    let size = |file: FileId| {
+        let found = std::fs::metadata(inputs.join(workflow.file_name(file))).ok()?;
+        found.is_file().then_some((file, found.len() as f64))
+    };
+    let named = given.filter(|file| !workflow.file_name(*file).is_empty());
+    let mut sizes: BTreeMap<FileId, f64> = named.filter_map(size).collect();
+    for (_, record) in records {
+        let Record::Next { signals, .. } = record else { continue };
+        for signal in signals {
+            if let What::Done(_, report) = &signal.what {
+                sizes.extend(report.sizes.iter().copied());
+            }
+        }
+    }
+    sizes
+}
+
+fn with_sizes(workflow: &Workflow, sizes: &BTreeMap<FileId, f64>) -> Result<Workflow, Failure> {
+    if sizes.iter().all(|(file, bytes)| workflow.file_bytes(*file) == *bytes) {
+        return Ok(workflow.clone());
+    }
+    let mut builder = workflow.reopen().map_err(Failure::input)?;
+    for (file, bytes) in sizes {
+        builder.set_file_bytes(*file, *bytes).map_err(Failure::input)?;
+    }
+    builder.build().map_err(Failure::input)
+}
+
+/// Copies the files that no task makes beside the workflow, so that it runs where it is.
+fn bring_inputs(workflow: &Workflow, from: &Path, target: &Path) -> Result<(), Failure> {
+    if refuse_names(workflow).is_err() {
+        return Ok(()); // what cannot be run needs none
+    }
+    for (_, name) in given_files(workflow) {
+        let (from, to) = (from.join(name), target.join(name));
+        let same = from.canonicalize().is_ok_and(|f| to.canonicalize().is_ok_and(|t| f == t));
+        if same || !from.is_file() {
+            continue;
+        }
+        let failed = |e| Failure::input(format!("{}: {e}", to.display()));
+        to.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
+        // Beside it first: what was there is replaced whole.
+        let mut part = to.as_os_str().to_owned();
+        part.push(".part");
+        let copied = std::fs::copy(&from, &part).and_then(|_| std::fs::rename(&part, &to));
+        if copied.is_err() {
+            let _ = std::fs::remove_file(&part); // it may never have been there
+        }
+        copied.map_err(failed)?;
+    }
+    Ok(())
+}
+
 /// Writes platform and workflow as they were learnt to be.
 fn write(
     files: &FileAccess,
     target: &Path,
     learnt: &Learnt,
     sources: &[Source],
-    workflow: &Workflow,
-    platform: &Platform,
+    (workflow, platform, charges): (&Workflow, &Platform, &Charges),
     format: Format,
 ) -> Result<(), Failure> {
     let course = |name: &str| -> Result<HostWorld, Failure> {
@@ -248,7 +315,7 @@ fn write(
     let hosts = platform.hosts().iter().map(|h| course(&h.name)).collect::<Result<_, _>>()?;
     let links = vec![LinkWorld::default(); platform.links().len()];
     let world = World { hosts, links, pairs: Vec::new() };
-    let connected = learnt.connect(&platform.in_world(&world)).map_err(Failure::work)?;
+    let connected = learnt.connect(&platform.in_world(&world), charges).map_err(Failure::work)?;
     let text = platform_toml::to_string(&connected)?;
     let head = comments(learnt, sources);
     files.write(&target.join("platform.toml"), |out| -> std::io::Result<()> {
@@ -318,7 +385,8 @@ fn date(seconds: f64) -> String {
 }
 
 fn tell(learnt: &Learnt, target: &Path, output: &mut Output) -> Result<(), Failure> {
-    let heads = ["<kind", ">samples", ">median s", ">deviation", ">factor", ">deviation"];
+    let heads =
+        ["<kind", ">samples", ">median s", ">deviation", ">start-up s", ">factor", ">deviation"];
     let mut table = Table::new(&heads);
     for kind in &learnt.kinds {
         table.row([
@@ -326,6 +394,7 @@ fn tell(learnt: &Learnt, target: &Path, output: &mut Output) -> Result<(), Failu
             kind.seconds.samples.to_string(),
             format!("{:.4}", kind.seconds.median),
             format!("{:.4}", kind.seconds.deviation),
+            format!("{:.4}", kind.startup),
             format!("{:.3}", kind.factor.median),
             format!("{:.3}", kind.factor.deviation),
         ]);

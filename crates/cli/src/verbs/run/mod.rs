@@ -4,6 +4,7 @@ mod document;
 pub(crate) mod view;
 
 use crate::input::{LimitOptions, OverheadOptions, Sources, bytes, seconds};
+use crate::model;
 use crate::output::Output;
 use crate::request::printed;
 use crate::set_option::SetOptions;
@@ -46,8 +47,9 @@ pub(crate) struct Run {
     /// The planner that plans before and, where a policy asks for it, during the run
     #[arg(short, long, value_name = "NAME")]
     algorithm: Option<String>,
-    /// The policy that steers the run; `static` follows the plan
-    #[arg(long, value_name = "NAME", default_value = "static")]
+    /// The policy that steers the run: `work-stealing` follows the plan, and idle processors take ready tasks
+    /// that wait elsewhere; `static` follows the plan alone
+    #[arg(long, value_name = "NAME", default_value = "work-stealing")]
     policy: String,
     /// Where the work is done
     #[arg(long, value_enum, default_value_t = On::Local)]
@@ -85,9 +87,13 @@ pub(crate) struct Run {
     /// Keep to the estimates, whatever run times show
     #[arg(long)]
     no_learning: bool,
-    /// Transfers take at least the time that the platform says
+    /// Transfers take at least the time that a simulation predicts
     #[arg(long)]
     throttle: bool,
+    /// Change a setting of the network model that plans, --dry-run and --throttle go by, e.g.
+    /// network/model:CM02
+    #[arg(long = "config", value_name = "KEY:VALUE")]
+    config: Vec<String>,
     /// Hold every task to the cores of its host, counted through from the machine's first
     #[arg(long)]
     pin: bool,
@@ -207,15 +213,15 @@ impl SlurmArgs {
 impl Run {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         self.outputs.files(self.sources.files().reads(Some(&self.workflow))).check(output)?;
-        let request = self.request();
+        let request = self.request()?;
         if printed(&request, output)? {
             return Ok(());
         }
         carry_out(request, &self.outputs, output)
     }
 
-    fn request(&self) -> RunRequest {
-        RunRequest {
+    fn request(&self) -> Result<RunRequest, Failure> {
+        Ok(RunRequest {
             input: self.sources.request(std::slice::from_ref(&self.workflow)),
             cores: self.cores,
             planner: self.algorithm.clone(),
@@ -235,6 +241,7 @@ impl Run {
                 time_limit: self.time_limit,
                 learning: !self.no_learning,
                 throttle: self.throttle,
+                network: model::settings(&self.config)?,
                 pin: self.pin,
                 checksum_limit: match self.no_checksums {
                     true => Some(0),
@@ -246,7 +253,7 @@ impl Run {
             folder: self.folder.clone(),
             dry_run: self.dry_run,
             ..RunRequest::default()
-        }
+        })
     }
 }
 
@@ -263,7 +270,7 @@ pub(crate) fn carry_out(
         return drive(open, outputs, output);
     }
     let session = input.rehearsal()?;
-    let problem = session.rehearsed_problem()?;
+    let problem = session.problem()?;
     let (ran, bound) = session.rehearse(&problem, &mut context)?;
     outputs.rehearsed(&problem, &ran, bound, output)?;
     if !outputs.json {
