@@ -24,7 +24,7 @@ mod verbs;
 
 /// Errors of verbs are those of the application layer.
 mod failure {
-    pub(crate) use failure::Failure;
+    pub(crate) use slackline_core::Failure;
 }
 
 use clap::{CommandFactory, FromArgMatches, Parser};

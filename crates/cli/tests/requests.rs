@@ -86,6 +86,7 @@ fn options_requests_and_the_library_give_the_same_bytes() {
     let place = Place::new();
     place.ok("generate scenario failure -p small-cluster --seed 2 -o failure.toml");
     place.ok("generate scenario errors -p small-cluster --seed 4 -o errors.toml");
+    place.write("examples/workflows/book.txt", "a word\n");
     let path = place.path().join("request.json");
     let request_file = path.display().to_string();
     let commands = commands(place.path());
@@ -161,7 +162,7 @@ fn requests_with_unknown_members_are_refused_by_name() {
     let plan = "{\"schema\": \"slackline/plan-request/1\",\n ";
     refused(&format!("{plan}\"planer\": []}}"), "bad.json: 2:9: unknown member `planer`");
     refused(&format!("{plan}\"limits\": {{\"bugdet\": 3}}}}"), "unknown member `bugdet`");
-    refused(&format!("{plan}\"planners\": [\"hefft\"]}}"), "no workflow is given");
+    refused(&format!("{plan}\"planners\": [\"heft\"]}}"), "no workflow is given");
     refused(
         &format!("{plan}\"input\": {{\"workflows\": [\"montage\"]}}, \"planners\": [\"hefft\"]}}"),
         "hefft",
@@ -173,6 +174,7 @@ fn requests_with_unknown_members_are_refused_by_name() {
     refused("not json", "bad.json: 1:");
     let simulate = "{\"schema\": \"slackline/simulate-request/1\",";
     refused(&format!("{simulate} \"setup\": {{\"decision_time\": -1}}}}"), "decision_time");
+    place.fails(2, "show montage --print-request");
     let done = place.run("plan montage --request bad.json");
     assert_eq!(done.code, Some(2));
 }

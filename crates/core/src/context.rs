@@ -75,7 +75,7 @@ impl Observer for Silent {}
 
 /// What a request is carried out with.
 pub struct Context<'o> {
-    /// The files that may be read and written; the bundled ones ([`crate::files`]) among them.
+    /// The files that may be read and written; the bundled ones ([`crate::bundled`]) among them.
     pub files: FileAccess,
     /// Whether a file in which something had to be guessed or left out is refused, instead of a warning.
     pub strict: bool,

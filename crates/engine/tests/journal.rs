@@ -8,7 +8,7 @@ use common::forward::forward;
 use common::{Change, grid, with_backend, workflow};
 use slackline_engine::{
     Accepted, Backend, BackendError, Computation, DecisionLog, Ending, Journal, Journaled, Logged,
-    Movement, OpError, OpId, Outcome, Record, Resumed, Settings, run,
+    Movement, OpError, OpId, Outcome, Record, RecordError, Resumed, Settings, run,
 };
 use slackline_model::{Platform, Workflow};
 use slackline_react::gtp::Period;
@@ -112,7 +112,7 @@ fn a_run_cut_off_after_any_record_goes_on() {
                 let sink = Box::new(move |r: &Record| {
                     let mut journal = keep.borrow_mut();
                     if journal.records.len() == length {
-                        return Err("cut off".to_string());
+                        return Err(RecordError("cut off".to_string()));
                     }
                     journal.records.push(r.clone());
                     Ok(())
@@ -147,7 +147,7 @@ fn a_run_cut_off_after_any_record_goes_on() {
 
 #[test]
 fn a_journal_says_what_is_wrong_with_it() {
-    let read = |text: &str| Journal::read(&mut text.as_bytes()).unwrap_err();
+    let read = |text: &str| Journal::read(&mut text.as_bytes()).unwrap_err().to_string();
     assert_eq!(read("{\"cancel\":1}\n"), "line 1: this is no journal of a run");
     let other = "{\"backend\":{\"schema\":\"x\",\"abilities\":{\"spans_hosts\":true}}}\n";
     assert_eq!(read(other), "line 1: schema 'x', not 'slackline/journal/1'");

@@ -8,7 +8,7 @@ use common::forward::forward;
 use common::{simulate, with_backend};
 use slackline_engine::{
     Accepted, Backend, BackendError, Ending, Journal, Journaled, OpError, OpId, Order, Outcome,
-    Reached, Record, Resumed, Settings, Signal, What, run,
+    Reached, Record, RecordError, Resumed, Settings, Signal, What, run,
 };
 use slackline_model::platform::{Billing, HostSpec, Matrix, PlatformBuilder};
 use slackline_model::schedule::{Lease, cost, leases};
@@ -270,7 +270,7 @@ fn leases_survive_a_cut() {
             let mut kept = 0;
             let sink = Box::new(move |_: &Record| {
                 kept += 1;
-                if kept > length { Err("cut off".to_string()) } else { Ok(()) }
+                if kept > length { Err(RecordError("cut off".to_string())) } else { Ok(()) }
             });
             let Err(why) = drive(&mut Journaled::new(backend, sink)) else { return };
             assert!(why.to_string().contains("cut off"), "{why}");

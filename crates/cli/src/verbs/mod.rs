@@ -54,7 +54,20 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
+    /// Whether its options make a request.
+    fn makes_request(&self) -> bool {
+        match self {
+            Verb::Plan(_) | Verb::Run(_) => true,
+            Verb::Simulate(verb) => verb.makes_request(),
+            _ => false,
+        }
+    }
+
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        if output.print_request && !self.makes_request() {
+            return Err(Failure::input("--print-request: no request is made here")
+                .with_help("plan, simulate and run make requests"));
+        }
         match self {
             Verb::Plan(verb) => verb.run(output),
             Verb::Simulate(verb) => verb.run(output),

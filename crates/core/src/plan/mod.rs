@@ -140,8 +140,12 @@ pub enum PlanAnswer {
 
 impl PlanRequest {
     /// Reads what the request names.
-    pub fn read(self, context: &mut Context<'_>) -> Result<PlanInput, Failure> {
+    pub fn read(mut self, context: &mut Context<'_>) -> Result<PlanInput, Failure> {
         self.check()?;
+        for name in &mut self.planners {
+            *name = planner_name(name)
+                .map_err(|why| Failure::input(format!("planners: '{name}': {why}")))?;
+        }
         let mut loaded = self.input.read_all(&self.input.workflows, context)?;
         self.overheads.apply(&mut loaded);
         self.limits.check_prices(&loaded.platform)?;

@@ -162,6 +162,11 @@ enum Data {
 }
 
 impl Simulate {
+    /// Whether a simulated run is asked for, instead of what has a verb of its own.
+    pub(super) fn makes_request(&self) -> bool {
+        self.activities.is_none() && self.replay.is_none()
+    }
+
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         self.sources
             .files()
