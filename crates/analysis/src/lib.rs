@@ -14,6 +14,7 @@ pub mod calibration;
 pub mod cost;
 pub mod load_series;
 pub mod metrics;
+pub mod overheads;
 pub mod plan_check;
 pub mod statistics;
 pub mod workflow_metrics;

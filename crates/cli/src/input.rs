@@ -9,17 +9,20 @@ use crate::output::Output;
 use crate::table::{count, wrap};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use slackline_analysis::overheads::{measured_with_overhead, with_overhead};
 use slackline_formats::document::Run;
 use slackline_formats::instance::stream;
-use slackline_formats::{Document, Format, Times, instance, platform_toml};
-use slackline_io::FileAccess;
+use slackline_formats::{Document, Format, Times, instance, platform_toml, scenario};
+use slackline_io::{FileAccess, is_standard};
 use slackline_model::nearest::nearest;
 use slackline_model::platform::Charges;
 use slackline_model::problem::{Inputs, State};
-use slackline_model::scenario::Measured;
+use slackline_model::scenario::{Measured, Scenario};
 use slackline_model::schedule::Limits;
 use slackline_model::units::{Quantity, fmt_seconds};
 use slackline_model::{Platform, Problem, ProblemError, Terms, Workflow};
+use slackline_schedule::Need;
+use slackline_schedule::qos::pareto::Aim;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -90,6 +93,11 @@ impl Past {
             _ => "",
         };
         wrap(&format!("Work: {}{hint}.{}", self.times, self.tell_run()), 0, width)
+    }
+
+    /// Seconds of the run that the workflow was recorded from.
+    pub(crate) fn makespan(past: Option<&Past>) -> Option<f64> {
+        past?.run.as_ref()?.makespan_seconds.filter(|&seconds| seconds > 0.0)
     }
 
     /// The same of a world that may have none.
@@ -267,20 +275,84 @@ impl Loaded {
     }
 }
 
+/// What a workflow system takes beside the tasks.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct OverheadOptions {
+    /// Start-up time of every task, added to its execution time, e.g. 2s
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    overhead: Option<f64>,
+    /// Wait before the first task starts; all dates of the forecast are later by it
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    queue_wait: Option<f64>,
+}
+
+impl OverheadOptions {
+    /// Seconds before the first task.
+    pub(crate) fn wait(&self) -> f64 {
+        self.queue_wait.unwrap_or(0.0)
+    }
+
+    /// Start-up seconds of every task, where there are any.
+    pub(crate) fn seconds(&self) -> Option<f64> {
+        self.overhead.filter(|&seconds| seconds > 0.0)
+    }
+
+    /// A workflow whose tasks take as much longer.
+    pub(crate) fn of(&self, workflow: Arc<Workflow>, platform: &Platform) -> Arc<Workflow> {
+        match self.seconds() {
+            Some(seconds) => Arc::new(with_overhead(&workflow, platform, seconds)),
+            None => workflow,
+        }
+    }
+
+    /// Makes the tasks of what was read longer.
+    pub(crate) fn apply(&self, world: &mut Loaded) {
+        world.workflow = self.of(world.workflow.clone(), &world.platform);
+        if let (Some(seconds), Some(measured)) = (self.overhead, &world.measured) {
+            world.measured = Some(Arc::new(measured_with_overhead(measured, seconds)));
+        }
+    }
+
+    /// Limits without the wait, as planners see them.
+    pub(crate) fn within(&self, limits: Limits) -> Limits {
+        let wait = self.wait();
+        Limits { deadline: limits.deadline.map(|date| (date - wait).max(0.0)), ..limits }
+    }
+}
+
 /// What a plan must keep to.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct LimitOptions {
-    /// Latest end, in seconds or such as 2h
-    #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true)]
+    /// Deadline, in seconds or such as 2h
+    #[arg(long, value_name = "TIME", value_parser = deadline, allow_hyphen_values = true)]
     deadline: Option<f64>,
-    /// Most money
+    /// Maximum cost
     #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
     budget: Option<f64>,
+    /// With a deadline alone: the fastest plan instead of the cheapest that meets it
+    #[arg(long, requires = "deadline")]
+    fastest: bool,
 }
 
 /// A time in seconds, or with a unit.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     Quantity::Duration.parse_or_bare(text).map_err(|e| e.to_string())
+}
+
+/// A time that is not negative, in seconds, or with a unit.
+pub(crate) fn duration(text: &str) -> Result<f64, String> {
+    match seconds(text)? {
+        time if time >= 0.0 => Ok(time),
+        _ => Err(format!("{} is before the beginning: give 0 or more", text.trim())),
+    }
+}
+
+fn deadline(text: &str) -> Result<f64, String> {
+    match duration(text) {
+        // A word that begins with a dash is another option.
+        Err(_) if text.starts_with("--") => Err("a deadline is missing, e.g. 2h".to_string()),
+        other => other,
+    }
 }
 
 pub(crate) fn bytes(text: &str) -> Result<f64, String> {
@@ -297,6 +369,34 @@ fn money(text: &str) -> Result<f64, String> {
 impl LimitOptions {
     pub(crate) fn limits(&self) -> Limits {
         Limits { budget: self.budget, deadline: self.deadline }
+    }
+
+    /// What counts among plans that keep the limits.
+    pub(crate) fn aim(&self) -> Aim {
+        if self.fastest { Aim::Fastest } else { Aim::usual(&self.limits()) }
+    }
+
+    /// The same as a parameter of the method for limits.
+    pub(crate) fn given(&self) -> Option<(String, String)> {
+        self.fastest.then(|| ("aim".to_string(), "fastest".to_string()))
+    }
+
+    /// Refuses a budget where nothing costs anything, unless one of the policies cannot do without one.
+    pub(crate) fn check<'n>(
+        &self,
+        platform: &Platform,
+        policies: impl IntoIterator<Item = &'n str>,
+    ) -> Result<(), Failure> {
+        let needs_one = |name: &str| {
+            let entry = slackline_react::registry::find(name);
+            entry.is_none_or(|entry| entry.needs.contains(&Need::Budget))
+        };
+        if self.budget.is_none() || platform.is_priced() || policies.into_iter().any(needs_one) {
+            return Ok(());
+        }
+        let message = format!("--budget: no machine of '{}' has a price", platform.name());
+        Err(Failure::input(message)
+            .with_help("`price` or `price-per-hour` in the platform says what a host costs"))
     }
 }
 
@@ -427,6 +527,20 @@ pub(crate) fn read_platform(path: &Path, output: &mut Output) -> Result<Platform
     output.detail(&format!("read {} in {:.3} s", path.display(), begin.elapsed().as_secs_f64()));
     warn_of(&warnings, path, output)?;
     Ok(platform)
+}
+
+/// Reads a scenario; where there is no such file those are told that there are.
+pub(crate) fn read_scenario(files: &FileAccess, path: &Path) -> Result<Scenario, Failure> {
+    if is_standard(path) || path.exists() {
+        return Ok(scenario::read_scenario(files, path)?);
+    }
+    let names: Vec<&str> = examples::names("scenarios").collect();
+    scenario::read_scenario(files, path).map_err(|error| {
+        let near = nearest(&path.to_string_lossy(), names.iter().copied());
+        let near = near.map_or(String::new(), |name| format!("did you mean '{name}'? "));
+        let help = format!("{near}bundled scenarios: {}", names.join(", "));
+        Failure::from(error).with_help(help)
+    })
 }
 
 /// The platform that is taken where none is named.

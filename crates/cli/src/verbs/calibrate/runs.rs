@@ -4,10 +4,12 @@ use crate::failure::Failure;
 use crate::input::{format_of, read_document};
 use crate::output::Output;
 use crate::table::Table;
+use crate::verbs::generate::recorded_machines;
 use crate::verbs::run::Steering;
 use clap::Args;
 use serde::Serialize;
-use slackline_analysis::calibration::{Connection, Learnt, Moved, Sample, moved, samples};
+use slackline_analysis::calibration::{Connection, Learnt, Moved, Sample, Spread, moved, samples};
+use slackline_analysis::overheads;
 use slackline_engine::rates;
 use slackline_formats::{Document, FileAccess, Format, platform_toml};
 use slackline_machines::folder;
@@ -21,7 +23,7 @@ use std::sync::Arc;
 
 #[derive(Args)]
 pub(super) struct Runs {
-    /// Folders of runs
+    /// Folders of runs, or recorded instances (WfFormat) to fit overheads to
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
     /// The workflow to give learnt times; that of the last run if left out
@@ -49,6 +51,9 @@ struct Source {
 struct Calibration<'a> {
     schema: &'static str,
     runs: &'a [Source],
+    /// Start-up seconds of tasks, and seconds before the first task.
+    overhead: Spread,
+    queue_wait: Spread,
     #[serde(flatten)]
     learnt: &'a Learnt,
 }
@@ -58,7 +63,11 @@ impl Runs {
         let Some(target) = &self.output else {
             return Err(Failure::input("name a folder with -o"));
         };
+        if self.runs.iter().any(|path| path.is_file()) {
+            return self.instances(target, output);
+        }
         let (mut tasks, mut moves): (Vec<Sample>, Vec<Moved>) = (Vec::new(), Vec::new());
+        let (mut gaps, mut waits) = (Vec::new(), Vec::new());
         let mut sources = Vec::new();
         let mut last: Option<(Workflow, Platform, Format)> = None;
         for run in &self.runs {
@@ -74,6 +83,8 @@ impl Runs {
                 return Err(Failure::work(format!("{}: this run is not over", run.display())));
             };
             tasks.extend(samples(&problem, &ran.outcome.schedule));
+            gaps.extend(overheads::gaps(&problem, &ran.outcome.schedule));
+            waits.extend(overheads::first_start(&ran.outcome.schedule));
             sources.push(Source {
                 run: run.display().to_string(),
                 began: header.began,
@@ -92,14 +103,130 @@ impl Runs {
         std::fs::create_dir_all(target)
             .map_err(|e| Failure::input(format!("{}: {e}", target.display())))?;
         write(&output.files, target, &learnt, &sources, &workflow, &platform, format)?;
-        let calibration =
-            Calibration { schema: "slackline/calibration/1", runs: &sources, learnt: &learnt };
+        let calibration = Calibration {
+            schema: "slackline/calibration/1",
+            runs: &sources,
+            overhead: Spread::of(&gaps),
+            queue_wait: Spread::of(&waits),
+            learnt: &learnt,
+        };
         output.files.write(&target.join("calibration.json"), |out| -> std::io::Result<()> {
             serde_json::to_writer_pretty(&mut *out, &calibration)?;
             out.write_all(b"\n")
         })?;
-        if self.json { output.json(&calibration) } else { tell(&learnt, target, output) }
+        if self.json {
+            return output.json(&calibration);
+        }
+        let (overhead, wait) = (&calibration.overhead, &calibration.queue_wait);
+        tell_overheads(overhead, wait, output)?;
+        tell(&learnt, target, output)
     }
+
+    /// Fits overheads to the makespans of recorded instances.
+    fn instances(&self, target: &Path, output: &mut Output) -> Result<(), Failure> {
+        if self.workflow.is_some() {
+            let message = "--workflow: recorded instances teach overheads, no run times";
+            return Err(Failure::input(message));
+        }
+        let mut fitted = Vec::new();
+        for path in &self.runs {
+            fitted.push(Recorded::fitted(path, output)?);
+        }
+        let seconds: Vec<f64> = fitted.iter().map(|run| run.overhead).collect();
+        // What a run waited before its first task no file says: all of its gap is put down to the tasks.
+        let waits: Vec<f64> = vec![0.0; fitted.len()];
+        let (overhead, queue_wait) = (Spread::of(&seconds), Spread::of(&waits));
+        let calibration = OfInstances {
+            schema: "slackline/calibration/1",
+            instances: &fitted,
+            overhead,
+            queue_wait,
+        };
+        std::fs::create_dir_all(target)
+            .map_err(|e| Failure::input(format!("{}: {e}", target.display())))?;
+        output.files.write(&target.join("calibration.json"), |out| -> std::io::Result<()> {
+            serde_json::to_writer_pretty(&mut *out, &calibration)?;
+            out.write_all(b"\n")
+        })?;
+        if self.json {
+            return output.json(&calibration);
+        }
+        let heads = ["<instance", ">tasks", ">recorded", ">planned", ">overhead"];
+        let mut table = Table::new(&heads);
+        for run in &fitted {
+            table.row([
+                run.instance.clone(),
+                run.tasks.to_string(),
+                fmt_seconds(run.recorded),
+                fmt_seconds(run.planned),
+                fmt_seconds(run.overhead),
+            ]);
+        }
+        output.text(&table.render(output.width))?;
+        tell_overheads(&overhead, &queue_wait, output)?;
+        output.say(&format!("\nWritten: {}\n", target.join("calibration.json").display()))
+    }
+}
+
+/// A recorded run and the overhead per task that explains its length.
+#[derive(Serialize)]
+struct Recorded {
+    instance: String,
+    tasks: usize,
+    /// Seconds, as recorded.
+    recorded: f64,
+    /// Seconds, as planned on its machines without overheads.
+    planned: f64,
+    overhead: f64,
+}
+
+#[derive(Serialize)]
+struct OfInstances<'a> {
+    schema: &'static str,
+    instances: &'a [Recorded],
+    overhead: Spread,
+    queue_wait: Spread,
+}
+
+impl Recorded {
+    fn fitted(path: &Path, output: &mut Output) -> Result<Recorded, Failure> {
+        if path.is_dir() {
+            let message =
+                format!("{}: a folder of a run beside a recorded instance", path.display());
+            return Err(Failure::input(message).with_help("calibrate from either"));
+        }
+        let failed = |e: &dyn std::fmt::Display| Failure::input(format!("{}: {e}", path.display()));
+        let document = read_document(path, None, output)?;
+        let missing = |what: &str| {
+            let message = format!("{}: no recorded run {what}", path.display());
+            Failure::input(message).with_help("WfFormat files of real runs have one")
+        };
+        let run = document.recorded.and_then(|recorded| recorded.run);
+        let run = run.ok_or_else(|| missing("in it"))?;
+        let recorded = run.makespan_seconds.filter(|&seconds| seconds > 0.0);
+        let recorded = recorded.ok_or_else(|| missing("with a makespan"))?;
+        let platform =
+            recorded_machines(&run.machines, overheads::slots).map_err(|e| failed(&e))?;
+        let workflow = document.workflow;
+        let fit = |seconds: Option<f64>| match seconds {
+            Some(makespan) => overheads::fitted(&workflow, &platform, makespan),
+            None => overheads::planned(&workflow, &platform),
+        };
+        Ok(Recorded {
+            instance: path.display().to_string(),
+            tasks: workflow.len(),
+            recorded,
+            planned: fit(None).map_err(|e| failed(&e))?,
+            overhead: fit(Some(recorded)).map_err(|e| failed(&e))?,
+        })
+    }
+}
+
+fn tell_overheads(overhead: &Spread, wait: &Spread, output: &mut Output) -> Result<(), Failure> {
+    let (overhead, wait) = (fmt_seconds(overhead.median), fmt_seconds(wait.median));
+    output.text(&format!(
+        "\noverhead per task {overhead}, wait before the first {wait} (medians; --overhead and --queue-wait)\n"
+    ))
 }
 
 /// Writes platform and workflow as they were learnt to be.

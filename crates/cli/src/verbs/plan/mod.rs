@@ -7,7 +7,7 @@ mod scale;
 
 use crate::check;
 use crate::failure::{Failure, no_plan};
-use crate::input::{LimitOptions, Loaded, Past, Sources};
+use crate::input::{LimitOptions, Loaded, OverheadOptions, Past, Sources};
 use crate::interrupt;
 use crate::model::ModelOptions;
 use crate::output::Output;
@@ -17,18 +17,21 @@ use crate::search::{SearchOptions, interrupted};
 use crate::told::{SetOptions, check_needs};
 use clap::Args;
 use document::{Document, Documents};
-use report::{chart, comparison, place, summary, widths, workflows};
+pub(in crate::verbs) use report::beside_recorded;
+use report::{alternatives, chart, comparison, place, summary, widths, workflows};
 use scale::Scale;
+use slackline_analysis::overheads::delayed;
 use slackline_analysis::plan_check::Check;
 use slackline_formats::{ScheduleFormat, schedule_file};
 use slackline_model::nearest::did_you_mean;
 use slackline_model::parameter;
 use slackline_model::schedule::{Limits, Summary, Violation, validate};
 use slackline_model::{Problem, Schedule};
-use slackline_schedule::qos::pareto::{self, Point};
+use slackline_schedule::qos::pareto::{self, Aim, Point};
+use slackline_schedule::qos::within_limits::WITHIN_LIMITS;
 use slackline_schedule::registry::Need;
 use slackline_schedule::robust::{Robustness, RunTimeError, robustness};
-use slackline_schedule::{Algorithm, PlanError, Request, bounds, qos, registry};
+use slackline_schedule::{Algorithm, PlanError, Request, bounds, registry};
 use slackline_view::gantt::{self, SvgOptions, TerminalOptions};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,9 +42,9 @@ use std::time::Instant;
 #[command(after_help = "\
 The simulator follows the plan: the makespan shown is the simulated end, with transfers that share \
 links. With several algorithms the plans are compared and the shortest is shown and written. With a budget \
-or a deadline and no algorithm the fast methods for those and HEFT are tried; shown is the shortest plan that \
-keeps the limits, else the one that breaks them least (exit code 1). Ctrl-C ends a search with the best \
-plan it has.
+the answer is the fastest plan found that keeps it, with a deadline alone the cheapest that meets it \
+(--fastest: the fastest), else the one that breaks the limits least (exit code 1). Ctrl-C ends a search \
+with the best plan it has.
 
 Examples:
   slackline plan montage --platform two-site-grid --gantt plan.svg -o plan.json
@@ -103,6 +106,8 @@ pub(crate) struct Plan {
     #[command(flatten)]
     limits: LimitOptions,
     #[command(flatten)]
+    overheads: OverheadOptions,
+    #[command(flatten)]
     parameters: SetOptions,
     #[command(flatten)]
     search: SearchOptions,
@@ -158,6 +163,8 @@ struct Planned {
     check: Option<Check>,
     /// Deadline and budget that it misses.
     missed: Vec<Violation>,
+    /// What counted among plans within the limits.
+    aim: Aim,
     wall_seconds: f64,
 }
 
@@ -165,6 +172,24 @@ impl Planned {
     /// When it ends: as simulated, where that is known.
     fn end(&self) -> f64 {
         self.check.map_or(self.summary.makespan, |check| check.simulated)
+    }
+
+    /// Puts all dates off by a wait.
+    fn delay(&mut self, problem: &Problem<'_>, wait: f64, limits: &Limits) {
+        if wait == 0.0 {
+            return;
+        }
+        self.schedule = delayed(std::mem::take(&mut self.schedule), wait);
+        scale::delay_alternatives(&mut self.schedule.details, wait);
+        self.summary.makespan += wait;
+        if let Some(check) = &mut self.check {
+            check.planned += wait;
+            check.simulated += wait;
+        }
+        let of_limit =
+            |v: &Violation| matches!(v, Violation::Deadline { .. } | Violation::Budget { .. });
+        self.missed =
+            validate(problem, &self.schedule, limits).into_iter().filter(of_limit).collect();
     }
 }
 
@@ -185,11 +210,17 @@ impl Plan {
         if let Some(width) = this.max_width {
             this.parameters.set.push(("max-width".to_string(), width.to_string()));
         }
+        let named = |name: &String| name == WITHIN_LIMITS.name || name == ALL_PLANNERS;
+        if this.algorithm.is_empty() || this.algorithm.iter().any(named) {
+            this.parameters.set.extend(this.limits.given());
+        }
         this.planned(output)
     }
 
     fn planned(self, output: &mut Output) -> Result<(), Failure> {
-        let world = self.sources.read_all(&self.workflow, output)?;
+        let mut world = self.sources.read_all(&self.workflow, output)?;
+        self.overheads.apply(&mut world);
+        self.limits.check(&world.platform, [])?;
         let mut problem = world.problem(&self.model)?;
         if self.front.is_some() {
             return self.front(&problem, output);
@@ -214,18 +245,22 @@ impl Plan {
                 plan.check = check::follow(&ground, &problem, &plan.schedule, None, output);
             }
         }
+        let wait = self.overheads.wait();
+        let lower_bound = lower_bound + wait;
         let limits = self.limits.limits();
+        plans.iter_mut().for_each(|plan| plan.delay(&problem, wait, &limits));
         let scale = match limited(&limits) {
-            true => Some(Scale::of(&problem)?),
+            true => Some(Scale::of(&problem, &plans, wait)?),
             false => None,
         };
-        let best = best(&plans, &limits);
+        let best = best(&plans, &limits, self.limits.aim());
         if let Some(path) = &self.output {
             schedule_file::write_schedule(&output.files, path, &problem, &best.schedule)?;
         }
         if let Some(path) = &self.gantt {
             let mut chart = chart(&problem, best, lower_bound);
-            if self.transfers {
+            // Where there are too many rows for lines, a strip tells when transfers are under way.
+            if self.transfers || chart.rows() > SvgOptions::default().most_rows {
                 chart = chart.with_transfers(&problem, &best.schedule);
             }
             let svg = gantt::svg(&chart.without_idle_hosts(), &SvgOptions::default());
@@ -233,7 +268,7 @@ impl Plan {
         }
         if self.json {
             let set = &self.parameters.set;
-            let past = world.past.as_ref().and_then(|p| p.run.as_ref()?.makespan_seconds);
+            let past = Past::makespan(world.past.as_ref());
             let limited = (&limits, scale);
             let document = |plan| Document::new(&problem, plan, lower_bound, limited, set, past);
             match plans.as_slice() {
@@ -246,7 +281,8 @@ impl Plan {
                 })?,
             }
         } else {
-            self.tell(&problem, &plans, lower_bound, output)?;
+            let recorded = Past::makespan(world.past.as_ref());
+            self.tell(&problem, &plans, (lower_bound, recorded), output)?;
             output.say(&Past::told(world.past.as_ref(), output.width))?;
         }
         match best.missed.as_slice() {
@@ -281,7 +317,8 @@ impl Plan {
         output: &mut Output,
     ) -> Result<(Vec<Planned>, f64), Failure> {
         let chosen = self.chosen(problem)?;
-        let settings = self.search.settings(self.limits.limits(), &self.parameters.set);
+        let settings =
+            self.search.settings(self.overheads.within(self.limits.limits()), &self.parameters.set);
         self.check_options(&chosen)?;
         let mut bound = bounds::lower_bound(problem);
         let mut plans = Vec::new();
@@ -342,6 +379,7 @@ impl Plan {
                 robustness,
                 check: None,
                 missed,
+                aim: self.limits.aim(),
                 wall_seconds,
             });
         }
@@ -377,16 +415,14 @@ impl Plan {
         !self.no_check && !arrives && problem.tasks() <= check::MOST_TASKS
     }
 
-    /// The planners to try: those asked for, else the usual one, and under limits the fast methods for them.
+    /// The planners to try: those asked for, else the usual one, under limits that for them.
     fn chosen(&self, problem: &Problem<'_>) -> Result<Vec<&'static Algorithm>, Failure> {
         let limits = self.limits.limits();
         if !self.algorithm.is_empty() {
             let named = self.named(problem, &limits)?;
             return named.iter().try_for_each(|a| check_single(a, problem)).map(|()| named);
         }
-        let fast = if limited(&limits) { qos::FAST } else { &[] };
-        let able = fast.iter().filter(|a| a.lacks(problem, &limits).is_none());
-        Ok(std::iter::once(registry::usual(problem)).chain(able).collect())
+        Ok(vec![registry::usual_within(problem, &limits)])
     }
 
     /// The planners asked for; those that `all` stands for have all they need.
@@ -423,11 +459,11 @@ impl Plan {
         &self,
         problem: &Problem<'_>,
         plans: &[Planned],
-        lower_bound: f64,
+        (lower_bound, recorded): (f64, Option<f64>),
         output: &mut Output,
     ) -> Result<(), Failure> {
         let limits = self.limits.limits();
-        let best = best(plans, &limits);
+        let best = best(plans, &limits, self.limits.aim());
         if plans.len() > 1 {
             let headline = format!("{} plans of {}", plans.len(), place(problem));
             output.say(&format!("{}\n\n", output.bold(&headline)))?;
@@ -437,13 +473,19 @@ impl Plan {
                 output.bold(&format!("The plan of {}", best.algorithm.name))
             ))?;
             if limited(&limits) {
-                output.say(&summary(problem, best, lower_bound, &limits, output.width))?;
+                output.say(&summary(
+                    problem,
+                    best,
+                    (lower_bound, recorded),
+                    &limits,
+                    output.width,
+                ))?;
                 output.say("\n")?;
             }
         } else {
             let headline = format!("{}, planned by {}", place(problem), best.algorithm.name);
             output.say(&format!("{}\n\n", output.bold(&headline)))?;
-            output.say(&summary(problem, best, lower_bound, &limits, output.width))?;
+            output.say(&summary(problem, best, (lower_bound, recorded), &limits, output.width))?;
             output.say("\n")?;
         }
         if !self.no_check && problem.tasks() > check::MOST_TASKS {
@@ -457,7 +499,8 @@ impl Plan {
         };
         let widths = widths(problem, best, output.width);
         let workflows = workflows(best, output.width);
-        for table in [workflows, widths].iter().filter(|t| !t.is_empty()) {
+        let alternatives = alternatives(best, output.width);
+        for table in [alternatives, workflows, widths].iter().filter(|t| !t.is_empty()) {
             output.say(&format!("{table}\n"))?;
         }
         let chart = chart(problem, best, lower_bound).without_idle_hosts();
@@ -488,12 +531,12 @@ fn limited(limits: &Limits) -> bool {
     limits.budget.is_some() || limits.deadline.is_some()
 }
 
-/// The shortest plan that keeps to the limits, else the one that breaks them least; of equal ones the
-/// cheapest, then the first.
-fn best<'p>(plans: &'p [Planned], limits: &Limits) -> &'p Planned {
+/// The fastest or cheapest plan that keeps to the limits, else the one that breaks them least; of equal
+/// ones the first.
+fn best<'p>(plans: &'p [Planned], limits: &Limits, aim: Aim) -> &'p Planned {
     // Limits are kept by plans; without any, what counts is when the run ends.
     let end = |plan: &Planned| if limited(limits) { plan.summary.makespan } else { plan.end() };
     let point = |plan: &Planned| Point { makespan: end(plan), cost: plan.summary.cost };
     let points: Vec<Point> = plans.iter().map(point).collect();
-    &plans[pareto::best(&points, limits)]
+    &plans[pareto::best_for(&points, limits, aim)]
 }

@@ -9,7 +9,9 @@ pub(super) use steering::Steering;
 
 use crate::detect::local;
 use crate::failure::Failure;
-use crate::input::{LimitOptions, Loaded, Sources, bytes, read_document, read_platform, seconds};
+use crate::input::{
+    LimitOptions, Loaded, OverheadOptions, Sources, bytes, read_document, read_platform, seconds,
+};
 use crate::output::Output;
 use crate::told::SetOptions;
 use crate::verbs::simulate::document::Document;
@@ -22,13 +24,14 @@ use slackline_analysis::plan_check::lower_bound;
 use slackline_engine::{Ending, Record};
 use slackline_formats::trace::{self, TraceFormat};
 use slackline_formats::{FileAccess, Format, platform_toml};
-use slackline_machines::attempt::{checksum, stamped_checksum};
+use slackline_machines::attempt::{STDERR, checksum, stamped_checksum};
 use slackline_machines::folder::{
     self, FolderError, Header, Note, RunFolder, RunLog, refuse_names,
 };
 use slackline_machines::slurm::{self, Mode};
 use slackline_model::parameter::Given;
 use slackline_model::platform::Charges;
+use slackline_model::workflow::REFERENCE_SPEED;
 use slackline_model::{Platform, Problem, Workflow};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -53,6 +56,9 @@ pub(crate) struct Run {
     workflow: PathBuf,
     #[command(flatten)]
     sources: Sources,
+    /// Number of tasks to run at once on this machine [default: its cores]
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), conflicts_with = "platform")]
+    cores: Option<u32>,
     /// The planner that plans before and, where a policy asks for it, during the run
     #[arg(short, long, value_name = "NAME")]
     algorithm: Option<String>,
@@ -75,6 +81,8 @@ pub(crate) struct Run {
     period: Option<String>,
     #[command(flatten)]
     limits: LimitOptions,
+    #[command(flatten)]
+    overheads: OverheadOptions,
     #[command(flatten)]
     parameters: SetOptions,
     /// Seed of planners and policies that draw random numbers
@@ -240,7 +248,7 @@ impl Run {
                     "slackline platform detect --slurm -o cluster.toml describes the cluster",
                 ));
             }
-            None => this_machine(output)?,
+            None => this_machine(self.cores, output)?,
         };
         let home = self.workflow.parent().filter(|p| !p.as_os_str().is_empty());
         let home = home.unwrap_or(Path::new(".")).canonicalize()?;
@@ -253,8 +261,10 @@ impl Run {
             let loaded = Loaded { place, ..Loaded::plain(workflow, platform) };
             let steering = Steering::new(header, settings, loaded);
             let problem = steering.rehearsed_problem()?;
-            let (ran, bound) = steering.rehearse(&problem, output)?;
-            self.outputs.rehearsed(&problem, &ran, bound, output)?;
+            let (mut ran, bound) = steering.rehearse(&problem, output)?;
+            let wait = self.overheads.wait();
+            ran.delay(wait);
+            self.outputs.rehearsed(&problem, &ran, bound + wait, output)?;
             if !self.outputs.json {
                 output.say(&document::whole_plan(&problem, &ran, output.width))?;
             }
@@ -294,10 +304,12 @@ impl Run {
         let named = options.into_iter().filter_map(|(name, value)| {
             value.as_ref().map(|value| (name.to_string(), value.clone()))
         });
-        named.chain(self.parameters.set.iter().cloned()).collect()
+        let named = named.chain(self.parameters.set.iter().cloned());
+        named.chain(self.limits.given().filter(|_| self.algorithm.is_none())).collect()
     }
 
     fn settings(&self, format: Format, platform: &Platform) -> Result<Settings, Failure> {
+        self.limits.check(platform, [self.policy.as_str()])?;
         let limits = self.limits.limits();
         if self.inputs == Some(WhereInputs::Origin) && platform.origin().is_none() {
             let message = format!("--inputs origin: '{}' names no origin", platform.name());
@@ -310,6 +322,7 @@ impl Run {
             given: self.given(),
             deadline: limits.deadline,
             budget: limits.budget,
+            overhead: self.overheads.seconds(),
             inputs_everywhere: self.inputs == Some(WhereInputs::Everywhere)
                 || platform.origin().is_none(),
             retries: self.retries,
@@ -386,9 +399,13 @@ fn at_speed(
 }
 
 /// Where no platform is named, the machine that this is.
-fn this_machine(output: &mut Output) -> Result<Platform, Failure> {
-    output.note("no --platform given: running on the cores of this machine");
-    Ok(platform_toml::parse(&local::detect(Some(1e9)).to_toml())?)
+fn this_machine(cores: Option<u32>, output: &mut Output) -> Result<Platform, Failure> {
+    let mut found = local::detect(Some(REFERENCE_SPEED));
+    match cores {
+        Some(cores) => found.machines.iter_mut().for_each(|machine| machine.cores = cores),
+        None => output.note("no --platform given: running on the cores of this machine"),
+    }
+    Ok(platform_toml::parse(&found.to_toml())?)
 }
 
 /// An absolute path without `.` and `..`; no link is followed.
@@ -555,12 +572,23 @@ impl Outputs {
     }
 
     /// Trace and picture: a real run keeps the one for its report, and its log on disk.
-    fn write(&self, files: &FileAccess, problem: &Problem<'_>, ran: &Ran) -> Result<(), Failure> {
+    fn write(
+        &self,
+        files: &FileAccess,
+        problem: &Problem<'_>,
+        ran: &Ran,
+        attempts: Option<&trace::AttemptsOf<'_>>,
+    ) -> Result<(), Failure> {
         if let Some(path) = &self.trace {
             let format = TraceFormat::of_path(path)?;
             let (workflow, platform) = (problem.workflow(), problem.platform());
-            files.write(path, |out| {
-                trace::write(&ran.outcome.trace, format, workflow, platform, out)
+            let records = &ran.outcome.trace;
+            files.write(path, |out| match attempts {
+                Some(known) => {
+                    let subject = (workflow, platform);
+                    trace::write_with_attempts(records, format, subject, known, out)
+                }
+                None => trace::write(records, format, workflow, platform, out),
             })?;
         }
         self.gantt.as_ref().map_or(Ok(()), |path| draw(files, problem, ran, path))
@@ -574,7 +602,7 @@ impl Outputs {
         bound: f64,
         output: &mut Output,
     ) -> Result<(), Failure> {
-        self.write(&output.files, problem, ran)?;
+        self.write(&output.files, problem, ran, None)?;
         if self.json {
             output.json(&Document::new(problem, ran, bound))?;
         } else {
@@ -591,7 +619,19 @@ impl Outputs {
         output: &mut Output,
     ) -> Result<(), Failure> {
         let ran = &finished.ran;
-        self.write(&output.files, problem, ran)?;
+        let workflow = problem.workflow();
+        let attempt = |task, number, done| {
+            let mut failures = finished.failures.iter();
+            let failure = failures.find(|f| f.task == task && f.attempt == number);
+            let name = folder::component(workflow.task_name(task));
+            let stderr = format!("tasks/{name}/{number}/{STDERR}");
+            trace::Attempt {
+                exit_code: if done { Some(0) } else { failure.and_then(|f| f.exit) },
+                // Empty ones are not kept.
+                stderr: path.join(&stderr).is_file().then_some(stderr),
+            }
+        };
+        self.write(&output.files, problem, ran, Some(&attempt))?;
         if self.json {
             let document = Document::new(problem, ran, bound(problem)?);
             output.json(&Execution::new(problem, document, path, finished))?;

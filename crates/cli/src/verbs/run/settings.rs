@@ -27,6 +27,9 @@ pub(super) struct Settings {
     pub(super) deadline: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) budget: Option<f64>,
+    /// Start-up seconds of every task, for estimates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) overhead: Option<f64>,
     /// `everywhere`, or on the platform's origin.
     pub(super) inputs_everywhere: bool,
     pub(super) retries: u32,

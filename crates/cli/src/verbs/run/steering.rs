@@ -15,6 +15,7 @@ use crate::verbs::simulate::workflow::{
 use slackline_analysis::calibration::first_estimates;
 use slackline_analysis::cost::Money;
 use slackline_analysis::metrics::Metrics;
+use slackline_analysis::overheads::with_overhead;
 use slackline_analysis::plan_check::{Ground, lower_bound};
 use slackline_engine::{
     Ending, Execution, Glance, Inputs, Outcome, Record, Settings as Rules, Stage,
@@ -105,7 +106,11 @@ impl Steering {
     }
 
     pub(super) fn new(header: Header, settings: Settings, mut loaded: Loaded) -> Steering {
-        loaded.workflow = first_estimates(Arc::unwrap_or_clone(loaded.workflow)).into();
+        let workflow = first_estimates(Arc::unwrap_or_clone(loaded.workflow));
+        loaded.workflow = match settings.overhead {
+            Some(seconds) => with_overhead(&workflow, &loaded.platform, seconds).into(),
+            None => workflow.into(),
+        };
         let inputs = match loaded.platform.origin() {
             Some(origin) if !settings.inputs_everywhere => Inputs::At(origin),
             _ => Inputs::Everywhere,
@@ -145,7 +150,7 @@ impl Steering {
         let limits = self.settings.limits();
         let algorithm = match &self.settings.algorithm {
             Some(name) => planner(name)?,
-            None => slackline_schedule::registry::usual(problem),
+            None => slackline_schedule::registry::usual_within(problem, &limits),
         };
         let (seed, given) = (self.header.seed, self.settings.given.clone());
         let request = Request { seed, given: given.clone(), limits, ..Request::default() };

@@ -33,6 +33,9 @@ pub(in crate::verbs) struct Document<'a> {
     tasks_done: usize,
     makespan: f64,
     planned_makespan: f64,
+    /// What the run took that the workflow was recorded from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded_makespan: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     difference: Option<Difference>,
     lower_bound: f64,
@@ -145,6 +148,7 @@ impl<'a> Document<'a> {
             tasks_done: schedule.len(),
             makespan: outcome.makespan,
             planned_makespan: ran.planned.makespan(),
+            recorded_makespan: ran.recorded,
             difference: ran.check.as_ref().map(Difference::of),
             lower_bound,
             nsl: why.is_none().then_some(metrics.nsl),

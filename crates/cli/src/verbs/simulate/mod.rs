@@ -13,7 +13,7 @@ pub(super) mod workflow;
 mod worlds;
 
 use crate::failure::Failure;
-use crate::input::{LimitOptions, Sources, seconds};
+use crate::input::{LimitOptions, OverheadOptions, Sources, seconds};
 use crate::model::ModelOptions;
 use crate::output::Output;
 use crate::told::SetOptions;
@@ -90,6 +90,8 @@ pub(crate) struct Simulate {
     #[command(flatten)]
     limits: LimitOptions,
     #[command(flatten)]
+    overheads: OverheadOptions,
+    #[command(flatten)]
     parameters: SetOptions,
     /// Seed of planners and policies that draw random numbers [default: 0]
     #[arg(long, value_name = "NUMBER")]
@@ -146,7 +148,10 @@ pub(crate) struct Simulate {
 }
 
 /// What means nothing to a graph of placed activities.
-const NOT_OF_ACTIVITIES: [&str; 28] = [
+const NOT_OF_ACTIVITIES: [&str; 31] = [
+    "fastest",
+    "overhead",
+    "queue_wait",
     "workflow",
     "instance",
     "from",
@@ -239,6 +244,7 @@ impl Simulate {
         let named = given.filter_map(|(name, value)| {
             value.as_ref().map(|value| (name.to_string(), value.clone()))
         });
-        named.chain(self.parameters.set.iter().cloned()).collect()
+        let named = named.chain(self.parameters.set.iter().cloned());
+        named.chain(self.limits.given().filter(|_| self.algorithm.is_none())).collect()
     }
 }

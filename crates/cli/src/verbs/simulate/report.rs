@@ -6,6 +6,7 @@ use crate::check;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::table::{Table, count, cut, wrap};
+use crate::verbs::plan::beside_recorded;
 use slackline_engine::Usage;
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_model::{Problem, Schedule};
@@ -83,6 +84,10 @@ fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
     match ran.unfinished() {
         None => {
             row("makespan", exact(outcome.makespan));
+            if let Some(recorded) = ran.recorded {
+                let beside = beside_recorded(outcome.makespan, recorded);
+                row("recorded", format!("{} ({beside})", fmt_seconds(recorded)));
+            }
             row(
                 "normalised",
                 format!("{:.2} times the critical path at mean speed (NSL)", metrics.nsl),

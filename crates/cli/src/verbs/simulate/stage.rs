@@ -116,6 +116,8 @@ impl<'a> Stage<'a> {
         let given = args.given();
         let when = given.iter().rfind(|(name, _)| name == "transfers");
         let stated = world.workflow.clone();
+        let policies = args.compare.iter().chain(&args.policy).map(String::as_str);
+        args.limits.check(&world.platform, policies)?;
         let limits = args.limits.limits();
         let common = common_limits(&limits, &arrivals);
         let wanted = Wanted::of(args, &world.platform, !arrivals.is_empty());
@@ -135,12 +137,12 @@ impl<'a> Stage<'a> {
             planner: Planner {
                 algorithm: match &args.algorithm {
                     Some(name) => planner(name)?,
-                    None => slackline_schedule::registry::usual(problem),
+                    None => slackline_schedule::registry::usual_within(problem, &limits),
                 },
                 request: Request {
                     seed: args.seed.unwrap_or_default(),
                     given: given.clone(),
-                    limits: common,
+                    limits: args.overheads.within(common),
                     ..Request::default()
                 },
             },
@@ -332,6 +334,7 @@ impl<'a> Stage<'a> {
             wall_seconds,
             told,
             check,
+            recorded: None,
             real: false,
             trace,
         })

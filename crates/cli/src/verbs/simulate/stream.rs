@@ -3,12 +3,11 @@
 use super::{Data, Simulate};
 use crate::examples;
 use crate::failure::Failure;
-use crate::input::{Loaded, read_workflow, stream_name};
+use crate::input::{Loaded, read_scenario, read_workflow, stream_name};
 use crate::output::Output;
 use slackline_analysis::workflow_metrics::Negotiable;
 use slackline_engine::{Arrivals, Coming};
 use slackline_formats::instance::stream;
-use slackline_formats::scenario::read_scenario;
 use slackline_model::nearest::nearest;
 use slackline_model::scenario::{Arrival, Scenario, When};
 use slackline_model::{Platform, Problem, Workflow};
@@ -17,6 +16,20 @@ use std::sync::Arc;
 
 /// What is to be run where, and who arrives when, if several do.
 pub(super) fn read(
+    args: &Simulate,
+    scenario: &Scenario,
+    output: &mut Output,
+) -> Result<(Loaded, Vec<Coming>), Failure> {
+    let (mut world, mut coming) = read_plain(args, scenario, output)?;
+    args.overheads.apply(&mut world);
+    for one in &mut coming {
+        one.workflow = args.overheads.of(one.workflow.clone(), &world.platform);
+    }
+    Ok((world, coming))
+}
+
+/// The same without overheads.
+fn read_plain(
     args: &Simulate,
     scenario: &Scenario,
     output: &mut Output,
@@ -115,8 +128,10 @@ fn arrivals(
         let workflow = match given.filter(is_given) {
             Some(given) => given.clone(),
             None => {
-                let place = || format!("{}: arrival[{index}]", path.display());
-                read_workflow(&named(folder, &arrival.workflow, place)?, None, output)?
+                let place = || place_of(path, index, output);
+                let file = named(folder, &arrival.workflow, place)?;
+                let read = read_workflow(&file, None, output);
+                read.map_err(|failure| failure.named_by(&place_of(path, index, output)))?
             }
         };
         let mut terms = arrival.terms.clone();
@@ -131,6 +146,19 @@ fn arrivals(
         coming.push(Coming { workflow: Arc::new(workflow), when: arrival.when, terms });
     }
     Ok(coming)
+}
+
+/// Where an arrival stands in its file.
+fn place_of(path: &Path, index: usize, output: &Output) -> String {
+    let text = output.files.read_text(path).unwrap_or_default();
+    let mut heads = text.lines().enumerate().filter(|(_, line)| {
+        let line: String = line.split('#').next().unwrap_or_default().split_whitespace().collect();
+        line == "[[arrival]]"
+    });
+    match heads.nth(index) {
+        Some((line, _)) => format!("{}:{}: arrival[{index}]", path.display(), line + 1),
+        None => format!("{}: arrival[{index}]", path.display()),
+    }
 }
 
 /// The workflow that an arrival names: a file beside the stream, or a bundled one.

@@ -4,7 +4,7 @@ use super::document::{Document, Documents};
 use super::stage::Stage;
 use super::{Simulate, curve, report, several, stream, why};
 use crate::failure::{Failure, no_plan};
-use crate::input::Past;
+use crate::input::{Past, read_scenario};
 use crate::output::Output;
 use crate::picture;
 use crate::search::unheeded;
@@ -12,10 +12,10 @@ use crate::told::check_needs;
 use slackline_analysis::cost::Money;
 use slackline_analysis::load_series::Course;
 use slackline_analysis::metrics::Metrics;
+use slackline_analysis::overheads::delayed;
 use slackline_analysis::plan_check::Check;
 use slackline_analysis::workflow_metrics::{Beside, Served, beside, served};
 use slackline_engine::{DecisionLog, Ending, Outcome};
-use slackline_formats::scenario::read_scenario;
 use slackline_formats::schedule_file;
 use slackline_io::{AtomicFile, FileAccess};
 use slackline_model::nearest::did_you_mean;
@@ -61,6 +61,8 @@ pub(in crate::verbs) struct Ran {
     pub(in crate::verbs) check: Option<Check>,
     /// It was done on real machines.
     pub(in crate::verbs) real: bool,
+    /// What the run took that the workflow was recorded from.
+    pub(in crate::verbs) recorded: Option<f64>,
     /// Its trace, where one was written as it went on.
     pub(in crate::verbs) trace: Option<AtomicFile>,
 }
@@ -90,6 +92,7 @@ impl Ran {
             told: Vec::new(),
             check: None,
             real: false,
+            recorded: None,
             trace: None,
         }
     }
@@ -130,6 +133,16 @@ impl Ran {
             let levels = simulated - (check.simulated - check.levels);
             Check { simulated, levels, ..check }
         });
+    }
+
+    /// Puts the dates of plan and run off by a wait; charts and traces count from the first task's.
+    pub(in crate::verbs) fn delay(&mut self, wait: f64) {
+        if wait == 0.0 {
+            return;
+        }
+        self.outcome.schedule = delayed(std::mem::take(&mut self.outcome.schedule), wait);
+        self.outcome.makespan += wait;
+        self.planned = Arc::new(delayed(Schedule::clone(&self.planned), wait));
     }
 
     /// Why it did not finish.
@@ -177,6 +190,7 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
     }
     let mut written = Vec::new();
     let only = runs.len() == 1;
+    let wait = args.overheads.wait();
     for ran in &mut runs {
         let names = [&args.gantt, &args.trace, &args.decisions]
             .map(|p| p.as_ref().map(|p| own_name(p, &ran.name, only)));
@@ -191,6 +205,8 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
             output.files.write(path, |out| ran.log.write(out))?;
         }
         written.extend(names.into_iter().flatten());
+        ran.delay(wait);
+        ran.recorded = Past::makespan(world.past.as_ref());
     }
     if let Some(path) = &args.progress {
         let svg = curve::svg(&problem, &runs);
@@ -201,7 +217,7 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Result<(), Failu
         compare_decisions(&output.files, path, &runs)?;
     }
     if args.json {
-        let lower_bound = stage.lower_bound()?;
+        let lower_bound = stage.lower_bound()? + wait;
         let documents: Vec<Document<'_>> =
             runs.iter().map(|r| Document::new(&problem, r, lower_bound)).collect();
         match documents.as_slice() {
