@@ -218,6 +218,7 @@ const PRINT: &[&str] = &[
     "simulate W/epigenomics.dax -p P/small-cluster.toml --scenario bad.toml --policy gtp --set threshold=1 --json",
     "simulate W/montage.json -p P/priced-cloud.toml --deadline 1h --budget 9 --json",
     "simulate W/gauss.dot --json",
+    "simulate recorded.json --json",
     "simulate W/gauss.dot -p one.toml --scenario last.toml --json",
     "simulate --arrivals stream.toml -p P/priced-cloud.toml --compare rank-hybd,fdws --json",
     "simulate s.work -p g.grid --json",
@@ -243,6 +244,7 @@ const PRINT: &[&str] = &[
     "diff real.json made.run --json",
     "run deliveries.toml -p delivered.toml --throttle --folder taught.run --json",
     "calibrate taught.run -o learnt --json",
+    "calibrate recorded.json -o fitted --json",
     "replay ring.tit -p one.toml --dates --profile --explain-collectives --json",
 ];
 

@@ -837,3 +837,30 @@ fn throttled_copies_take_what_a_simulation_predicts() {
     let again = of("learnt/workflow.toml", "--platform learnt/platform.toml --dry-run");
     assert!(again > usual - 0.05, "{again} {usual}");
 }
+
+#[test]
+fn traces_tell_of_attempts() {
+    let place = Place::new();
+    place.write(
+        "f.toml",
+        "[task.good]\ncommand = \"true\"\ntime = \"1s\"\n[task.bad]\ncommand = \"echo no >&2; exit 3\"\ntime = \"1s\"\n",
+    );
+    assert_eq!(place.run("run f.toml --retries 1 --trace t.json").code, Some(1));
+    let trace: Value = serde_json::from_str(&place.read("t.json")).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let attempts = |name: &str| -> Vec<&Value> {
+        let own = |e: &&Value| e["ph"] == "X" && e["name"] == name;
+        events.iter().filter(own).map(|e| &e["args"]).collect()
+    };
+    let good = attempts("good");
+    assert_eq!((good.len(), &good[0]["exit_code"]), (1, &Value::from(0)));
+    assert!(good[0]["stderr"].is_null(), "empty ones are not kept");
+    let bad = attempts("bad");
+    assert_eq!(bad.len(), 2, "{bad:?}");
+    for (number, attempt) in (1..).zip(bad) {
+        assert_eq!(attempt["exit_code"], 3);
+        let path = attempt["stderr"].as_str().unwrap();
+        assert_eq!(path, format!("tasks/bad/{number}/stderr"));
+        assert_eq!(place.read(&format!("f.run/{path}")), "no\n");
+    }
+}

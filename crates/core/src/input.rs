@@ -17,6 +17,7 @@ use slackline_model::problem::{Inputs, State};
 use slackline_model::scenario::{Measured, Scenario};
 use slackline_model::schedule::Limits;
 use slackline_model::{Platform, Problem, ProblemError, Terms, Workflow};
+use slackline_schedule::Need;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -214,9 +215,17 @@ impl OverheadSettings {
 }
 
 impl LimitSettings {
-    /// Refuses a budget where nothing costs anything.
-    pub fn check_prices(&self, platform: &Platform) -> Result<(), Failure> {
-        if self.budget.is_none() || platform.is_priced() {
+    /// Refuses a budget where nothing costs anything, unless one of the policies cannot do without one.
+    pub fn check_prices<'n>(
+        &self,
+        platform: &Platform,
+        policies: impl IntoIterator<Item = &'n str>,
+    ) -> Result<(), Failure> {
+        let needs_one = |name: &str| {
+            let entry = slackline_react::registry::find(name);
+            entry.is_none_or(|entry| entry.needs.contains(&Need::Budget))
+        };
+        if self.budget.is_none() || platform.is_priced() || policies.into_iter().any(needs_one) {
             return Ok(());
         }
         let message = format!("--budget: no machine of '{}' has a price", platform.name());

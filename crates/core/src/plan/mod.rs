@@ -148,7 +148,7 @@ impl PlanRequest {
         }
         let mut loaded = self.input.read_all(&self.input.workflows, context)?;
         self.overheads.apply(&mut loaded);
-        self.limits.check_prices(&loaded.platform)?;
+        self.limits.check_prices(&loaded.platform, [])?;
         let mut given = self.parameters.0.clone();
         let named = |name: &String| name == WITHIN_LIMITS.name || name == ALL_PLANNERS;
         if self.planners.is_empty() || self.planners.iter().any(named) {

@@ -137,7 +137,7 @@ impl RunRequest {
         let home = workflow.parent().filter(|p| !p.as_os_str().is_empty());
         let home = home.unwrap_or(Path::new(".")).canonicalize()?;
         check_runnable(&context.files, &document.workflow, &home)?;
-        self.limits.check_prices(&platform)?;
+        self.limits.check_prices(&platform, [self.policy.as_str()])?;
         if self.inputs == Some(InputPlace::Origin) && platform.origin().is_none() {
             let message = format!("--inputs origin: '{}' names no origin", platform.name());
             return Err(Failure::input(message));

@@ -288,7 +288,14 @@ impl SimulationInput {
             return Err(Failure::input(message).with_help("--arrivals FILE says who does"));
         }
         let (scenario, arrivals) = (self.scenario.clone(), self.arrivals.clone());
-        let mut stage = Stage::new(setup, &self.loaded, problem, scenario, arrivals, outputs)?;
+        let mut stage = Stage::new(
+            setup,
+            &self.loaded,
+            problem,
+            scenario,
+            arrivals,
+            (outputs, &self.policies),
+        )?;
         let trace = outputs.trace.as_deref();
         let mut runs = runs(setup, &self.policies, trace, &mut stage, context)?;
         if runs.len() > 1 && runs.iter().all(|r| !r.served.is_empty()) {

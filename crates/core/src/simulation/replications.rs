@@ -121,7 +121,8 @@ impl SimulationSetup {
             let seed = scenario.seed;
             let scenario = Scenario { measured: world.measured.clone(), ..scenario.clone() };
             let outputs = Outputs::default();
-            let mut stage = Stage::new(self, &world, &problem, scenario, Vec::new(), &outputs)?;
+            let mut stage =
+                Stage::new(self, &world, &problem, scenario, Vec::new(), (&outputs, policies))?;
             stage.scenario_file = Some(path);
             let ran = runs(self, policies, None, &mut stage, context)?;
             let scenario = path.display().to_string();

@@ -101,7 +101,7 @@ impl<'a> Stage<'a> {
         problem: &'a Problem<'a>,
         scenario: Scenario,
         arrivals: Vec<Coming>,
-        outputs: &Outputs,
+        (outputs, policies): (&Outputs, &[String]),
     ) -> Result<Stage<'a>, Failure> {
         let inputs = setup.models.inputs(&world.platform)?;
         if setup.data == DataPlace::Central
@@ -116,7 +116,7 @@ impl<'a> Stage<'a> {
         let given = setup.given();
         let when = given.iter().rfind(|(name, _)| name == "transfers");
         let stated = world.workflow.clone();
-        setup.limits.check_prices(&world.platform)?;
+        setup.limits.check_prices(&world.platform, policies.iter().map(String::as_str))?;
         let limits = setup.limits.limits();
         let common = common_limits(&limits, &arrivals);
         let wanted = Wanted::of(outputs, &world.platform, !arrivals.is_empty());

@@ -68,11 +68,12 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
     visit(Candidate { algorithm: usual, told: limits, rented: None, point, schedule: first });
     portfolio::each(problem, &jobs(problem, &limits), &request, &mut visit)?;
     let Some(mut best) = best else { return (usual.plan)(problem, &request) };
-    if problem.platform().is_priced() && !problem.workflow().is_moldable() {
-        if let Some(climbed) = portfolio::climb(problem, &best, &better, &request) {
-            front.add(climbed.point, || name(problem, &climbed));
-            best = climbed;
-        }
+    if problem.platform().is_priced()
+        && !problem.workflow().is_moldable()
+        && let Some(climbed) = portfolio::climb(problem, &best, &better, &request)
+    {
+        front.add(climbed.point, || name(problem, &climbed));
+        best = climbed;
     }
     let found_by = name(problem, &best);
     let mut schedule = best.schedule;

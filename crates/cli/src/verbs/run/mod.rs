@@ -11,6 +11,8 @@ use crate::set_option::SetOptions;
 use crate::verbs::simulate::report;
 use crate::verbs::simulate::workflow::draw;
 use clap::{Args, ValueEnum};
+use slackline_core::machines::attempt::STDERR;
+use slackline_core::machines::folder;
 use slackline_core::machines::slurm::Mode;
 use slackline_core::request::{
     ExecutionSettings, InputPlace, QUEUE_INTERVALS, RunRequest, SlurmSettings,
@@ -336,12 +338,23 @@ impl Outputs {
     }
 
     /// Trace and picture: a real run keeps the one for its report, and its log on disk.
-    fn write(&self, files: &FileAccess, problem: &Problem<'_>, ran: &Ran) -> Result<(), Failure> {
+    fn write(
+        &self,
+        files: &FileAccess,
+        problem: &Problem<'_>,
+        ran: &Ran,
+        attempts: Option<&trace::AttemptsOf<'_>>,
+    ) -> Result<(), Failure> {
         if let Some(path) = &self.trace {
             let format = TraceFormat::of_path(path)?;
             let (workflow, platform) = (problem.workflow(), problem.platform());
-            files.write(path, |out| {
-                trace::write(&ran.outcome.trace, format, workflow, platform, out)
+            let records = &ran.outcome.trace;
+            files.write(path, |out| match attempts {
+                Some(known) => {
+                    let subject = (workflow, platform);
+                    trace::write_with_attempts(records, format, subject, known, out)
+                }
+                None => trace::write(records, format, workflow, platform, out),
             })?;
         }
         self.gantt.as_ref().map_or(Ok(()), |path| draw(files, problem, ran, path))
@@ -355,7 +368,7 @@ impl Outputs {
         bound: f64,
         output: &mut Output,
     ) -> Result<(), Failure> {
-        self.write(&output.files, problem, ran)?;
+        self.write(&output.files, problem, ran, None)?;
         if self.json {
             output.json(&SimulationReport::new(problem, ran, bound))?;
         } else {
@@ -372,7 +385,19 @@ impl Outputs {
         output: &mut Output,
     ) -> Result<(), Failure> {
         let ran = &finished.ran;
-        self.write(&output.files, problem, ran)?;
+        let workflow = problem.workflow();
+        let attempt = |task, number, done| {
+            let mut failures = finished.failures.iter();
+            let failure = failures.find(|f| f.task == task && f.attempt == number);
+            let name = folder::component(workflow.task_name(task));
+            let stderr = format!("tasks/{name}/{number}/{STDERR}");
+            trace::Attempt {
+                exit_code: if done { Some(0) } else { failure.and_then(|f| f.exit) },
+                // Empty ones are not kept.
+                stderr: path.join(&stderr).is_file().then_some(stderr),
+            }
+        };
+        self.write(&output.files, problem, ran, Some(&attempt))?;
         if self.json {
             output.json(&run::report(problem, path, finished)?)?;
         } else {
