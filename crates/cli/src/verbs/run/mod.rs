@@ -322,6 +322,7 @@ impl Run {
             learning: !self.no_learning,
             throttle: self.throttle,
             config: Some(self.config.clone()),
+            stealing: self.policy == "slackline",
             pin: self.pin,
             checksum_limit: match self.no_checksums {
                 true => Some(0),

@@ -36,6 +36,9 @@ pub(super) struct Settings {
     pub(super) learning: bool,
     #[serde(default)]
     pub(super) throttle: bool,
+    /// Idle processors take ready tasks that wait elsewhere, whatever the policy's plans say.
+    #[serde(default)]
+    pub(super) stealing: bool,
     /// Settings of the network model; none in logs of versions that planned with what the platform states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) config: Option<Vec<String>>,
