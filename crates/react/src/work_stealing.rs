@@ -8,12 +8,14 @@
 //! offered. Ties: lower task, lower processor.
 
 use crate::idle::{self, Ready};
-use crate::policy::{Decision, Event, Plan, Policy, Transfers};
+use crate::policy::{Decision, Event, Monitoring, Plan, Policy, Transfers};
 use crate::situation::{Situation, TaskState};
 use crate::static_plan::StaticPlan;
+use crate::{Foresight, Reasons};
+use slackline_model::schedule::Detail;
 use slackline_model::{Problem, ProcId, TaskId, approx};
-use slackline_schedule::Planner;
 use slackline_schedule::list::ranks;
+use slackline_schedule::{PlanError, Planner};
 use std::cell::Cell;
 
 /// What a task that has run for longer than it should is expected to need yet, of what it has had.
@@ -30,7 +32,12 @@ const DEPTH: usize = 64;
 
 /// See the module's head.
 pub struct WorkStealing {
-    plan: StaticPlan,
+    /// Who plans.
+    inner: Box<dyn Policy>,
+    /// Whether that wants to see the events that come next.
+    wanted: Option<bool>,
+    /// Whether it plans once, and knows nothing of wake-ups.
+    calm: bool,
     queues: Queues,
     rank: Vec<f64>,
     ready: Ready,
@@ -117,8 +124,16 @@ fn busy_seconds(now: &Situation, problem: &Problem<'_>) -> Vec<f64> {
 impl WorkStealing {
     /// Plans with the given method at the start.
     pub fn new(planner: impl Into<Planner>, transfers: Transfers) -> WorkStealing {
+        let inner = Box::new(StaticPlan::new(planner, transfers));
+        WorkStealing { calm: true, ..WorkStealing::around(inner) }
+    }
+
+    /// Follows the plans of another policy, and does what that decides.
+    pub fn around(inner: Box<dyn Policy>) -> WorkStealing {
         WorkStealing {
-            plan: StaticPlan::new(planner, transfers),
+            inner,
+            wanted: None,
+            calm: false,
             queues: Queues::default(),
             rank: Vec::new(),
             ready: Ready::default(),
@@ -157,7 +172,7 @@ impl WorkStealing {
             None
         };
         self.ready.start_some(now, &mut idle, decisions, OFFERS, sooner);
-        if look_again.get().is_finite() {
+        if self.calm && look_again.get().is_finite() {
             decisions.push(Decision::WakeAt(now.now + look_again.get()));
         }
         Ok(())
@@ -165,12 +180,42 @@ impl WorkStealing {
 }
 
 impl Policy for WorkStealing {
+    fn monitoring(&self) -> Monitoring {
+        self.inner.monitoring()
+    }
+
     fn wants(&mut self, events: &[Event], now: &Situation) -> bool {
-        self.plan.wants(events, now) || events.iter().any(idle::worth_a_look)
+        let wanted = self.inner.wants(events, now);
+        self.wanted = Some(wanted);
+        wanted || events.iter().any(idle::worth_a_look)
     }
 
     fn looks_at_progress(&self) -> bool {
-        false
+        !self.calm && self.inner.looks_at_progress()
+    }
+
+    fn keeps_time(&self) -> bool {
+        self.inner.keeps_time()
+    }
+
+    fn check(&self, problem: &Problem<'_>) -> Result<(), PlanError> {
+        self.inner.check(problem)
+    }
+
+    fn collects(&self) -> bool {
+        self.inner.collects()
+    }
+
+    fn report(&self) -> Vec<(&'static str, Detail)> {
+        self.inner.report()
+    }
+
+    fn equip(&mut self, foresight: Box<dyn Foresight>) {
+        self.inner.equip(foresight);
+    }
+
+    fn reasons(&mut self) -> Option<Reasons> {
+        self.inner.reasons()
     }
 
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
@@ -187,12 +232,13 @@ impl Policy for WorkStealing {
         let key = |rank: f64| !approx::sort_key(rank).to_bits();
         self.ready.update(events, now, |task| key(self.rank[task.index()]));
         let before = decisions.len();
-        if self.plan.wants(events, now) {
-            self.plan.react(events, now, decisions);
+        let wanted = self.wanted.take().unwrap_or_else(|| self.inner.wants(events, now));
+        if wanted {
+            self.inner.react(events, now, decisions);
         }
         let mut planned = false;
         for decision in &decisions[before..] {
-            planned = true;
+            planned |= !matches!(decision, Decision::WakeAt(_));
             if let Decision::Adopt(plan) = decision {
                 self.queues.follow(plan, now);
             }

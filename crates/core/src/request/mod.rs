@@ -339,6 +339,10 @@ pub struct ExecutionSettings {
     /// Settings of the network model that plans, rehearsals and throttled transfers go by.
     #[serde(skip_serializing_if = "Pairs::is_empty")]
     pub network: Pairs,
+    /// Whether idle processors take ready tasks that wait elsewhere, whatever the policy's plans say; where it is left out,
+    /// with the policy `slackline`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stealing: Option<bool>,
     /// Whether every task is held to the cores of its host.
     pub pin: bool,
     /// A folder of every machine in which attempts work.
@@ -597,6 +601,7 @@ impl Default for ExecutionSettings {
             learning: true,
             throttle: false,
             network: Pairs::default(),
+            stealing: None,
             pin: false,
             scratch: None,
             checksum_limit: None,

@@ -46,6 +46,9 @@ impl From<FolderError> for Failure {
     }
 }
 
+/// The policy whose runs steal work.
+const SLACKLINE: &str = "slackline";
+
 /// A request with what it names.
 pub struct RunInput {
     /// The request, with everything that a folder keeps.
@@ -148,6 +151,7 @@ impl RunRequest {
             let place = if has_origin { InputPlace::Origin } else { InputPlace::Everywhere };
             self.inputs = Some(place);
         }
+        self.execution.stealing.get_or_insert(self.policy == SLACKLINE);
         self.execution.scratch = self.execution.scratch.as_deref().map(plain_path).transpose()?;
         Ok(RunInput { request: self, document, format, platform, home })
     }

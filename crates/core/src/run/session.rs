@@ -31,8 +31,8 @@ use slackline_machines::session::{self, Repeated, SessionError};
 use slackline_machines::slurm::Slurm;
 use slackline_model::platform::Charges;
 use slackline_model::{Problem, Schedule, Terms};
-use slackline_react::Policy;
 use slackline_react::registry::Options;
+use slackline_react::{Policy, WorkStealing};
 use slackline_schedule::{Planner, Request};
 use slackline_simulate::Models;
 use std::collections::BTreeMap;
@@ -205,7 +205,11 @@ impl RunSession {
         let place = self.loaded.place.as_deref();
         let planned = planner.plan(problem).map_err(|e| no_plan(e, problem, place))?;
         settle_period(&mut options, &planned)?;
-        Ok(Chosen { policy: entry.policy(&options)?, planned })
+        let mut policy = entry.policy(&options)?;
+        if self.request.execution.stealing == Some(true) {
+            policy = Box::new(WorkStealing::around(policy));
+        }
+        Ok(Chosen { policy, planned })
     }
 
     fn execution<'r>(&self) -> Execution<'r> {

@@ -42,6 +42,9 @@ struct OldSettings {
     learning: bool,
     #[serde(default)]
     throttle: bool,
+    /// Whether idle processors take ready tasks that wait elsewhere.
+    #[serde(default)]
+    stealing: bool,
     /// Settings of the network model; none in logs of versions that planned with what the platform states.
     #[serde(default)]
     config: Option<Vec<String>>,
@@ -86,6 +89,7 @@ impl OldSettings {
                 learning: self.learning,
                 throttle: self.throttle,
                 network: Pairs(network),
+                stealing: Some(self.stealing),
                 pin: self.pin,
                 scratch: self.scratch,
                 checksum_limit: self.checksum_limit,

@@ -629,7 +629,7 @@ mod tests {
         fs::create_dir(&work).unwrap();
         let files = [("in".to_string(), root.join("stored"))];
         let versions = [(0, known.clone())];
-        bring(&work, &Inputs { files: &files, own: &[], versions: &versions })
+        bring(&work, &Inputs { files: &files, own: &[], versions: &versions, keep: None })
     }
 
     #[test]
@@ -666,7 +666,7 @@ mod tests {
         let meta = fs::metadata(&stored).unwrap();
         let known = checksum(&stored).ok();
         let version = Version { stamp: Stamp::of(&meta), checksum: known };
-        let linked = [Linked { index: 0, file: meta.ino(), version }];
+        let linked = [Linked { index: 0, path: stored.clone(), file: meta.ino(), version }];
         let inputs = [("in".to_string(), stored.clone())];
         assert_eq!(spoilt(&work, &inputs, &linked), None);
         // Only its date: it gets that back.

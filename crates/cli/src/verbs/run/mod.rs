@@ -244,6 +244,7 @@ impl Run {
                 learning: !self.no_learning,
                 throttle: self.throttle,
                 network: model::settings(&self.config)?,
+                stealing: None,
                 pin: self.pin,
                 checksum_limit: match self.no_checksums {
                     true => Some(0),
