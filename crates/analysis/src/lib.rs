@@ -17,4 +17,5 @@ pub mod metrics;
 pub mod overheads;
 pub mod plan_check;
 pub mod statistics;
+pub mod waits;
 pub mod workflow_metrics;

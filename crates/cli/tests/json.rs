@@ -115,6 +115,9 @@ name = "only"
 down = [{ at = 1 }]
 "#;
 
+const MAKEFLOW_LOG: &str = "# STARTED 1000000\n1000000 0 1 77\n2000000 0 3 77\n2000000 0 1 78\n\
+    # FILE 4000000 two 2 500\n4000000 0 2 78\n4000000 1 1 79\n9000000 1 2\ncut\n";
+
 const ONE_HOST: &str = "name = \"one\"\n[host.only]\nspeed = \"1Gf\"\n";
 
 const RECORDED: &str = r#"{"name": "r", "schemaVersion": "1.5", "workflow": {
@@ -196,6 +199,8 @@ fn place() -> Place {
     place.write("act.json", r#"{"name": "a", "activities": [{"id": "a", "kind": "exec", "host": "only", "flops": 1e9}]}"#);
     place.write("together.json", TOGETHER);
     place.write("by-hand.json", BY_HAND);
+    place.write("w.makeflow", "two: one\n\tmake two\nthree: two\n\tmake three\n");
+    place.write("w.makeflowlog", MAKEFLOW_LOG);
     place.write("results.csv", results());
     place.write("ring.tit", "0 init\n0 compute 1e9\n0 allreduce 8 0\n0 finalize\n");
     place
@@ -245,6 +250,8 @@ const PRINT: &[&str] = &[
     "run deliveries.toml -p delivered.toml --throttle --folder taught.run --json",
     "calibrate taught.run -o learnt --json",
     "calibrate recorded.json -o fitted --json",
+    "import w.makeflow w.makeflowlog --json",
+    "explain w.makeflow w.makeflowlog --json",
     "replay ring.tit -p one.toml --dates --profile --explain-collectives --json",
 ];
 

@@ -36,7 +36,7 @@ fn commands(folder: &Path) -> Vec<Vec<String>> {
     }
     lines.extend(
         [
-            "plan montage gauss -p two-site-grid -a mags",
+            "plan montage epigenomics -a share-cp,group",
             "plan --instance heft-2002 -a heft",
             "plan montage -p priced-cloud --deadline 2h --budget 3",
             "plan montage -p priced-cloud --front",

@@ -9,7 +9,9 @@ mod completions;
 mod convert;
 mod diff;
 mod examples;
+mod explain;
 mod generate;
+mod import;
 mod man;
 mod pilot;
 pub(crate) mod plan;
@@ -39,6 +41,8 @@ pub(crate) enum Verb {
     Replay(replay::Replay),
     Compare(Box<compare::Compare>),
     Calibrate(calibrate::Calibrate),
+    Import(import::Import),
+    Explain(explain::Explain),
     Reproduce(reproduce::Reproduce),
     Show(show::Show),
     Validate(validate::Validate),
@@ -78,6 +82,8 @@ impl Verb {
             Verb::Replay(verb) => verb.run(output),
             Verb::Compare(verb) => verb.run(output),
             Verb::Calibrate(verb) => verb.run(output),
+            Verb::Import(verb) => verb.run(output),
+            Verb::Explain(verb) => verb.run(output),
             Verb::Reproduce(verb) => verb.run(output),
             Verb::Show(verb) => verb.run(output),
             Verb::Validate(verb) => verb.run(output),

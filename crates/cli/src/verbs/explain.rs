@@ -1,0 +1,266 @@
+//! `slackline explain`: what decided the makespan of a recorded run.
+
+use super::import::records;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::table::{Table, cut};
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use serde::Serialize;
+use slackline_analysis::waits::{Cause, Change, Link, Step, Steps, by_cause, chain, repeat};
+use slackline_import::{Engine, RecordedRun};
+use slackline_model::units::{fmt_bytes, fmt_seconds};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Links of the chain that are shown to people.
+const SHOWN: usize = 12;
+
+/// Explain what decided the makespan of a run of another workflow engine
+#[derive(Args)]
+#[command(after_help = "\
+The chain of waits goes from the end of the run back to its begin: what the last task ran, what it waited \
+for before that, then the same of the parent that ended last. Its seconds add up to the makespan. 'Waited \
+for a slot' means that no host had as many free cores as the task takes; 'in the queue', that it was \
+submitted and had room; 'waited for the engine', the rest.
+
+Examples:
+  slackline explain .
+  slackline explain trace.txt pipeline_dag.dot
+  slackline explain monitoring.db --json")]
+pub(crate) struct Explain {
+    /// Folders or files with the records of one run
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// The engine, where its records are not recognised or several left some
+    #[arg(long, value_name = "ENGINE", value_parser = PossibleValuesParser::new(Engine::ALL.map(Engine::name)))]
+    from: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Explanation {
+    schema: &'static str,
+    engine: &'static str,
+    makespan: f64,
+    /// Share of the makespan by cause.
+    shares: BTreeMap<&'static str, f64>,
+    chain: Vec<Stretch>,
+    /// The run repeated as it was, and with less of one cause.
+    repeated: f64,
+    what_if: WhatIf,
+    kinds: Vec<Kind>,
+}
+
+#[derive(Serialize)]
+struct Stretch {
+    task: String,
+    #[serde(flatten)]
+    link: Link,
+}
+
+#[derive(Serialize)]
+struct WhatIf {
+    twice_the_slots: f64,
+    no_queue: f64,
+    no_failures: f64,
+}
+
+/// Requested against used, over the attempts of a kind.
+#[derive(Serialize)]
+struct Kind {
+    kind: String,
+    tasks: usize,
+    seconds: f64,
+    failed: usize,
+    /// Largest.
+    requested_memory: Option<f64>,
+    /// Largest.
+    used_memory: Option<f64>,
+    cores: Option<f64>,
+    /// Processor seconds over core seconds.
+    used_cores: Option<f64>,
+}
+
+impl Explain {
+    pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        let run = records(&self.paths, self.from.as_deref(), None, output)?;
+        let Some(steps) = steps(&run) else {
+            return Err(Failure::work("the records have no times: there is nothing to explain"));
+        };
+        let links = chain(&steps);
+        let makespan: f64 = links.iter().map(|l| l.to - l.from).sum();
+        if makespan <= 0.0 {
+            return Err(Failure::work("the run took no time: there is nothing to explain"));
+        }
+        let sums = by_cause(&links);
+        let none = Change::NONE;
+        let explanation = Explanation {
+            schema: "slackline/explanation/1",
+            engine: run.engine.name(),
+            makespan,
+            shares: sums
+                .iter()
+                .map(|(cause, seconds)| (cause.name(), seconds / makespan))
+                .collect(),
+            chain: links
+                .iter()
+                .map(|link| Stretch { task: run.tasks[link.task].name.clone(), link: *link })
+                .collect(),
+            repeated: repeat(&steps, none),
+            what_if: WhatIf {
+                twice_the_slots: repeat(&steps, Change { slots: 2, ..none }),
+                no_queue: repeat(&steps, Change { queue: false, ..none }),
+                no_failures: repeat(&steps, Change { failures: false, ..none }),
+            },
+            kinds: kinds(&run),
+        };
+        if self.json {
+            return output.json(&explanation);
+        }
+        let text = describe(&explanation, &sums, output.width);
+        output.text(&text)?;
+        for (repair, times) in &run.repairs {
+            output.say(&format!("Repaired {times} times: {repair}.\n"))?;
+        }
+        Ok(())
+    }
+}
+
+/// The run as steps, or nothing where no task has times.
+fn steps(run: &RecordedRun) -> Option<Steps> {
+    let began = run.first_date()?;
+    run.last_end()?;
+    let parents = run.parents();
+    let mut all = Vec::with_capacity(run.tasks.len());
+    for (index, task) in run.tasks.iter().enumerate() {
+        let chosen = task.attempts.iter().rposition(|a| a.outcome.is_success());
+        let chosen = chosen.or_else(|| task.attempts.len().checked_sub(1));
+        let dates = |a: &slackline_import::Attempt| Some((a.start?.value, a.end?.value));
+        let last = chosen.map(|at| &task.attempts[at]);
+        all.push(Step {
+            parents: parents[index].clone(),
+            submitted: task.attempts.first().and_then(|a| a.submitted).map(|f| f.value),
+            ran: last.and_then(dates),
+            host: last.and_then(|a| a.host).unwrap_or(0),
+            cores: last.and_then(|a| a.cores).map_or(1, |c| c.value.ceil().clamp(1.0, 1e6) as u32),
+            earlier: task.attempts[..chosen.unwrap_or(0)].iter().filter_map(dates).collect(),
+            fetches: run
+                .transfers
+                .iter()
+                .filter(|t| t.task == index)
+                .map(|t| (t.start, t.end))
+                .collect(),
+        });
+    }
+    let cores = run.cores().into_iter().map(|(cores, _)| cores).collect();
+    Some(Steps { began, steps: all, cores })
+}
+
+fn kinds(run: &RecordedRun) -> Vec<Kind> {
+    let mut by_kind: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (index, task) in run.tasks.iter().enumerate() {
+        by_kind.entry(&task.kind).or_default().push(index);
+    }
+    let largest = |values: Vec<f64>| values.into_iter().max_by(f64::total_cmp);
+    let mut kinds: Vec<Kind> = by_kind
+        .into_iter()
+        .map(|(kind, tasks)| {
+            let of_kind = || tasks.iter().map(|&t| &run.tasks[t]);
+            let attempts = || of_kind().flat_map(|t| &t.attempts);
+            let core_seconds = |a: &slackline_import::Attempt| Some(a.seconds()? * a.cores?.value);
+            let measured: Vec<(f64, f64)> =
+                attempts().filter_map(|a| Some((a.cpu?.value, core_seconds(a)?))).collect();
+            let (cpu, held) = measured.iter().fold((0.0, 0.0), |sum, m| (sum.0 + m.0, sum.1 + m.1));
+            Kind {
+                kind: kind.to_string(),
+                tasks: tasks.len(),
+                seconds: attempts().filter_map(|a| a.seconds()).sum(),
+                failed: attempts().filter(|a| !a.outcome.is_success()).count(),
+                requested_memory: largest(
+                    of_kind().filter_map(|t| Some(t.memory?.value)).collect(),
+                ),
+                used_memory: largest(
+                    attempts().filter_map(|a| Some(a.peak_memory?.value)).collect(),
+                ),
+                cores: largest(attempts().filter_map(|a| Some(a.cores?.value)).collect()),
+                used_cores: (held > 0.0).then(|| cpu / held),
+            }
+        })
+        .collect();
+    kinds.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then_with(|| a.kind.cmp(&b.kind)));
+    kinds
+}
+
+fn describe(explanation: &Explanation, sums: &BTreeMap<Cause, f64>, width: usize) -> String {
+    let makespan = explanation.makespan;
+    let mut text = format!(
+        "What decided the {} of this run of {}\n\n",
+        fmt_seconds(makespan),
+        explanation.engine
+    );
+    for cause in Cause::ALL {
+        if let Some(seconds) = sums.get(&cause) {
+            let share = format!("{:.1} %", 100.0 * seconds / makespan);
+            text.push_str(&format!(
+                "  {share:>7}  {:<23} {}\n",
+                cause.name(),
+                fmt_seconds(*seconds)
+            ));
+        }
+    }
+    text.push_str("\nThe chain, from the begin to the end\n\n");
+    let mut table = Table::new(&["from", "seconds", "", "task"]);
+    let mut longest: Vec<usize> = (0..explanation.chain.len()).collect();
+    longest.sort_by(|&a, &b| {
+        let seconds = |i: usize| explanation.chain[i].link.to - explanation.chain[i].link.from;
+        seconds(b).total_cmp(&seconds(a))
+    });
+    longest.truncate(SHOWN);
+    longest.sort_unstable();
+    for &index in &longest {
+        let Stretch { task, link } = &explanation.chain[index];
+        table.row([
+            fmt_seconds(link.from),
+            fmt_seconds(link.to - link.from),
+            link.cause.name().to_string(),
+            cut(task, 34),
+        ]);
+    }
+    text.push_str(&table.render(width));
+    let more = explanation.chain.len() - longest.len();
+    if more > 0 {
+        text.push_str(&format!("  and {more} shorter stretches (all with --json)\n"));
+    }
+    let what_if = &explanation.what_if;
+    let repeated = explanation.repeated;
+    text.push_str(&format!(
+        "\nRepeated as it was, the run takes {}; with\n\n",
+        fmt_seconds(repeated)
+    ));
+    for (what, seconds) in [
+        ("twice the slots", what_if.twice_the_slots),
+        ("no queue", what_if.no_queue),
+        ("no failures", what_if.no_failures),
+    ] {
+        let gain = 100.0 * (repeated - seconds) / repeated;
+        text.push_str(&format!("  {what:<16} {:<12} {gain:.0} % less\n", fmt_seconds(seconds)));
+    }
+    text.push_str("\nRequested and used, by kind\n\n");
+    let mut table = Table::new(&["kind", "tasks", "failed", "core use", "memory asked", "used"]);
+    for kind in explanation.kinds.iter().take(SHOWN) {
+        let bytes = |value: Option<f64>| value.map_or("-".to_string(), fmt_bytes);
+        table.row([
+            cut(&kind.kind, 30),
+            kind.tasks.to_string(),
+            kind.failed.to_string(),
+            kind.used_cores.map_or("-".to_string(), |share| format!("{:.0} %", 100.0 * share)),
+            bytes(kind.requested_memory),
+            bytes(kind.used_memory),
+        ]);
+    }
+    text.push_str(&table.render(width));
+    text
+}

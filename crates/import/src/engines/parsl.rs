@@ -1,0 +1,209 @@
+//! Parsl: the monitoring database, opened read-only.
+
+use super::unique;
+use crate::dates;
+use crate::engines::Engine;
+use crate::record::{Attempt, Figure, Origin, Outcome, RecordedRun, TaskRecord};
+use crate::sources::{Artefact, Found};
+use rusqlite::{Connection, OpenFlags};
+use slackline_io::{FormatError, Result};
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+fn open(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(std::time::Duration::from_secs(2))?;
+    Ok(connection)
+}
+
+/// Whether a database is one of Parsl's monitoring.
+pub(crate) fn is_monitoring(path: &Path) -> bool {
+    let count = |connection: Connection| {
+        connection.query_row(
+            "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('workflow', 'task', 'try')",
+            [],
+            |row| row.get::<_, i64>(0),
+        )
+    };
+    // A damaged or locked database is worth an error of its own: the reader gives it.
+    open(path).and_then(count).map_or(true, |tables| tables == 3)
+}
+
+pub(crate) fn read(found: &Found) -> Result<RecordedRun> {
+    let Some(path) = found.one(Artefact::ParslDatabase, "databases")? else {
+        return Err(FormatError::new("no database"));
+    };
+    let fail = |e: rusqlite::Error| {
+        FormatError::new(format!("cannot be read as a database: {e}")).in_file(path)
+    };
+    let connection = open(path).map_err(fail)?;
+    from_database(&connection, path).map_err(fail)?
+}
+
+type Text = Option<String>;
+
+fn from_database(connection: &Connection, path: &Path) -> rusqlite::Result<Result<RecordedRun>> {
+    let mut run = RecordedRun::of(Engine::Parsl);
+    let mut runs = connection.prepare(
+        "SELECT run_id, workflow_name, time_began, time_completed, host FROM workflow ORDER BY time_began",
+    )?;
+    let runs: Vec<(String, Text, Text, Text, Text)> = runs
+        .query_map([], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let Some((id, name, began, ended, home)) = runs.last() else {
+        return Ok(Err(FormatError::new("holds no run").in_file(path)));
+    };
+    if runs.len() > 1 {
+        run.repaired_times("earlier run in the same database left out", runs.len() - 1);
+    }
+    let date = |text: &Text| text.as_deref().and_then(dates::iso);
+    run.name = name.clone().unwrap_or_else(|| "parsl".to_string());
+    run.began = date(began).and_then(Figure::measured);
+    run.ended = date(ended).and_then(Figure::measured);
+    if ended.is_none() {
+        run.repaired("run without an end: it was still going on or was killed");
+    }
+
+    let mut nodes = connection.prepare(
+        "SELECT hostname, max(cpu_count), max(total_memory) FROM node WHERE run_id = ?1 GROUP BY hostname ORDER BY hostname",
+    )?;
+    let nodes: Vec<(String, Option<f64>, Option<f64>)> = nodes
+        .query_map([id], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    for (name, cores, memory) in nodes {
+        let host = run.host(&name);
+        run.hosts[host].cores = cores.and_then(Figure::measured);
+        run.hosts[host].memory = memory.and_then(Figure::measured);
+    }
+
+    // Peaks of what was sampled, by task and try.
+    let mut sampled = connection.prepare(
+        "SELECT task_id, try_id, max(psutil_process_memory_resident), \
+         max(psutil_process_time_user + psutil_process_time_system), max(psutil_process_disk_read), \
+         max(psutil_process_disk_write) FROM resource WHERE run_id = ?1 GROUP BY task_id, try_id",
+    )?;
+    let sampled: HashMap<(i64, i64), [Option<f64>; 4]> = sampled
+        .query_map([id], |r| {
+            Ok(((r.get(0)?, r.get(1)?), [r.get(2)?, r.get(3)?, r.get(4)?, r.get(5)?]))
+        })?
+        .collect::<rusqlite::Result<_>>()?;
+
+    let mut states = connection.prepare(
+        "SELECT task_id, try_id, task_status_name FROM status WHERE run_id = ?1 ORDER BY timestamp",
+    )?;
+    let states: HashMap<(i64, i64), String> = states
+        .query_map([id], |r| Ok(((r.get(0)?, r.get(1)?), r.get(2)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+
+    let mut tries = connection.prepare(
+        "SELECT task_id, try_id, hostname, task_executor, task_try_time_launched, task_try_time_running, \
+         task_try_time_returned, task_fail_history FROM \"try\" WHERE run_id = ?1 ORDER BY task_id, try_id",
+    )?;
+    let mut attempts: BTreeMap<i64, Vec<Attempt>> = BTreeMap::new();
+    let mut rows = tries.query([id])?;
+    while let Some(row) = rows.next()? {
+        let (task, number): (i64, i64) = (row.get(0)?, row.get(1)?);
+        let (host, executor): (Text, Text) = (row.get(2)?, row.get(3)?);
+        let (launched, running, returned): (Text, Text, Text) =
+            (row.get(4)?, row.get(5)?, row.get(6)?);
+        let history: Text = row.get(7)?;
+        let (start, end) = (date(&running), date(&returned));
+        let has_failed = history.is_some_and(|h| !h.is_empty());
+        let state = states.get(&(task, number)).map_or("", String::as_str);
+        let outcome = match (end, state) {
+            (_, "memo_done") => Outcome::Cached,
+            (None, _) => Outcome::Open,
+            (Some(_), "failed" | "dep_fail" | "fail_retryable") => Outcome::Failed,
+            (Some(_), _) if has_failed => Outcome::Failed,
+            _ => Outcome::Completed,
+        };
+        if outcome == Outcome::Open {
+            run.repaired("open task: a try has no end");
+        }
+        let peaks = sampled.get(&(task, number)).copied().unwrap_or_default();
+        let figure = |i: usize| peaks[i].filter(|v| *v > 0.0).and_then(Figure::measured);
+        let name = host.or_else(|| home.clone()).unwrap_or_else(|| "localhost".to_string());
+        let is_known = run.host_ids.contains_key(&name) || start.is_some();
+        let attempt = Attempt {
+            submitted: date(&launched).and_then(Figure::measured),
+            start: start
+                .and_then(Figure::measured)
+                .or(date(&launched).and_then(Figure::assumed).filter(|_| end.is_some())),
+            end: end.and_then(Figure::measured),
+            host: is_known.then(|| run.host(&name)),
+            slot: executor,
+            cores: Figure::assumed(1.0),
+            outcome,
+            peak_memory: figure(0),
+            cpu: figure(1),
+            read: figure(2),
+            written: figure(3),
+            ..Attempt::default()
+        };
+        attempts.entry(task).or_default().push(attempt);
+    }
+
+    let mut tasks = connection.prepare(
+        "SELECT task_id, task_depends, task_func_name, task_memoize, task_inputs, task_outputs FROM task \
+         WHERE run_id = ?1 ORDER BY task_id",
+    )?;
+    let mut ids: HashMap<i64, usize> = HashMap::new();
+    let mut depends: Vec<(usize, String)> = Vec::new();
+    let mut taken = HashMap::new();
+    let mut rows = tasks.query([id])?;
+    while let Some(row) = rows.next()? {
+        let number: i64 = row.get(0)?;
+        let waits: Text = row.get(1)?;
+        let kind: String = row.get(2)?;
+        let (inputs, outputs): (Text, Text) = (row.get(4)?, row.get(5)?);
+        let index = run.tasks.len();
+        ids.insert(number, index);
+        depends.push((index, waits.unwrap_or_default()));
+        let mut task = TaskRecord {
+            name: unique(&mut taken, format!("{kind}:{number}")),
+            kind,
+            attempts: attempts.remove(&number).unwrap_or_default(),
+            ..TaskRecord::default()
+        };
+        for path in paths(&inputs.unwrap_or_default()) {
+            let file = run.file(path);
+            task.inputs.push(file);
+        }
+        for path in paths(&outputs.unwrap_or_default()) {
+            let file = run.file(path);
+            task.outputs.push(file);
+        }
+        run.tasks.push(task);
+    }
+    let producers = run.producers();
+    for (index, waits) in depends {
+        for word in waits.split(',').map(str::trim).filter(|w| !w.is_empty()) {
+            match word.parse().ok().and_then(|number: i64| ids.get(&number).copied()) {
+                Some(parent) => {
+                    let by_file =
+                        run.tasks[index].inputs.iter().any(|&f| producers[f] == Some(parent));
+                    if !by_file {
+                        run.tasks[index].after.push((parent, Origin::Measured));
+                    }
+                }
+                None => run.repaired("dependency on a task that is not in the database left out"),
+            }
+        }
+    }
+    Ok(Ok(run))
+}
+
+/// The paths in the text of a list of files: `<File at … path=/data/x.fits filename=x.fits>`.
+fn paths(text: &str) -> Vec<&str> {
+    let mut found: Vec<&str> = Vec::new();
+    for part in text.split("<File at ").skip(1) {
+        let path = part
+            .split_once(" path=")
+            .map(|(_, rest)| rest.split_once(" filename=").map_or(rest, |(p, _)| p));
+        if let Some(path) = path.map(|p| p.trim_end_matches('>')).filter(|p| !found.contains(p)) {
+            found.push(path);
+        }
+    }
+    found
+}

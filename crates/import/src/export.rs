@@ -1,0 +1,342 @@
+//! A recorded run in Slackline's own terms: workflow, platform, trace and the plan that was followed.
+
+use crate::engines::Engine;
+use crate::record::{Attempt, Outcome, RecordedRun, value};
+use slackline_formats::document::{Recorded, RecordedMachine, RecordedTask, Run, RuntimeSystem};
+use slackline_formats::{Document, FormatError, platform_toml};
+use slackline_io::Result;
+use slackline_model::trace::{Happening, Record};
+use slackline_model::units::Quantity;
+use slackline_model::workflow::{Command, REFERENCE_SPEED, Task};
+use slackline_model::{
+    FileId, HostId, Placement, Platform, ProcId, Schedule, TaskId, Trace, WorkflowBuilder,
+};
+
+/// Bandwidth of hosts where no transfer was measured, in bytes per second.
+const ASSUMED_BANDWIDTH: f64 = 1.25e8;
+
+impl RecordedRun {
+    /// Cores an attempt held, as a width.
+    fn width(&self, attempt: &Attempt) -> u32 {
+        value(attempt.cores).map_or(1, |cores| cores.ceil().clamp(1.0, 1e6) as u32)
+    }
+
+    /// The workflow with what was recorded of it.
+    pub fn document(&self) -> Result<Document> {
+        let fail = |e: slackline_model::workflow::WorkflowError| FormatError::new(e);
+        let mut builder = WorkflowBuilder::new(self.name.clone());
+        let mut recorded = Recorded {
+            runtime_system: Some(RuntimeSystem {
+                name: Some(self.engine.name().to_string()),
+                version: self.version.clone(),
+                url: None,
+            }),
+            ..Recorded::default()
+        };
+        let producers = self.producers();
+        for task in &self.tasks {
+            let last = task.last();
+            let seconds = last.and_then(Attempt::seconds);
+            let width = last.map_or(1, |attempt| self.width(attempt));
+            let peak = last.and_then(|a| value(a.peak_memory)).unwrap_or(0.0);
+            builder
+                .add_task(Task {
+                    name: task.name.clone(),
+                    kind: task.kind.clone(),
+                    work: seconds.unwrap_or(0.0) * REFERENCE_SPEED,
+                    min_width: width,
+                    max_width: width,
+                    memory: peak,
+                    command: task.command.clone().map(Command::shell),
+                    ..Task::new("", 0.0)
+                })
+                .map_err(fail)?;
+            let of_host = last.and_then(|a| a.host).map(|host| self.hosts[host].name.clone());
+            recorded.tasks.push(RecordedTask {
+                timed: seconds.is_some(),
+                executed_at: last.and_then(|a| value(a.start)).map(crate::dates::write),
+                cores: last.and_then(|a| value(a.cores)),
+                average_cpu: last
+                    .and_then(|a| Some(value(a.cpu)? / a.seconds().filter(|s| *s > 0.0)? * 100.0)),
+                read_bytes: last.and_then(|a| value(a.read)),
+                written_bytes: last.and_then(|a| value(a.written)),
+                machines: of_host.into_iter().collect(),
+                ..RecordedTask::default()
+            });
+        }
+        let used: Vec<bool> = {
+            let mut used = vec![false; self.files.len()];
+            let named = self.tasks.iter().flat_map(|t| t.inputs.iter().chain(&t.outputs));
+            named.for_each(|&file| used[file] = true);
+            used
+        };
+        let mut ids = vec![FileId(0); self.files.len()];
+        for (index, file) in self.files.iter().enumerate().filter(|(i, _)| used[*i]) {
+            let bytes = value(file.bytes).unwrap_or(0.0);
+            ids[index] = builder.add_file(&file.name, bytes).map_err(fail)?;
+        }
+        for (index, task) in self.tasks.iter().enumerate() {
+            let id = TaskId(index as u32);
+            for &file in &task.outputs {
+                if producers[file] == Some(index) {
+                    builder.writes(id, ids[file]).map_err(fail)?;
+                }
+            }
+            task.inputs.iter().for_each(|&file| builder.reads(id, ids[file]));
+        }
+        for (index, task) in self.tasks.iter().enumerate() {
+            for &(parent, _) in &task.after {
+                builder.add_control(TaskId(parent as u32), TaskId(index as u32)).map_err(fail)?;
+            }
+        }
+        recorded.run = Some(Run {
+            makespan_seconds: self.makespan(),
+            executed_at: self.first_date().map(crate::dates::write),
+            machines: self
+                .hosts
+                .iter()
+                .map(|host| RecordedMachine {
+                    name: host.name.clone(),
+                    cores: value(host.cores),
+                    memory_bytes: value(host.memory),
+                    ..RecordedMachine::default()
+                })
+                .collect(),
+        });
+        let workflow = builder.build().map_err(fail)?;
+        Ok(Document { recorded: Some(recorded), ..Document::new(workflow) })
+    }
+
+    /// Most cores that tasks held at once on each host.
+    fn peak_cores(&self) -> Vec<u32> {
+        let mut changes: Vec<Vec<(f64, i64)>> = vec![Vec::new(); self.hosts.len()];
+        for attempt in self.tasks.iter().flat_map(|t| &t.attempts) {
+            let (Some(host), Some(start), Some(end)) =
+                (attempt.host, value(attempt.start), value(attempt.end))
+            else {
+                continue;
+            };
+            if end > start {
+                let width = i64::from(self.width(attempt));
+                changes[host].push((start, width));
+                changes[host].push((end, -width));
+            }
+        }
+        let widest = |host: usize| {
+            let of_host =
+                self.tasks.iter().flat_map(|t| &t.attempts).filter(move |a| a.host == Some(host));
+            of_host.map(|a| self.width(a)).max().unwrap_or(1)
+        };
+        changes
+            .into_iter()
+            .enumerate()
+            .map(|(host, mut changes)| {
+                // What ends makes room before what begins.
+                changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+                let mut now = 0;
+                let most = changes.iter().map(|(_, by)| {
+                    now += by;
+                    now
+                });
+                (most.max().unwrap_or(0).max(0) as u32).max(widest(host))
+            })
+            .collect()
+    }
+
+    /// Cores of each host: those recorded, or as many as tasks held at once.
+    pub fn cores(&self) -> Vec<(u32, bool)> {
+        let peaks = self.peak_cores();
+        let of = |(host, peak): (&crate::record::HostRecord, u32)| match value(host.cores) {
+            Some(cores) if cores >= f64::from(peak) => (cores as u32, true),
+            _ => (peak, false),
+        };
+        self.hosts.iter().zip(peaks).map(of).collect()
+    }
+
+    /// Median bandwidth of the measured transfers, in bytes per second.
+    pub fn bandwidth(&self) -> Option<f64> {
+        let rates = self.transfers.iter().filter_map(|t| Some(t.bytes? / (t.end - t.start)));
+        let mut rates: Vec<f64> = rates.filter(|r| r.is_finite() && *r > 0.0).collect();
+        rates.sort_by(f64::total_cmp);
+        rates.get(rates.len() / 2).copied()
+    }
+
+    /// Whether tasks found their files where they were: engines on a shared file system.
+    pub fn shares_storage(&self) -> bool {
+        self.engine != Engine::Dask
+    }
+
+    /// The platform as TOML text.
+    pub fn platform_toml(&self) -> String {
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        let mut text = format!("name = {}\n", quoted(&format!("{} ({})", self.name, self.engine)));
+        if self.shares_storage() {
+            text.push_str("\n[site.recorded]\nshared-storage = true    # files are where tasks look for them\n");
+        }
+        let bandwidth = self.bandwidth();
+        for (host, (cores, known)) in self.hosts.iter().zip(self.cores()) {
+            text.push_str(&format!("\n[host.{}]\ncores = {cores}", quoted(&host.name)));
+            text.push_str(if known { "\n" } else { "    # as many as tasks held at once\n" });
+            text.push_str(&format!(
+                "speed = {}    # recorded seconds count as they are\n",
+                quoted(&Quantity::Speed.write(REFERENCE_SPEED))
+            ));
+            if let Some(memory) = value(host.memory) {
+                text.push_str(&format!("memory = {}\n", quoted(&Quantity::Size.write(memory))));
+            }
+            if self.shares_storage() {
+                text.push_str("site = \"recorded\"\n");
+            } else {
+                let rate =
+                    quoted(&Quantity::Bandwidth.write(bandwidth.unwrap_or(ASSUMED_BANDWIDTH)));
+                let told = if bandwidth.is_some() {
+                    "median of the measured transfers"
+                } else {
+                    "assumed"
+                };
+                text.push_str(&format!("bandwidth = {rate}    # {told}\n"));
+            }
+        }
+        text
+    }
+
+    /// The platform.
+    pub fn platform(&self) -> Result<Platform> {
+        platform_toml::parse(&self.platform_toml())
+    }
+
+    /// The cores each attempt held, as processors of [`RecordedRun::platform`]: the first that were free.
+    fn processors(&self) -> Vec<Vec<Vec<ProcId>>> {
+        let cores = self.cores();
+        let mut first = Vec::with_capacity(cores.len());
+        let mut total = 0;
+        for (cores, _) in &cores {
+            first.push(total);
+            total += cores;
+        }
+        let mut order: Vec<(usize, usize)> = Vec::new();
+        for (index, task) in self.tasks.iter().enumerate() {
+            order.extend((0..task.attempts.len()).map(|attempt| (index, attempt)));
+        }
+        let at = |&(task, attempt): &(usize, usize)| &self.tasks[task].attempts[attempt];
+        let start = |pair: &(usize, usize)| value(at(pair).start).unwrap_or(f64::MAX);
+        order.sort_by(|a, b| start(a).total_cmp(&start(b)).then(a.cmp(b)));
+        let mut free: Vec<Vec<f64>> =
+            cores.iter().map(|(cores, _)| vec![f64::MIN; *cores as usize]).collect();
+        let mut result: Vec<Vec<Vec<ProcId>>> =
+            self.tasks.iter().map(|t| vec![Vec::new(); t.attempts.len()]).collect();
+        for pair in &order {
+            let attempt = at(pair);
+            let (Some(host), Some(start), Some(end)) =
+                (attempt.host, value(attempt.start), value(attempt.end))
+            else {
+                continue;
+            };
+            let width = self.width(attempt) as usize;
+            // Those that were free longest last: the same cores are used again.
+            let mut by_release: Vec<usize> = (0..free[host].len()).collect();
+            by_release.sort_by(|&a, &b| {
+                let (x, y) = (free[host][a], free[host][b]);
+                (x > start).cmp(&(y > start)).then(y.total_cmp(&x)).then(a.cmp(&b))
+            });
+            let mut chosen: Vec<usize> = by_release.into_iter().take(width).collect();
+            chosen.sort_unstable();
+            for &core in &chosen {
+                free[host][core] = free[host][core].max(end);
+            }
+            result[pair.0][pair.1] =
+                chosen.into_iter().map(|core| ProcId(first[host] + core as u32)).collect();
+        }
+        result
+    }
+
+    /// The trace of the run, from its first date on.
+    pub fn trace(&self) -> Trace {
+        let zero = self.first_date().unwrap_or(0.0);
+        let procs = self.processors();
+        // Of one date: ends, then beginnings.
+        let mut records: Vec<(f64, u8, Happening)> = Vec::new();
+        for (index, task) in self.tasks.iter().enumerate() {
+            let id = TaskId(index as u32);
+            for (number, attempt) in task.attempts.iter().enumerate() {
+                let (Some(start), Some(end)) = (value(attempt.start), value(attempt.end)) else {
+                    continue;
+                };
+                let of_attempt = procs[index][number].clone();
+                if of_attempt.is_empty() || attempt.outcome == Outcome::Cached {
+                    continue;
+                }
+                records.push((
+                    start - zero,
+                    1,
+                    Happening::TaskStarted { task: id, procs: of_attempt },
+                ));
+                let rank = if end > start { 0 } else { 2 };
+                let happening = match attempt.outcome {
+                    Outcome::Completed | Outcome::Cached => Happening::TaskFinished { task: id },
+                    Outcome::Cancelled => Happening::TaskCancelled { task: id },
+                    Outcome::TimedOut => failed(id, "time limit"),
+                    Outcome::OutOfMemory => failed(id, "out of memory"),
+                    Outcome::Failed | Outcome::Open => match attempt.exit {
+                        Some(code) => failed(id, &format!("exit code {code}")),
+                        None => failed(id, "failed"),
+                    },
+                };
+                records.push((end - zero, rank, happening));
+            }
+        }
+        let producers = self.producers();
+        for transfer in &self.transfers {
+            let (from, to) = (HostId(transfer.from as u32), HostId(transfer.to as u32));
+            let inputs = self.tasks[transfer.task].inputs.iter();
+            let lies_there = |&&file: &&usize| {
+                let maker = producers[file].and_then(|p| self.tasks[p].last());
+                maker.and_then(|a| a.host) == Some(transfer.from)
+            };
+            for &file in inputs.filter(lies_there) {
+                let Some(file_id) = self.exported_file(file) else { continue };
+                let bytes = value(self.files[file].bytes).unwrap_or(0.0);
+                let began = Happening::TransferStarted { file: file_id, from, to, bytes };
+                records.push((transfer.start - zero, 1, began));
+                let ended = Happening::TransferFinished { file: file_id, from, to, bytes: None };
+                records.push((transfer.end - zero, 0, ended));
+            }
+        }
+        records.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let mut trace = Trace::default();
+        records.into_iter().for_each(|(at, _, what)| trace.push(at.max(0.0), what));
+        trace
+    }
+
+    /// The id of a file in the exported workflow, which leaves out files that nobody names.
+    fn exported_file(&self, file: usize) -> Option<FileId> {
+        let mut used = vec![false; self.files.len()];
+        let named = self.tasks.iter().flat_map(|t| t.inputs.iter().chain(&t.outputs));
+        named.for_each(|&file| used[file] = true);
+        used[file].then(|| FileId(used[..file].iter().filter(|u| **u).count() as u32))
+    }
+
+    /// The placements of the attempts that counted.
+    pub fn schedule(&self) -> Schedule {
+        let zero = self.first_date().unwrap_or(0.0);
+        let procs = self.processors();
+        let place = |(index, task): (usize, &crate::record::TaskRecord)| {
+            let number = task.attempts.iter().rposition(|a| a.outcome.is_success())?;
+            let attempt = &task.attempts[number];
+            let (start, end) = (value(attempt.start)?, value(attempt.end)?);
+            let of_attempt = &procs[index][number];
+            (!of_attempt.is_empty()).then(|| Placement::wide(of_attempt, start - zero, end - zero))
+        };
+        let placements = self.tasks.iter().enumerate().map(place).collect();
+        Schedule { placements, ..Schedule::default() }
+    }
+
+    /// The records of the trace, for writers that take them one by one.
+    pub fn records(&self) -> Vec<Record> {
+        self.trace().records().to_vec()
+    }
+}
+
+fn failed(task: TaskId, reason: &str) -> Happening {
+    Happening::TaskFailed { task, reason: reason.to_string() }
+}

@@ -1,0 +1,185 @@
+//! What records of any engine may contradict themselves in, put right and counted.
+
+use crate::record::{Figure, Origin, Outcome, RecordedRun, value};
+use slackline_io::{FormatError, Result};
+use std::collections::BTreeSet;
+
+pub(crate) fn repair(run: &mut RecordedRun) -> Result<()> {
+    if run.tasks.is_empty() {
+        return Err(FormatError::new(format!("the records of {} hold no task", run.engine)));
+    }
+    if run.hosts.is_empty() {
+        let host = run.host("unknown");
+        for attempt in run.tasks.iter_mut().flat_map(|task| &mut task.attempts) {
+            attempt.host = Some(host);
+        }
+        run.notes.push("the records name no host: one stands for all".to_string());
+    }
+    names(run);
+    dates(run);
+    files(run);
+    edges(run)
+}
+
+/// Names with the characters that WfFormat allows, all different.
+fn names(run: &mut RecordedRun) {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "_.#:/-".contains(c);
+    let clean =
+        |name: &str| -> String { name.chars().map(|c| if allowed(c) { c } else { '_' }).collect() };
+    let distinct = |names: Vec<String>| -> Vec<String> {
+        let mut taken: BTreeSet<String> = BTreeSet::new();
+        let numbered = |name: String| {
+            let name = if name.is_empty() { "_".to_string() } else { name };
+            let candidates = (2..).map(|number| format!("{name}#{number}"));
+            let free = std::iter::once(name.clone()).chain(candidates).find(|n| !taken.contains(n));
+            let free = free.unwrap_or(name.clone());
+            taken.insert(free.clone());
+            free
+        };
+        names.into_iter().map(numbered).collect()
+    };
+    let tasks = distinct(run.tasks.iter().map(|t| clean(&t.name)).collect());
+    run.tasks.iter_mut().zip(tasks).for_each(|(task, name)| task.name = name);
+    let files = distinct(run.files.iter().map(|f| clean(&f.name)).collect());
+    run.files.iter_mut().zip(files).for_each(|(file, name)| file.name = name);
+    run.file_ids.clear();
+}
+
+/// Ends before starts, starts before submissions, attempts out of order.
+fn dates(run: &mut RecordedRun) {
+    let (mut backwards, mut early) = (0, 0);
+    for task in &mut run.tasks {
+        for attempt in &mut task.attempts {
+            if let (Some(start), Some(end)) = (attempt.start, attempt.end)
+                && end.value < start.value
+            {
+                // A clock was set back, or dates of two clocks: how long it took is not known.
+                attempt.end = Some(Figure { value: start.value, origin: Origin::Assumed });
+                backwards += 1;
+            }
+            if let (Some(submitted), Some(start)) = (attempt.submitted, attempt.start)
+                && start.value < submitted.value
+            {
+                attempt.submitted = Some(Figure { value: start.value, origin: Origin::Assumed });
+                early += usize::from(submitted.value - start.value > 1e-3);
+            }
+            if attempt.end.is_none()
+                && attempt.start.is_none()
+                && attempt.outcome == Outcome::Completed
+            {
+                attempt.outcome = Outcome::Open;
+            }
+        }
+        task.attempts.sort_by(|a, b| {
+            let date = |figure: Option<Figure>| value(figure).unwrap_or(f64::MAX);
+            date(a.start.or(a.submitted)).total_cmp(&date(b.start.or(b.submitted)))
+        });
+    }
+    run.repaired_times("end before start: counted as no time", backwards);
+    run.repaired_times("start before submission: submitted when it started", early);
+    let before = run.transfers.len();
+    run.transfers.retain(|t| t.end >= t.start);
+    run.repaired_times(
+        "transfer that ends before it starts left out",
+        before - run.transfers.len(),
+    );
+}
+
+/// Files with several producers, files read twice or by their own producer, negative sizes.
+fn files(run: &mut RecordedRun) {
+    let mut made = vec![false; run.files.len()];
+    let mut several = 0;
+    for task in &mut run.tasks {
+        let mut own = BTreeSet::new();
+        task.outputs.retain(|&file| own.insert(file));
+        task.outputs.retain(|&file| {
+            several += usize::from(made[file]);
+            !std::mem::replace(&mut made[file], true)
+        });
+        let mut seen = BTreeSet::new();
+        task.inputs.retain(|file| seen.insert(*file) && !own.contains(file));
+        task.after.sort_by_key(|after| after.0);
+        task.after.dedup_by_key(|after| after.0);
+    }
+    run.repaired_times("file of several producers: the first counts", several);
+    let mut negative = 0;
+    for file in &mut run.files {
+        if file.bytes.is_some_and(|b| b.value < 0.0) {
+            file.bytes = None;
+            negative += 1;
+        }
+    }
+    run.repaired_times("negative size taken for unknown", negative);
+}
+
+/// Dependencies against the order of time close cycles: those that are assumed go first, then those whose
+/// child had ended before its parent began.
+fn edges(run: &mut RecordedRun) -> Result<()> {
+    if is_acyclic(&run.parents()) {
+        return Ok(());
+    }
+    let span = |run: &RecordedRun, task: usize| {
+        let last = run.tasks[task].last();
+        (last.and_then(|a| value(a.start)), last.and_then(|a| value(a.end)))
+    };
+    let contradicts = |run: &RecordedRun, parent: usize, child: usize| {
+        let (began, ended) = (span(run, parent).0, span(run, child).1);
+        began.zip(ended).is_some_and(|(began, ended)| ended <= began)
+    };
+    let mut dropped = 0;
+    for child in 0..run.tasks.len() {
+        let kept = run.tasks[child].after.clone();
+        let kept: Vec<_> =
+            kept.into_iter().filter(|(parent, _)| !contradicts(run, *parent, child)).collect();
+        dropped += run.tasks[child].after.len() - kept.len();
+        run.tasks[child].after = kept;
+    }
+    if !is_acyclic(&run.parents()) {
+        let producers = run.producers();
+        for child in 0..run.tasks.len() {
+            let inputs = run.tasks[child].inputs.clone();
+            let kept: Vec<usize> = inputs
+                .into_iter()
+                .filter(|&file| {
+                    producers[file].is_none_or(|parent| !contradicts(run, parent, child))
+                })
+                .collect();
+            dropped += run.tasks[child].inputs.len() - kept.len();
+            run.tasks[child].inputs = kept;
+        }
+    }
+    run.repaired_times("dependency against the order of time left out", dropped);
+    let parents = run.parents();
+    if is_acyclic(&parents) {
+        return Ok(());
+    }
+    let on_cycle = cycle(&parents).map(|task| format!("'{}'", run.tasks[task].name));
+    Err(FormatError::new(format!(
+        "tasks wait for each other in a circle, {} among them",
+        on_cycle.unwrap_or_default()
+    ))
+    .with_help("are these the records of two runs?"))
+}
+
+/// A task that is part of, or behind, a circle.
+fn cycle(parents: &[Vec<usize>]) -> Option<usize> {
+    let mut missing: Vec<usize> = parents.iter().map(Vec::len).collect();
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); parents.len()];
+    for (child, of_task) in parents.iter().enumerate() {
+        of_task.iter().for_each(|&parent| children[parent].push(child));
+    }
+    let mut ready: Vec<usize> = (0..parents.len()).filter(|&t| missing[t] == 0).collect();
+    while let Some(task) = ready.pop() {
+        for &child in &children[task] {
+            missing[child] -= 1;
+            if missing[child] == 0 {
+                ready.push(child);
+            }
+        }
+    }
+    missing.iter().position(|&n| n > 0)
+}
+
+fn is_acyclic(parents: &[Vec<usize>]) -> bool {
+    cycle(parents).is_none()
+}

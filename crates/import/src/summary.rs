@@ -1,0 +1,133 @@
+//! How much of a recorded run was measured, derived, assumed or missing: `import.json`.
+
+use crate::dates;
+use crate::record::{Figure, Origin, RecordedRun};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Values of one field, by origin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Found in the records.
+    pub measured: usize,
+    /// Computed from other values of the records.
+    pub derived: usize,
+    /// Filled in by convention.
+    pub assumed: usize,
+    /// Not known.
+    pub missing: usize,
+}
+
+impl Counts {
+    fn add(&mut self, origin: Option<Origin>) {
+        match origin {
+            Some(Origin::Measured) => self.measured += 1,
+            Some(Origin::Derived) => self.derived += 1,
+            Some(Origin::Assumed) => self.assumed += 1,
+            None => self.missing += 1,
+        }
+    }
+}
+
+/// The document `import.json`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    /// `slackline/import/1`.
+    pub schema: &'static str,
+    /// The engine.
+    pub engine: &'static str,
+    /// Its version, where the records tell.
+    pub version: Option<String>,
+    /// Name of the workflow.
+    pub name: String,
+    /// When the run began, RFC 3339.
+    pub began: Option<String>,
+    /// Seconds from the first date to the last end of a task.
+    pub makespan: Option<f64>,
+    /// Number of tasks.
+    pub tasks: usize,
+    /// Number of dependencies between tasks.
+    pub edges: usize,
+    /// Number of attempts.
+    pub attempts: usize,
+    /// Attempts without a result.
+    pub failed_attempts: usize,
+    /// Number of files.
+    pub files: usize,
+    /// Number of hosts.
+    pub hosts: usize,
+    /// Number of measured transfers.
+    pub transfers: usize,
+    /// Origins of values, by field.
+    pub fields: BTreeMap<&'static str, Counts>,
+    /// Repairs by name.
+    pub repairs: BTreeMap<String, usize>,
+    /// Remarks.
+    pub notes: Vec<String>,
+}
+
+impl RecordedRun {
+    /// Counts what is known of the run.
+    pub fn summary(&self) -> Summary {
+        let mut fields: BTreeMap<&'static str, Counts> = BTreeMap::new();
+        let mut count = |field: &'static str, figure: Option<Figure>| {
+            fields.entry(field).or_default().add(figure.map(|f| f.origin));
+        };
+        for task in &self.tasks {
+            count("requested_cores", task.cores);
+            count("requested_memory", task.memory);
+            count("requested_time", task.time_limit);
+            if task.attempts.is_empty() {
+                count("start", None);
+                count("end", None);
+            }
+            for attempt in &task.attempts {
+                count("submitted", attempt.submitted);
+                count("start", attempt.start);
+                count("end", attempt.end);
+                count("cores", attempt.cores);
+                count("peak_memory", attempt.peak_memory);
+                count("cpu", attempt.cpu);
+                count("bytes_read", attempt.read);
+                count("bytes_written", attempt.written);
+            }
+        }
+        for file in &self.files {
+            count("file_size", file.bytes);
+        }
+        for host in &self.hosts {
+            count("host_cores", host.cores);
+            count("host_memory", host.memory);
+        }
+        let producers = self.producers();
+        let mut edges = Counts::default();
+        let parents = self.parents();
+        for (index, task) in self.tasks.iter().enumerate() {
+            for &parent in &parents[index] {
+                let by_file = task.inputs.iter().any(|&file| producers[file] == Some(parent));
+                let told = task.after.iter().find(|after| after.0 == parent).map(|after| after.1);
+                edges.add(if by_file { Some(Origin::Measured) } else { told });
+            }
+        }
+        fields.insert("edge", edges);
+        let attempts = || self.tasks.iter().flat_map(|t| &t.attempts);
+        Summary {
+            schema: "slackline/import/1",
+            engine: self.engine.name(),
+            version: self.version.clone(),
+            name: self.name.clone(),
+            began: self.first_date().map(dates::write),
+            makespan: self.makespan(),
+            tasks: self.tasks.len(),
+            edges: parents.iter().map(Vec::len).sum(),
+            attempts: attempts().count(),
+            failed_attempts: attempts().filter(|a| !a.outcome.is_success()).count(),
+            files: self.files.len(),
+            hosts: self.hosts.len(),
+            transfers: self.transfers.len(),
+            fields,
+            repairs: self.repairs.clone(),
+            notes: self.notes.clone(),
+        }
+    }
+}

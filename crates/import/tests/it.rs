@@ -1,0 +1,343 @@
+//! Records of each engine, written here in the form in which the engine leaves them.
+
+use slackline_import::{Engine, Options, Origin, Outcome, RecordedRun, read};
+use slackline_io::FileAccess;
+use std::path::Path;
+
+fn write(folder: &Path, name: &str, text: &str) {
+    let path = folder.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+fn import(folder: &Path) -> RecordedRun {
+    let run = read(&[folder.to_path_buf()], &Options::default(), &FileAccess::default()).unwrap();
+    check(&run);
+    run
+}
+
+/// What holds for every import: it can be handed over, and a clean trace has every attempt once.
+fn check(run: &RecordedRun) {
+    let document = run.document().unwrap();
+    let platform = run.platform().unwrap();
+    assert_eq!(document.workflow.len(), run.tasks.len());
+    assert_eq!(platform.hosts().len(), run.hosts.len());
+    let schedule = run.schedule();
+    let cores: u32 = platform.hosts().iter().map(|host| host.cores).sum();
+    for placement in schedule.placements.iter().flatten() {
+        assert!(placement.procs().iter().all(|proc| proc.0 < cores));
+        assert!(placement.start >= 0.0 && placement.finish >= placement.start);
+    }
+    let mut bytes = Vec::new();
+    slackline_formats::Format::WfFormat.write(&document, &mut bytes).unwrap();
+    let again =
+        slackline_formats::Format::WfFormat.read(std::str::from_utf8(&bytes).unwrap()).unwrap();
+    assert_eq!(again.workflow.edge_count(), document.workflow.edge_count());
+    run.trace();
+}
+
+fn fails(folder: &Path) -> String {
+    read(&[folder.to_path_buf()], &Options::default(), &FileAccess::default())
+        .unwrap_err()
+        .to_string()
+}
+
+/// Two outputs of one job are two records; a repeated attempt stands in the log.
+#[test]
+fn snakemake_joins_records_of_a_job() {
+    let folder = tempfile::tempdir().unwrap();
+    let record = |name: &str, rule: &str, hash: u32, inputs: &str, start: f64, end: f64| {
+        use base64::Engine as _;
+        let file = base64::engine::general_purpose::STANDARD.encode(name);
+        let text = format!(
+            "{{\"rule\": \"{rule}\", \"input\": [{inputs}], \"shellcmd\": \"run {rule}\", \"record_format_version\": 6, \
+             \"job_hash\": {hash}, \"starttime\": {start}, \"endtime\": {end}, \"incomplete\": false}}"
+        );
+        write(folder.path(), &format!(".snakemake/metadata/{file}"), &text);
+    };
+    record("a/left", "split", 1, "\"data/in\"", 100.0001, 104.0);
+    record("a/right", "split", 1, "\"data/in\"", 100.0, 104.1);
+    record("b/out", "join", 2, "\"a/left\", \"a/right\"", 110.0, 115.0);
+    write(folder.path(), "b/out", "12345");
+    write(
+        folder.path(),
+        ".snakemake/log/2026.snakemake.log",
+        "Host: node\nSnakemake version: 9.1.0\nProvided cores: 4\n\
+         [Thu Jan  1 00:01:45 1970]\nrule join:\n    input: a/left, a/right\n    output: b/out\n    jobid: 2\n    \
+         wildcards: x=7\n    threads: 2\n    resources: mem_mb=500, runtime=5\n\
+         [Thu Jan  1 00:01:48 1970]\nError in rule join:\n    jobid: 2\n\
+         [Thu Jan  1 00:01:50 1970]\nrule join:\n    output: b/out\n    jobid: 2\n    wildcards: x=7\n    threads: 2\n",
+    );
+    let run = import(folder.path());
+    assert_eq!(
+        (run.engine, run.tasks.len(), run.version.as_deref()),
+        (Engine::Snakemake, 2, Some("9.1.0"))
+    );
+    assert_eq!(run.tasks[0].attempts[0].seconds(), Some(4.1f64).map(|_| 104.1 - 100.0));
+    assert_eq!(run.parents(), [vec![], vec![0]]);
+    let join = &run.tasks[1];
+    assert_eq!((join.name.as_str(), join.attempts.len()), ("join:7", 2));
+    assert_eq!(
+        (join.attempts[0].outcome, join.attempts[0].seconds()),
+        (Outcome::Failed, Some(3.0))
+    );
+    assert_eq!(join.attempts[1].cores.unwrap().value, 2.0);
+    let sizes: Vec<Option<f64>> = run.files.iter().map(|f| f.bytes.map(|b| b.value)).collect();
+    assert_eq!(sizes.iter().flatten().collect::<Vec<_>>(), [&5.0]);
+}
+
+/// Raw or human units, any columns; a line after a failure of the same task is its next attempt.
+#[test]
+fn nextflow_joins_tasks_along_processes() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = "task_id\tname\tstatus\texit\tsubmit\tduration\trealtime\tpeak_rss\n\
+        1\tW:ALIGN (s1)\tFAILED\t137\t2026-01-01 00:00:00.000\t5s\t4s\t1.5 GB\n\
+        2\tW:ALIGN (s2)\tCOMPLETED\t0\t2026-01-01 00:00:00.000\t8s\t7s\t0\n\
+        3\tW:ALIGN (s1)\tCOMPLETED\t0\t2026-01-01 00:00:06.000\t1m 1s\t1m\t2 GB\n\
+        4\tW:SORT (s2)\tCOMPLETED\t0\t2026-01-01 00:00:09.000\t2s\t693ms\t-\n\
+        5\tW:SORT (s1)\tCOMPLETED\t0\t2026-01-01 00:01:08.000\t2s\t1s\t-\n\
+        6\tW:REPORT\tCOMPLETED\t0\t2026-01-01 00:01:11.000\t2s\t1s\t-\n";
+    write(folder.path(), "trace.txt", trace);
+    write(
+        folder.path(),
+        "dag.dot",
+        "digraph \"pipeline_dag\" {\np0 [label=\"ALIGN\"];\np1 [shape=circle,label=\"\",xlabel=\"map\"];\n\
+         p0 -> p1;\np2 [label=\"SORT\"];\np1 -> p2 [label=\"bam\"];\np3 [label=\"REPORT\"];\np2 -> p3;\n}\n",
+    );
+    let run = import(folder.path());
+    let names: Vec<&str> = run.tasks.iter().map(|t| t.name.as_str()).collect();
+    assert_eq!(names, ["ALIGN:s1", "ALIGN:s2", "SORT:s2", "SORT:s1", "REPORT"]);
+    assert_eq!(run.parents(), [vec![], vec![], vec![1], vec![0], vec![2, 3]]);
+    assert!(run.tasks[2].after.iter().all(|(_, origin)| *origin == Origin::Assumed));
+    let first = &run.tasks[0].attempts;
+    assert_eq!((first.len(), first[0].outcome), (2, Outcome::OutOfMemory));
+    assert_eq!(first[1].peak_memory.unwrap().value, 2.0 * 1024f64.powi(3));
+    assert_eq!(run.tasks[1].attempts[0].peak_memory, None, "0 is not a measurement");
+    assert_eq!(run.makespan(), Some(73.0));
+    write(folder.path(), "trace.txt", &trace.replace("COMPLETED", "DONE"));
+    assert!(fails(folder.path()).contains("unknown status 'DONE'"));
+}
+
+#[test]
+fn parsl_reads_its_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("monitoring.db");
+    let database = rusqlite::Connection::open(&path).unwrap();
+    database
+        .execute_batch(
+            "CREATE TABLE workflow (run_id, workflow_name, time_began, time_completed, host);
+             CREATE TABLE task (task_id, run_id, task_depends, task_func_name, task_memoize, task_inputs, task_outputs);
+             CREATE TABLE try (try_id, task_id, run_id, hostname, task_executor, task_try_time_launched,
+               task_try_time_running, task_try_time_returned, task_fail_history);
+             CREATE TABLE node (run_id, hostname, cpu_count, total_memory);
+             CREATE TABLE status (task_id, task_status_name, timestamp, run_id, try_id);
+             CREATE TABLE resource (task_id, try_id, run_id, psutil_process_memory_resident, psutil_process_time_user,
+               psutil_process_time_system, psutil_process_disk_read, psutil_process_disk_write);
+             INSERT INTO workflow VALUES ('r', 'w.py', '2026-01-01 00:00:00', '2026-01-01 00:01:00', 'm');
+             INSERT INTO node VALUES ('r', 'n1', 2, 8000000000);
+             INSERT INTO task VALUES (0, 'r', '', 'make', '0', 'None', '[<File at 0x1 url=x path=/d/a b filename=a b>]');
+             INSERT INTO task VALUES (1, 'r', '0', 'use', '0', '[<File at 0x2 url=x path=/d/a b filename=a b>]', 'None');
+             INSERT INTO task VALUES (2, 'r', '0,1', 'end', '0', 'None', 'None');
+             INSERT INTO try VALUES (0, 0, 'r', 'n1', 'htex', '2026-01-01 00:00:01', '2026-01-01 00:00:02', '2026-01-01 00:00:05', 'boom');
+             INSERT INTO try VALUES (1, 0, 'r', 'n1', 'htex', '2026-01-01 00:00:05', '2026-01-01 00:00:06', '2026-01-01 00:00:10', '');
+             INSERT INTO try VALUES (0, 1, 'r', 'n1', 'htex', '2026-01-01 00:00:10', '2026-01-01 00:00:11', '2026-01-01 00:00:20', '');
+             INSERT INTO try VALUES (0, 2, 'r', 'n1', 'htex', '2026-01-01 00:00:20', '2026-01-01 00:00:21', NULL, '');
+             INSERT INTO resource VALUES (1, 0, 'r', 5000.0, 1.0, 0.5, 7.0, 0.0);",
+        )
+        .unwrap();
+    drop(database);
+    let run = import(folder.path());
+    assert_eq!(run.parents(), [vec![], vec![0], vec![0, 1]]);
+    assert_eq!(
+        run.tasks[0].attempts.iter().map(|a| a.outcome).collect::<Vec<_>>(),
+        [Outcome::Failed, Outcome::Completed]
+    );
+    assert_eq!(run.tasks[1].attempts[0].peak_memory.unwrap().value, 5000.0);
+    assert_eq!(run.tasks[2].attempts[0].outcome, Outcome::Open);
+    assert_eq!(run.summary().edges, 3);
+    // A damaged database is an error, not a panic.
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[2000..9000].fill(7);
+    std::fs::write(&path, bytes).unwrap();
+    assert!(fails(folder.path()).contains("cannot be read as a database"));
+}
+
+/// Transfers name their source, so that bandwidth follows from the size of the results that lay there.
+#[test]
+fn dask_joins_graph_and_stream() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        "graph.json",
+        "{\"c\": [\"a\", \"b\"], \"a\": [], \"b\": [], \"alias\": [\"c\"]}",
+    );
+    write(
+        folder.path(),
+        "stream.json",
+        r#"[{"key": "a", "worker": "w1", "thread": 1, "nbytes": 1000, "status": "OK",
+             "startstops": [{"action": "compute", "start": 10.0, "stop": 12.0}]},
+            {"key": "b", "worker": "w2", "thread": 2, "nbytes": 3000, "status": "OK",
+             "startstops": [{"action": "compute", "start": 10.5, "stop": 13.0}]},
+            {"key": "c", "worker": "w1", "thread": 1, "nbytes": 8, "status": "OK",
+             "startstops": [{"action": "transfer", "start": 13.0, "stop": 14.5, "source": "w2"},
+                            {"action": "compute", "start": 14.5, "stop": 20.0}]}]"#,
+    );
+    let run = import(folder.path());
+    assert_eq!(run.tasks.len(), 4);
+    assert_eq!(run.bandwidth(), Some(2000.0));
+    assert_eq!(run.makespan(), Some(10.0));
+    assert_eq!(run.repairs["key of the graph that never ran: no time"], 1);
+    write(folder.path(), "graph.json", "{\"c\": [\"a\", \"missing\"], \"a\": []}");
+    assert!(fails(folder.path()).contains("'missing', which is not in the graph"));
+}
+
+#[test]
+fn makeflow_reads_rules_and_log() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        "w.makeflow",
+        "NAME=data\nCORES=2\nCATEGORY=make\none two: $(NAME).in\n\tmaker $NAME.in > one\nthree: one \\\n two\n\tmerge one two > three\n",
+    );
+    write(
+        folder.path(),
+        "w.makeflow.makeflowlog",
+        "# STARTED 1000000\n1000000 0 1 77 1 1 0 0 0 2\n2000000 0 3 77 1 0 0 1 0 2\n2000000 0 1 78 1 1 0 0 0 2\n\
+         # FILE 4000000 one 2 500\n4000000 0 2 78 1 0 1 0 0 2\n4000000 1 1 79 0 1 1 0 0 2\n9000000 1 2 79 0 0 2 0 0 2\n# COMPLETED 9000000\n",
+    );
+    let run = import(folder.path());
+    assert_eq!(run.parents(), [vec![], vec![0]]);
+    assert_eq!(run.tasks[0].command.as_deref(), Some("maker data.in > one"));
+    assert_eq!((run.tasks[0].attempts.len(), run.tasks[0].cores.unwrap().value), (2, 2.0));
+    assert_eq!(run.makespan(), Some(8.0));
+    write(
+        folder.path(),
+        "w.makeflow.makeflowlog",
+        "# STARTED 1000000\n# FILE 1 a 1 0\n1000000 7 1 77\n",
+    );
+    assert!(fails(folder.path()).contains("rule 7 is not in the makeflow"));
+}
+
+/// A `|` in the name shifts columns; dependencies come from the line of submission.
+#[test]
+fn sacct_reads_any_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let listing = "JobID|JobName|State|ExitCode|Submit|Start|End|AllocCPUS|ReqMem|MaxRSS|NodeList|SubmitLine|WorkDir\n\
+        1|pre|COMPLETED|0:0|2026-01-01T00:00:00|2026-01-01T00:00:02|2026-01-01T00:00:10|1|100M||n1|sbatch -J pre x|/w\n\
+        1.batch|batch|COMPLETED|0:0|2026-01-01T00:00:02|2026-01-01T00:00:02|2026-01-01T00:00:10|1||3352K|n1||\n\
+        2_1|arr|COMPLETED|0:0|2026-01-01T00:00:00|2026-01-01T00:00:11|2026-01-01T00:00:20|1|1Gc||n[1-2]|sbatch -d afterok:1 x|/w\n\
+        2_2|arr|OUT_OF_MEMORY|0:125|2026-01-01T00:00:00|2026-01-01T00:00:11|2026-01-01T00:00:13|1|1Gc||n2|sbatch -d afterok:1 x|/w\n\
+        3|a|b|CANCELLED by 0|0:0|2026-01-01T00:00:00|Unknown|Unknown|2|100M||None assigned|sbatch -J a|b --dependency=afterok:2 x|/w\n";
+    write(folder.path(), "sacct.txt", listing);
+    let run = import(folder.path());
+    let names: Vec<&str> = run.tasks.iter().map(|t| t.name.as_str()).collect();
+    assert_eq!(names, ["pre:1", "arr:2_1", "arr:2_2", "a_b:3"]);
+    assert_eq!(run.parents(), [vec![], vec![0], vec![0], vec![1, 2]]);
+    assert_eq!(run.tasks[0].attempts[0].peak_memory.unwrap().value, 3352.0 * 1024.0);
+    assert_eq!(run.tasks[2].attempts[0].outcome, Outcome::OutOfMemory);
+    assert_eq!(run.tasks[3].attempts[0].start, None);
+    assert_eq!(run.repairs["'|' in a value: columns moved back"], 1);
+    write(folder.path(), "sacct.txt", &listing.replace("|n1|sbatch", "|n|1|sbatch"));
+    assert!(fails(folder.path()).contains("values under 13 columns"));
+}
+
+/// An input may have the content of a step's output; equal outputs of a scatter stay apart.
+#[test]
+fn cwl_keeps_equal_contents_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let activity = |id: &str, label: &str, kind: &str| {
+        format!(
+            "\"{id}\": {{\"prov:type\": {{\"$\": \"wfprov:{kind}\"}}, \"prov:label\": \"Run of workflow/packed.cwl#{label}\"}}"
+        )
+    };
+    let times = |key: &str, dates: &[(&str, u32)]| {
+        let all: Vec<String> = dates
+            .iter()
+            .enumerate()
+            .map(|(i, (id, s))| format!("\"_:{key}{i}\": {{\"prov:activity\": \"{id}\", \"prov:time\": \"2026-01-01T00:00:{s:02}\"}}"))
+            .collect();
+        format!("\"{key}\": {{{}}}", all.join(","))
+    };
+    let pairs = |key: &str, a: &str, b: &str, all: &[(&str, &str)]| {
+        let all: Vec<String> = all
+            .iter()
+            .enumerate()
+            .map(|(i, (x, y))| format!("\"_:{key}{i}\": {{\"{a}\": \"{x}\", \"{b}\": \"{y}\"}}"))
+            .collect();
+        format!("\"{key}\": {{{}}}", all.join(","))
+    };
+    let text = format!(
+        "{{\"prefix\": {{\"wfprov\": \"w\", \"cwlprov\": \"c\"}}, \"activity\": {{{}, {}, {}, {}}}, {}, {}, {}, {}, {}}}",
+        activity("w", "main", "WorkflowRun"),
+        activity("t1", "main/trim", "ProcessRun"),
+        activity("t2", "main/trim_2", "ProcessRun"),
+        activity("a2", "main/align_2", "ProcessRun"),
+        times("wasStartedBy", &[("w", 0), ("t1", 1), ("t2", 3), ("a2", 6)]),
+        times("wasEndedBy", &[("t1", 2), ("t2", 5), ("a2", 9)]),
+        pairs("wasGeneratedBy", "prov:entity", "prov:activity", &[("e1", "t1"), ("e2", "t2")]),
+        pairs(
+            "specializationOf",
+            "prov:specificEntity",
+            "prov:generalEntity",
+            &[("e1", "data:s"), ("e2", "data:s"), ("in", "data:s")]
+        ),
+        pairs("used", "prov:entity", "prov:activity", &[("in", "t2"), ("e2", "a2")]),
+    );
+    write(folder.path(), "primary.cwlprov.json", &text);
+    let run = import(folder.path());
+    let names: Vec<&str> = run.tasks.iter().map(|t| t.name.as_str()).collect();
+    assert_eq!(names, ["trim", "trim_2", "align_2"]);
+    assert_eq!(run.parents(), [vec![], vec![], vec![1]]);
+    assert_eq!(run.tasks[1].kind, "trim");
+}
+
+#[test]
+fn crates_follow_parameters_to_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let action = |id: &str, object: &str, result: &str, start: u32, end: u32| {
+        format!(
+            "{{\"@id\": \"{id}\", \"@type\": \"CreateAction\", \"name\": \"Run of #main/{id}\", \"object\": [{{\"@id\": \"{object}\"}}], \
+             \"result\": [{{\"@id\": \"{result}\"}}], \"startTime\": \"2026-01-01T00:00:{start:02}\", \"endTime\": \"2026-01-01T00:00:{end:02}\"}}"
+        )
+    };
+    let text = format!(
+        "{{\"@context\": \"x\", \"@graph\": [{}, {}, \
+         {{\"@id\": \"#pv\", \"@type\": \"PropertyValue\", \"value\": [{{\"@id\": \"mid\"}}]}}, \
+         {{\"@id\": \"mid\", \"@type\": \"File\", \"contentSize\": \"42\"}}, {{\"@id\": \"out\", \"@type\": \"File\"}}, \
+         {{\"@id\": \"in\", \"@type\": \"File\"}}]}}",
+        action("first", "in", "mid", 1, 4),
+        action("second", "#pv", "out", 5, 9)
+    );
+    write(folder.path(), "ro-crate-metadata.json", &text);
+    let run = import(folder.path());
+    assert_eq!(run.parents(), [vec![], vec![0]]);
+    let sizes: Vec<f64> = run.files.iter().filter_map(|f| f.bytes).map(|b| b.value).collect();
+    assert_eq!(sizes, [42.0]);
+}
+
+/// Clock steps and circles: repaired and counted, or refused.
+#[test]
+fn contradictions_are_repaired_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let stream = |first: (f64, f64), second: (f64, f64)| {
+        let task = |key: &str, (start, stop): (f64, f64)| {
+            format!(
+                "{{\"key\": \"{key}\", \"worker\": \"w\", \"thread\": 1, \"nbytes\": 1, \"status\": \"OK\", \
+                 \"startstops\": [{{\"action\": \"compute\", \"start\": {start}, \"stop\": {stop}}}]}}"
+            )
+        };
+        format!("[{}, {}]", task("a", first), task("b", second))
+    };
+    write(folder.path(), "stream.json", &stream((5.0, 4.0), (6.0, 7.0)));
+    let run = import(folder.path());
+    assert_eq!(run.repairs["end before start: counted as no time"], 1);
+    let strict = Options { strict: true, ..Options::default() };
+    let error = read(&[folder.path().to_path_buf()], &strict, &FileAccess::default()).unwrap_err();
+    assert!(error.to_string().contains("need repairs"));
+    write(folder.path(), "graph.json", "{\"a\": [\"b\"], \"b\": [\"a\"]}");
+    write(folder.path(), "stream.json", &stream((1.0, 5.0), (2.0, 6.0)));
+    assert!(fails(folder.path()).contains("circle"));
+    assert!(fails(Path::new("/nowhere/at/all")).contains("no such file"));
+    let empty = tempfile::tempdir().unwrap();
+    assert!(fails(empty.path()).contains("no records of an engine"));
+}
