@@ -137,7 +137,7 @@ time = "10ms"
 command = ["true"]
 [task.bad]
 time = "10ms"
-command = "echo no luck; exit 3"
+command = "echo no luck >&2; exit 3"
 "#;
 
 /// Copies the folder of a run, as if it had been stopped half-way.
@@ -247,7 +247,7 @@ const PRINT: &[&str] = &[
     "run real.toml -p P/four-sites.toml --policy static --retries 1 --folder real.run --json",
     "simulate --replay cut --json",
     "diff real.json made.run --json",
-    "run deliveries.toml -p delivered.toml --throttle --folder taught.run --json",
+    "run deliveries.toml -p delivered.toml --policy static --throttle --folder taught.run --json",
     "calibrate taught.run -o learnt --json",
     "calibrate recorded.json -o fitted --json",
     "import w.makeflow w.makeflowlog --json",

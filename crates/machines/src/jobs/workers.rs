@@ -139,8 +139,8 @@ mod tests {
             };
             assert!(workers.submit(Box::new(job)).is_ok());
         }
-        (0..4).for_each(|_| drop(told.recv()));
-        (0..4).for_each(|_| drop(begin.send(())));
+        (0..4).for_each(|_| assert!(told.recv().is_ok()));
+        (0..4).for_each(|_| assert!(begin.send(()).is_ok()));
         while workers.shared.desk().idle < 4 {
             std::thread::yield_now();
         }
