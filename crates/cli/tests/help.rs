@@ -29,6 +29,7 @@ const VERBS: &[&str] = &[
     "algorithms",
     "reproduce",
     "compare",
+    "versus",
     "platform detect",
     "calibrate mpi",
     "replay",
@@ -38,6 +39,17 @@ const VERBS: &[&str] = &[
 
 const STREAM: &str = "[[arrival]]\nworkflow = \"examples/workflows/gauss.dot\"\nat = 0\nbudget = 5\ndeadline = 3600\n\
                       [[arrival]]\nworkflow = \"examples/workflows/fork-join.toml\"\nat = 9\nbudget = 5\ndeadline = 3600\n";
+
+const CAMPAIGN: &str = r#"
+name = "tiny"
+[workflows.random]
+generate = "daggen"
+tasks = 5
+[platforms.flat]
+generate = "processors"
+[methods]
+plan = ["heft", "cpop"]
+"#;
 
 /// Results of two methods in six blocks.
 fn results(factor: f64) -> String {
@@ -72,6 +84,7 @@ fn examples_of_help_work() {
         })
         .collect();
     place.write("data.csv", format!("kind,size,seconds\n{measured}"));
+    place.write("campaign.toml", CAMPAIGN);
     for (name, factor) in [("results.csv", 1.0), ("old.csv", 1.0), ("new.csv", 0.97)] {
         place.write(name, results(factor));
     }

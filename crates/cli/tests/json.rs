@@ -156,6 +156,18 @@ const TOGETHER: &str = r#"{"name": "t", "processors": [{"id": "p"}, {"id": "q"}]
  {"name": "a", "arrival": 0, "tasks": [{"id": "a1"}], "edges": [], "exec": [[3, 4]]},
  {"name": "b", "arrival": 2, "tasks": [{"id": "b1"}], "edges": [], "exec": [[7, 6]]}]}"#;
 
+const CAMPAIGN: &str = r#"
+name = "tiny"
+[workflows.random]
+generate = "daggen"
+tasks = 5
+[platforms.flat]
+generate = "processors"
+[methods]
+plan = ["heft", "cpop"]
+simulate = ["static"]
+"#;
+
 /// Four blocks in which w always wins, but the means over all runs say otherwise; x depends on the factor.
 fn results() -> String {
     let mut text = "side,repetition,method,status,makespan,kept\n".to_string();
@@ -202,6 +214,7 @@ fn place() -> Place {
     place.write("w.makeflow", "two: one\n\tmake two\nthree: two\n\tmake three\n");
     place.write("w.makeflowlog", MAKEFLOW_LOG);
     place.write("results.csv", results());
+    place.write("campaign.toml", CAMPAIGN);
     place.write("ring.tit", "0 init\n0 compute 1e9\n0 allreduce 8 0\n0 finalize\n");
     place
 }
@@ -231,8 +244,11 @@ const PRINT: &[&str] = &[
     "simulate W/gauss.dot -p one.toml --scenario last --json",
     "simulate --activities act.json -p one.toml --json",
     "compare results.csv --json",
+    "compare campaign.toml --json",
     "compare results.csv --by side --metric kept --ignore makespan --json",
     "compare results.csv results.csv --no-regression --json",
+    "versus heft cpop --iterations 80 --json",
+    "versus all --iterations 8 --tasks 3 --json",
     "algorithms --json",
     "reproduce --json",
     "reproduce selective-rescheduling --quick --json",

@@ -362,3 +362,77 @@ fn a_front_shows_time_against_cost() {
     let free = place.fails(2, "plan examples/workflows/heft-2002.json --front");
     assert!(free.contains("--front needs machines with prices"), "{free}");
 }
+
+const CAMPAIGN: &str = r#"
+name = "small"
+question = "Is PEFT better?"
+repeat = 3
+[workflows.random]
+generate = "daggen"
+tasks = 6
+ccr = [0.5, 2]
+[platforms.flat]
+generate = "processors"
+[scenarios.rough]
+generate = "sce"
+[methods]
+plan = ["peft", "heft", "cpop"]
+simulate = ["static", "just-in-time"]
+"#;
+
+#[test]
+fn campaigns_are_carried_out_and_reported() {
+    let place = Place::new();
+    place.write("c.toml", CAMPAIGN);
+    let said = place
+        .ok("compare c.toml --by ccr --csv all.csv --records r.txt --report r.html --bundle b");
+    assert!(
+        said.contains("judged by plans") && said.contains("judged by simulated runs"),
+        "{said}"
+    );
+    // The order of the file is kept: PEFT is compared with HEFT, not HEFT with PEFT.
+    assert!(said.contains("  peft  heft"), "{said}");
+    let csv = place.read("all.csv");
+    assert_eq!(csv.lines().count(), 31);
+    assert!(place.read("r.txt").starts_with("cpop:flat:random,ccr=0.5,tasks=6,1:"));
+    // One page without requests or scripts.
+    let page = place.read("r.html");
+    assert!(page.contains("Is PEFT better?") && page.contains("<img src=\"data:image/svg+xml,"));
+    for outside in ["http-equiv", "<script", "src=\"http", "href=\"http"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    // A bundle gives the same table elsewhere; so do parts on other threads.
+    assert_eq!(place.read("b/results.csv"), csv);
+    place.ok("compare b/campaign.toml -o again.db --csv again.csv --threads 1 -q");
+    assert_eq!(place.read("again.csv"), csv);
+    place.ok("compare c.toml --shard 1/2 -o 1.db");
+    place.ok("compare c.toml --shard 2/2 -o 2.db");
+    place.ok("compare 1.db 2.db -o both.db --csv both.csv");
+    assert_eq!(place.read("both.csv"), csv);
+    // A table of ours is a table like any other.
+    place.ok("compare all.csv --by kind,ccr --json");
+    place.ok("compare c.db both.db --no-regression --metric makespan,slr");
+}
+
+#[test]
+fn campaigns_that_are_refused() {
+    let place = Place::new();
+    place.write("c.toml", CAMPAIGN);
+    place.ok("compare c.toml -q");
+    place.write("other.toml", CAMPAIGN.replace("\"small\"", "\"other\""));
+    place.write("empty.toml", CAMPAIGN.replace("[0.5, 2]", "[]"));
+    for (line, says) in [
+        ("compare other.toml -o c.db", "holds the campaign small"),
+        ("compare empty.toml", "nothing would be run"),
+        ("compare c.toml --metric makespam", "did you mean 'makespan'"),
+        ("compare c.toml --by crr", "did you mean 'ccr'"),
+        ("compare c.toml --against heff", "did you mean 'heft'"),
+        ("compare c.toml c.toml", "one campaign"),
+        ("compare c.db c.db", "name it with -o"),
+        ("compare c.db --shard 1/2", "--shard is for a campaign"),
+        ("compare c.toml --bundle .", "not empty"),
+    ] {
+        let error = place.fails(2, line);
+        assert!(error.contains(says), "{line}: {error}");
+    }
+}

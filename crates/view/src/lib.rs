@@ -37,6 +37,7 @@ mod lanes;
 mod links;
 mod palette;
 mod planned;
+pub mod plot;
 mod png;
 pub mod progress;
 mod svg;

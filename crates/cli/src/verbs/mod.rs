@@ -23,6 +23,7 @@ pub(crate) mod run;
 mod show;
 pub(crate) mod simulate;
 mod validate;
+mod versus;
 
 use crate::output::Output;
 use clap::Subcommand;
@@ -40,6 +41,7 @@ pub(crate) enum Verb {
     Diff(diff::Diff),
     Replay(replay::Replay),
     Compare(Box<compare::Compare>),
+    Versus(Box<versus::Versus>),
     Calibrate(calibrate::Calibrate),
     Import(import::Import),
     Explain(explain::Explain),
@@ -81,6 +83,7 @@ impl Verb {
             Verb::Diff(verb) => verb.run(output),
             Verb::Replay(verb) => verb.run(output),
             Verb::Compare(verb) => verb.run(output),
+            Verb::Versus(verb) => verb.run(output),
             Verb::Calibrate(verb) => verb.run(output),
             Verb::Import(verb) => verb.run(output),
             Verb::Explain(verb) => verb.run(output),
