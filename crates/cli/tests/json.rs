@@ -137,7 +137,7 @@ time = "10ms"
 command = ["true"]
 [task.bad]
 time = "10ms"
-command = "echo no luck; exit 3"
+command = "echo no luck >&2; exit 3"
 "#;
 
 /// Copies the folder of a run, as if it had been stopped half-way.
@@ -275,6 +275,7 @@ const PRINT: &[&str] = &[
     "simulate W/epigenomics.dax -p P/small-cluster.toml --scenario bad.toml --policy gtp --set threshold=1 --json",
     "simulate W/montage.json -p P/priced-cloud.toml --deadline 1h --budget 9 --json",
     "simulate W/gauss.dot --json",
+    "simulate recorded.json --json",
     "simulate W/gauss.dot -p one.toml --scenario last.toml --json",
     "simulate --arrivals stream.toml -p P/priced-cloud.toml --compare rank-hybd,fdws --json",
     "simulate s.work -p g.grid --json",
@@ -306,13 +307,17 @@ const PRINT: &[&str] = &[
     "run real.toml -p P/four-sites.toml --policy static --retries 1 --folder real.run --json",
     "simulate --replay cut --json",
     "diff real.json made.run --json",
-    "run deliveries.toml -p delivered.toml --throttle --folder taught.run --json",
+    "run deliveries.toml -p delivered.toml --policy static --throttle --folder taught.run --json",
     "calibrate taught.run -o learnt --json",
+<<<<<<< HEAD
     "centre batch log.swf --site site.json --policy priority-easy --by week --lenient --json",
     "centre batch jobs.txt --cores 8 --policy easy --json",
     "centre tape tape.json --policy fifo --json",
     "centre storage ops.json --json",
     "centre storage script.json --json",
+=======
+    "calibrate recorded.json -o fitted --json",
+>>>>>>> app-look
     "import w.makeflow w.makeflowlog --json",
     "explain w.makeflow w.makeflowlog --json",
     "replay ring.tit -p one.toml --dates --profile --explain-collectives --json",

@@ -60,6 +60,14 @@ impl Failure {
         self
     }
 
+    /// The same with what stands before it: where another file names the one that is wrong.
+    pub fn named_by(mut self, place: &str) -> Failure {
+        if let Failure::Input { message, .. } | Failure::Work { message, .. } = &mut self {
+            *message = format!("{place}: {message}");
+        }
+        self
+    }
+
     /// The exit code of a command that meets it.
     pub fn exit_code(&self) -> u8 {
         match self {

@@ -176,11 +176,11 @@ impl Stage {
     }
 }
 
-/// The rules of a simulation where nobody says any: links that serve one transfer at a time where the
-/// platform has them; else tasks that spread over hosts, and what is redistributed between them, are
+/// The rules of a simulation where nobody says any: those of measured links, or of links that serve one
+/// transfer at a time, where the platform has them; else tasks that spread over hosts, and what is redistributed between them, are
 /// parallel tasks.
 pub fn usual_models(platform: &Platform, workflow: &Workflow) -> Models {
-    let mut models = Models::default();
+    let mut models = if platform.is_measured() { Models::measured() } else { Models::default() };
     if platform.is_fifo() {
         models.network = NetworkModel::Fifo;
     } else if workflow.has_spread_tasks() {

@@ -101,7 +101,7 @@ impl Convert {
         let platform = read_platform(&self.input, output)?;
         slackline_formats::write_platform(&output.files, &self.output, &platform, None)?;
         let hosts = platform.hosts().len();
-        output.say(&format!("{}: {hosts} hosts written\n", self.output.display()))
+        output.say(&format!("{}: {} written\n", self.output.display(), count(hosts, "host")))
     }
 
     /// A schedule, or the trace of a run: `.json` of a trace is Chrome's, as of `simulate --trace`.

@@ -103,7 +103,7 @@ impl<'a> Stage<'a> {
         problem: &'a Problem<'a>,
         scenario: Scenario,
         arrivals: Vec<Coming>,
-        outputs: &Outputs,
+        (outputs, policies): (&Outputs, &[String]),
     ) -> Result<Stage<'a>, Failure> {
         let inputs = setup.models.inputs(&world.platform)?;
         if setup.data == DataPlace::Central
@@ -119,6 +119,7 @@ impl<'a> Stage<'a> {
         let given = setup.given();
         let when = given.iter().rfind(|(name, _)| name == "transfers");
         let stated = world.workflow.clone();
+        setup.limits.check_prices(&world.platform, policies.iter().map(String::as_str))?;
         let limits = setup.limits.limits();
         let common = common_limits(&limits, &arrivals);
         let wanted = Wanted::of(outputs, &world.platform, !arrivals.is_empty());
@@ -139,12 +140,12 @@ impl<'a> Stage<'a> {
             planner: Planner {
                 algorithm: match &setup.planner {
                     Some(name) => planner(name)?,
-                    None => slackline_schedule::registry::usual(problem),
+                    None => slackline_schedule::registry::usual_within(problem, &limits),
                 },
                 request: Request {
                     seed: setup.seed.unwrap_or_default(),
                     given: given.clone(),
-                    limits: common,
+                    limits: setup.overheads.within(common),
                     ..Request::default()
                 },
             },
@@ -339,6 +340,7 @@ impl<'a> Stage<'a> {
             wall_seconds,
             told,
             check,
+            recorded: None,
             real: false,
             trace,
         })

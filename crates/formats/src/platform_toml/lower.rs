@@ -13,6 +13,7 @@ use slackline_model::platform::{
     LinkShape, LinkSpec, Matrix, Member, Platform, PlatformBuilder, PlatformError, Profile,
     ProfileEvent, Properties, RoutingKind, Sharing, StarLeaf, Topology,
 };
+use slackline_model::units::Quantity;
 use slackline_model::{HostId, LinkId, ZoneId};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -209,8 +210,10 @@ impl<'a> Lowering<'a> {
         for disk in file.disk {
             self.add_disk(disk)?;
         }
-        if file.links == Some(LinksWord::Fifo) {
-            self.builder.set_fifo();
+        match file.links {
+            Some(LinksWord::Fifo) => drop(self.builder.set_fifo()),
+            Some(LinksWord::Measured) => drop(self.builder.set_measured()),
+            Some(LinksWord::Shared) | None => {}
         }
         if let Some(origin) = &file.origin {
             let unknown = |error| FormatError::in_path("origin", error);
@@ -499,8 +502,26 @@ impl<'a> Lowering<'a> {
     /// Lets one machine or one link follow profiles of its own.
     fn follow(&mut self, offset: usize, table: FollowTable) -> Result<()> {
         let fail = self.at(offset);
+        // A link follows a profile, or is not like the others.
+        let figure = |text: &Option<String>, quantity: Quantity| {
+            let text = text.as_ref().filter(|text| !self.profiles.contains_key(*text))?;
+            let value = quantity.parse(text).ok()?;
+            (value > 0.0 || quantity == Quantity::Duration && value == 0.0).then_some(value)
+        };
+        let rate = figure(&table.bandwidth, Quantity::Bandwidth);
+        let delay = figure(&table.latency, Quantity::Duration);
+        if let (Some(link), true) = (&table.link, rate.is_some() || delay.is_some()) {
+            let link = self.builder.link(link).map_err(&fail)?;
+            self.builder.set_link_figures(link, rate, delay).map_err(&fail)?;
+        }
+        let profiled = |text: &Option<String>, figure: Option<f64>| match figure {
+            Some(_) if table.link.is_some() => None,
+            _ => text.clone(),
+        };
+        let (bandwidth, latency) =
+            (profiled(&table.bandwidth, rate), profiled(&table.latency, delay));
         let [availability, bandwidth, latency, state] =
-            [&table.availability, &table.bandwidth, &table.latency, &table.state]
+            [&table.availability, &bandwidth, &latency, &table.state]
                 .map(|name| self.profile(name, offset));
         let (availability, bandwidth, latency, state) =
             (availability?, bandwidth?, latency?, state?);

@@ -55,6 +55,8 @@ pub(super) enum LinksWord {
     Shared,
     /// One transfer at a time.
     Fifo,
+    /// As their `sharing` says, with latencies and bandwidths of whole transfers.
+    Measured,
 }
 
 /// Profiles that one machine, or one link, of a cluster follows.

@@ -119,7 +119,8 @@ fn parse_work(text: &str) -> std::result::Result<f64, String> {
     if !short.ends_with('f') {
         return Err(format!("\"{text}\" is no work: write flop, e.g. \"10Gf\""));
     }
-    parse_speed(short).map_err(|e| e.to_string())
+    parse_speed(short)
+        .map_err(|_| format!("\"{text}\" is no work: write flop of at least 0, e.g. \"10Gf\""))
 }
 
 /// A shell line, or a program with its arguments.

@@ -80,6 +80,7 @@ pub struct Platform {
     network: Network,
     origin: Option<HostId>,
     fifo: bool,
+    measured: bool,
     /// Per host: the first host of its place; empty where every host is a place of its own.
     place_of: Vec<HostId>,
     /// Per host: the zones around it that take money for what leaves them, with the price of a byte;
@@ -288,6 +289,12 @@ impl Platform {
     /// bandwidth, and nothing else takes part of it.
     pub fn is_fifo(&self) -> bool {
         self.fifo
+    }
+
+    /// Whether latencies and bandwidths were measured with whole transfers: a lone transfer takes just
+    /// these, and no model adds factors, windows or acknowledgements.
+    pub fn is_measured(&self) -> bool {
+        self.measured
     }
 
     /// The place for data that a host belongs to, named by the first of its hosts: the host itself,

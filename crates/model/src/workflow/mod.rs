@@ -313,6 +313,13 @@ impl Workflow {
         self
     }
 
+    /// The same workflow with the execution times of a table, a row per task.
+    pub fn with_cost_table(mut self, table: CostTable) -> Workflow {
+        debug_assert_eq!(table.seconds.len(), table.columns.len() * self.len());
+        self.cost_table = Some(table);
+        self
+    }
+
     /// Seconds on a processor of the reference speed.
     pub fn reference_seconds(&self, task: TaskId) -> f64 {
         self.work(task) / self.reference_speed

@@ -8,6 +8,7 @@ mod options;
 
 use crate::output::Output;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
+pub(in crate::verbs) use job::recorded_machines;
 use job::{Job, study};
 use options::{family_command, study_command};
 use slackline_core::Failure;

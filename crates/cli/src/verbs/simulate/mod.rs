@@ -8,7 +8,7 @@ mod why;
 pub(super) mod workflow;
 mod worlds;
 
-use crate::input::{LimitOptions, Sources, seconds};
+use crate::input::{LimitOptions, OverheadOptions, Sources, seconds};
 use crate::model::ModelOptions;
 use crate::output::Output;
 use crate::request::printed;
@@ -96,6 +96,8 @@ pub(crate) struct Simulate {
     threshold: Option<String>,
     #[command(flatten)]
     limits: LimitOptions,
+    #[command(flatten)]
+    overheads: OverheadOptions,
     #[command(flatten)]
     parameters: SetOptions,
     /// Seed of planners and policies that draw random numbers [default: 0]
@@ -273,6 +275,7 @@ impl Simulate {
             threshold: self.threshold.clone(),
             parameters: self.parameters.request(),
             limits: self.limits.settings(),
+            overheads: self.overheads.request(),
             seed: self.seed,
             alone: self.alone,
             knows: match self.knows {
