@@ -211,7 +211,6 @@ fn place() -> Place {
     place.write("act.json", r#"{"name": "a", "activities": [{"id": "a", "kind": "exec", "host": "only", "flops": 1e9}]}"#);
     place.write("together.json", TOGETHER);
     place.write("by-hand.json", BY_HAND);
-<<<<<<< HEAD
     let job = "-1 10 2 -1 -1 2 20 -1 1 1 1 -1 1 -1 -1 -1";
     place.write(
         "log.swf",
@@ -243,12 +242,11 @@ fn place() -> Place {
         "script.json",
         r#"{"storages": {"d": {"capacity": 10, "files": {"/a": 1}}}, "mounts": {"h": {"/": "d"}}, "script": [
         {"op": "size", "host": "h", "path": "/a"}, {"op": "space", "host": "h", "path": "/"}]}"#,
-=======
+    );
     place.write(
         "leases.json",
         r#"{"tasks": [{"id": "a", "cost": 60}], "edges": [], "bandwidth": null,
             "processors": [{"id": "p", "price": 1, "leasable": true}], "billing": {"quantum": 60}}"#,
->>>>>>> nondet
     );
     place.write("w.makeflow", "two: one\n\tmake two\nthree: two\n\tmake three\n");
     place.write("w.makeflowlog", MAKEFLOW_LOG);
@@ -309,15 +307,12 @@ const PRINT: &[&str] = &[
     "diff real.json made.run --json",
     "run deliveries.toml -p delivered.toml --policy static --throttle --folder taught.run --json",
     "calibrate taught.run -o learnt --json",
-<<<<<<< HEAD
     "centre batch log.swf --site site.json --policy priority-easy --by week --lenient --json",
     "centre batch jobs.txt --cores 8 --policy easy --json",
     "centre tape tape.json --policy fifo --json",
     "centre storage ops.json --json",
     "centre storage script.json --json",
-=======
     "calibrate recorded.json -o fitted --json",
->>>>>>> app-look
     "import w.makeflow w.makeflowlog --json",
     "explain w.makeflow w.makeflowlog --json",
     "replay ring.tit -p one.toml --dates --profile --explain-collectives --json",

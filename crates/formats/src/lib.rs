@@ -14,11 +14,8 @@
 //! ```
 
 pub mod activities;
-<<<<<<< HEAD
 pub mod batch_log;
-=======
 mod control;
->>>>>>> nondet
 pub mod csv;
 pub mod daggen;
 pub mod dax;

@@ -15,11 +15,8 @@
 
 pub mod activity;
 pub mod approx;
-<<<<<<< HEAD
-pub mod distribution;
-=======
 pub mod control;
->>>>>>> nondet
+pub mod distribution;
 pub mod ids;
 pub mod median;
 pub mod names;

@@ -4,11 +4,8 @@ mod activities;
 mod algorithms;
 mod burn;
 mod calibrate;
-<<<<<<< HEAD
 mod centre;
-=======
 mod choices;
->>>>>>> nondet
 mod compare;
 mod completions;
 mod convert;
