@@ -181,7 +181,6 @@ fn chart(case: &Case, outcome: &Outcome) -> Chart {
         categories: kinds.map(category).into(),
         bars,
         labels,
-        happened: true,
         span: 0.0..outcome.end,
         ..Chart::default()
     }
