@@ -10,6 +10,7 @@ use crate::files::Files;
 use crate::output::Output;
 use clap::{Args, ValueEnum};
 use slackline_analysis::statistics::{Scale, Sense};
+use slackline_formats::FormatError;
 use slackline_formats::csv::Csv;
 use slackline_lab::campaign::{Kind, Shard, Store};
 use slackline_lab::compare::{Comparison, Options, compare};
@@ -244,7 +245,8 @@ impl Compare {
 /// Reads a table of results, from whichever kind of file.
 fn read(path: &Path, output: &Output) -> Result<Csv, Failure> {
     if campaign::is_store(path) {
-        return Ok(Store::open(path)?.table()?);
+        let table = Store::open(path).and_then(|store| store.table());
+        return Ok(table.map_err(FormatError::from)?);
     }
     let text = output.files.read_text(path)?;
     Ok(Csv::parse(&text).map_err(|error| error.in_file(path))?)
