@@ -34,7 +34,8 @@ impl JustInTime {
         let key = |rank: f64| !approx::sort_key(rank).to_bits();
         self.ready.update(events, now, |task| key(self.rank[task.index()]));
         let problem = now.seen_problem().map_err(|e| e.to_string())?;
-        let quickest = |task, idle: &[bool]| idle::quickest_idle(&problem, now, task, idle);
+        let quickest =
+            |task, idle: &[bool]| Some(idle::quickest_idle(&problem, now, task, idle)?.1);
         self.ready.start(now, &mut idle::idle_procs(now), decisions, quickest);
         Ok(())
     }

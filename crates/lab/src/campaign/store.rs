@@ -3,7 +3,6 @@
 use super::case::{METRICS, Row};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params_from_iter};
-use slackline_formats::{Fault, FormatError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -19,19 +18,6 @@ pub enum StoreError {
     Input { file: PathBuf, message: String, help: Option<String> },
     #[error("{}: {message}", file.display())]
     Machine { file: PathBuf, message: String },
-}
-
-impl From<StoreError> for FormatError {
-    fn from(error: StoreError) -> FormatError {
-        match error {
-            StoreError::Input { file, message, help } => {
-                FormatError { help, ..FormatError::new(message) }.in_file(&file)
-            }
-            StoreError::Machine { file, message } => {
-                FormatError { fault: Fault::Machine, ..FormatError::new(message) }.in_file(&file)
-            }
-        }
-    }
 }
 
 type Result<T> = std::result::Result<T, StoreError>;

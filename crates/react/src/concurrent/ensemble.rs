@@ -142,7 +142,7 @@ impl Ensemble {
                 };
                 let open: Vec<bool> =
                     problem.proc_ids().map(|p| idle[p.index()] && payable(p)).collect();
-                let Some(procs) = idle::quickest_idle(&problem, now, task, &open) else {
+                let Some((_, procs)) = idle::quickest_idle(&problem, now, task, &open) else {
                     waits = true;
                     continue;
                 };

@@ -10,7 +10,6 @@ use crate::files::Files;
 use crate::output::Output;
 use clap::{Args, ValueEnum};
 use slackline_analysis::statistics::{Scale, Sense};
-use slackline_formats::FormatError;
 use slackline_formats::csv::Csv;
 use slackline_lab::campaign::{Kind, Shard, Store};
 use slackline_lab::compare::{Comparison, Options, compare};
@@ -245,8 +244,7 @@ impl Compare {
 /// Reads a table of results, from whichever kind of file.
 fn read(path: &Path, output: &Output) -> Result<Csv, Failure> {
     if campaign::is_store(path) {
-        let table = Store::open(path).and_then(|store| store.table());
-        return Ok(table.map_err(FormatError::from)?);
+        return Store::open(path).and_then(|store| store.table()).map_err(campaign::failure);
     }
     let text = output.files.read_text(path)?;
     Ok(Csv::parse(&text).map_err(|error| error.in_file(path))?)
