@@ -313,12 +313,17 @@ const PRINT: &[&str] = &[
     "centre storage ops.json --json",
     "centre storage script.json --json",
     "calibrate recorded.json -o fitted --json",
+    "mpirun -np 1 -p one.toml --json ./one",
     "import w.makeflow w.makeflowlog --json",
     "explain w.makeflow w.makeflowlog --json",
     "replay ring.tit -p one.toml --dates --profile --explain-collectives --json",
 ];
 
+const MPI_PROGRAM: &str =
+    "#include <mpi.h>\nint main(int n, char **w) { MPI_Init(&n, &w); return MPI_Finalize(); }\n";
+
 const WRITE: &[(&str, &[&str])] = &[
+    ("mpicc one.c -o one", &[]),
     ("generate workflow montage --tasks 20 --runnable --mean-seconds 0.01s -o made/w.json", &[]),
     ("plan made/w.json -p P/four-sites.toml -o real.json", &[]),
     (
@@ -345,6 +350,7 @@ fn documents_are_as_documented() {
     let mut members = Members::new();
     let line =
         |text: &str| text.replace("W/", "examples/workflows/").replace("P/", "examples/platforms/");
+    place.write("one.c", MPI_PROGRAM);
     for (command, files) in WRITE {
         place.ok(&line(command));
         files.iter().for_each(|file| add(&place.read(file), &mut members));

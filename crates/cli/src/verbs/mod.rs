@@ -15,6 +15,8 @@ mod explain;
 mod generate;
 mod import;
 mod man;
+mod mpicc;
+mod mpirun;
 mod pilot;
 pub(crate) mod plan;
 mod platform;
@@ -42,6 +44,8 @@ pub(crate) enum Verb {
     Resume(resume::Resume),
     Diff(diff::Diff),
     Replay(replay::Replay),
+    Mpirun(mpirun::Mpirun),
+    Mpicc(mpicc::Mpicc),
     Compare(Box<compare::Compare>),
     Versus(Box<versus::Versus>),
     Calibrate(calibrate::Calibrate),
@@ -85,6 +89,8 @@ impl Verb {
             Verb::Resume(verb) => verb.run(output),
             Verb::Diff(verb) => verb.run(output),
             Verb::Replay(verb) => verb.run(output),
+            Verb::Mpirun(verb) => verb.run(output),
+            Verb::Mpicc(verb) => verb.run(output),
             Verb::Compare(verb) => verb.run(output),
             Verb::Versus(verb) => verb.run(output),
             Verb::Calibrate(verb) => verb.run(output),
