@@ -93,7 +93,7 @@ All verbs: slackline --help    One verb: slackline VERB --help
 
 /// The program: its arguments, its streams, and signals.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(with_np(std::env::args_os())) {
         Ok(cli) => cli,
         Err(error) => {
             let code = error.exit_code();
@@ -127,6 +127,7 @@ where
     // Who calls once calls often: verbs, options and all they may be given are laid out once.
     thread_local!(static COMMAND: RefCell<clap::Command> = RefCell::new(Cli::command()));
     let parsed = COMMAND.with_borrow_mut(|command| {
+        let words = with_np(words.into_iter().map(Into::into));
         let mut matches = command.try_get_matches_from_mut(words)?;
         Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(command))
     });
@@ -140,6 +141,17 @@ where
             u8::try_from(error.exit_code()).unwrap_or(2)
         }
     }
+}
+
+/// `mpirun -np N` as every MPI has it: an option of two letters behind one dash.
+fn with_np(words: impl Iterator<Item = OsString>) -> Vec<OsString> {
+    let mut words: Vec<OsString> = words.collect();
+    if let Some(verb) = words.iter().position(|word| word == "mpirun")
+        && let Some(option) = words[verb..].iter_mut().find(|word| *word == "-np")
+    {
+        *option = "--np".into();
+    }
+    words
 }
 
 /// An error of the command line in words of people.

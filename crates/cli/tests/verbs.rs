@@ -65,9 +65,11 @@ fn every_example_fits_eighty_columns_and_has_pictures() {
         let planned = place.ok(&format!(
             "plan examples/workflows/{name} --gantt plan.svg -o plan.json --transfers"
         ));
-        for line in shown.lines().chain(planned.lines()) {
+        for line in planned.lines() {
             assert!(line.chars().count() <= 80, "{name}: {line}");
         }
+        // Values that are shown are whole where a program may read them.
+        assert!(!shown.contains("…\n") && shown.lines().count() > 5, "{name}: {shown}");
         for picture in ["graph.svg", "plan.svg"] {
             let svg = place.read(picture);
             assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{name} {picture}");
@@ -75,8 +77,7 @@ fn every_example_fits_eighty_columns_and_has_pictures() {
         place.ok(&format!("validate plan.json --workflow examples/workflows/{name}"));
     }
     for name in ["priced-cloud", "small-cluster", "two-site-grid"] {
-        let shown = place.ok(&format!("show examples/platforms/{name}.toml"));
-        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+        assert!(place.ok(&format!("show examples/platforms/{name}.toml")).contains("hosts"));
     }
 }
 
@@ -250,8 +251,8 @@ fn the_same_bytes_twice() {
 #[test]
 fn a_plan_says_whether_it_keeps_to_its_limits() {
     let place = Place::new();
-    let line = "plan examples/workflows/heft-2002.json";
-    // HEFT ends at 80, PEFT of the same problem later.
+    let line = "plan examples/workflows/heft-2002.json --algorithm heft";
+    // HEFT ends at 80.
     let shown = place.ok(&format!("{line} --deadline 90s"));
     assert!(shown.contains("deadline     90 s   met, to spare: 10 s"), "{shown}");
     let missed = place.run(&format!("{line} --deadline 79s"));
@@ -311,12 +312,14 @@ fn budgets_and_deadlines_are_answered_in_full() {
     assert_eq!(document["missed"][0], "budget: the schedule costs 20, more than 19");
     assert!(poor.err.contains("no plan costs less than 20.0"), "{}", poor.err);
 
-    // Nobody named: the shortest plan that keeps both.
+    // Nobody named: the fastest plan found that keeps both.
     let document = json(&place.ok(&format!("{line} --budget 25 --deadline 53 --json")));
     assert_eq!(
         (&document["algorithm"], &document["makespan"]),
-        (&json("\"bheft\""), &json("48.0"))
+        (&json("\"within-limits\""), &json("44.0"))
     );
+    let found = document["alternatives"].as_array().unwrap();
+    assert!(found.len() > 1 && found.iter().all(|plan| plan["found_by"].is_string()), "{found:?}");
     let late = place.run(&format!("{line} --budget 25 --deadline 20"));
     assert_eq!(late.code, Some(1));
     assert!(late.err.contains("no plan ends before 26 s"), "{}", late.err);

@@ -109,6 +109,8 @@ pub struct Call {
     pub recv_counts: Box<[u64]>,
     /// Computed by every rank after the communication, flop.
     pub flops: f64,
+    /// Whether a reduction has to be made in rank order: the operation does not commute.
+    pub ordered: bool,
 }
 
 impl Call {
@@ -123,6 +125,7 @@ impl Call {
             counts: Box::default(),
             recv_counts: Box::default(),
             flops: 0.0,
+            ordered: false,
         }
     }
 }
@@ -186,14 +189,24 @@ pub enum Action {
     Wait(Which),
     /// Waits for all requests.
     Waitall,
-    /// Looks whether requests are done.
+    /// Looks whether requests are all done.
     Test(Which),
+    /// Looks whether one of some requests is done.
+    Testany(Which),
+    /// Looks which of some requests are done.
+    Testsome(Which),
+    /// Gives up receives that no message has met.
+    Cancel(Which),
     /// Waits until one of some requests is done.
     Waitany(Which),
     /// Waits until at least one of some requests is done, and takes all that are.
     Waitsome(Which),
     /// Waits until a message is there.
     Probe(Envelope),
+    /// Looks whether a message is there.
+    Iprobe(Envelope),
+    /// Looks for a message again and again until it is there.
+    Poll(Envelope),
     /// Prepares a send to be started again and again.
     SendInit(Envelope, Mode),
     /// Prepares a receive.
@@ -307,9 +320,13 @@ impl Action {
             Action::Wait(_)
             | Action::Waitall
             | Action::Test(_)
+            | Action::Testany(_)
+            | Action::Testsome(_)
             | Action::Waitany(_)
             | Action::Waitsome(_)
-            | Action::Probe(_) => Activity::Wait,
+            | Action::Probe(_)
+            | Action::Iprobe(_)
+            | Action::Poll(_) => Activity::Wait,
             Action::Collective(call) | Action::Icollective(call) => Activity::Collective(call.kind),
             _ => Activity::Other,
         }

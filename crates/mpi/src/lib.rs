@@ -32,6 +32,7 @@ pub mod settings;
 pub mod timeline;
 pub mod trace;
 
+pub use replay::live;
 pub use replay::{Explained, Observer, Replay, ReplayError, Replayed};
 pub use settings::ReplaySettings;
 pub use trace::Traces;

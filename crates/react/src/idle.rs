@@ -122,6 +122,11 @@ impl Ready {
         self.tasks.iter().map(|(_, task)| *task).collect()
     }
 
+    /// Whether no task is ready that has not begun as far as is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
     /// Offers ready tasks in turn while processors are idle; `place` says where one is to start.
     pub(crate) fn start(
         &mut self,
@@ -130,18 +135,33 @@ impl Ready {
         decisions: &mut Vec<Decision>,
         place: impl Fn(TaskId, &[bool], Option<&Room>) -> Option<Vec<ProcId>>,
     ) {
+        self.start_some(now, idle, decisions, usize::MAX, place);
+    }
+
+    /// The same until so many tasks were not to start anywhere.
+    pub(crate) fn start_some(
+        &mut self,
+        now: &Situation,
+        idle: &mut [bool],
+        decisions: &mut Vec<Decision>,
+        mut refusals: usize,
+        place: impl Fn(TaskId, &[bool], Option<&Room>) -> Option<Vec<ProcId>>,
+    ) {
         let mut room = Room::of(now);
         let mut left = idle.iter().filter(|idle| **idle).count();
         let mut begun = Vec::new();
         for &(key, task) in &self.tasks {
-            if left == 0 {
+            if left == 0 || refusals == 0 {
                 break;
             }
             if !now.is_ready(task) {
                 begun.push((key, task));
                 continue;
             }
-            let Some(procs) = place(task, idle, room.as_ref()) else { continue };
+            let Some(procs) = place(task, idle, room.as_ref()) else {
+                refusals -= 1;
+                continue;
+            };
             if let Some(room) = &mut room {
                 room.take(now, task, &procs);
             }
@@ -183,14 +203,14 @@ fn gather_seconds(now: &Situation, task: TaskId, host: HostId) -> f64 {
     wait.max(from_origin)
 }
 
-/// The idle processors of one host on which the task is expected to end first.
+/// The idle processors of one host on which the task is expected to end first, and in how many seconds.
 pub(crate) fn quickest_idle(
     problem: &Problem<'_>,
     now: &Situation,
     task: TaskId,
     idle: &[bool],
     room: Option<&Room>,
-) -> Option<Vec<ProcId>> {
+) -> Option<(f64, Vec<ProcId>)> {
     let width = now.workflow.width(task).0 as usize;
     let mut gather = gathers(now, task);
     let mut best: Option<(f64, Vec<ProcId>)> = None;
@@ -212,5 +232,5 @@ pub(crate) fn quickest_idle(
             best = Some((seconds, free().collect()));
         }
     }
-    best.map(|(_, procs)| procs)
+    best
 }

@@ -43,7 +43,7 @@ impl JustInTime {
             return Ok(());
         }
         let quickest = |task, idle: &[bool], room: Option<&Room>| {
-            idle::quickest_idle(&problem, now, task, idle, room)
+            Some(idle::quickest_idle(&problem, now, task, idle, room)?.1)
         };
         self.ready.start(now, &mut idle::idle_procs(now), decisions, quickest);
         Ok(())

@@ -44,6 +44,7 @@ mod strangers;
 mod sweep;
 mod taught;
 mod work_queue;
+mod work_stealing;
 
 pub use aheft::Aheft;
 pub use foresight::{Course, Foresight};
@@ -62,3 +63,4 @@ pub use static_plan::StaticPlan;
 pub use sweep::Sweep;
 pub use taught::{Figure, Taught, deviation, error_of_median};
 pub use work_queue::WorkQueue;
+pub use work_stealing::WorkStealing;

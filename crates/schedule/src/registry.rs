@@ -98,6 +98,20 @@ impl Family {
     }
 }
 
+impl Family {
+    /// A few words on what its methods plan.
+    pub fn about(self) -> &'static str {
+        match self {
+            Family::List => "one workflow, quickly",
+            Family::Search => "one workflow, by search",
+            Family::Qos => "under a budget or a deadline",
+            Family::Moldable => "tasks that may use several processors",
+            Family::Sweep => "independent tasks that share files",
+            Family::Several => "several workflows",
+        }
+    }
+}
+
 /// What a method was built from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
@@ -336,6 +350,7 @@ pub const ALL: &[Algorithm] = &[
     qos::moheft::MOHEFT,
     qos::nsga2::NSGA2,
     qos::three_step::THREE_STEP,
+    qos::within_limits::WITHIN_LIMITS,
     moldable::cpa::CPA,
     moldable::cpa::GEO,
     moldable::mcpa::MCPA,
@@ -416,6 +431,15 @@ pub fn usual(problem: &Problem<'_>) -> &'static Algorithm {
         0 | 1 if problem.workflow().members().len() > 1 => &moldable::several::mags::MAGS,
         0 | 1 => &moldable::bicpa::M,
         _ => &moldable::hcpa::HCPA,
+    }
+}
+
+/// The same under limits: the best plan within them. Plans of moldable tasks and of several workflows have
+/// no method for limits of their own and go the same way.
+pub fn usual_within(problem: &Problem<'_>, limits: &Limits) -> &'static Algorithm {
+    match limits.budget.is_some() || limits.deadline.is_some() {
+        true => &qos::within_limits::WITHIN_LIMITS,
+        false => usual(problem),
     }
 }
 

@@ -4,6 +4,8 @@ mod activities;
 mod algorithms;
 mod burn;
 mod calibrate;
+mod centre;
+mod choices;
 mod compare;
 mod completions;
 mod convert;
@@ -13,6 +15,8 @@ mod explain;
 mod generate;
 mod import;
 mod man;
+mod mpicc;
+mod mpirun;
 mod pilot;
 pub(crate) mod plan;
 mod platform;
@@ -40,9 +44,12 @@ pub(crate) enum Verb {
     Resume(resume::Resume),
     Diff(diff::Diff),
     Replay(replay::Replay),
+    Mpirun(mpirun::Mpirun),
+    Mpicc(mpicc::Mpicc),
     Compare(Box<compare::Compare>),
     Versus(Box<versus::Versus>),
     Calibrate(calibrate::Calibrate),
+    Centre(centre::Centre),
     Import(import::Import),
     Explain(explain::Explain),
     Reproduce(reproduce::Reproduce),
@@ -82,9 +89,12 @@ impl Verb {
             Verb::Resume(verb) => verb.run(output),
             Verb::Diff(verb) => verb.run(output),
             Verb::Replay(verb) => verb.run(output),
+            Verb::Mpirun(verb) => verb.run(output),
+            Verb::Mpicc(verb) => verb.run(output),
             Verb::Compare(verb) => verb.run(output),
             Verb::Versus(verb) => verb.run(output),
             Verb::Calibrate(verb) => verb.run(output),
+            Verb::Centre(verb) => verb.run(output),
             Verb::Import(verb) => verb.run(output),
             Verb::Explain(verb) => verb.run(output),
             Verb::Reproduce(verb) => verb.run(output),

@@ -115,10 +115,11 @@ impl Replay {
         }
         files.writes("--trace", self.trace.as_ref()).json(self.json).check(output)?;
         let begin = Instant::now();
-        let settings = self.settings(&output.files)?;
+        let options = Options { settings: &self.settings, hosts: self.hosts.as_deref() };
+        let (settings, _) = options.settings(&output.files, &[])?;
         let platform = read_platform(platform, output)?;
         let traces = Traces::open(&self.traces)?;
-        let hosts = self.places(&output.files, &platform, traces.ranks())?;
+        let hosts = places(&output.files, &platform, options.hosts, Some(traces.ranks()))?;
         let mut replay =
             slackline_mpi::Replay::new(&platform, &hosts, traces, settings).map_err(failure)?;
         if self.dates {
@@ -168,43 +169,6 @@ impl Replay {
         let outputs = run::Outputs::new(self.gantt, self.trace, self.json);
         outputs.files(Files::default()).check(output)?;
         run::repeat(path, &outputs, output)
-    }
-
-    fn settings(&self, files: &FileAccess) -> Result<ReplaySettings, Failure> {
-        let mut pairs = Vec::new();
-        for text in &self.settings {
-            if text.ends_with(".toml") {
-                pairs.extend(read_toml(files, Path::new(text))?);
-                continue;
-            }
-            match split_pair(text) {
-                Some(pair) => pairs.push(pair),
-                None => {
-                    return Err(Failure::input(format!("`{text}` is no setting"))
-                        .with_help("write --config KEY=VALUE, or name a TOML file"));
-                }
-            }
-        }
-        ReplaySettings::from_pairs(&pairs).map_err(Failure::input)
-    }
-
-    fn places(
-        &self,
-        files: &FileAccess,
-        platform: &Platform,
-        ranks: usize,
-    ) -> Result<Vec<HostId>, Failure> {
-        if let Some(file) = &self.hosts {
-            return Ok(read_hosts(files, file, platform)?);
-        }
-        let hosts = platform.hosts().len();
-        if hosts < ranks {
-            return Err(Failure::input(format!(
-                "{ranks} ranks, but the platform has {hosts} hosts"
-            ))
-            .with_help("say where they run: --hosts FILE with lines `host:count`"));
-        }
-        Ok((0..hosts).map(HostId::new).collect())
     }
 
     fn document(&self, outcome: &Replayed, wall: f64, output: &mut Output) -> Result<(), Failure> {
@@ -270,6 +234,66 @@ impl Replay {
     }
 }
 
+/// Options of everything that replays.
+pub(super) struct Options<'a> {
+    /// `key=value`, or TOML files.
+    pub(super) settings: &'a [String],
+    /// File with the hosts of the ranks.
+    pub(super) hosts: Option<&'a Path>,
+}
+
+/// Settings by key, in the order given.
+type Pairs = Vec<(String, String)>;
+
+impl Options<'_> {
+    /// The settings, after some that stand before those given.
+    pub(super) fn settings(
+        &self,
+        files: &FileAccess,
+        first: &[(String, String)],
+    ) -> Result<(ReplaySettings, Pairs), Failure> {
+        let mut pairs = first.to_vec();
+        for text in self.settings {
+            if text.ends_with(".toml") {
+                pairs.extend(read_toml(files, Path::new(text))?);
+                continue;
+            }
+            match split_pair(text) {
+                Some(pair) => pairs.push(pair),
+                None => {
+                    return Err(Failure::input(format!("`{text}` is no setting"))
+                        .with_help("write --config KEY=VALUE, or name a TOML file"));
+                }
+            }
+        }
+        Ok((ReplaySettings::from_pairs(&pairs).map_err(Failure::input)?, pairs))
+    }
+}
+
+/// The hosts of so many ranks, or of as many as there are places.
+pub(super) fn places(
+    files: &FileAccess,
+    platform: &Platform,
+    file: Option<&Path>,
+    ranks: Option<usize>,
+) -> Result<Vec<HostId>, Failure> {
+    let mut places = match file {
+        Some(file) => read_hosts(files, file, platform)?,
+        None => platform.host_ids().collect(),
+    };
+    let ranks = ranks.unwrap_or(places.len());
+    if places.len() < ranks {
+        let known = places.len();
+        if file.is_some() {
+            return Err(failure(ReplayError::TooFewHosts { ranks, places: known }));
+        }
+        return Err(Failure::input(format!("{ranks} ranks, but the platform has {known} hosts"))
+            .with_help("say where they run: --hosts FILE with lines `host:count`"));
+    }
+    places.truncate(ranks);
+    Ok(places)
+}
+
 /// Writes a timeline in the format its name says.
 fn write_timeline(
     files: &FileAccess,
@@ -328,7 +352,6 @@ fn chart(timeline: &Timeline, outcome: &Replayed) -> Chart {
         categories,
         bars: timeline.spans.iter().filter_map(bar).collect(),
         labels,
-        happened: true,
         span: 0.0..outcome.makespan,
         ..Chart::default()
     }
@@ -380,7 +403,7 @@ fn read_hosts(
     Ok(places)
 }
 
-fn failure(error: ReplayError) -> Failure {
+pub(super) fn failure(error: ReplayError) -> Failure {
     match error {
         ReplayError::Input(error) => Failure::from(error),
         ReplayError::TooFewHosts { .. } => Failure::input(error)

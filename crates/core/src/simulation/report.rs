@@ -47,6 +47,9 @@ pub struct SimulationReport {
     pub makespan: f64,
     /// End of the first plan in seconds.
     pub planned_makespan: f64,
+    /// What the run took that the workflow was recorded from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded_makespan: Option<f64>,
     /// What makes the difference between plan and run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Difference>,
@@ -197,6 +200,7 @@ impl SimulationReport {
             tasks_done: schedule.len(),
             makespan: outcome.makespan,
             planned_makespan: ran.planned.makespan(),
+            recorded_makespan: ran.recorded,
             difference: ran.check.as_ref().map(Difference::of),
             lower_bound,
             nsl: why.is_none().then_some(metrics.nsl),

@@ -1,6 +1,7 @@
 //! What an instance file looks like.
 
 use super::{FormatError, Result};
+use crate::control::IterationsEntry;
 use crate::resources::{Entries, Given, GpuCapacity, GpuDemand};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
@@ -16,6 +17,10 @@ pub(super) struct File {
     _meta: IgnoredAny,
     pub(super) tasks: Vec<TaskEntry>,
     pub(super) edges: Vec<EdgeEntry>,
+    #[serde(default)]
+    pub(super) choices: Vec<ChoiceEntry>,
+    #[serde(default)]
+    pub(super) loops: Vec<LoopEntry>,
     pub(super) processors: Vec<ProcessorEntry>,
     pub(super) exec: Option<Vec<Vec<f64>>>,
     pub(super) bandwidth: Table,
@@ -88,6 +93,36 @@ pub(super) struct TaskEntry {
     pub(super) gpus: Option<GpuDemand>,
     #[serde(default)]
     pub(super) resources: Entries<Given>,
+    /// The branch or loop it belongs to.
+    #[serde(rename = "in")]
+    pub(super) region: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ChoiceEntry {
+    pub(super) id: Id,
+    #[serde(rename = "in")]
+    pub(super) region: Option<String>,
+    pub(super) by: Option<Id>,
+    pub(super) branches: Vec<BranchEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BranchEntry {
+    pub(super) id: Id,
+    pub(super) probability: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LoopEntry {
+    pub(super) id: Id,
+    #[serde(rename = "in")]
+    pub(super) region: Option<String>,
+    pub(super) by: Option<Id>,
+    pub(super) iterations: Option<IterationsEntry>,
 }
 
 #[derive(Deserialize)]

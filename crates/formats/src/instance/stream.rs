@@ -68,7 +68,7 @@ struct Entry {
 }
 
 /// Members of a workflow that are those of an instance.
-const GRAPH: [&str; 5] = ["name", "tasks", "edges", "files", "exec"];
+const GRAPH: [&str; 7] = ["name", "tasks", "edges", "files", "exec", "choices", "loops"];
 
 /// Reads a stream.
 pub fn read(text: &str) -> Result<Stream> {

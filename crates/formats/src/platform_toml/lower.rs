@@ -5,14 +5,17 @@ use super::schema::{
     InnerLink, LinkTable, LinksWord, MatrixTable, Named, NetworkTable, OneOrRows, Ordered,
     ProfileTable, RouteTable, RoutingWord, Seconds, SharingWord,
 };
+use crate::disk_model::{CONTENT, ModelTable, read_contents};
 use crate::error::{FormatError, Result};
 use crate::resources::{Entries, Given, GpuCapacity, capacities};
+use slackline_io::Siblings;
 use slackline_model::platform::{
-    Billing, ClusterSharing, ClusterSpec, DeclaredRoute, Disk, HostSpec, LinkProfiles, LinkShape,
-    LinkSpec, Matrix, Member, Platform, PlatformBuilder, PlatformError, Profile, ProfileEvent,
-    Properties, RoutingKind, Sharing, StarLeaf, Topology,
+    Billing, ClusterSharing, ClusterSpec, DeclaredRoute, Disk, DiskModel, HostSpec, LinkProfiles,
+    LinkShape, LinkSpec, Matrix, Member, Platform, PlatformBuilder, PlatformError, Profile,
+    ProfileEvent, Properties, RoutingKind, Sharing, StarLeaf, Topology,
 };
 use slackline_model::resources::{HostResources, SharedResource};
+use slackline_model::units::Quantity;
 use slackline_model::{HostId, LinkId, ZoneId};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -37,10 +40,16 @@ pub(super) fn link_of(member: &str) -> String {
     format!("{member}/link")
 }
 
-pub(super) fn platform(text: &str, file: File, default_name: Option<&str>) -> Result<Platform> {
+pub(super) fn platform(
+    text: &str,
+    file: File,
+    default_name: Option<&str>,
+    siblings: Option<Siblings<'_>>,
+) -> Result<Platform> {
     let name = file.name.as_deref().or(default_name).unwrap_or("platform");
     let mut lowering = Lowering {
         text,
+        siblings,
         builder: PlatformBuilder::new(name),
         profiles: HashMap::new(),
         network: NetworkTable::default(),
@@ -52,6 +61,8 @@ pub(super) fn platform(text: &str, file: File, default_name: Option<&str>) -> Re
 
 struct Lowering<'a> {
     text: &'a str,
+    /// Files that the platform may name.
+    siblings: Option<Siblings<'a>>,
     builder: PlatformBuilder,
     profiles: HashMap<String, Arc<Profile>>,
     network: NetworkTable,
@@ -221,8 +232,10 @@ impl<'a> Lowering<'a> {
         if let Some(Bytes(bytes)) = file.storage {
             self.builder.set_storage(bytes);
         }
-        if file.links == Some(LinksWord::Fifo) {
-            self.builder.set_fifo();
+        match file.links {
+            Some(LinksWord::Fifo) => drop(self.builder.set_fifo()),
+            Some(LinksWord::Measured) => drop(self.builder.set_measured()),
+            Some(LinksWord::Shared) | None => {}
         }
         if let Some(origin) = &file.origin {
             let unknown = |error| FormatError::in_path("origin", error);
@@ -535,8 +548,26 @@ impl<'a> Lowering<'a> {
     /// Lets one machine or one link follow profiles of its own.
     fn follow(&mut self, offset: usize, table: FollowTable) -> Result<()> {
         let fail = self.at(offset);
+        // A link follows a profile, or is not like the others.
+        let figure = |text: &Option<String>, quantity: Quantity| {
+            let text = text.as_ref().filter(|text| !self.profiles.contains_key(*text))?;
+            let value = quantity.parse(text).ok()?;
+            (value > 0.0 || quantity == Quantity::Duration && value == 0.0).then_some(value)
+        };
+        let rate = figure(&table.bandwidth, Quantity::Bandwidth);
+        let delay = figure(&table.latency, Quantity::Duration);
+        if let (Some(link), true) = (&table.link, rate.is_some() || delay.is_some()) {
+            let link = self.builder.link(link).map_err(&fail)?;
+            self.builder.set_link_figures(link, rate, delay).map_err(&fail)?;
+        }
+        let profiled = |text: &Option<String>, figure: Option<f64>| match figure {
+            Some(_) if table.link.is_some() => None,
+            _ => text.clone(),
+        };
+        let (bandwidth, latency) =
+            (profiled(&table.bandwidth, rate), profiled(&table.latency, delay));
         let [availability, bandwidth, latency, state] =
-            [&table.availability, &table.bandwidth, &table.latency, &table.state]
+            [&table.availability, &bandwidth, &latency, &table.state]
                 .map(|name| self.profile(name, offset));
         let (availability, bandwidth, latency, state) =
             (availability?, bandwidth?, latency?, state?);
@@ -612,6 +643,15 @@ impl<'a> Lowering<'a> {
             .into_iter()
             .map(|(host, path)| self.builder.host(&host).map(|host| (host, path)).map_err(&fail));
         let mounts: Result<Vec<(HostId, String)>> = mounts.collect();
+        let mut properties = table.properties;
+        if let Some(file) = table.content {
+            properties.push(CONTENT, file);
+        }
+        let content = properties.0.iter().find(|property| property.name == CONTENT);
+        let contents = match content {
+            Some(file) => read_contents(self.siblings, &file.table)?,
+            None => None,
+        };
         let disk = Disk {
             name: table.name.into(),
             host,
@@ -619,8 +659,10 @@ impl<'a> Lowering<'a> {
             write_bandwidth: table.write.0,
             connection_bandwidth: table.connection.map(|b| b.0),
             capacity: table.capacity.map(|b| b.0),
+            model: table.model.map_or(DiskModel::Linear, ModelTable::model),
+            contents,
             mounts: mounts?,
-            properties: shared(&table.properties),
+            properties: shared(&properties),
         };
         self.builder.add_disk(disk).map(|_| ()).map_err(fail)
     }

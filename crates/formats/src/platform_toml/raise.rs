@@ -7,6 +7,7 @@ use super::schema::{
     OneOrRows, Ordered, ProfileTable, RouteTable, RouterTable, RoutingWord, Seconds, SharedEntry,
     SharingWord, SiteTable, Speed, ZoneTable,
 };
+use crate::disk_model::{CONTENT, ModelTable};
 use crate::resources::{Entries, Given, GpuCapacity, written};
 use slackline_model::platform::{
     Billing, Class, ClusterSharing, ClusterSpec, DeclaredRoute, Duplex, Host, Link, Matrix, Member,
@@ -200,7 +201,8 @@ impl<'a> Raising<'a> {
         let platform = self.platform;
         self.file.name = Some(platform.name().to_string());
         self.file.origin = platform.origin().map(|host| platform.host(host).name.to_string());
-        self.file.links = platform.is_fifo().then_some(LinksWord::Fifo);
+        let measured = platform.is_measured().then_some(LinksWord::Measured);
+        self.file.links = if platform.is_fifo() { Some(LinksWord::Fifo) } else { measured };
         self.file.billing = billing_table(self.billing, Billing::EXACT);
         self.file.storage = platform.storage().map(Bytes);
         let shared = platform.resources().iter().map(|own| {
@@ -394,9 +396,12 @@ impl<'a> Raising<'a> {
             if !self.in_cluster[index] {
                 continue;
             }
+            // Both halves of a link are named by the first.
+            let half = link.duplex == Some(Duplex::Down);
+            let (rate, delay) = if half { (None, None) } else { self.unlike_others(index, link) };
             let table = FollowTable {
-                bandwidth: self.profile(&link.bandwidth_profile),
-                latency: self.profile(&link.latency_profile),
+                bandwidth: self.profile(&link.bandwidth_profile).or(rate),
+                latency: self.profile(&link.latency_profile).or(delay),
                 state: self.profile(&link.state),
                 link: Some(link.name.to_string()),
                 ..FollowTable::default()
@@ -405,6 +410,24 @@ impl<'a> Raising<'a> {
                 self.file.follow.push(Spanned::new(0..0, table));
             }
         }
+    }
+
+    /// Bandwidth and latency of a link of a cluster that has others than its cluster says.
+    fn unlike_others(&self, index: usize, link: &Link) -> (Option<String>, Option<String>) {
+        let mut clusters = self.platform.zones().iter().filter_map(|zone| zone.cluster.as_ref());
+        let Some(cluster) = clusters.find(|cluster| cluster.1.contains(&(index as u32))) else {
+            return (None, None);
+        };
+        let spec = &cluster.0;
+        let backbone = spec.backbone.map(|(shape, _)| shape);
+        let said = [Some(spec.link), backbone, spec.loopback];
+        let shapes = || said.iter().flatten();
+        let limiter = spec.limiter == Some(link.bandwidth);
+        let alike = shapes().any(|s| (s.bandwidth, s.latency) == (link.bandwidth, link.latency));
+        if alike || limiter {
+            return (None, None);
+        }
+        (Some(format!("{}Bps", link.bandwidth)), Some(format!("{}s", link.latency)))
     }
 
     fn cluster(&mut self, id: ZoneId, spec: &ClusterSpec) -> ClusterTable {
@@ -499,6 +522,9 @@ impl<'a> Raising<'a> {
         let platform = self.platform;
         for disk in platform.disks() {
             let name = |host: HostId| platform.host(host).name.to_string();
+            let mut properties = ordered(disk.properties.as_ref());
+            let content = properties.0.iter().position(|property| property.name == CONTENT);
+            let content = content.map(|at| properties.0.remove(at).table);
             let table = DiskTable {
                 name: disk.name.to_string(),
                 host: name(disk.host),
@@ -511,7 +537,9 @@ impl<'a> Raising<'a> {
                     .iter()
                     .map(|(host, path)| (name(*host), path.clone()))
                     .collect(),
-                properties: ordered(disk.properties.as_ref()),
+                content,
+                model: ModelTable::of(&disk.model),
+                properties,
             };
             self.file.disk.push(Spanned::new(0..0, table));
         }

@@ -1,5 +1,6 @@
 //! What a platform TOML file looks like, for reading and for writing.
 
+use crate::disk_model::ModelTable;
 use crate::resources::{Entries, Given, GpuCapacity};
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
@@ -59,6 +60,8 @@ pub(super) enum LinksWord {
     Shared,
     /// One transfer at a time.
     Fifo,
+    /// As their `sharing` says, with latencies and bandwidths of whole transfers.
+    Measured,
 }
 
 /// Profiles that one machine, or one link, of a cluster follows.
@@ -410,9 +413,14 @@ pub(super) struct DiskTable {
     pub(super) connection: Option<Bandwidth>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) capacity: Option<Bytes>,
+    /// File with a list of what is on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) content: Option<String>,
     /// Pairs of host and path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) mounts: Vec<(String, String)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) model: Option<ModelTable>,
     #[serde(default, skip_serializing_if = "Ordered::is_empty")]
     pub(super) properties: Ordered<String>,
 }
@@ -485,7 +493,7 @@ impl Serialize for SharedEntry {
 macro_rules! quantities {
     ($($name:ident),+) => {$(
         #[derive(Clone, Copy, PartialEq)]
-        pub(super) struct $name(pub(super) f64);
+        pub(crate) struct $name(pub(crate) f64);
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

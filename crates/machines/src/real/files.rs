@@ -200,6 +200,7 @@ impl Real<'_> {
             }),
             inputs: brought,
             own: own_files,
+            keep: Some(self.folder.given(self.host_name(place))),
             versions,
             outputs: outputs
                 .enumerate()

@@ -9,6 +9,7 @@ mod builder;
 mod charges;
 mod classes;
 mod cluster;
+mod contents;
 mod dragonfly;
 mod error;
 mod fat_tree;
@@ -24,6 +25,7 @@ mod route;
 mod shortest;
 mod spec;
 mod star;
+mod storage;
 mod torus;
 mod vivaldi;
 mod zone;
@@ -34,6 +36,7 @@ pub use cluster::{
     CLUSTER_LIMIT, CORE_LIMIT, ClusterSharing, ClusterSpec, LinkShape, PLATFORM_CORE_LIMIT,
     Topology,
 };
+pub use contents::Contents;
 pub use error::{PlatformError, RouteError};
 pub use figures::Figures;
 pub use host::{Billing, Class, Disk, Host, Properties};
@@ -47,6 +50,7 @@ pub use profile::{
 pub use route::{Route, RouteCache, RouteId};
 pub use spec::{HostSpec, LinkProfiles, LinkSpec};
 pub use star::StarLeaf;
+pub use storage::{DiskModel, DiskSegment, DiskSide};
 pub use zone::{DeclaredRoute, Member, NetworkRouter, RoutingKind, Zone};
 
 use crate::resources::{SharedResource, ZoneResource};
@@ -80,6 +84,7 @@ pub struct Platform {
     resources: Vec<SharedResource>,
     storage: Option<f64>,
     zone_resources: Vec<ZoneResource>,
+    measured: bool,
     /// Per host: the first host of its place; empty where every host is a place of its own.
     place_of: Vec<HostId>,
     /// Per host: the zones around it that take money for what leaves them, with the price of a byte;
@@ -291,6 +296,12 @@ impl Platform {
     /// bandwidth, and nothing else takes part of it.
     pub fn is_fifo(&self) -> bool {
         self.fifo
+    }
+
+    /// Whether latencies and bandwidths were measured with whole transfers: a lone transfer takes just
+    /// these, and no model adds factors, windows or acknowledgements.
+    pub fn is_measured(&self) -> bool {
+        self.measured
     }
 
     /// The place for data that a host belongs to, named by the first of its hosts: the host itself,

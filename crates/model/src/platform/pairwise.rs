@@ -66,5 +66,8 @@ pub(super) fn linked(
     if platform.is_fifo() {
         builder.set_fifo();
     }
+    if platform.is_measured() {
+        builder.set_measured();
+    }
     builder.build()
 }

@@ -91,7 +91,7 @@ pub enum Violation {
     DoubleLease { host: String, at: f64 },
     #[error("budget: the schedule costs {cost}, more than {budget}")]
     Budget { cost: f64, budget: f64 },
-    #[error("deadline: the schedule ends at {makespan}, after {deadline}")]
+    #[error("deadline: the schedule ends at {makespan} s, after {deadline} s")]
     Deadline { makespan: f64, deadline: f64 },
 }
 

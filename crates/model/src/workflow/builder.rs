@@ -7,6 +7,7 @@ use crate::ids::{FileId, TaskId};
 use crate::names::UniqueNames;
 use crate::resources::{Demand, Devices};
 use crate::speedup::SpeedUp;
+use crate::units::fmt_number;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
@@ -28,6 +29,11 @@ pub enum WorkflowError {
     SelfDependency { task: String },
     #[error("the tasks depend on each other in a circle: {}", cycle_text(.tasks))]
     Cycle { tasks: Vec<String> },
+    #[error(
+        "the work of task '{task}' is {} flop, for which the fastest machine takes thousands of years",
+        fmt_number(*.work)
+    )]
+    TooMuchWork { task: String, work: f64 },
     #[error("{what} of '{of}' must be a finite number that is not negative, not {value}")]
     BadNumber { what: &'static str, of: String, value: f64 },
     #[error("the width of '{task}' must satisfy 1 <= min <= max, not {min} and {max}")]
@@ -38,9 +44,16 @@ pub enum WorkflowError {
     RepeatedDemand { task: String, name: String },
     #[error("the cost table: {why}")]
     BadCostTable { why: String },
+    #[error(
+        "'{workflow}' has choices and loops: it cannot be joined with others before its course is known"
+    )]
+    Undecided { workflow: String },
     #[error("the workflow is larger than Slackline can hold: {what}")]
     TooLarge { what: &'static str },
 }
+
+/// Flop of a task; more are a slip of the pen.
+const MOST_WORK: f64 = 1e30;
 
 /// Long circles are cut in the middle: their first and last tasks say enough.
 fn cycle_text(tasks: &[String]) -> String {
@@ -83,6 +96,7 @@ pub struct WorkflowBuilder {
     controls: Vec<(u32, u32)>,
     cost_table: Option<CostTable>,
     members: Vec<Member>,
+    unfolded: bool,
 }
 
 impl WorkflowBuilder {
@@ -129,6 +143,9 @@ impl WorkflowBuilder {
     /// Adds a task.
     pub fn add_task(&mut self, task: Task) -> Result<TaskId, WorkflowError> {
         not_negative("the work", &task.name, task.work)?;
+        if task.work > MOST_WORK {
+            return Err(WorkflowError::TooMuchWork { task: task.name, work: task.work });
+        }
         not_negative("the memory", &task.name, task.memory)?;
         not_negative("the memory per core", &task.name, task.demand.memory_per_core)?;
         check_demand(&task.name, &task.demand)?;
@@ -338,6 +355,8 @@ impl WorkflowBuilder {
             order,
             cost_table: self.cost_table,
             members: self.members,
+            control: None,
+            unfolded: self.unfolded,
         })
     }
 
@@ -498,12 +517,16 @@ pub(super) fn reopen(workflow: &Workflow) -> Result<WorkflowBuilder, WorkflowErr
     builder.append(workflow, "")?;
     builder.members = workflow.members.clone();
     builder.cost_table = workflow.cost_table.clone();
+    builder.unfolded = workflow.is_unfolded();
     Ok(builder)
 }
 
 impl WorkflowBuilder {
     /// Adds all tasks, files and dependencies of a workflow, in their order, names prefixed.
     fn append(&mut self, part: &Workflow, prefix: &str) -> Result<(), WorkflowError> {
+        if part.control().is_some() {
+            return Err(WorkflowError::Undecided { workflow: part.name().to_string() });
+        }
         let offset = self.len() as u32;
         for id in part.tasks() {
             let mut task = part.task(id);

@@ -44,8 +44,12 @@ pub fn bcast(call: &Call, team: &mut Team<'_>) {
     }
 }
 
-/// Everyone to the root, which posts all receives at once.
+/// Everyone to the root, which posts all receives at once, or takes one after the other where the
+/// operation does not commute.
 pub(super) fn reduce(call: &Call, team: &mut Team<'_>) {
+    if call.ordered {
+        return super::reduce::flat(call, team);
+    }
     let root = call.root as usize;
     if team.me == root {
         (0..team.size).filter(|&rank| rank != root).for_each(|rank| {
@@ -59,7 +63,8 @@ pub(super) fn reduce(call: &Call, team: &mut Team<'_>) {
 
 /// A reduction to rank 0, then a broadcast.
 pub(super) fn allreduce(call: &Call, team: &mut Team<'_>) {
-    reduce(&Call { root: 0, ..Call::new(Kind::Reduce, call.bytes) }, team);
+    let ordered = call.ordered;
+    reduce(&Call { ordered, ..Call::new(Kind::Reduce, call.bytes) }, team);
     bcast(&Call::new(Kind::Bcast, call.bytes), team);
 }
 
@@ -109,7 +114,8 @@ pub(super) fn reduce_scatter(call: &Call, team: &mut Team<'_>) {
     if call.counts.windows(2).any(|pair| pair[0] != pair[1]) {
         return team.run_as(Selector::Mpich, call);
     }
-    reduce(&Call::new(Kind::Reduce, call.bytes), team);
+    let ordered = call.ordered;
+    reduce(&Call { ordered, ..Call::new(Kind::Reduce, call.bytes) }, team);
     scatter(&Call { counts: call.counts.clone(), ..Call::new(Kind::Scatterv, 0) }, team);
 }
 

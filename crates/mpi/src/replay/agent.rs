@@ -1,7 +1,8 @@
 //! One rank, or one collective that a rank does in the background.
 
+use super::live::Outcome;
 use super::mail::Handle;
-use super::{CHORUS, Lines, idle};
+use super::{CHORUS, Lines, NO_TICKET, idle};
 use crate::action::{Activity, Envelope, Line, Mode};
 use crate::collectives::Script;
 use slackline_model::HostId;
@@ -41,6 +42,11 @@ pub(super) struct Agent {
     /// No computation begins before this date.
     pub(super) idle_until: f64,
     pub(super) cursor: Lines,
+    /// A running rank's action has not been answered.
+    pub(super) unanswered: bool,
+    /// Number of the request its action makes.
+    pub(super) ticket: u32,
+    pub(super) outcome: Outcome,
     /// What it does: the line, and how far it is with it.
     pub(super) line: Line,
     pub(super) active: Option<Activity>,
@@ -94,6 +100,9 @@ impl Agent {
             speed,
             idle_until: 0.0,
             cursor,
+            unanswered: false,
+            ticket: NO_TICKET,
+            outcome: Outcome::default(),
             line: idle(),
             active: None,
             began: 0.0,

@@ -52,6 +52,9 @@ pub(super) struct Message {
     pub(super) receiver: u32,
     /// The line of the trace that posted it first.
     pub(super) line: u32,
+    /// Requests of running ranks on both sides.
+    pub(super) cargo: u32,
+    pub(super) slot: u32,
     next: u32,
     order: u64,
 }
@@ -183,6 +186,7 @@ impl Mail {
         m.bytes = send.bytes;
         m.sent = send.sent;
         m.sender = send.sender;
+        m.cargo = send.cargo;
         m.flags |= send.flags;
         Posted { message, matched: true }
     }
@@ -215,6 +219,7 @@ impl Mail {
         m.posted = receive.posted;
         m.room = receive.room;
         m.receiver = receive.receiver;
+        m.slot = receive.slot;
         m.flags |= receive.flags;
     }
 
@@ -253,7 +258,7 @@ impl Mail {
         (None, next)
     }
 
-    /// The message that fits a receive and was sent first up to `now`; and the date of the first
+    /// The message that fits a receive and was sent first up to `now`, eager ones before others; and the date of the first
     /// one after that.
     #[allow(clippy::type_complexity)]
     fn first_sent(
@@ -262,7 +267,7 @@ impl Mail {
         ranks: u32,
         now: f64,
     ) -> (Option<(u64, u32, Option<u32>)>, f64) {
-        let mut best: Option<(f64, u64, u64, u32, Option<u32>)> = None;
+        let mut best: Option<((bool, f64, u64), u64, u32, Option<u32>)> = None;
         let mut later = f64::INFINITY;
         for src in 0..ranks {
             let key = pair(src, receive.dst);
@@ -275,11 +280,15 @@ impl Mail {
             let m = self.get(message);
             if m.sent > now {
                 later = later.min(m.sent);
-            } else if best.is_none_or(|b| (m.sent, m.order) < (b.0, b.1)) {
-                best = Some((m.sent, m.order, key, message, before));
+            } else {
+                // What is under way already comes before what has yet to start.
+                let rank = (m.flags & flag::EAGER == 0, m.sent, m.order);
+                if best.is_none_or(|b| rank < b.0) {
+                    best = Some((rank, key, message, before));
+                }
             }
         }
-        (best.map(|(_, _, key, message, before)| (key, message, before)), later)
+        (best.map(|(_, key, message, before)| (key, message, before)), later)
     }
 
     /// Whether a message that fits was sent up to `now`; else the date of the first known one.
@@ -302,6 +311,23 @@ impl Mail {
             }
         };
         (found.map(|(_, message, _)| message), later)
+    }
+
+    /// Takes back a receive that no message has met; false when one has.
+    pub(super) fn withdraw(&mut self, message: u32) -> bool {
+        let Message { flags, src, dst, order, .. } = *self.get(message);
+        if flags & flag::SENT != 0 {
+            return false;
+        }
+        if flags & flag::WILD != 0 {
+            self.take_wild(dst, message);
+        } else {
+            let key = pair(src, dst);
+            let Some((_, before)) = self.find(key, |m| m.order == order) else { return false };
+            self.unlink(key, message, before);
+        }
+        self.release(message);
+        true
     }
 
     fn take_wild(&mut self, dst: u32, message: u32) {
@@ -408,6 +434,8 @@ impl Message {
             sender: NONE,
             receiver: NONE,
             line: 0,
+            cargo: super::NO_TICKET,
+            slot: super::NO_TICKET,
             next: NONE,
             order: 0,
         }

@@ -11,6 +11,7 @@
 
 mod agent;
 mod comm;
+pub mod live;
 mod mail;
 mod perform;
 mod report;
@@ -20,10 +21,12 @@ pub use report::{Explained, Observer, ReplayError, Replayed};
 use crate::action::{Activity, Line};
 use crate::collectives::Op;
 use crate::settings::ReplaySettings;
-use crate::trace::{Cursor, Traces};
+use crate::trace::{Cursor, Traces, Version};
 use agent::{Agent, Pending};
 use comm::Comm;
+use live::{Live, Program};
 use mail::{ANY_SIZE, Handle, Mail, Message, flag};
+use slackline_io::FormatError;
 use slackline_model::activity::{Activity as Simulated, Exec, Transfer};
 use slackline_model::{HostId, Platform};
 use slackline_simulate::{Event, Simulation, Step};
@@ -62,6 +65,12 @@ pub struct Replay<'p> {
     actions: u64,
     dates: Option<Vec<Vec<f64>>>,
     explained: Option<BTreeMap<Explained, u64>>,
+    /// Failed looks for a message since a successful one, of all ranks.
+    missed: f64,
+    /// The program that runs, where there is no trace.
+    program: Option<&'p mut dyn Program>,
+    /// Ranks whose action is over but for data that others have yet to supply.
+    parked: Vec<u32>,
     /// Files the traces are read from; gone with the replay.
     _spools: Vec<tempfile::NamedTempFile>,
 }
@@ -75,22 +84,48 @@ impl<'p> Replay<'p> {
         settings: ReplaySettings,
     ) -> Result<Replay<'p>, ReplayError> {
         let ranks = traces.ranks();
+        let (cursors, spools) = traces.into_cursors();
+        let feeds = cursors.into_iter().map(Feed::Trace).collect();
+        let mut replay = Replay::of(platform, hosts, ranks, feeds, settings)?;
+        replay._spools = spools;
+        Ok(replay)
+    }
+
+    /// Simulates a running program with rank r on `hosts[r]`.
+    pub fn live(
+        platform: &'p Platform,
+        hosts: &[HostId],
+        program: &'p mut dyn Program,
+        settings: ReplaySettings,
+    ) -> Result<Replay<'p>, ReplayError> {
+        let feeds = hosts.iter().map(|_| Feed::Live(Live::default())).collect();
+        let mut replay = Replay::of(platform, hosts, hosts.len(), feeds, settings)?;
+        replay.program = Some(program);
+        Ok(replay)
+    }
+
+    fn of(
+        platform: &'p Platform,
+        hosts: &[HostId],
+        ranks: usize,
+        feeds: Vec<Feed>,
+        settings: ReplaySettings,
+    ) -> Result<Replay<'p>, ReplayError> {
         if hosts.len() < ranks {
             return Err(ReplayError::TooFewHosts { ranks, places: hosts.len() });
         }
         let simulation = Simulation::new(platform, settings.models.clone())?;
         let mut load = vec![0u32; platform.hosts().len()];
         hosts[..ranks].iter().for_each(|host| load[host.index()] += 1);
-        let (cursors, spools) = traces.into_cursors();
         let mut agents = Vec::with_capacity(ranks);
-        for (rank, cursor) in cursors.into_iter().enumerate() {
+        for (rank, feed) in feeds.into_iter().enumerate() {
             let host = platform.host(hosts[rank]);
             let alone = load[hosts[rank].index()] <= host.cores
                 && host.availability.is_none()
                 && host.state.is_none()
                 && !settings.models.receiving_occupies_core;
             let speed = alone.then_some(host.speed);
-            let mut agent = Agent::new(rank as u32, hosts[rank], speed, Some(cursor));
+            let mut agent = Agent::new(rank as u32, hosts[rank], speed, Some(feed));
             if let Some(profile) =
                 host.availability.as_ref().filter(|_| settings.idle_before_profile)
             {
@@ -110,10 +145,13 @@ impl<'p> Replay<'p> {
             ready: (0..ranks as u32).rev().collect(),
             agents,
             failures: 0.0,
+            missed: 0.0,
+            program: None,
+            parked: Vec::new(),
             actions: 0,
             dates: None,
             explained: None,
-            _spools: spools,
+            _spools: Vec::new(),
         })
     }
 
@@ -220,11 +258,14 @@ impl<'p> Replay<'p> {
                 }
                 continue;
             }
+            if self.agents[agent].unanswered && !self.answer(agent)? {
+                return Ok(());
+            }
             if let Some(activity) = self.agents[agent].active.take() {
                 self.note(agent, activity, observer);
             }
             let state = &mut self.agents[agent];
-            let Some(cursor) = &mut state.cursor else {
+            let Some(feed) = &mut state.cursor else {
                 return self.background_over(agent);
             };
             if state.over {
@@ -239,7 +280,24 @@ impl<'p> Replay<'p> {
                 let known = names.iter().find(|(name, _)| *name == id);
                 known.map(|&(_, comm)| comms[comm as usize].size() as u32)
             };
-            match cursor.next(&sizes)? {
+            let next = match (feed, &mut self.program) {
+                (Feed::Trace(cursor), _) => cursor.next(&sizes)?,
+                (Feed::Live(_), None) => None,
+                (Feed::Live(live), Some(program)) => match program.next(agent as u32)? {
+                    None => None,
+                    Some(asked) => {
+                        live.actions += u32::from(!asked.quiet);
+                        state.unanswered = true;
+                        state.outcome.completed.clear();
+                        (state.outcome.flag, state.outcome.found) = (false, None);
+                        if asked.quiet {
+                            continue;
+                        }
+                        Some(asked.line)
+                    }
+                },
+            };
+            match next {
                 Some(_) if state.finalized => {
                     return Err(
                         self.complain(agent, "an action after `finalize`: the rank has ended")
@@ -258,6 +316,19 @@ impl<'p> Replay<'p> {
                 None => self.end_of_trace(agent)?,
             }
         }
+    }
+
+    /// Tells the program that the agent's action is over; false when data are missing.
+    fn answer(&mut self, agent: usize) -> Result<bool, ReplayError> {
+        let Some(program) = &mut self.program else { return Ok(true) };
+        let state = &mut self.agents[agent];
+        if !program.has_data(agent as u32, &state.outcome) {
+            self.parked.push(agent as u32);
+            return Ok(false);
+        }
+        state.unanswered = false;
+        program.done(agent as u32, state.clock, &state.outcome)?;
+        Ok(true)
     }
 
     /// Books an action that is over.
@@ -361,7 +432,7 @@ impl<'p> Replay<'p> {
     /// The line of the trace that an agent carries out.
     #[inline]
     fn line_of(&self, agent: usize) -> u32 {
-        self.agents[self.agents[agent].rank as usize].cursor.as_ref().map_or(0, Cursor::line)
+        self.agents[self.agents[agent].rank as usize].cursor.as_ref().map_or(0, Feed::line)
     }
 
     /// Posts a send at the agent's date.
@@ -376,6 +447,7 @@ impl<'p> Replay<'p> {
     ) -> Result<Handle, ReplayError> {
         let state = &self.agents[agent];
         let mut send = Message::send(state.rank, to, context, tag, bytes);
+        send.cargo = if is_talk(context) { state.ticket } else { NO_TICKET };
         send.sent = state.clock;
         send.sender = agent as u32;
         send.line = self.line_of(agent);
@@ -412,6 +484,7 @@ impl<'p> Replay<'p> {
     ) -> Result<Handle, ReplayError> {
         let state = &self.agents[agent];
         let mut receive = Message::receive(from, state.rank, context, tag, room);
+        receive.slot = if is_talk(context) { state.ticket } else { NO_TICKET };
         receive.posted = state.clock;
         receive.receiver = agent as u32;
         receive.line = self.line_of(agent);
@@ -433,9 +506,22 @@ impl<'p> Replay<'p> {
         Ok(())
     }
 
-    fn check_room(&self, agent: usize, message: u32) -> Result<(), ReplayError> {
-        let Message { bytes, room, src, dst, tag, .. } = *self.mail.get(message);
+    fn check_room(&mut self, agent: usize, message: u32) -> Result<(), ReplayError> {
+        let Message { bytes, room, src, dst, tag, cargo, slot, .. } = *self.mail.get(message);
         if bytes <= room {
+            if let Some(program) = &mut self.program
+                && cargo != NO_TICKET
+                && slot != NO_TICKET
+            {
+                program.matched(live::Matched {
+                    src,
+                    send: cargo,
+                    dst,
+                    receive: slot,
+                    tag,
+                    bytes,
+                })?;
+            }
             return Ok(());
         }
         let what = format!(
@@ -586,6 +672,10 @@ impl<'p> Replay<'p> {
             return Ok(());
         }
         let state = &mut self.agents[agent];
+        if matches!(state.cursor, Some(Feed::Live(_))) {
+            state.over = true;
+            return Ok(());
+        }
         // Requests nobody waited for are waited for now; that is not part of the run.
         let left: Vec<Pending> = state.requests.drain(..).map(|request| request.pending).collect();
         for pending in left {
@@ -602,8 +692,49 @@ impl<'p> Replay<'p> {
     }
 }
 
+/// What a rank's actions come from.
+enum Feed {
+    Trace(Cursor),
+    Live(Live),
+}
+
+impl Feed {
+    /// Line of the trace, or number of the action.
+    #[inline]
+    fn line(&self) -> u32 {
+        match self {
+            Feed::Trace(cursor) => cursor.line(),
+            Feed::Live(live) => live.actions,
+        }
+    }
+
+    fn version(&self) -> Version {
+        match self {
+            Feed::Trace(cursor) => cursor.version(),
+            Feed::Live(_) => Version::Extended,
+        }
+    }
+
+    /// An error about an action of `rank`.
+    fn complain_of(&self, rank: u32, line: u32, message: impl std::fmt::Display) -> FormatError {
+        match self {
+            Feed::Trace(cursor) => cursor.complain_of(line as usize, 1, message),
+            Feed::Live(_) => FormatError::new(format!("rank {rank}, action {line}: {message}")),
+        }
+    }
+}
+
+/// Stands for no request of a running rank.
+const NO_TICKET: u32 = u32::MAX;
+
+/// Whether messages of this context are the program's own, not parts of collectives.
+#[inline]
+fn is_talk(context: u32) -> bool {
+    context >> 31 == 0 && context % 2 == TALK
+}
+
 /// What a rank reads from.
-type Lines = Option<Cursor>;
+type Lines = Option<Feed>;
 
 /// An action that does nothing.
 fn idle() -> Line {

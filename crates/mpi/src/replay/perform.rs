@@ -2,9 +2,10 @@
 
 use super::agent::{Agent, Pending, Request};
 use super::comm::{Comm, Together};
+use super::live::{Found, Joined};
 use super::mail::{ANY_SIZE, Handle, Message, NONE, flag};
 use super::report::Explained;
-use super::{CHORUS, LOOK, POLL, Replay, ReplayError, TALK};
+use super::{CHORUS, Feed, LOOK, NO_TICKET, POLL, Replay, ReplayError, TALK};
 use crate::action::{ANY, Action, Call, Envelope, Kind, Mode, Which};
 use crate::collectives::{self, Op, Ranks, Script, Team};
 use crate::settings::ReplaySettings;
@@ -50,13 +51,14 @@ impl Replay<'_> {
                 | Action::Sendrecv(..)
                 | Action::Start(_)
         );
+        self.agents[agent].ticket = number.unwrap_or(NO_TICKET);
         // From the first receive from anybody on, time decides who gets what.
         self.strict |= match action {
             Action::Recv(wanted) | Action::Irecv(wanted) | Action::Sendrecv(_, wanted) => {
                 wanted.peer == ANY
             }
             Action::RecvInit(wanted) => wanted.peer == ANY,
-            Action::Probe(_) => true,
+            Action::Probe(_) | Action::Iprobe(_) | Action::Poll(_) | Action::Cancel(_) => true,
             _ => false,
         };
         if self.strict && posts && !self.synchronise(agent)? {
@@ -107,10 +109,21 @@ impl Replay<'_> {
                 });
                 self.agents[agent].requests = kept;
             }
-            Action::Test(which) => return self.test(agent, comm, which),
+            Action::Test(which) => return self.test(agent, comm, which, Need::All),
+            Action::Testany(which) => return self.test(agent, comm, which, Need::First),
+            Action::Testsome(which) => return self.test(agent, comm, which, Need::Any),
+            Action::Cancel(which) => return self.cancel(agent, comm, which),
             Action::Waitany(which) => return self.wait_any(agent, which, false),
             Action::Waitsome(which) => return self.wait_any(agent, which, true),
             Action::Probe(envelope) => return self.probe(agent, comm, envelope),
+            Action::Iprobe(envelope) => return self.iprobe(agent, comm, envelope),
+            Action::Poll(envelope) => {
+                if !self.poll(agent, comm, envelope)? {
+                    return Ok(false);
+                }
+                let (found, _) = self.look(agent, comm, envelope)?;
+                self.agents[agent].outcome.found = found.map(|message| self.seen(message));
+            }
             Action::SendInit(envelope, mode) => {
                 let pending = Pending::Prepared(*envelope, Some(*mode), None);
                 self.remember(agent, comm, envelope, true, number, pending);
@@ -168,8 +181,9 @@ impl Replay<'_> {
     }
 
     pub(super) fn complain(&self, agent: usize, message: impl std::fmt::Display) -> ReplayError {
-        match &self.agents[self.agents[agent].rank as usize].cursor {
-            Some(cursor) => ReplayError::Input(cursor.complain(message)),
+        let rank = self.agents[agent].rank;
+        match &self.agents[rank as usize].cursor {
+            Some(feed) => ReplayError::Input(feed.complain_of(rank, feed.line(), message)),
             None => ReplayError::Input(slackline_io::FormatError::new(message)),
         }
     }
@@ -232,6 +246,7 @@ impl Replay<'_> {
         let rank = self.agents[agent].rank;
         let mut receive = Message::receive(NONE, rank, 2 * comm + TALK, tag, room);
         receive.posted = now;
+        receive.slot = self.agents[agent].ticket;
         receive.receiver = agent as u32;
         receive.line = self.line_of(agent);
         let (posted, later) = self.mail.receive_any(receive, self.ranks as u32, now);
@@ -250,12 +265,16 @@ impl Replay<'_> {
             return Ok(false);
         }
         let handle = self.irecv(agent, comm, wanted)?;
+        let state = &mut self.agents[agent];
+        if state.ticket != NO_TICKET {
+            state.outcome.completed.push(state.ticket);
+        }
         self.wait_for(agent, handle);
         Ok(self.agents[agent].waiting == 0)
     }
 
     fn version(&self, agent: usize) -> Version {
-        self.agents[agent].cursor.as_ref().map_or(Version::Three, |cursor| cursor.version())
+        self.agents[agent].cursor.as_ref().map_or(Version::Three, super::Feed::version)
     }
 
     /// A receive of unknown size looks again and again until the message is there: true when it
@@ -305,7 +324,9 @@ impl Replay<'_> {
     pub(super) fn watched_for(&self, agent: usize) -> Option<Message> {
         let state = &self.agents[agent];
         match &state.line.action {
-            Action::Recv(wanted) | Action::Probe(wanted) if state.watches() => {
+            Action::Recv(wanted) | Action::Probe(wanted) | Action::Poll(wanted)
+                if state.watches() =>
+            {
                 self.wanted(agent, state.line.comm, wanted).ok()
             }
             _ => None,
@@ -330,7 +351,8 @@ impl Replay<'_> {
             return Ok(false);
         }
         let (found, later) = self.look(agent, comm, wanted)?;
-        if found.is_some() {
+        if let Some(message) = found {
+            self.agents[agent].outcome.found = Some(self.seen(message));
             return Ok(true);
         }
         self.agents[agent].again = true;
@@ -341,6 +363,77 @@ impl Replay<'_> {
         self.agents[agent].probing = true;
         self.watched = true;
         Ok(false)
+    }
+
+    /// What a probe tells of a message.
+    fn seen(&self, message: u32) -> Found {
+        let Message { src, tag, bytes, .. } = *self.mail.get(message);
+        Found { src, tag, bytes }
+    }
+
+    /// Sleeps, then looks for a message. Failed looks of all ranks make the next ones longer.
+    fn iprobe(&mut self, agent: usize, comm: u32, wanted: &Envelope) -> Result<bool, ReplayError> {
+        if !self.synchronise(agent)? {
+            self.agents[agent].again = true;
+            return Ok(false);
+        }
+        if self.agents[agent].step == 0 {
+            let turns = if self.settings.grow { self.missed + 1.0 } else { 1.0 };
+            let state = &mut self.agents[agent];
+            state.clock += self.settings.iprobe * turns;
+            (state.step, state.again) = (1, true);
+            return self.synchronise(agent);
+        }
+        let (found, _) = self.look(agent, comm, wanted)?;
+        match found {
+            Some(message) => {
+                self.missed = 0.0;
+                let found = self.seen(message);
+                let outcome = &mut self.agents[agent].outcome;
+                (outcome.flag, outcome.found) = (true, Some(found));
+            }
+            None => {
+                self.missed += 1.0;
+                self.check_polling(agent, self.settings.iprobe)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// A failed look of a running rank that takes no time would be repeated for ever.
+    fn check_polling(&self, agent: usize, cost: f64) -> Result<(), ReplayError> {
+        if cost > 0.0 || self.program.is_none() {
+            return Ok(());
+        }
+        let key = match self.agents[agent].line.action {
+            Action::Iprobe(_) => "smpi/iprobe",
+            _ => "smpi/test",
+        };
+        let rank = self.agents[agent].rank;
+        Err(ReplayError::Program(format!(
+            "rank {rank} polls, and `{key}=0` makes polling take no time: it would never see \
+             anything change; set `{key}` to the seconds that a look takes"
+        )))
+    }
+
+    /// Gives up receives that no message has met.
+    fn cancel(&mut self, agent: usize, comm: u32, which: &Which) -> Result<bool, ReplayError> {
+        if !self.synchronise(agent)? {
+            self.agents[agent].again = true;
+            return Ok(false);
+        }
+        for k in 0..Self::count(which) {
+            let Some(at) = self.request(agent, comm, which, k) else { continue };
+            if let Pending::Side(handle) = self.agents[agent].requests[at].pending
+                && handle != Handle::COMPLETE
+                && handle.is_receive()
+                && self.mail.withdraw(handle.message())
+            {
+                self.agents[agent].requests[at].pending = Pending::Tested;
+                self.agents[agent].outcome.flag = true;
+            }
+        }
+        Ok(true)
     }
 
     fn remember(
@@ -392,12 +485,7 @@ impl Replay<'_> {
             };
             let pending = self.agents[agent].requests[at].pending.clone();
             self.await_request(agent, &pending);
-            match &mut self.agents[agent].requests[at].pending {
-                Pending::Prepared(_, _, active) => *active = None,
-                _ => {
-                    self.agents[agent].requests.remove(at);
-                }
-            }
+            self.take_request(agent, at);
         }
         Ok(self.agents[agent].waiting == 0)
     }
@@ -433,8 +521,28 @@ impl Replay<'_> {
         }
     }
 
+    /// A request is done with; prepared ones can be started again.
+    fn take_request(&mut self, agent: usize, at: usize) {
+        let state = &mut self.agents[agent];
+        if let (Some(number), Some(Feed::Live(_))) = (state.requests[at].number, &state.cursor) {
+            state.outcome.completed.push(number);
+        }
+        match &mut state.requests[at].pending {
+            Pending::Prepared(_, _, active) => *active = None,
+            _ => {
+                state.requests.remove(at);
+            }
+        }
+    }
+
     /// Sleeps, then looks. Failed tests of all ranks make the next ones longer.
-    fn test(&mut self, agent: usize, comm: u32, which: &Which) -> Result<bool, ReplayError> {
+    fn test(
+        &mut self,
+        agent: usize,
+        comm: u32,
+        which: &Which,
+        need: Need,
+    ) -> Result<bool, ReplayError> {
         if !self.synchronise(agent)? {
             self.agents[agent].again = true;
             return Ok(false);
@@ -455,13 +563,33 @@ impl Replay<'_> {
             }
             return Err(self.complain(agent, "there is no such request to test"));
         };
-        let all = found.iter().all(|&at| self.is_done(&self.agents[agent].requests[at].pending));
-        if !all {
+        let wanted = found.len();
+        let mut done: Vec<usize> = found
+            .into_iter()
+            .filter(|&at| self.is_done(&self.agents[agent].requests[at].pending))
+            .collect();
+        let enough = if need == Need::All { done.len() == wanted } else { !done.is_empty() };
+        if !enough {
             self.failures += 1.0;
+            self.check_polling(agent, self.settings.test)?;
             return Ok(true);
         }
         self.failures = 0.0;
-        for at in found {
+        self.agents[agent].outcome.flag = true;
+        if need == Need::First {
+            done.truncate(1);
+        }
+        if need != Need::All || matches!(self.agents[agent].cursor, Some(Feed::Live(_))) {
+            // Later ones first, so that the positions of the others stay what they are.
+            done.sort_unstable_by(|a, b| b.cmp(a));
+            for at in done {
+                let pending = self.agents[agent].requests[at].pending.clone();
+                self.await_request(agent, &pending);
+                self.take_request(agent, at);
+            }
+            return Ok(true);
+        }
+        for at in done {
             let pending = self.agents[agent].requests[at].pending.clone();
             self.await_request(agent, &pending);
             match &mut self.agents[agent].requests[at].pending {
@@ -519,12 +647,7 @@ impl Replay<'_> {
         for at in taken {
             let pending = self.agents[agent].requests[at].pending.clone();
             self.await_request(agent, &pending);
-            match &mut self.agents[agent].requests[at].pending {
-                Pending::Prepared(_, _, active) => *active = None,
-                _ => {
-                    self.agents[agent].requests.remove(at);
-                }
-            }
+            self.take_request(agent, at);
         }
         // The others are waited for by nobody now.
         for k in 0..self.agents[agent].requests.len() {
@@ -572,7 +695,17 @@ impl Replay<'_> {
         let rank = self.agents[agent].rank;
         let me = self.comms[comm as usize].local(rank);
         match self.comms[comm as usize].join(me, what) {
-            Ok(number) => Ok((comm, me, number)),
+            Ok(number) => {
+                if let Some(program) = &mut self.program {
+                    let size = self.comms[comm as usize].size() as u32;
+                    let request = self.agents[agent].ticket;
+                    let joined = Joined { rank, request, comm, sequence: number, me, size };
+                    program.joined(joined)?;
+                    self.ready.append(&mut self.parked);
+                    self.ready.sort_unstable_by(|a, b| b.cmp(a));
+                }
+                Ok((comm, me, number))
+            }
             Err((other, theirs)) => {
                 let other = self.comms[comm as usize].global(other);
                 let message = format!("rank {rank} does {what} where rank {other} does {theirs}");
@@ -622,12 +755,21 @@ impl Replay<'_> {
 
     fn collective(&mut self, agent: usize, comm: u32, call: &Call) -> Result<(), ReplayError> {
         let (comm, me, _) = self.together(agent, comm, Together::of(call))?;
+        self.completes(agent);
         let mut script = std::mem::take(&mut self.agents[agent].script);
         script.clear();
         let composed = self.compose(agent, (comm, me), call, &mut script, false);
         self.agents[agent].script = script;
         self.begin_script(agent, comm, 2 * comm + CHORUS);
         composed
+    }
+
+    /// The action of a running rank completes the request it makes.
+    fn completes(&mut self, agent: usize) {
+        let state = &mut self.agents[agent];
+        if state.ticket != NO_TICKET {
+            state.outcome.completed.push(state.ticket);
+        }
     }
 
     fn begin_script(&mut self, agent: usize, comm: u32, context: u32) {
@@ -700,6 +842,7 @@ impl Replay<'_> {
     ) -> Result<bool, ReplayError> {
         if self.agents[agent].step == 0 {
             let (comm, me, number) = self.together(agent, comm, Together::Split)?;
+            self.completes(agent);
             self.comms[comm as usize].colour(number, me, colour);
             let mut script = std::mem::take(&mut self.agents[agent].script);
             script.clear();
@@ -827,6 +970,14 @@ impl Replay<'_> {
         self.begin_script(agent, parent, 2 * parent + CHORUS);
         Ok(true)
     }
+}
+
+/// How many of the requests of a test have to be done.
+#[derive(Clone, Copy, PartialEq)]
+enum Need {
+    All,
+    Any,
+    First,
 }
 
 /// Looks that are added up one by one; what more of them come to is computed.

@@ -84,6 +84,9 @@ pub enum ReplayError {
         /// Where.
         host: String,
     },
+    /// A running program failed.
+    #[error("{0}")]
+    Program(String),
     /// The simulation failed.
     #[error(transparent)]
     Simulation(#[from] SimulationError),
@@ -95,7 +98,7 @@ pub(super) fn conclude(replay: Replay<'_>) -> Result<Replayed, ReplayError> {
         return Err(deadlock(&replay));
     }
     let left = replay.mail.unmatched();
-    if !left.is_empty() {
+    if !left.is_empty() && replay.program.is_none() {
         let say = |m: &Message| {
             let sent = m.flags & flag::SENT != 0;
             let message = if sent {
@@ -108,7 +111,7 @@ pub(super) fn conclude(replay: Replay<'_>) -> Result<Replayed, ReplayError> {
             };
             let rank = if sent { m.src } else { m.dst };
             match &replay.agents[rank as usize].cursor {
-                Some(cursor) => cursor.complain_of(m.line as usize, 1, message).to_string(),
+                Some(feed) => feed.complain_of(rank, m.line, message).to_string(),
                 None => message,
             }
         };

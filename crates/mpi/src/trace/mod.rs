@@ -7,10 +7,12 @@ mod cursor;
 mod pack;
 mod parse;
 mod spool;
+mod write;
 
 pub use cursor::Cursor;
 pub use pack::{pack, unpack};
 pub use parse::{Reading, Sizes, Version};
+pub use write::write_line;
 
 use cursor::{Extent, Source};
 use slackline_io::{FileAccess, FormatError};

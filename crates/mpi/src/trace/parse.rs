@@ -260,8 +260,9 @@ pub(super) fn action(
     let name = words.need("the action")?;
     let Reading { version, unit, mut ranks } = *reading;
     let (mut comm, mut request, mut numbers) = (0, None, None);
+    let mut ordered = false;
     if version == Version::Extended {
-        words.text = strip_options(text, &mut comm, &mut request, &mut numbers)?;
+        words.text = strip_options(text, &mut comm, &mut request, &mut numbers, &mut ordered)?;
         if comm != 0 {
             ranks = match sizes(comm) {
                 Some(size) => size,
@@ -303,7 +304,8 @@ pub(super) fn action(
             let recv = Envelope { peer: from, tag: 0, bytes: Some(times(w, room, recv_unit)?) };
             Action::Sendrecv(send, recv)
         }
-        b"wait" | b"test" | b"waitany" | b"waitsome" | b"testall" | b"start" | b"startall" => {
+        b"wait" | b"test" | b"waitany" | b"waitsome" | b"testall" | b"testany" | b"testsome"
+        | b"cancel" | b"start" | b"startall" => {
             let which = match (numbers.take(), lower) {
                 (Some(numbers), _) => Which::Numbers(numbers),
                 (None, b"wait" | b"test") if !tagged => Which::Last,
@@ -317,6 +319,9 @@ pub(super) fn action(
             match lower {
                 b"wait" => Action::Wait(which),
                 b"test" | b"testall" => Action::Test(which),
+                b"testany" if extended => Action::Testany(which),
+                b"testsome" if extended => Action::Testsome(which),
+                b"cancel" if extended => Action::Cancel(which),
                 b"waitany" if extended => Action::Waitany(which),
                 b"waitsome" if extended => Action::Waitsome(which),
                 _ => Action::Start(which),
@@ -357,16 +362,25 @@ pub(super) fn action(
         b"send_init" if extended => Action::SendInit(outgoing(w, true, unit)?, Mode::Standard),
         b"ssend_init" if extended => Action::SendInit(outgoing(w, true, unit)?, Mode::Synchronous),
         b"recv_init" if extended => Action::RecvInit(incoming(w, true, unit)?),
-        b"probe" if extended => {
+        b"probe" | b"iprobe" | b"poll" if extended => {
             let peer = w.integer("the source")?;
-            Action::Probe(Envelope { peer, tag: w.integer("the tag")?, bytes: None })
+            let wanted = Envelope { peer, tag: w.integer("the tag")?, bytes: None };
+            match lower {
+                b"probe" => Action::Probe(wanted),
+                b"poll" => Action::Poll(wanted),
+                _ => Action::Iprobe(wanted),
+            }
         }
         _ => {
             let (lower, waits) = match lower.strip_prefix(b"i") {
                 Some(rest) if extended => (rest, false),
                 _ => (lower, true),
             };
-            match collective(w, lower, unit, ranks)? {
+            let mut found = collective(w, lower, unit, ranks)?;
+            if let Some(call) = &mut found {
+                call.ordered = ordered;
+            }
+            match found {
                 Some(call) if waits => Action::Collective(Box::new(call)),
                 Some(call) => Action::Icollective(Box::new(call)),
                 None => {
@@ -389,6 +403,7 @@ fn strip_options<'a>(
     comm: &mut u32,
     request: &mut Option<u32>,
     numbers: &mut Option<Box<[u32]>>,
+    ordered: &mut bool,
 ) -> Result<&'a [u8], Complaint> {
     let mut end = text.len();
     let mut words = Words { text, at: 0 };
@@ -404,6 +419,8 @@ fn strip_options<'a>(
                 Some(&[id]) => *comm = id,
                 _ => return words.complain("`comm=` takes the number of a communicator"),
             }
+        } else if word == b"ordered=1" {
+            *ordered = true;
         } else if let Some(list) = word.strip_prefix(b"req=") {
             match parse(list) {
                 Some(list) => {

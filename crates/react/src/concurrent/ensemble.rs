@@ -144,7 +144,8 @@ impl Ensemble {
                 };
                 let open: Vec<bool> =
                     problem.proc_ids().map(|p| idle[p.index()] && payable(p)).collect();
-                let Some(procs) = idle::quickest_idle(&problem, now, task, &open, room.as_ref())
+                let Some((_, procs)) =
+                    idle::quickest_idle(&problem, now, task, &open, room.as_ref())
                 else {
                     waits = true;
                     continue;

@@ -21,13 +21,12 @@ use std::path::{Component, Path, PathBuf};
 pub(super) const VERSION: &str =
     concat!(env!("CARGO_PKG_VERSION"), " (", env!("SLACKLINE_COMMIT"), ")");
 
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Failure {
-        let message = error.to_string();
-        match error {
-            StoreError::Input { help, .. } => Failure::Input { message, help },
-            StoreError::Machine { .. } => Failure::work(message),
-        }
+/// An error of the store in words for the user.
+pub(super) fn failure(error: StoreError) -> Failure {
+    let message = error.to_string();
+    match error {
+        StoreError::Input { help, .. } => Failure::Input { message, help },
+        StoreError::Machine { .. } => Failure::work(message),
     }
 }
 
@@ -71,8 +70,8 @@ impl Compare {
         let name = || path.with_extension(if self.shard.is_some() { "part.db" } else { "db" });
         let file = self.output.clone().unwrap_or_else(name);
         let identity = Identity { name: campaign.name.clone(), seed: campaign.seed };
-        let mut store =
-            Store::create(&file, &identity, &campaign.text, &campaign.columns, VERSION)?;
+        let mut store = Store::create(&file, &identity, &campaign.text, &campaign.columns, VERSION)
+            .map_err(failure)?;
         let bar = Bar::new(output.quiet);
         let stop = interrupt::listen();
         let threads = self.threads.unwrap_or_else(|| {
@@ -87,7 +86,8 @@ impl Compare {
             let done = counts.before + counts.done;
             bar.show(&failed, done as usize, counts.planned.max(done) as usize);
         };
-        let counts = run(&campaign, &mut store, VERSION, shard, threads, &stop, &mut watch)?;
+        let counts = run(&campaign, &mut store, VERSION, shard, threads, &stop, &mut watch)
+            .map_err(failure)?;
         bar.finish();
         interrupt::ignore();
         if counts.stopped {
@@ -126,7 +126,7 @@ impl Compare {
                     .with_help("name several to bring them together"));
             }
             (many, Some(to)) => {
-                let merged = merge(many, to)?;
+                let merged = merge(many, to).map_err(failure)?;
                 output.note(&format!(
                     "{}: {} of {} files, {} in more than one",
                     to.display(),
@@ -143,11 +143,11 @@ impl Compare {
                 .with_help("name it with -o"));
             }
         };
-        let store = Store::open(&file)?;
+        let store = Store::open(&file).map_err(failure)?;
         self.tables(&store, output)?;
         // The campaign as it was run last says the order of methods and what was asked.
-        let text = store.campaign_text()?.0;
-        let identity = store.identity()?;
+        let text = store.campaign_text().map_err(failure)?.0;
+        let identity = store.identity().map_err(failure)?;
         let (question, methods) = Campaign::outline(&text);
         let comparisons = self.comparisons(&store, &methods)?;
         self.show(&comparisons, &identity.name, output)?;
@@ -156,7 +156,7 @@ impl Compare {
                 name: &identity.name,
                 question: &question,
                 file: &text,
-                version: &store.campaign_text()?.1,
+                version: &store.campaign_text().map_err(failure)?.1,
                 command: format!(
                     "slackline compare {} --report {}",
                     file.display(),
@@ -174,7 +174,7 @@ impl Compare {
         if self.csv.is_none() && self.records.is_none() {
             return Ok(());
         }
-        let table = store.table()?;
+        let table = store.table().map_err(failure)?;
         if let Some(path) = &self.csv {
             output.files.write(path, |out| write_csv(&table, out))?;
         }
@@ -220,7 +220,7 @@ impl Compare {
         methods: &[Method],
     ) -> Result<Vec<(Kind, Comparison)>, Failure> {
         let options = self.measured()?;
-        let table = store.table_of(&options.metric)?;
+        let table = store.table_of(&options.metric).map_err(failure)?;
         if table.is_empty() {
             let message = format!("{}: there are no runs", store.file().display());
             return Err(Failure::input(message));
@@ -331,7 +331,7 @@ impl Compare {
             }
         }
         write("campaign.toml", campaign.text.as_bytes())?;
-        let table = store.table()?;
+        let table = store.table().map_err(failure)?;
         files.write(&folder.join("results.csv"), |out| write_csv(&table, out))?;
         write("report.html", self.page(comparisons, campaign).as_bytes())?;
         let text = format!(

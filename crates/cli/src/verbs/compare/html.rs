@@ -20,6 +20,9 @@ pub(super) struct About<'a> {
     pub(super) command: String,
 }
 
+/// A method and the points of its performance profile.
+type Profile = (String, Vec<(f64, f64)>);
+
 const STYLE: &str = "\
 :root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1rem}\
 h1{font-size:1.6rem;margin:.5rem 0}h2{font-size:1.2rem;margin:2rem 0 .5rem}h3{font-size:1rem;margin:1.2rem 0 .3rem}\
@@ -257,7 +260,7 @@ fn of_group(out: &mut String, found: &Comparison, table: &GroupTable) {
     if found.methods.len() < 2 {
         return;
     }
-    let profiles: Option<Vec<(String, Vec<(f64, f64)>)>> = found
+    let profiles: Option<Vec<Profile>> = found
         .methods
         .iter()
         .zip(table.blocks.methods(0.0))

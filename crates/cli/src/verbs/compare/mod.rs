@@ -30,7 +30,7 @@ Ratios are geometric means of a / b over common blocks with 95 % intervals; p is
 test, corrected over all pairs (Holm); the effect lies between -1 and 1 and is positive where a is better.
 
 Examples:
-  slackline compare campaign.toml --csv results.csv --report report.html
+  slackline compare campaign.toml --csv runs.csv --report report.html
   slackline compare results.csv --by ccr --metric makespan
   slackline compare results.csv --metric slr --against heft --equal 2%
   slackline compare old.csv new.csv --no-regression --metric makespan,cost --tolerance cost=2%")]
@@ -244,7 +244,7 @@ impl Compare {
 /// Reads a table of results, from whichever kind of file.
 fn read(path: &Path, output: &Output) -> Result<Csv, Failure> {
     if campaign::is_store(path) {
-        return Ok(Store::open(path)?.table()?);
+        return Store::open(path).and_then(|store| store.table()).map_err(campaign::failure);
     }
     let text = output.files.read_text(path)?;
     Ok(Csv::parse(&text).map_err(|error| error.in_file(path))?)

@@ -19,9 +19,9 @@ const SHOWN: usize = 24;
 pub(super) fn tell(platform: &Platform, output: &Output) -> String {
     let name = if platform.name().is_empty() { "platform" } else { platform.name() };
     let mut text = format!("{}\n\n", output.bold(name));
-    text.push_str(&facts(platform).render(output.width));
+    text.push_str(&facts(platform).render(output.table_width));
     text.push('\n');
-    text.push_str(&classes(platform).render(output.width));
+    text.push_str(&classes(platform).render(output.table_width));
     if platform.classes().len() > SHOWN {
         text.push_str(&format!("  … and {} more kinds\n", platform.classes().len() - SHOWN));
     }
@@ -73,7 +73,7 @@ fn facts(platform: &Platform) -> Table {
     let changing =
         platform.hosts().iter().filter(|h| h.availability.is_some() || h.state.is_some()).count();
     if changing > 0 {
-        row("changing over time", format!("{changing} hosts"));
+        row("changing over time", count(changing, "host"));
     }
     table
 }

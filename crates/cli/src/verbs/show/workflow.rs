@@ -132,10 +132,10 @@ impl Facts {
         if !workflow.members().is_empty() {
             row("joined from", format!("{} workflows", workflow.members().len()));
         }
-        text.push_str(&table.render(output.width));
+        text.push_str(&table.render(output.table_width));
         if self.kinds.len() > 1 || self.kinds.first().is_some_and(|k| !k.name.is_empty()) {
             text.push('\n');
-            text.push_str(&self.kind_table(output.width));
+            text.push_str(&self.kind_table(output.table_width));
         }
         text
     }
@@ -194,7 +194,7 @@ impl Facts {
             let name = if kind.name.is_empty() { "(none)" } else { &kind.name };
             let share = if self.seconds > 0.0 { kind.total / self.seconds } else { 0.0 };
             table.row([
-                cut(name, 24),
+                cut(name, if width > 400 { usize::MAX } else { 24 }),
                 kind.count.to_string(),
                 format!("{:.1} %", 100.0 * share),
                 fmt_seconds(kind.total / kind.count.max(1) as f64),

@@ -44,6 +44,7 @@ pub struct PlatformBuilder {
     fifo: bool,
     resources: Vec<SharedResource>,
     storage: Option<f64>,
+    measured: bool,
     members: HashMap<Arc<str>, Member>,
     link_names: HashMap<Arc<str>, LinkId>,
     disk_names: HashSet<(HostId, Arc<str>)>,
@@ -78,6 +79,12 @@ impl PlatformBuilder {
     /// Links serve one transfer at a time.
     pub fn set_fifo(&mut self) -> &mut Self {
         self.fifo = true;
+        self
+    }
+
+    /// Latencies and bandwidths are those of whole transfers.
+    pub fn set_measured(&mut self) -> &mut Self {
+        self.measured = true;
         self
     }
 
@@ -252,6 +259,16 @@ impl PlatformBuilder {
         }
         if let Some(value) = disk.capacity {
             positive(element, "capacity", value)?;
+        }
+        disk.model.check(&disk.name)?;
+        if let (Some(contents), Some(capacity)) = (&disk.contents, disk.capacity)
+            && contents.used() as f64 > capacity
+        {
+            let message = format!(
+                "its contents of {} bytes are larger than its capacity of {capacity} bytes",
+                contents.used()
+            );
+            return Err(PlatformError::invalid(element(), message));
         }
         if !self.disk_names.insert((disk.host, disk.name.clone())) {
             return Err(PlatformError::Duplicate { kind: "disk", name: disk.name.to_string() });
@@ -439,6 +456,21 @@ impl PlatformBuilder {
         Ok(())
     }
 
+    /// Gives a link, both halves of it, another bandwidth or latency.
+    pub fn set_link_figures(
+        &mut self,
+        link: LinkId,
+        bandwidth: Option<f64>,
+        latency: Option<f64>,
+    ) -> Result<(), PlatformError> {
+        let halves = if self.links[link.index()].duplex == Some(Duplex::Up) { 2 } else { 1 };
+        for link in &mut self.links[link.index()..][..halves] {
+            link.bandwidth = bandwidth.unwrap_or(link.bandwidth);
+            link.latency = latency.unwrap_or(link.latency);
+        }
+        Ok(())
+    }
+
     /// Adds a place where a disk is mounted.
     pub fn add_mount(&mut self, disk: DiskId, host: HostId, path: impl Into<String>) {
         self.disks[disk.index()].mounts.push((host, path.into()));
@@ -541,6 +573,7 @@ impl PlatformBuilder {
             resources: self.resources,
             storage: self.storage,
             zone_resources,
+            measured: self.measured,
             place_of,
             tolls,
             members: self.members,

@@ -1,0 +1,51 @@
+//! The library that programs are started with, and the files it is unpacked to.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use tempfile::TempDir;
+
+static RANK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libslackline_mpi.so"));
+
+/// Our `mpi.h`, with the values of MPICH.
+pub static HEADER: &str = include_str!("../include/mpi.h");
+/// Declarations for programs that state their computations.
+pub static SAMPLE_HEADER: &str = include_str!("../include/slackline.h");
+
+/// Names under which programs look for MPICH and its ABI: the first is the name inside the library.
+pub const NAMES: [&str; 4] =
+    ["libmpich.so.12", "libmpi.so.12", "libmpichfort.so.12", "libmpifort.so.12"];
+
+/// A folder with the library under all its names, removed with the value.
+pub struct Unpacked {
+    folder: TempDir,
+}
+
+impl Unpacked {
+    /// Writes the library for ranks.
+    pub fn new() -> io::Result<Unpacked> {
+        if RANK.is_empty() {
+            return Err(io::Error::other("MPI programs can be run on Linux only"));
+        }
+        let folder = tempfile::Builder::new().prefix("slackline-mpi-").tempdir()?;
+        fs::write(folder.path().join("libslackline_mpi.so"), RANK)?;
+        let plain = ["libmpich.so", "libmpi.so", "libmpichfort.so", "libmpifort.so"];
+        for name in NAMES.into_iter().chain(plain) {
+            symlink("libslackline_mpi.so", folder.path().join(name))?;
+        }
+        Ok(Unpacked { folder })
+    }
+
+    /// Adds the headers.
+    pub fn with_headers(self) -> io::Result<Unpacked> {
+        fs::write(self.folder.path().join("mpi.h"), HEADER)?;
+        fs::write(self.folder.path().join("slackline.h"), SAMPLE_HEADER)?;
+        Ok(self)
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}

@@ -1,0 +1,705 @@
+//! Point-to-point messages and requests.
+
+use crate::call::{in_comm, mpi, put, slice};
+use crate::protocol::{Reply, Request, What};
+use crate::state::{
+    ANY_SOURCE, ANY_TAG, Fault, Finish, Kind, Outcome, PROC_NULL, Parts, Pending, Prepared,
+    REQUEST_NULL, State, Status, TAG_UB, class, fault, running,
+};
+use crate::types::Datatype;
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+
+/// A send or receive as a call states it.
+#[derive(Clone, Copy)]
+struct Stated {
+    buffer: usize,
+    count: c_int,
+    datatype: c_int,
+    peer: c_int,
+    tag: c_int,
+    comm: c_int,
+}
+
+fn elements(count: c_int) -> Outcome<usize> {
+    match usize::try_from(count) {
+        Ok(count) => Ok(count),
+        Err(_) => fault(class::COUNT, format!("the count is {count}")),
+    }
+}
+
+/// Where a message goes: communicator of the trace, partner, tag. `None`: to or from nobody.
+fn route(
+    state: &State,
+    comm: c_int,
+    peer: c_int,
+    tag: c_int,
+    receives: bool,
+) -> Outcome<Option<(u32, i32, i32)>> {
+    let known = state.comm(comm)?;
+    let bad = |class, text| Err(Fault { class, comm, text });
+    if tag > TAG_UB || tag < 0 && !(receives && tag == ANY_TAG) {
+        return bad(class::TAG, format!("the tag is {tag}"));
+    }
+    if peer == PROC_NULL {
+        return Ok(None);
+    }
+    let any = receives && peer == ANY_SOURCE;
+    if !any && (peer < 0 || peer as usize >= known.size()) {
+        let text = format!("there is no rank {peer}: ranks go from 0 to {}", known.size() - 1);
+        return bad(class::RANK, text);
+    }
+    let tag = if tag == ANY_TAG { -1 } else { tag + known.tag_base() };
+    if known.own > 0 {
+        return Ok(Some((0, state.rank as i32, tag)));
+    }
+    Ok(Some((known.id, if any { -1 } else { peer }, tag)))
+}
+
+/// Posts a send; gives its number, `None` for a message to nobody.
+unsafe fn post_send(
+    state: &mut State,
+    stated: Stated,
+    mode: u8,
+    blocking: bool,
+) -> Outcome<Option<u32>> {
+    let datatype = state.datatype(stated.datatype)?;
+    unsafe { post_typed_send(state, stated, &datatype, mode, blocking) }
+}
+
+unsafe fn post_typed_send(
+    state: &mut State,
+    stated: Stated,
+    datatype: &Datatype,
+    mode: u8,
+    blocking: bool,
+) -> Outcome<Option<u32>> {
+    let count = elements(stated.count)?;
+    let Some((comm, peer, tag)) = route(state, stated.comm, stated.peer, stated.tag, false)? else {
+        return Ok(None);
+    };
+    let mut data = Vec::new();
+    unsafe { datatype.pack(stated.buffer as *const c_void, count, &mut data) };
+    let what = if blocking { What::Send } else { What::Isend };
+    let number = state.number();
+    let bytes = data.len() as u64;
+    let kind = u8::from(mode == 1);
+    state.ask(Request { number, comm, peer, tag, bytes, kind, ..Request::new(what) }, &data)?;
+    Ok(Some(number))
+}
+
+fn post_receive(state: &mut State, stated: Stated, bytes: u64) -> Outcome<Option<u32>> {
+    let Some((comm, peer, tag)) = route(state, stated.comm, stated.peer, stated.tag, true)? else {
+        return Ok(None);
+    };
+    let number = state.number();
+    state.ask(Request { number, comm, peer, tag, bytes, ..Request::new(What::Irecv) }, &[])?;
+    Ok(Some(number))
+}
+
+/// The status of a message from a rank of the world.
+fn status(state: &State, comm: i32, src: i32, tag: i32, bytes: u64) -> Status {
+    match state.comm(comm) {
+        Ok(known) => Status::of(known.local(src), tag - known.tag_base(), bytes),
+        Err(_) => Status::of(src, tag, bytes),
+    }
+}
+
+fn ready(status: Status, comm: c_int) -> Pending {
+    Pending {
+        number: None,
+        kind: Kind::Send,
+        finish: Finish::Nothing,
+        comm,
+        status,
+        active: true,
+        prepared: None,
+    }
+}
+
+/// Blocking sends.
+unsafe fn send(stated: Stated, mode: u8) -> Outcome {
+    let sent = running(|state| unsafe { post_send(state, stated, mode, mode != 2) });
+    in_comm(stated.comm, sent.map(|_| ()))
+}
+
+unsafe fn isend(stated: Stated, mode: u8, request: *mut c_int) -> Outcome {
+    let made = running(|state| {
+        let number = unsafe { post_send(state, stated, mode, false)? };
+        // A buffered message is on its way, whatever becomes of it.
+        let number = number.filter(|_| mode != 2);
+        Ok(state.requests.add(Pending { number, ..ready(Status::EMPTY, stated.comm) }))
+    });
+    unsafe { put(request, in_comm(stated.comm, made)?) };
+    Ok(())
+}
+
+unsafe fn recv(stated: Stated, to: *mut Status) -> Outcome {
+    let (status, finish) = in_comm(
+        stated.comm,
+        running(|state| {
+            let datatype = state.datatype(stated.datatype)?;
+            let count = elements(stated.count)?;
+            let Some((comm, peer, tag)) = route(state, stated.comm, stated.peer, stated.tag, true)?
+            else {
+                return Ok((Status::NOBODY, None));
+            };
+            let bytes = (count * datatype.size) as u64;
+            let number = state.number();
+            let request = Request {
+                number,
+                comm,
+                peer,
+                tag,
+                bytes,
+                answer: true,
+                ..Request::new(What::Recv)
+            };
+            let mut reply = state.ask(request, &[])?;
+            let Some(delivery) = reply.deliveries.pop() else {
+                return Ok((Status::EMPTY, None));
+            };
+            let bytes = delivery.data.len() as u64;
+            let status = status(state, stated.comm, delivery.src, delivery.tag, bytes);
+            let parts = Parts { lengths: delivery.parts, data: delivery.data };
+            let finish = Finish::Elements { to: stated.buffer, count, datatype };
+            Ok((status, Some((finish, parts))))
+        }),
+    )?;
+    if let Some((finish, parts)) = finish {
+        unsafe { finish.run(&parts) };
+    }
+    unsafe { status.put(to) };
+    Ok(())
+}
+
+unsafe fn irecv(stated: Stated, request: *mut c_int) -> Outcome {
+    let made = running(|state| {
+        let datatype = state.datatype(stated.datatype)?;
+        let made = receive_request(state, stated, datatype)?;
+        Ok(state.requests.add(made))
+    });
+    unsafe { put(request, in_comm(stated.comm, made)?) };
+    Ok(())
+}
+
+fn receive_request(state: &mut State, stated: Stated, datatype: Arc<Datatype>) -> Outcome<Pending> {
+    let count = elements(stated.count)?;
+    let number = post_receive(state, stated, (count * datatype.size) as u64)?;
+    Ok(match number {
+        None => ready(Status::NOBODY, stated.comm),
+        Some(_) => Pending {
+            number,
+            kind: Kind::Receive,
+            finish: Finish::Elements { to: stated.buffer, count, datatype },
+            ..ready(Status::EMPTY, stated.comm)
+        },
+    })
+}
+
+/// What completing some requests gave: position, status, and data to be put in place.
+#[derive(Default)]
+struct Completion {
+    flag: bool,
+    /// No request was active.
+    idle: bool,
+    done: Vec<(usize, Status)>,
+    data: Vec<(Finish, Parts)>,
+}
+
+/// Waits for or tests requests, in the array of the program.
+unsafe fn complete(what: What, at: *mut c_int, count: c_int) -> Outcome<Completion> {
+    let count = elements(count)?;
+    let handles = unsafe { slice(at, count) }.to_vec();
+    let completion = running(|state| {
+        let mut outstanding = Vec::new();
+        let mut complete = Vec::new();
+        let mut needs_answer = !matches!(what, What::Wait);
+        for (k, &handle) in handles.iter().enumerate() {
+            if handle == REQUEST_NULL {
+                continue;
+            }
+            let Some(pending) = state.requests.get(handle) else {
+                return fault(class::REQUEST, format!("{handle:#x} is no request"));
+            };
+            match pending.number {
+                _ if !pending.active => {}
+                Some(number) => {
+                    outstanding.push((k, number));
+                    needs_answer |= pending.kind != Kind::Send
+                        && !(pending.kind == Kind::Collective
+                            && matches!(pending.finish, Finish::Nothing));
+                }
+                None => complete.push(k),
+            }
+        }
+        let idle = outstanding.is_empty() && complete.is_empty();
+        let mut completion = Completion { idle, ..Completion::default() };
+        let mut reply = Reply::default();
+        let ask = match what {
+            What::Wait | What::Test => !outstanding.is_empty(),
+            What::Testsome => false,
+            _ => complete.is_empty() && !outstanding.is_empty(),
+        };
+        if ask {
+            let numbers = outstanding.iter().map(|&(_, number)| number).collect();
+            let request = Request { numbers, answer: needs_answer, ..Request::new(what) };
+            reply = state.ask(request, &[])?;
+            if !needs_answer {
+                reply.completed = outstanding.iter().map(|&(_, number)| number).collect();
+            }
+        }
+        completion.flag = match what {
+            What::Test => !ask || reply.flag,
+            What::Testany | What::Testsome => !ask || reply.flag,
+            _ => true,
+        };
+        if what == What::Test && !completion.flag {
+            return Ok(completion);
+        }
+        if matches!(what, What::Waitany | What::Testany) {
+            complete.truncate(1);
+        }
+        let mut done: Vec<(usize, Option<u32>)> = complete.into_iter().map(|k| (k, None)).collect();
+        for (k, number) in outstanding {
+            if reply.completed.contains(&number) {
+                done.push((k, Some(number)));
+            }
+        }
+        done.sort_unstable();
+        for (k, number) in done {
+            let handle = handles[k];
+            let Some(pending) = state.requests.get_mut(handle) else { continue };
+            let mut found = pending.status;
+            let (comm, kind) = (pending.comm, pending.kind);
+            let finish = std::mem::replace(&mut pending.finish, Finish::Nothing);
+            if pending.prepared.is_some() {
+                (pending.active, pending.number) = (false, None);
+            } else {
+                state.requests.remove(handle);
+                // SAFETY: `k` is below `count`.
+                unsafe { at.add(k).write(REQUEST_NULL) };
+            }
+            let place = reply.deliveries.iter().position(|d| Some(d.number) == number);
+            match place {
+                Some(place) => {
+                    let delivery = reply.deliveries.swap_remove(place);
+                    if kind == Kind::Receive {
+                        let bytes = delivery.data.len() as u64;
+                        found = status(state, comm, delivery.src, delivery.tag, bytes);
+                    }
+                    let parts = Parts { lengths: delivery.parts, data: delivery.data };
+                    completion.data.push((finish, parts));
+                }
+                None if kind == Kind::Receive && number.is_some() => found.count_hi |= 1,
+                None => {}
+            }
+            completion.done.push((k, found));
+        }
+        Ok(completion)
+    })?;
+    Ok(completion)
+}
+
+impl Completion {
+    /// Puts data in place; the state must be free, for functions of the program may run.
+    unsafe fn deliver(&mut self) {
+        for (finish, parts) in self.data.drain(..) {
+            unsafe { finish.run(&parts) };
+        }
+    }
+}
+
+/// Tests requests one after the other: each test costs the time of one, and what is done stays done.
+/// The handles of those that are complete are kept until they are asked for.
+unsafe fn test_each(at: *mut c_int, count: c_int) -> Outcome {
+    for k in 0..elements(count)? {
+        let handle = unsafe { *at.add(k) };
+        let finish = running(|state| {
+            let Some(pending) = state.requests.get(handle) else { return Ok(None) };
+            let (Some(number), true) = (pending.number, pending.active) else { return Ok(None) };
+            let (comm, kind) = (pending.comm, pending.kind);
+            let numbers = vec![number];
+            let request = Request { numbers, answer: true, ..Request::new(What::Test) };
+            let mut reply = state.ask(request, &[])?;
+            if !reply.flag {
+                return Ok(None);
+            }
+            let delivery = reply.deliveries.pop();
+            let found = match (&delivery, kind) {
+                (Some(d), Kind::Receive) => status(state, comm, d.src, d.tag, d.data.len() as u64),
+                (None, Kind::Receive) => Status { count_hi: 1, ..Status::EMPTY },
+                _ => Status::EMPTY,
+            };
+            let Some(pending) = state.requests.get_mut(handle) else { return Ok(None) };
+            (pending.number, pending.status) = (None, found);
+            let finish = std::mem::replace(&mut pending.finish, Finish::Nothing);
+            Ok(delivery.map(|d| (finish, Parts { lengths: d.parts, data: d.data })))
+        })?;
+        if let Some((finish, parts)) = finish {
+            unsafe { finish.run(&parts) };
+        }
+    }
+    Ok(())
+}
+
+/// Whether no request is outstanding.
+unsafe fn all_complete(at: *mut c_int, count: c_int) -> Outcome<bool> {
+    let handles = unsafe { slice(at, elements(count)?) };
+    running(|state| {
+        let open = |handle: &c_int| {
+            state.requests.get(*handle).is_some_and(|p| p.active && p.number.is_some())
+        };
+        Ok(!handles.iter().any(open))
+    })
+}
+
+/// Writes one status per request; empty ones for those that were not active.
+unsafe fn put_all(completion: &Completion, count: c_int, statuses: *mut Status) {
+    if statuses as usize <= 1 {
+        return;
+    }
+    for k in 0..count.max(0) as usize {
+        let found = completion.done.iter().find(|(at, _)| *at == k);
+        let status = found.map_or(Status::EMPTY, |(_, status)| *status);
+        unsafe { statuses.add(k).write(status) };
+    }
+}
+
+/// Starts a prepared request.
+unsafe fn start(handle: c_int) -> Outcome {
+    running(|state| {
+        let Some(pending) = state.requests.get(handle) else {
+            return fault(class::REQUEST, format!("{handle:#x} is no request"));
+        };
+        let Some(prepared) = pending.prepared.clone() else {
+            return fault(class::REQUEST, "the request is not persistent");
+        };
+        if pending.active {
+            return fault(class::REQUEST, "the request was started and is not complete");
+        }
+        let stated = Stated {
+            buffer: prepared.buffer,
+            count: prepared.count as c_int,
+            datatype: 0,
+            peer: prepared.peer,
+            tag: prepared.tag,
+            comm: prepared.comm,
+        };
+        let mut made = match prepared.mode {
+            None => receive_request(state, stated, Arc::clone(&prepared.datatype))?,
+            Some(mode) => {
+                let number =
+                    unsafe { post_typed_send(state, stated, &prepared.datatype, mode, false)? };
+                let number = number.filter(|_| mode != 2);
+                Pending { number, ..ready(Status::EMPTY, stated.comm) }
+            }
+        };
+        made.prepared = Some(prepared);
+        if let Some(pending) = state.requests.get_mut(handle) {
+            *pending = made;
+        }
+        Ok(())
+    })
+}
+
+unsafe fn prepare(stated: Stated, mode: Option<u8>, request: *mut c_int) -> Outcome {
+    let made = running(|state| {
+        let datatype = state.datatype(stated.datatype)?;
+        let count = elements(stated.count)?;
+        route(state, stated.comm, stated.peer, stated.tag, mode.is_none())?;
+        let Stated { buffer, peer, tag, comm, .. } = stated;
+        let prepared = Prepared { comm, peer, tag, buffer, count, datatype, mode };
+        let prepared = Some(Box::new(prepared));
+        Ok(state.requests.add(Pending { active: false, prepared, ..ready(Status::EMPTY, comm) }))
+    });
+    unsafe { put(request, in_comm(stated.comm, made)?) };
+    Ok(())
+}
+
+/// Sends and receives at once.
+unsafe fn exchange(sent: Stated, received: Stated, to: *mut Status) -> Outcome {
+    let comm = sent.comm;
+    let (status, finish) = in_comm(
+        comm,
+        running(|state| {
+            let datatype = state.datatype(received.datatype)?;
+            let count = elements(received.count)?;
+            let first = unsafe { post_send(state, sent, 0, false)? };
+            let second = post_receive(state, received, (count * datatype.size) as u64)?;
+            let numbers: Vec<u32> = first.into_iter().chain(second).collect();
+            if numbers.is_empty() {
+                return Ok((Status::NOBODY, None));
+            }
+            let answer = second.is_some();
+            let mut reply =
+                state.ask(Request { numbers, answer, ..Request::new(What::Wait) }, &[])?;
+            let Some(delivery) = reply.deliveries.pop() else {
+                return Ok((Status::NOBODY, None));
+            };
+            let bytes = delivery.data.len() as u64;
+            let status = status(state, comm, delivery.src, delivery.tag, bytes);
+            let parts = Parts { lengths: delivery.parts, data: delivery.data };
+            Ok((status, Some((Finish::Elements { to: received.buffer, count, datatype }, parts))))
+        }),
+    )?;
+    if let Some((finish, parts)) = finish {
+        unsafe { finish.run(&parts) };
+    }
+    unsafe { status.put(to) };
+    Ok(())
+}
+
+unsafe fn probe(what: What, peer: c_int, tag: c_int, comm: c_int) -> Outcome<Option<Status>> {
+    in_comm(
+        comm,
+        running(|state| {
+            let Some((id, from, wanted)) = route(state, comm, peer, tag, true)? else {
+                return Ok(Some(Status::NOBODY));
+            };
+            let request =
+                Request { comm: id, peer: from, tag: wanted, answer: true, ..Request::new(what) };
+            let reply = state.ask(request, &[])?;
+            if what == What::Iprobe && !reply.flag {
+                return Ok(None);
+            }
+            let (src, tag, bytes) = reply.found;
+            Ok(Some(status(state, comm, src, tag, bytes)))
+        }),
+    )
+}
+
+fn stated(
+    buffer: *const c_void,
+    count: c_int,
+    datatype: c_int,
+    peer: c_int,
+    tag: c_int,
+    comm: c_int,
+) -> Stated {
+    Stated { buffer: buffer as usize, count, datatype, peer, tag, comm }
+}
+
+mpi! {
+    fn MPI_Send(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int) {
+        send(stated(buf, count, datatype, dest, tag, comm), 0)
+    }
+    fn MPI_Ssend(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int) {
+        send(stated(buf, count, datatype, dest, tag, comm), 1)
+    }
+    fn MPI_Rsend(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int) {
+        send(stated(buf, count, datatype, dest, tag, comm), 0)
+    }
+    fn MPI_Bsend(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int) {
+        send(stated(buf, count, datatype, dest, tag, comm), 2)
+    }
+    fn MPI_Isend(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) {
+        isend(stated(buf, count, datatype, dest, tag, comm), 0, request)
+    }
+    fn MPI_Issend(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) {
+        isend(stated(buf, count, datatype, dest, tag, comm), 1, request)
+    }
+    fn MPI_Irsend(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) {
+        isend(stated(buf, count, datatype, dest, tag, comm), 0, request)
+    }
+    fn MPI_Ibsend(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) {
+        isend(stated(buf, count, datatype, dest, tag, comm), 2, request)
+    }
+    fn MPI_Recv(buf: *mut c_void, count: c_int, datatype: c_int, source: c_int, tag: c_int, comm: c_int, status: *mut Status) {
+        recv(stated(buf, count, datatype, source, tag, comm), status)
+    }
+    fn MPI_Irecv(buf: *mut c_void, count: c_int, datatype: c_int, source: c_int, tag: c_int, comm: c_int, request: *mut c_int) {
+        irecv(stated(buf, count, datatype, source, tag, comm), request)
+    }
+    fn MPI_Send_init(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) {
+        prepare(stated(buf, count, datatype, dest, tag, comm), Some(0), request)
+    }
+    fn MPI_Ssend_init(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) {
+        prepare(stated(buf, count, datatype, dest, tag, comm), Some(1), request)
+    }
+    fn MPI_Rsend_init(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) {
+        prepare(stated(buf, count, datatype, dest, tag, comm), Some(0), request)
+    }
+    fn MPI_Bsend_init(buf: *const c_void, count: c_int, datatype: c_int, dest: c_int, tag: c_int, comm: c_int, request: *mut c_int) {
+        prepare(stated(buf, count, datatype, dest, tag, comm), Some(2), request)
+    }
+    fn MPI_Recv_init(buf: *mut c_void, count: c_int, datatype: c_int, source: c_int, tag: c_int, comm: c_int, request: *mut c_int) {
+        prepare(stated(buf, count, datatype, source, tag, comm), None, request)
+    }
+    fn MPI_Start(request: *mut c_int) {
+        start(*request)
+    }
+    fn MPI_Startall(count: c_int, requests: *mut c_int) {
+        for &handle in slice(requests, elements(count)?) {
+            start(handle)?;
+        }
+        Ok(())
+    }
+    fn MPI_Sendrecv(sendbuf: *const c_void, sendcount: c_int, sendtype: c_int, dest: c_int, sendtag: c_int, recvbuf: *mut c_void, recvcount: c_int, recvtype: c_int, source: c_int, recvtag: c_int, comm: c_int, status: *mut Status) {
+        let sent = stated(sendbuf, sendcount, sendtype, dest, sendtag, comm);
+        exchange(sent, stated(recvbuf, recvcount, recvtype, source, recvtag, comm), status)
+    }
+    fn MPI_Sendrecv_replace(buf: *mut c_void, count: c_int, datatype: c_int, dest: c_int, sendtag: c_int, source: c_int, recvtag: c_int, comm: c_int, status: *mut Status) {
+        let sent = stated(buf, count, datatype, dest, sendtag, comm);
+        exchange(sent, stated(buf, count, datatype, source, recvtag, comm), status)
+    }
+    fn MPI_Wait(request: *mut c_int, status: *mut Status) {
+        let mut completion = complete(What::Wait, request, 1)?;
+        completion.deliver();
+        completion.done.first().map_or(Status::EMPTY, |(_, s)| *s).put(status);
+        Ok(())
+    }
+    fn MPI_Waitall(count: c_int, requests: *mut c_int, statuses: *mut Status) {
+        let mut completion = complete(What::Wait, requests, count)?;
+        completion.deliver();
+        put_all(&completion, count, statuses);
+        Ok(())
+    }
+    fn MPI_Waitany(count: c_int, requests: *mut c_int, index: *mut c_int, status: *mut Status) {
+        let mut completion = complete(What::Waitany, requests, count)?;
+        completion.deliver();
+        let first = completion.done.first();
+        put(index, first.map_or(crate::state::UNDEFINED, |(k, _)| *k as c_int));
+        first.map_or(Status::EMPTY, |(_, s)| *s).put(status);
+        Ok(())
+    }
+    fn MPI_Waitsome(count: c_int, requests: *mut c_int, outcount: *mut c_int, indices: *mut c_int, statuses: *mut Status) {
+        some(What::Waitsome, count, requests, outcount, indices, statuses)
+    }
+    fn MPI_Test(request: *mut c_int, flag: *mut c_int, status: *mut Status) {
+        let mut completion = complete(What::Test, request, 1)?;
+        completion.deliver();
+        put(flag, completion.flag.into());
+        if completion.flag {
+            completion.done.first().map_or(Status::EMPTY, |(_, s)| *s).put(status);
+        }
+        Ok(())
+    }
+    fn MPI_Testall(count: c_int, requests: *mut c_int, flag: *mut c_int, statuses: *mut Status) {
+        test_each(requests, count)?;
+        if !all_complete(requests, count)? {
+            put(flag, 0);
+            return Ok(());
+        }
+        let mut completion = complete(What::Test, requests, count)?;
+        completion.deliver();
+        put(flag, completion.flag.into());
+        if completion.flag {
+            put_all(&completion, count, statuses);
+        }
+        Ok(())
+    }
+    fn MPI_Testany(count: c_int, requests: *mut c_int, index: *mut c_int, flag: *mut c_int, status: *mut Status) {
+        let mut completion = complete(What::Testany, requests, count)?;
+        completion.deliver();
+        let first = completion.done.first();
+        put(flag, c_int::from(completion.idle || first.is_some()));
+        put(index, first.map_or(crate::state::UNDEFINED, |(k, _)| *k as c_int));
+        if completion.idle || first.is_some() {
+            first.map_or(Status::EMPTY, |(_, s)| *s).put(status);
+        }
+        Ok(())
+    }
+    fn MPI_Testsome(count: c_int, requests: *mut c_int, outcount: *mut c_int, indices: *mut c_int, statuses: *mut Status) {
+        some(What::Testsome, count, requests, outcount, indices, statuses)
+    }
+    fn MPI_Request_free(request: *mut c_int) {
+        running(|state| match state.requests.remove(*request) {
+            // What it began goes on; receives into its buffer are not looked for any more.
+            Some(_) => Ok(()),
+            None => fault(class::REQUEST, "there is no such request"),
+        })?;
+        put(request, REQUEST_NULL);
+        Ok(())
+    }
+    fn MPI_Request_get_status(request: c_int, flag: *mut c_int, status: *mut Status) {
+        // A request that is outstanding is not complete before somebody waits for it or tests it.
+        let complete = running(|state| {
+            Ok(match state.requests.get(request) {
+                Some(pending) if pending.active && pending.number.is_some() => None,
+                Some(pending) if pending.active => Some(pending.status),
+                _ => Some(Status::EMPTY),
+            })
+        })?;
+        put(flag, complete.is_some().into());
+        if let Some(found) = complete {
+            found.put(status);
+        }
+        Ok(())
+    }
+    fn MPI_Cancel(request: *mut c_int) {
+        running(|state| {
+            let Some(pending) = state.requests.get(*request) else {
+                return fault(class::REQUEST, "there is no such request");
+            };
+            if let (Kind::Receive, Some(number)) = (pending.kind, pending.number) {
+                let request = Request { numbers: vec![number], ..Request::new(What::Cancel) };
+                state.ask(request, &[])?;
+            }
+            Ok(())
+        })
+    }
+    fn MPI_Test_cancelled(status: *const Status, flag: *mut c_int) {
+        put(flag, (*status).count_hi & 1);
+        Ok(())
+    }
+    fn MPI_Status_set_cancelled(status: *mut Status, flag: c_int) {
+        (*status).count_hi = (*status).count_hi & !1 | c_int::from(flag != 0);
+        Ok(())
+    }
+    fn MPI_Probe(source: c_int, tag: c_int, comm: c_int, status: *mut Status) {
+        if let Some(found) = probe(What::Probe, source, tag, comm)? {
+            found.put(status);
+        }
+        Ok(())
+    }
+    fn MPI_Iprobe(source: c_int, tag: c_int, comm: c_int, flag: *mut c_int, status: *mut Status) {
+        let found = probe(What::Iprobe, source, tag, comm)?;
+        put(flag, found.is_some().into());
+        if let Some(found) = found {
+            found.put(status);
+        }
+        Ok(())
+    }
+    fn MPI_Buffer_attach(buffer: *mut c_void, size: c_int) {
+        running(|state| {
+            state.attached = (buffer as usize, size);
+            Ok(())
+        })
+    }
+    fn MPI_Buffer_detach(buffer: *mut c_void, size: *mut c_int) {
+        let (at, bytes) = running(|state| Ok(std::mem::take(&mut state.attached)))?;
+        put(buffer.cast::<usize>(), at);
+        put(size, bytes);
+        Ok(())
+    }
+}
+
+unsafe fn some(
+    what: What,
+    count: c_int,
+    requests: *mut c_int,
+    outcount: *mut c_int,
+    indices: *mut c_int,
+    statuses: *mut Status,
+) -> Outcome {
+    if what == What::Testsome {
+        unsafe { test_each(requests, count)? };
+    }
+    let mut completion = unsafe { complete(what, requests, count)? };
+    unsafe { completion.deliver() };
+    if completion.idle {
+        unsafe { put(outcount, crate::state::UNDEFINED) };
+        return Ok(());
+    }
+    unsafe { put(outcount, completion.done.len() as c_int) };
+    for (at, (k, status)) in completion.done.iter().enumerate() {
+        unsafe {
+            indices.add(at).write(*k as c_int);
+            if statuses as usize > 1 {
+                statuses.add(at).write(*status);
+            }
+        }
+    }
+    Ok(())
+}

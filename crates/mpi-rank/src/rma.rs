@@ -1,0 +1,434 @@
+//! One-sided communication between fences.
+//!
+//! Operations are collected. A fence is a barrier that tells every rank what the others want of it,
+//! the messages that follow from that, and another barrier. Reads come before writes; writes are
+//! made in the order of the ranks and of their calls.
+
+use crate::call::{in_comm, mpi, put};
+use crate::collective::Part;
+use crate::communicator::{put_text, text};
+use crate::protocol::{Plan, Request, What};
+use crate::reduce;
+use crate::state::{Outcome, Parts, State, WIN_NULL, class, fault, running};
+use crate::types::Datatype;
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::Arc;
+
+unsafe extern "C" {
+    fn malloc(size: usize) -> *mut c_void;
+    fn free(at: *mut c_void);
+}
+
+const PUT: u8 = 0;
+const GET: u8 = 1;
+const ACCUMULATE: u8 = 2;
+
+/// An operation that waits for the next fence.
+#[derive(Debug)]
+struct Access {
+    kind: u8,
+    target: usize,
+    displacement: i64,
+    op: u32,
+    element: u32,
+    /// Bytes at the target, from the displacement on.
+    segments: Vec<(i64, u64)>,
+    /// What is written.
+    data: Vec<u8>,
+    /// Where what is read goes.
+    to: (usize, usize, Arc<Datatype>),
+}
+
+/// Memory that others may reach.
+#[derive(Debug)]
+pub struct Window {
+    /// Its own communicator.
+    comm: c_int,
+    base: usize,
+    size: usize,
+    unit: c_int,
+    accesses: Vec<Access>,
+    name: String,
+    owned: bool,
+    flavour: c_int,
+}
+
+/// An operation as the target sees it.
+struct Wanted {
+    kind: u8,
+    displacement: i64,
+    op: u32,
+    element: u32,
+    segments: Vec<(i64, u64)>,
+}
+
+fn encode(access: &Access, out: &mut Vec<u8>) {
+    out.push(access.kind);
+    out.extend_from_slice(&access.displacement.to_le_bytes());
+    out.extend_from_slice(&access.op.to_le_bytes());
+    out.extend_from_slice(&access.element.to_le_bytes());
+    out.extend_from_slice(&(access.segments.len() as u64).to_le_bytes());
+    for (offset, length) in &access.segments {
+        out.extend_from_slice(&offset.to_le_bytes());
+        out.extend_from_slice(&length.to_le_bytes());
+    }
+}
+
+fn decode(mut bytes: &[u8]) -> Vec<Wanted> {
+    fn take<const N: usize>(bytes: &mut &[u8]) -> [u8; N] {
+        match bytes.split_first_chunk::<N>() {
+            Some((head, rest)) => {
+                *bytes = rest;
+                *head
+            }
+            None => [0; N],
+        }
+    }
+    let mut all = Vec::new();
+    while !bytes.is_empty() {
+        let [kind] = take::<1>(&mut bytes);
+        let displacement = i64::from_le_bytes(take(&mut bytes));
+        let op = u32::from_le_bytes(take(&mut bytes));
+        let element = u32::from_le_bytes(take(&mut bytes));
+        let count = u64::from_le_bytes(take(&mut bytes));
+        let segment =
+            |_| (i64::from_le_bytes(take(&mut bytes)), u64::from_le_bytes(take(&mut bytes)));
+        let segments = (0..count).map(segment).collect();
+        all.push(Wanted { kind, displacement, op, element, segments });
+    }
+    all
+}
+
+fn window(state: &mut State, win: c_int) -> Outcome<&mut Window> {
+    match state.wins.get_mut(win) {
+        Some(found) => Ok(found),
+        None => fault(class::WIN, format!("{win:#x} is no window")),
+    }
+}
+
+/// A barrier of the window's communicator that carries a block from everybody to everybody.
+fn meet(state: &mut State, comm: c_int, blocks: Vec<Vec<u8>>) -> Outcome<Parts> {
+    let known = state.comm(comm)?.clone();
+    let mut part = Part::new(0, Plan::Blocks);
+    part.request.blocks = blocks.iter().map(|b| b.len() as u64).collect();
+    let data = blocks.concat();
+    if known.own > 0 {
+        return Ok(State::alone(Plan::Blocks, data));
+    }
+    part.request.comm = known.id;
+    part.request.number = state.number();
+    part.request.answer = true;
+    let mut reply = state.ask(part.request, &data)?;
+    let delivery = reply.deliveries.pop().unwrap_or_default();
+    Ok(Parts { lengths: delivery.parts, data: delivery.data })
+}
+
+/// The memory behind a wish, if it lies in the window.
+fn place(window: &Window, wanted: &Wanted) -> Outcome<usize> {
+    let from = wanted.displacement * i64::from(window.unit);
+    for &(offset, length) in &wanted.segments {
+        let begin = from + offset;
+        if begin < 0 || (begin as u64).saturating_add(length) > window.size as u64 {
+            let text = format!("bytes {begin} to {} are outside the window", begin + length as i64);
+            return fault(class::RMA_RANGE, text);
+        }
+    }
+    Ok(window.base.wrapping_add_signed(from as isize))
+}
+
+/// Copies the bytes of a wish.
+unsafe fn read(at: usize, wanted: &Wanted) -> Vec<u8> {
+    let mut out = Vec::new();
+    for &(offset, length) in &wanted.segments {
+        let from = at.wrapping_add_signed(offset as isize) as *const u8;
+        // SAFETY: `place` has found these bytes in the window.
+        out.extend_from_slice(unsafe { std::slice::from_raw_parts(from, length as usize) });
+    }
+    out
+}
+
+unsafe fn write(at: usize, wanted: &Wanted, data: &[u8]) {
+    let mut rest = data;
+    for &(offset, length) in &wanted.segments {
+        let to = at.wrapping_add_signed(offset as isize) as *mut u8;
+        let count = (length as usize).min(rest.len());
+        // SAFETY: `place` has found these bytes in the window.
+        unsafe { std::ptr::copy_nonoverlapping(rest.as_ptr(), to, count) };
+        rest = &rest[count..];
+    }
+}
+
+unsafe fn fence(win: c_int) -> Outcome {
+    let (comm, accesses) = running(|state| {
+        let window = window(state, win)?;
+        Ok((window.comm, std::mem::take(&mut window.accesses)))
+    })?;
+    let (reads, written) = running(|state| {
+        let known = state.comm(comm)?.clone();
+        let mut blocks = vec![Vec::new(); known.size()];
+        accesses.iter().for_each(|access| encode(access, &mut blocks[access.target]));
+        let told = meet(state, comm, blocks)?;
+        let mut numbers = Vec::new();
+        let me = known.me;
+        let mut wanted: Vec<(usize, Wanted)> = Vec::new();
+        let mut at = 0;
+        for (source, &length) in told.lengths.iter().enumerate() {
+            let end = at + length as usize;
+            wanted.extend(decode(&told.data[at..end]).into_iter().map(|w| (source, w)));
+            at = end;
+        }
+        let mut message = |state: &mut State, what, peer: usize, bytes: u64, data: &[u8]| {
+            let number = state.number();
+            let tag = 0;
+            let peer = peer as i32;
+            let request =
+                Request { comm: known.id, number, peer, tag, bytes, ..Request::new(what) };
+            state.ask(request, data)?;
+            numbers.push(number);
+            Outcome::Ok(number)
+        };
+        // Receives first: what others write here, and the answers to what is read.
+        let mut incoming = Vec::new();
+        let mut answers = Vec::new();
+        for (k, (source, want)) in wanted.iter().enumerate() {
+            if want.kind != GET && *source != me {
+                let bytes = want.segments.iter().map(|s| s.1).sum();
+                incoming.push((k, message(state, What::Irecv, *source, bytes, &[])?));
+            }
+        }
+        for (k, access) in accesses.iter().enumerate() {
+            if access.kind == GET && access.target != me {
+                let bytes = access.segments.iter().map(|s| s.1).sum();
+                answers.push((k, message(state, What::Irecv, access.target, bytes, &[])?));
+            }
+        }
+        for access in accesses.iter().filter(|a| a.kind != GET && a.target != me) {
+            let bytes = access.data.len() as u64;
+            message(state, What::Isend, access.target, bytes, &access.data)?;
+        }
+        let window = window(state, win)?;
+        let mut memory = Vec::new();
+        for (_, want) in &wanted {
+            memory.push(place(window, want)?);
+        }
+        // What is read is what was there before this fence.
+        let mut own_reads = std::collections::VecDeque::new();
+        for (k, (source, want)) in wanted.iter().enumerate().filter(|(_, w)| w.1.kind == GET) {
+            let data = unsafe { read(memory[k], want) };
+            if *source == me {
+                own_reads.push_back(data);
+            } else {
+                message(state, What::Isend, *source, data.len() as u64, &data)?;
+            }
+        }
+        let mut found = std::collections::HashMap::new();
+        if !numbers.is_empty() {
+            let answer = !incoming.is_empty() || !answers.is_empty();
+            let reply = state.ask(Request { numbers, answer, ..Request::new(What::Wait) }, &[])?;
+            for delivery in reply.deliveries {
+                found.insert(delivery.number, delivery.data);
+            }
+        }
+        let mut own = accesses.iter().filter(|a| a.kind != GET && a.target == me);
+        let mut written = Vec::new();
+        for (k, (source, want)) in wanted.into_iter().enumerate() {
+            if want.kind == GET {
+                continue;
+            }
+            let data = match source == me {
+                true => own.next().map(|a| a.data.clone()).unwrap_or_default(),
+                false => {
+                    let number = incoming.iter().find(|(at, _)| *at == k).map(|(_, n)| *n);
+                    number.and_then(|n| found.remove(&n)).unwrap_or_default()
+                }
+            };
+            written.push((memory[k], want, data));
+        }
+        let mut reads = Vec::new();
+        for (k, access) in accesses.iter().enumerate().filter(|(_, a)| a.kind == GET) {
+            let data = match access.target == me {
+                true => own_reads.pop_front().unwrap_or_default(),
+                false => {
+                    let number = answers.iter().find(|(at, _)| *at == k).map(|(_, n)| *n);
+                    number.and_then(|n| found.remove(&n)).unwrap_or_default()
+                }
+            };
+            reads.push((access.to.clone(), data));
+        }
+        Ok((reads, written))
+    })?;
+    for (at, want, data) in written {
+        let mut data = data;
+        if want.kind == ACCUMULATE {
+            let mut there = unsafe { read(at, &want) };
+            // The target's value is the left operand, what arrives the right one.
+            if want.op == 13 {
+                there.clone_from(&data);
+            }
+            if !reduce::combine(want.op, want.element, &there, &mut data) {
+                return fault(class::OP, "the operation is not defined for the datatype");
+            }
+        }
+        unsafe { write(at, &want, &data) };
+    }
+    for ((to, count, datatype), data) in reads {
+        unsafe { datatype.unpack(&data, to as *mut c_void, count) };
+    }
+    running(|state| {
+        let size = state.comm(comm)?.size();
+        meet(state, comm, vec![Vec::new(); size]).map(|_| ())
+    })
+}
+
+/// One operation as a call states it: origin, target rank, displacement, target's elements.
+type Origin = (*const c_void, c_int, c_int);
+type Target = (c_int, isize, c_int, c_int);
+
+unsafe fn access(kind: u8, origin: Origin, target: Target, op: u32, win: c_int) -> Outcome {
+    running(|state| {
+        let from = state.datatype(origin.2)?;
+        let (rank, displacement, count, datatype) = target;
+        let there = state.datatype(datatype)?;
+        let comm = window(state, win)?.comm;
+        let size = state.comm(comm)?.size();
+        if rank == crate::state::PROC_NULL {
+            return Ok(());
+        }
+        if rank < 0 || rank as usize >= size {
+            return fault(class::RANK, format!("there is no rank {rank} in the window"));
+        }
+        let mut segments: Vec<(i64, u64)> = Vec::new();
+        for k in 0..count.max(0) as isize {
+            for s in &there.segments {
+                let offset = (k * there.extent + s.offset) as i64;
+                match segments.last_mut() {
+                    Some(last) if last.0 + last.1 as i64 == offset => last.1 += s.length as u64,
+                    _ => segments.push((offset, s.length as u64)),
+                }
+            }
+        }
+        let mut data = Vec::new();
+        if kind != GET {
+            unsafe { from.pack(origin.0, origin.1.max(0) as usize, &mut data) };
+            if data.len() as u64 != segments.iter().map(|s| s.1).sum::<u64>() {
+                return fault(class::TRUNCATE, "origin and target are of different sizes");
+            }
+        }
+        let made = Access {
+            kind,
+            target: rank as usize,
+            displacement: displacement as i64,
+            op,
+            element: there.element,
+            segments,
+            data,
+            to: (origin.0 as usize, origin.1.max(0) as usize, from),
+        };
+        window(state, win)?.accesses.push(made);
+        Ok(())
+    })
+}
+
+unsafe fn create(
+    base: usize,
+    size: isize,
+    unit: c_int,
+    comm: c_int,
+    win: *mut c_int,
+    owned: bool,
+) -> Outcome {
+    let mut copy = 0;
+    let code = unsafe { crate::communicator::MPI_Comm_dup(comm, &mut copy) };
+    if code != 0 {
+        return fault(code, "the window's communicator could not be made");
+    }
+    let made = running(|state| {
+        let members = state.comm(copy)?.size();
+        meet(state, copy, vec![Vec::new(); members])?;
+        let (size, name) = (size.max(0) as usize, String::new());
+        let flavour = if owned { 2 } else { 1 };
+        let accesses = Vec::new();
+        Ok(state.wins.add(Window { comm: copy, base, size, unit, accesses, name, owned, flavour }))
+    });
+    unsafe { put(win, in_comm(comm, made)?) };
+    Ok(())
+}
+
+mpi! {
+    fn MPI_Win_create(base: *mut c_void, size: isize, unit: c_int, _info: c_int, comm: c_int, win: *mut c_int) {
+        create(base as usize, size, unit, comm, win, false)
+    }
+    fn MPI_Win_allocate(size: isize, unit: c_int, _info: c_int, comm: c_int, base: *mut c_void, win: *mut c_int) {
+        let at = malloc(size.max(1) as usize);
+        put(base.cast::<*mut c_void>(), at);
+        create(at as usize, size, unit, comm, win, true)
+    }
+    fn MPI_Win_free(win: *mut c_int) {
+        let window = running(|state| match state.wins.remove(*win) {
+            Some(window) => {
+                let members = state.comm(window.comm)?.size();
+                meet(state, window.comm, vec![Vec::new(); members])?;
+                state.comms.remove(window.comm);
+                Ok(window)
+            }
+            None => fault(class::WIN, "there is no such window to free"),
+        })?;
+        if window.owned {
+            free(window.base as *mut c_void);
+        }
+        put(win, WIN_NULL);
+        Ok(())
+    }
+    fn MPI_Win_fence(_assert: c_int, win: c_int) { fence(win) }
+    fn MPI_Put(origin: *const c_void, origin_count: c_int, origin_type: c_int, rank: c_int, displacement: isize, count: c_int, datatype: c_int, win: c_int) {
+        access(PUT, (origin, origin_count, origin_type), (rank, displacement, count, datatype), 13, win)
+    }
+    fn MPI_Get(origin: *mut c_void, origin_count: c_int, origin_type: c_int, rank: c_int, displacement: isize, count: c_int, datatype: c_int, win: c_int) {
+        access(GET, (origin, origin_count, origin_type), (rank, displacement, count, datatype), 14, win)
+    }
+    fn MPI_Accumulate(origin: *const c_void, origin_count: c_int, origin_type: c_int, rank: c_int, displacement: isize, count: c_int, datatype: c_int, op: c_int, win: c_int) {
+        let Some(op) = reduce::operation(op as u32) else {
+            return fault(class::OP, "MPI_Accumulate takes predefined operations");
+        };
+        access(ACCUMULATE, (origin, origin_count, origin_type), (rank, displacement, count, datatype), op, win)
+    }
+    fn MPI_Win_get_group(win: c_int, group: *mut c_int) {
+        let made = running(|state| {
+            let comm = window(state, win)?.comm;
+            let ranks = Arc::clone(&state.comm(comm)?.ranks);
+            Ok(state.groups.add(ranks))
+        })?;
+        put(group, made);
+        Ok(())
+    }
+    fn MPI_Win_get_attr(win: c_int, key: c_int, value: *mut c_void, flag: *mut c_int) {
+        let found = running(|state| {
+            let window = window(state, win)?;
+            Ok(match key & !1 {
+                0x6600_0000 => Some(window.base),
+                0x6600_0002 => Some(&raw const window.size as usize),
+                0x6600_0004 => Some(&raw const window.unit as usize),
+                0x6600_0006 => Some(&raw const window.flavour as usize),
+                _ => None,
+            })
+        })?;
+        put(flag, found.is_some().into());
+        if let Some(found) = found {
+            put(value.cast::<usize>(), found);
+        }
+        Ok(())
+    }
+    fn MPI_Win_set_name(win: c_int, name: *const c_char) {
+        let name = text(name);
+        running(|state| {
+            window(state, win)?.name = name;
+            Ok(())
+        })
+    }
+    fn MPI_Win_get_name(win: c_int, name: *mut c_char, length: *mut c_int) {
+        let found = running(|state| Ok(window(state, win)?.name.clone()))?;
+        put_text(&found, name, 128, length);
+        Ok(())
+    }
+    fn MPI_Win_set_errhandler(_win: c_int, _handler: c_int) { Ok(()) }
+}
