@@ -33,6 +33,9 @@ const VERBS: &[&str] = &[
     "platform detect",
     "calibrate mpi",
     "replay",
+    "centre batch",
+    "centre tape",
+    "centre storage",
     "completions",
     "man",
 ];
@@ -69,6 +72,20 @@ fn examples_of_help_work() {
     place.write("lu.tit", trace);
     place.write("list.txt", "lu.tit\n");
     place.write("hosts.txt", "fast-0\n");
+    let job = "1 0 5 10 2 -1 -1 2 20 -1 1 1 1 -1 1 -1 -1 -1\n";
+    place.write("log.swf", format!("; MaxProcs: 4\n{job}"));
+    place.write("log.swf.gz", job); // read by its content
+    place.write("site.toml", "[machine]\ncores = 4\n");
+    place.write(
+        "jobs.txt",
+        "JobIDRaw|User|Account|Partition|Submit|Start|End|ElapsedRaw|TimelimitRaw|ReqCPUS|State\n\
+         7|ann|g|q|2024-01-01T00:00:00|2024-01-01T00:01:00|2024-01-01T00:02:00|60|5|4|COMPLETED\n",
+    );
+    place.write(
+        "case.json",
+        r#"{"storages": {"d": {"model": "linear", "read": 100, "write": 50, "host": "h"}},
+        "operations": [{"id": "r", "op": "read", "storage": "d", "bytes": 1000}]}"#,
+    );
     std::fs::create_dir(place.path().join("traces")).unwrap();
     place.write("traces/0.tit", trace);
     place.write(

@@ -211,6 +211,43 @@ fn place() -> Place {
     place.write("act.json", r#"{"name": "a", "activities": [{"id": "a", "kind": "exec", "host": "only", "flops": 1e9}]}"#);
     place.write("together.json", TOGETHER);
     place.write("by-hand.json", BY_HAND);
+    let job = "-1 10 2 -1 -1 2 20 -1 1 1 1 -1 1 -1 -1 -1";
+    place.write(
+        "log.swf",
+        format!("1 0 {job}\n2 5 {job}\n3 6 -1 10 9 -1 -1 9 5 -1 1 1 1 -1 1 -1 -1 -1\n4\n"),
+    );
+    place.write(
+        "site.json",
+        r#"{"machine": {"cores": 4}, "pledges": {"1": 1}, "deviation_window": 10,
+        "power": {"idle": 1, "loaded": 2, "off_after": 10}}"#,
+    );
+    place.write(
+        "jobs.txt",
+        "JobIDRaw|User|Account|Partition|Submit|Start|End|ElapsedRaw|TimelimitRaw|ReqCPUS|State\n\
+         7|ann|g|q|2024-01-01T00:00:00|2024-01-01T00:01:00|2024-01-01T00:02:00|60|5|4|COMPLETED\n",
+    );
+    place.write(
+        "tape.json",
+        r#"{"library": {"drives": 1, "mount": 1, "unmount": 1, "wind": 1, "rate": 10}, "cache": 100, "requests": [
+        {"id": "a", "file": "f", "tape": "T", "position": 1, "size": 10, "arrival": 0},
+        {"id": "b", "file": "f", "tape": "T", "position": 1, "size": 10, "arrival": 1},
+        {"id": "c", "file": "f", "tape": "T", "position": 1, "size": 10, "arrival": 9}]}"#,
+    );
+    place.write(
+        "ops.json",
+        r#"{"storages": {"d": {"model": "linear", "read": 100, "write": 50, "host": "h"}},
+        "operations": [{"id": "r", "op": "read", "storage": "d", "bytes": 1000}]}"#,
+    );
+    place.write(
+        "script.json",
+        r#"{"storages": {"d": {"capacity": 10, "files": {"/a": 1}}}, "mounts": {"h": {"/": "d"}}, "script": [
+        {"op": "size", "host": "h", "path": "/a"}, {"op": "space", "host": "h", "path": "/"}]}"#,
+    );
+    place.write(
+        "leases.json",
+        r#"{"tasks": [{"id": "a", "cost": 60}], "edges": [], "bandwidth": null,
+            "processors": [{"id": "p", "price": 1, "leasable": true}], "billing": {"quantum": 60}}"#,
+    );
     place.write("w.makeflow", "two: one\n\tmake two\nthree: two\n\tmake three\n");
     place.write("w.makeflowlog", MAKEFLOW_LOG);
     place.write("results.csv", results());
@@ -243,6 +280,11 @@ const PRINT: &[&str] = &[
     "simulate W/epigenomics.dax -p P/small-cluster.toml --scenario worlds --compare static,slackline --json",
     "simulate W/gauss.dot -p one.toml --scenario last --json",
     "simulate --activities act.json -p one.toml --json",
+    "show W/assembly.toml --json",
+    "show leases.json --json",
+    "plan W/assembly.toml -p P/priced-cloud.toml -a deferred --set pool=all --budget 1 --json",
+    "simulate W/assembly.toml -p P/priced-cloud.toml --policy combined --set adaptive=yes --budget 1 --deadline 9h --json",
+    "simulate W/assembly.toml -p P/priced-cloud.toml --policy eager --set adaptive=yes --budget 1 --deadline 9h --runs 9 --json",
     "compare results.csv --json",
     "compare campaign.toml --json",
     "compare results.csv --by side --metric kept --ignore makespan --json",
@@ -265,6 +307,11 @@ const PRINT: &[&str] = &[
     "diff real.json made.run --json",
     "run deliveries.toml -p delivered.toml --policy static --throttle --folder taught.run --json",
     "calibrate taught.run -o learnt --json",
+    "centre batch log.swf --site site.json --policy priority-easy --by week --lenient --json",
+    "centre batch jobs.txt --cores 8 --policy easy --json",
+    "centre tape tape.json --policy fifo --json",
+    "centre storage ops.json --json",
+    "centre storage script.json --json",
     "calibrate recorded.json -o fitted --json",
     "import w.makeflow w.makeflowlog --json",
     "explain w.makeflow w.makeflowlog --json",

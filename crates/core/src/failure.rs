@@ -175,6 +175,9 @@ impl From<ProblemError> for Failure {
             }
             ProblemError::ColumnsDiffer { .. } => Failure::input(error)
                 .with_help("a file that brings its processors along is planned without --platform"),
+            ProblemError::Undecided { .. } => Failure::input(error).with_help(
+                "plan and simulate take it under a budget; convert --draw SEED unfolds one course of it",
+            ),
             _ => Failure::input(error),
         }
     }
@@ -187,6 +190,7 @@ impl From<StageError> for Failure {
             StageError::Scenario(error) => Failure::input(error),
             StageError::Platform(error) => Failure::input(error),
             StageError::Arrivals(why) => Failure::input(why),
+            StageError::Unfold(error) => Failure::input(error),
             StageError::Backend(error) => Failure::work(error),
             StageError::Disturbed => {
                 let message =

@@ -113,6 +113,11 @@ impl Format {
         matches!(self, Format::WfFormat | Format::Dax | Format::PegasusYaml | Format::Stg)
     }
 
+    /// Whether the format can hold workflows with choices and loops.
+    pub fn has_choices(self) -> bool {
+        matches!(self, Format::Toml | Format::Instance)
+    }
+
     /// Whether a text looks like this format.
     pub fn recognises(self, text: &str) -> bool {
         (self.codec().recognise)(text)
@@ -125,7 +130,12 @@ impl Format {
 
     /// Writes a workflow in this format.
     pub fn write(self, document: &Document, out: &mut dyn Write) -> Result<()> {
-        match self.codec().write {
+        let is_plain = document.workflow.control().is_none();
+        match self.codec().write.filter(|_| is_plain || self.has_choices()) {
+            None if !is_plain => Err(FormatError::new(format!(
+                "{self} has no choices and loops, and this workflow has some"
+            ))
+            .with_help("unfold one course of it with --draw SEED, or write toml or instance")),
             Some(write) => write(document, out),
             None => Err(FormatError::new(format!("{self} can be read but not written"))
                 .with_help(format!("formats that can be written: {}", writable()))),

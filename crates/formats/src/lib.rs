@@ -14,10 +14,13 @@
 //! ```
 
 pub mod activities;
+pub mod batch_log;
+mod control;
 pub mod csv;
 pub mod daggen;
 pub mod dax;
 pub mod detect;
+mod disk_model;
 pub mod document;
 pub mod dot;
 pub mod error;

@@ -171,6 +171,9 @@ fn bundled_plans_come_true() {
         }
         for on in examples("platforms") {
             let workflow = read_workflow(&FileAccess::default(), &file, None).unwrap().workflow;
+            if workflow.control().is_some() {
+                continue; // it has no plan as a whole
+            }
             let platform = read_platform(&FileAccess::default(), &on, None).unwrap();
             let pair = format!("{name} on {}", on.file_name().unwrap().to_string_lossy());
             found.push((pair, check(workflow, platform)));

@@ -15,6 +15,8 @@
 
 pub mod activity;
 pub mod approx;
+pub mod control;
+pub mod distribution;
 pub mod ids;
 pub mod median;
 pub mod names;

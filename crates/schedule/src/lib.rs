@@ -39,6 +39,7 @@ pub mod links;
 pub mod list;
 pub mod meta;
 pub mod moldable;
+pub mod nondet;
 pub mod qos;
 pub mod registry;
 pub mod retime;

@@ -29,6 +29,7 @@
 mod axis;
 mod categories;
 pub mod chart;
+pub mod forecast;
 pub mod front;
 pub mod gantt;
 pub mod graph;
@@ -40,6 +41,7 @@ mod planned;
 pub mod plot;
 mod png;
 pub mod progress;
+pub mod series;
 mod svg;
 mod text;
 

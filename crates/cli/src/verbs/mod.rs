@@ -4,6 +4,8 @@ mod activities;
 mod algorithms;
 mod burn;
 mod calibrate;
+mod centre;
+mod choices;
 mod compare;
 mod completions;
 mod convert;
@@ -43,6 +45,7 @@ pub(crate) enum Verb {
     Compare(Box<compare::Compare>),
     Versus(Box<versus::Versus>),
     Calibrate(calibrate::Calibrate),
+    Centre(centre::Centre),
     Import(import::Import),
     Explain(explain::Explain),
     Reproduce(reproduce::Reproduce),
@@ -85,6 +88,7 @@ impl Verb {
             Verb::Compare(verb) => verb.run(output),
             Verb::Versus(verb) => verb.run(output),
             Verb::Calibrate(verb) => verb.run(output),
+            Verb::Centre(verb) => verb.run(output),
             Verb::Import(verb) => verb.run(output),
             Verb::Explain(verb) => verb.run(output),
             Verb::Reproduce(verb) => verb.run(output),

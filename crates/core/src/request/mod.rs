@@ -211,6 +211,9 @@ pub struct SimulationSetup {
     /// Where files live.
     #[serde(skip_serializing_if = "is_default")]
     pub data: DataPlace,
+    /// The storage of the platform on which files live, where it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage: Option<String>,
     /// Seconds by which what a policy sees of the platform lies behind.
     #[serde(skip_serializing_if = "is_default")]
     pub monitoring_delay: f64,
@@ -566,6 +569,7 @@ impl Default for SimulationSetup {
             alone: false,
             knows: Knows::default(),
             data: DataPlace::default(),
+            storage: None,
             monitoring_delay: 0.0,
             decision_time: 0.0,
             retries: RETRIES,

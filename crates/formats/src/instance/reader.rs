@@ -2,6 +2,7 @@
 
 use super::schema::{File, ProcessorEntry, Table, TaskEntry, check_length};
 use super::{FormatError, Result};
+use slackline_model::control::{BranchSpec, ChoiceSpec, Control, ControlBuilder, Item, LoopSpec};
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder, RoutingKind};
 use slackline_model::speedup::SpeedUp;
 use slackline_model::workflow::CostTable;
@@ -61,6 +62,13 @@ impl File {
             let task = task.task(work).map_err(|e| e.under(|| format!("tasks[{i}]")))?;
             builder.add_task(task).map_err(|e| FormatError::in_path(format!("tasks[{i}]"), e))?;
         }
+        if self.has_control() {
+            if let Some(table) = table {
+                builder.set_cost_table(table);
+            }
+            let tasks = builder.build().map_err(|e| FormatError::in_path("tasks", e))?;
+            return Ok(tasks.with_control(Arc::new(self.control()?)));
+        }
         let mut pairs = Vec::with_capacity(self.edges.len());
         for (i, edge) in self.edges.iter().enumerate() {
             let end = |name: &str, side: &str| {
@@ -88,6 +96,74 @@ impl File {
             WorkflowError::Empty => FormatError::in_path("tasks", error),
             WorkflowError::BadCostTable { .. } => FormatError::in_path("exec", error),
             other => other.into(),
+        })
+    }
+
+    /// Whether the course of the workflow is only known while it runs.
+    fn has_control(&self) -> bool {
+        let inside = |task: &TaskEntry| task.region.is_some();
+        !self.choices.is_empty() || !self.loops.is_empty() || self.tasks.iter().any(inside)
+    }
+
+    /// Choices, loops and all dependencies.
+    fn control(&self) -> Result<Control> {
+        let text = |id: &Option<super::schema::Id>| id.as_ref().map(|id| id.0.clone());
+        let mut builder = ControlBuilder::default();
+        for task in &self.tasks {
+            builder.task(&task.id.0, task.region.as_deref());
+        }
+        for choice in &self.choices {
+            let branch = |b: &super::schema::BranchEntry| BranchSpec {
+                name: b.id.0.clone(),
+                probability: b.probability,
+                ..BranchSpec::default()
+            };
+            builder.choice(ChoiceSpec {
+                name: choice.id.0.clone(),
+                region: choice.region.clone(),
+                by: text(&choice.by),
+                branches: choice.branches.iter().map(branch).collect(),
+                ..ChoiceSpec::default()
+            });
+        }
+        for (i, entry) in self.loops.iter().enumerate() {
+            let iterations = entry.iterations.as_ref().map(|n| n.read()).transpose();
+            let iterations = iterations.map_err(|why| {
+                let message = format!("loop '{}': {why}", entry.id.0);
+                FormatError::in_path(format!("loops[{i}].iterations"), message)
+            })?;
+            builder.repeat(LoopSpec {
+                name: entry.id.0.clone(),
+                region: entry.region.clone(),
+                by: text(&entry.by),
+                iterations,
+                ..LoopSpec::default()
+            });
+        }
+        let mut seen: HashMap<(&str, &str), usize> = HashMap::new();
+        for (i, edge) in self.edges.iter().enumerate() {
+            if !(edge.data.is_finite() && edge.data >= 0.0) {
+                let message = format!(
+                    "the data of '{} -> {}' cannot be {}",
+                    edge.from.0, edge.to.0, edge.data
+                );
+                return Err(FormatError::in_path(format!("edges[{i}]"), message));
+            }
+            if let Some(first) = seen.insert((&edge.from.0, &edge.to.0), i) {
+                let message = format!("the same two ends as edges[{first}]");
+                return Err(FormatError::in_path(format!("edges[{i}]"), message));
+            }
+            builder.edge(&edge.from.0, &edge.to.0, Some(edge.data));
+        }
+        builder.build().map_err(|error| {
+            let path = match (error.item, error.edge) {
+                (_, Some(edge)) => format!("edges[{edge}]"),
+                (Some(Item::Task(t)), _) => format!("tasks[{t}]"),
+                (Some(Item::Choice(c)), _) => format!("choices[{c}]"),
+                (Some(Item::Loop(l)), _) => format!("loops[{l}]"),
+                (None, None) => return FormatError::new(error),
+            };
+            FormatError::in_path(path, error)
         })
     }
 

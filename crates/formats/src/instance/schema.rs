@@ -1,6 +1,7 @@
 //! What an instance file looks like.
 
 use super::{FormatError, Result};
+use crate::control::IterationsEntry;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use slackline_model::platform::Billing;
@@ -15,6 +16,10 @@ pub(super) struct File {
     _meta: IgnoredAny,
     pub(super) tasks: Vec<TaskEntry>,
     pub(super) edges: Vec<EdgeEntry>,
+    #[serde(default)]
+    pub(super) choices: Vec<ChoiceEntry>,
+    #[serde(default)]
+    pub(super) loops: Vec<LoopEntry>,
     pub(super) processors: Vec<ProcessorEntry>,
     pub(super) exec: Option<Vec<Vec<f64>>>,
     pub(super) bandwidth: Table,
@@ -33,6 +38,36 @@ pub(super) struct TaskEntry {
     pub(super) speedup: Option<Vec<f64>>,
     /// Fewest and most processors; no limit where null.
     pub(super) width: Option<(u32, Option<u32>)>,
+    /// The branch or loop it belongs to.
+    #[serde(rename = "in")]
+    pub(super) region: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ChoiceEntry {
+    pub(super) id: Id,
+    #[serde(rename = "in")]
+    pub(super) region: Option<String>,
+    pub(super) by: Option<Id>,
+    pub(super) branches: Vec<BranchEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BranchEntry {
+    pub(super) id: Id,
+    pub(super) probability: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LoopEntry {
+    pub(super) id: Id,
+    #[serde(rename = "in")]
+    pub(super) region: Option<String>,
+    pub(super) by: Option<Id>,
+    pub(super) iterations: Option<IterationsEntry>,
 }
 
 #[derive(Deserialize)]

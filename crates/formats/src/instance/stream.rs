@@ -68,7 +68,7 @@ struct Entry {
 }
 
 /// Members of a workflow that are those of an instance.
-const GRAPH: [&str; 4] = ["name", "tasks", "edges", "exec"];
+const GRAPH: [&str; 6] = ["name", "tasks", "edges", "exec", "choices", "loops"];
 
 /// Reads a stream.
 pub fn read(text: &str) -> Result<Stream> {

@@ -1,13 +1,16 @@
 //! Writing an instance: a planning problem as plain numbers.
 
 use crate::error::{FormatError, Result};
+use slackline_model::control::{Branch, Control, Item};
 use slackline_model::platform::{Billing, Class};
 use slackline_model::{HostId, Platform, Problem, ProcId, SpeedUp, TaskId, Workflow};
+use std::collections::HashSet;
 use std::io::Write;
 
 /// Writes an instance; the format's module says what is lost.
 pub fn write(workflow: &Workflow, platform: &Platform, out: &mut dyn Write) -> Result<()> {
-    let problem = Problem::new(workflow, platform).map_err(FormatError::new)?;
+    let tasks = workflow.clone().without_control();
+    let problem = Problem::new(&tasks, platform).map_err(FormatError::new)?;
     if let Some((task, proc)) = no_fit(&problem) {
         let (task, proc) = (workflow.task_name(task), problem.proc_name(proc));
         return Err(FormatError::new(format!(
@@ -15,7 +18,7 @@ pub fn write(workflow: &Workflow, platform: &Platform, out: &mut dyn Write) -> R
         )));
     }
     let network = Pairs::of(&problem)?;
-    Ok(write_parts(&problem, &network, out)?)
+    Ok(write_parts(&problem, workflow.control().map(|c| &**c), &network, out)?)
 }
 
 /// A task and a processor it cannot run on for lack of memory.
@@ -181,8 +184,61 @@ fn json(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
+fn write_region(control: &Control, item: Item, out: &mut dyn Write) -> std::io::Result<()> {
+    match control.region_name(control.region_of(item)).as_str() {
+        "" => Ok(()),
+        region => write!(out, ", \"in\": {}", json(region)),
+    }
+}
+
+/// Dependencies, choices and loops of a workflow that has the latter; the list of edges is open.
+fn write_control(control: &Control, out: &mut dyn Write) -> std::io::Result<()> {
+    let stated = control.edges().iter().map(|e| (e.from, e.to, e.bytes.unwrap_or(0.0)));
+    let mut edges: Vec<(Item, Item, f64)> = stated.collect();
+    if !control.file_uses().is_empty() {
+        // Files have no place here; what waits for whom because of them has.
+        for region in control.regions() {
+            for (item, before) in region.items.iter().zip(&region.before) {
+                edges.extend(before.iter().map(|b| (*b, *item, 0.0)));
+            }
+        }
+        let mut seen = HashSet::new();
+        edges.retain(|(from, to, _)| seen.insert((*from, *to)));
+    }
+    for (i, (from, to, data)) in edges.into_iter().enumerate() {
+        let comma = if i > 0 { "," } else { "" };
+        let [from, to] = [from, to].map(|end| json(control.item_name(end)));
+        write!(out, "{comma}\n    {{\"from\": {from}, \"to\": {to}, \"data\": {data}}}")?;
+    }
+    let by = |task: Option<u32>| {
+        task.map_or(String::new(), |t| format!(", \"by\": {}", json(control.task_name(t))))
+    };
+    write!(out, "\n  ],\n  \"choices\": [")?;
+    for (c, choice) in control.choices().iter().enumerate() {
+        let comma = if c > 0 { "," } else { "" };
+        write!(out, "{comma}\n    {{\"id\": {}", json(&choice.name))?;
+        write_region(control, Item::Choice(c as u32), out)?;
+        let branch = |b: &Branch| match choice.is_known {
+            true => format!("{{\"id\": {}, \"probability\": {}}}", json(&b.name), b.probability),
+            false => format!("{{\"id\": {}}}", json(&b.name)),
+        };
+        let branches: Vec<String> = choice.branches.iter().map(branch).collect();
+        write!(out, "{}, \"branches\": [{}]}}", by(choice.by), branches.join(", "))?;
+    }
+    write!(out, "\n  ],\n  \"loops\": [")?;
+    for (l, spec) in control.loops().iter().enumerate() {
+        let comma = if l > 0 { "," } else { "" };
+        write!(out, "{comma}\n    {{\"id\": {}", json(&spec.name))?;
+        write_region(control, Item::Loop(l as u32), out)?;
+        let iterations = crate::control::json(&spec.iterations);
+        write!(out, "{}, \"iterations\": {iterations}}}", by(spec.by))?;
+    }
+    Ok(())
+}
+
 fn write_parts(
     problem: &Problem<'_>,
+    control: Option<&Control>,
     network: &Pairs<'_, '_>,
     out: &mut dyn Write,
 ) -> std::io::Result<()> {
@@ -193,6 +249,9 @@ fn write_parts(
         let (id, cost) = (json(workflow.task_name(task)), workflow.work(task));
         write!(out, "{comma}\n    {{\"id\": {id}, \"cost\": {cost}")?;
         write_width(workflow, task, out)?;
+        if let Some(control) = control {
+            write_region(control, Item::Task(task.0), out)?;
+        }
         write!(out, "}}")?;
     }
     write!(out, "\n  ],\n  \"edges\": [")?;
@@ -202,6 +261,9 @@ fn write_parts(
         let (from, to) = (json(workflow.task_name(from)), json(workflow.task_name(to)));
         let data = workflow.edge_bytes(edge);
         write!(out, "{comma}\n    {{\"from\": {from}, \"to\": {to}, \"data\": {data}}}")?;
+    }
+    if let Some(control) = control {
+        write_control(control, out)?;
     }
     write_processors(problem, out)?;
     let table = workflow.cost_table().is_some();

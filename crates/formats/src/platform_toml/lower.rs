@@ -5,11 +5,13 @@ use super::schema::{
     InnerLink, LinkTable, LinksWord, MatrixTable, Named, NetworkTable, OneOrRows, Ordered,
     ProfileTable, RouteTable, RoutingWord, Seconds, SharingWord,
 };
+use crate::disk_model::{CONTENT, ModelTable, read_contents};
 use crate::error::{FormatError, Result};
+use slackline_io::Siblings;
 use slackline_model::platform::{
-    Billing, ClusterSharing, ClusterSpec, DeclaredRoute, Disk, HostSpec, LinkProfiles, LinkShape,
-    LinkSpec, Matrix, Member, Platform, PlatformBuilder, PlatformError, Profile, ProfileEvent,
-    Properties, RoutingKind, Sharing, StarLeaf, Topology,
+    Billing, ClusterSharing, ClusterSpec, DeclaredRoute, Disk, DiskModel, HostSpec, LinkProfiles,
+    LinkShape, LinkSpec, Matrix, Member, Platform, PlatformBuilder, PlatformError, Profile,
+    ProfileEvent, Properties, RoutingKind, Sharing, StarLeaf, Topology,
 };
 use slackline_model::units::Quantity;
 use slackline_model::{HostId, LinkId, ZoneId};
@@ -36,10 +38,16 @@ pub(super) fn link_of(member: &str) -> String {
     format!("{member}/link")
 }
 
-pub(super) fn platform(text: &str, file: File, default_name: Option<&str>) -> Result<Platform> {
+pub(super) fn platform(
+    text: &str,
+    file: File,
+    default_name: Option<&str>,
+    siblings: Option<Siblings<'_>>,
+) -> Result<Platform> {
     let name = file.name.as_deref().or(default_name).unwrap_or("platform");
     let mut lowering = Lowering {
         text,
+        siblings,
         builder: PlatformBuilder::new(name),
         profiles: HashMap::new(),
         network: NetworkTable::default(),
@@ -51,6 +59,8 @@ pub(super) fn platform(text: &str, file: File, default_name: Option<&str>) -> Re
 
 struct Lowering<'a> {
     text: &'a str,
+    /// Files that the platform may name.
+    siblings: Option<Siblings<'a>>,
     builder: PlatformBuilder,
     profiles: HashMap<String, Arc<Profile>>,
     network: NetworkTable,
@@ -587,6 +597,15 @@ impl<'a> Lowering<'a> {
             .into_iter()
             .map(|(host, path)| self.builder.host(&host).map(|host| (host, path)).map_err(&fail));
         let mounts: Result<Vec<(HostId, String)>> = mounts.collect();
+        let mut properties = table.properties;
+        if let Some(file) = table.content {
+            properties.push(CONTENT, file);
+        }
+        let content = properties.0.iter().find(|property| property.name == CONTENT);
+        let contents = match content {
+            Some(file) => read_contents(self.siblings, &file.table)?,
+            None => None,
+        };
         let disk = Disk {
             name: table.name.into(),
             host,
@@ -594,8 +613,10 @@ impl<'a> Lowering<'a> {
             write_bandwidth: table.write.0,
             connection_bandwidth: table.connection.map(|b| b.0),
             capacity: table.capacity.map(|b| b.0),
+            model: table.model.map_or(DiskModel::Linear, ModelTable::model),
+            contents,
             mounts: mounts?,
-            properties: shared(&table.properties),
+            properties: shared(&properties),
         };
         self.builder.add_disk(disk).map(|_| ()).map_err(fail)
     }

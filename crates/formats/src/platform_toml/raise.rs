@@ -7,6 +7,7 @@ use super::schema::{
     OneOrRows, Ordered, ProfileTable, RouteTable, RouterTable, RoutingWord, Seconds, SharingWord,
     SiteTable, Speed, ZoneTable,
 };
+use crate::disk_model::{CONTENT, ModelTable};
 use slackline_model::platform::{
     Billing, Class, ClusterSharing, ClusterSpec, DeclaredRoute, Duplex, Host, Link, Matrix, Member,
     Network, Platform, Profile, Properties, RoutingKind, Sharing, Topology, Zone,
@@ -501,6 +502,9 @@ impl<'a> Raising<'a> {
         let platform = self.platform;
         for disk in platform.disks() {
             let name = |host: HostId| platform.host(host).name.to_string();
+            let mut properties = ordered(disk.properties.as_ref());
+            let content = properties.0.iter().position(|property| property.name == CONTENT);
+            let content = content.map(|at| properties.0.remove(at).table);
             let table = DiskTable {
                 name: disk.name.to_string(),
                 host: name(disk.host),
@@ -513,7 +517,9 @@ impl<'a> Raising<'a> {
                     .iter()
                     .map(|(host, path)| (name(*host), path.clone()))
                     .collect(),
-                properties: ordered(disk.properties.as_ref()),
+                content,
+                model: ModelTable::of(&disk.model),
+                properties,
             };
             self.file.disk.push(Spanned::new(0..0, table));
         }

@@ -1,5 +1,6 @@
 //! What a platform TOML file looks like, for reading and for writing.
 
+use crate::disk_model::ModelTable;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
@@ -385,9 +386,14 @@ pub(super) struct DiskTable {
     pub(super) connection: Option<Bandwidth>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) capacity: Option<Bytes>,
+    /// File with a list of what is on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) content: Option<String>,
     /// Pairs of host and path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) mounts: Vec<(String, String)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) model: Option<ModelTable>,
     #[serde(default, skip_serializing_if = "Ordered::is_empty")]
     pub(super) properties: Ordered<String>,
 }
@@ -396,7 +402,7 @@ pub(super) struct DiskTable {
 macro_rules! quantities {
     ($($name:ident),+) => {$(
         #[derive(Clone, Copy, PartialEq)]
-        pub(super) struct $name(pub(super) f64);
+        pub(crate) struct $name(pub(crate) f64);
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

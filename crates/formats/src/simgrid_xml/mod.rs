@@ -28,6 +28,7 @@ mod own {
     pub(super) const TRANSFER_PRICE: &str = "slackline:transfer-price";
     pub(super) const STORAGE_CAPACITY: &str = "slackline:storage-capacity";
     pub(super) const NAME: &str = "slackline:name";
+    pub(super) const DISK_MODEL: &str = "slackline:disk-model";
     /// Begins the name of a zone that only exists because SimGrid's zones hold either zones or
     /// nodes; the name of the node follows.
     pub(super) const WRAP: &str = "slackline:around:";

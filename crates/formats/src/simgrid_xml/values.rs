@@ -2,11 +2,13 @@
 
 use super::attributes::Attributes;
 use super::own;
+use crate::disk_model::{CONTENT, from_property, read_contents};
 use crate::error::{FormatError, Result};
+use slackline_io::Siblings;
 use slackline_model::LinkId;
 use slackline_model::platform::{
-    Billing, ClusterSharing, HostSpec, PlatformBuilder, PlatformError, Profile, Properties,
-    Sharing, Topology,
+    Billing, ClusterSharing, Contents, DiskModel, HostSpec, PlatformBuilder, PlatformError,
+    Profile, Properties, Sharing, Topology,
 };
 use slackline_model::units::Quantity;
 use std::sync::Arc;
@@ -117,6 +119,23 @@ pub(super) fn topology(a: &Attributes<'_>) -> Result<Topology> {
 pub(super) fn contents(a: &Attributes<'_>) -> Properties {
     let keys = ["content", "content_type"];
     keys.iter().filter_map(|key| Some((key.to_string(), a.get(&[key])?.to_string()))).collect()
+}
+
+/// Model and contents of a disk from its properties.
+pub(super) fn own_disk(
+    properties: &mut Properties,
+    siblings: Option<Siblings<'_>>,
+) -> Result<(DiskModel, Option<Arc<Contents>>)> {
+    let model = match properties.iter().position(|(key, _)| key == own::DISK_MODEL) {
+        Some(at) => from_property(&properties.remove(at).1)?,
+        None => DiskModel::Linear,
+    };
+    let file = properties.iter().find(|(key, _)| key == CONTENT);
+    let contents = match file {
+        Some((_, file)) => read_contents(siblings, file)?,
+        None => None,
+    };
+    Ok((model, contents))
 }
 
 /// A link by name; of a split-duplex link the half going `UP` (or the other one).

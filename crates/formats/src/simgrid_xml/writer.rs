@@ -2,6 +2,7 @@
 //! again, inner zones first, links before what uses them, profiles as inline traces at the end.
 
 use super::own;
+use crate::disk_model;
 use crate::error::{FormatError, Result};
 use quick_xml::escape::escape;
 use slackline_io::FileAccess;
@@ -390,6 +391,7 @@ impl Writer<'_> {
                     properties.push((key.to_string(), value));
                 }
             };
+            add(own::DISK_MODEL, disk_model::to_property(&disk.model));
             add("size", disk.capacity.map(|size| Quantity::Size.write(size)));
             // Without it the larger of the two would hold for both together.
             let (read, write) = (disk.read_bandwidth, disk.write_bandwidth);

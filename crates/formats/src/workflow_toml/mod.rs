@@ -39,6 +39,7 @@
 //! variable width, the grouping of workflows that were joined, and the order in which files that
 //! belong to different tasks are numbered.
 
+mod choices;
 mod reader;
 mod writer;
 

@@ -1,5 +1,6 @@
 //! From TOML to a workflow.
 
+use super::choices::{self, Blocks, ChoiceEntry, LoopEntry};
 use crate::document::Document;
 use crate::error::{FormatError, Result, toml_error};
 use serde::Deserialize;
@@ -30,6 +31,10 @@ struct File {
     files: BTreeMap<Spanned<String>, Size>,
     #[serde(default)]
     task: BTreeMap<Spanned<String>, Entry>,
+    #[serde(default)]
+    choice: BTreeMap<Spanned<String>, ChoiceEntry>,
+    #[serde(default, rename = "loop")]
+    repeat: BTreeMap<Spanned<String>, LoopEntry>,
 }
 
 #[derive(Default, Deserialize)]
@@ -49,15 +54,18 @@ struct Defaults {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+pub(super) struct Entry {
     kind: Option<String>,
     command: Option<CommandLine>,
+    /// The branch or loop it belongs to.
+    #[serde(rename = "in")]
+    pub(super) region: Option<String>,
     #[serde(default)]
-    inputs: Vec<Spanned<String>>,
+    pub(super) inputs: Vec<Spanned<String>>,
     #[serde(default)]
-    outputs: Vec<Spanned<String>>,
+    pub(super) outputs: Vec<Spanned<String>>,
     #[serde(default)]
-    after: Vec<Spanned<After>>,
+    pub(super) after: Vec<Spanned<After>>,
     work: Option<Work>,
     time: Option<Time>,
     seconds: Option<Seconds>,
@@ -148,9 +156,9 @@ impl<'de> Deserialize<'de> for CommandLine {
 }
 
 /// A task to wait for, with or without data of it.
-struct After {
-    task: String,
-    data: Option<f64>,
+pub(super) struct After {
+    pub(super) task: String,
+    pub(super) data: Option<f64>,
 }
 
 impl<'de> Deserialize<'de> for After {
@@ -259,16 +267,16 @@ impl<'de> Deserialize<'de> for Cores {
 }
 
 /// What is needed to turn the parsed file into a workflow.
-struct Reading<'t> {
+pub(super) struct Reading<'t> {
     text: &'t str,
     warnings: Vec<String>,
 }
 
 /// Where an error is, by something that has a place.
-type Span = std::ops::Range<usize>;
+pub(super) type Span = std::ops::Range<usize>;
 
 impl Reading<'_> {
-    fn error(&self, span: Span, message: impl fmt::Display) -> FormatError {
+    pub(super) fn error(&self, span: Span, message: impl fmt::Display) -> FormatError {
         FormatError::at_offset(self.text, span.start, message)
     }
 
@@ -298,6 +306,22 @@ impl Reading<'_> {
                 untimed.len(),
                 entries.len()
             ));
+        }
+        let has_choices = !file.choice.is_empty() || !file.repeat.is_empty();
+        if has_choices || entries.iter().any(|(_, entry)| entry.region.is_some()) {
+            let sizes = choices::listed(file.files).into_iter();
+            let control = self.control(&Blocks {
+                entries: &entries,
+                choices: choices::listed(file.choice),
+                loops: choices::listed(file.repeat),
+                sizes: sizes.map(|(name, size)| (name.into_inner(), size.0)).collect(),
+                size: file.defaults.size.map_or(0.0, |size| size.0),
+            })?;
+            if let Some(columns) = columns {
+                builder.set_cost_table(columns);
+            }
+            let workflow = builder.build()?.with_control(Arc::new(control));
+            return Ok(Document { warnings: self.warnings, ..Document::new(workflow) });
         }
         let mut listed: Vec<(Spanned<String>, Size)> = file.files.into_iter().collect();
         listed.sort_by_key(|(name, _)| name.span().start);
@@ -425,6 +449,19 @@ impl Reading<'_> {
         Ok(task)
     }
 
+    /// The error for an input that comes from nowhere.
+    pub(super) fn unknown_input(
+        &self,
+        task: &Spanned<String>,
+        name: &Spanned<String>,
+    ) -> FormatError {
+        let (task, file) = (task.get_ref(), name.get_ref());
+        let message =
+            format!("'{task}' reads '{file}', which no task writes and [files] does not list");
+        self.error(name.span(), message)
+            .with_help("is the name right? an input of the workflow needs its size")
+    }
+
     /// Files and dependencies.
     fn connect(
         &self,
@@ -449,14 +486,7 @@ impl Reading<'_> {
         for (index, (task, entry)) in entries.iter().enumerate() {
             for name in &entry.inputs {
                 let Some(file) = builder.file_id(name.get_ref()) else {
-                    let (task, name_text) = (task.get_ref(), name.get_ref());
-                    let message = format!(
-                        "'{task}' reads '{name_text}', which no task writes and [files] does not \
-                         list"
-                    );
-                    return Err(self
-                        .error(name.span(), message)
-                        .with_help("is the name right? an input of the workflow needs its size"));
+                    return Err(self.unknown_input(task, name));
                 };
                 builder.reads(TaskId::new(index), file);
             }

@@ -1,6 +1,8 @@
 //! Machines: hosts, the classes of identical ones, how they are billed, and their disks.
 
+use super::contents::Contents;
 use super::profile::Profile;
+use super::storage::DiskModel;
 use crate::{ClassId, HostId, ZoneId};
 use std::sync::Arc;
 
@@ -135,6 +137,10 @@ pub struct Disk {
     pub connection_bandwidth: Option<f64>,
     /// Bytes it can hold, if known.
     pub capacity: Option<f64>,
+    /// How long operations take beyond the bandwidths.
+    pub model: DiskModel,
+    /// Files that are on it from the start.
+    pub contents: Option<Arc<Contents>>,
     /// Who mounts it where.
     pub mounts: Vec<(HostId, String)>,
     /// What else its description says.

@@ -9,6 +9,7 @@ mod builder;
 mod charges;
 mod classes;
 mod cluster;
+mod contents;
 mod dragonfly;
 mod error;
 mod fat_tree;
@@ -24,6 +25,7 @@ mod route;
 mod shortest;
 mod spec;
 mod star;
+mod storage;
 mod torus;
 mod vivaldi;
 mod zone;
@@ -34,6 +36,7 @@ pub use cluster::{
     CLUSTER_LIMIT, CORE_LIMIT, ClusterSharing, ClusterSpec, LinkShape, PLATFORM_CORE_LIMIT,
     Topology,
 };
+pub use contents::Contents;
 pub use error::{PlatformError, RouteError};
 pub use figures::Figures;
 pub use host::{Billing, Class, Disk, Host, Properties};
@@ -47,6 +50,7 @@ pub use profile::{
 pub use route::{Route, RouteCache, RouteId};
 pub use spec::{HostSpec, LinkProfiles, LinkSpec};
 pub use star::StarLeaf;
+pub use storage::{DiskModel, DiskSegment, DiskSide};
 pub use zone::{DeclaredRoute, Member, NetworkRouter, RoutingKind, Zone};
 
 use crate::scenario::World;

@@ -50,6 +50,10 @@ pub enum ProblemError {
     UnknownArchitecture { host: String, arch: String, columns: Vec<String> },
     #[error("the state of the execution does not fit the problem: {why}")]
     BadState { why: String },
+    #[error(
+        "the workflow '{workflow}' has choices and loops, and what they come to is not known beforehand"
+    )]
+    Undecided { workflow: String },
 }
 
 fn list(names: &[String]) -> String {
@@ -151,6 +155,9 @@ impl<'a> Problem<'a> {
         let hosts = platform.hosts();
         if hosts.is_empty() {
             return Err(ProblemError::NoHosts);
+        }
+        if workflow.control().is_some() {
+            return Err(ProblemError::Undecided { workflow: workflow.name().to_string() });
         }
         let (costs, class_of_host) = Costs::new(workflow, platform, availability)?;
         let mut first_proc = Vec::with_capacity(hosts.len() + 1);

@@ -41,6 +41,10 @@ pub enum WorkflowError {
     BadSpeedUp { task: String, why: String },
     #[error("the cost table: {why}")]
     BadCostTable { why: String },
+    #[error(
+        "'{workflow}' has choices and loops: it cannot be joined with others before its course is known"
+    )]
+    Undecided { workflow: String },
     #[error("the workflow is larger than Slackline can hold: {what}")]
     TooLarge { what: &'static str },
 }
@@ -87,6 +91,7 @@ pub struct WorkflowBuilder {
     controls: Vec<(u32, u32)>,
     cost_table: Option<CostTable>,
     members: Vec<Member>,
+    unfolded: bool,
 }
 
 impl WorkflowBuilder {
@@ -323,6 +328,8 @@ impl WorkflowBuilder {
             order,
             cost_table: self.cost_table,
             members: self.members,
+            control: None,
+            unfolded: self.unfolded,
         })
     }
 
@@ -483,12 +490,16 @@ pub(super) fn reopen(workflow: &Workflow) -> Result<WorkflowBuilder, WorkflowErr
     builder.append(workflow, "")?;
     builder.members = workflow.members.clone();
     builder.cost_table = workflow.cost_table.clone();
+    builder.unfolded = workflow.is_unfolded();
     Ok(builder)
 }
 
 impl WorkflowBuilder {
     /// Adds all tasks, files and dependencies of a workflow, in their order, names prefixed.
     fn append(&mut self, part: &Workflow, prefix: &str) -> Result<(), WorkflowError> {
+        if part.control().is_some() {
+            return Err(WorkflowError::Undecided { workflow: part.name().to_string() });
+        }
         let offset = self.len() as u32;
         for id in part.tasks() {
             let mut task = part.task(id);

@@ -13,6 +13,7 @@ pub use builder::{WorkflowBuilder, WorkflowError};
 pub use payload::Payload;
 pub use shape::{CriticalPath, Shape};
 
+use crate::control::Control;
 use crate::ids::{EdgeId, FileId, KindId, TaskId};
 use crate::names::Names;
 use crate::speedup::SpeedUp;
@@ -232,6 +233,8 @@ pub struct Workflow {
     order: Vec<TaskId>,
     cost_table: Option<CostTable>,
     members: Vec<Member>,
+    control: Option<Arc<Control>>,
+    unfolded: bool,
 }
 
 impl Workflow {
@@ -549,6 +552,36 @@ impl Workflow {
     /// The workflows this one was joined from; empty for a single workflow.
     pub fn members(&self) -> &[Member] {
         &self.members
+    }
+
+    /// Its choices and loops, where it has any: then the tasks here have no dependencies and no
+    /// files of their own, and [`control::Unfolding`](crate::control::Unfolding) makes plain
+    /// workflows of it.
+    pub fn control(&self) -> Option<&Arc<Control>> {
+        self.control.as_ref()
+    }
+
+    /// The same tasks under a structure of choices and loops.
+    pub fn with_control(mut self, control: Arc<Control>) -> Workflow {
+        self.control = Some(control);
+        self
+    }
+
+    /// Whether its tasks are instances of one with choices and loops; their names say of which task.
+    pub fn is_unfolded(&self) -> bool {
+        self.unfolded
+    }
+
+    /// The same, marked as one course of a workflow with choices and loops.
+    pub(crate) fn unfolded(mut self) -> Workflow {
+        self.unfolded = true;
+        self
+    }
+
+    /// The tasks alone, without choices and loops.
+    pub fn without_control(mut self) -> Workflow {
+        self.control = None;
+        self
     }
 
     /// Several workflows side by side as one; task names get their workflow's name in front.

@@ -30,7 +30,7 @@ Ratios are geometric means of a / b over common blocks with 95 % intervals; p is
 test, corrected over all pairs (Holm); the effect lies between -1 and 1 and is positive where a is better.
 
 Examples:
-  slackline compare campaign.toml --csv results.csv --report report.html
+  slackline compare campaign.toml --csv runs.csv --report report.html
   slackline compare results.csv --by ccr --metric makespan
   slackline compare results.csv --metric slr --against heft --equal 2%
   slackline compare old.csv new.csv --no-regression --metric makespan,cost --tolerance cost=2%")]

@@ -10,12 +10,14 @@ use crate::picture;
 use crate::request::printed;
 use crate::search::SearchOptions;
 use crate::set_option::SetOptions;
+use crate::verbs::choices;
 use clap::Args;
 pub(in crate::verbs) use report::beside_recorded;
 use report::{alternatives, chart, comparison, place, summary, widths, workflows};
 use slackline_core::plan::{Plans, is_limited, planner_name};
 use slackline_core::{Failure, PlanRequest, plan_check};
 use slackline_formats::{ScheduleFormat, schedule_file};
+use slackline_schedule::nondet::Method;
 use slackline_view::gantt::{self, SvgOptions, TerminalOptions};
 use std::path::PathBuf;
 
@@ -138,6 +140,19 @@ impl Plan {
             .check(output)?;
         if let Some(path) = &self.output {
             ScheduleFormat::for_output(path)?;
+        }
+        let file = self.sources.instance.as_deref().or(self.workflow.first().map(PathBuf::as_path));
+        let named = self.algorithm.iter().any(|name| Method::find(name).is_some());
+        if named || file.is_some_and(|file| choices::may_have_choices(file, output)) {
+            let world = {
+                let sources = self.sources.request(&self.workflow);
+                sources.read_all(&self.workflow, &mut output.context(false))?
+            };
+            if let Some(method) = choices::method_of(&self.algorithm, &world.workflow)? {
+                let limits = self.limits.settings().limits();
+                let asked = (method, &limits, &self.parameters.set);
+                return choices::plan(&world.workflow, &world.platform, asked, self.json, output);
+            }
         }
         let request = self.request()?;
         if printed(&request, output)? {

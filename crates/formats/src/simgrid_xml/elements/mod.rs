@@ -107,7 +107,7 @@ pub(super) enum ConnectionKind {
 /// The platform as far as it has been read.
 pub(super) struct Elements<'a> {
     pub(super) text: &'a str,
-    siblings: Option<Siblings<'a>>,
+    pub(super) siblings: Option<Siblings<'a>>,
     pub(super) builder: PlatformBuilder,
     named: bool,
     stack: Vec<(Frame, usize)>,
@@ -370,10 +370,10 @@ impl<'a> Elements<'a> {
                     *slot(storage) = Some(parsed);
                     Ok::<(), FormatError>(())
                 };
-                match name {
-                    "Bread" => set(|s| &mut s.read)?,
-                    "Bwrite" => set(|s| &mut s.write)?,
-                    "Bconnection" => set(|s| &mut s.connection)?,
+                match name.to_ascii_lowercase().as_str() {
+                    "bread" => set(|s| &mut s.read)?,
+                    "bwrite" => set(|s| &mut s.write)?,
+                    "bconnection" => set(|s| &mut s.connection)?,
                     _ => storage.properties.push(pair),
                 }
             }

@@ -250,6 +250,16 @@ impl PlatformBuilder {
         if let Some(value) = disk.capacity {
             positive(element, "capacity", value)?;
         }
+        disk.model.check(&disk.name)?;
+        if let (Some(contents), Some(capacity)) = (&disk.contents, disk.capacity)
+            && contents.used() as f64 > capacity
+        {
+            let message = format!(
+                "its contents of {} bytes are larger than its capacity of {capacity} bytes",
+                contents.used()
+            );
+            return Err(PlatformError::invalid(element(), message));
+        }
         if !self.disk_names.insert((disk.host, disk.name.clone())) {
             return Err(PlatformError::Duplicate { kind: "disk", name: disk.name.to_string() });
         }
