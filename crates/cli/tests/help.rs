@@ -32,6 +32,8 @@ const VERBS: &[&str] = &[
     "versus",
     "platform detect",
     "calibrate mpi",
+    "import",
+    "explain",
     "replay",
     "centre batch",
     "centre tape",
@@ -70,6 +72,16 @@ fn examples_of_help_work() {
     place.write("stream.toml", STREAM);
     let trace = "0 init\n0 compute 1e9\n0 finalize\n";
     place.write("lu.tit", trace);
+    place.write(
+        "trace.txt",
+        "task_id\tname\tstatus\tsubmit\tduration\trealtime\n\
+         1\tALIGN (s1)\tCOMPLETED\t2026-01-01 00:00:00.000\t5s\t4s\n\
+         2\tSORT (s1)\tCOMPLETED\t2026-01-01 00:00:06.000\t2s\t1s\n",
+    );
+    place.write(
+        "pipeline_dag.dot",
+        "digraph \"pipeline_dag\" {\np0 [label=\"ALIGN\"];\np1 [label=\"SORT\"];\np0 -> p1;\n}\n",
+    );
     place.write("list.txt", "lu.tit\n");
     place.write("hosts.txt", "fast-0\n");
     let job = "1 0 5 10 2 -1 -1 2 20 -1 1 1 1 -1 1 -1 -1 -1\n";

@@ -330,6 +330,7 @@ const PRINT: &[&str] = &[
     "simulate --replay cut --json",
     "diff real.json made.run --json",
     "run deliveries.toml -p delivered.toml --policy static --throttle --folder taught.run --json",
+    "run uneven.toml -p pair.toml --policy just-in-time --folder uneven.run --json",
     "calibrate taught.run -o learnt --json",
     "centre batch log.swf --site site.json --policy priority-easy --by week --lenient --json",
     "centre batch jobs.txt --cores 8 --policy easy --json",
@@ -382,6 +383,7 @@ fn documents_are_as_documented() {
     }
     place.write("real.toml", FAILS);
     common::runs::deliveries(&place);
+    common::runs::uneven(&place);
     cut(&place, "made.run", "cut");
     for command in PRINT {
         let done = place.run(&line(command));
