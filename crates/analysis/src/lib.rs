@@ -12,9 +12,12 @@
 
 pub mod calibration;
 pub mod cost;
+pub mod forecast;
 pub mod load_series;
 pub mod metrics;
+pub mod overheads;
 pub mod plan_check;
 pub mod statistics;
+pub mod storage;
 pub mod waits;
 pub mod workflow_metrics;

@@ -310,7 +310,7 @@ pub fn repeat(run: &Steps, change: Change) -> f64 {
                 begun.push((at_place, task));
             }
         }
-        begun.iter().for_each(|task| drop(waiting.remove(task)));
+        waiting.retain(|task| !begun.contains(task));
     }
     now - run.began
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use slackline_core::Failure;
 use slackline_core::input::{self, Loaded, Past};
-use slackline_core::request::{self, LimitSettings};
+use slackline_core::request::{self, LimitSettings, OverheadSettings};
 use slackline_formats::document::Run;
 use slackline_formats::{Document, Format, Times};
 use slackline_model::units::{Quantity, fmt_seconds};
@@ -147,20 +147,57 @@ pub(crate) fn read_platform(path: &Path, output: &mut Output) -> Result<Platform
     input::read_platform(path, &mut output.context(false))
 }
 
+/// What a workflow system takes beside the tasks.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct OverheadOptions {
+    /// Start-up time of every task, added to its execution time, e.g. 2s
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    overhead: Option<f64>,
+    /// Wait before the first task starts; all dates of the forecast are later by it
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    queue_wait: Option<f64>,
+}
+
+impl OverheadOptions {
+    /// The same as part of a request.
+    pub(crate) fn request(&self) -> OverheadSettings {
+        OverheadSettings { task: self.overhead, queue_wait: self.queue_wait }
+    }
+}
+
 /// What a plan must keep to.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct LimitOptions {
-    /// Latest end, in seconds or such as 2h
-    #[arg(long, value_name = "TIME", value_parser = seconds, allow_negative_numbers = true)]
+    /// Deadline, in seconds or such as 2h
+    #[arg(long, value_name = "TIME", value_parser = deadline, allow_hyphen_values = true)]
     deadline: Option<f64>,
-    /// Most money
+    /// Maximum cost
     #[arg(long, value_name = "MONEY", value_parser = money, allow_negative_numbers = true)]
     budget: Option<f64>,
+    /// With a deadline alone: the fastest plan instead of the cheapest that meets it
+    #[arg(long, requires = "deadline")]
+    fastest: bool,
 }
 
 /// A time in seconds, or with a unit.
 pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     Quantity::Duration.parse_or_bare(text).map_err(|e| e.to_string())
+}
+
+/// A time that is not negative, in seconds, or with a unit.
+pub(crate) fn duration(text: &str) -> Result<f64, String> {
+    match seconds(text)? {
+        time if time >= 0.0 => Ok(time),
+        _ => Err(format!("{} is before the beginning: give 0 or more", text.trim())),
+    }
+}
+
+fn deadline(text: &str) -> Result<f64, String> {
+    match duration(text) {
+        // A word that begins with a dash is another option.
+        Err(_) if text.starts_with("--") => Err("a deadline is missing, e.g. 2h".to_string()),
+        other => other,
+    }
 }
 
 pub(crate) fn bytes(text: &str) -> Result<f64, String> {
@@ -175,8 +212,10 @@ fn money(text: &str) -> Result<f64, String> {
 }
 
 impl LimitOptions {
+    /// The same as part of a request.
     pub(crate) fn settings(&self) -> LimitSettings {
-        LimitSettings { budget: self.budget, deadline: self.deadline }
+        let LimitOptions { deadline, budget, fastest } = *self;
+        LimitSettings { deadline, budget, fastest }
     }
 }
 

@@ -20,10 +20,14 @@ pub(crate) struct ModelOptions {
 impl ModelOptions {
     /// The same as part of a request.
     pub(crate) fn request(&self) -> Result<ModelSettings, Failure> {
-        let pair = |(key, value): (&str, &str)| (key.to_string(), value.to_string());
-        let settings = Pairs(pairs(&self.settings)?.into_iter().map(pair).collect());
-        Ok(ModelSettings { settings, inputs: self.inputs.clone() })
+        Ok(ModelSettings { settings: settings(&self.settings)?, inputs: self.inputs.clone() })
     }
+}
+
+/// Settings of the command line as part of a request.
+pub(crate) fn settings(settings: &[String]) -> Result<Pairs, Failure> {
+    let pair = |(key, value): (&str, &str)| (key.to_string(), value.to_string());
+    Ok(Pairs(pairs(settings)?.into_iter().map(pair).collect()))
 }
 
 /// Settings of the command line, one by one.

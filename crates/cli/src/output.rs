@@ -73,6 +73,8 @@ pub(crate) struct Output {
     pub(crate) colour: bool,
     colour_errors: bool,
     pub(crate) width: usize,
+    /// Columns of tables whose values are never cut where a program may read them.
+    pub(crate) table_width: usize,
     /// Standard output belongs to a file that was asked for.
     stdout_taken: bool,
     /// How far a simulated run is, where it takes long.
@@ -107,6 +109,10 @@ impl Output {
             colour: wanted(std::io::stdout().is_terminal()),
             colour_errors: wanted(std::io::stderr().is_terminal()),
             width: width(),
+            table_width: match std::io::stdout().is_terminal() {
+                true => width(),
+                false => UNCUT,
+            },
             stdout_taken: false,
             bar: None,
         }
@@ -306,6 +312,9 @@ fn shown(text: &str, colour: bool) -> Cow<'_, str> {
     }
     Cow::Owned(out)
 }
+
+/// As many columns as there are.
+const UNCUT: usize = 1_000_000;
 
 /// Columns to fill: the terminal's, `COLUMNS`, or 80.
 fn width() -> usize {

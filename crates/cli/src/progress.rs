@@ -141,7 +141,7 @@ mod tests {
         let watch = Arc::new(Watch::default());
         let request = Request { watch: Some(Arc::clone(&watch)), ..Request::default() };
         let best = registry::find("exact").unwrap();
-        let plan = (best.plan)(&problem, &request).unwrap();
+        let plan = best.plan(&problem, &request).unwrap();
         assert_eq!(watch.best(), Some(plan.makespan()));
         assert!(watch.bound() > 0.0 && watch.bound() <= plan.makespan());
         let line = told("exact", Duration::from_secs(3), Some(&watch));

@@ -24,7 +24,9 @@ fn missing_files_and_folders() {
     assert!(error.contains("nowhere.json: no such file or folder"), "{error}");
     place.fails(2, "show nowhere.json");
     place.fails(2, "plan examples/workflows/gauss.dot --platform nowhere.toml");
-    place.ok("plan examples/workflows/gauss.dot --gantt no/such/folder.svg"); // folders are made
+    // The folder of an output is made.
+    place.ok("plan examples/workflows/gauss.dot --gantt no/such/folder.svg");
+    assert!(place.read("no/such/folder.svg").starts_with("<svg"));
     place.fails(2, "plan examples/workflows/gauss.dot --gantt examples");
     place.fails(2, "plan examples");
     place.fails(2, "validate nowhere.json --workflow examples/workflows/gauss.dot");
@@ -215,7 +217,7 @@ fn files_of_the_wrong_kind_are_called_what_they_are() {
     // Where the folder of a run is wanted.
     for (line, said) in [
         ("diff plan.json trace.jsonl", "trace.jsonl: this is a file; name the folder of a run"),
-        ("calibrate plan.json -o learnt", "plan.json: this is a file; name the folder of a run"),
+        ("calibrate plan.json -o learnt", "plan.json: this is a schedule"),
         ("simulate --replay examples", "examples: there is no run in this folder"),
         ("simulate --replay nowhere", "nowhere: no such folder"),
     ] {

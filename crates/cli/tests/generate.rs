@@ -35,7 +35,7 @@ fn default_workflow(generator: &Generator) -> Workflow {
 fn makespan(planner: &str, workflow: &Workflow, platform: &Platform) -> f64 {
     let problem = Problem::new(workflow, platform).unwrap();
     let planner = planners::find(planner).unwrap();
-    let schedule = (planner.plan)(&problem, &Default::default()).unwrap();
+    let schedule = planner.plan(&problem, &Default::default()).unwrap();
     let broken = validate(&problem, &schedule, &Limits::default());
     assert!(broken.is_empty(), "{}: {}", workflow.name(), broken[0]);
     schedule.makespan()

@@ -29,15 +29,32 @@ const VERBS: &[&str] = &[
     "algorithms",
     "reproduce",
     "compare",
+    "versus",
     "platform detect",
     "calibrate mpi",
+    "import",
+    "explain",
     "replay",
+    "centre batch",
+    "centre tape",
+    "centre storage",
     "completions",
     "man",
 ];
 
 const STREAM: &str = "[[arrival]]\nworkflow = \"examples/workflows/gauss.dot\"\nat = 0\nbudget = 5\ndeadline = 3600\n\
                       [[arrival]]\nworkflow = \"examples/workflows/fork-join.toml\"\nat = 9\nbudget = 5\ndeadline = 3600\n";
+
+const CAMPAIGN: &str = r#"
+name = "tiny"
+[workflows.random]
+generate = "daggen"
+tasks = 5
+[platforms.flat]
+generate = "processors"
+[methods]
+plan = ["heft", "cpop"]
+"#;
 
 /// Results of two methods in six blocks.
 fn results(factor: f64) -> String {
@@ -55,8 +72,32 @@ fn examples_of_help_work() {
     place.write("stream.toml", STREAM);
     let trace = "0 init\n0 compute 1e9\n0 finalize\n";
     place.write("lu.tit", trace);
+    place.write(
+        "trace.txt",
+        "task_id\tname\tstatus\tsubmit\tduration\trealtime\n\
+         1\tALIGN (s1)\tCOMPLETED\t2026-01-01 00:00:00.000\t5s\t4s\n\
+         2\tSORT (s1)\tCOMPLETED\t2026-01-01 00:00:06.000\t2s\t1s\n",
+    );
+    place.write(
+        "pipeline_dag.dot",
+        "digraph \"pipeline_dag\" {\np0 [label=\"ALIGN\"];\np1 [label=\"SORT\"];\np0 -> p1;\n}\n",
+    );
     place.write("list.txt", "lu.tit\n");
     place.write("hosts.txt", "fast-0\n");
+    let job = "1 0 5 10 2 -1 -1 2 20 -1 1 1 1 -1 1 -1 -1 -1\n";
+    place.write("log.swf", format!("; MaxProcs: 4\n{job}"));
+    place.write("log.swf.gz", job); // read by its content
+    place.write("site.toml", "[machine]\ncores = 4\n");
+    place.write(
+        "jobs.txt",
+        "JobIDRaw|User|Account|Partition|Submit|Start|End|ElapsedRaw|TimelimitRaw|ReqCPUS|State\n\
+         7|ann|g|q|2024-01-01T00:00:00|2024-01-01T00:01:00|2024-01-01T00:02:00|60|5|4|COMPLETED\n",
+    );
+    place.write(
+        "case.json",
+        r#"{"storages": {"d": {"model": "linear", "read": 100, "write": 50, "host": "h"}},
+        "operations": [{"id": "r", "op": "read", "storage": "d", "bytes": 1000}]}"#,
+    );
     std::fs::create_dir(place.path().join("traces")).unwrap();
     place.write("traces/0.tit", trace);
     place.write(
@@ -72,6 +113,7 @@ fn examples_of_help_work() {
         })
         .collect();
     place.write("data.csv", format!("kind,size,seconds\n{measured}"));
+    place.write("campaign.toml", CAMPAIGN);
     for (name, factor) in [("results.csv", 1.0), ("old.csv", 1.0), ("new.csv", 0.97)] {
         place.write(name, results(factor));
     }

@@ -137,7 +137,7 @@ time = "10ms"
 command = ["true"]
 [task.bad]
 time = "10ms"
-command = "echo no luck; exit 3"
+command = "echo no luck >&2; exit 3"
 "#;
 
 /// Copies the folder of a run, as if it had been stopped half-way.
@@ -155,6 +155,37 @@ fn cut(place: &Place, run: &str, to: &str) {
 const TOGETHER: &str = r#"{"name": "t", "processors": [{"id": "p"}, {"id": "q"}], "bandwidth": 5, "workflows": [
  {"name": "a", "arrival": 0, "tasks": [{"id": "a1"}], "edges": [], "exec": [[3, 4]]},
  {"name": "b", "arrival": 2, "tasks": [{"id": "b1"}], "edges": [], "exec": [[7, 6]]}]}"#;
+
+/// A platform on which everything is limited.
+const LIMITED: &str = r#"
+storage = "9TB"
+[resources]
+matlab = 2
+[host.big]
+speed = "1Gf"
+cores = 4
+memory = "32GB"
+gpus = { a100 = 2 }
+resources = { scratch = 5 }
+windows = [["0s", "9h"]]
+storage = "1TB"
+[cluster.small]
+count = 2
+speed = "1Gf"
+shared-resources = { io = 3 }
+"#;
+
+const CAMPAIGN: &str = r#"
+name = "tiny"
+[workflows.random]
+generate = "daggen"
+tasks = 5
+[platforms.flat]
+generate = "processors"
+[methods]
+plan = ["heft", "cpop"]
+simulate = ["static"]
+"#;
 
 /// Four blocks in which w always wins, but the means over all runs say otherwise; x depends on the factor.
 fn results() -> String {
@@ -183,6 +214,7 @@ fn place() -> Place {
     place.write("bad.toml", BAD_DAY);
     place.write("last.toml", LAST_DAY);
     place.write("one.toml", ONE_HOST);
+    place.write("limited.toml", LIMITED);
     for (folder, text) in [("worlds", BAD_DAY), ("last", LAST_DAY)] {
         std::fs::create_dir(place.path().join(folder)).unwrap();
         place.write(&format!("{folder}/1.toml"), text);
@@ -199,9 +231,47 @@ fn place() -> Place {
     place.write("act.json", r#"{"name": "a", "activities": [{"id": "a", "kind": "exec", "host": "only", "flops": 1e9}]}"#);
     place.write("together.json", TOGETHER);
     place.write("by-hand.json", BY_HAND);
+    let job = "-1 10 2 -1 -1 2 20 -1 1 1 1 -1 1 -1 -1 -1";
+    place.write(
+        "log.swf",
+        format!("1 0 {job}\n2 5 {job}\n3 6 -1 10 9 -1 -1 9 5 -1 1 1 1 -1 1 -1 -1 -1\n4\n"),
+    );
+    place.write(
+        "site.json",
+        r#"{"machine": {"cores": 4}, "pledges": {"1": 1}, "deviation_window": 10,
+        "power": {"idle": 1, "loaded": 2, "off_after": 10}}"#,
+    );
+    place.write(
+        "jobs.txt",
+        "JobIDRaw|User|Account|Partition|Submit|Start|End|ElapsedRaw|TimelimitRaw|ReqCPUS|State\n\
+         7|ann|g|q|2024-01-01T00:00:00|2024-01-01T00:01:00|2024-01-01T00:02:00|60|5|4|COMPLETED\n",
+    );
+    place.write(
+        "tape.json",
+        r#"{"library": {"drives": 1, "mount": 1, "unmount": 1, "wind": 1, "rate": 10}, "cache": 100, "requests": [
+        {"id": "a", "file": "f", "tape": "T", "position": 1, "size": 10, "arrival": 0},
+        {"id": "b", "file": "f", "tape": "T", "position": 1, "size": 10, "arrival": 1},
+        {"id": "c", "file": "f", "tape": "T", "position": 1, "size": 10, "arrival": 9}]}"#,
+    );
+    place.write(
+        "ops.json",
+        r#"{"storages": {"d": {"model": "linear", "read": 100, "write": 50, "host": "h"}},
+        "operations": [{"id": "r", "op": "read", "storage": "d", "bytes": 1000}]}"#,
+    );
+    place.write(
+        "script.json",
+        r#"{"storages": {"d": {"capacity": 10, "files": {"/a": 1}}}, "mounts": {"h": {"/": "d"}}, "script": [
+        {"op": "size", "host": "h", "path": "/a"}, {"op": "space", "host": "h", "path": "/"}]}"#,
+    );
+    place.write(
+        "leases.json",
+        r#"{"tasks": [{"id": "a", "cost": 60}], "edges": [], "bandwidth": null,
+            "processors": [{"id": "p", "price": 1, "leasable": true}], "billing": {"quantum": 60}}"#,
+    );
     place.write("w.makeflow", "two: one\n\tmake two\nthree: two\n\tmake three\n");
     place.write("w.makeflowlog", MAKEFLOW_LOG);
     place.write("results.csv", results());
+    place.write("campaign.toml", CAMPAIGN);
     place.write("ring.tit", "0 init\n0 compute 1e9\n0 allreduce 8 0\n0 finalize\n");
     place
 }
@@ -216,6 +286,10 @@ const PRINT: &[&str] = &[
     "plan W/montage.json W/epigenomics.dax -a fairness-finish,share-cp --json",
     "plan --instance two.json -a group --json",
     "plan recorded.json --json",
+    "plan W/gpu-training.toml -p P/gpu-cluster.toml --json",
+    "simulate W/gpu-training.toml -p P/gpu-cluster.toml --policy just-in-time --json",
+    "show W/gpu-training.toml --json",
+    "show limited.toml --json",
     "plan --instance together.json -a fairness-finish --json",
     "plan W/gauss.dot -a all --iterations 20 --json",
     "plan W/gauss.dot -p cluster.toml -a all --iterations 20 --json",
@@ -223,15 +297,24 @@ const PRINT: &[&str] = &[
     "simulate W/epigenomics.dax -p P/small-cluster.toml --scenario bad.toml --policy gtp --set threshold=1 --json",
     "simulate W/montage.json -p P/priced-cloud.toml --deadline 1h --budget 9 --json",
     "simulate W/gauss.dot --json",
+    "simulate recorded.json --json",
     "simulate W/gauss.dot -p one.toml --scenario last.toml --json",
     "simulate --arrivals stream.toml -p P/priced-cloud.toml --compare rank-hybd,fdws --json",
     "simulate s.work -p g.grid --json",
     "simulate W/epigenomics.dax -p P/small-cluster.toml --scenario worlds --compare static,slackline --json",
     "simulate W/gauss.dot -p one.toml --scenario last --json",
     "simulate --activities act.json -p one.toml --json",
+    "show W/assembly.toml --json",
+    "show leases.json --json",
+    "plan W/assembly.toml -p P/priced-cloud.toml -a deferred --set pool=all --budget 1 --json",
+    "simulate W/assembly.toml -p P/priced-cloud.toml --policy combined --set adaptive=yes --budget 1 --deadline 9h --json",
+    "simulate W/assembly.toml -p P/priced-cloud.toml --policy eager --set adaptive=yes --budget 1 --deadline 9h --runs 9 --json",
     "compare results.csv --json",
+    "compare campaign.toml --json",
     "compare results.csv --by side --metric kept --ignore makespan --json",
     "compare results.csv results.csv --no-regression --json",
+    "versus heft cpop --iterations 80 --json",
+    "versus all --iterations 8 --tasks 3 --json",
     "algorithms --json",
     "reproduce --json",
     "reproduce selective-rescheduling --quick --json",
@@ -246,8 +329,15 @@ const PRINT: &[&str] = &[
     "run real.toml -p P/four-sites.toml --policy static --retries 1 --folder real.run --json",
     "simulate --replay cut --json",
     "diff real.json made.run --json",
-    "run deliveries.toml -p delivered.toml --throttle --folder taught.run --json",
+    "run deliveries.toml -p delivered.toml --policy static --throttle --folder taught.run --json",
+    "run uneven.toml -p pair.toml --policy just-in-time --folder uneven.run --json",
     "calibrate taught.run -o learnt --json",
+    "centre batch log.swf --site site.json --policy priority-easy --by week --lenient --json",
+    "centre batch jobs.txt --cores 8 --policy easy --json",
+    "centre tape tape.json --policy fifo --json",
+    "centre storage ops.json --json",
+    "centre storage script.json --json",
+    "calibrate recorded.json -o fitted --json",
     "mpirun -np 1 -p one.toml --json ./one",
     "import w.makeflow w.makeflowlog --json",
     "explain w.makeflow w.makeflowlog --json",
@@ -267,6 +357,7 @@ const WRITE: &[(&str, &[&str])] = &[
     ),
     ("generate platform cluster --hosts 8 -o cluster.toml", &[]),
     ("plan W/gauss.dot -o plan.json", &["plan.json"]),
+    ("plan W/gpu-training.toml -p P/gpu-cluster.toml -o pools.json", &["pools.json"]),
     ("plan W/montage.json -p P/two-site-grid.toml -o grid.json", &["grid.json"]),
     ("convert by-hand.json leased.json -w recorded.json -p one.toml", &["leased.json"]),
     (
@@ -292,6 +383,7 @@ fn documents_are_as_documented() {
     }
     place.write("real.toml", FAILS);
     common::runs::deliveries(&place);
+    common::runs::uneven(&place);
     cut(&place, "made.run", "cut");
     for command in PRINT {
         let done = place.run(&line(command));

@@ -42,3 +42,18 @@ fn a_run_takes_a_kilobyte_a_task() {
     // One that is kept takes 600 more.
     assert!(traced < plain + 200.0, "{traced:.0} bytes a task with a trace, {plain:.0} without");
 }
+
+/// Contents of a storage stay the text they are, with four bytes a file.
+#[test]
+fn a_million_files_are_declared_in_64_megabytes() {
+    let place = Place::new();
+    let disk = "[host.h]\nspeed = \"1Gf\"\n[[disk]]\nname = \"d\"\nhost = \"h\"\nread = \"1MBps\"\nwrite = \"1MBps\"\n";
+    for (name, files) in [("few", 1), ("many", 1_000_000)] {
+        let list: String =
+            (0..files).map(|k| format!("/data/run{:03}/f{k:07} 1048576\n", k % 997)).collect();
+        place.write(&format!("{name}.txt"), list);
+        place.write(&format!("{name}.toml"), format!("{disk}content = \"{name}.txt\"\n"));
+    }
+    let more = peak(&place, "show many.toml --json") - peak(&place, "show few.toml --json");
+    assert!(more < f64::from(64 << 20), "{more:.0} bytes");
+}

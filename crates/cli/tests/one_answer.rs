@@ -197,7 +197,7 @@ fn answers(name: &str, workflow: &str, platform: &str) -> (f64, f64, f64) {
     let files = "w.toml --platform p.toml --json";
     let plan = json(&place, &format!("plan {files}"));
     let simulated = json(&place, &format!("simulate {files}"));
-    let rehearsed = json(&place, &format!("run {files} --dry-run"));
+    let rehearsed = json(&place, &format!("run {files} --dry-run --policy static"));
     let workflow =
         read_workflow(&FileAccess::default(), &place.path().join("w.toml"), None).unwrap().workflow;
     let workflow = Arc::new(workflow);
@@ -280,7 +280,7 @@ fn refused(name: &str, workflow: &str, platform: &str, options: &str, code: i32,
     let plan = place.run(&line("plan"));
     assert_eq!(plan.code, Some(code), "{name}: {}", plan.err);
     assert!(plan.err.contains(words), "{name}: {}", plan.err);
-    for verb in ["simulate", "run --dry-run"] {
+    for verb in ["simulate", "run --policy static --dry-run"] {
         let done = place.run(&line(verb));
         assert_eq!((done.code, &done.err), (plan.code, &plan.err), "{name}: {verb}");
     }

@@ -10,6 +10,7 @@ use common::runs::{
     wait_for,
 };
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -124,7 +125,7 @@ fn the_first_line_of_the_log_says_what_was_run_and_every_line_is_sealed() {
         let record: Value = serde_json::from_str(line).unwrap();
         if number == 0 {
             assert_eq!(record["schema"], "slackline/run/1");
-            assert_eq!((&record["policy"], &record["seed"]), (&"static".into(), &7.into()));
+            assert_eq!((&record["policy"], &record["seed"]), (&"work-stealing".into(), &7.into()));
             for member in ["version", "workflow", "platform", "settings", "digests"] {
                 assert!(!record[member].is_null(), "{member}");
             }
@@ -679,4 +680,188 @@ fn tasks_that_say_nothing_leave_nothing_and_large_outputs_may_lack_checksums() {
     assert_eq!(sums("all"), 2);
     // Machines say how busy they are.
     assert!(place.read("all/log.jsonl").contains("\"load\":{\"load\":"));
+}
+
+/// Without estimates one core gets the long task and two more: the other one takes those over.
+#[test]
+fn no_core_idles_beside_a_task_that_it_could_do() {
+    let place = Place::new();
+    let task = |name: &str, seconds: f64| {
+        format!(
+            "[task.{name}]\ncommand = \"sleep {seconds}; echo > o{name}\"\noutputs = [\"o{name}\"]\n"
+        )
+    };
+    let mut workflow = task("long", 2.0);
+    for number in 0..5 {
+        workflow += &task(&format!("t{number}"), 0.2);
+    }
+    place.write("w.toml", workflow);
+    place.write("p.toml", "[host.h]\nspeed = \"1Gf\"\ncores = 2\n");
+    let ends = |line: &str| -> BTreeMap<String, f64> {
+        let document: Value = serde_json::from_str(&place.ok(line)).unwrap();
+        let schedule = document["schedule"].as_array().unwrap().iter();
+        let end = |entry: &Value| {
+            (entry["task"].as_str().unwrap().to_string(), entry["finish"].as_f64().unwrap())
+        };
+        schedule.map(end).collect()
+    };
+    for policy in ["", " --policy slackline"] {
+        let folder = format!("r{}", policy.len());
+        let ends = ends(&format!("run w.toml --platform p.toml --folder {folder} --json{policy}"));
+        assert!(ends.iter().all(|(task, end)| task == "long" || *end < ends["long"]), "{ends:?}");
+        place.ok(&format!("simulate --replay {folder}"));
+    }
+    // The plan alone waits.
+    let ends = ends("run w.toml --platform p.toml --policy static --folder s --json");
+    assert!(ends.values().any(|end| *end > ends["long"] + 0.3), "{ends:?}");
+}
+
+/// What ran when the engine was stopped begins again at a date of its own, and the time before counts as lost.
+#[test]
+fn times_after_an_interruption_are_those_of_attempts() {
+    let place = Place::new();
+    let workflow = [
+        "[files]\ngiven = \"1B\"\n",
+        "[task.a]\nkind = \"k\"\ncommand = \"sleep 0.3; cat given > a\"\ninputs = [\"given\"]\noutputs = [\"a\"]\ntime = \"300ms\"\n",
+        "[task.b]\nkind = \"k\"\ncommand = \"sleep 1.5; cat a a a > b\"\ninputs = [\"a\"]\noutputs = [\"b\"]\ntime = \"1500ms\"\n",
+    ];
+    place.write("w.toml", workflow.concat());
+    place.write("given", "four");
+    place.write("p.toml", "[host.h]\nspeed = \"1Gf\"\n");
+    let child = spawn(&place, "run w.toml --platform p.toml --folder r");
+    let log = place.path().join("r/log.jsonl");
+    wait_for("b", || {
+        std::fs::read_to_string(&log).is_ok_and(|text| {
+            text.contains("\"name\":\"b\"") || text.matches("\"process\"").count() >= 2
+        })
+    });
+    std::thread::sleep(Duration::from_millis(600));
+    let pid = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    let mut child = child;
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let document: Value = serde_json::from_str(&place.ok("resume r --json")).unwrap();
+    let of = |name: &str, member: &str| {
+        let schedule = document["schedule"].as_array().unwrap();
+        schedule.iter().find(|e| e["task"] == name).unwrap()[member].as_f64().unwrap()
+    };
+    let stopped = std::fs::read_to_string(&log).unwrap();
+    let stopped: Vec<Value> = stopped.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let stopped = stopped.iter().find(|r| r["note"].to_string().contains("stopped")).unwrap();
+    let date = stopped["at"].as_f64().unwrap();
+    assert!(of("b", "start") >= date - 1e-6, "{document}");
+    assert!(document["lost_seconds"].as_f64().unwrap() > 0.3, "{document}");
+    // What is learnt knows nothing of the interruption, has real sizes, and runs where it is.
+    place.ok("calibrate r -o learnt");
+    let learnt = place.read("learnt/calibration.json");
+    let learnt: Value = serde_json::from_str(&learnt).unwrap();
+    let most = learnt["kinds"][0]["seconds"]["most"].as_f64().unwrap();
+    assert!(most < of("b", "finish") - date + 0.01, "{learnt}");
+    let written = place.read("learnt/workflow.toml");
+    for size in ["\"given\" = \"4B\"", "\"a\" = \"4B\"", "\"b\" = \"12B\""] {
+        let plain = size.replacen('"', "", 2);
+        assert!(written.contains(size) || written.contains(&plain), "{size}: {written}");
+    }
+    place.ok("run learnt/workflow.toml --platform learnt/platform.toml --folder again");
+    assert_eq!(place.read("again/results/b"), "fourfourfour");
+    place.ok("simulate --replay r");
+}
+
+/// A failed run names every task that failed, where to read on, and what waits for it; later, too.
+#[test]
+fn a_failed_run_names_every_failed_task() {
+    let place = Place::new();
+    let mut workflow = String::new();
+    for number in 0..12 {
+        workflow += &format!(
+            "[task.bad{number}]\ncommand = \"echo no luck {number} >&2; exit 3\"\noutputs = [\"o{number}\"]\ntime = \"10ms\"\n"
+        );
+    }
+    workflow += "[task.after]\ncommand = \"cat o3\"\ninputs = [\"o3\"]\ntime = \"10ms\"\n";
+    workflow += "[task.good]\ncommand = \"echo > good\"\noutputs = [\"good\"]\ntime = \"10ms\"\n";
+    place.write("w.toml", workflow);
+    place.write("p.toml", "[host.h]\nspeed = \"1Gf\"\ncores = 4\n");
+    for line in ["run w.toml --platform p.toml --retries 0 --folder r", "resume r"] {
+        let done = place.run(line);
+        assert_eq!(done.code, Some(1), "{}", done.err);
+        for number in 0..12 {
+            let path = format!("tasks/bad{number}/1/stderr");
+            assert!(done.out.contains(&path), "{path}: {}", done.out);
+        }
+        let row = done.out.lines().find(|line| line.trim().starts_with("bad3 ")).unwrap();
+        assert!(row.ends_with(" 1"), "{row}");
+    }
+    assert!(place.path().join("r/results/good").exists());
+    let done = place.run("resume r --json");
+    let document: Value = serde_json::from_str(&done.out).unwrap();
+    let failures = document["failures"].as_array().unwrap();
+    assert_eq!(failures.len(), 12);
+    let read =
+        |f: &Value| std::fs::read_to_string(place.path().join(f["stderr"].as_str().unwrap()));
+    assert!(failures.iter().all(|f| read(f).unwrap().contains("no luck")));
+}
+
+/// Copies are held back by what a simulation charges for them, and what is learnt of them is charged once.
+#[test]
+fn throttled_copies_take_what_a_simulation_predicts() {
+    let place = Place::new();
+    place.write(
+        "p.toml",
+        "[cluster.c]\nnumbers = \"1-2\"\nspeed = \"1Gf\"\nbandwidth = \"10MBps\"\nlatency = \"10ms\"\n",
+    );
+    let mut workflow = "[task.make]\ncommand = \"for f in 0 1 2 3 4 5 6 7 8 9; do head -c 400000 /dev/zero > f$f; done\"\n".to_string();
+    let names: Vec<String> = (0..10).map(|file| format!("f{file}")).collect();
+    workflow += &format!("outputs = {names:?}\ntime = \"10ms\"\n[files]\n");
+    names.iter().for_each(|name| workflow += &format!("{name} = \"400kB\"\n"));
+    for name in &names {
+        workflow += &format!(
+            "[task.read-{name}]\ncommand = \"sleep 0.3; cat {name} > o{name}\"\ninputs = [\"{name}\"]\noutputs = [\"o{name}\"]\ntime = \"300ms\"\n"
+        );
+    }
+    place.write("w.toml", &workflow);
+    let makespan = |line: &str| {
+        let document: Value = serde_json::from_str(&place.ok(line)).unwrap();
+        document["makespan"].as_f64().unwrap()
+    };
+    let of = |file: &str, rest: &str| {
+        makespan(&format!("run {file} --policy static --no-learning --json {rest}"))
+    };
+    let usual = of("w.toml", "--platform p.toml --dry-run");
+    let plain = of("w.toml", "--platform p.toml --dry-run --config network/model:CM02");
+    assert!(usual > plain, "{usual} {plain}");
+    let real = of("w.toml", "--platform p.toml --throttle --folder r");
+    assert!(real > usual - 0.02, "{real} {usual}");
+    place.ok("simulate --replay r");
+    place.ok("calibrate r -o learnt");
+    let platform = place.read("learnt/platform.toml");
+    assert!(platform.contains("links = \"measured\""), "{platform}");
+    let again = of("learnt/workflow.toml", "--platform learnt/platform.toml --dry-run");
+    assert!(again > usual - 0.05, "{again} {usual}");
+}
+
+#[test]
+fn traces_tell_of_attempts() {
+    let place = Place::new();
+    place.write(
+        "f.toml",
+        "[task.good]\ncommand = \"true\"\ntime = \"1s\"\n[task.bad]\ncommand = \"echo no >&2; exit 3\"\ntime = \"1s\"\n",
+    );
+    assert_eq!(place.run("run f.toml --retries 1 --trace t.json").code, Some(1));
+    let trace: Value = serde_json::from_str(&place.read("t.json")).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let attempts = |name: &str| -> Vec<&Value> {
+        let own = |e: &&Value| e["ph"] == "X" && e["name"] == name;
+        events.iter().filter(own).map(|e| &e["args"]).collect()
+    };
+    let good = attempts("good");
+    assert_eq!((good.len(), &good[0]["exit_code"]), (1, &Value::from(0)));
+    assert!(good[0]["stderr"].is_null(), "empty ones are not kept");
+    let bad = attempts("bad");
+    assert_eq!(bad.len(), 2, "{bad:?}");
+    for (number, attempt) in (1..).zip(bad) {
+        assert_eq!(attempt["exit_code"], 3);
+        let path = attempt["stderr"].as_str().unwrap();
+        assert_eq!(path, format!("tasks/bad/{number}/stderr"));
+        assert_eq!(place.read(&format!("f.run/{path}")), "no\n");
+    }
 }

@@ -635,3 +635,50 @@ fn readers_of_a_file_that_is_changed_begin_again() {
     let stored = home.at("r/hosts/h/files/read");
     assert_eq!(std::fs::read_to_string(stored).unwrap(), "right\nright\n");
 }
+
+/// Files of the user are brought into the store once, read-only, and are the same file for all that read them. Who
+/// changes it by force fails by name, and the user's own stays as it was.
+#[test]
+fn inputs_are_brought_once_for_all_readers() {
+    if !can_be_others("inputs_are_brought_once_for_all_readers") {
+        return;
+    }
+    let home = Home::of(Some(OWNER));
+    home.write("in", "mine\n");
+    chmod(&home.at("in"), 0o664);
+    let inode = "ls -i in | cut -d ' ' -f 1";
+    let workflow = [
+        task("one", &format!("{inode} > o1"), &["in"], &["o1"]),
+        task("two", &format!("{inode} > o2"), &["in"], &["o2"]),
+        task(
+            "rude",
+            "if echo x >> in; then exit 9; fi 2> /dev/null; echo > o3",
+            &["in", "o1", "o2"],
+            &["o3"],
+        ),
+        task(
+            "force",
+            "if [ $SLACKLINE_ATTEMPT = 1 ]; then chmod u+w in; echo x >> in; fi; cat in > o4",
+            &["in", "o3"],
+            &["o4"],
+        ),
+        task("last", &format!("cat in > o5; {inode} >> o5"), &["in", "o4"], &["o5"]),
+    ];
+    home.write("w.toml", &format!("[files]\nin = \"5B\"\n{}", workflow.concat()));
+    home.ok("run w.toml --folder r");
+    let stored = std::fs::read_dir(home.at("r/hosts")).unwrap().map(|e| e.unwrap().path());
+    let kept = stored.map(|host| host.join("given/in")).find(|path| path.exists()).unwrap();
+    assert_eq!(mode(&kept) & 0o222, 0);
+    let result = |name: &str| {
+        let folder = kept.parent().unwrap().parent().unwrap().join("files");
+        std::fs::read_to_string(folder.join(name)).unwrap()
+    };
+    assert_eq!(result("o1"), result("o2"));
+    let own = std::os::unix::fs::MetadataExt::ino(&std::fs::metadata(home.at("in")).unwrap());
+    assert_ne!(result("o1").trim(), own.to_string());
+    let log = home.read("r/log.jsonl");
+    assert!(log.contains("its input 'in' was changed"), "{log}");
+    assert_eq!(result("o4"), "mine\n");
+    assert!(result("o5").starts_with("mine\n"));
+    assert_eq!((home.read("in").as_str(), mode(&home.at("in")) & 0o777), ("mine\n", 0o664));
+}

@@ -446,3 +446,51 @@ fn plans_know_constant_transfers_and_infiniband() {
         "{planned} {simulated}"
     );
 }
+
+/// One second each, and a file of 100 MB that is written at 50 MB/s and read at 100 MB/s: 1 + 2 + 1 + 1.
+#[test]
+fn files_can_live_on_a_storage() {
+    let place = Place::new();
+    place.write(
+        "w.toml",
+        "[task.a]\nwork = \"1Gf\"\noutputs = [\"x\"]\n[task.b]\nwork = \"1Gf\"\ninputs = [\"x\"]\n[files]\nx = \"100MB\"\n",
+    );
+    place.write(
+        "p.toml",
+        "[host.only]\nspeed = \"1Gf\"\n[[disk]]\nname = \"raid\"\nhost = \"only\"\nread = \"100MBps\"\nwrite = \"50MBps\"\n",
+    );
+    let text = place.ok("simulate w.toml -p p.toml --data raid --json");
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let makespan = document["makespan"].as_f64().unwrap();
+    assert!((makespan - 5.0).abs() < 1e-9, "{makespan}");
+    let error = place.fails(2, "simulate w.toml -p p.toml --data tape");
+    assert!(error.contains("no such storage") && error.contains("raid"), "{error}");
+}
+
+/// A log beside which a workflow runs: half the cores of the only host are held from 0 to 10 s.
+#[test]
+fn workflows_run_beside_recorded_load() {
+    let place = Place::new();
+    place.write("log.swf", "; MaxProcs: 2\n1 0 0 10 1 -1 -1 1 10 -1 1 1 1 -1 1 -1 -1 -1\n");
+    place.write("p.toml", "[host.only]\nspeed = \"1Gf\"\ncores = 2\n");
+    place.write("w.toml", "[task.a]\nwork = \"6Gf\"\n");
+    place.ok("generate scenario batch-log log.swf -p p.toml -o beside.toml");
+    let text = place.ok("simulate w.toml -p p.toml --scenario beside.toml --json");
+    let document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    // 5 Gf by 10 s, the sixth at full speed.
+    assert!((document["makespan"].as_f64().unwrap() - 11.0).abs() < 1e-6, "{text}");
+}
+
+#[test]
+fn workloads_are_made_again_from_their_note() {
+    let place = Place::new();
+    place.ok("generate workload lublin --jobs 50 --cores 64 --load 0.8 --seed 5 -o log.swf");
+    let text = place.read("log.swf");
+    let note = text.lines().find_map(|line| line.strip_prefix("; Note: slackline ")).unwrap();
+    assert_eq!(place.ok(note), text);
+    let table = place.ok("centre batch log.swf --policy fcfs,easy --picture load.svg");
+    assert!(table.contains("easy") && place.read("load.svg").contains("cores held"), "{table}");
+    place.fails(2, "centre batch log.swf --policy best");
+    place.fails(2, "centre batch log.swf --cores 0");
+    place.fails(2, "generate workload lublin --load 0");
+}

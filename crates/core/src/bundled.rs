@@ -14,17 +14,22 @@ macro_rules! files {
 }
 
 files![
+    "centre/tape-hierarchy.json",
     "platforms/four-sites.toml",
+    "platforms/gpu-cluster.toml",
     "platforms/priced-cloud.toml",
     "platforms/small-cluster.toml",
     "platforms/two-site-grid.toml",
     "scenarios/slow-day.toml",
+    "workflows/assembly.toml",
     "workflows/epigenomics.dax",
     "workflows/fork-join.toml",
     "workflows/gauss.dot",
+    "workflows/gpu-training.toml",
     "workflows/heft-2002.json",
     "workflows/montage.json",
     "workflows/peft-2014.json",
+    "workflows/samples.toml",
     "workflows/stg-random.stg",
 ];
 
@@ -53,7 +58,7 @@ mod tests {
     fn every_file_of_the_folder_is_carried() {
         let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples"));
         let mut found = Vec::new();
-        for folder in ["platforms", "scenarios", "workflows"] {
+        for folder in ["centre", "platforms", "scenarios", "workflows"] {
             for entry in std::fs::read_dir(root.join(folder)).unwrap() {
                 let name = entry.unwrap().file_name();
                 found.push(format!("{folder}/{}", name.to_string_lossy()));

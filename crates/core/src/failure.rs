@@ -60,6 +60,14 @@ impl Failure {
         self
     }
 
+    /// The same with what stands before it: where another file names the one that is wrong.
+    pub fn named_by(mut self, place: &str) -> Failure {
+        if let Failure::Input { message, .. } | Failure::Work { message, .. } = &mut self {
+            *message = format!("{place}: {message}");
+        }
+        self
+    }
+
     /// The exit code of a command that meets it.
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -167,6 +175,9 @@ impl From<ProblemError> for Failure {
             }
             ProblemError::ColumnsDiffer { .. } => Failure::input(error)
                 .with_help("a file that brings its processors along is planned without --platform"),
+            ProblemError::Undecided { .. } => Failure::input(error).with_help(
+                "plan and simulate take it under a budget; convert --draw SEED unfolds one course of it",
+            ),
             _ => Failure::input(error),
         }
     }
@@ -179,6 +190,7 @@ impl From<StageError> for Failure {
             StageError::Scenario(error) => Failure::input(error),
             StageError::Platform(error) => Failure::input(error),
             StageError::Arrivals(why) => Failure::input(why),
+            StageError::Unfold(error) => Failure::input(error),
             StageError::Backend(error) => Failure::work(error),
             StageError::Disturbed => {
                 let message =

@@ -4,17 +4,20 @@ use crate::bundled;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::file_kind::{Wanted, explain};
-use crate::request::{ModelSettings, Sources};
+use crate::request::{LimitSettings, ModelSettings, OverheadSettings, Sources};
 use crate::rules;
+use slackline_analysis::overheads::{measured_with_overhead, with_overhead};
 use slackline_formats::document::Run;
 use slackline_formats::instance::stream;
-use slackline_formats::{Document, Format, Times, instance, platform_toml};
-use slackline_io::FileAccess;
+use slackline_formats::{Document, Format, Times, instance, platform_toml, scenario};
+use slackline_io::{FileAccess, is_standard};
 use slackline_model::nearest::nearest;
 use slackline_model::platform::Charges;
 use slackline_model::problem::{Inputs, State};
-use slackline_model::scenario::Measured;
+use slackline_model::scenario::{Measured, Scenario};
+use slackline_model::schedule::Limits;
 use slackline_model::{Platform, Problem, ProblemError, Terms, Workflow};
+use slackline_schedule::Need;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -53,6 +56,11 @@ impl Past {
     pub fn of(document: &Document, format: Format) -> Past {
         let run = document.recorded.as_ref().and_then(|recorded| recorded.run.clone());
         Past { times: document.times(format), run }
+    }
+
+    /// Seconds of the run that the workflow was recorded from.
+    pub fn makespan(past: Option<&Past>) -> Option<f64> {
+        past?.run.as_ref()?.makespan_seconds.filter(|&seconds| seconds > 0.0)
     }
 }
 
@@ -170,6 +178,74 @@ impl Loaded {
         let state = State { release: self.release.clone(), ..problem.state().clone() };
         Ok(problem.with_state(state)?)
     }
+}
+
+impl OverheadSettings {
+    /// Seconds before the first task.
+    pub fn wait(&self) -> f64 {
+        self.queue_wait.unwrap_or(0.0)
+    }
+
+    /// Start-up seconds of every task, where there are any.
+    pub fn seconds(&self) -> Option<f64> {
+        self.task.filter(|&seconds| seconds > 0.0)
+    }
+
+    /// A workflow whose tasks take as much longer.
+    pub fn of(&self, workflow: Arc<Workflow>, platform: &Platform) -> Arc<Workflow> {
+        match self.seconds() {
+            Some(seconds) => Arc::new(with_overhead(&workflow, platform, seconds)),
+            None => workflow,
+        }
+    }
+
+    /// Makes the tasks of what was read longer.
+    pub fn apply(&self, world: &mut Loaded) {
+        world.workflow = self.of(world.workflow.clone(), &world.platform);
+        if let (Some(seconds), Some(measured)) = (self.task, &world.measured) {
+            world.measured = Some(Arc::new(measured_with_overhead(measured, seconds)));
+        }
+    }
+
+    /// Limits without the wait, as planners see them.
+    pub fn within(&self, limits: Limits) -> Limits {
+        let wait = self.wait();
+        Limits { deadline: limits.deadline.map(|date| (date - wait).max(0.0)), ..limits }
+    }
+}
+
+impl LimitSettings {
+    /// Refuses a budget where nothing costs anything, unless one of the policies cannot do without one.
+    pub fn check_prices<'n>(
+        &self,
+        platform: &Platform,
+        policies: impl IntoIterator<Item = &'n str>,
+    ) -> Result<(), Failure> {
+        let needs_one = |name: &str| {
+            let entry = slackline_react::registry::find(name);
+            entry.is_none_or(|entry| entry.needs.contains(&Need::Budget))
+        };
+        if self.budget.is_none() || platform.is_priced() || policies.into_iter().any(needs_one) {
+            return Ok(());
+        }
+        let message = format!("--budget: no machine of '{}' has a price", platform.name());
+        Err(Failure::input(message)
+            .with_help("`price` or `price-per-hour` in the platform says what a host costs"))
+    }
+}
+
+/// Reads a scenario; where there is no such file the bundled ones are named.
+pub fn read_scenario(files: &FileAccess, path: &Path) -> Result<Scenario, Failure> {
+    if is_standard(path) || path.exists() {
+        return Ok(scenario::read_scenario(files, path)?);
+    }
+    let names: Vec<&str> = bundled::names("scenarios").collect();
+    scenario::read_scenario(files, path).map_err(|error| {
+        let near = nearest(&path.to_string_lossy(), names.iter().copied());
+        let near = near.map_or(String::new(), |name| format!("did you mean '{name}'? "));
+        let help = format!("{near}bundled scenarios: {}", names.join(", "));
+        Failure::from(error).with_help(help)
+    })
 }
 
 fn instance_file(path: &Path, context: &mut Context<'_>) -> Result<Loaded, Failure> {

@@ -181,7 +181,7 @@ pub use request::{
     Answer, AnyRequest, CompareRequest, PlanRequest, RequestError, RunRequest, SimulateRequest,
 };
 pub use run::{RunAnswer, RunReport};
-pub use schedule_json::{Leased, Moved, Placed};
+pub use schedule_json::{Leased, Moved, Placed, Stored};
 pub use simulation::{SimulationAnswer, SimulationReport};
 
 pub use slackline_analysis as analysis;
@@ -250,7 +250,7 @@ pub fn plan(problem: &Problem<'_>, planner: &str) -> Result<Schedule, Error> {
     if let Some(need) = algorithm.lacks(problem, &request.limits) {
         return Err(Error::Lacks { method: algorithm.name, need: need.phrase() });
     }
-    Ok((algorithm.plan)(problem, &request)?)
+    Ok(algorithm.plan(problem, &request)?)
 }
 
 /// Runs a workflow on a simulated platform, steered by a policy.

@@ -17,6 +17,12 @@ impl ModelSettings {
         if self.names_a_model() {
             models.host = HostModel::Separate;
         }
+        let whole = ["preset", "network/model"];
+        if platform.is_measured()
+            && self.settings.0.iter().any(|(name, _)| whole.contains(&name.as_str()))
+        {
+            models = Models::default();
+        }
         set(&mut models, &self.settings)?;
         if models.charge_local && models.host != HostModel::ParallelTasks {
             let message = "--config ptask/charge-local: nothing runs as a parallel task here";

@@ -2,7 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use slackline_model::schedule::{Lease, PlannedTransfer};
+use slackline_analysis::storage::{StoragePeak, storage_peaks};
+use slackline_model::schedule::{Lease, PlannedTransfer, devices};
 use slackline_model::{Platform, Problem, Schedule, TaskId};
 
 /// Where and when a task runs.
@@ -23,6 +24,9 @@ pub struct Placed {
     pub start: f64,
     /// Date in seconds.
     pub finish: f64,
+    /// Ids of the devices it holds, where some task demands any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub devices: Option<Vec<u32>>,
 }
 
 /// A planned transfer.
@@ -61,6 +65,7 @@ pub(crate) fn moved(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Moved> {
 pub(crate) fn placed(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Placed> {
     let workflow = problem.workflow();
     let may_be_wide = workflow.tasks().any(|t| workflow.width(t).1 > 1);
+    let given = devices(problem, schedule);
     let row = |task: TaskId| {
         let placement = schedule.placement(task)?;
         let names = || placement.procs().iter().map(|&p| problem.proc_name(p));
@@ -72,6 +77,7 @@ pub(crate) fn placed(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Placed> 
             width: may_be_wide.then_some(width),
             start: placement.start,
             finish: placement.finish,
+            devices: given.get(task.index()).cloned(),
         })
     };
     workflow.tasks().filter_map(row).collect()
@@ -88,6 +94,33 @@ pub struct Leased {
     pub from: f64,
     /// End of the lease in seconds.
     pub to: f64,
+}
+
+/// The most room that files take at a place.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Stored {
+    /// The host, or the zone whose hosts share their storage.
+    pub place: String,
+    /// Bytes, with deletion after the last reader.
+    pub peak: f64,
+    /// Bytes, without deletion.
+    pub peak_kept: f64,
+    /// The first date of the peak, in seconds.
+    pub at: f64,
+    /// Bytes that the place holds, where that is bounded.
+    pub capacity: Option<f64>,
+}
+
+/// The peaks of all places at which a schedule puts files.
+pub(crate) fn stored(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Stored> {
+    let row = |peak: StoragePeak| Stored {
+        place: peak.place,
+        peak: peak.peak,
+        peak_kept: peak.peak_kept,
+        at: peak.at,
+        capacity: peak.capacity,
+    };
+    storage_peaks(problem, schedule).into_iter().map(row).collect()
 }
 
 /// Leases by name.

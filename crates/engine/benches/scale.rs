@@ -227,7 +227,7 @@ fn stream(policy: &str, workflows: usize) -> Result<()> {
     let mut policy: Box<dyn Policy> = if policy == "given" {
         stage.arrivals.clear();
         let problem = Problem::new(&stage.workflow, &platform)?;
-        let plan = (heft.plan)(&problem, &Default::default())?;
+        let plan = heft.plan(&problem, &Default::default())?;
         Box::new(StaticPlan::of_schedule(plan, heft, Transfers::Push))
     } else {
         policies::find(policy).ok_or("no such policy")?.policy(&Options::new(heft))?
@@ -307,7 +307,7 @@ fn sweep_plan(policy: &str, tasks: usize, drawn: bool) -> Result<()> {
         let problem = Problem::at_peak(&stage.workflow, &stage.platform)?;
         let minmin = planners::find(policy).ok_or("no min-min")?;
         let clock = Clock::start();
-        let plan = (minmin.plan)(&problem, &Default::default())?;
+        let plan = minmin.plan(&problem, &Default::default())?;
         println!("{} {} {}", clock.seconds(), peak_mebibytes(), plan.makespan());
         return Ok(());
     }
@@ -358,7 +358,7 @@ fn cluster() -> Result<Platform> {
 /// Hosts and links that change ten times while the workflow would run undisturbed.
 fn sce(workflow: &Workflow, platform: &Platform) -> Result<Scenario> {
     let heft = planners::find("heft").ok_or("no HEFT")?;
-    let still = (heft.plan)(&Problem::new(workflow, platform)?, &Default::default())?.makespan();
+    let still = heft.plan(&Problem::new(workflow, platform)?, &Default::default())?.makespan();
     let sce = generators::find(Family::Scenario, "sce")?;
     let makespan = format!("{still}s");
     let given = [("variability", "60"), ("gap", "0.1"), ("makespan", makespan.as_str())];

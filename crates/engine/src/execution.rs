@@ -6,7 +6,7 @@ use crate::outcome::{Counters, Outcome};
 use crate::supply::Supply;
 use slackline_model::problem::Inputs;
 use slackline_model::trace::Record;
-use slackline_model::{FileId, HostId, Platform, Terms, Workflow};
+use slackline_model::{DiskId, FileId, HostId, Platform, Terms, Workflow};
 use slackline_react::{Plan, Policy, Situation};
 use std::sync::Arc;
 
@@ -37,6 +37,8 @@ pub struct Settings {
     /// Files live on a store: a task takes its processor, reads its inputs one after the other,
     /// computes, and writes while its processor goes on.
     pub central: bool,
+    /// The storage that is the store, where files live on one of the platform's.
+    pub storage: Option<DiskId>,
     /// How often a task or transfer that fails of itself is tried again.
     pub retries: u32,
     /// Run times that differ from their estimates change those of their kind, and the level of their
@@ -58,6 +60,7 @@ impl Default for Settings {
             dispatch: Dispatch::default(),
             anticipated: false,
             central: false,
+            storage: None,
             retries: 3,
             learning: false,
             patience: 600.0,

@@ -24,6 +24,7 @@
 
 mod backend;
 mod checked;
+mod choices;
 mod engine;
 mod execution;
 mod journal;
@@ -44,6 +45,7 @@ pub use backend::{
     Outlook, Reached, RecordError, Report, Signal, What, Work,
 };
 pub use checked::{Checked, Decided, Keep};
+pub use choices::{CourseRun, DecidedCourse, Numbers, Taken, Undecided};
 pub use execution::{Dispatch, Execution, Glance, Recording, Settings, Watcher, run};
 pub use journal::{Journal, JournalError, Journaled, Record, Resumed, Sight, Sink};
 pub use load::Load;

@@ -5,11 +5,11 @@
 use crate::backend::{OpId, Report, What, Work};
 use crate::journal::Record;
 use slackline_model::median::upper_median;
-use slackline_model::platform::{Network, Platform, RouteCache, Sharing};
+use slackline_model::platform::{Network, PlanningNetwork, Platform, RouteCache, Sharing};
 use slackline_model::problem::Block;
 use slackline_model::{HostId, LinkId};
 use slackline_react::{Figure, deviation, error_of_median};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Seconds and bytes below which a transfer tells more of its beginning and end than of the connection.
 const BRIEF: f64 = 0.02;
@@ -87,8 +87,10 @@ impl Rate {
         Some(Rate { bandwidth, latency: Some(latency) })
     }
 
-    /// The middle one of the larger ones.
-    fn by_medians(shown: &[Passage], (latency, bandwidth): (f64, f64)) -> Option<Rate> {
+    /// The middle one of the larger ones. A latency is no longer than what the quickest transfer leaves for it.
+    fn by_medians(shown: &[Passage], (stated, bandwidth): (f64, f64)) -> Option<Rate> {
+        let left = |p: &Passage| (p.seconds - p.bytes / bandwidth).max(0.0);
+        let latency = shown.iter().map(left).fold(stated, f64::min);
         let most = shown.iter().map(|p| p.bytes).fold(0.0, f64::max);
         let rate = |p: &Passage| {
             let plain = p.bytes / p.seconds;
@@ -100,8 +102,12 @@ impl Rate {
             }
         };
         let large = shown.iter().filter(|p| p.bytes * APART >= most);
-        let bandwidth = Figure::of(large.filter_map(rate))?;
-        Some(Rate { bandwidth, latency: None })
+        let known = Figure { value: bandwidth, samples: shown.len(), error: 0.0 };
+        let bandwidth = Figure::of(large.filter_map(rate));
+        match latency < stated {
+            true => Some(Rate { bandwidth: bandwidth.unwrap_or(known), latency: Some(latency) }),
+            false => Some(Rate { bandwidth: bandwidth?, latency: None }),
+        }
     }
 
     /// Seconds that so many bytes take, with the latency given where none is known.
@@ -110,30 +116,42 @@ impl Rate {
     }
 }
 
-/// How many transfers crossed a link, over time.
-#[derive(Clone, Copy, Default)]
+/// The traffic of a shared link over time.
+#[derive(Clone, Default)]
 struct Crossing {
-    under_way: u32,
+    /// Transfers whose data is on the link.
+    flowing: u32,
     at: f64,
-    /// Seconds of all of them together.
-    passed: f64,
+    /// By how much of the link a transfer takes at full speed: the seconds that it would have had the link to
+    /// itself, all in all.
+    alone: Vec<(f64, f64)>,
 }
 
 impl Crossing {
     fn advance(&mut self, now: f64) {
-        self.passed += f64::from(self.under_way) * (now - self.at).max(0.0);
+        let seconds = (now - self.at).max(0.0);
+        for (takes, alone) in &mut self.alone {
+            let wanted = *takes * f64::from(self.flowing);
+            *alone += if wanted > 1.0 { seconds / wanted } else { seconds };
+        }
         self.at = self.at.max(now);
+    }
+
+    /// The entry of transfers that take so much of the link.
+    fn entry(&mut self, takes: f64) -> usize {
+        let found = self.alone.iter().position(|(of, _)| *of == takes);
+        found.unwrap_or_else(|| {
+            self.alone.push((takes, 0.0));
+            self.alone.len() - 1
+        })
     }
 }
 
 /// A transfer that is under way.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Departure {
-    pair: Pair,
+    number: u64,
     at: f64,
-    /// The shared links of its way: how much of each it takes at full speed, and what had passed
-    /// there before.
-    links: Vec<(LinkId, f64, f64)>,
 }
 
 impl Departure {
@@ -143,26 +161,57 @@ impl Departure {
     }
 }
 
+/// A transfer under way, with the shared links that it crosses.
+struct UnderWay {
+    pair: Pair,
+    /// When its latency is over and its data begin to flow.
+    flows: f64,
+    flowing: bool,
+    /// Links, the entries of transfers like this one, and what those had when its data began to flow.
+    links: Vec<(LinkId, usize, f64)>,
+}
+
 /// The transfers under way, and the links that they share.
 pub struct Traffic {
     routes: RouteCache,
     crossings: Vec<Crossing>,
+    under_way: HashMap<u64, UnderWay>,
+    /// Transfers in their latency, by the date at which it ends.
+    starting: BTreeSet<(u64, u64)>,
+    next: u64,
+}
+
+/// Dates in the order of their bits; none is below 0.
+fn key(date: f64) -> u64 {
+    date.max(0.0).to_bits()
 }
 
 impl Traffic {
     /// Before anything moves on a platform.
     pub fn new(platform: &Platform) -> Traffic {
-        let crossings = vec![Crossing::default(); platform.links().len()];
-        Traffic { routes: RouteCache::new(), crossings }
+        Traffic {
+            routes: RouteCache::new(),
+            crossings: vec![Crossing::default(); platform.links().len()],
+            under_way: HashMap::new(),
+            starting: BTreeSet::new(),
+            next: 0,
+        }
     }
 
-    /// A transfer begins; one of several blocks tells nothing.
-    pub fn begin(&mut self, platform: &Platform, blocks: &[Block], now: f64) -> Option<Departure> {
+    /// A transfer begins, on a network that charges such latencies; one of several blocks tells nothing.
+    pub fn begin(
+        &mut self,
+        platform: &Platform,
+        network: &PlanningNetwork,
+        blocks: &[Block],
+        now: f64,
+    ) -> Option<Departure> {
         let [Block { from, to, .. }] = blocks else { return None };
         let pair = (platform.place_of(*from), platform.place_of(*to));
         if pair.0 == pair.1 {
             return None;
         }
+        self.advance(now);
         let mut links = Vec::new();
         if matches!(platform.network(), Network::Zones) {
             let route = self.routes.route_once(platform, *from, *to).ok()?;
@@ -171,49 +220,84 @@ impl Traffic {
                 let link = platform.link(*id);
                 if link.sharing == Sharing::Shared {
                     let crossing = &mut self.crossings[id.index()];
-                    crossing.advance(now);
-                    crossing.under_way += 1;
-                    links.push((*id, narrowest / link.bandwidth, crossing.passed));
+                    links.push((*id, crossing.entry(narrowest / link.bandwidth), 0.0));
                 }
             }
         }
-        Some(Departure { pair, at: now, links })
+        let latency = network.latency[network.pair(*from, *to)];
+        let flows = if latency.is_finite() { now + latency } else { now };
+        let number = self.next;
+        self.next += 1;
+        self.under_way.insert(number, UnderWay { pair, flows, flowing: false, links });
+        self.starting.insert((key(flows), number));
+        self.advance(now);
+        Some(Departure { number, at: now })
     }
 
-    /// It has ended, whatever came of it; gives between which places, and between how many its way was
-    /// shared on average.
-    pub fn end(&mut self, departure: Departure, now: f64) -> (Pair, f64) {
-        let mut together = 1.0f64;
-        for (id, takes, before) in departure.links {
+    /// Lets the data of transfers flow whose latency is over.
+    fn advance(&mut self, now: f64) {
+        while let Some(&(flows, number)) = self.starting.first()
+            && flows <= key(now)
+        {
+            self.starting.pop_first();
+            let Some(transfer) = self.under_way.get_mut(&number) else { continue };
+            transfer.flowing = true;
+            for (id, entry, before) in &mut transfer.links {
+                let crossing = &mut self.crossings[id.index()];
+                crossing.advance(transfer.flows);
+                crossing.flowing += 1;
+                *before = crossing.alone[*entry].1;
+            }
+        }
+    }
+
+    /// A transfer has ended, whatever came of it. Returns between which places it was, and how many seconds it
+    /// has lost to others.
+    pub fn end(&mut self, departure: Departure, now: f64) -> Option<(Pair, f64)> {
+        self.advance(now);
+        let UnderWay { pair, flows, flowing, links } = self.under_way.remove(&departure.number)?;
+        if !flowing {
+            self.starting.remove(&(key(flows), departure.number));
+            return Some((pair, 0.0));
+        }
+        let mut lost = 0.0f64;
+        for (id, entry, before) in links {
             let crossing = &mut self.crossings[id.index()];
             crossing.advance(now);
-            crossing.under_way = crossing.under_way.saturating_sub(1);
-            let shares = takes * (crossing.passed - before) / (now - departure.at);
-            together = if shares.is_finite() { together.max(shares) } else { together };
+            crossing.flowing = crossing.flowing.saturating_sub(1);
+            lost = lost.max(now - flows - (crossing.alone[entry].1 - before));
         }
-        (departure.pair, together)
+        Some((pair, lost))
     }
 }
+
+/// Least part of its time that a transfer has to have had its way to itself, to tell anything.
+const ALONE: f64 = 0.02;
 
 impl Passage {
-    /// A transfer that was to move so much, shared its way with so many, and of which that was
-    /// reported.
-    pub fn of(report: &Report, bytes: f64, together: f64) -> Option<Passage> {
+    /// A transfer that was to move so much, lost so many seconds to others, and of which that was reported.
+    pub fn of(report: &Report, bytes: f64, lost: f64) -> Option<Passage> {
         let bytes = report.sizes.first().map_or(bytes, |(_, bytes)| *bytes);
-        let seconds = report.seconds? / together;
-        (bytes > 0.0 && seconds > 0.0).then_some(Passage { bytes, seconds })
+        let whole = report.seconds?;
+        let seconds = whole - lost;
+        let tells = bytes > 0.0 && seconds > ALONE * whole;
+        tells.then_some(Passage { bytes, seconds })
     }
 }
 
-/// The transfers of a run, by the places they went between.
-pub fn passages(records: &[(f64, Record)], platform: &Platform) -> BTreeMap<Pair, Vec<Passage>> {
+/// The transfers of a run, by the places they went between, on a network that charges such latencies.
+pub fn passages(
+    records: &[(f64, Record)],
+    platform: &Platform,
+    network: &PlanningNetwork,
+) -> BTreeMap<Pair, Vec<Passage>> {
     let mut traffic = Traffic::new(platform);
     let mut under_way: HashMap<OpId, (Departure, f64)> = HashMap::new();
     let mut found: BTreeMap<Pair, Vec<Passage>> = BTreeMap::new();
     for (at, record) in records {
         match record {
             Record::Begin { op, work: Work::Move { blocks, .. } } => {
-                if let Some(departure) = traffic.begin(platform, blocks, *at) {
+                if let Some(departure) = traffic.begin(platform, network, blocks, *at) {
                     under_way.insert(*op, (departure, blocks[0].bytes));
                 }
             }
@@ -225,8 +309,8 @@ pub fn passages(records: &[(f64, Record)], platform: &Platform) -> BTreeMap<Pair
                         _ => continue,
                     };
                     let Some((departure, bytes)) = under_way.remove(op) else { continue };
-                    let (pair, together) = traffic.end(departure, signal.at);
-                    let passage = report.and_then(|r| Passage::of(r, bytes, together));
+                    let Some((pair, lost)) = traffic.end(departure, signal.at) else { continue };
+                    let passage = report.and_then(|r| Passage::of(r, bytes, lost));
                     found.entry(pair).or_default().extend(passage);
                 }
             }
@@ -239,6 +323,9 @@ pub fn passages(records: &[(f64, Record)], platform: &Platform) -> BTreeMap<Pair
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slackline_model::platform::{
+        DeclaredRoute, HostSpec, LinkSpec, PlatformBuilder, RoutingKind,
+    };
 
     fn taking(latency: f64, bandwidth: f64, sizes: &[f64]) -> Vec<Passage> {
         let passage = |&bytes: &f64| Passage { bytes, seconds: latency + bytes / bandwidth };
@@ -261,6 +348,40 @@ mod tests {
         let rate = Rate::of(&shown, (0.5, 1e7)).unwrap();
         assert!((rate.bandwidth.value / 1e6 - 1.0).abs() < 1e-9);
         assert_eq!((rate.latency, rate.bandwidth.error), (None, 0.0));
+    }
+
+    #[test]
+    fn a_latency_is_no_longer_than_the_quickest_transfer() {
+        let rate = Rate::of(&taking(0.001, 1e9, &[1e3; 4]), (0.5, 1e7)).unwrap();
+        assert!((rate.latency.unwrap() - 0.001).abs() < 1e-4);
+        let rate = Rate::of(&taking(0.1, 1e6, &[1e6; 4]), (2.0, 1e6)).unwrap();
+        assert!((rate.seconds(1e6, 2.0) - 1.1).abs() < 1e-6, "{rate:?}");
+    }
+
+    /// Transfers that begin one after the other on one link, as max-min sharing serves them.
+    #[test]
+    fn what_shares_a_link_tells_how_fast_it_would_be_alone() {
+        let mut builder = PlatformBuilder::new("two");
+        let zone = builder.add_zone(None, "z", RoutingKind::Full).unwrap();
+        let [a, b] = ["a", "b"].map(|n| builder.add_host(zone, HostSpec::new(n, 1e9)).unwrap());
+        let link = builder.add_link(LinkSpec::new("l", 1e6, 0.25)).unwrap();
+        builder.add_route(zone, DeclaredRoute::between(a, b, [link])).unwrap();
+        let platform = builder.build().unwrap();
+        let network = platform.planning_network();
+        let mut traffic = Traffic::new(&platform);
+        let blocks = |bytes: f64| [Block { from: a, to: b, bytes }];
+        // The second flows from 1.25 on: 1 MB of the first are there, 2 MB are left of it.
+        let first = traffic.begin(&platform, &network, &blocks(3e6), 0.0).unwrap();
+        let second = traffic.begin(&platform, &network, &blocks(1e6), 1.0).unwrap();
+        let report = |seconds| Report { seconds: Some(seconds), ..Report::default() };
+        // Half of the link each until 3.25, when the second is there; the first needs 1 s more.
+        let (pair, lost) = traffic.end(second, 3.25).unwrap();
+        assert_eq!(pair, (a, b));
+        let passage = Passage::of(&report(2.25), 1e6, lost).unwrap();
+        assert!((passage.seconds - 1.25).abs() < 1e-9, "{passage:?}");
+        let (_, lost) = traffic.end(first, 4.25).unwrap();
+        let passage = Passage::of(&report(4.25), 3e6, lost).unwrap();
+        assert!((passage.seconds - 3.25).abs() < 1e-9, "{passage:?}");
     }
 
     #[test]

@@ -226,7 +226,8 @@ fn profile(levels: impl Iterator<Item = (f64, f64)>) -> Option<Option<Arc<Profil
 fn can_copy(now: &Situation) -> bool {
     let bounded = now.platform.shares_storage()
         && now.platform.host_ids().any(|host| now.platform.storage_of(host).is_some());
-    !(now.central || now.anticipated || bounded || now.charges_local())
+    // What tasks hold of pools is not copied.
+    !(now.central || now.anticipated || bounded || now.charges_local() || now.pools.bind())
 }
 
 impl Foresight for Rollout {

@@ -5,14 +5,16 @@ use crate::backend::{
     Outlook, Reached, Report, Signal, What, Work,
 };
 use crate::execution::Settings;
-use crate::store::{Location, Reader, Writes};
-use slackline_model::activity::{Activity, Exec, ParallelTask, Transfer};
-use slackline_model::platform::{Charges, Network, PlanningNetwork, Platform, RouteCache, Way};
+use crate::store::{Location, Reader, WRITES, Writes};
+use slackline_model::activity::{Activity, Exec, ParallelTask, StorageFlow, Transfer};
+use slackline_model::platform::{
+    Charges, DiskSide, Network, PlanningNetwork, Platform, RouteCache, Way,
+};
 use slackline_model::problem::{Block, MeanNetwork, View};
 use slackline_model::scenario::{HostWorld, World};
-use slackline_model::{FileId, HostId, LinkId, ProcId, TaskId, approx};
+use slackline_model::{DiskId, FileId, HostId, LinkId, ProcId, TaskId, approx};
 use slackline_simulate::{
-    ActivityId, Cause, Event, HostModel, Models, Simulation, SimulationError, Step,
+    ActivityId, Cause, DrawnDelays, Event, HostModel, Models, Simulation, SimulationError, Step,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -111,6 +113,8 @@ pub struct Simulated<'p, 't> {
     charges: Charges,
     /// Where files live, if not on the hosts.
     store: Location,
+    /// Durations of storages that are drawn.
+    delays: DrawnDelays,
     writing: Writes,
 }
 
@@ -157,8 +161,17 @@ impl<'p, 't> Simulated<'p, 't> {
             network,
             charges,
             store,
+            delays: DrawnDelays::default(),
             writing: Writes::default(),
         })
+    }
+
+    /// Files live on a storage of the platform.
+    pub(crate) fn storing_on(mut self, storage: Option<DiskId>) -> Self {
+        if let Some(disk) = storage {
+            self.store = Location::Disk(disk);
+        }
+        self
     }
 
     /// Gives up where more changes of levels lie ahead before anything ends.
@@ -246,8 +259,8 @@ impl<'p, 't> Simulated<'p, 't> {
 
     fn translate(&mut self, event: Event) -> Result<(), BackendError> {
         match event {
-            Event::Done { tag, .. } => {
-                if let Some(file) = Writes::file(tag) {
+            Event::Done { owner, tag, .. } => {
+                if let Some(file) = Writes::file(owner, tag) {
                     return self.written(file);
                 }
                 let op = OpId(tag);
@@ -271,8 +284,8 @@ impl<'p, 't> Simulated<'p, 't> {
                     self.write_results(&done);
                 }
             }
-            Event::Failed { tag, cause, .. } => {
-                if let Some(file) = Writes::file(tag) {
+            Event::Failed { owner, tag, cause, .. } => {
+                if let Some(file) = Writes::file(owner, tag) {
                     return self.written(file);
                 }
                 let op = OpId(tag);
@@ -454,6 +467,7 @@ impl<'p, 't> Simulated<'p, 't> {
         let activity = match self.store {
             Location::Host(store) if store != to => Transfer::new(store, to, bytes).into(),
             Location::Host(_) => Activity::Sleep(0.0),
+            Location::Disk(disk) => self.storage_flow(disk, DiskSide::Read, to, bytes).into(),
             Location::Means(network) => Activity::Sleep(network.seconds(bytes)),
         };
         let started = self.start(activity, op)?;
@@ -466,15 +480,45 @@ impl<'p, 't> Simulated<'p, 't> {
 
     /// Results travel to the store, where that is a host.
     fn write_results(&mut self, done: &Operation) {
-        let Location::Host(store) = self.store else { return };
-        let Some(&host) = done.hosts.first().filter(|&&h| h != store) else { return };
+        let Some(&host) = done.hosts.first() else { return };
+        match self.store {
+            Location::Host(store) if store != host => {}
+            Location::Disk(_) => {}
+            _ => return,
+        }
         for &(file, stated) in done.store.iter().flat_map(|store| &store.writes) {
             let bytes = self.reality.bytes(file, stated);
-            let write = Transfer::new(host, store, bytes);
-            if self.simulation.start(write, Writes::tag(file)).is_ok() {
+            let write: Activity = match self.store {
+                Location::Host(store) => Transfer::new(host, store, bytes).into(),
+                Location::Disk(disk) => {
+                    self.storage_flow(disk, DiskSide::Write, host, bytes).into()
+                }
+                Location::Means(_) => continue,
+            };
+            if self.simulation.start_for(WRITES, write, u64::from(file.0)).is_ok() {
                 self.writing.begin(file);
             }
         }
+    }
+
+    /// Bytes that a host reads from a storage, or writes to it.
+    fn storage_flow(
+        &mut self,
+        disk: DiskId,
+        side: DiskSide,
+        host: HostId,
+        bytes: f64,
+    ) -> StorageFlow {
+        let platform = self.simulation.platform();
+        let own = platform.disk(disk).host;
+        let (read, write, from, to) = match side {
+            DiskSide::Read => (Some(disk), None, own, host),
+            DiskSide::Write => (None, Some(disk), host, own),
+        };
+        let mut flow =
+            StorageFlow { read, write, from, to, bytes, delay: 0.0, rate: f64::INFINITY };
+        self.delays.apply(platform, &mut flow);
+        flow
     }
 
     fn written(&mut self, file: FileId) -> Result<(), BackendError> {

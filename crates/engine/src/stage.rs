@@ -2,10 +2,12 @@
 //! command and the studies all come through here, so that what one of them runs another can.
 
 use crate::backend::BackendError;
+use crate::choices::{DecidedCourse, Numbers, Undecided};
 use crate::execution::{Execution, Recording, Settings, Watcher};
 use crate::outcome::Outcome;
 use crate::simulated::{Reality, Simulated};
 use crate::supply::{ArrivalError, Arrivals, Coming, Supply};
+use slackline_model::control::UnfoldError;
 use slackline_model::platform::{Charges, Network, PlatformError};
 use slackline_model::problem::Inputs;
 use slackline_model::scenario::{Knowledge, KnowledgeError, Scenario, ScenarioError, Truth, World};
@@ -32,6 +34,9 @@ pub struct Stage {
     pub inputs: Inputs,
     /// The parts of the work and when they come, where there are several.
     pub arrivals: Vec<Coming>,
+    /// The workflow with choices and loops that the work is one course of, and how its decisions
+    /// fall: tasks become known when they do.
+    pub undecided: Option<Undecided>,
     /// What the work was submitted under, where it comes at once.
     pub terms: Terms,
     /// The rules of the run.
@@ -51,6 +56,8 @@ pub enum StageError {
     #[error(transparent)]
     Backend(#[from] BackendError),
     #[error(transparent)]
+    Unfold(#[from] UnfoldError),
+    #[error(transparent)]
     Arrivals(#[from] ArrivalError),
     #[error("transfers that disturb each other cannot be anticipated")]
     Disturbed,
@@ -67,6 +74,7 @@ impl Stage {
             platform,
             scenario: Scenario::default(),
             arrivals: Vec::new(),
+            undecided: None,
             terms: Terms::default(),
             settings: Settings::default(),
         }
@@ -123,16 +131,26 @@ impl Stage {
         }
         let peak = Problem::at_peak(&self.workflow, nominal)?;
         let truth = self.scenario.truth(&self.workflow, nominal)?;
-        let reality = AsTheScenarioSays { problem: &peak, known: &self.known, truth };
+        let mut decided = match &self.undecided {
+            None => None,
+            Some(Undecided { template, chances, .. }) => {
+                let run = DecidedCourse::new(template.clone(), Box::new(chances.clone()))?;
+                Some(run.known_as(self.known.clone()))
+            }
+        };
+        let numbers = decided.as_ref().map(DecidedCourse::numbers);
+        let reality = AsTheScenarioSays { problem: &peak, known: &self.known, truth, numbers };
         let backend = Simulated::new(&platform, models, Box::new(reality))?
-            .giving_up_after(self.settings.most_changes);
+            .giving_up_after(self.settings.most_changes)
+            .storing_on(self.settings.storage);
         let mut supply = match self.arrivals.is_empty() {
             true => None,
             false => Some(Arrivals::new(self.arrivals.clone()).map_err(StageError::Arrivals)?),
         };
-        let first = match &supply {
-            Some(supply) => supply.first().map_err(StageError::Arrivals)?,
-            None => self.known.clone(),
+        let first = match (&supply, &mut decided) {
+            (Some(supply), _) => supply.first().map_err(StageError::Arrivals)?,
+            (None, Some(decided)) => decided.first()?,
+            (None, None) => self.known.clone(),
         };
         let at_once = || (0.0, self.terms.clone());
         let (begins, terms) = supply.as_ref().map_or_else(at_once, |s| (s.begins(), s.terms()));
@@ -142,20 +160,27 @@ impl Stage {
             copies: self.scenario.spread(&self.workflow, nominal)?,
             begins,
             terms,
-            supply: supply.as_mut().map(|s| s as &mut dyn Supply),
+            supply: match (supply.as_mut(), decided.as_mut()) {
+                (Some(arrivals), _) => Some(arrivals as &mut dyn Supply),
+                (None, decided) => decided.map(|d| d as &mut dyn Supply),
+            },
             recording: recording.within(),
             watch: watch.map(|w| w as Watcher<'_>),
             ..Execution::new(first, nominal.clone())
         };
-        Ok(execution.run(policy, &mut backend.in_world(&course))?)
+        let outcome = execution.run(policy, &mut backend.in_world(&course))?;
+        if let (Some(undecided), Some(decided)) = (&self.undecided, &decided) {
+            undecided.note(decided.course());
+        }
+        Ok(outcome)
     }
 }
 
-/// The rules of a simulation where nobody says any: links that serve one transfer at a time where the
-/// platform has them; else tasks that spread over hosts, and what is redistributed between them, are
+/// The rules of a simulation where nobody says any: those of measured links, or of links that serve one
+/// transfer at a time, where the platform has them; else tasks that spread over hosts, and what is redistributed between them, are
 /// parallel tasks.
 pub fn usual_models(platform: &Platform, workflow: &Workflow) -> Models {
-    let mut models = Models::default();
+    let mut models = if platform.is_measured() { Models::measured() } else { Models::default() };
     if platform.is_fifo() {
         models.network = NetworkModel::Fifo;
     } else if workflow.has_spread_tasks() {
@@ -191,11 +216,17 @@ struct AsTheScenarioSays<'a> {
     /// As the engine knows it: how much of a file a block is.
     known: &'a Workflow,
     truth: Truth,
+    /// Where tasks have other numbers in the run than here.
+    numbers: Option<Numbers>,
 }
 
 impl Reality for AsTheScenarioSays<'_> {
     fn seconds(&self, task: TaskId, procs: &[ProcId]) -> f64 {
         let problem = self.problem;
+        let task = match &self.numbers {
+            Some(numbers) => numbers.borrow().get(task.index()).copied().unwrap_or(task),
+            None => task,
+        };
         let first = procs.first().copied().unwrap_or(ProcId(0));
         let stated = problem.exec_wide(task, problem.class_of(first), procs.len() as u32);
         self.truth.actual_seconds(task, problem.host_of(first), stated)

@@ -2,19 +2,22 @@
 //! other, and write their results to it while their processors go on.
 
 use slackline_model::problem::MeanNetwork;
-use slackline_model::{FileId, HostId, Procs, TaskId};
+use slackline_model::{DiskId, FileId, HostId, Procs, TaskId};
+use slackline_simulate::Owner;
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::backend::OpId;
 
-/// Tags of writes, apart from the numbers of operations.
-const WRITE: u64 = 1 << 63;
+/// Writes to the store: their tags are files, those of everything else operations.
+pub(crate) const WRITES: Owner = Owner(1);
 
 /// Where the store is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Location {
     /// On a host, behind its links.
     Host(HostId),
+    /// On a storage, behind the links of its host.
+    Disk(DiskId),
     /// Nowhere in particular: everybody reaches it at mean latency and bandwidth, and what is
     /// written is there at once.
     Means(MeanNetwork),
@@ -35,14 +38,9 @@ pub(crate) struct Reader {
 pub(crate) struct Writes(BTreeMap<FileId, Vec<OpId>>);
 
 impl Writes {
-    /// The tag of a write.
-    pub(crate) fn tag(file: FileId) -> u64 {
-        WRITE | u64::from(file.0)
-    }
-
-    /// The file that a tag belongs to.
-    pub(crate) fn file(tag: u64) -> Option<FileId> {
-        (tag & WRITE != 0).then_some(FileId((tag & !WRITE) as u32))
+    /// The file whose write an event of the simulation ends.
+    pub(crate) fn file(owner: Owner, tag: u64) -> Option<FileId> {
+        (owner == WRITES).then_some(FileId(tag as u32))
     }
 
     /// A file is on its way.

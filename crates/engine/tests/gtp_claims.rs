@@ -55,7 +55,7 @@ fn append(problem: &Problem<'_>) -> Result<Schedule, PlanError> {
 
 fn promised(w: &Workflow, p: &slackline_model::Platform) -> f64 {
     let problem = Problem::new(w, p).unwrap();
-    (find("heft").unwrap().plan)(&problem, &Default::default()).unwrap().makespan()
+    find("heft").unwrap().plan(&problem, &Default::default()).unwrap().makespan()
 }
 
 proptest! {

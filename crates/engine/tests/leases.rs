@@ -82,7 +82,7 @@ fn machines_come_for_their_first_task_and_go_after_their_last() {
     assert_eq!(told, expected);
     // A plan that comes true costs what it says.
     let problem = Problem::new(&w, &p).unwrap();
-    let plan = (find("heft").unwrap().plan)(&problem, &Default::default()).unwrap();
+    let plan = find("heft").unwrap().plan(&problem, &Default::default()).unwrap();
     assert_eq!(leases(&problem, &plan), outcome.leases);
     assert_eq!(cost(&problem, &plan), 180.0);
 }

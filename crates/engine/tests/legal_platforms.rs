@@ -1,13 +1,13 @@
 //! Every planner and every policy on any platform that its file may describe: hosts without cores, links that
-//! serve in turn, shared storage, matrices, memory, leased machines. Each plans or finishes by the rules and not before
-//! the lower bound, or says that it does not support the problem.
+//! serve in turn, shared storage, matrices, leased machines, and memory, devices and licences that tasks share. Each plans
+//! or finishes by the rules and not before the lower bound, or says that it does not support the problem.
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
 use proptest::prelude::*;
 use slackline_engine::{Ending, Stage, StageError};
 use slackline_formats::{platform_toml, workflow_toml};
 use slackline_model::problem::Inputs;
-use slackline_model::schedule::{Limits, validate};
+use slackline_model::schedule::{Limits, keeps_pools, validate};
 use slackline_model::{Platform, Problem, ProblemError, Terms, Workflow};
 use slackline_react::registry::{self as policies, Options};
 use slackline_react::{StaticPlan, Transfers, gtp::Period};
@@ -24,6 +24,9 @@ struct RandomTask {
     width: (u32, u32),
     spread: bool,
     large: bool,
+    /// It needs a licence; a device.
+    licence: bool,
+    device: bool,
     /// Earlier tasks it depends on, and by how many files; 0 is pure control.
     parents: Vec<(usize, u32)>,
     /// Inputs of the workflow that it reads.
@@ -70,6 +73,8 @@ struct Case {
     transfer_price: bool,
     limited: bool,
     transfers: Transfers,
+    /// Licences of the platform.
+    licences: u32,
 }
 
 fn tasks() -> impl Strategy<Value = Vec<RandomTask>> {
@@ -85,10 +90,14 @@ fn tasks() -> impl Strategy<Value = Vec<RandomTask>> {
             false => Just(Vec::new()).boxed(),
         };
         let inputs = prop::collection::vec(0usize..3, 0..3);
-        let task = (0u32..40, width, any::<bool>(), prop::bool::weighted(0.3), parents, inputs);
-        let task = task.prop_map(move |(seconds, width, spread, large, parents, inputs)| {
+        let sharing =
+            (prop::bool::weighted(0.3), prop::bool::weighted(0.3), prop::bool::weighted(0.1));
+        let task = (0u32..40, width, any::<bool>(), sharing, parents, inputs);
+        let task = task.prop_map(move |(seconds, width, spread, sharing, parents, inputs)| {
+            let (large, licence, device) = sharing;
             let (spread, large) = (spread && width.1 > 1, large && memory);
-            RandomTask { seconds, width, spread, large, parents, inputs }
+            let (licence, device) = (licence && memory, device && memory);
+            RandomTask { seconds, width, spread, large, licence, device, parents, inputs }
         });
         prop::collection::vec(task, count)
     })
@@ -138,12 +147,13 @@ fn cases() -> impl Strategy<Value = Case> {
     ];
     let transfers = prop::sample::select(vec![Transfers::Push, Transfers::Pull { window: 1 }]);
     let sizes = prop::collection::vec(0u32..30, 3);
-    let rest = (any::<bool>(), origin, prop::bool::weighted(0.2), any::<bool>(), transfers);
+    let rest =
+        (any::<bool>(), origin, prop::bool::weighted(0.2), any::<bool>(), transfers, 1u32..3);
     (tasks(), sizes, clusters(), wiring, rest).prop_map(
         |(tasks, input_sizes, mut clusters, wiring, rest)| {
             // A platform without any core is refused when it is read.
             clusters[0].cores = clusters[0].cores.max(1);
-            let (fifo, origin, transfer_price, limited, transfers) = rest;
+            let (fifo, origin, transfer_price, limited, transfers, licences) = rest;
             let fifo = fifo && wiring != Wiring::Matrix;
             Case {
                 tasks,
@@ -155,6 +165,7 @@ fn cases() -> impl Strategy<Value = Case> {
                 transfer_price,
                 limited,
                 transfers,
+                licences,
             }
         },
     )
@@ -170,7 +181,8 @@ impl std::fmt::Debug for Case {
 impl Case {
     /// The platform file.
     fn platform(&self) -> String {
-        let mut text = String::from("name = \"p\"\n");
+        let mut text = String::from("name = \"p\"\nresources = { licence = LICENCES }\n")
+            .replace("LICENCES", &self.licences.to_string());
         match self.origin {
             None => {}
             Some(Ok(_)) => text += "origin = \"front\"\n",
@@ -225,6 +237,9 @@ impl Case {
                 }
                 writeln!(text, "cores = {}\nspeed = \"{}f\"", c.cores, c.speed).unwrap();
                 writeln!(text, "memory = \"{}\"", if c.roomy { "9GB" } else { "1GB" }).unwrap();
+                if c.roomy {
+                    text += "gpus = { big = 1 }\n";
+                }
                 if c.price > 0 {
                     writeln!(text, "price = {}", c.price).unwrap();
                 }
@@ -302,6 +317,12 @@ impl Case {
             if task.large {
                 text += "memory = \"5GB\"\n";
             }
+            if task.licence {
+                text += "resources = { licence = 1 }\n";
+            }
+            if task.device {
+                text += "gpus = { big = 1 }\n";
+            }
             let mut inputs: Vec<String> = task.inputs.iter().map(|i| format!("in{i}")).collect();
             inputs.sort_unstable();
             inputs.dedup();
@@ -360,7 +381,7 @@ fn planners(stage: &Stage, problem: &Problem<'_>, limits: Limits, bound: f64) ->
     let request = Request { iterations: Some(15), limits, ..Request::seeded(7) };
     let able = registry::every().filter(|a| a.lacks(problem, &limits).is_none());
     let broken = able.filter_map(|algorithm| {
-        caught(algorithm.name, || match (algorithm.plan)(problem, &request) {
+        caught(algorithm.name, || match algorithm.plan(problem, &request) {
             Ok(schedule) => {
                 if let Some(violation) = validate(problem, &schedule, &Limits::default()).first() {
                     return Err(format!("made an invalid schedule: {violation}"));
@@ -402,6 +423,9 @@ fn policies(case: &Case, stage: &Stage, problem: &Problem<'_>, bound: f64) -> Ve
             let outcome = stage.run(policy.as_mut()).map_err(|e| e.to_string())?;
             if let Ending::CannotFinish(why) = outcome.ending {
                 return Err(format!("cannot finish: {why}"));
+            }
+            if !keeps_pools(problem, &outcome.schedule) {
+                return Err("holds more of a pool than there is".to_string());
             }
             match outcome.counters.rejected {
                 0 => not_before(bound, outcome.makespan),

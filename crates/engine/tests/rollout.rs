@@ -38,7 +38,7 @@ impl Policy for Replans {
     fn react(&mut self, events: &[Event], now: &Situation, decisions: &mut Vec<Decision>) {
         if self.wants(events, now) {
             let problem = now.problem().unwrap();
-            let rest = (find("heft").unwrap().plan)(&problem, &Default::default()).unwrap();
+            let rest = find("heft").unwrap().plan(&problem, &Default::default()).unwrap();
             decisions.push(Decision::Adopt(Plan::of_schedule(&problem, &rest, Transfers::Push)));
         }
     }
@@ -203,7 +203,7 @@ fn a_limit_cuts_a_roll_out_short_and_a_store_cannot_be_copied() {
     let platform = Arc::new(grid(4, &[]));
     let mut now = Situation::new(Arc::new(layers()), platform);
     let problem = now.problem().unwrap();
-    let schedule = (find("heft").unwrap().plan)(&problem, &Default::default()).unwrap();
+    let schedule = find("heft").unwrap().plan(&problem, &Default::default()).unwrap();
     let plan = Plan::of_schedule(&problem, &schedule, Transfers::Push);
     let mut rollout = Rollout::new(Charges::default());
     let course = Course::lasting(&now);

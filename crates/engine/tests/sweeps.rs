@@ -259,7 +259,7 @@ proptest! {
         prop_assert!(arrived.values().all(|&times| times == 1), "a file crossed twice");
         let (workflow, platform) = (sweep.workflow(), sweep.platform());
         let problem = Problem::new(&workflow, &platform).unwrap();
-        let plan = (planners::find(name).unwrap().plan)(&problem, &Request::default()).unwrap();
+        let plan = planners::find(name).unwrap().plan(&problem, &Request::default()).unwrap();
         let broken = validate(&problem, &plan, &Limits::default());
         prop_assert!(broken.is_empty(), "{broken:?}");
         if name != "h8" {

@@ -7,6 +7,8 @@
 use crate::document::Document;
 use crate::error::{FormatError, Result};
 use crate::note::Comments;
+use slackline_model::Workflow;
+use slackline_model::resources::{Demand, Devices};
 use std::fmt;
 use std::io::Write;
 use std::path::Path;
@@ -113,6 +115,11 @@ impl Format {
         matches!(self, Format::WfFormat | Format::Dax | Format::PegasusYaml | Format::Stg)
     }
 
+    /// Whether the format can hold workflows with choices and loops.
+    pub fn has_choices(self) -> bool {
+        matches!(self, Format::Toml | Format::Instance)
+    }
+
     /// Whether a text looks like this format.
     pub fn recognises(self, text: &str) -> bool {
         (self.codec().recognise)(text)
@@ -125,11 +132,48 @@ impl Format {
 
     /// Writes a workflow in this format.
     pub fn write(self, document: &Document, out: &mut dyn Write) -> Result<()> {
-        match self.codec().write {
+        let is_plain = document.workflow.control().is_none();
+        match self.codec().write.filter(|_| is_plain || self.has_choices()) {
+            None if !is_plain => Err(FormatError::new(format!(
+                "{self} has no choices and loops, and this workflow has some"
+            ))
+            .with_help("unfold one course of it with --draw SEED, or write toml or instance")),
             Some(write) => write(document, out),
             None => Err(FormatError::new(format!("{self} can be read but not written"))
                 .with_help(format!("formats that can be written: {}", writable()))),
         }
+    }
+
+    /// What this format cannot say of the demands of a workflow's tasks; empty where it says all.
+    pub fn drops(self, workflow: &Workflow) -> Vec<&'static str> {
+        let any = |has: &dyn Fn(&Demand) -> bool| {
+            workflow.tasks().filter_map(|t| workflow.demand(t)).any(has)
+        };
+        let says = |formats: &[Format]| formats.contains(&self);
+        let whole = [Format::Toml, Format::Instance];
+        let numbers = [Format::Dax, Format::PegasusYaml, Format::Dot];
+        let kinds = |d: &Demand| matches!(d.gpus, Some(Devices::Kinds(_)));
+        let mut dropped = Vec::new();
+        if says(&whole) {
+            return dropped;
+        }
+        if any(&|d| d.memory_per_core > 0.0) {
+            dropped.push("memory per core");
+        }
+        if says(&numbers) {
+            if any(&kinds) {
+                dropped.push("kinds of devices");
+            }
+        } else if any(&|d| d.gpus.is_some()) {
+            dropped.push("devices");
+        }
+        if any(&|d| !d.named.is_empty()) {
+            dropped.push("named resources");
+        }
+        if workflow.files().any(|f| workflow.is_kept(f)) {
+            dropped.push("results that are read");
+        }
+        dropped
     }
 
     /// The format of a text, with the path of its file as a hint.

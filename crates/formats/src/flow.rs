@@ -46,6 +46,9 @@ pub(crate) enum Use {
 /// Uses of names and declared dependencies, collected while a document is read.
 #[derive(Default)]
 pub(crate) struct Flow {
+    /// Run times and sizes below zero that a reader counted as 0.
+    pub(crate) negative_times: usize,
+    pub(crate) negative_sizes: usize,
     names: UniqueNames,
     /// Largest size said by a reader or a list of files; negative when nobody said one.
     read_bytes: Vec<f64>,

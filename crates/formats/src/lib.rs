@@ -14,10 +14,13 @@
 //! ```
 
 pub mod activities;
+pub mod batch_log;
+mod control;
 pub mod csv;
 pub mod daggen;
 pub mod dax;
 pub mod detect;
+mod disk_model;
 pub mod document;
 pub mod dot;
 pub mod error;
@@ -29,6 +32,7 @@ pub mod note;
 pub mod pegasus_yaml;
 pub mod platform;
 pub mod platform_toml;
+mod resources;
 mod scan;
 pub mod scenario;
 pub mod schedule_csv;

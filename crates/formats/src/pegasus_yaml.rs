@@ -4,7 +4,7 @@
 //! files by logical name, `jobDependencies` the dependencies. What happens to names that several
 //! jobs write is the business of `crate::flow`. Sizes stand at the use of a file, in its
 //! metadata, or in the metadata of the replica catalogue; profiles of the namespace `pegasus`
-//! give `runtime` (seconds), `cores` and `memory` (MiB). The program is the first `pfn` of the
+//! give `runtime` (seconds), `cores`, `gpus` and `memory` (MiB). The program is the first `pfn` of the
 //! transformation catalogue, else the name of the transformation. A sub-workflow is one task.
 //!
 //! YAML is a language for making small texts large (aliases of aliases): the parser counts what
@@ -14,7 +14,8 @@ use crate::detect::Codec;
 use crate::document::Document;
 use crate::error::{FormatError, Result};
 use crate::flow::{Flow, Use};
-use crate::text::{Streams, set_cores};
+use crate::text::{Streams, set_cores, set_gpus};
+use crate::times::{negative_sizes, negative_times};
 use serde::Deserialize;
 use slackline_model::workflow::{Command, REFERENCE_SPEED};
 use slackline_model::{Task, TaskId, WorkflowBuilder};
@@ -147,7 +148,8 @@ pub fn read(text: &str) -> Result<Document> {
         let size = replica.metadata.as_ref().and_then(|m| m.size.as_deref());
         if let (Some(lfn), Some(size)) = (&replica.lfn, size) {
             let name = flow.name(lfn)?;
-            flow.size(name, number(size, path)?);
+            let bytes = not_negative(number(size, path)?, &mut flow.negative_sizes);
+            flow.size(name, bytes);
         }
     }
     let programs = programs(file.transformation_catalog);
@@ -177,7 +179,10 @@ pub fn read(text: &str) -> Result<Document> {
             flow.declare(parent, child_id);
         }
     }
+    let (times, sizes) = (flow.negative_times, flow.negative_sizes);
     let mut warnings = flow.finish(&mut builder)?;
+    warnings.extend(negative_times(times, "job"));
+    warnings.extend(negative_sizes(sizes));
     if untimed > 0 {
         let all = builder.len();
         warnings.push(format!("{untimed} of {all} jobs have no runtime: their work is 0"));
@@ -242,10 +247,23 @@ fn add_job(
         let path = || format!("profiles.pegasus.{key}");
         match key.as_str() {
             "runtime" => {
-                task.work = number(value, path)? * REFERENCE_SPEED;
+                let seconds = not_negative(number(value, path)?, &mut flow.negative_times);
+                task.work = seconds * REFERENCE_SPEED;
                 timed = true;
             }
-            "memory" => task.memory = number(value, path)? * MEMORY_UNIT,
+            "gpus" => {
+                let message = || format!("must be a whole number, not '{value}'");
+                let bad = || FormatError::in_path(path(), message());
+                set_gpus(&mut task, value.trim().parse().ok().ok_or_else(bad)?);
+            }
+            "memory" => {
+                let memory = number(value, path)?;
+                if memory < 0.0 {
+                    let message = format!("must not be negative, not '{value}'");
+                    return Err(FormatError::in_path(path(), message));
+                }
+                task.memory = memory * MEMORY_UNIT;
+            }
             "cores" => {
                 let cores = value.trim().parse().ok().filter(|&cores: &u32| cores > 0);
                 let message = || format!("must be a whole number from 1, not '{value}'");
@@ -276,6 +294,7 @@ fn add_use(flow: &mut Flow, task: TaskId, file: &FileUse) -> Result<()> {
     let name = flow.name(lfn.ok_or_else(|| FormatError::in_path("lfn", "missing"))?)?;
     let size = file.size.as_ref().or(file.metadata.as_ref().and_then(|m| m.size.as_ref()));
     let bytes = size.map(|size| number(size, || "size".to_string())).transpose()?;
+    let bytes = bytes.map(|bytes| not_negative(bytes, &mut flow.negative_sizes));
     let how = match file.link.as_deref() {
         Some("input") => Use::Read,
         Some("output") => Use::Write,
@@ -291,11 +310,18 @@ fn add_use(flow: &mut Flow, task: TaskId, file: &FileUse) -> Result<()> {
     Ok(())
 }
 
+/// A number below zero counts as 0, and is counted.
+fn not_negative(value: f64, count: &mut usize) -> f64 {
+    *count += usize::from(value < 0.0);
+    value.max(0.0)
+}
+
+/// A finite number, also one below zero.
 fn number(text: &str, path: impl Fn() -> String) -> Result<f64> {
     match text.trim().parse::<f64>() {
-        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+        Ok(value) if value.is_finite() => Ok(value),
         _ => {
-            let message = format!("must be a finite number that is not negative, not '{text}'");
+            let message = format!("must be a finite number, not '{text}'");
             Err(FormatError::in_path(path(), message))
         }
     }
@@ -336,6 +362,19 @@ mod tests {
     }
 
     #[test]
+    fn times_and_sizes_below_zero_count_as_nothing() {
+        let text = "pegasus: '5.0'\njobs:\n- id: a\n  type: job\n  profiles: {pegasus: {runtime: -3}}\n  \
+                    uses: [{lfn: f, type: output, size: -1}]\n";
+        let document = read(text).unwrap();
+        assert_eq!(document.workflow.work(TaskId(0)), 0.0);
+        let said = [
+            "1 job has a negative run time, which is taken as 0",
+            "1 file has a negative size, which is taken as 0",
+        ];
+        assert_eq!(document.warnings, said);
+    }
+
+    #[test]
     fn bad_documents_are_placed_and_explained() {
         let job = |inside: &str| format!("pegasus: '5.0'\njobs:\n- id: a\n  type: job\n{inside}");
         for (text, expected) in [
@@ -346,7 +385,6 @@ mod tests {
             ("jobs:\n- name: x".into(), "jobs[0].id"),
             (job("- id: a"), "jobs[1]: two tasks are named 'a'"),
             (job("  profiles: {pegasus: {runtime: .nan}}"), "runtime"),
-            (job("  profiles: {pegasus: {runtime: -1}}"), "profiles.pegasus.runtime"),
             (job("  profiles: {pegasus: {cores: 0.5}}"), "whole number"),
             (job("  uses: [{lfn: x, type: sideways}]"), "jobs[0].uses[0].type"),
             (job("  uses: [{lfn: x, type: input, size: big}]"), "jobs[0].uses[0].size"),

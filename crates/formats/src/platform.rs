@@ -6,6 +6,7 @@ use crate::sweep::grid;
 use crate::{platform_toml, simgrid_xml};
 use slackline_io::{FileAccess, is_standard};
 use slackline_model::Platform;
+use slackline_model::units::Quantity;
 use std::path::Path;
 
 /// A file format that holds a platform.
@@ -95,12 +96,43 @@ pub fn read_with_warnings(
     };
     match format {
         PlatformFormat::Toml => Ok((platform_toml::read(files, path)?, Vec::new())),
-        PlatformFormat::SimgridXml => Ok((simgrid_xml::read(files, path)?, Vec::new())),
+        PlatformFormat::SimgridXml => {
+            let platform = simgrid_xml::read(files, path)?;
+            Ok((platform, storages_in_bits(&files.read_text(path)?)))
+        }
         PlatformFormat::Grid => {
             let grid = grid::read(files, path)?;
             Ok((grid.platform, grid.warnings))
         }
     }
+}
+
+/// Warns of storages whose bandwidth is given in bits: `100Mbps` is 12.5 MB/s, and bytes may have
+/// been meant.
+fn storages_in_bits(text: &str) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let mut line = 1;
+    let mut rest = text;
+    while let Some(at) = rest.find("<model_prop") {
+        line += rest[..at].matches('\n').count();
+        let tag = &rest[at..];
+        let tag = &tag[..tag.find('>').unwrap_or(tag.len())];
+        let attribute = |name: &str| {
+            let (_, value) = tag.split_once(&format!("{name}=\""))?;
+            value.split('"').next()
+        };
+        if let (Some(id), Some(value)) = (attribute("id"), attribute("value"))
+            && value.ends_with("bps")
+            && let Ok(bytes) = Quantity::Bandwidth.parse(value)
+        {
+            warnings.push(format!(
+                "line {line}: {id} of a storage is {value}, in bits: {bytes} bytes/s"
+            ));
+        }
+        rest = &rest[at + tag.len()..];
+        line += tag.matches('\n').count();
+    }
+    warnings
 }
 
 /// Writes a platform file whole or not at all; its format follows from the extension unless `to`

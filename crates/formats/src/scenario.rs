@@ -43,7 +43,8 @@
 //! JSON has the same members.
 
 use crate::error::{FormatError, Result, json_error, toml_error};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use slackline_io::FileAccess;
 use slackline_model::Scenario;
 use slackline_model::Terms;
@@ -53,6 +54,7 @@ use slackline_model::scenario::{
     Moment, Outage, SpreadCopy, When, Wrong,
 };
 use slackline_model::schedule::Limits;
+use slackline_model::units::parse_duration;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -288,7 +290,7 @@ struct RawLink {
 #[serde(deny_unknown_fields)]
 struct RawDown {
     at: RawMoment,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "seconds", skip_serializing_if = "Option::is_none")]
     lasts: Option<f64>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     keeps_data: bool,
@@ -299,6 +301,19 @@ struct RawDown {
 enum RawMoment {
     Seconds(f64),
     Share(String),
+}
+
+/// Seconds, as a number or as text with a unit such as `"10min"`.
+fn seconds<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Option<f64>, D::Error> {
+    match RawMoment::deserialize(deserializer)? {
+        RawMoment::Seconds(seconds) => Ok(Some(seconds)),
+        RawMoment::Share(text) => match parse_duration(&text) {
+            Ok(seconds) => Ok(Some(seconds)),
+            Err(error) => Err(D::Error::custom(error)),
+        },
+    }
 }
 
 /// The run time of a task or the size of a file.
@@ -328,13 +343,13 @@ struct RawCopy {
 #[serde(deny_unknown_fields)]
 struct RawArrival {
     workflow: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "seconds", skip_serializing_if = "Option::is_none")]
     at: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     after_tasks: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     after_deadline: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "seconds", skip_serializing_if = "Option::is_none")]
     deadline: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<f64>,
@@ -490,13 +505,15 @@ fn outages(downs: &[RawDown]) -> Result<Vec<Outage>> {
         let from = match &down.at {
             RawMoment::Seconds(at) => Moment::Seconds(*at),
             RawMoment::Share(text) => {
-                let number =
-                    text.trim().strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok());
-                let share = number.ok_or_else(|| {
-                    FormatError::new(format!("`at = \"{text}\"` is no moment"))
-                        .with_help("give seconds, or a share of the makespan such as \"50%\"")
-                })?;
-                Moment::OfMakespan(share / 100.0)
+                let share = text.trim().strip_suffix('%').map(|n| n.trim().parse::<f64>());
+                let no_moment = || {
+                    let help = "give seconds, a time such as \"10min\", or a share of the makespan such as \"50%\"";
+                    FormatError::new(format!("`at = \"{text}\"` is no moment")).with_help(help)
+                };
+                match share {
+                    Some(share) => Moment::OfMakespan(share.map_err(|_| no_moment())? / 100.0),
+                    None => Moment::Seconds(parse_duration(text).map_err(|_| no_moment())?),
+                }
             }
         };
         Ok(Outage { from, lasts: down.lasts, keeps_data: down.keeps_data })

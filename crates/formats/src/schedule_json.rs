@@ -25,7 +25,7 @@
 use crate::error::{FormatError, Result, json_error};
 use crate::names::Names;
 use serde::Deserialize;
-use slackline_model::schedule::{Lease, PlannedTransfer};
+use slackline_model::schedule::{Lease, PlannedTransfer, devices};
 use slackline_model::{FileId, HostId, Placement, Problem, ProcId, Schedule};
 use std::io::Write;
 
@@ -96,6 +96,7 @@ struct Entry {
     processor: Option<String>,
     #[serde(default)]
     processors: Vec<String>,
+    devices: Option<Vec<u32>>,
     start: f64,
     finish: f64,
 }
@@ -125,6 +126,7 @@ pub fn read(text: &str, problem: &Problem<'_>) -> Result<Schedule> {
     let (entries, moves, rents) = file.shortest()?;
     let names = Names::of(problem);
     let mut placements: Vec<Option<Placement>> = vec![None; problem.tasks()];
+    let mut devices = Vec::new();
     for (i, entry) in entries.iter().enumerate() {
         let path = || format!("schedule[{i}]");
         let task = names.task(&entry.task).map_err(|e| e.under(path))?;
@@ -146,6 +148,7 @@ pub fn read(text: &str, problem: &Problem<'_>) -> Result<Schedule> {
             return Err(FormatError::in_path(path(), message));
         }
         *slot = Some(Placement::wide(&procs, entry.start, entry.finish));
+        devices.extend(entry.devices.as_ref().map(|ids| (task, ids.clone())));
     }
     let mut transfers = Vec::with_capacity(moves.len());
     for (i, entry) in moves.iter().enumerate() {
@@ -158,7 +161,7 @@ pub fn read(text: &str, problem: &Problem<'_>) -> Result<Schedule> {
         let class = problem.platform().host(host).class;
         leases.push(Lease { class, host, from: entry.from, to: entry.to });
     }
-    Ok(Schedule { placements, transfers, leases, ..Schedule::default() })
+    Ok(Schedule { placements, transfers, leases, devices, ..Schedule::default() })
 }
 
 impl Names<'_> {
@@ -235,6 +238,7 @@ pub fn write(problem: &Problem<'_>, schedule: &Schedule, out: &mut dyn Write) ->
 /// The placements as JSON objects, one per placed task, in index order.
 pub fn entries(problem: &Problem<'_>, schedule: &Schedule) -> Result<Vec<String>> {
     let mut list = Vec::with_capacity(schedule.placements.len());
+    let given = devices(problem, schedule);
     for task in problem.workflow().tasks() {
         let Some(placement) = schedule.placement(task) else { continue };
         let name = |&proc: &ProcId| quoted(&problem.proc_name(proc));
@@ -247,8 +251,12 @@ pub fn entries(problem: &Problem<'_>, schedule: &Schedule) -> Result<Vec<String>
         };
         let (start, finish) = (number(placement.start)?, number(placement.finish)?);
         list.push(format!(
-            "{{\"task\": {}, {procs}, \"start\": {start}, \"finish\": {finish}}}",
-            quoted(problem.workflow().task_name(task))
+            "{{\"task\": {}, {procs}, \"start\": {start}, \"finish\": {finish}{}}}",
+            quoted(problem.workflow().task_name(task)),
+            given
+                .get(task.index())
+                .filter(|ids| !ids.is_empty())
+                .map_or(String::new(), |ids| { format!(", \"devices\": {ids:?}") })
         ));
     }
     Ok(list)

@@ -1,7 +1,8 @@
 //! Small texts that several formats share: numbers, command lines, unique names.
 
+use slackline_model::resources::Devices;
 use slackline_model::workflow::Command;
-use slackline_model::{Task, Workflow};
+use slackline_model::{Task, TaskId, Workflow};
 
 /// Seconds of a task on one processor of the reference speed, as the shortest number that gives
 /// the same work when read again.
@@ -22,6 +23,19 @@ pub(crate) fn kind_of_name(name: &str) -> &str {
     match stem.strip_suffix("_ID").or_else(|| stem.strip_suffix(['_', '-', '.', '#'])) {
         Some(kind) if !kind.is_empty() => kind,
         _ => name,
+    }
+}
+
+/// Lets a task demand so many devices of any kind.
+pub(crate) fn set_gpus(task: &mut Task, gpus: u32) {
+    task.demand.gpus = (gpus > 0).then_some(Devices::Any(gpus));
+}
+
+/// The number of devices that a task demands, for formats that know no kinds.
+pub(crate) fn gpus_of(workflow: &Workflow, task: TaskId) -> Option<u32> {
+    match workflow.demand(task)?.gpus.as_ref()? {
+        Devices::Any(count) => Some(*count),
+        Devices::Kinds(kinds) => Some(kinds.iter().map(|(_, count)| count).sum()),
     }
 }
 

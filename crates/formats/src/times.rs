@@ -59,6 +59,18 @@ impl fmt::Display for Times {
     }
 }
 
+/// What to say of run times below zero, which count as 0.
+pub(crate) fn negative_times(count: usize, what: &str) -> Option<String> {
+    let have = if count == 1 { format!("{what} has") } else { format!("{what}s have") };
+    (count > 0).then(|| format!("{count} {have} a negative run time, which is taken as 0"))
+}
+
+/// What to say of sizes below zero, which count as 0.
+pub(crate) fn negative_sizes(count: usize) -> Option<String> {
+    let files = if count == 1 { "file has" } else { "files have" };
+    (count > 0).then(|| format!("{count} {files} a negative size, which is taken as 0"))
+}
+
 /// Speeds of the machines of a recorded run.
 pub(crate) struct Speeds<'r> {
     by_name: HashMap<&'r str, Option<f64>>,

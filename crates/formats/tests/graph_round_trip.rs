@@ -11,7 +11,7 @@ use slackline_model::{EdgeId, SpeedUp, Task, TaskId, Workflow, WorkflowBuilder};
 type TaskDraw = (f64, Option<f64>, u32, u32, u8);
 
 fn task_draws(width: u32) -> impl Strategy<Value = Vec<TaskDraw>> {
-    let work = prop_oneof![Just(0.0), 1e-200..1e-190f64, 0.0..1e12f64, 1e190..1e200f64];
+    let work = prop_oneof![Just(0.0), 1e-200..1e-190f64, 0.0..1e12f64, 1e20..1e29f64];
     let draw = (work, proptest::option::of(0.0..=1.0f64), 1..width, 0..100u32, any::<u8>());
     proptest::collection::vec(draw, 1..30)
 }

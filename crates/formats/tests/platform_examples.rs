@@ -86,7 +86,7 @@ fn example_platforms_load_and_stay_short() {
         assert!(!text.contains("[zone."), "written in the short form:\n{text}");
         seen += 1;
     }
-    assert_eq!(seen, 4);
+    assert_eq!(seen, 5);
 }
 
 #[test]
@@ -129,4 +129,28 @@ fn private_links_of_a_host_are_written() {
     let name = |link: Option<LinkId>| link.map(|l| again.link(l).name.to_string());
     assert_eq!(name(leaf.limiter).as_deref(), Some("limit"), "{text}");
     assert_eq!(name(leaf.loopback).as_deref(), Some("self"), "{text}");
+}
+
+/// A link of a cluster that is not like the others keeps its figures in a file, and measured links their meaning.
+#[test]
+fn links_that_were_measured_are_written_and_read_again() {
+    use slackline_formats::platform_toml;
+    let text = "links = \"measured\"\n[cluster.a]\ncount = 3\nspeed = \"1Gf\"\nbandwidth = \"20MBps\"\nlatency = \"5ms\"\n\
+                [[follow]]\nlink = \"a_link_1_UP\"\nbandwidth = \"19.4MBps\"\nlatency = \"65ms\"\n";
+    let platform = platform_toml::parse(text).unwrap();
+    let figures = |platform: &slackline_model::Platform, name: &str| {
+        let link = platform.link(platform.link_named(name).unwrap());
+        (link.bandwidth, link.latency)
+    };
+    let written = platform_toml::to_string(&platform).unwrap();
+    let again = platform_toml::parse(&written).unwrap();
+    for platform in [&platform, &again] {
+        assert!(platform.is_measured());
+        assert_eq!(figures(platform, "a_link_1_UP"), (19.4e6, 0.065));
+        assert_eq!(figures(platform, "a_link_1_DOWN"), (19.4e6, 0.065));
+        assert_eq!(figures(platform, "a_link_0_UP"), (20e6, 0.005));
+    }
+    assert_eq!(platform_toml::to_string(&again).unwrap(), written);
+    let bad = text.replace("19.4MBps", "fast");
+    assert!(platform_toml::parse(&bad).unwrap_err().to_string().contains("no profile"));
 }

@@ -317,3 +317,102 @@ fn errors_say_where_and_why() {
         format!("<platform version=\"4.1\">{}", "<zone id=\"z\" routing=\"Full\">".repeat(1000));
     assert!(simgrid_xml::parse(&deep).is_err());
 }
+
+/// A storage of every model, with contents, in both formats; the second file has the same storages as the first.
+#[test]
+fn storages_convert_both_ways() {
+    const TOML: &str = r#"
+[host.a]
+speed = "1Gf"
+[host.b]
+speed = "1Gf"
+[[disk]]
+name = "plain"
+host = "a"
+read = "100MBps"
+write = "50MBps"
+connection = "125MBps"
+capacity = "1GB"
+content = "files.txt"
+mounts = [["a", "/home"], ["b", "/data"]]
+[[disk]]
+name = "late"
+host = "a"
+read = "100MBps"
+write = "50MBps"
+model = { kind = "affine", read-latency = "5ms", write-latency = "7ms" }
+[[disk]]
+name = "sized"
+host = "b"
+read = "80MBps"
+write = "40MBps"
+[disk.model]
+kind = "piecewise"
+segments = [
+  { from = "0B", read = "10MBps", write = "5MBps", read-latency = "1ms", write-latency = "2ms" },
+  { from = "1MB", read = "80MBps", write = "40MBps", read-latency = "0s", write-latency = "0s" },
+]
+[[disk]]
+name = "crowded"
+host = "b"
+read = "100MBps"
+write = "20MBps"
+model = { kind = "concurrency", read = ["100MBps", "60MBps"], write = ["20MBps"] }
+[[disk]]
+name = "tape"
+host = "b"
+read = "100MBps"
+write = "100MBps"
+model = { kind = "stochastic", read = { distribution = "lognormal", mu = 3.0, sigma = 0.5 }, write = 60.0, stream = "tape", seed = 4 }
+"#;
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("files.txt"), "/b 10\n/a b 20\n").unwrap();
+    std::fs::write(path("p.toml"), TOML).unwrap();
+    let files = slackline_formats::FileAccess::default();
+    let read = |name: &str| slackline_formats::read_platform(&files, &path(name), None);
+    let first = read("p.toml").unwrap();
+    assert_eq!(first.disks()[0].contents.as_ref().unwrap().size("/a b"), Some(20));
+    for (from, to) in [("p.toml", "p.xml"), ("p.xml", "again.toml")] {
+        let platform = read(from).unwrap();
+        slackline_formats::write_platform(&files, &path(to), &platform, None).unwrap();
+        let again = read(to).unwrap();
+        for (disk, other) in first.disks().iter().zip(again.disks()) {
+            assert_eq!((&disk.model, &disk.contents), (&other.model, &other.contents), "{to}");
+            assert_eq!(
+                (disk.capacity, disk.read_bandwidth),
+                (other.capacity, other.read_bandwidth)
+            );
+            assert_eq!(disk.mounts, other.mounts, "{to}");
+        }
+    }
+    // Larger than the storage; a path twice.
+    for (list, cause) in [("/a 2000000000", "larger than its capacity"), ("/a 1\n/a 2", "twice")] {
+        std::fs::write(path("files.txt"), list).unwrap();
+        let error = slackline_formats::read_platform(&Default::default(), &path("p.toml"), None);
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains(cause), "{error}");
+    }
+}
+
+#[test]
+fn storages_in_bits_are_warned_of() {
+    let xml = r#"<platform version="3"><AS id="AS0" routing="Full">
+<storage_type id="hdd" model="linear_no_lat" size="500GB">
+ <model_prop id="BWRITE" value="50MBps"/><model_prop id="Bread" value="100Mbps"/></storage_type>
+<storage id="Disk1" typeId="hdd"/><host id="alice" power="1Gf"><mount id="Disk1" name="/home"/></host>
+</AS></platform>"#;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("p.xml");
+    std::fs::write(&path, xml).unwrap();
+    let (platform, warnings) =
+        slackline_formats::platform::read_with_warnings(&Default::default(), &path, None).unwrap();
+    assert_eq!(
+        (platform.disks()[0].read_bandwidth, platform.disks()[0].write_bandwidth),
+        (12.5e6, 50e6)
+    );
+    assert!(
+        warnings.len() == 1 && warnings[0].contains("line 3") && warnings[0].contains("12500000"),
+        "{warnings:?}"
+    );
+}

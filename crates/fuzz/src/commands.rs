@@ -119,6 +119,22 @@ const MEASUREMENTS: &[&str] = &[
     "calibrate mpi IN --latency 1us --bandwidth 1GBps --segments-by correlation -o OUT.toml --json",
 ];
 
+const BATCH_LOG: &[&str] = &[
+    "centre batch IN --cores 8 --policy fcfs,easy,conservative,sjf-easy --lenient --json",
+    "centre batch IN --nodes 2 --cores-per-node 4 --policy conservative,fair-share-easy --by week",
+    "centre batch IN --lenient --picture OUT.svg",
+    "generate scenario batch-log IN -p small-cluster --cores 8 --lenient -o OUT.toml",
+];
+
+const BATCH_SITE: &[&str] = &[
+    "centre batch DIR/log.swf --site IN --policy priority-easy,fair-share,conservative --json",
+    "centre batch DIR/log.swf --site IN --policy priority,fair-share-easy,easy --by day",
+];
+
+const TAPE: &[&str] = &["centre tape IN --json", "centre tape IN --policy fifo --picture OUT.svg"];
+
+const STORAGE: &[&str] = &["centre storage IN --json", "centre storage IN"];
+
 /// Options that are added with odd values.
 const OPTIONS: &[&str] = &[
     "--seed",
@@ -179,6 +195,10 @@ fn lines_of(kind: Kind) -> &'static [&'static str] {
         Kind::Settings => SETTINGS,
         Kind::Hosts => HOSTS,
         Kind::Measurements => MEASUREMENTS,
+        Kind::BatchLog => BATCH_LOG,
+        Kind::BatchSite => BATCH_SITE,
+        Kind::Tape => TAPE,
+        Kind::Storage => STORAGE,
     }
 }
 

@@ -38,6 +38,14 @@ pub enum Kind {
     Hosts,
     /// Measurements of an MPI cluster.
     Measurements,
+    /// The log of a batch system.
+    BatchLog,
+    /// A site with a batch system.
+    BatchSite,
+    /// A tape library and requests to it.
+    Tape,
+    /// Operations on storages or files.
+    Storage,
 }
 
 impl Kind {
@@ -60,6 +68,10 @@ impl Kind {
             ("settings", Kind::Settings),
             ("hosts", Kind::Hosts),
             ("measurements", Kind::Measurements),
+            ("batch-log", Kind::BatchLog),
+            ("batch-site", Kind::BatchSite),
+            ("tape", Kind::Tape),
+            ("storage", Kind::Storage),
         ];
         kinds.into_iter().find(|(word, _)| name.starts_with(word)).map(|(_, kind)| kind)
     }
@@ -145,6 +157,44 @@ const MEASUREMENTS: &str = "kind,size,seconds\npingpong,1,1e-4\npingpong,1000,1.
                             pingpong,1000000,8.1e-3\nsend,10,1e-6\nsend,100000,5e-5\nisend,10,1e-6\n\
                             recv,10,2e-6\ncompute,1e6,1e-3\ncompute,2e6,2e-3\nboth,1e8,1.2e8\n";
 
+const SWF: &str = "; MaxProcs: 8\n1 0 -1 10 6 -1 -1 6 10 -1 1 1 1 -1 1 -1 -1 -1\n\
+                   2 1 3 10 8 -1 -1 8 10 -1 1 2 1 -1 1 -1 -1 -1\n3 2 -1 0 4 -1 -1 4 100 -1 1 1 2 -1 2 -1 -1 -1\n\
+                   5 3 -1 7 2 -1 -1 -1 -1 -1 1 3 2 -1 2 -1 -1 -1\n4 2 -1 -1 2 -1 -1 2 9 -1 5 3 2 -1 2 -1 -1 -1\n";
+
+const SACCT: &str = "JobIDRaw|User|Account|Partition|Submit|Start|End|ElapsedRaw|TimelimitRaw|ReqCPUS|State\n\
+                     7|ann|g|q|2024-01-01T00:00:00|2024-01-01T00:01:00|2024-01-01T00:02:00|60|5|4|COMPLETED\n\
+                     7.batch||g||2024-01-01T00:00:00|2024-01-01T00:01:00|2024-01-01T00:02:00|60||4|COMPLETED\n\
+                     8|bob|h|q|2024-01-01T00:00:30|None|2024-01-01T00:02:00|0|5|4|CANCELLED by 1\n\
+                     9|bob|h|q|2024-01-01T00:00:31|Unknown|Unknown|0|5|4|PENDING\n";
+
+const SITE: &str = r#"{"machine": {"nodes": 2, "cores_per_node": 4}, "priorities": {"1": 1, "2": 5},
+ "caps": [{"by": "user", "name": "*", "cores": 6}, {"by": "group", "name": 2, "jobs": 1}], "pledges": {"1": 3, "2": 1},
+ "window": 40, "deviation_window": 60, "power": {"idle": 3, "loaded": 10, "off": 1, "off_after": 5, "shutdown": 1, "boot": 2}}"#;
+
+const TAPE: &str = r#"{"library": {"drives": 2, "mount": {"distribution": "normal", "mean": 10, "deviation": 2}, "unmount": 5,
+ "wind": 1, "rate": 10}, "weights": {"requests": 20, "age": 0.5}, "starvation": 25, "cache": 250, "requests": [
+ {"id": "a", "file": "f", "tape": "T1", "position": 10, "size": 100, "arrival": 0},
+ {"id": "b", "file": "g", "tape": "T1", "position": 3, "size": 50, "arrival": 2},
+ {"id": "c", "file": "f", "tape": "T1", "position": 10, "size": 100, "arrival": 3},
+ {"id": "d", "file": "h", "tape": "T2", "position": 0, "size": 100, "arrival": 4}]}"#;
+
+const OPERATIONS: &str = r#"{"storages": {"d": {"model": "linear", "read": 100, "write": 50, "connection": 125, "host": "h"},
+ "e": {"model": "concurrency", "read": [100, 60], "write": [30], "host": "g"},
+ "s": {"model": "stochastic", "read": {"distribution": "uniform", "low": 1, "high": 3}, "write": 2, "host": "g"},
+ "p": {"model": "piecewise", "host": "h", "segments": [{"from": 0, "read": 10, "write": 5}, {"from": 99, "read": 20, "write": 9}]}},
+ "links": {"n": {"bandwidth": 60, "latency": 0.1}}, "routes": {"h g": ["n"]}, "operations": [
+ {"id": "r", "op": "read", "storage": "d", "bytes": 1000, "host": "g"},
+ {"id": "w", "op": "write", "storage": "p", "bytes": 500, "host": "h", "at": 2},
+ {"id": "c", "op": "copy", "storage": "e", "to": "s", "bytes": 125, "after": ["r", "w"]},
+ {"id": "t", "op": "transfer", "from": "h", "to": "g", "bytes": 0}]}"#;
+
+const SCRIPT: &str = r#"{"storages": {"d": {"capacity": 1000, "files": {"/a": 300}}, "e": {"capacity": 500}},
+ "mounts": {"h": {"/d": "d", "/": "e"}}, "script": [
+ {"op": "open", "host": "h", "path": "/d/a", "as": "f", "create": true}, {"op": "seek", "handle": "f", "to": 250},
+ {"op": "write", "handle": "f", "bytes": 150}, {"op": "read", "handle": "f", "bytes": 1}, {"op": "close", "handle": "f"},
+ {"op": "move", "host": "h", "path": "/d/a", "to": "/b"}, {"op": "list", "host": "h", "path": "/"},
+ {"op": "copy", "host": "h", "path": "/b", "to": "/d/c"}, {"op": "space", "host": "h", "path": "/d"}]}"#;
+
 /// The log of a run; its other files lie beside it.
 const LOG: &str = include_str!("../run/log.jsonl");
 
@@ -155,6 +205,7 @@ const BESIDE: &[(&str, &str)] = &[
     ("s.work", SWEEP),
     ("g.grid", GRID),
     ("m.tit", MPI),
+    ("log.swf", SWF),
     ("course/cpu", "2\n50\n100\n"),
     ("course/g.grid", GRID),
     ("run/workflow.toml", include_str!("../run/workflow.toml")),
@@ -183,6 +234,12 @@ pub(crate) fn all(folder: &Path) -> Vec<Seed> {
         seed(Kind::Settings, "toml", SETTINGS.into()),
         seed(Kind::Hosts, "txt", "fast-0\nslow-1\n".into()),
         seed(Kind::Measurements, "csv", MEASUREMENTS.into()),
+        seed(Kind::BatchLog, "swf", SWF.into()),
+        seed(Kind::BatchLog, "txt", SACCT.into()),
+        seed(Kind::BatchSite, "json", SITE.into()),
+        seed(Kind::Tape, "json", TAPE.into()),
+        seed(Kind::Storage, "json", OPERATIONS.into()),
+        seed(Kind::Storage, "json", SCRIPT.into()),
     ];
     for inner in ["course", "run"] {
         let _ = std::fs::create_dir_all(folder.join(inner));
@@ -227,7 +284,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let seeds = all(folder.path());
         // Bundled platforms, workflows and scenarios, and what is made or written here.
-        assert_eq!(seeds.len(), 11 + 12 + WRITTEN.len() + PRINTED.len());
+        assert_eq!(seeds.len(), 17 + 12 + WRITTEN.len() + PRINTED.len());
         assert!(seeds.iter().all(|seed| !seed.text.is_empty()));
     }
 }

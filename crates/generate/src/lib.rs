@@ -26,6 +26,7 @@ pub mod scenario;
 pub mod streams;
 pub mod unrelated;
 pub mod workflow;
+pub mod workload;
 
 pub use draw::Seed;
 pub use error::GenerateError;

@@ -2,6 +2,7 @@
 
 use crate::atomic::{AtomicFile, Unfinished};
 use crate::error::{FormatError, Place, Result};
+use flate2::read::MultiGzDecoder;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -53,6 +54,7 @@ impl FileAccess {
     }
 
     /// Reads a whole UTF-8 file of at most [`MAX_BYTES`], once: later calls return the same text.
+    /// What is compressed with gzip is decompressed; the limit holds for the text.
     pub fn read_text(&self, path: &Path) -> Result<Arc<String>> {
         let key = if is_standard(path) { Path::new(STANDARD) } else { path };
         if let Some(text) = self.texts().get(key) {
@@ -65,7 +67,7 @@ impl FileAccess {
 
     fn read_afresh(&self, path: &Path) -> Result<String> {
         if is_standard(path) {
-            let bytes = read_bounded(std::io::stdin().lock(), 0).and_then(decode);
+            let bytes = read_bounded(std::io::stdin().lock(), 0).and_then(unpack).and_then(decode);
             return bytes.map_err(|e| e.in_file(Path::new("<stdin>")));
         }
         if let Some(text) = self.bundled.and_then(|texts| texts(path))
@@ -83,7 +85,7 @@ impl FileAccess {
             return Err(too_large().in_file(path));
         }
         let bytes = read_bounded(file, meta.len()).map_err(|e| e.in_file(path))?;
-        decode(bytes).map_err(|e| e.in_file(path))
+        unpack(bytes).and_then(decode).map_err(|e| e.in_file(path))
     }
 
     /// Returns access to the files that a document names, relative to its own folder.
@@ -168,6 +170,15 @@ fn read_bounded(from: impl Read, size: u64) -> Result<Vec<u8>> {
     if bytes.len() as u64 > MAX_BYTES { Err(too_large()) } else { Ok(bytes) }
 }
 
+/// Decompresses what begins like gzip.
+fn unpack(bytes: Vec<u8>) -> Result<Vec<u8>> {
+    if !bytes.starts_with(&[0x1f, 0x8b]) {
+        return Ok(bytes);
+    }
+    read_bounded(MultiGzDecoder::new(bytes.as_slice()), 0)
+        .map_err(|e| FormatError::new(format!("cannot be decompressed: {}", e.message)))
+}
+
 /// Checks the encoding and drops a byte-order mark.
 pub fn decode(bytes: Vec<u8>) -> Result<String> {
     let text = String::from_utf8(bytes).map_err(|e| {
@@ -225,6 +236,17 @@ mod tests {
         // What the caller writes itself it reads.
         files.write(&path, |out| out.write_all(b"own")).unwrap();
         assert_eq!(*files.read_text(&path).unwrap(), "own");
+    }
+
+    #[test]
+    fn gzip_is_decompressed() {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(b"a text").unwrap();
+        let packed = packed.finish().unwrap();
+        let cut = packed[..packed.len() - 6].to_vec();
+        assert_eq!(unpack(packed).unwrap(), b"a text");
+        let error = unpack(cut).unwrap_err().to_string();
+        assert!(error.contains("cannot be decompressed"), "{error}");
     }
 
     #[test]

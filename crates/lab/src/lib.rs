@@ -9,9 +9,11 @@
 //! assert!((ratio.value - 0.9).abs() < 1e-12 && ratio.margin.is_some_and(|m| m < 1e-9));
 //! ```
 
+pub mod campaign;
 pub mod cell;
 pub mod compare;
 pub mod papers;
 pub mod shapes;
 pub mod study;
+pub mod versus;
 pub mod worlds;

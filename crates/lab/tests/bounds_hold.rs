@@ -177,7 +177,7 @@ fn beats_the_bound(seed: u64, tasks: u32, kind: &str, model: &str) -> Result<(),
         until,
     };
     for algorithm in registry::every().filter(|a| a.lacks(&problem, &limits).is_none()) {
-        let plan = match (algorithm.plan)(&problem, &request) {
+        let plan = match algorithm.plan(&problem, &request) {
             Ok(plan) => plan,
             Err(PlanError::Unsupported { .. }) => continue,
             Err(error) => return Err(format!("{}: {error}", algorithm.name)),

@@ -15,6 +15,8 @@
 
 pub mod activity;
 pub mod approx;
+pub mod control;
+pub mod distribution;
 pub mod ids;
 pub mod median;
 pub mod names;
@@ -22,6 +24,7 @@ pub mod nearest;
 pub mod parameter;
 pub mod platform;
 pub mod problem;
+pub mod resources;
 pub mod rng;
 pub mod scenario;
 pub mod schedule;

@@ -4,6 +4,7 @@
 use crate::gtp::rewound_tasks;
 use crate::planning;
 use crate::policy::{Decision, Event};
+use crate::room::{self, Room};
 use crate::situation::{Fetch, Situation};
 use crate::strangers::Strangers;
 use slackline_model::{HostId, Problem, ProcId, TaskId, approx};
@@ -115,25 +116,55 @@ impl Ready {
         }
     }
 
+    /// The ready tasks in order; those that have begun since are forgotten.
+    pub(crate) fn in_order(&mut self, now: &Situation) -> Vec<TaskId> {
+        self.tasks.retain(|(_, task)| now.is_ready(*task));
+        self.tasks.iter().map(|(_, task)| *task).collect()
+    }
+
+    /// Whether no task is ready that has not begun as far as is known.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
     /// Offers ready tasks in turn while processors are idle; `place` says where one is to start.
     pub(crate) fn start(
         &mut self,
         now: &Situation,
         idle: &mut [bool],
         decisions: &mut Vec<Decision>,
-        place: impl Fn(TaskId, &[bool]) -> Option<Vec<ProcId>>,
+        place: impl Fn(TaskId, &[bool], Option<&Room>) -> Option<Vec<ProcId>>,
     ) {
+        self.start_some(now, idle, decisions, usize::MAX, place);
+    }
+
+    /// The same until so many tasks were not to start anywhere.
+    pub(crate) fn start_some(
+        &mut self,
+        now: &Situation,
+        idle: &mut [bool],
+        decisions: &mut Vec<Decision>,
+        mut refusals: usize,
+        place: impl Fn(TaskId, &[bool], Option<&Room>) -> Option<Vec<ProcId>>,
+    ) {
+        let mut room = Room::of(now);
         let mut left = idle.iter().filter(|idle| **idle).count();
         let mut begun = Vec::new();
         for &(key, task) in &self.tasks {
-            if left == 0 {
+            if left == 0 || refusals == 0 {
                 break;
             }
             if !now.is_ready(task) {
                 begun.push((key, task));
                 continue;
             }
-            let Some(procs) = place(task, idle) else { continue };
+            let Some(procs) = place(task, idle, room.as_ref()) else {
+                refusals -= 1;
+                continue;
+            };
+            if let Some(room) = &mut room {
+                room.take(now, task, &procs);
+            }
             for proc in &procs {
                 idle[proc.index()] = false;
             }
@@ -172,13 +203,14 @@ fn gather_seconds(now: &Situation, task: TaskId, host: HostId) -> f64 {
     wait.max(from_origin)
 }
 
-/// The idle processors of one host on which the task is expected to end first.
+/// The idle processors of one host on which the task is expected to end first, and in how many seconds.
 pub(crate) fn quickest_idle(
     problem: &Problem<'_>,
     now: &Situation,
     task: TaskId,
     idle: &[bool],
-) -> Option<Vec<ProcId>> {
+    room: Option<&Room>,
+) -> Option<(f64, Vec<ProcId>)> {
     let width = now.workflow.width(task).0 as usize;
     let mut gather = gathers(now, task);
     let mut best: Option<(f64, Vec<ProcId>)> = None;
@@ -188,11 +220,17 @@ pub(crate) fn quickest_idle(
         }
         let free = || problem.procs_of(host).map(ProcId).filter(|p| idle[p.index()]).take(width);
         let Some(first) = free().next().filter(|_| free().count() == width) else { continue };
+        if room.is_some() && !room::allows(room, now, task, &free().collect::<Vec<_>>()) {
+            continue;
+        }
         let wait = gather(host).max(now.seconds_to_lease(host));
         let seconds = wait + problem.exec_on(task, first);
-        if seconds.is_finite() && best.as_ref().is_none_or(|(b, _)| approx::lt(seconds, *b)) {
+        let open =
+            !now.pools.has_windows() || now.pools.in_window(host, now.now, seconds) <= now.now;
+        let better = || best.as_ref().is_none_or(|(b, _)| approx::lt(seconds, *b));
+        if seconds.is_finite() && open && better() {
             best = Some((seconds, free().collect()));
         }
     }
-    best.map(|(_, procs)| procs)
+    best
 }

@@ -1,9 +1,12 @@
 //! Just in time: no plan at all. Whenever processors are idle, ready tasks are taken by falling
 //! upward rank and each starts where it is expected to end first, among the idle processors.
-//! O(log v + p) per task that starts. Ties: lower task, lower processor.
+//! O(log v + p) per task that starts. Ties: lower task, lower processor. Where tasks share more than
+//! processors, the first that cannot begin reserves (`reservation`).
 
 use crate::idle::{self, Ready};
 use crate::policy::{Decision, Event, Policy};
+use crate::reservation::Reservations;
+use crate::room::Room;
 use crate::situation::Situation;
 use slackline_model::approx;
 use slackline_schedule::list::ranks;
@@ -14,6 +17,7 @@ pub struct JustInTime {
     /// Upward rank of every task.
     rank: Vec<f64>,
     ready: Ready,
+    reservations: Reservations,
 }
 
 impl JustInTime {
@@ -34,7 +38,13 @@ impl JustInTime {
         let key = |rank: f64| !approx::sort_key(rank).to_bits();
         self.ready.update(events, now, |task| key(self.rank[task.index()]));
         let problem = now.seen_problem().map_err(|e| e.to_string())?;
-        let quickest = |task, idle: &[bool]| idle::quickest_idle(&problem, now, task, idle);
+        if now.pools.bind() {
+            self.reservations.start(&problem, now, &mut self.ready, decisions);
+            return Ok(());
+        }
+        let quickest = |task, idle: &[bool], room: Option<&Room>| {
+            Some(idle::quickest_idle(&problem, now, task, idle, room)?.1)
+        };
         self.ready.start(now, &mut idle::idle_procs(now), decisions, quickest);
         Ok(())
     }

@@ -8,7 +8,7 @@
 //! machines and with those at hand alone, because another lease may cost more than it brings; of the
 //! present plan and the new ones the shortest that keeps the limits is followed; where none does, also of
 //! the plans of the other fast methods, or the one that breaks them least. The first plan is chosen like
-//! that too. Work that was stopped, failed or has to be done again was paid too and lowers the budget of
+//! that too, or made by `within-limits`, whose part DBCS or HBCS takes afterwards. Work that was stopped, failed or has to be done again was paid too and lowers the budget of
 //! the rest. Several workflows are planned as one, under the sum of their budgets and the latest of their
 //! deadlines, where all have them.
 
@@ -18,6 +18,7 @@ use crate::situation::{Situation, TaskState};
 use slackline_model::schedule::{Lease, Limits, cost};
 use slackline_model::{HostId, Problem, ProcId, Schedule, TaskId};
 use slackline_schedule::qos::pareto::{self, Point};
+use slackline_schedule::qos::within_limits::WITHIN_LIMITS;
 use slackline_schedule::qos::{FAST, dbcs, hbcs};
 use slackline_schedule::{Algorithm, Family, Planner, Request, retime};
 use std::collections::HashMap;
@@ -77,10 +78,7 @@ impl Qos {
         let limits = limits(now);
         let mut planner = self.planner.clone();
         if planner.algorithm.family != Family::Qos {
-            planner.algorithm = match limits.deadline {
-                Some(_) => &dbcs::DBCS,
-                None => &hbcs::HBCS,
-            };
+            planner.algorithm = quick(&limits);
         }
         planner.request.limits = limits;
         let planner = match now.nominal_problem() {
@@ -114,6 +112,14 @@ impl Qos {
 fn price(now: &Situation, procs: &[ProcId]) -> f64 {
     let hosts = procs.iter().map(|p| now.platform.host(now.host_of[p.index()]));
     hosts.filter(|h| !now.platform.class(h.class).is_billed_whole()).map(|h| h.price).sum()
+}
+
+/// The method for limits where nobody names one, and where many plans at once take too long.
+fn quick(limits: &Limits) -> &'static Algorithm {
+    match limits.deadline {
+        Some(_) => &dbcs::DBCS,
+        None => &hbcs::HBCS,
+    }
 }
 
 /// The limits of all workflows together, as dates.
@@ -166,6 +172,9 @@ fn choose(
 ) -> Result<Schedule, String> {
     let mut planner = planner.clone();
     planner.request.limits = limits;
+    if planner.algorithm.name == WITHIN_LIMITS.name {
+        planner.algorithm = quick(&limits);
+    }
     let mut plans = Vec::new();
     if retime::makespan(problem, present).is_finite() {
         // Its machines are leased for as long as its tasks take now.

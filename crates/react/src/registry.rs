@@ -7,7 +7,7 @@ use crate::moldable::{Dmheft, Postponing, Queue};
 use crate::selective::{Selective, Threshold};
 use crate::{
     Aheft, JustInTime, Monitoring, Policy, Qos, Slackline, StaticPlan, Sweep, Transfers, WorkQueue,
-    sweep,
+    WorkStealing, sweep,
 };
 use slackline_model::parameter::{self, Given, Kind, Parameter, ParameterError, Values};
 use slackline_model::units::parse_duration;
@@ -244,6 +244,18 @@ pub const ALL: &[Entry] = &[
         make: |made| {
             let Options { planner, transfers, .. } = made.options;
             Ok(Box::new(StaticPlan::new(planner.clone(), *transfers)))
+        },
+    },
+    Entry {
+        name: "work-stealing",
+        about: "follow a plan; idle processors take ready tasks that wait elsewhere",
+        source: "our own",
+        survives: true,
+        parameters: &[TRANSFERS],
+        needs: &[],
+        make: |made| {
+            let Options { planner, transfers, .. } = made.options;
+            Ok(Box::new(WorkStealing::new(planner.clone(), *transfers)))
         },
     },
     Entry {

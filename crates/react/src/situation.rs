@@ -5,7 +5,7 @@ use crate::policy::Plan;
 use crate::states::States;
 use crate::taught::Taught;
 use slackline_model::platform::{Charges, Contention, PlanningNetwork};
-use slackline_model::problem::{DataCopy, Inputs, Lanes, State, View};
+use slackline_model::problem::{DataCopy, Inputs, Lanes, PoolId, Pools, State, View};
 use slackline_model::schedule::Lease;
 use slackline_model::{
     EdgeId, FileId, HostId, Placement, Platform, Problem, ProblemError, ProcId, Procs, TaskId,
@@ -146,6 +146,10 @@ pub struct Situation {
     pub avoid: BTreeMap<TaskId, Vec<HostId>>,
     /// What the run has taught so far.
     pub taught: Taught,
+    /// What concurrent tasks share besides cores.
+    pub pools: Arc<Pools>,
+    /// Per pool: what is held of it now, by tasks that were told to begin, run, or are being stopped.
+    pub held: Vec<u64>,
 }
 
 impl Situation {
@@ -169,7 +173,10 @@ impl Situation {
         };
         let peak_network = Arc::new(network.clone());
         let view = View { availability: vec![1.0; platform.hosts().len()], network };
+        let pools = Arc::new(Pools::new(&workflow, &platform));
         Situation {
+            held: vec![0; pools.all().len()],
+            pools,
             now: 0.0,
             arrived: vec![Arrived {
                 name: workflow.name().to_string(),
@@ -227,6 +234,9 @@ impl Situation {
 
     fn take_in(&mut self, part: u32) {
         let (tasks, files) = (self.workflow.len(), self.workflow.file_count());
+        // Numbers of pools change: whoever keeps account of them counts again.
+        self.pools = Arc::new(Pools::new(&self.workflow, &self.platform));
+        self.held = vec![0; self.pools.all().len()];
         self.tasks.grow(&self.workflow);
         self.progress.resize(tasks, 0.0);
         self.part_of.resize(tasks, part);
@@ -276,11 +286,19 @@ impl Situation {
         self.is_alive(host) && self.view.availability[host.index()] > 0.0
     }
 
-    /// Whether a host has the memory and the cores that a task needs.
+    /// Whether a host alone has the cores and, empty, all else that a task demands.
     pub fn fits(&self, task: TaskId, host: HostId) -> bool {
-        let host = self.platform.host(host);
-        self.workflow.memory(task) <= host.memory.unwrap_or(f64::INFINITY)
-            && self.workflow.width(task).0 <= host.cores
+        self.pools.fits(&self.workflow, &self.platform, task, host)
+    }
+
+    /// Whether a host is inside one of its windows, if it has any.
+    pub fn is_open(&self, host: HostId) -> bool {
+        self.pools.in_window(host, self.now, 0.0) <= self.now
+    }
+
+    /// What a task on some processors holds: pools and amounts.
+    pub fn uses(&self, task: TaskId, procs: &[ProcId]) -> Vec<(PoolId, u64)> {
+        self.pools.uses(&self.workflow, task, procs, |proc| self.host_of[proc.index()])
     }
 
     /// Whether a task failed on a host, while there are others that it could run on.
@@ -416,7 +434,8 @@ impl Situation {
     pub fn nominal_problem(&self) -> Result<Problem<'_>, ProblemError> {
         let levels: Vec<f64> = self.platform.hosts().iter().map(|host| host.level()).collect();
         let network = Cow::Borrowed(&*self.peak_network);
-        let problem = Problem::at_levels(&self.workflow, &self.platform, &levels, network)?;
+        let pools = self.pools.clone();
+        let problem = Problem::with_pools(&self.workflow, &self.platform, &levels, network, pools)?;
         let state = State::at_start(&self.workflow, self.inputs);
         problem.with_lanes(self.lanes.clone()).with_state(state)
     }
@@ -424,7 +443,8 @@ impl Situation {
     /// The whole workflow on the platform as last observed, nothing done.
     pub fn seen_problem(&self) -> Result<Problem<'_>, ProblemError> {
         let View { availability, network } = &self.view;
-        Problem::at_levels(&self.workflow, &self.platform, availability, Cow::Borrowed(network))
+        let (network, pools) = (Cow::Borrowed(network), self.pools.clone());
+        Problem::with_pools(&self.workflow, &self.platform, availability, network, pools)
     }
 
     /// Seconds for which a task holds its processor before it computes: with a store it reads its

@@ -8,6 +8,7 @@
 use crate::idle::{self, Ready};
 use crate::planning;
 use crate::policy::{Decision, Event, Policy};
+use crate::room::{self, Room};
 use crate::situation::Situation;
 use slackline_model::{FileId, HostId, ProcId, TaskId};
 
@@ -34,9 +35,9 @@ impl WorkQueue {
             idle[proc] &= self.needs_origin || Some(host) != origin;
         }
         self.ready.update(events, now, |_| 0);
-        let first = |task, idle: &[bool]| {
+        let first = |task, idle: &[bool], room: Option<&Room>| {
             let user = origin.filter(|_| self.needs_origin && fits_elsewhere(task));
-            first_idle(now, idle, task, user)
+            first_idle(now, idle, task, user, room)
         };
         self.ready.start(now, &mut idle, decisions, first);
     }
@@ -48,13 +49,19 @@ fn first_idle(
     idle: &[bool],
     task: TaskId,
     but: Option<HostId>,
+    room: Option<&Room>,
 ) -> Option<Vec<ProcId>> {
     let width = now.workflow.width(task).0 as usize;
     let free = (0..idle.len()).filter(|&p| idle[p]).map(ProcId::new).collect::<Vec<_>>();
     let of_host = free.chunk_by(|a, b| now.host_of[a.index()] == now.host_of[b.index()]);
     let takes = |procs: &&[ProcId]| {
         let host = now.host_of[procs[0].index()];
-        procs.len() >= width && Some(host) != but && now.fits(task, host) && !now.shuns(task, host)
+        procs.len() >= width
+            && Some(host) != but
+            && now.fits(task, host)
+            && !now.shuns(task, host)
+            && now.is_open(host)
+            && room::allows(room, now, task, &procs[..width])
     };
     of_host.into_iter().find(takes).map(|procs| procs[..width].to_vec())
 }

@@ -115,7 +115,7 @@ fn heft_table_of_test_a() {
     check(&s, &[0, 5, 4, 1, 2, 3, 6, 8, 7, 9], Costing::default(), &table);
     let problem = s.nominal_problem().unwrap();
     let heft = slackline_schedule::registry::find("heft").unwrap();
-    let plan = (heft.plan)(&problem, &Default::default()).unwrap();
+    let plan = heft.plan(&problem, &Default::default()).unwrap();
     assert_eq!(plan.makespan(), 61.0);
 }
 

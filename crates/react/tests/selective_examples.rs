@@ -49,7 +49,7 @@ fn f1() -> (Workflow, Platform) {
 fn spare_times_and_slack() {
     let (w, p) = f1();
     let problem = Problem::new(&w, &p).unwrap();
-    let plan = (find("heft").unwrap().plan)(&problem, &Default::default()).unwrap();
+    let plan = find("heft").unwrap().plan(&problem, &Default::default()).unwrap();
     assert!((plan.makespan() - 67.5).abs() < 1e-9);
     let spare = Spare::of(&problem, &plan);
     let min_spare = [0.0, 0.0, 6.0, 0.0, 5.0, 6.0, 7.5, 0.0, 0.0];
@@ -160,7 +160,7 @@ fn the_other_planners_on_the_same_tasks() {
     let problem = Problem::new(&w, &p).unwrap();
     let all = [("dls-median", dls), ("fcp-meantime", fcp), ("lmt", lmt), ("lmt-merge", merging)];
     for (name, rows) in all {
-        let plan = (find(name).unwrap().plan)(&problem, &Default::default()).unwrap();
+        let plan = find(name).unwrap().plan(&problem, &Default::default()).unwrap();
         let spare = Spare::of(&problem, &plan);
         for &(task, proc, start, finish, least, slack) in rows {
             let placement = plan.placement(TaskId(task)).unwrap();
@@ -176,7 +176,7 @@ fn the_other_planners_on_the_same_tasks() {
 fn a_delay_fires_only_beyond_its_threshold() {
     let (w, p) = f1();
     let problem = Problem::new(&w, &p).unwrap();
-    let plan = (find("heft").unwrap().plan)(&problem, &Default::default()).unwrap();
+    let plan = find("heft").unwrap().plan(&problem, &Default::default()).unwrap();
     let spare = Spare::of(&problem, &plan);
     let fires = |trigger: Trigger, task: u32, delay: f64| {
         let start = plan.placement(TaskId(task)).unwrap().start;

@@ -65,7 +65,7 @@ fn compare(
     for (name, result) in reference {
         let wanted = result["makespan"].as_f64().ok_or("no makespan")?;
         let algorithm = registry::find(name).ok_or_else(|| format!("no algorithm '{name}'"))?;
-        let schedule = (algorithm.plan)(&problem, &Request::default())?;
+        let schedule = algorithm.plan(&problem, &Request::default())?;
         let broken = validate(&problem, &schedule, &Limits::default());
         if let Some(violation) = broken.first() {
             return Err(format!("{name} on {}: {violation}", path.display()).into());

@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut makespan = 0.0;
     for _ in 0..runs.max(1) {
         let begin = Instant::now();
-        makespan = (algorithm.plan)(&problem, &Request::default())?.makespan();
+        makespan = algorithm.plan(&problem, &Request::default())?.makespan();
         seconds.push(begin.elapsed().as_secs_f64());
     }
     seconds.sort_by(f64::total_cmp);

@@ -26,7 +26,7 @@ macro_rules! alias {
                 name: $name,
                 about: $about,
                 plan: |problem, request| {
-                    ($method.plan)(problem, &request.preset(&[$(($parameter, $value)),+]))
+                    $method.plan(problem, &request.preset(&[$(($parameter, $value)),+]))
                 },
                 ..$method
             },

@@ -134,7 +134,10 @@ impl Compact {
         for (index, task) in tasks.iter().enumerate() {
             local[task.index()] = index as u32;
         }
-        let free = tasks.iter().all(|&t| workflow.width(t).1 == 1) && network_is_free(problem);
+        // Hosts with pools of their own are told apart.
+        let free = tasks.iter().all(|&t| workflow.width(t).1 == 1)
+            && network_is_free(problem)
+            && !problem.has_pools();
         let (avail, certain) = availability(problem);
         let mut compact = Compact {
             procs: Vec::new(),

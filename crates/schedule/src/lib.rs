@@ -23,7 +23,7 @@
 //!
 //! let problem = Problem::new(&workflow, &platform)?;
 //! let heft = registry::find("heft").ok_or("no such planner")?;
-//! let plan = (heft.plan)(&problem, &Request::default())?;
+//! let plan = heft.plan(&problem, &Request::default())?;
 //! assert_eq!(plan.makespan(), 3.0); // both on one host: no transfer
 //! # Ok(()) }
 //! ```
@@ -39,6 +39,8 @@ pub mod links;
 pub mod list;
 pub mod meta;
 pub mod moldable;
+pub mod nondet;
+mod pools;
 pub mod qos;
 pub mod registry;
 pub mod retime;

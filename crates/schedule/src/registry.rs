@@ -3,10 +3,10 @@
 use crate::aliases::ALIASES;
 use crate::budget::Watch;
 use crate::compact::fits_one_host;
-use crate::{best, bounds, exact, list, meta, moldable, qos, several, sweep};
+use crate::{best, bounds, exact, list, meta, moldable, qos, retime, several, sweep};
 use slackline_model::parameter::{self, Given, Parameter, ParameterError, Values};
-use slackline_model::schedule::Limits;
-use slackline_model::{Problem, Schedule};
+use slackline_model::schedule::{Limits, affordable, keeps_pools};
+use slackline_model::{Problem, Schedule, approx};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -94,6 +94,20 @@ impl Family {
             Family::Moldable => "moldable",
             Family::Sweep => "sweep",
             Family::Several => "several",
+        }
+    }
+}
+
+impl Family {
+    /// A few words on what its methods plan.
+    pub fn about(self) -> &'static str {
+        match self {
+            Family::List => "one workflow, quickly",
+            Family::Search => "one workflow, by search",
+            Family::Qos => "under a budget or a deadline",
+            Family::Moldable => "tasks that may use several processors",
+            Family::Sweep => "independent tasks that share files",
+            Family::Several => "several workflows",
         }
     }
 }
@@ -218,6 +232,40 @@ impl Algorithm {
         Values::read(self.name, self.parameters.iter(), &[], &own)
     }
 
+    /// Plans the unfinished part of a problem. A method that knows processors alone has its plan timed
+    /// anew, in its order and places, so that pools and windows are kept.
+    pub fn plan(&self, problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
+        let schedule = (self.plan)(problem, request)?;
+        if !problem.has_pools() || keeps_pools(problem, &schedule) {
+            return Ok(schedule);
+        }
+        let unsupported =
+            |why: &str| Err(PlanError::Unsupported { algorithm: self.name, why: why.to_string() });
+        if schedule.transfers.iter().any(|transfer| transfer.link.is_some()) {
+            return unsupported(
+                "it plans transfers on links, and tasks share more than processors",
+            );
+        }
+        let mut timed = retime::retimed(problem, &schedule);
+        // Leases follow from when machines are used.
+        timed.leases.clear();
+        if !timed.makespan().is_finite() || !keeps_pools(problem, &timed) {
+            return unsupported("its plan cannot keep what concurrent tasks share");
+        }
+        let meets = |plan: &Schedule| {
+            let Limits { budget, deadline } = request.limits;
+            let cost = || slackline_model::schedule::cost(problem, plan);
+            deadline.is_none_or(|deadline| approx::le(plan.makespan(), deadline))
+                && budget.is_none_or(|budget| affordable(cost(), budget))
+        };
+        if meets(&schedule) && !meets(&timed) {
+            let why =
+                "the plan meets them only where tasks share no more than processors".to_string();
+            return Err(PlanError::Infeasible { why });
+        }
+        Ok(timed)
+    }
+
     /// The first thing it needs that problem and limits do not have.
     pub fn lacks(&self, problem: &Problem<'_>, limits: &Limits) -> Option<Need> {
         self.needs.iter().copied().find(|need| !need.is_met(problem, limits))
@@ -236,7 +284,7 @@ pub struct Planner {
 impl Planner {
     /// Plans the unfinished part of a problem.
     pub fn plan(&self, problem: &Problem<'_>) -> Result<Schedule, PlanError> {
-        (self.algorithm.plan)(problem, &self.request)
+        self.algorithm.plan(problem, &self.request)
     }
 }
 
@@ -302,6 +350,7 @@ pub const ALL: &[Algorithm] = &[
     qos::moheft::MOHEFT,
     qos::nsga2::NSGA2,
     qos::three_step::THREE_STEP,
+    qos::within_limits::WITHIN_LIMITS,
     moldable::cpa::CPA,
     moldable::cpa::GEO,
     moldable::mcpa::MCPA,
@@ -385,6 +434,15 @@ pub fn usual(problem: &Problem<'_>) -> &'static Algorithm {
     }
 }
 
+/// The same under limits: the best plan within them. Plans of moldable tasks and of several workflows have
+/// no method for limits of their own and go the same way.
+pub fn usual_within(problem: &Problem<'_>, limits: &Limits) -> &'static Algorithm {
+    match limits.budget.is_some() || limits.deadline.is_some() {
+        true => &qos::within_limits::WITHIN_LIMITS,
+        false => usual(problem),
+    }
+}
+
 /// The planner of that name. Case, `-`, `.` and `_` do not matter: `Min-Min` is `minmin`,
 /// `heft.meantime` is `heft-meantime`.
 pub fn find(name: &str) -> Option<&'static Algorithm> {
@@ -429,6 +487,6 @@ pub fn run(
         };
         return Ok(Certified { schedule: solved.schedule, lower_bound });
     }
-    let schedule = (algorithm.plan)(problem, request)?;
+    let schedule = algorithm.plan(problem, request)?;
     Ok(Certified { schedule, lower_bound })
 }

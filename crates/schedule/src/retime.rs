@@ -1,9 +1,12 @@
 //! A plan with its dates computed anew: the same processors, the same order on each of them, every
 //! task as soon as its processors are free and its data has arrived. Inputs leave the origin in the
-//! order the plan says, else in the order of their readers. O(v + e) for each set of run times.
+//! order the plan says, else in the order of their readers. O(v + e) for each set of run times. Where
+//! concurrent tasks share pools, these serve in planned order, too: a task takes of a pool when every
+//! task that is planned to begin before it and takes of that pool has begun.
 
-use slackline_model::problem::Staging;
-use slackline_model::{Placement, Problem, ProcId, Schedule, TaskId};
+use crate::pools::PoolUse;
+use slackline_model::problem::{PoolId, Staging};
+use slackline_model::{HostId, Placement, Problem, ProcId, Schedule, TaskId};
 
 /// The plan as a graph: what each task waits for, in an order in which it can be walked.
 pub struct Retiming {
@@ -13,6 +16,19 @@ pub struct Retiming {
     /// End of what has already been executed.
     past: f64,
     transfers: Vec<slackline_model::schedule::PlannedTransfer>,
+    /// What tasks share besides processors; none where processors alone decide.
+    shared: Option<Shared>,
+}
+
+/// What a step takes of pools, and its hosts.
+type StepUses = (Vec<(PoolId, u64)>, Vec<HostId>);
+
+/// Pools and windows of a plan.
+struct Shared {
+    /// What running tasks hold.
+    held: PoolUse,
+    /// By step: amounts of pools, and the hosts.
+    uses: Vec<StepUses>,
 }
 
 struct Step {
@@ -90,6 +106,8 @@ impl Retiming {
             waits: Vec::new(),
             past,
             transfers: Vec::new(),
+            shared: PoolUse::with_running(problem)
+                .map(|held| Shared { held, uses: Vec::with_capacity(order.len()) }),
         };
         for (index, &task) in order.iter().enumerate() {
             let Some(placement) = schedule.placement(task) else { continue };
@@ -129,6 +147,10 @@ impl Retiming {
                     *last = index as u32;
                 }
             }
+            if let Some(shared) = &mut plan.shared {
+                let procs = placement.procs();
+                shared.uses.push((problem.uses(task, procs), problem.hosts_of(procs)));
+            }
             step_of[task.index()] = index as u32;
             plan.steps.push(Step { task, earliest, seconds, first_wait });
         }
@@ -154,12 +176,27 @@ impl Retiming {
     /// The ends of the tasks when `actual` gives the time of each from its estimate.
     fn finishes(&self, mut actual: impl FnMut(f64) -> f64) -> Vec<f64> {
         let mut finish = Vec::with_capacity(self.steps.len());
+        let mut shared = self.shared.as_ref().map(|shared| (shared.held.clone(), &shared.uses));
+        let mut begun: Vec<f64> = Vec::new();
         for (index, step) in self.steps.iter().enumerate() {
             let mut start = step.earliest;
             for &(before, gap) in self.waits_of(index) {
                 start = start.max(finish[before as usize] + gap);
             }
-            finish.push(start + actual(step.seconds));
+            let seconds = actual(step.seconds);
+            if let Some((held, uses)) = &mut shared {
+                let (uses, hosts) = &uses[index];
+                for &(pool, _) in uses.iter().filter(|_| seconds > 0.0) {
+                    begun.resize(begun.len().max(pool as usize + 1), 0.0);
+                    start = start.max(begun[pool as usize]);
+                }
+                start = held.earliest_of(uses, hosts, start, seconds);
+                if seconds > 0.0 && start.is_finite() {
+                    held.hold_all(uses, start, start + seconds);
+                    uses.iter().for_each(|&(pool, _)| begun[pool as usize] = start);
+                }
+            }
+            finish.push(start + seconds);
         }
         finish
     }

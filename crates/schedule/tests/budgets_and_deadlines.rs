@@ -22,12 +22,14 @@ use slackline_model::workflow::CostTable;
 use slackline_model::{
     Placement, Platform, Problem, Schedule, Task, TaskId, Workflow, WorkflowBuilder,
 };
-use slackline_schedule::qos::least_cost;
+use slackline_schedule::qos::pareto::Point;
+use slackline_schedule::qos::portfolio::{self, Job};
+use slackline_schedule::qos::{least_cost, within_limits};
 use slackline_schedule::{Family, Request, registry};
 
 fn plan(problem: &Problem<'_>, name: &str, limits: Limits) -> Schedule {
     let algorithm = registry::find(name).unwrap_or_else(|| panic!("no {name}"));
-    (algorithm.plan)(problem, &Request { limits, ..Request::default() }).unwrap()
+    algorithm.plan(problem, &Request { limits, ..Request::default() }).unwrap()
 }
 
 /// Whether a valid plan keeps the limits.
@@ -142,13 +144,13 @@ fn three_steps_fill_quanta() {
     // One machine takes two hours, which cost the same; four machines are fast and cost twice that.
     let algorithm = registry::find("three-step").unwrap();
     let given = vec![("quanta".to_string(), "2".to_string())];
-    let one = (algorithm.plan)(&problem, &Request { given, ..Request::default() }).unwrap();
+    let one = algorithm.plan(&problem, &Request { given, ..Request::default() }).unwrap();
     assert_eq!(ends(&one), (7200.0, 2.0));
     assert_eq!(ends(&plan(&problem, "heft", Limits::default())), (2700.0, 4.0));
 
     // Batch jobs ask for more than they need.
     let given = vec![("safety".to_string(), "1.5".to_string())];
-    let safe = (algorithm.plan)(&problem, &Request { given, ..Request::default() }).unwrap();
+    let safe = algorithm.plan(&problem, &Request { given, ..Request::default() }).unwrap();
     let text = format!("{:?}", safe.details);
     assert!(text.contains("(\"cores\", Count(1)), (\"walltime\", Number(5400.0))"), "{text}");
 }
@@ -245,7 +247,7 @@ impl Kind {
     /// Part of a random plan has been executed; some machines were given back since, others ordered.
     fn state(&self, problem: &Problem<'_>, progress: f64) -> State {
         let random = registry::find("random").unwrap();
-        let plan = (random.plan)(problem, &Request::seeded(self.seed)).unwrap();
+        let plan = random.plan(problem, &Request::seeded(self.seed)).unwrap();
         let now = plan.makespan() * progress;
         let begun = |t: TaskId| plan.placement(t).filter(|p| p.start < now).cloned();
         let fixed: Vec<Option<Placement>> = problem.workflow().tasks().map(begun).collect();
@@ -300,7 +302,7 @@ fn check(problem: &Problem<'_>, exact: bool, shares: (f64, f64)) -> Result<(), T
     for algorithm in registry::ALL.iter().filter(|a| a.family == Family::Qos) {
         let name = algorithm.name;
         let request = Request { limits, iterations: Some(3), ..Request::default() };
-        let schedule = (algorithm.plan)(problem, &request).unwrap();
+        let schedule = algorithm.plan(problem, &request).unwrap();
         keeps(problem, &schedule, limits, name);
         let money = cost(problem, &schedule);
         prop_assert!(money >= least * (1.0 - 1e-9) - 1e-9, "{name} costs {money}, not {least}");
@@ -385,5 +387,180 @@ proptest! {
         let problem = Problem::new(&workflow, &platform).unwrap();
         let state = kind.state(&problem, progress);
         check(&problem.with_state(state).unwrap(), !kind.quanta, shares)?;
+    }
+}
+
+/// Machines to rent: kinds with their number of machines, cores, speed and price.
+#[derive(Clone, Debug)]
+struct Catalogue {
+    kinds: Vec<(usize, u32, f64, f64)>,
+    billing: Billing,
+    leased: bool,
+    tasks: usize,
+    seed: u64,
+}
+
+fn catalogues() -> impl Strategy<Value = Catalogue> {
+    let kind = (1usize..4, 1u32..4, 1.0f64..4.0, 0.5f64..4.0);
+    let billing = prop_oneof![
+        Just(Billing::EXACT),
+        (0.0f64..120.0).prop_map(|setup| Billing { quantum: 60.0, minimum: 0.0, setup }),
+        (0.0f64..300.0).prop_map(|setup| Billing { quantum: 3600.0, minimum: 0.0, setup }),
+        Just(Billing { quantum: 60.0, minimum: 600.0, setup: 30.0 }),
+    ];
+    let parts =
+        (prop::collection::vec(kind, 1..4), billing, any::<bool>(), 2usize..13, any::<u64>());
+    parts.prop_map(|(kinds, billing, leased, tasks, seed)| Catalogue {
+        kinds,
+        billing,
+        leased,
+        tasks,
+        seed,
+    })
+}
+
+impl Catalogue {
+    fn workflow(&self) -> Workflow {
+        let mut random = stream(self.seed, "catalogue", 0);
+        let mut w = WorkflowBuilder::new("w");
+        for task in 0..self.tasks {
+            let seconds = random.random_range(30.0..3000.0);
+            w.add_task(Task::new(format!("t{task}"), seconds)).unwrap();
+        }
+        for to in 1..self.tasks {
+            for _ in 0..random.random_range(0..3) {
+                let from = random.random_range(0..to);
+                let _ =
+                    w.add_edge(TaskId::new(from), TaskId::new(to), random.random_range(0.0..3e9));
+            }
+        }
+        w.build().unwrap()
+    }
+
+    /// All of it, or some machines of one kind alone.
+    fn platform(&self, only: Option<(usize, usize)>) -> Platform {
+        let mut p = PlatformBuilder::new("catalogue");
+        p.set_matrix(Matrix::Uniform { bandwidth: 1e8, latency: 0.01 });
+        let root = p.root().unwrap();
+        for (kind, &(count, cores, speed, price)) in self.kinds.iter().enumerate() {
+            let count = match only {
+                Some((one, count)) if one == kind => count,
+                Some(_) => 0,
+                None => count,
+            };
+            for machine in 0..count {
+                let spec = HostSpec {
+                    cores,
+                    price: price / 3600.0,
+                    leasable: self.leased,
+                    billing: Some(self.billing),
+                    class: Some(format!("kind{kind}")),
+                    ..HostSpec::new(format!("k{kind}m{machine}"), speed)
+                };
+                p.add_host(root, spec).unwrap();
+            }
+        }
+        p.build().unwrap()
+    }
+}
+
+/// A budget and a deadline within the range of what plans of a problem take and cost.
+fn some_limits(problem: &Problem<'_>, which: u8, shares: (f64, f64)) -> Limits {
+    let scale = portfolio::Scale::of(problem).unwrap();
+    let (cheap, fast) = (scale.cheapest, scale.fastest);
+    let budget = cheap.cost.min(fast.cost) + shares.0 * (fast.cost - cheap.cost).abs();
+    let deadline = fast.makespan + shares.1 * (cheap.makespan - fast.makespan).max(0.0);
+    match which {
+        0 => Limits { budget: Some(budget), deadline: None },
+        1 => Limits { budget: None, deadline: Some(deadline) },
+        _ => Limits { budget: Some(budget), deadline: Some(deadline) },
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// The answer under limits is worse in both time and cost than no plan of the front, and than no plan on some
+    /// machines of one kind, whatever the billing; and it keeps limits that any of these keeps.
+    #[test]
+    fn no_plan_at_hand_beats_the_answer(
+        catalogue in catalogues(),
+        which in 0u8..3,
+        shares in (0.0f64..1.2, 0.0f64..1.2),
+    ) {
+        let (workflow, platform) = (catalogue.workflow(), catalogue.platform(None));
+        let problem = Problem::new(&workflow, &platform).unwrap();
+        let limits = some_limits(&problem, which, shares);
+        let schedule = plan(&problem, "within-limits", limits);
+        keeps(&problem, &schedule, limits, "within-limits");
+        let answer = portfolio::point(&problem, &schedule);
+        let mut others: Vec<(String, Point)> = Vec::new();
+        let ends = portfolio::Scale::of(&problem).unwrap();
+        // As `plan --front` makes them, with the limits and without.
+        for told in [Limits::default(), limits] {
+            let mut jobs = portfolio::rentals(&problem, &told);
+            for algorithm in portfolio::contenders(&problem) {
+                let sweep = portfolio::sweep(algorithm, &ends, &told);
+                jobs.extend(sweep.into_iter().map(|told| Job::of(algorithm, told)));
+            }
+            portfolio::each(&problem, &jobs, &Request::default(), |candidate| {
+                others.push((within_limits::name(&problem, &candidate), candidate.point));
+            })
+            .unwrap();
+        }
+        // As whoever writes a platform of k machines has them planned.
+        for (kind, &(count, ..)) in catalogue.kinds.iter().enumerate() {
+            for machines in 1..=count {
+                let platform = catalogue.platform(Some((kind, machines)));
+                let problem = Problem::new(&workflow, &platform).unwrap();
+                let schedule = plan(&problem, "heft", Limits::default());
+                let point = portfolio::point(&problem, &schedule);
+                others.push((format!("{machines} of kind {kind}"), point));
+            }
+        }
+        for (name, other) in others {
+            let beaten = other.makespan < answer.makespan * (1.0 - 1e-9)
+                && other.cost < answer.cost * (1.0 - 1e-9) - 1e-12;
+            prop_assert!(!beaten, "{name}: {other:?} beats {answer:?} under {limits:?}");
+            prop_assert!(
+                other.excess(&limits) > 0.0 || answer.excess(&limits) == 0.0,
+                "{name} keeps {limits:?}: {other:?}, and {answer:?} does not"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_deadline_alone_means_the_cheapest_plan() {
+    let (workflow, platform) = hourly(4);
+    let problem = Problem::new(&workflow, &platform).unwrap();
+    let under = |budget, deadline, aim: &str| {
+        let request = Request {
+            limits: Limits { budget, deadline },
+            given: vec![("aim".to_string(), aim.to_string())],
+            ..Request::default()
+        };
+        let algorithm = registry::find("within-limits").unwrap();
+        portfolio::point(&problem, &(algorithm.plan)(&problem, &request).unwrap())
+    };
+    // 7,200 s of work take two paid hours on one machine, or 4,200 s on two; on four the B tasks run side by side.
+    let cheap = under(None, Some(20_000.0), "auto");
+    assert_eq!((cheap.makespan, cheap.cost), (4200.0, 2.0));
+    let fast = under(None, Some(20_000.0), "fastest");
+    assert_eq!((fast.makespan, fast.cost), (2700.0, 4.0));
+    // A budget alone means the fastest plan that keeps it: half of the B tasks on each of two machines.
+    let paid = under(Some(2.0), None, "auto");
+    assert_eq!((paid.makespan, paid.cost), (4200.0, 2.0));
+}
+
+#[test]
+fn methods_see_what_machines_cost_as_a_whole() {
+    let (workflow, platform) = hourly(4);
+    let problem = Problem::new(&workflow, &platform).unwrap();
+    let limits = Limits { budget: Some(3.0), deadline: None };
+    // HEFT takes four machines for an hour each. At exact seconds all of them would cost 2.
+    for name in ["hbcs", "loss1", "loss3", "gain1", "gain3", "within-limits"] {
+        let schedule = plan(&problem, name, limits);
+        assert!(cost(&problem, &schedule) <= 3.0 + 1e-9, "{name}: {}", cost(&problem, &schedule));
     }
 }

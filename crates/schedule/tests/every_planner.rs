@@ -117,7 +117,7 @@ impl Kind {
         let mut rng = stream(self.seed, "state", 0);
         let planner = registry::find("random").unwrap();
         let request = Request::seeded(rng.next_u64());
-        let plan = (planner.plan)(problem, &request).unwrap();
+        let plan = planner.plan(problem, &request).unwrap();
         let begun = random::partly_executed(problem, &plan, progress, &mut rng);
         let (now, fixed) = (begun.now, &begun.fixed);
         let mut copies = Vec::new();
@@ -191,11 +191,11 @@ fn check(
     let request = brief(7);
     for algorithm in algorithms.filter(|a| a.lacks(problem, &request.limits).is_none()) {
         let name = algorithm.name;
-        match (algorithm.plan)(problem, &request) {
+        match algorithm.plan(problem, &request) {
             Ok(schedule) => {
                 let broken = validate(problem, &schedule, &Limits::default());
                 prop_assert!(broken.is_empty(), "{name}: {broken:?}");
-                let again = (algorithm.plan)(problem, &unheeded(algorithm, &request));
+                let again = algorithm.plan(problem, &unheeded(algorithm, &request));
                 prop_assert_eq!(again, Ok(schedule), "{} plans differently twice", name);
             }
             Err(PlanError::Nowhere { .. }) => prop_assert!(stuck(problem), "{name} gives up"),
@@ -248,7 +248,7 @@ proptest! {
         let sum: f64 = workflow.tasks().map(|t| problem.best_exec(t)).sum();
         let fits = |a: &&Algorithm| a.lacks(&problem, &Limits::default()).is_none();
         for algorithm in registry::every().filter(fits) {
-            let makespan = (algorithm.plan)(&problem, &brief(0)).unwrap().makespan();
+            let makespan = algorithm.plan(&problem, &brief(0)).unwrap().makespan();
             prop_assert!((makespan - sum).abs() <= 1e-9 * sum, "{}: {makespan}", algorithm.name);
         }
     }
@@ -357,7 +357,7 @@ fn aliases_are_methods_with_parameters_set() {
             Kind { seed, tasks, hosts, density, unrelated, equal, zeros, wide, uneven_network };
         let (workflow, platform) = (kind.workflow(), kind.platform());
         let problem = Problem::new(&workflow, &platform).unwrap();
-        let plan = (alias.algorithm.plan)(&problem, &Request::default()).unwrap();
-        assert_eq!(plan, (method.plan)(&problem, &request).unwrap(), "{}", alias.algorithm.name);
+        let plan = alias.algorithm.plan(&problem, &Request::default()).unwrap();
+        assert_eq!(plan, method.plan(&problem, &request).unwrap(), "{}", alias.algorithm.name);
     }
 }

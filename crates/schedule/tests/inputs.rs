@@ -59,7 +59,7 @@ proptest! {
         let request = Request { iterations: Some(40), ..Request::seeded(7) };
         for algorithm in registry::ALL.iter().filter(|a| a.needs.is_empty()) {
             let name = algorithm.name;
-            let plan = (algorithm.plan)(&problem, &request).unwrap();
+            let plan = algorithm.plan(&problem, &request).unwrap();
             let broken = validate(&problem, &plan, &Limits::default());
             prop_assert!(broken.is_empty(), "{name}: {broken:?}");
             let makespan = plan.makespan();

@@ -26,7 +26,7 @@ fn every_method_gives_the_independent_makespan() {
         for (method, wanted) in line["makespans"].as_object().unwrap() {
             let wanted = wanted.as_f64().unwrap();
             let algorithm = registry::find(method).unwrap_or_else(|| panic!("no {method}"));
-            let schedule = (algorithm.plan)(&problem, &Request::default()).unwrap();
+            let schedule = algorithm.plan(&problem, &Request::default()).unwrap();
             assert_eq!(validate(&problem, &schedule, &Limits::default()), [], "{method} on {name}");
             let makespan = schedule.makespan();
             let deviation = (makespan - wanted).abs() / wanted;

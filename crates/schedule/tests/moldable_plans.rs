@@ -59,7 +59,7 @@ fn every_method_gives_the_independent_plan() {
                 request.given.push((name.clone(), text));
             }
             let at = format!("{method} {:?} on {}", request.given, line["name"]);
-            let schedule = (registry::find(method).unwrap().plan)(&problem, &request).unwrap();
+            let schedule = registry::find(method).unwrap().plan(&problem, &request).unwrap();
             assert_eq!(validate(&problem, &schedule, &Limits::default()), [], "{at}");
             let widths: Vec<usize> =
                 schedule.placements.iter().flatten().map(|p| p.procs().len()).collect();

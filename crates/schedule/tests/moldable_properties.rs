@@ -84,7 +84,7 @@ impl Kind {
     /// Part of a plan has been executed, some processors are busy or gone, tasks held back.
     fn state(&self, problem: &Problem<'_>, progress: f64) -> State {
         let mut rng = stream(self.seed, "state", 0);
-        let plan = (registry::find("hcpa").unwrap().plan)(problem, &Request::default()).unwrap();
+        let plan = registry::find("hcpa").unwrap().plan(problem, &Request::default()).unwrap();
         random::partly_executed(problem, &plan, progress, &mut rng)
     }
 
@@ -103,11 +103,11 @@ fn check_all(problem: &Problem<'_>) -> Result<(), TestCaseError> {
             let name = algorithm.name;
             let given = ["packing", "backfill"].map(|p| (p.to_string(), packing.to_string()));
             let request = Request { given: given.to_vec(), ..Request::default() };
-            match (algorithm.plan)(problem, &request) {
+            match algorithm.plan(problem, &request) {
                 Ok(schedule) => {
                     let broken = validate(problem, &schedule, &Limits::default());
                     prop_assert!(broken.is_empty(), "{name}: {broken:?}");
-                    let again = (algorithm.plan)(problem, &request);
+                    let again = algorithm.plan(problem, &request);
                     prop_assert_eq!(again, Ok(schedule), "{} plans differently twice", name);
                 }
                 Err(PlanError::Unsupported { .. } | PlanError::Nowhere { .. }) => {}
@@ -121,7 +121,7 @@ fn check_all(problem: &Problem<'_>) -> Result<(), TestCaseError> {
 fn plan(problem: &Problem<'_>, name: &str, set: &[(&str, &str)]) -> Schedule {
     let given = set.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
     let request = Request { given, ..Request::default() };
-    (registry::find(name).unwrap().plan)(problem, &request).unwrap()
+    registry::find(name).unwrap().plan(problem, &request).unwrap()
 }
 
 fn number(schedule: &Schedule, name: &str) -> f64 {
@@ -173,7 +173,7 @@ proptest! {
             let list = registry::ALL.iter().filter(|a| a.needs.is_empty());
             for algorithm in list.filter(|a| a.family == Family::List || a.name == "best") {
                 let name = algorithm.name;
-                let plan = match (algorithm.plan)(&problem, &request) {
+                let plan = match algorithm.plan(&problem, &request) {
                     Ok(plan) => plan,
                     // Too few processors may be left.
                     Err(PlanError::Nowhere { .. }) => continue,

@@ -51,7 +51,7 @@ fn small_optima_are_proven_and_bounds_never_exceed_the_best_known() {
             proven += 1;
         }
         let request = Request { iterations: Some(30_000), ..Request::seeded(3) };
-        let plan = (registry::find("best").unwrap().plan)(&problem, &request).unwrap();
+        let plan = registry::find("best").unwrap().plan(&problem, &request).unwrap();
         gap += plan.makespan() / best_known - 1.0;
         cases += 1.0;
     }
@@ -175,7 +175,7 @@ impl Tiny {
     /// Part of HEFT's plan has been executed, a processor may be late, tasks may be held back.
     fn state(&self, problem: &Problem<'_>, progress: f64) -> State {
         let mut random = stream(self.seed, "state", 0);
-        let plan = (registry::find("heft").unwrap().plan)(problem, &Request::default()).unwrap();
+        let plan = registry::find("heft").unwrap().plan(problem, &Request::default()).unwrap();
         let now = (plan.makespan() * progress).floor();
         let begun = |t: TaskId| plan.placement(t).filter(|p| p.start < now).cloned();
         let mut late = || now + f64::from(random.random_range(0..8u32)).max(3.0) - 3.0;

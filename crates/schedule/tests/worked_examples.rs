@@ -48,7 +48,7 @@ impl Example {
     fn plan(&self, name: &str) -> Schedule {
         let problem = self.problem();
         let algorithm = registry::find(name).unwrap_or_else(|| panic!("no {name}"));
-        let schedule = (algorithm.plan)(&problem, &Request::default()).unwrap();
+        let schedule = algorithm.plan(&problem, &Request::default()).unwrap();
         assert_eq!(validate(&problem, &schedule, &Limits::default()), [], "{name}");
         schedule
     }

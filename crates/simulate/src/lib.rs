@@ -24,6 +24,7 @@
 //! # Ok(()) }
 //! ```
 
+mod drawn;
 pub mod graph;
 pub mod kernel;
 pub mod models;
@@ -31,10 +32,12 @@ mod ranked;
 pub mod simulation;
 pub mod solver;
 
+pub use drawn::DrawnDelays;
 pub use graph::{GraphError, GraphRun, JobState};
 pub use kernel::ActivityId;
 pub use models::{Factor, HostModel, Models, NetworkModel, Penalties};
-pub use simulation::{Cause, Event, Simulation, SimulationError, Step};
+pub use simulation::{Cause, Event, Owner, Simulation, SimulationError, Step};
 pub use slackline_model::activity::{
-    Activity, ActivityGraph, DiskAccess, DiskOperation, Exec, ParallelTask, Transfer, amdahl_flops,
+    Activity, ActivityGraph, DiskAccess, DiskOperation, Exec, ParallelTask, StorageFlow, Transfer,
+    amdahl_flops,
 };

@@ -236,6 +236,12 @@ impl Models {
         Models { host: HostModel::ParallelTasks, ..Models::lv08() }
     }
 
+    /// Latencies and bandwidths are those of whole transfers: no factors, no window, no
+    /// acknowledgements.
+    pub fn measured() -> Self {
+        Models { cross_traffic: false, tcp_gamma: f64::INFINITY, ..Models::cm02() }
+    }
+
     /// The same rules as SimGrid 3.11 (2014) had them: no cross-traffic, another loopback, a
     /// window's bound that no factor scales, factors of messages that bound them.
     pub fn as_of_3_11(self) -> Self {
@@ -261,6 +267,7 @@ impl Models {
             "fifo" => Models { network: NetworkModel::Fifo, ..Models::cm02() },
             "IB" => Models { penalties: Some(Penalties::DEFAULT), ..Models::smpi() },
             "Constant" => Models { network: NetworkModel::Constant, ..Models::cm02() },
+            "measured" => Models::measured(),
             _ => return None,
         })
     }
@@ -306,8 +313,12 @@ impl Models {
             "network/model" => {
                 let Some(chosen) = Models::preset(value).filter(|m| m.host == HostModel::Separate)
                 else {
-                    return bad("CM02, LV08, SMPI, IB, Constant, matrix or fifo");
+                    return bad("CM02, LV08, SMPI, IB, Constant, measured, matrix or fifo");
                 };
+                if value == "measured" {
+                    let Models { cross_traffic, tcp_gamma, .. } = Models::measured();
+                    *self = Models { cross_traffic, tcp_gamma, ..self.clone() };
+                }
                 *self = Models {
                     network: chosen.network,
                     latency_factor: chosen.latency_factor,

@@ -4,8 +4,8 @@
 
 use slackline_formats::simgrid_xml;
 use slackline_model::platform::{
-    DeclaredRoute, Disk, HostSpec, LinkSpec, Member, PlatformBuilder, Profile, ProfileEvent,
-    RoutingKind,
+    DeclaredRoute, Disk, DiskModel, HostSpec, LinkSpec, Member, PlatformBuilder, Profile,
+    ProfileEvent, RoutingKind,
 };
 use slackline_model::problem::{Block, blocks};
 use slackline_model::{DiskId, HostId, Platform};
@@ -514,6 +514,8 @@ fn disk_platform(bandwidth: f64) -> Platform {
         write_bandwidth: 50e6,
         connection_bandwidth: Some(125e6),
         capacity: None,
+        model: DiskModel::default(),
+        contents: None,
         mounts: Vec::new(),
         properties: None,
     };

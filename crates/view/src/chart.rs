@@ -28,8 +28,6 @@ pub struct Chart {
     pub replannings: Vec<Replanning>,
     /// Numbers that change over time, drawn under the rows.
     pub courses: Vec<Course>,
-    /// Whether it shows what happened, not what is planned.
-    pub happened: bool,
     /// First and last date.
     pub span: Range<f64>,
     /// How many hosts are left out because nothing happens on them.

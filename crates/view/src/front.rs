@@ -59,8 +59,14 @@ pub fn svg(front: &Front) -> String {
         width: WIDTH,
     };
     let top = canvas.heading(&heading) + 16.0;
-    let costs = range(front.points.iter().map(|p| p.cost).chain(front.budget));
-    let times = range(front.points.iter().map(|p| p.makespan).chain(front.deadline));
+    let best = || front.points.iter().filter(|p| !p.dominated);
+    let costs =
+        shown_range(best().map(|p| p.cost), front.budget, front.points.iter().map(|p| p.cost));
+    let times = shown_range(
+        best().map(|p| p.makespan),
+        front.deadline,
+        front.points.iter().map(|p| p.makespan),
+    );
     let frame = Frame { costs, times, top };
     frame.axes(&mut canvas);
     frame.limits(&mut canvas, front);
@@ -72,6 +78,8 @@ pub fn svg(front: &Front) -> String {
             frame.point(&mut canvas, point, named.unwrap_or(names.len().saturating_sub(1)));
         }
     }
+    frame.labels(&mut canvas, front);
+    frame.outside(&mut canvas, front);
     canvas.finish(WIDTH, top + PLOT + 54.0, &front.title)
 }
 
@@ -95,6 +103,31 @@ fn names(front: &Front) -> Vec<(String, usize)> {
         shown.push((REST.to_string(), rest));
     }
     shown
+}
+
+/// How far beyond the plans that no other beats others are drawn where they are, in spans of those.
+const BEYOND: f64 = 0.5;
+
+/// The range of the plans that no other beats, of a limit, and of other plans as far as they do not squeeze
+/// these.
+fn shown_range(
+    best: impl Iterator<Item = f64> + Clone,
+    limit: Option<f64>,
+    all: impl Iterator<Item = f64> + Clone,
+) -> Range<f64> {
+    let ends = |values: &mut dyn Iterator<Item = f64>| {
+        let finite = values.filter(|v| v.is_finite());
+        finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)))
+    };
+    let (low, high) = ends(&mut best.clone());
+    if low > high {
+        return range(all.chain(limit));
+    }
+    let span = if high > low { high - low } else { high.abs() };
+    let (first, last) = (low - BEYOND * span, high + BEYOND * span);
+    // A limit may be far away, but then it is what is asked about.
+    let limit = limit.filter(|limit| *limit <= high + 4.0 * span);
+    range(best.chain(limit).chain(all.filter(|v| (first..=last).contains(v))))
 }
 
 /// From the least to the largest value with some air around them.
@@ -180,8 +213,63 @@ impl Frame {
         let _ = writeln!(canvas.body, "<path class=\"wire\" d=\"{path}\"/>");
     }
 
+    /// Whether a plan lies in the picture; others are drawn at its edge.
+    fn holds(&self, point: &FrontPoint) -> bool {
+        self.costs.contains(&point.cost) && self.times.contains(&point.makespan)
+    }
+
+    /// Names beside the plans that no other beats, as far as they do not cover each other.
+    fn labels(&self, canvas: &mut Canvas, front: &Front) {
+        let mut taken: Vec<[f64; 4]> = Vec::new();
+        let best = || front.points.iter().filter(|p| !p.dominated && self.holds(p));
+        for point in best() {
+            let (x, y) = (self.x(point.cost), self.y(point.makespan));
+            taken.push([x - 4.0, y - 4.0, x + 4.0, y + 4.0]);
+        }
+        let mut named: Vec<(f64, f64)> = Vec::new();
+        for point in best() {
+            let (x, y) = (self.x(point.cost), self.y(point.makespan));
+            // Several planners may have found the same.
+            if named.iter().any(|&(a, b)| (a - x).abs() < 0.5 && (b - y).abs() < 0.5) {
+                continue;
+            }
+            named.push((x, y));
+            let width = crate::text::width(&point.name) * LABEL;
+            let places = [(8.0, -6.0), (8.0, 14.0), (-8.0 - width, 14.0), (-8.0 - width, -6.0)];
+            let free = places.into_iter().find_map(|(right, down)| {
+                let (left, base) = (x + right, y + down);
+                let area = [left, base - LABEL, left + width, base + 3.0];
+                let inside = area[0] >= LEFT
+                    && area[2] <= self.right()
+                    && area[1] >= self.top
+                    && area[3] <= self.top + PLOT;
+                let clear = taken.iter().all(|other| !overlap(&area, other));
+                (inside && clear).then_some((left, base, area))
+            });
+            if let Some((left, base, area)) = free {
+                taken.push(area);
+                let style = Type { class: "dim", size: LABEL, anchor: Anchor::Start };
+                canvas.text(left, base, style, &point.name);
+            }
+        }
+    }
+
+    /// How many plans stand at the edge because they lie far outside.
+    fn outside(&self, canvas: &mut Canvas, front: &Front) {
+        let far = front.points.iter().filter(|p| !self.holds(p)).count();
+        if far > 0 {
+            let plans =
+                if far == 1 { "1 plan lies".to_string() } else { format!("{far} plans lie") };
+            let text = format!("{plans} outside and stand at the edge");
+            let style = Type { class: "dim", size: LABEL, anchor: Anchor::End };
+            canvas.text(self.right(), self.top - 5.0, style, &text);
+        }
+    }
+
     fn point(&self, canvas: &mut Canvas, point: &FrontPoint, index: usize) {
-        let (x, y) = (coordinate(self.x(point.cost)), coordinate(self.y(point.makespan)));
+        let x = self.x(point.cost).clamp(LEFT, self.right());
+        let y = self.y(point.makespan).clamp(self.top, self.top + PLOT);
+        let (x, y) = (coordinate(x), coordinate(y));
         let (class, radius) = if point.dominated { ("pale", "3.5") } else { ("", "5.5") };
         let _ = write!(
             canvas.body,
@@ -191,6 +279,10 @@ impl Frame {
         crate::text::push_escaped(&mut canvas.body, &label);
         canvas.body.push_str("</title></circle>\n");
     }
+}
+
+fn overlap(a: &[f64; 4], b: &[f64; 4]) -> bool {
+    a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3]
 }
 
 #[cfg(test)]
@@ -216,6 +308,32 @@ mod tests {
         assert!(picture.contains(">budget<") && picture.contains(">deadline<"));
         let line = picture.split("class=\"wire\" d=\"").nth(1).unwrap();
         assert_eq!(line.split('"').next().unwrap().matches('H').count(), 2);
+    }
+
+    #[test]
+    fn outliers_do_not_squeeze_the_front() {
+        let mut points = vec![
+            point("heft", 28.0, 30.0, false),
+            point("hbcs", 52.0, 24.0, false),
+            point("cheapest", 100.0, 20.0, false),
+        ];
+        let circles = |points: &[FrontPoint]| -> Vec<String> {
+            let picture = svg(&Front { points: points.to_vec(), ..Front::default() });
+            let parts = picture.split("<circle ").skip(1);
+            parts
+                .filter(|c| !c.contains("pale"))
+                .map(|c| c.split('>').next().unwrap().to_string())
+                .collect()
+        };
+        let alone = circles(&points);
+        points.push(point("olb", 9000.0, 800.0, true));
+        assert_eq!(circles(&points), alone);
+        let picture = svg(&Front { points, ..Front::default() });
+        assert!(picture.contains("1 plan lies outside"), "{picture}");
+        for name in ["heft", "hbcs", "cheapest"] {
+            // In the legend, and beside its point.
+            assert!(picture.matches(&format!(">{name}")).count() >= 2, "{name}");
+        }
     }
 
     #[test]

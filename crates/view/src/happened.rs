@@ -14,7 +14,7 @@ impl Chart {
     /// such.
     pub fn of_trace(problem: &Problem<'_>, trace: &Trace) -> Chart {
         let Categories { list, of_task, ordered } = Categories::of(problem.workflow());
-        let mut chart = Chart { categories: list, ordered, happened: true, ..Chart::default() };
+        let mut chart = Chart { categories: list, ordered, ..Chart::default() };
         chart.groups = groups(problem);
         let mut drawing =
             Drawing { problem, chart, of_task, finished: HashMap::new(), down: HashMap::new() };

@@ -29,6 +29,7 @@
 mod axis;
 mod categories;
 pub mod chart;
+pub mod forecast;
 pub mod front;
 pub mod gantt;
 pub mod graph;
@@ -37,8 +38,10 @@ mod lanes;
 mod links;
 mod palette;
 mod planned;
+pub mod plot;
 mod png;
 pub mod progress;
+pub mod series;
 mod svg;
 mod text;
 

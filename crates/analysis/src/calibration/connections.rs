@@ -3,10 +3,16 @@
 use super::Spread;
 use serde::Serialize;
 use slackline_engine::rates::{Pair, Passage, Rate};
-use slackline_model::platform::{Duplex, Figures, Matrix, Network, PlatformError, RouteCache};
+use slackline_model::platform::{
+    Charges, Duplex, Figures, Link, Matrix, Network, PlanningNetwork, PlatformError, RouteCache,
+    Sharing,
+};
 use slackline_model::{HostId, LinkId, Platform};
 use slackline_react::Figure;
 use std::collections::BTreeMap;
+
+/// Size of a transfer that stands for all, where factors go by size.
+const USUAL: f64 = 1e6;
 
 /// One transfer between two places, as if it had had its way to itself.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,7 +23,7 @@ pub struct Moved {
     pub to: String,
     /// How much, in how long.
     pub passage: Passage,
-    /// Latency and bandwidth that the platform states.
+    /// Latency and bandwidth that a transfer was said to be charged.
     pub stated: (f64, f64),
 }
 
@@ -37,9 +43,12 @@ pub struct Connection {
     pub latency: Option<f64>,
 }
 
-/// The transfers of a run, with what its platform states.
-pub fn moved(platform: &Platform, passages: &BTreeMap<Pair, Vec<Passage>>) -> Vec<Moved> {
-    let network = platform.planning_network();
+/// The transfers of a run, with what a network was said to charge for them.
+pub fn moved(
+    platform: &Platform,
+    network: &PlanningNetwork,
+    passages: &BTreeMap<Pair, Vec<Passage>>,
+) -> Vec<Moved> {
     let name = |host: HostId| platform.host(host).name.to_string();
     let mut all = Vec::new();
     for (&(from, to), passages) in passages {
@@ -71,10 +80,12 @@ pub(super) fn connections(moves: &[Moved]) -> Vec<Connection> {
 
 /// A platform whose connections are as they were learnt to be. Pairs of a matrix are what they are; of
 /// links, the narrowest of a way are held to account for it: one is as fast as the fastest
-/// connection that it holds back.
+/// connection that it holds back. Links mean what they state then: of those that nothing was learnt of, that is what
+/// transfers were charged so far.
 pub(super) fn applied(
     connections: &[Connection],
     platform: &Platform,
+    charges: &Charges,
 ) -> Result<Platform, PlatformError> {
     let place = |name: &str| platform.host_named(name).map(|host| platform.place_of(host));
     let known: Vec<(Pair, &Connection)> = connections
@@ -89,8 +100,28 @@ pub(super) fn applied(
         Network::Matrix(matrix) => {
             platform.clone().with_matrix(in_matrix(platform, matrix, &known))
         }
-        Network::Zones => Ok(platform.clone().with_link_figures(&of_links(platform, &known))),
+        Network::Zones => {
+            let charged = as_charged(platform, charges);
+            let figures = of_links(&charged, &known);
+            Ok(charged.with_link_figures(&figures))
+        }
     }
+}
+
+/// A platform whose links state what transfers are charged for them.
+fn as_charged(platform: &Platform, charges: &Charges) -> Platform {
+    let usual = charges.bands.iter().rev().find(|band| band.above < USUAL);
+    let latency = usual.map_or(1.0, |band| band.latency);
+    let factor = usual.map_or(1.0, |band| band.bandwidth);
+    let charged = |(index, link): (usize, &Link)| {
+        // What is shared has the factor of all its transfers, what is not that of the message.
+        let shared = link.sharing == Sharing::Shared && charges.bands.len() == 1;
+        let bandwidth = if shared { charges.usable(link) } else { factor * link.level() };
+        (LinkId::new(index), (bandwidth, latency * link.latency))
+    };
+    let changes = !platform.is_measured() && *charges != Charges::default() && !charges.constant;
+    let figures = platform.links().iter().enumerate().filter(|_| changes).map(charged).collect();
+    platform.clone().with_link_figures(&figures).measured()
 }
 
 fn in_matrix(platform: &Platform, matrix: &Matrix, known: &[(Pair, &Connection)]) -> Matrix {
@@ -157,7 +188,7 @@ fn of_links(platform: &Platform, known: &[(Pair, &Connection)]) -> BTreeMap<Link
 mod tests {
     use super::*;
     use slackline_model::platform::{
-        DeclaredRoute, HostSpec, LinkSpec, PlatformBuilder, RoutingKind,
+        Band, DeclaredRoute, HostSpec, LinkSpec, PlatformBuilder, RoutingKind,
     };
 
     fn moves(from: &str, to: &str, latency: f64, bandwidth: f64) -> Vec<Moved> {
@@ -187,11 +218,41 @@ mod tests {
         let mut all = moves("a", "b", 0.1, 1e7);
         all.extend(moves("a", "c", 0.1, 2e6));
         all.extend(moves("c", "b", 0.1, 2e6));
-        let learnt = applied(&connections(&all), &platform).unwrap();
+        let learnt = applied(&connections(&all), &platform, &Charges::default()).unwrap();
         let rate = |id: LinkId| (learnt.link(id).bandwidth / 1e4).round() * 1e4;
         assert_eq!(links.map(rate), [1e7, 1e7, 2e6]);
         assert_eq!(learnt.link(backbone).bandwidth, 1e9);
         assert!(links.iter().all(|id| (learnt.link(*id).latency - 0.05).abs() < 1e-6));
+    }
+
+    /// What was learnt is what transfers take, whatever model the platform was charged by; links that nothing is
+    /// known of keep their charges.
+    #[test]
+    fn a_learnt_platform_means_what_it_states() {
+        let mut builder = PlatformBuilder::new("three");
+        let zone = builder.add_zone(None, "z", RoutingKind::Full).unwrap();
+        let names = ["a", "b", "c"];
+        let hosts = names.map(|n| builder.add_host(zone, HostSpec::new(n, 1e9)).unwrap());
+        let links = names.map(|n| builder.add_link(LinkSpec::new(n, 1e7, 0.05)).unwrap());
+        for (i, j) in [(0, 1), (0, 2), (1, 2)] {
+            let way = [links[i], links[j]];
+            builder.add_route(zone, DeclaredRoute::between(hosts[i], hosts[j], way)).unwrap();
+        }
+        let platform = builder.build().unwrap();
+        let charges = Charges {
+            bands: vec![Band { latency: 13.0, ..Charges::STATED }],
+            link_factor: 0.5,
+            ..Charges::default()
+        };
+        let learnt =
+            applied(&connections(&moves("a", "b", 0.1, 2e6)), &platform, &charges).unwrap();
+        assert!(learnt.is_measured());
+        let network = learnt.planning_network();
+        assert!((network.transfer_time(2e6, hosts[0], hosts[1]) - 1.1).abs() < 1e-3);
+        assert_eq!((learnt.link(links[2]).bandwidth, learnt.link(links[2]).latency), (5e6, 0.65));
+        // Nothing learnt, nothing changed.
+        let same = applied(&[], &platform, &charges).unwrap();
+        assert!(!same.is_measured());
     }
 
     #[test]
@@ -202,7 +263,7 @@ mod tests {
         builder.set_matrix(Matrix::uniform(Some(1e7), 0.1));
         let platform = builder.build().unwrap();
         let all = connections(&moves("a", "b", 0.3, 2e6));
-        let learnt = applied(&all, &platform).unwrap().planning_network();
+        let learnt = applied(&all, &platform, &Charges::default()).unwrap().planning_network();
         assert!((learnt.transfer_time(2e6, a, b) - 1.3).abs() < 1e-6);
         assert_eq!(
             learnt.transfer_time(2e6, b, a),

@@ -1,26 +1,21 @@
 //! What real runs teach: how long kinds of tasks really take, how fast hosts and connections are.
 //!
-//! A task takes `estimate * factor of its kind / level of its host`. Factors and levels are medians,
-//! found in turn; levels are counted from the fastest host, whatever all have in common is a factor of
-//! the kinds. Medians because a few disturbed runs say nothing about the others.
+//! A task takes `(start-up + factor * estimate) / level`, of its kind and its host ([`tasks`] has the reasoning). Levels are
+//! counted from the fastest host, whatever all have in common is a factor of the kinds.
 
 mod connections;
+mod tasks;
 
 pub use connections::{Connection, Moved, moved};
 
 use serde::Serialize;
 use slackline_model::median::median;
-use slackline_model::platform::PlatformError;
+use slackline_model::platform::{Charges, PlatformError};
 use slackline_model::problem::Problem;
 use slackline_model::workflow::Workflow;
 use slackline_model::{KindId, Platform, Schedule, TaskId};
 use std::collections::BTreeMap;
-
-/// Rounds in which factors and levels settle.
-const ROUNDS: usize = 5;
-
-/// Level below which nobody believes what was seen.
-const LEAST_LEVEL: f64 = 0.01;
+use tasks::{Fit, Law};
 
 /// One task, as it ran.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +28,8 @@ pub struct Sample {
     pub seconds: f64,
     /// Seconds it was expected to take there.
     pub expected: f64,
+    /// The same over the seconds at the reference speed of its workflow.
+    pub slowness: f64,
 }
 
 /// A number that was seen several times.
@@ -81,7 +78,9 @@ pub struct Kind {
     pub kind: String,
     /// Real seconds.
     pub seconds: Spread,
-    /// Real seconds over those expected, on the fastest host.
+    /// Seconds that each takes besides, at the reference speed.
+    pub startup: f64,
+    /// Real seconds without the start-up over those expected, on the fastest host; the median is what was fitted.
     pub factor: Spread,
 }
 
@@ -103,6 +102,9 @@ pub struct Learnt {
     pub hosts: Vec<Host>,
     /// By names.
     pub connections: Vec<Connection>,
+    /// Of kinds that were not seen.
+    #[serde(skip)]
+    any: Option<Law>,
 }
 
 /// What a run shows of tasks that came to their end.
@@ -116,6 +118,10 @@ pub fn samples(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Sample> {
             host: platform.host(problem.host_of(proc)).name.to_string(),
             seconds: placement.seconds(),
             expected: problem.exec_wide(task, problem.class_of(proc), width),
+            slowness: match workflow.cost_table() {
+                Some(_) => 1.0,
+                None => workflow.reference_speed() / platform.host(problem.host_of(proc)).speed,
+            },
         })
     };
     workflow.tasks().filter_map(task).collect()
@@ -126,57 +132,52 @@ impl Learnt {
     pub fn of(tasks: &[Sample], moves: &[Moved]) -> Learnt {
         let known: Vec<&Sample> =
             tasks.iter().filter(|s| s.expected > 0.0 && s.seconds > 0.0).collect();
-        let mut factors: BTreeMap<&str, f64> = BTreeMap::new();
-        let mut levels: BTreeMap<&str, f64> = BTreeMap::new();
-        for _ in 0..ROUNDS {
-            let level = |s: &Sample| levels.get(s.host.as_str()).copied().unwrap_or(1.0);
-            let by_kind = group(&known, |s| s.kind.as_str(), |s| s.seconds / s.expected * level(s));
-            factors = medians(by_kind);
-            let factor = |s: &Sample| factors.get(s.kind.as_str()).copied().unwrap_or(1.0);
-            let by_host =
-                group(&known, |s| s.host.as_str(), |s| factor(s) * s.expected / s.seconds);
-            levels = medians(by_host);
-            let fastest = levels.values().copied().fold(0.0, f64::max);
-            if fastest > 0.0 {
-                levels.values_mut().for_each(|l| *l = (*l / fastest).max(LEAST_LEVEL));
-            }
-        }
-        let level = |s: &Sample| levels.get(s.host.as_str()).copied().unwrap_or(1.0);
+        let fit = Fit::of(&known);
         let seconds = group(&tasks.iter().collect::<Vec<_>>(), |s| s.kind.as_str(), |s| s.seconds);
-        let ratios = group(&known, |s| s.kind.as_str(), |s| s.seconds / s.expected * level(s));
-        let kinds = seconds.into_iter().map(|(kind, seconds)| Kind {
-            kind: kind.to_string(),
-            seconds: Spread::of(&seconds),
-            factor: Spread::of(ratios.get(kind).map_or(&[][..], Vec::as_slice)),
+        let ratio = |s: &Sample| {
+            let left = s.seconds * fit.level(&s.host) - fit.law(&s.kind).startup * s.slowness;
+            left.max(0.0) / s.expected
+        };
+        let ratios = group(&known, |s| s.kind.as_str(), ratio);
+        let kinds = seconds.into_iter().map(|(kind, seconds)| {
+            let law = fit.law(kind);
+            let seen = Spread::of(ratios.get(kind).map_or(&[][..], Vec::as_slice));
+            Kind {
+                kind: kind.to_string(),
+                seconds: Spread::of(&seconds),
+                startup: law.startup,
+                factor: Spread { median: law.factor, ..seen },
+            }
         });
-        let factor = |s: &Sample| factors.get(s.kind.as_str()).copied().unwrap_or(1.0);
-        let seen = group(&known, |s| s.host.as_str(), |s| factor(s) * s.expected / s.seconds);
-        let hosts = seen.into_iter().map(|(host, values)| {
-            let level = levels.get(host).copied().unwrap_or(1.0);
-            Host { host: host.to_string(), level: Spread { median: level, ..Spread::of(&values) } }
+        let level =
+            |s: &Sample| fit.law(&s.kind).seconds(s.expected / s.slowness) * s.slowness / s.seconds;
+        let hosts = group(&known, |s| s.host.as_str(), level).into_iter().map(|(host, values)| {
+            let level = Spread { median: fit.level(host), ..Spread::of(&values) };
+            Host { host: host.to_string(), level }
         });
         Learnt {
             kinds: kinds.collect(),
             hosts: hosts.collect(),
             connections: connections::connections(moves),
+            any: fit.any,
         }
     }
 
-    /// A platform with the connections as they were learnt to be.
-    pub fn connect(&self, platform: &Platform) -> Result<Platform, PlatformError> {
-        connections::applied(&self.connections, platform)
+    /// A platform with the connections as they were learnt to be, where transfers are charged like this.
+    pub fn connect(
+        &self,
+        platform: &Platform,
+        charges: &Charges,
+    ) -> Result<Platform, PlatformError> {
+        connections::applied(&self.connections, platform, charges)
     }
 
-    /// The factor of a kind; that of all together where it was never seen.
-    pub fn factor(&self, kind: &str) -> f64 {
-        let seen = self.kinds.iter().filter(|k| k.factor.samples > 0);
-        match seen.clone().find(|k| k.kind == kind) {
-            Some(found) => found.factor.median,
-            None => {
-                let mut all: Vec<f64> = seen.map(|k| k.factor.median).collect();
-                median(&mut all).unwrap_or(1.0)
-            }
-        }
+    /// Seconds that a task takes at the reference speed, by its kind; like all others together where that was
+    /// never seen.
+    pub fn seconds(&self, kind: &str, estimate: f64) -> f64 {
+        let seen = self.kinds.iter().find(|k| k.kind == kind && k.factor.samples > 0);
+        let own = seen.map(|k| Law { startup: k.startup, factor: k.factor.median });
+        own.or(self.any).map_or(estimate, |law| law.seconds(estimate))
     }
 
     /// The level of a host; 1 where it was never seen.
@@ -195,7 +196,7 @@ impl Learnt {
                     let seen = self.kinds.iter().find(|k| k.kind == kind);
                     seen.map_or(0.0, |k| k.seconds.median * speed)
                 }
-                work => work * self.factor(kind),
+                work => self.seconds(kind, work / speed) * speed,
             }
         })
     }
@@ -234,36 +235,4 @@ fn group<'s>(
         groups.entry(name(sample)).or_default().push(value(sample));
     }
     groups
-}
-
-fn medians(groups: BTreeMap<&str, Vec<f64>>) -> BTreeMap<&str, f64> {
-    let middle = |mut values: Vec<f64>| median(&mut values).unwrap_or(1.0);
-    groups.into_iter().map(|(name, values)| (name, middle(values))).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn factors_of_kinds_and_levels_of_hosts_are_told_apart() {
-        let mut tasks = Vec::new();
-        for (kind, factor) in [("short", 2.0), ("long", 3.0)] {
-            for (host, level) in [("fast", 1.0), ("slow", 0.25), ("fast", 1.0)] {
-                for expected in [1.0, 5.0, 10.0] {
-                    let seconds = expected * factor / level;
-                    let (kind, host) = (kind.to_string(), host.to_string());
-                    tasks.push(Sample { kind, host, seconds, expected });
-                }
-            }
-        }
-        // One that was disturbed says nothing.
-        tasks[0].seconds *= 40.0;
-        let learnt = Learnt::of(&tasks, &[]);
-        assert!((learnt.factor("short") - 2.0).abs() < 1e-9);
-        assert!((learnt.factor("long") - 3.0).abs() < 1e-9);
-        assert!((learnt.level("slow") - 0.25).abs() < 1e-9);
-        assert_eq!(learnt.level("fast"), 1.0);
-        assert_eq!(learnt.factor("never seen"), 2.5);
-    }
 }

@@ -14,19 +14,45 @@ use slackline_schedule::registry::{self, Basis, Need};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-/// List the planners and the policies
+/// List the planners and the policies, or describe some of them
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  slackline algorithms peft slackline\n  slackline algorithms --json"
+    after_help = "Examples:\n  slackline algorithms\n  slackline algorithms peft slackline\n  slackline algorithms --json"
 )]
 pub(crate) struct Algorithms {
     /// Only these planners and policies
     #[arg(value_name = "NAME")]
     names: Vec<String>,
 
+    /// Describe all of them
+    #[arg(long, conflicts_with = "names")]
+    all: bool,
+
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+}
+
+/// Names by family, on one screen.
+fn overview(output: &Output) -> String {
+    let mut text = String::new();
+    let mut list = |title: &str, names: &[&str]| {
+        let _ = writeln!(text, "{}", output.bold(title));
+        text.push_str(&wrap(&names.join(", "), 2, output.width));
+    };
+    let mut families: Vec<registry::Family> = registry::ALL.iter().map(|a| a.family).collect();
+    families.sort_unstable();
+    families.dedup();
+    for family in families {
+        let members = registry::ALL.iter().filter(|a| a.family == family);
+        let names: Vec<&str> = members.map(|a| a.name).collect();
+        list(&format!("{}: {}", family.name(), family.about()), &names);
+    }
+    let names: Vec<&str> = policies::ALL.iter().map(|policy| policy.name).collect();
+    list("policies: steer a run (simulate --policy NAME)", &names);
+    let more = "slackline algorithms NAME describes one, --all describes all of them.";
+    let _ = writeln!(text, "\n{more}");
+    text
 }
 
 #[derive(Serialize)]
@@ -182,6 +208,9 @@ impl Algorithms {
             };
             let policies = policies.into_iter().map(policy).collect();
             return output.json(&List { schema: schema::names::ALGORITHMS, algorithms, policies });
+        }
+        if self.names.is_empty() && !self.all {
+            return output.text(&overview(output));
         }
         let mut text = String::new();
         let mut family = None;

@@ -9,6 +9,7 @@ use slackline_model::units::Quantity;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
 /// Compute for some seconds and write files that follow from those read
@@ -18,6 +19,9 @@ pub(crate) struct Burn {
     /// Seconds of computing
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
     seconds: f64,
+    /// Seconds of sleeping
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
+    sleep: f64,
     /// A file to read
     #[arg(long = "in", value_name = "FILE")]
     inputs: Vec<PathBuf>,
@@ -40,6 +44,9 @@ impl Burn {
         }
         let seed = hash.digest();
         burn(self.seconds);
+        if let Ok(sleep) = Duration::try_from_secs_f64(self.sleep) {
+            std::thread::sleep(sleep);
+        }
         for (name, bytes) in &self.outputs {
             write(name, *bytes, seed).map_err(|e| fail(Path::new(name), &e))?;
         }

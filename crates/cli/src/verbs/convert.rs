@@ -4,15 +4,18 @@ use crate::files::Files;
 use crate::input::{Sources, format_parser, read_document, read_platform};
 use crate::output::Output;
 use crate::table::count;
+use crate::verbs::choices;
 use clap::Args;
 use slackline_core::Failure;
 use slackline_core::file_kind as contents;
 use slackline_core::request::ModelSettings;
 use slackline_formats::trace::{self, TraceFormat};
-use slackline_formats::{Format, PlatformFormat, instance, is_standard, schedule_file};
+use slackline_formats::{Document, Format, PlatformFormat, instance, is_standard, schedule_file};
+use slackline_model::control::{Chances, draw_course};
 use slackline_mpi::Traces;
 use slackline_mpi::trace::{pack, unpack};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Convert a workflow, a platform, a schedule, a trace or MPI traces to another format
 #[derive(Args)]
@@ -43,6 +46,12 @@ pub(crate) struct Convert {
     /// The platform of an instance that is written, or of a schedule or trace
     #[arg(short, long, value_name = "FILE")]
     platform: Option<PathBuf>,
+    /// Unfold one course of a workflow with choices and loops: its run 0, drawn from this seed
+    #[arg(long, value_name = "SEED")]
+    draw: Option<u64>,
+    /// How its decisions fall, as a JSON object; those left out are drawn
+    #[arg(long, value_name = "FILE", requires = "draw")]
+    choices: Option<PathBuf>,
     /// The workflow and platform of a schedule or trace in one file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["workflow", "platform"])]
     instance: Option<PathBuf>,
@@ -92,7 +101,7 @@ impl Convert {
         let platform = read_platform(&self.input, output)?;
         slackline_formats::write_platform(&output.files, &self.output, &platform, None)?;
         let hosts = platform.hosts().len();
-        output.say(&format!("{}: {hosts} hosts written\n", self.output.display()))
+        output.say(&format!("{}: {} written\n", self.output.display(), count(hosts, "host")))
     }
 
     /// A schedule, or the trace of a run: `.json` of a trace is Chrome's, as of `simulate --trace`.
@@ -119,6 +128,22 @@ impl Convert {
         output.say(&format!("{said}: the places of {} written\n", count(placed, "task")))
     }
 
+    /// Replaces choices and loops by one course of the workflow.
+    fn unfold(&self, document: &mut Document, output: &Output) -> Result<(), Failure> {
+        let Some(seed) = self.draw else { return Ok(()) };
+        let Some(control) = document.workflow.control() else {
+            let message = format!("{}: there is nothing to draw", self.input.display());
+            return Err(Failure::input(message)
+                .with_help("--draw unfolds choices and loops; this workflow has none"));
+        };
+        let given = choices::read_outcomes(self.choices.as_deref(), control, output)?;
+        let mut chances = Chances { seed, run: 0, given };
+        let template = Arc::new(document.workflow.clone());
+        let (unfolded, _) = draw_course(&template, &mut chances).map_err(Failure::input)?;
+        *document = Document::new(Arc::unwrap_or_clone(unfolded));
+        Ok(())
+    }
+
     fn workflow(&self, output: &mut Output) -> Result<(), Failure> {
         let format = match self.to {
             Some(format) => format,
@@ -130,11 +155,18 @@ impl Convert {
             }
             None => Format::for_output(&self.output)?,
         };
-        let document = read_document(&self.input, self.from, output)?;
+        let mut document = read_document(&self.input, self.from, output)?;
+        self.unfold(&mut document, output)?;
         let mut bytes = Vec::new();
         match (&self.platform, format) {
             (Some(platform), Format::Instance) => {
                 let platform = read_platform(platform, output)?;
+                instance::write(&document.workflow, &platform, &mut bytes)?;
+            }
+            (None, Format::Instance)
+                if Format::Instance.recognises(&output.files.read_text(&self.input)?) =>
+            {
+                let platform = read_platform(&self.input, output)?;
                 instance::write(&document.workflow, &platform, &mut bytes)?;
             }
             (None, Format::Instance) => {
@@ -142,6 +174,11 @@ impl Convert {
                     .with_help("say which: --platform FILE"));
             }
             _ => format.write(&document, &mut bytes)?,
+        }
+        let dropped = format.drops(&document.workflow);
+        if !dropped.is_empty() {
+            let (said, dropped) = (self.output.display(), dropped.join(", "));
+            output.warning(&format!("{said}: {format} cannot say {dropped}: left out"));
         }
         output.files.write(&self.output, |out| out.write_all(&bytes))?;
         let tasks = count(document.workflow.len(), "task");

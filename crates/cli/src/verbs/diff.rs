@@ -321,7 +321,11 @@ fn side_by_side(problem: &Problem<'_>, before: &Side, after: &Side) -> String {
         chart.span.end = chart.span.end.max(end);
         gantt::svg(&chart, &SvgOptions::default())
     };
-    let parts = [chart(before), chart(after)];
+    stacked([chart(before), chart(after)])
+}
+
+/// Two pictures, one above the other.
+pub(super) fn stacked(parts: [String; 2]) -> String {
     let size = |svg: &str, name: &str| -> f64 {
         let found =
             svg.split_once(&format!(" {name}=\"")).and_then(|(_, rest)| rest.split_once('"'));

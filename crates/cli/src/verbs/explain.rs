@@ -27,7 +27,7 @@ submitted and had room; 'waited for the engine', the rest.
 Examples:
   slackline explain .
   slackline explain trace.txt pipeline_dag.dot
-  slackline explain monitoring.db --json")]
+  slackline explain trace.txt --json")]
 pub(crate) struct Explain {
     /// Folders or files with the records of one run
     #[arg(required = true, value_name = "PATH")]

@@ -23,8 +23,8 @@ counts what was measured, derived, assumed and missing, and every repair.
 
 Examples:
   slackline import . -o last-run
-  slackline import trace.txt pipeline_dag.dot -o run && slackline plan run/workflow.json -p run/platform.toml
-  slackline import runinfo/monitoring.db --json")]
+  slackline import trace.txt pipeline_dag.dot -o nextflow-run
+  slackline import trace.txt --from nextflow --json")]
 pub(crate) struct Import {
     /// Folders or files with the records of one run
     #[arg(required = true, value_name = "PATH")]

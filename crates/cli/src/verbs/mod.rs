@@ -4,6 +4,8 @@ mod activities;
 mod algorithms;
 mod burn;
 mod calibrate;
+mod centre;
+mod choices;
 mod compare;
 mod completions;
 mod convert;
@@ -25,6 +27,7 @@ pub(crate) mod run;
 mod show;
 pub(crate) mod simulate;
 mod validate;
+mod versus;
 
 use crate::output::Output;
 use clap::Subcommand;
@@ -44,7 +47,9 @@ pub(crate) enum Verb {
     Mpirun(mpirun::Mpirun),
     Mpicc(mpicc::Mpicc),
     Compare(Box<compare::Compare>),
+    Versus(Box<versus::Versus>),
     Calibrate(calibrate::Calibrate),
+    Centre(centre::Centre),
     Import(import::Import),
     Explain(explain::Explain),
     Reproduce(reproduce::Reproduce),
@@ -87,7 +92,9 @@ impl Verb {
             Verb::Mpirun(verb) => verb.run(output),
             Verb::Mpicc(verb) => verb.run(output),
             Verb::Compare(verb) => verb.run(output),
+            Verb::Versus(verb) => verb.run(output),
             Verb::Calibrate(verb) => verb.run(output),
+            Verb::Centre(verb) => verb.run(output),
             Verb::Import(verb) => verb.run(output),
             Verb::Explain(verb) => verb.run(output),
             Verb::Reproduce(verb) => verb.run(output),

@@ -2,11 +2,13 @@
 
 use crate::files::Files;
 use crate::output::Output;
+use crate::table::count;
 use clap::{Args, Subcommand};
 use slackline_core::Failure;
 use slackline_core::machines::detect::{Found, local, slurm};
 use slackline_formats::platform_toml;
 use slackline_model::units::parse_speed;
+use slackline_model::workflow::REFERENCE_SPEED;
 use std::path::PathBuf;
 
 /// Describe real machines
@@ -31,9 +33,13 @@ struct Detect {
     /// Describe this machine even if there is a Slurm cluster
     #[arg(long)]
     local: bool,
-    /// Speed of one core, such as 2.5Gf, instead of a measured one
+    /// Speed of one core, such as 2.5Gf; 1Gf if left out, as `run` has it: what takes a second
+    /// in a workflow file then takes a second here
     #[arg(long, value_name = "SPEED", value_parser = speed)]
     speed: Option<f64>,
+    /// Measure the speed of a core, to compare this machine with others
+    #[arg(long, conflicts_with_all = ["speed", "slurm"])]
+    measure: bool,
     /// The file to write; standard output if left out
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -70,12 +76,24 @@ impl Detect {
         let Some(path) = &self.output else { return output.text(&text) };
         output.files.write(path, |out| out.write_all(text.as_bytes()))?;
         let (hosts, cores) = (platform.hosts().len(), platform.total_cores());
-        output.say(&format!("{}: {hosts} hosts, {cores} cores written\n", path.display()))
+        output.say(&format!(
+            "{}: {}, {} written\n",
+            path.display(),
+            count(hosts, "host"),
+            count(cores as usize, "core")
+        ))
+    }
+
+    fn here(&self) -> Found {
+        match self.measure {
+            true => local::detect(None),
+            false => local::detect(Some(self.speed.unwrap_or(REFERENCE_SPEED))),
+        }
     }
 
     fn found(&self, output: &mut Output) -> Result<Found, Failure> {
         if self.local {
-            return Ok(local::detect(self.speed));
+            return Ok(self.here());
         }
         match slurm::detect(self.speed) {
             Ok(found) => Ok(found),
@@ -83,7 +101,7 @@ impl Detect {
                 .with_help("describe this machine alone with --local")),
             Err(why) => {
                 output.detail(&format!("no Slurm cluster: {why}"));
-                Ok(local::detect(self.speed))
+                Ok(self.here())
             }
         }
     }

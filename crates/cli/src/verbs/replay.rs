@@ -352,7 +352,6 @@ fn chart(timeline: &Timeline, outcome: &Replayed) -> Chart {
         categories,
         bars: timeline.spans.iter().filter_map(bar).collect(),
         labels,
-        happened: true,
         span: 0.0..outcome.makespan,
         ..Chart::default()
     }

@@ -111,6 +111,16 @@ pub(crate) fn deliveries(place: &Place) {
     place.write("delivered.toml", format!("origin = \"store\"\n{hosts}{network}"));
 }
 
+/// Tasks of one kind on two hosts of which one takes three times as long as stated.
+pub(crate) fn uneven(place: &Place) {
+    let nap = "case $SLACKLINE_HOST in slow) sleep 0.15;; *) sleep 0.05;; esac";
+    let task = |task: usize| {
+        format!("[task.t{task}]\nkind = \"nap\"\ncommand = \"{nap}\"\ntime = \"50ms\"\n")
+    };
+    place.write("uneven.toml", (0..40).map(task).collect::<String>());
+    place.write("pair.toml", "[host.quick]\nspeed = \"1Gf\"\n[host.slow]\nspeed = \"1Gf\"\n");
+}
+
 /// How often each task was begun and ended well, by the log.
 pub(crate) fn executions(run: &Path) -> (BTreeMap<u64, usize>, BTreeMap<u64, usize>) {
     let text = std::fs::read_to_string(run.join("log.jsonl")).unwrap();

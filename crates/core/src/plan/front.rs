@@ -6,13 +6,12 @@ use crate::context::Context;
 use crate::failure::Failure;
 use schemars::JsonSchema;
 use serde::Serialize;
-use slackline_model::schedule::{Limits, Summary, validate};
+use slackline_model::schedule::{Limits, validate};
 use slackline_model::{Problem, approx};
 use slackline_schedule::qos::pareto::{self, Point};
-use slackline_schedule::{Algorithm, Family, Need, PlanError, bounds, qos, registry};
-
-/// Budgets from the cheapest plan's cost to the fastest's at exact seconds, both included.
-const STEPS: usize = 11;
+use slackline_schedule::qos::portfolio::{self, Job};
+use slackline_schedule::qos::within_limits;
+use slackline_schedule::{Algorithm, bounds};
 
 /// The JSON document `slackline/front/1`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -43,6 +42,12 @@ pub struct FrontReport {
 pub struct FrontPlan {
     /// Its planner.
     pub algorithm: &'static str,
+    /// The machines it was confined to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machines: Option<String>,
+    /// What found it, for people.
+    #[serde(skip)]
+    pub name: String,
     /// Seconds.
     pub makespan: f64,
     /// What it costs.
@@ -69,46 +74,54 @@ impl PlanInput {
             return Err(Failure::input("--front needs machines with prices").with_help(help));
         }
         let limits = self.request.limits.limits();
-        let scale = Scale::of(problem)?;
-        let mut points: Vec<FrontPlan> = Vec::new();
+        let ends = portfolio::Scale::of(problem)?;
         let contenders = self.contenders(problem)?;
         self.check_options(&contenders)?;
-        for algorithm in contenders {
-            for told in sweep(algorithm, &scale, &limits) {
-                let settings = self.search_request(told, context);
-                let schedule = match (algorithm.plan)(problem, &settings) {
-                    Ok(schedule) => schedule,
-                    Err(error @ PlanError::Unsupported { .. }) => {
-                        context.warning(&format!("{}: {error}", algorithm.name));
-                        break;
-                    }
-                    Err(error) => return Err(error.into()),
-                };
-                if let Some(broken) = validate(problem, &schedule, &Limits::default()).first() {
-                    let name = algorithm.name;
-                    return Err(Failure::work(format!("{name} made an invalid plan: {broken}")));
-                }
-                let Summary { makespan, cost, .. } = Summary::of(problem, &schedule);
-                let same = |p: &FrontPlan| {
-                    p.algorithm == algorithm.name
-                        && approx::eq(p.makespan, makespan)
-                        && approx::eq(p.cost, cost)
-                };
-                if !points.iter().any(same) {
-                    let (budget, deadline) = (told.budget, told.deadline);
-                    let algorithm = algorithm.name;
-                    let dominated = false;
-                    points.push(FrontPlan {
-                        algorithm,
-                        makespan,
-                        cost,
-                        dominated,
-                        budget,
-                        deadline,
-                    });
-                }
-            }
+        let told = |&algorithm: &&'static Algorithm| {
+            let told = portfolio::sweep(algorithm, &ends, &limits).into_iter();
+            told.map(move |told| Job::of(algorithm, told))
+        };
+        let mut jobs: Vec<Job> = contenders.iter().flat_map(told).collect();
+        if self.request.planners.is_empty() {
+            jobs.extend(portfolio::rentals(problem, &limits));
         }
+        let mut points: Vec<FrontPlan> = Vec::new();
+        let mut broken = None;
+        let settings = self.search_request(limits, context);
+        portfolio::each(problem, &jobs, &settings, |candidate| {
+            let algorithm = candidate.algorithm.name;
+            if let Some(rule) = validate(problem, &candidate.schedule, &Limits::default()).first() {
+                broken.get_or_insert(format!("{algorithm} made an invalid plan: {rule}"));
+            }
+            let (name, point) = (within_limits::name(problem, &candidate), candidate.point);
+            let same = |p: &FrontPlan| {
+                p.name == name
+                    && approx::eq(p.makespan, point.makespan)
+                    && approx::eq(p.cost, point.cost)
+            };
+            if points.iter().any(same) {
+                return;
+            }
+            let machines = candidate.rented.map(|rented| {
+                let kind = &problem.platform().class(rented.class).name;
+                format!("{} x {kind}", rented.count)
+            });
+            points.push(FrontPlan {
+                algorithm,
+                machines,
+                name,
+                makespan: point.makespan,
+                cost: point.cost,
+                dominated: false,
+                budget: candidate.told.budget,
+                deadline: candidate.told.deadline,
+            });
+        })?;
+        if let Some(message) = broken {
+            return Err(Failure::work(message));
+        }
+        let scale = Scale::of(problem, &[], 0.0)?;
+        let scale = points.iter().fold(scale, |scale, p| scale.with(p.makespan, p.cost));
         mark(&mut points);
         Ok(FrontReport {
             schema: "slackline/front/1",
@@ -122,40 +135,14 @@ impl PlanInput {
         })
     }
 
-    /// The planners asked for, else all that do not search.
+    /// The planners asked for, else those of every front.
     fn contenders(&self, problem: &Problem<'_>) -> Result<Vec<&'static Algorithm>, Failure> {
         let whole = Limits { budget: Some(0.0), deadline: Some(0.0) };
         if !self.request.planners.is_empty() {
             return planners_named(&self.request.planners, problem, &whole);
         }
-        let fast = |a: &&Algorithm| match a.family {
-            Family::List => true,
-            Family::Qos => qos::FAST.iter().any(|f| f.name == a.name) || a.name == "moheft",
-            _ => false,
-        };
-        let able = |a: &&Algorithm| a.lacks(problem, &whole).is_none();
-        Ok(registry::ALL.iter().filter(fast).filter(able).collect())
+        Ok(portfolio::contenders(problem))
     }
-}
-
-/// What a planner is told in turn: nothing, or budgets, and with them deadlines that grow tighter as
-/// money becomes plenty, unless the user has one.
-fn sweep(algorithm: &Algorithm, scale: &Scale, limits: &Limits) -> Vec<Limits> {
-    let needs = |need| algorithm.needs.contains(&need);
-    if !needs(Need::Budget) && !needs(Need::Deadline) {
-        return vec![*limits];
-    }
-    let between = |from: f64, to: f64, share: f64| from + share * (to - from);
-    let step = |k: usize| {
-        let share = k as f64 / (STEPS - 1) as f64;
-        let dearest = scale.exact.1.max(scale.exact.0);
-        let slow = scale.cheapest.makespan.max(scale.fastest.makespan);
-        let deadline = || between(slow, scale.fastest.makespan, share);
-        let budget = between(scale.exact.0, dearest, share);
-        let deadline = needs(Need::Deadline).then(|| limits.deadline.unwrap_or_else(deadline));
-        Limits { budget: Some(budget), deadline }
-    };
-    (0..STEPS).map(step).collect()
 }
 
 /// Sorts by makespan and says which plans are beaten.

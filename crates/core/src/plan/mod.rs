@@ -6,25 +6,27 @@ mod scale;
 
 pub use front::{FrontPlan, FrontReport};
 pub use report::{Limited, PlanReport, PlanReports, Spread, staging};
-pub use scale::{End, Scale, three_digits};
+pub use scale::{End, Scale, alternatives, three_digits};
 
 use crate::context::Context;
 use crate::details_json::check_needs;
 use crate::failure::{Failure, no_plan};
-use crate::input::Loaded;
+use crate::input::{Loaded, Past};
 use crate::plan_check;
 use crate::request::PlanRequest;
 use crate::search::{self, interrupted};
 use serde::Serialize;
+use slackline_analysis::overheads::delayed;
 use slackline_analysis::plan_check::Check;
 use slackline_model::nearest::did_you_mean;
 use slackline_model::parameter::{self, Given};
 use slackline_model::schedule::{Limits, Summary, Violation, validate};
 use slackline_model::{Problem, Schedule};
-use slackline_schedule::qos::pareto::{self, Point};
+use slackline_schedule::qos::pareto::{self, Aim, Point};
+use slackline_schedule::qos::within_limits::WITHIN_LIMITS;
 use slackline_schedule::registry::Need;
 use slackline_schedule::robust::{Robustness, RunTimeError, robustness};
-use slackline_schedule::{Algorithm, PlanError, Request, bounds, qos, registry};
+use slackline_schedule::{Algorithm, PlanError, Request, bounds, registry};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -38,6 +40,7 @@ pub fn planner_name(text: &str) -> Result<String, String> {
     }
     match registry::find(text) {
         Some(algorithm) => Ok(algorithm.name.to_string()),
+        None if slackline_schedule::nondet::Method::find(text).is_some() => Ok(text.to_lowercase()),
         None => {
             let hint = did_you_mean(text, registry::names());
             Err(format!("there is no such planner{hint} `slackline algorithms` lists them all"))
@@ -60,6 +63,8 @@ pub struct Planned {
     pub check: Option<Check>,
     /// Deadline and budget that it misses.
     pub missed: Vec<Violation>,
+    /// What counted among plans within the limits.
+    pub aim: Aim,
     /// Seconds that planning took.
     pub wall_seconds: f64,
 }
@@ -68,6 +73,24 @@ impl Planned {
     /// When it ends: as simulated, where that is known.
     pub fn end(&self) -> f64 {
         self.check.map_or(self.summary.makespan, |check| check.simulated)
+    }
+
+    /// Puts all dates off by a wait.
+    fn delay(&mut self, problem: &Problem<'_>, wait: f64, limits: &Limits) {
+        if wait == 0.0 {
+            return;
+        }
+        self.schedule = delayed(std::mem::take(&mut self.schedule), wait);
+        scale::delay_alternatives(&mut self.schedule.details, wait);
+        self.summary.makespan += wait;
+        if let Some(check) = &mut self.check {
+            check.planned += wait;
+            check.simulated += wait;
+        }
+        let of_limit =
+            |v: &Violation| matches!(v, Violation::Deadline { .. } | Violation::Budget { .. });
+        self.missed =
+            validate(problem, &self.schedule, limits).into_iter().filter(of_limit).collect();
     }
 }
 
@@ -100,7 +123,8 @@ pub struct Plans<'p> {
     /// Whether one plan is wanted, whatever was tried.
     is_one_wanted: bool,
     given: &'p Given,
-    recorded_makespan: Option<f64>,
+    /// Seconds of the run that the workflow was recorded from.
+    pub recorded_makespan: Option<f64>,
 }
 
 /// The report of a plan request.
@@ -123,8 +147,14 @@ impl PlanRequest {
             *name = planner_name(name)
                 .map_err(|why| Failure::input(format!("planners: '{name}': {why}")))?;
         }
-        let loaded = self.input.read_all(&self.input.workflows, context)?;
-        let given = self.parameters.0.clone();
+        let mut loaded = self.input.read_all(&self.input.workflows, context)?;
+        self.overheads.apply(&mut loaded);
+        self.limits.check_prices(&loaded.platform, [])?;
+        let mut given = self.parameters.0.clone();
+        let named = |name: &String| name == WITHIN_LIMITS.name || name == ALL_PLANNERS;
+        if self.planners.is_empty() || self.planners.iter().any(named) {
+            given.extend(self.limits.given());
+        }
         Ok(PlanInput { request: self, loaded, given })
     }
 
@@ -174,10 +204,15 @@ impl PlanInput {
             }
         }
         let limits = self.request.limits.limits();
-        let scale = if is_limited(&limits) { Some(Scale::of(problem)?) } else { None };
-        let past = self.loaded.past.as_ref();
+        let wait = self.request.overheads.wait();
+        let lower_bound = lower_bound + wait;
+        plans.iter_mut().for_each(|plan| plan.delay(problem, wait, &limits));
+        let scale = match is_limited(&limits) {
+            true => Some(Scale::of(problem, &plans, wait)?),
+            false => None,
+        };
         Ok(Plans {
-            best: best(&plans, &limits),
+            best: best(&plans, &limits, self.request.limits.aim()),
             problem,
             plans,
             lower_bound,
@@ -185,7 +220,7 @@ impl PlanInput {
             scale,
             is_one_wanted: self.request.planners.is_empty(),
             given: &self.given,
-            recorded_makespan: past.and_then(|p| p.run.as_ref()?.makespan_seconds),
+            recorded_makespan: Past::makespan(self.loaded.past.as_ref()),
         })
     }
 
@@ -215,7 +250,8 @@ impl PlanInput {
         context: &mut Context<'_>,
     ) -> Result<(Vec<Planned>, f64), Failure> {
         let chosen = self.chosen(problem)?;
-        let settings = self.search_request(self.request.limits.limits(), context);
+        let settings = self
+            .search_request(self.request.overheads.within(self.request.limits.limits()), context);
         self.check_options(&chosen)?;
         let mut bound = bounds::lower_bound(problem);
         let mut plans = Vec::new();
@@ -279,6 +315,7 @@ impl PlanInput {
                 robustness,
                 check: None,
                 missed,
+                aim: self.request.limits.aim(),
                 wall_seconds,
             });
         }
@@ -314,16 +351,14 @@ impl PlanInput {
         self.request.check && !arrives && problem.tasks() <= plan_check::MOST_TASKS
     }
 
-    /// The planners to try: those asked for, else the usual one, and under limits the fast methods for them.
+    /// The planners to try: those asked for, else the usual one, under limits that for them.
     fn chosen(&self, problem: &Problem<'_>) -> Result<Vec<&'static Algorithm>, Failure> {
         let limits = self.request.limits.limits();
         if !self.request.planners.is_empty() {
             let named = planners_named(&self.request.planners, problem, &limits)?;
             return named.iter().try_for_each(|a| check_single(a, problem)).map(|()| named);
         }
-        let fast = if is_limited(&limits) { qos::FAST } else { &[] };
-        let able = fast.iter().filter(|a| a.lacks(problem, &limits).is_none());
-        Ok(std::iter::once(registry::usual(problem)).chain(able).collect())
+        Ok(vec![registry::usual_within(problem, &limits)])
     }
 }
 
@@ -408,14 +443,14 @@ pub fn is_limited(limits: &Limits) -> bool {
     limits.budget.is_some() || limits.deadline.is_some()
 }
 
-/// The shortest plan that keeps to the limits, else the one that breaks them least; of equal ones the
-/// cheapest, then the first.
-fn best(plans: &[Planned], limits: &Limits) -> usize {
+/// The fastest or cheapest plan that keeps to the limits, else the one that breaks them least; of equal
+/// ones the first.
+fn best(plans: &[Planned], limits: &Limits, aim: Aim) -> usize {
     // Limits are kept by plans; without any, what counts is when the run ends.
     let end = |plan: &Planned| if is_limited(limits) { plan.summary.makespan } else { plan.end() };
     let point = |plan: &Planned| Point { makespan: end(plan), cost: plan.summary.cost };
     let points: Vec<Point> = plans.iter().map(point).collect();
-    pareto::best(&points, limits)
+    pareto::best_for(&points, limits, aim)
 }
 
 /// The first names of a list.

@@ -4,7 +4,7 @@ use super::Planned;
 use super::scale::Scale;
 use crate::details_json::{Details, Set};
 use crate::plan_check::Difference;
-use crate::schedule_json::{Leased, Moved, Placed, leased, moved, placed};
+use crate::schedule_json::{Leased, Moved, Placed, Stored, leased, moved, placed, stored};
 use schemars::JsonSchema;
 use serde::Serialize;
 use slackline_model::parameter::{self, Given};
@@ -80,6 +80,9 @@ pub struct PlanReport {
     pub details: Details,
     /// Where and when every task runs.
     pub schedule: Vec<Placed>,
+    /// The room that files take, by place.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub storage: Vec<Stored>,
     /// Transfers, where the method plans them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub transfers: Vec<Moved>,
@@ -162,6 +165,7 @@ impl PlanReport {
             }),
             details: Details(plan.schedule.details.clone()),
             schedule: placed(problem, &plan.schedule),
+            storage: stored(problem, &plan.schedule),
             transfers: moved(problem, &plan.schedule),
         }
     }

@@ -1,8 +1,8 @@
 //! Ranges of the numbers in requests, which the command checks when it reads its options.
 
 use super::{
-    ExecutionSettings, LimitSettings, PlanRequest, RunRequest, SearchSettings, SimulationSetup,
-    Sources,
+    ExecutionSettings, LimitSettings, OverheadSettings, PlanRequest, RunRequest, SearchSettings,
+    SimulationSetup, Sources,
 };
 use crate::failure::Failure;
 use std::time::Duration;
@@ -44,8 +44,17 @@ impl Sources {
 
 impl LimitSettings {
     fn check(&self) -> Result<(), Failure> {
+        seconds("limits.deadline", self.deadline)?;
+        holds("limits.fastest", !self.fastest || self.deadline.is_some(), "a deadline beside it")?;
         let budget = self.budget.is_none_or(|b| b >= 0.0 && b.is_finite());
         holds("limits.budget", budget, "a number, 0 or more")
+    }
+}
+
+impl OverheadSettings {
+    fn check(&self) -> Result<(), Failure> {
+        seconds("overheads.task", self.task)?;
+        seconds("overheads.queue_wait", self.queue_wait)
     }
 }
 
@@ -62,6 +71,7 @@ impl PlanRequest {
         self.input.check()?;
         self.input.check_lacks(false, true, "a plan")?;
         self.limits.check()?;
+        self.overheads.check()?;
         self.search.check()?;
         let share = self.robust.is_none_or(|share| (0.0..1.0).contains(&share));
         holds("robust", share, "a share from 0 to below 1")
@@ -86,6 +96,7 @@ impl SimulationSetup {
             "one of workflows, instance and arrivals",
         )?;
         self.limits.check()?;
+        self.overheads.check()?;
         seconds("monitoring_delay", Some(self.monitoring_delay))?;
         seconds("decision_time", Some(self.decision_time))?;
         let some = |n| (1..=MOST_REPLICATIONS).contains(&n);
@@ -100,6 +111,7 @@ impl RunRequest {
         self.input.check_lacks(false, false, "a run")?;
         holds("input.workflows", self.input.workflows.len() == 1, "one workflow")?;
         self.limits.check()?;
+        self.overheads.check()?;
         self.execution.check()
     }
 }

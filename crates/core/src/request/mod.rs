@@ -15,11 +15,15 @@ use slackline_formats::Format;
 use slackline_machines::slurm::Mode;
 use slackline_model::parameter::Given;
 use slackline_model::schedule::Limits;
+use slackline_schedule::qos::pareto::Aim;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// The policy that follows a plan.
 const STATIC: &str = "static";
+
+/// The policy of runs: it follows the plan, and idle processors take ready tasks that wait elsewhere.
+const WORK_STEALING: &str = "work-stealing";
 
 /// How often what failed is tried again.
 const RETRIES: u32 = 3;
@@ -44,6 +48,9 @@ pub struct PlanRequest {
     /// What the plan has to keep.
     #[serde(skip_serializing_if = "is_default")]
     pub limits: LimitSettings,
+    /// What a workflow system takes beside the tasks.
+    #[serde(skip_serializing_if = "is_default")]
+    pub overheads: OverheadSettings,
     /// How planners search.
     #[serde(skip_serializing_if = "is_default")]
     pub search: SearchSettings,
@@ -92,6 +99,9 @@ pub struct RunRequest {
     pub schema: String,
     /// What is run where: one workflow.
     pub input: Sources,
+    /// Tasks at once on this machine, where no platform is named; its cores where it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cores: Option<u32>,
     /// The planner that plans before and, where the policy asks for it, during the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planner: Option<String>,
@@ -109,6 +119,9 @@ pub struct RunRequest {
     /// What the run should keep.
     #[serde(skip_serializing_if = "is_default")]
     pub limits: LimitSettings,
+    /// What a workflow system takes beside the tasks.
+    #[serde(skip_serializing_if = "is_default")]
+    pub overheads: OverheadSettings,
     /// Seed of planners and policies that draw random numbers.
     pub seed: u64,
     /// Where inputs lie; on the platform's origin where it is left out and there is one, else everywhere.
@@ -183,6 +196,9 @@ pub struct SimulationSetup {
     /// What the run should keep.
     #[serde(skip_serializing_if = "is_default")]
     pub limits: LimitSettings,
+    /// What a workflow system takes beside the tasks.
+    #[serde(skip_serializing_if = "is_default")]
+    pub overheads: OverheadSettings,
     /// Seed of planners and policies that draw random numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
@@ -195,6 +211,9 @@ pub struct SimulationSetup {
     /// Where files live.
     #[serde(skip_serializing_if = "is_default")]
     pub data: DataPlace,
+    /// The storage of the platform on which files live, where it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub storage: Option<String>,
     /// Seconds by which what a policy sees of the platform lies behind.
     #[serde(skip_serializing_if = "is_default")]
     pub monitoring_delay: f64,
@@ -224,6 +243,21 @@ pub struct LimitSettings {
     /// Highest cost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<f64>,
+    /// With a deadline alone: whether the fastest plan is wanted instead of the cheapest that meets it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub fastest: bool,
+}
+
+/// What a workflow system takes beside the tasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct OverheadSettings {
+    /// Start-up seconds of every task, added to its execution time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<f64>,
+    /// Seconds before the first task starts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_wait: Option<f64>,
 }
 
 /// How planners search.
@@ -305,6 +339,13 @@ pub struct ExecutionSettings {
     pub learning: bool,
     /// Whether transfers take at least the time that the platform says.
     pub throttle: bool,
+    /// Settings of the network model that plans, rehearsals and throttled transfers go by.
+    #[serde(skip_serializing_if = "Pairs::is_empty")]
+    pub network: Pairs,
+    /// Whether idle processors take ready tasks that wait elsewhere, whatever the policy's plans say; where it is left out,
+    /// with the policy `slackline`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stealing: Option<bool>,
     /// Whether every task is held to the cores of its host.
     pub pin: bool,
     /// A folder of every machine in which attempts work.
@@ -386,6 +427,7 @@ impl Default for PlanRequest {
             planners: Vec::new(),
             parameters: Pairs::default(),
             limits: LimitSettings::default(),
+            overheads: OverheadSettings::default(),
             search: SearchSettings::default(),
             models: ModelSettings::default(),
             robust: None,
@@ -444,10 +486,10 @@ impl RunRequest {
 
     /// The parameters of policy and planner; some have a member of their own.
     pub(crate) fn given(&self) -> Given {
-        with_parameters(
-            [("transfers", &self.transfers), ("period", &self.period)],
-            &self.parameters,
-        )
+        let members = [("transfers", &self.transfers), ("period", &self.period)];
+        let mut given = with_parameters(members, &self.parameters);
+        given.extend(self.limits.given().filter(|_| self.planner.is_none()));
+        given
     }
 }
 
@@ -456,12 +498,14 @@ impl Default for RunRequest {
         RunRequest {
             schema: RunRequest::SCHEMA.to_string(),
             input: Sources::default(),
+            cores: None,
             planner: None,
-            policy: STATIC.to_string(),
+            policy: WORK_STEALING.to_string(),
             transfers: None,
             period: None,
             parameters: Pairs::default(),
             limits: LimitSettings::default(),
+            overheads: OverheadSettings::default(),
             seed: 0,
             inputs: None,
             execution: ExecutionSettings::default(),
@@ -491,7 +535,9 @@ impl SimulationSetup {
         let transfers = if self.is_anticipated() { &None } else { &self.transfers };
         let options =
             [("transfers", transfers), ("period", &self.period), ("threshold", &self.threshold)];
-        with_parameters(options, &self.parameters)
+        let mut given = with_parameters(options, &self.parameters);
+        given.extend(self.limits.given().filter(|_| self.planner.is_none()));
+        given
     }
 }
 
@@ -518,10 +564,12 @@ impl Default for SimulationSetup {
             threshold: None,
             parameters: Pairs::default(),
             limits: LimitSettings::default(),
+            overheads: OverheadSettings::default(),
             seed: None,
             alone: false,
             knows: Knows::default(),
             data: DataPlace::default(),
+            storage: None,
             monitoring_delay: 0.0,
             decision_time: 0.0,
             retries: RETRIES,
@@ -537,6 +585,16 @@ impl LimitSettings {
     pub fn limits(&self) -> Limits {
         Limits { budget: self.budget, deadline: self.deadline }
     }
+
+    /// What counts among plans that keep the limits.
+    pub fn aim(&self) -> Aim {
+        if self.fastest { Aim::Fastest } else { Aim::usual(&self.limits()) }
+    }
+
+    /// The same as a parameter of the method for limits.
+    pub(crate) fn given(&self) -> Option<(String, String)> {
+        self.fastest.then(|| ("aim".to_string(), "fastest".to_string()))
+    }
 }
 
 impl Default for ExecutionSettings {
@@ -546,6 +604,8 @@ impl Default for ExecutionSettings {
             time_limit: None,
             learning: true,
             throttle: false,
+            network: Pairs::default(),
+            stealing: None,
             pin: false,
             scratch: None,
             checksum_limit: None,

@@ -5,10 +5,10 @@ mod session;
 mod settings;
 
 pub use report::{
-    ConnectionBandwidth, FailedAttempt, HostLevel, KindFactor, Learnt, RunReport, blocked,
+    ConnectionBandwidth, FailedAttempt, HostLevel, KindFactor, Learnt, RunReport, blocked, stderr,
 };
 pub use session::{FinishedRun, RunSession};
-pub use slackline_machines::folder::{Recovered, log_of};
+pub use slackline_machines::folder::{Recovered, log_of, refuse_names};
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -23,11 +23,10 @@ use slackline_engine::{Ending, Record};
 use slackline_formats::{Document, FileAccess, Format, platform_toml};
 use slackline_machines::attempt::{checksum, stamped_checksum};
 use slackline_machines::detect::local;
-use slackline_machines::folder::{
-    self, FolderError, Header, Note, RunFolder, RunLog, refuse_names,
-};
+use slackline_machines::folder::{self, FolderError, Header, Note, RunFolder, RunLog};
 use slackline_machines::slurm;
 use slackline_model::platform::Charges;
+use slackline_model::workflow::REFERENCE_SPEED;
 use slackline_model::{Platform, Problem, Workflow};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -46,6 +45,9 @@ impl From<FolderError> for Failure {
         }
     }
 }
+
+/// The policy whose runs steal work.
+const SLACKLINE: &str = "slackline";
 
 /// A request with what it names.
 pub struct RunInput {
@@ -104,7 +106,7 @@ impl RunRequest {
         let input = self.read(context)?;
         if input.request.dry_run {
             let session = input.rehearsal()?;
-            let problem = session.rehearsed_problem()?;
+            let problem = session.problem()?;
             let (ran, bound) = session.rehearse(&problem, context)?;
             let report = SimulationReport::new(&problem, &ran, bound);
             return Ok(RunAnswer::Rehearsal(Box::new(report)));
@@ -133,11 +135,12 @@ impl RunRequest {
                     "slackline platform detect --slurm -o cluster.toml describes the cluster",
                 ));
             }
-            None => this_machine(context)?,
+            None => this_machine(self.cores, context)?,
         };
         let home = workflow.parent().filter(|p| !p.as_os_str().is_empty());
         let home = home.unwrap_or(Path::new(".")).canonicalize()?;
         check_runnable(&context.files, &document.workflow, &home)?;
+        self.limits.check_prices(&platform, [self.policy.as_str()])?;
         if self.inputs == Some(InputPlace::Origin) && platform.origin().is_none() {
             let message = format!("--inputs origin: '{}' names no origin", platform.name());
             return Err(Failure::input(message));
@@ -148,6 +151,7 @@ impl RunRequest {
             let place = if has_origin { InputPlace::Origin } else { InputPlace::Everywhere };
             self.inputs = Some(place);
         }
+        self.execution.stealing.get_or_insert(self.policy == SLACKLINE);
         self.execution.scratch = self.execution.scratch.as_deref().map(plain_path).transpose()?;
         Ok(RunInput { request: self, document, format, platform, home })
     }
@@ -167,7 +171,7 @@ impl RunInput {
         };
         let place = self.request.input.platform.clone();
         let loaded = Loaded { place, ..Loaded::plain(workflow, self.platform) };
-        Ok(RunSession::new(header, self.request, self.format, loaded))
+        RunSession::new(header, self.request, self.format, loaded)
     }
 
     /// Makes the folder of the run.
@@ -276,7 +280,15 @@ impl OpenRun {
         let over =
             recovered.records.iter().any(|(_, r)| matches!(r, Record::Note(Note::Over { .. })));
         if over {
-            context.note("this run is over: nothing is left to do");
+            let abandoned = recovered
+                .records
+                .iter()
+                .any(|(_, r)| matches!(r, Record::Note(Note::Over { finished: false, .. })));
+            context.note(if abandoned {
+                "this run is over, and not all of its tasks are done: a new run tries the others again"
+            } else {
+                "this run is over: nothing is left to do"
+            });
         }
         let log = Some(RunLog::resume(&held.log(), &recovered).map_err(Failure::work)?);
         let (path, records) = (path.to_path_buf(), recovered.records);
@@ -354,9 +366,13 @@ pub fn verdict(ran: &Ran) -> Result<(), Failure> {
 }
 
 /// Where no platform is named, the machine that this is.
-fn this_machine(context: &mut Context<'_>) -> Result<Platform, Failure> {
-    context.note("no --platform given: running on the cores of this machine");
-    Ok(platform_toml::parse(&local::detect(Some(1e9)).to_toml())?)
+fn this_machine(cores: Option<u32>, context: &mut Context<'_>) -> Result<Platform, Failure> {
+    let mut found = local::detect(Some(REFERENCE_SPEED));
+    match cores {
+        Some(cores) => found.machines.iter_mut().for_each(|machine| machine.cores = cores),
+        None => context.note("no --platform given: running on the cores of this machine"),
+    }
+    Ok(platform_toml::parse(&found.to_toml())?)
 }
 
 /// An absolute path without `.` and `..`; no link is followed.
@@ -384,7 +400,7 @@ fn free_name(workflow: &Path) -> PathBuf {
 }
 
 /// Files that no task makes and some task reads: the name of a reader, and their own.
-fn given_files(workflow: &Workflow) -> impl Iterator<Item = (&str, &str)> {
+pub fn given_files(workflow: &Workflow) -> impl Iterator<Item = (&str, &str)> {
     workflow.files().filter_map(|file| {
         let name = workflow.file_name(file);
         let given = !name.is_empty() && workflow.producer(file).is_none();

@@ -7,7 +7,7 @@ use serde::Serialize;
 use slackline_machines::folder::Failure;
 use slackline_model::{HostId, KindId, Problem, TaskId, Workflow};
 use slackline_react::{Figure, Taught};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The JSON document of a real run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -105,6 +105,9 @@ pub struct FailedAttempt {
     pub last_lines: Vec<String>,
     /// How many tasks wait for this one.
     pub blocks: usize,
+    /// Path of what it wrote to its standard error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stderr: Option<String>,
 }
 
 impl RunReport {
@@ -122,6 +125,7 @@ impl RunReport {
             reason: failure.reason.clone(),
             last_lines: failure.last_lines.clone(),
             blocks: blocked(problem.workflow(), failure.task),
+            stderr: stderr(finished, failure).map(|path| path.display().to_string()),
         };
         RunReport {
             run: run.of_execution(),
@@ -136,4 +140,10 @@ impl RunReport {
 /// How many tasks depend on one.
 pub fn blocked(workflow: &Workflow, by: TaskId) -> usize {
     workflow.descendants(&[by], |_| true).into_iter().filter(|after| *after).count()
+}
+
+/// Path of what an attempt wrote to its standard error, where it wrote anything.
+pub fn stderr(finished: &FinishedRun, failure: &Failure) -> Option<PathBuf> {
+    let path = finished.folder.captured(&failure.name, failure.attempt).join("stderr");
+    path.is_file().then_some(path)
 }

@@ -1,6 +1,6 @@
 //! A run as its folder describes it: the same for one that begins, one that is resumed and one that is repeated.
 
-use super::settings::{self, own_program};
+use super::settings::{self, Transfers, own_program};
 use super::{Repetition, given_files};
 use crate::context::{Context, RunView};
 use crate::details_json::check_needs;
@@ -8,7 +8,7 @@ use crate::failure::{Failure, no_plan};
 use crate::input::{self, Loaded};
 use crate::methods::{check_parameters, check_results, planner, policies_of, settle_period};
 use crate::plan_check;
-use crate::request::{InputPlace, RunRequest};
+use crate::request::{InputPlace, ModelSettings, RunRequest};
 use crate::simulation::Ran;
 use slackline_analysis::calibration::first_estimates;
 use slackline_analysis::cost::Money;
@@ -31,9 +31,10 @@ use slackline_machines::session::{self, Repeated, SessionError};
 use slackline_machines::slurm::Slurm;
 use slackline_model::platform::Charges;
 use slackline_model::{Problem, Schedule, Terms};
-use slackline_react::Policy;
 use slackline_react::registry::Options;
+use slackline_react::{Policy, WorkStealing};
 use slackline_schedule::{Planner, Request};
+use slackline_simulate::Models;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -50,6 +51,9 @@ pub struct RunSession {
     pub loaded: Loaded,
     format: Format,
     inputs: Inputs,
+    /// The rules that transfers are predicted by.
+    models: Models,
+    transfers: Transfers,
     /// State of the user's files that the run reads, where their checksums have been compared.
     stamps: Option<BTreeMap<String, Stamp>>,
 }
@@ -68,6 +72,8 @@ pub struct FinishedRun {
     pub attempts: usize,
     /// Those that failed.
     pub failures: Vec<Failed>,
+    /// The folder of the run.
+    pub folder: Arc<RunFolder>,
 }
 
 pub(super) fn seconds_since_1970() -> f64 {
@@ -90,7 +96,7 @@ impl RunSession {
         header: Header,
         context: &mut Context<'_>,
     ) -> Result<RunSession, Failure> {
-        let request = settings::of_header(&header)?;
+        let (request, transfers) = settings::of_header(&header)?;
         for (name, known) in &header.digests {
             let path = copy(root, name)?;
             let found =
@@ -112,7 +118,9 @@ impl RunSession {
             document = document.at_reference_speed(format, speed).map_err(|e| e.in_file(&path))?;
         }
         let loaded = Loaded::plain(document.workflow, platform);
-        Ok(RunSession::new(header, request, format, loaded))
+        let mut session = RunSession::new(header, request, format, loaded)?;
+        session.transfers = transfers;
+        Ok(session)
     }
 
     pub(super) fn new(
@@ -120,13 +128,17 @@ impl RunSession {
         request: RunRequest,
         format: Format,
         mut loaded: Loaded,
-    ) -> RunSession {
-        loaded.workflow = first_estimates(Arc::unwrap_or_clone(loaded.workflow)).into();
+    ) -> Result<RunSession, Failure> {
+        let workflow = first_estimates(Arc::unwrap_or_clone(loaded.workflow));
+        loaded.workflow = request.overheads.of(workflow.into(), &loaded.platform);
         let inputs = match loaded.platform.origin() {
             Some(origin) if request.inputs != Some(InputPlace::Everywhere) => Inputs::At(origin),
             _ => Inputs::Everywhere,
         };
-        RunSession { header, request, loaded, format, inputs, stamps: None }
+        let settings = ModelSettings { settings: request.execution.network.clone(), inputs: None };
+        let models = settings.models(&loaded.platform, &loaded.workflow)?;
+        let transfers = Transfers::Modelled;
+        Ok(RunSession { header, request, loaded, format, inputs, models, transfers, stamps: None })
     }
 
     /// The same with the state of the user's files, whose checksums are known.
@@ -141,7 +153,16 @@ impl RunSession {
 
     /// What is planned and run.
     pub fn problem(&self) -> Result<Problem<'_>, Failure> {
-        self.loaded.charged(&Charges::default(), self.inputs)
+        self.loaded.charged(&self.charges(), self.inputs)
+    }
+
+    /// What a lone transfer is charged: the same in plans, rehearsals and throttled copies. Earlier versions
+    /// took what the platform states.
+    pub fn charges(&self) -> Charges {
+        match self.transfers {
+            Transfers::Modelled => Charges { local: false, ..self.models.charges() },
+            Transfers::Stated => Charges::default(),
+        }
     }
 
     /// Compares the user's files with those that the run was started with.
@@ -166,7 +187,7 @@ impl RunSession {
         let limits = self.request.limits.limits();
         let algorithm = match &self.request.planner {
             Some(name) => planner(name)?,
-            None => slackline_schedule::registry::usual(problem),
+            None => slackline_schedule::registry::usual_within(problem, &limits),
         };
         let (seed, given) = (self.header.seed, self.request.given());
         let request = Request { seed, given: given.clone(), limits, ..Request::default() };
@@ -184,7 +205,11 @@ impl RunSession {
         let place = self.loaded.place.as_deref();
         let planned = planner.plan(problem).map_err(|e| no_plan(e, problem, place))?;
         settle_period(&mut options, &planned)?;
-        Ok(Chosen { policy: entry.policy(&options)?, planned })
+        let mut policy = entry.policy(&options)?;
+        if self.request.execution.stealing == Some(true) {
+            policy = Box::new(WorkStealing::around(policy));
+        }
+        Ok(Chosen { policy, planned })
     }
 
     fn execution<'r>(&self) -> Execution<'r> {
@@ -208,13 +233,9 @@ impl RunSession {
             inputs: self.inputs,
             terms: Terms { limits: self.request.limits.limits(), ..Terms::default() },
             settings: Rules { retries: self.request.execution.retries, ..Rules::default() },
+            models: self.models.clone(),
             ..Stage::new(workflow, platform)
         }
-    }
-
-    /// What is planned in a rehearsal: charged for transfers as its simulated run is.
-    pub fn rehearsed_problem(&self) -> Result<Problem<'_>, Failure> {
-        self.loaded.charged(&self.stage().models.charges(), self.inputs)
     }
 
     /// What the run would come to if everything were as the files say, and a date before which it cannot end.
@@ -229,11 +250,13 @@ impl RunSession {
         let outcome = stage.run(policy.as_mut())?;
         let mut ran = self.ran(problem, outcome, planned, clock);
         let Stage { workflow, platform, models, inputs, .. } = stage;
-        let bound = lower_bound(&workflow, &platform, &models.charges(), inputs, true)?;
+        let wait = self.request.overheads.wait();
+        let bound = lower_bound(&workflow, &platform, &models.charges(), inputs, true)? + wait;
         if ran.unfinished().is_none() && problem.tasks() <= plan_check::MOST_TASKS {
             let ground = Ground { workflow, platform, models, inputs, until: f64::INFINITY };
             ran.explain(plan_check::follow(&ground, problem, &ran.planned, None, context));
         }
+        ran.delay(wait);
         Ok((ran, bound))
     }
 
@@ -287,6 +310,7 @@ impl RunSession {
         let settings = &self.request.execution;
         let options = RealOptions {
             throttle: settings.throttle,
+            charges: self.charges(),
             pin: settings.pin,
             time_limit: settings.time_limit,
             checksum_limit: settings.checksum_limit,
@@ -346,7 +370,7 @@ impl RunSession {
         };
         folder::notes(&folder.log(), see).map_err(Failure::work)?;
         let ran = Ran { real: true, ..self.ran(problem, outcome, planned, clock) };
-        Ok(FinishedRun { ran, attempts, failures })
+        Ok(FinishedRun { ran, attempts, failures, folder })
     }
 
     /// Repeats the run from its log alone.
@@ -358,8 +382,7 @@ impl RunSession {
         let clock = Instant::now();
         let Chosen { mut policy, planned } = self.choose(problem)?;
         let records = recovered.records;
-        let charges = Charges::default();
-        let done = session::repeat(self.execution(), policy.as_mut(), charges, records);
+        let done = session::repeat(self.execution(), policy.as_mut(), self.charges(), records);
         match done {
             Ok(Repeated { outcome, records }) => {
                 let ran = outcome.map(|o| self.ran(problem, o, planned, clock));

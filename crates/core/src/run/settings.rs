@@ -3,7 +3,8 @@
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::request::{
-    ExecutionSettings, InputPlace, LimitSettings, Pairs, RunRequest, SlurmSettings, Sources,
+    ExecutionSettings, InputPlace, LimitSettings, OverheadSettings, Pairs, RunRequest,
+    SlurmSettings, Sources,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -30,6 +31,8 @@ struct OldSettings {
     deadline: Option<f64>,
     #[serde(default)]
     budget: Option<f64>,
+    #[serde(default)]
+    overhead: Option<f64>,
     /// Instead of on the platform's origin.
     inputs_everywhere: bool,
     retries: u32,
@@ -39,6 +42,12 @@ struct OldSettings {
     learning: bool,
     #[serde(default)]
     throttle: bool,
+    /// Whether idle processors take ready tasks that wait elsewhere.
+    #[serde(default)]
+    stealing: bool,
+    /// Settings of the network model; none in logs of versions that planned with what the platform states.
+    #[serde(default)]
+    config: Option<Vec<String>>,
     #[serde(default)]
     pin: bool,
     #[serde(default)]
@@ -53,6 +62,11 @@ impl OldSettings {
     fn request(self, header: &Header) -> Result<RunRequest, Failure> {
         let format: Format = self.from.parse().map_err(Failure::input)?;
         let (deadline, budget) = (self.deadline, self.budget);
+        let pair = |text: &String| {
+            let (name, value) = text.split_once(':')?;
+            Some((name.to_string(), value.to_string()))
+        };
+        let network = self.config.iter().flatten().filter_map(pair).collect();
         let inputs =
             if self.inputs_everywhere { InputPlace::Everywhere } else { InputPlace::Origin };
         Ok(RunRequest {
@@ -65,7 +79,8 @@ impl OldSettings {
             planner: self.algorithm,
             policy: header.policy.clone(),
             parameters: Pairs(self.given),
-            limits: LimitSettings { deadline, budget },
+            limits: LimitSettings { deadline, budget, fastest: false },
+            overheads: OverheadSettings { task: self.overhead, queue_wait: None },
             seed: header.seed,
             inputs: Some(inputs),
             execution: ExecutionSettings {
@@ -73,6 +88,8 @@ impl OldSettings {
                 time_limit: self.time_limit,
                 learning: self.learning,
                 throttle: self.throttle,
+                network: Pairs(network),
+                stealing: Some(self.stealing),
                 pin: self.pin,
                 scratch: self.scratch,
                 checksum_limit: self.checksum_limit,
@@ -83,16 +100,31 @@ impl OldSettings {
     }
 }
 
+/// What a lone transfer takes in the plans of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Transfers {
+    /// What the network model says.
+    Modelled,
+    /// What the platform states, as in the logs of earlier versions.
+    Stated,
+}
+
 /// The request that a folder keeps, also of one that was begun before folders kept requests.
-pub(super) fn of_header(header: &Header) -> Result<RunRequest, Failure> {
+pub(super) fn of_header(header: &Header) -> Result<(RunRequest, Transfers), Failure> {
     let bad = |e: serde_json::Error| Failure::input(format!("the settings in the log: {e}"));
     let settings = Value::Object(header.settings.clone());
     match header.settings.get("schema").and_then(Value::as_str) {
-        Some(RunRequest::SCHEMA) => serde_json::from_value(settings).map_err(bad),
+        Some(RunRequest::SCHEMA) => {
+            Ok((serde_json::from_value(settings).map_err(bad)?, Transfers::Modelled))
+        }
         Some(other) => Err(Failure::input(format!("the settings in the log: {other} is unknown"))),
         None => {
             let old: OldSettings = serde_json::from_value(settings).map_err(bad)?;
-            old.request(header)
+            let transfers = match old.config {
+                Some(_) => Transfers::Modelled,
+                None => Transfers::Stated,
+            };
+            Ok((old.request(header)?, transfers))
         }
     }
 }

@@ -13,7 +13,7 @@ pub use sweep::Sweep;
 use crate::context::Context;
 use crate::details_json::check_needs;
 use crate::failure::{Failure, no_plan};
-use crate::input::Loaded;
+use crate::input::{Loaded, Past, read_scenario};
 use crate::methods::{ALL_POLICIES, check_parameters, check_results, policies_of, settle_period};
 use crate::request::{CompareRequest, SimulateRequest, SimulationSetup};
 use crate::search::unheeded;
@@ -21,10 +21,10 @@ use serde::Serialize;
 use setup::Stage;
 use slackline_analysis::cost::Money;
 use slackline_analysis::metrics::Metrics;
+use slackline_analysis::overheads::delayed;
 use slackline_analysis::plan_check::Check;
 use slackline_analysis::workflow_metrics::{Beside, Served, beside, served};
 use slackline_engine::{Coming, DecisionLog, Ending, Outcome};
-use slackline_formats::scenario::read_scenario;
 use slackline_formats::schedule_file;
 use slackline_io::AtomicFile;
 use slackline_model::parameter::{self, Given};
@@ -81,6 +81,8 @@ pub struct Ran {
     pub check: Option<Check>,
     /// It was done on real machines.
     pub real: bool,
+    /// What the run took that the workflow was recorded from.
+    pub recorded: Option<f64>,
     /// Its trace, where one was written as it went on.
     pub trace: Option<AtomicFile>,
 }
@@ -110,6 +112,7 @@ impl Ran {
             told: Vec::new(),
             check: None,
             real: false,
+            recorded: None,
             trace: None,
         }
     }
@@ -152,6 +155,16 @@ impl Ran {
         });
     }
 
+    /// Puts the dates of plan and run off by a wait; charts and traces count from the first task's.
+    pub fn delay(&mut self, wait: f64) {
+        if wait == 0.0 {
+            return;
+        }
+        self.outcome.schedule = delayed(std::mem::take(&mut self.outcome.schedule), wait);
+        self.outcome.makespan += wait;
+        self.planned = Arc::new(delayed(Schedule::clone(&self.planned), wait));
+    }
+
     /// Why it did not finish.
     pub fn unfinished(&self) -> Option<&str> {
         match &self.outcome.ending {
@@ -181,6 +194,8 @@ pub struct Simulations<'p> {
     /// One for each policy; at least one.
     pub runs: Vec<Ran>,
     stage: Stage<'p>,
+    /// Seconds before the first task.
+    wait: f64,
 }
 
 /// The report of a request for simulated runs.
@@ -230,7 +245,9 @@ impl SimulationSetup {
         let input = self.read(policies, context)?;
         let problem = input.problem()?;
         let outputs = Outputs { report: true, ..Outputs::default() };
-        input.simulate(&problem, &outputs, context)?.report()
+        let mut simulated = input.simulate(&problem, &outputs, context)?;
+        simulated.delay(&input);
+        simulated.report()
     }
 
     /// Reads what the request names.
@@ -271,7 +288,14 @@ impl SimulationInput {
             return Err(Failure::input(message).with_help("--arrivals FILE says who does"));
         }
         let (scenario, arrivals) = (self.scenario.clone(), self.arrivals.clone());
-        let mut stage = Stage::new(setup, &self.loaded, problem, scenario, arrivals, outputs)?;
+        let mut stage = Stage::new(
+            setup,
+            &self.loaded,
+            problem,
+            scenario,
+            arrivals,
+            (outputs, &self.policies),
+        )?;
         let trace = outputs.trace.as_deref();
         let mut runs = runs(setup, &self.policies, trace, &mut stage, context)?;
         if runs.len() > 1 && runs.iter().all(|r| !r.served.is_empty()) {
@@ -286,14 +310,23 @@ impl SimulationInput {
         {
             one.explain(stage.check(one, context));
         }
-        Ok(Simulations { problem, runs, stage })
+        Ok(Simulations { problem, runs, stage, wait: setup.overheads.wait() })
     }
 }
 
 impl Simulations<'_> {
+    /// Puts the dates of all runs off by the wait before the first task, once charts and traces are written, which
+    /// count from it.
+    pub fn delay(&mut self, input: &SimulationInput) {
+        for ran in &mut self.runs {
+            ran.delay(self.wait);
+            ran.recorded = Past::makespan(input.loaded.past.as_ref());
+        }
+    }
+
     /// The report of the run, or of all of them.
     pub fn report(&self) -> Result<SimulationAnswer, Failure> {
-        let lower_bound = self.stage.lower_bound()?;
+        let lower_bound = self.stage.lower_bound()? + self.wait;
         let report = |ran: &Ran| SimulationReport::new(self.problem, ran, lower_bound);
         Ok(match self.runs.as_slice() {
             [one] => SimulationAnswer::Run(Box::new(report(one))),

@@ -5,12 +5,12 @@ use super::setup::Stage;
 use super::{Outputs, Ran, runs};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::input::read_scenario;
 use crate::request::SimulationSetup;
 use schemars::JsonSchema;
 use serde::Serialize;
 use slackline_analysis::statistics::Estimate;
 use slackline_formats::FileAccess;
-use slackline_formats::scenario::read_scenario;
 use slackline_model::scenario::{EstimateErrors, Scenario};
 use std::path::{Path, PathBuf};
 
@@ -121,7 +121,8 @@ impl SimulationSetup {
             let seed = scenario.seed;
             let scenario = Scenario { measured: world.measured.clone(), ..scenario.clone() };
             let outputs = Outputs::default();
-            let mut stage = Stage::new(self, &world, &problem, scenario, Vec::new(), &outputs)?;
+            let mut stage =
+                Stage::new(self, &world, &problem, scenario, Vec::new(), (&outputs, policies))?;
             stage.scenario_file = Some(path);
             let ran = runs(self, policies, None, &mut stage, context)?;
             let scenario = path.display().to_string();

@@ -4,7 +4,7 @@ use super::Ran;
 use super::sweep::{self, Sweep};
 use crate::details_json::Set;
 use crate::plan_check::Difference;
-use crate::schedule_json::{Leased, Placed, leased, placed};
+use crate::schedule_json::{Leased, Placed, Stored, leased, placed, stored};
 use schemars::JsonSchema;
 use serde::Serialize;
 use slackline_analysis::workflow_metrics::{Beside, Served, Totals};
@@ -47,6 +47,9 @@ pub struct SimulationReport {
     pub makespan: f64,
     /// End of the first plan in seconds.
     pub planned_makespan: f64,
+    /// What the run took that the workflow was recorded from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded_makespan: Option<f64>,
     /// What makes the difference between plan and run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<Difference>,
@@ -114,6 +117,9 @@ pub struct SimulationReport {
     pub compared: Option<Beside>,
     /// Where and when every task ran.
     pub schedule: Vec<Placed>,
+    /// The room that files took, by place.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub storage: Vec<Stored>,
     /// Seconds that the simulation took.
     pub wall_seconds: f64,
 }
@@ -194,6 +200,7 @@ impl SimulationReport {
             tasks_done: schedule.len(),
             makespan: outcome.makespan,
             planned_makespan: ran.planned.makespan(),
+            recorded_makespan: ran.recorded,
             difference: ran.check.as_ref().map(Difference::of),
             lower_bound,
             nsl: why.is_none().then_some(metrics.nsl),
@@ -222,6 +229,7 @@ impl SimulationReport {
             totals,
             compared: ran.beside.clone(),
             schedule,
+            storage: stored(problem, &outcome.schedule),
             wall_seconds: ran.wall_seconds,
         }
     }

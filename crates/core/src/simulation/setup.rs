@@ -14,7 +14,7 @@ use slackline_analysis::plan_check::{self, Check, Ground};
 use slackline_analysis::workflow_metrics::served;
 use slackline_engine::{
     Arrivals, Coming, DecisionLog, Glance, Inputs, Logged, Outcome, Recording, Settings,
-    Stage as ReadyStage, StageError,
+    Stage as ReadyStage, StageError, Undecided,
 };
 use slackline_formats::trace::{TraceFormat, TraceWriter};
 use slackline_io::{AtomicFile, FileAccess};
@@ -28,7 +28,7 @@ use slackline_model::scenario::{
 use slackline_model::schedule::Limits;
 use slackline_model::trace::Record;
 use slackline_model::workflow::CostTable;
-use slackline_model::{FileId, HostId, Platform, Problem, Schedule, Terms, Workflow};
+use slackline_model::{DiskId, FileId, HostId, Platform, Problem, Schedule, Terms, Workflow};
 use slackline_react::registry::transfers;
 use slackline_react::{Policy, Situation, StaticPlan, Transfers};
 use slackline_schedule::registry::Need;
@@ -79,6 +79,8 @@ pub(super) struct Stage<'a> {
     platform: Arc<Platform>,
     /// The parts of it and when they come, where there are several.
     arrivals: Vec<Coming>,
+    /// What the work is one course of.
+    pub(super) undecided: Option<Undecided>,
     inputs: Inputs,
     /// Inputs that lie at further hosts.
     spread: Vec<(FileId, HostId)>,
@@ -101,10 +103,11 @@ impl<'a> Stage<'a> {
         problem: &'a Problem<'a>,
         scenario: Scenario,
         arrivals: Vec<Coming>,
-        outputs: &Outputs,
+        (outputs, policies): (&Outputs, &[String]),
     ) -> Result<Stage<'a>, Failure> {
         let inputs = setup.models.inputs(&world.platform)?;
         if setup.data == DataPlace::Central
+            && setup.storage.is_none()
             && matches!(world.platform.network(), Network::Zones)
             && world.platform.origin().is_none()
         {
@@ -116,6 +119,7 @@ impl<'a> Stage<'a> {
         let given = setup.given();
         let when = given.iter().rfind(|(name, _)| name == "transfers");
         let stated = world.workflow.clone();
+        setup.limits.check_prices(&world.platform, policies.iter().map(String::as_str))?;
         let limits = setup.limits.limits();
         let common = common_limits(&limits, &arrivals);
         let wanted = Wanted::of(outputs, &world.platform, !arrivals.is_empty());
@@ -128,6 +132,7 @@ impl<'a> Stage<'a> {
             stated,
             platform: world.platform.clone(),
             arrivals,
+            undecided: None,
             inputs,
             spread: Vec::new(),
             models: setup.models.models(&world.platform, &world.workflow)?,
@@ -135,12 +140,12 @@ impl<'a> Stage<'a> {
             planner: Planner {
                 algorithm: match &setup.planner {
                     Some(name) => planner(name)?,
-                    None => slackline_schedule::registry::usual(problem),
+                    None => slackline_schedule::registry::usual_within(problem, &limits),
                 },
                 request: Request {
                     seed: setup.seed.unwrap_or_default(),
                     given: given.clone(),
-                    limits: common,
+                    limits: setup.overheads.within(common),
                     ..Request::default()
                 },
             },
@@ -149,7 +154,8 @@ impl<'a> Stage<'a> {
                 monitoring_delay: setup.monitoring_delay,
                 decision_seconds: setup.decision_time,
                 anticipated: setup.is_anticipated(),
-                central: setup.data == DataPlace::Central,
+                central: setup.data == DataPlace::Central || setup.storage.is_some(),
+                storage: storage(setup, &world.platform)?,
                 retries: setup.retries,
                 until: setup.until.unwrap_or(f64::INFINITY),
                 ..Settings::default()
@@ -213,7 +219,11 @@ impl<'a> Stage<'a> {
     /// which a run differs from it.
     pub(super) fn check(&self, ran: &Ran, context: &mut Context<'_>) -> Option<Check> {
         let tasks = self.problem.tasks();
-        if !self.arrivals.is_empty() || !self.spread.is_empty() || tasks > MOST_TASKS {
+        if self.undecided.is_some()
+            || !self.arrivals.is_empty()
+            || !self.spread.is_empty()
+            || tasks > MOST_TASKS
+        {
             return None;
         }
         let ground = Ground {
@@ -330,6 +340,7 @@ impl<'a> Stage<'a> {
             wall_seconds,
             told,
             check,
+            recorded: None,
             real: false,
             trace,
         })
@@ -368,6 +379,7 @@ impl<'a> Stage<'a> {
                 stated,
                 platform: self.platform.clone(),
                 arrivals: only,
+                undecided: None,
                 inputs: self.inputs,
                 spread: Vec::new(),
                 models: self.models.clone(),
@@ -413,6 +425,7 @@ impl<'a> Stage<'a> {
             models: self.models.clone(),
             inputs: self.inputs,
             arrivals: self.arrivals.clone(),
+            undecided: self.undecided.clone(),
             terms: Terms { limits, ..Terms::default() },
             settings: self.settings,
         };
@@ -503,4 +516,19 @@ impl<'o> Watcher<'o> {
             self.observer.progress_finished();
         }
     }
+}
+
+/// The storage of the platform on which files live.
+fn storage(setup: &SimulationSetup, platform: &Platform) -> Result<Option<DiskId>, Failure> {
+    let Some(name) = &setup.storage else { return Ok(None) };
+    let disks = platform.disks();
+    if let Some(found) = disks.iter().position(|disk| *disk.name == **name) {
+        return Ok(Some(DiskId::new(found)));
+    }
+    let known: Vec<&str> = disks.iter().map(|disk| &*disk.name).collect();
+    let help = match known.as_slice() {
+        [] => "the platform has no storage: hosts or central".to_string(),
+        known => format!("hosts, central, or a storage of the platform: {}", known.join(", ")),
+    };
+    Err(Failure::input(format!("--data {name}: there is no such storage")).with_help(help))
 }

@@ -3,12 +3,11 @@
 use crate::bundled;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::input::{Loaded, read_workflow, stream_name};
+use crate::input::{Loaded, read_scenario, read_workflow, stream_name};
 use crate::request::{DataPlace, SimulationSetup};
 use slackline_analysis::workflow_metrics::Negotiable;
 use slackline_engine::{ArrivalError, Arrivals, Coming};
 use slackline_formats::instance::stream;
-use slackline_formats::scenario::read_scenario;
 use slackline_model::nearest::nearest;
 use slackline_model::scenario::{Arrival, Scenario, When};
 use slackline_model::{Platform, Problem, Workflow};
@@ -17,6 +16,20 @@ use std::sync::Arc;
 
 /// What is to be run where, and who arrives when, if several do.
 pub(super) fn read(
+    setup: &SimulationSetup,
+    scenario: &Scenario,
+    context: &mut Context<'_>,
+) -> Result<(Loaded, Vec<Coming>), Failure> {
+    let (mut world, mut coming) = read_plain(setup, scenario, context)?;
+    setup.overheads.apply(&mut world);
+    for one in &mut coming {
+        one.workflow = setup.overheads.of(one.workflow.clone(), &world.platform);
+    }
+    Ok((world, coming))
+}
+
+/// The same without overheads.
+fn read_plain(
     setup: &SimulationSetup,
     scenario: &Scenario,
     context: &mut Context<'_>,
@@ -116,8 +129,10 @@ fn arrivals(
         let workflow = match given.filter(is_given) {
             Some(given) => given.clone(),
             None => {
-                let place = || format!("{}: arrival[{index}]", path.display());
-                read_workflow(&named(folder, &arrival.workflow, place)?, None, context)?
+                let place = place_of(path, index, context);
+                let file = named(folder, &arrival.workflow, || place.clone())?;
+                let read = read_workflow(&file, None, context);
+                read.map_err(|failure| failure.named_by(&place))?
             }
         };
         let mut terms = arrival.terms.clone();
@@ -132,6 +147,19 @@ fn arrivals(
         coming.push(Coming { workflow: Arc::new(workflow), when: arrival.when, terms });
     }
     Ok(coming)
+}
+
+/// Where an arrival stands in its file.
+fn place_of(path: &Path, index: usize, context: &Context<'_>) -> String {
+    let text = context.files.read_text(path).unwrap_or_default();
+    let mut heads = text.lines().enumerate().filter(|(_, line)| {
+        let line: String = line.split('#').next().unwrap_or_default().split_whitespace().collect();
+        line == "[[arrival]]"
+    });
+    match heads.nth(index) {
+        Some((line, _)) => format!("{}:{}: arrival[{index}]", path.display(), line + 1),
+        None => format!("{}: arrival[{index}]", path.display()),
+    }
 }
 
 /// The workflow that an arrival names: a file beside the stream, or a bundled one.

@@ -395,7 +395,12 @@ impl Engine<'_, '_> {
         let behind = now.workflow.descendants(&[task], |t| !now.task(t).is_done());
         let blocked = now.workflow.tasks().filter(|&t| t != task && behind[t.index()]).count();
         let times = if times == 1 { "once".to_string() } else { format!("{times} times") };
-        let reason = format!("failed {times}, last because {error}; {blocked} tasks depend on it");
+        let depend = match blocked {
+            0 => "no task depends on it".to_string(),
+            1 => "1 task depends on it".to_string(),
+            n => format!("{n} tasks depend on it"),
+        };
+        let reason = format!("failed {times}, last because {error}; {depend}");
         self.attempts.abandoned.insert(task, reason.clone());
         self.attempts.newly_abandoned = true;
         self.forget_failures(task);

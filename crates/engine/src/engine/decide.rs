@@ -3,7 +3,6 @@
 use super::{Engine, Op};
 use crate::backend::BackendError;
 use slackline_model::trace::Happening;
-use slackline_model::units::fmt_bytes;
 use slackline_model::{FileId, HostId, ProcId, Procs, TaskId};
 use slackline_react::{Arrived, Decision, Event, Holders, Plan, TaskState};
 
@@ -118,15 +117,7 @@ impl Engine<'_, '_> {
         if procs.windows(2).any(|pair| pair[0] >= pair[1]) {
             return Err(format!("the processors of '{name}' are not in ascending order"));
         }
-        let needs = workflow.memory(task);
-        for proc in procs.iter().filter(|_| needs > 0.0) {
-            let host = self.situation.platform.host(self.situation.host_of[proc.index()]);
-            if needs > host.memory.unwrap_or(f64::INFINITY) {
-                let (needs, host) = (fmt_bytes(needs), &host.name);
-                return Err(format!("'{name}' needs {needs} of memory, more than '{host}' has"));
-            }
-        }
-        Ok(())
+        self.check_pools(task, procs)
     }
 
     fn check_plan(&self, plan: &Plan) -> Verdict {
@@ -187,6 +178,7 @@ impl Engine<'_, '_> {
         let retried: Vec<(TaskId, Procs)> =
             retried.filter_map(|t| Some((t, self.queues.assigned(t)?.into()))).collect();
         self.queues.adopt(plan, is_open);
+        self.line_up();
         self.followed = self.watch.is_some().then(|| plan.clone());
         plan.assignments.iter().for_each(|a| self.attempts.placed_by_policy(a.task));
         for (task, procs) in retried {
@@ -207,6 +199,7 @@ impl Engine<'_, '_> {
             self.lose_computation(task);
             // The processors drain until the backend says that it has stopped.
             self.ops.insert(id, Op::Stopping { task, procs: procs.clone() });
+            self.drain_from_pools(task, id);
             self.backend.cancel(id)?;
             if matches!(self.situation.task(task), TaskState::Running { .. }) {
                 self.log(Happening::TaskCancelled { task });
@@ -223,6 +216,7 @@ impl Engine<'_, '_> {
                 self.counters.copies_left += 1;
             }
         }
+        self.give_back_to_pools(task);
         self.situation.set_task(task, TaskState::Waiting);
         self.situation.progress[task.index()] = 0.0;
         self.headstart.tasks.remove(&task);
@@ -260,8 +254,12 @@ impl Engine<'_, '_> {
             };
             return Ok(Err(why));
         }
+        if let Err(why) = self.check_room(task, procs) {
+            return Ok(Err(why));
+        }
         self.attempts.placed_by_policy(task);
         self.queues.jump(task, procs, &self.situation);
+        self.take_of_pools(task, procs);
         self.hold(procs);
         self.staging.look_again();
         self.request_inputs(task)?;

@@ -59,6 +59,10 @@ impl Engine<'_, '_> {
                 queue.iter().copied().find(|&t| self.may_start(t))
             }
         };
+        let candidate = candidate.filter(|&task| {
+            let procs = self.queues.assigned(task).map(Procs::from);
+            procs.is_some_and(|procs| self.pools_let_in(task, &procs))
+        });
         match candidate {
             Some(task) => self.start_task(task),
             None => Ok(()),
@@ -117,6 +121,7 @@ impl Engine<'_, '_> {
         if !self.lets_in(task, &holders)? {
             return Ok(());
         }
+        self.take_of_pools(task, &procs);
         for proc in &procs {
             self.queues.busy[proc.index()] = true;
             self.queues.take_out(task, *proc);

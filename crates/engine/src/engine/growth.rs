@@ -43,6 +43,7 @@ impl Engine<'_, '_> {
         let new = now.workflow.len();
         self.task_op.resize(new, None);
         self.queues.resize(new);
+        self.count_pools_again();
         self.open += new - old;
         self.lay_out_inputs(files);
         self.lay_out_late_results(files);

@@ -193,7 +193,8 @@ impl Engine<'_, '_> {
     pub(super) fn departs(&mut self, blocks: &[Block]) -> Option<Departure> {
         let now = self.situation.now;
         let learning = self.learning.as_mut()?;
-        learning.traffic.begin(&self.situation.platform, blocks, now)
+        let (platform, network) = (&self.situation.platform, &self.situation.peak_network);
+        learning.traffic.begin(platform, network, blocks, now)
     }
 
     /// A transfer was broken off.
@@ -215,8 +216,8 @@ impl Engine<'_, '_> {
         else {
             return;
         };
-        let (pair, together) = learning.traffic.end(departure, at);
-        let Some(passage) = Passage::of(report, block.bytes, together) else { return };
+        let Some((pair, lost)) = learning.traffic.end(departure, at) else { return };
+        let Some(passage) = Passage::of(report, block.bytes, lost) else { return };
         let recent = learning.ways.entry(pair).or_default();
         recent.add(passage, OF_WAY);
         let shown: Vec<Passage> = recent.0.iter().copied().collect();

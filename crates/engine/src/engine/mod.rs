@@ -9,7 +9,9 @@ mod learn;
 mod leases;
 mod levels;
 mod monitor;
+mod pools;
 mod queues;
+mod safe;
 mod signals;
 mod staging;
 mod storage;
@@ -25,6 +27,7 @@ use attempts::Attempts;
 use learn::{Learning, tell_places_apart};
 use leases::Leases;
 use monitor::Monitor;
+use pools::Holdings;
 use queues::Queues;
 use slackline_model::trace::{Happening, Record};
 use slackline_model::units::fmt_seconds;
@@ -94,6 +97,8 @@ pub(crate) struct Engine<'b, 'r> {
     monitor: Monitor,
     queues: Queues,
     attempts: Attempts,
+    /// Who holds what of pools.
+    holdings: Holdings,
     /// What was learnt of kinds and hosts, where that is wanted.
     learning: Option<Learning>,
     headstart: Headstart,
@@ -195,6 +200,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             followed: None,
             queues: Queues::new(tasks, situation.host_of.len()),
             attempts: Attempts::default(),
+            holdings: Holdings::new(&situation.pools),
             learning: learns.then(|| Learning::new(&situation)),
             monitor: Monitor::new(situation.view.clone()),
             situation,
@@ -301,6 +307,9 @@ impl<'b, 'r> Engine<'b, 'r> {
                 let why = format!("broken off at {date}; {} tasks are not done", self.open);
                 return Ok(Ending::CannotFinish(why));
             }
+            if !self.stores.of.is_empty() && self.events.is_empty() && self.let_one_pass()? {
+                self.dispatch()?;
+            }
             if self.is_stuck() {
                 return Ok(Ending::CannotFinish(self.who_waits()));
             }
@@ -316,6 +325,7 @@ impl<'b, 'r> Engine<'b, 'r> {
             self.rounds = if self.situation.now > before { 0 } else { self.rounds + 1 };
             self.take_signals(&mut signals)?;
             self.see_what_is_due()?;
+            self.see_windows_open();
             self.retry_what_is_due();
             if self.situation.now >= self.wake_at {
                 self.wake_up()?;
@@ -347,7 +357,7 @@ impl<'b, 'r> Engine<'b, 'r> {
         let staged = self.staging.next_date();
         let told = self.monitor.next_date();
         let own = arrives.min(staged).min(told);
-        own.min(self.attempts.next_date()).min(self.next_lease())
+        own.min(self.attempts.next_date()).min(self.next_lease()).min(self.next_window())
     }
 
     /// The date the policy asked for has come.

@@ -14,6 +14,7 @@ impl Engine<'_, '_> {
         report: &Report,
     ) -> Result<(), BackendError> {
         self.stir();
+        self.drained_from_pools(op);
         match self.ops.remove(&op) {
             Some(Op::Task(task)) => self.task_done(task, at, report),
             Some(Op::Transfer(id)) => {
@@ -46,6 +47,7 @@ impl Engine<'_, '_> {
         {
             self.found_gone(host, at)?;
         }
+        self.drained_from_pools(op);
         match self.ops.remove(&op) {
             Some(Op::Task(task)) => {
                 let procs: Procs = self.situation.task(task).procs().unwrap_or_default().into();
@@ -63,6 +65,7 @@ impl Engine<'_, '_> {
 
     pub(super) fn op_cancelled(&mut self, op: OpId) {
         self.stir();
+        self.drained_from_pools(op);
         if let Some(Op::Stopping { procs, .. } | Op::Draining(procs)) = self.ops.remove(&op) {
             self.free(&procs);
         }
@@ -78,6 +81,7 @@ impl Engine<'_, '_> {
 
     fn task_done(&mut self, task: TaskId, at: f64, report: &Report) -> Result<(), BackendError> {
         self.task_op[task.index()] = None;
+        self.give_back_to_pools(task);
         let (procs, since) = match self.situation.task(task).clone() {
             TaskState::Running { procs, since } => (procs, since),
             // It was never told to run, but is done.
@@ -204,6 +208,7 @@ impl Engine<'_, '_> {
     ) -> Result<(), BackendError> {
         self.counters.failures += 1;
         self.task_op[task.index()] = None;
+        self.give_back_to_pools(task);
         self.lose_computation(task);
         // It has to begin again, wherever the plan puts it.
         if !procs.is_empty() {
@@ -288,6 +293,7 @@ impl Engine<'_, '_> {
             _ => false,
         };
         for task in self.situation.tasks.begun().filter(gathers).collect::<Vec<_>>() {
+            self.give_back_to_pools(task);
             self.situation.set_task(task, TaskState::Waiting);
         }
         for transfer in self.transfers_of(host) {

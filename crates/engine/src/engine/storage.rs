@@ -5,9 +5,12 @@
 //! tasks let in before read and write, and what lies nowhere else. Then its inputs may come and it may
 //! start. Where there is none, it takes the room of those that have not started and come after it: those
 //! first in a queue come before all others, then the order of the plan, then the lower task. So somebody
-//! can always go on. Room is made by dropping files that also lie elsewhere and that nobody
-//! who is let in reads, the least recently used first. Who finds no room waits and asks again
-//! whenever something has happened.
+//! can always go on. Room is made by dropping files that also lie elsewhere, or that no task will read
+//! any more and that are no results, and that nobody who is let in reads, the least recently used first.
+//! Who finds no room waits and asks again whenever something has happened.
+//!
+//! Where all hosts share one bounded storage, a task is let in only if the others can still be done one at
+//! a time after it (`safe`): files held for later readers could otherwise fill it for good.
 
 use super::Engine;
 use crate::backend::BackendError;
@@ -19,17 +22,19 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The bounded storages, by the first of the hosts that share them.
 #[derive(Default)]
 pub(super) struct Stores {
-    of: BTreeMap<HostId, Store>,
+    pub(super) of: BTreeMap<HostId, Store>,
     /// Somebody found no room since it was last asked.
     refused: bool,
+    /// The task that was let pass last when nothing else could go on, and how many were done then.
+    pub(super) passed: Option<(TaskId, usize)>,
 }
 
-struct Store {
-    capacity: f64,
+pub(super) struct Store {
+    pub(super) capacity: f64,
     /// Tasks that have all the room they need.
     admitted: BTreeSet<TaskId>,
     /// Files that may be there or come there, and when they were last brought, written or read.
-    used_at: BTreeMap<FileId, f64>,
+    pub(super) used_at: BTreeMap<FileId, f64>,
 }
 
 impl Stores {
@@ -40,7 +45,7 @@ impl Stores {
             Some((platform.place_of(host), Store { capacity, admitted, used_at }))
         };
         let of = platform.host_ids().filter_map(bounded).collect();
-        Stores { of, refused: false }
+        Stores { of, refused: false, passed: None }
     }
 
     /// Whether those who found no room should ask again.
@@ -118,14 +123,20 @@ impl Engine<'_, '_> {
     ) -> Result<bool, BackendError> {
         self.forget_past(place);
         let begun = |t: TaskId| self.task_op[t.index()].is_some();
-        let after =
-            |t: TaskId| task.is_some_and(|task| self.queues.turn(t) > self.queues.turn(task));
+        let passes = task
+            .is_some_and(|task| self.stores.passed == Some((task, self.situation.tasks.done())));
+        let after = |t: TaskId| {
+            passes || task.is_some_and(|task| self.queues.turn(t) > self.queues.turn(task))
+        };
         let admitted = &self.stores.of[&place].admitted;
         let later: Vec<TaskId> =
             admitted.iter().copied().filter(|&t| !begun(t) && after(t)).collect();
         for stays in [true, false] {
             let let_in =
                 admitted_without(&self.stores.of[&place], if stays { &[] } else { &later });
+            if task.is_some_and(|task| !self.leaves_a_way(place, &let_in, task)) {
+                continue;
+            }
             if let Some(dropped) = self.spare_for(place, files, &let_in) {
                 for file in dropped {
                     self.forget_copy(file, place)?;
@@ -210,7 +221,11 @@ impl Engine<'_, '_> {
         let complete = copies.iter().any(|c| c.holders == *holders && c.is_complete());
         let elsewhere = self.situation.sources(file).any(|s| s != holders && !self.is_lost(s));
         let leaves = || self.transfers.values().any(|t| t.file == file && t.from == *holders);
-        complete && elsewhere && !leaves()
+        let workflow = &self.situation.workflow;
+        let dead = workflow.producer(file).is_some()
+            && !workflow.is_result(file)
+            && !self.situation.is_needed(file);
+        complete && (elsewhere || dead) && !leaves()
     }
 
     fn forget_copy(&mut self, file: FileId, place: HostId) -> Result<(), BackendError> {

@@ -136,6 +136,11 @@ impl Engine<'_, '_> {
             return format!("'{name}' waits on {on}: {why}");
         }
         let missing = workflow.inputs(task).find(|&f| !self.situation.has_at(f, &holders));
+        if missing.is_none()
+            && let Some(why) = self.lacks_in_words(task, procs)
+        {
+            return format!("'{name}' waits on {on}: {why}");
+        }
         let Some(file) = missing else {
             return format!("'{name}' waits for its turn on {on}");
         };

@@ -5,7 +5,9 @@
 //! - `<uses file|name link size>` are its files; what happens to names that several jobs write
 //!   is the business of `crate::flow`. Sizes may also stand in `<metadata key="size">`.
 //! - `<child ref><parent ref/></child>` are the dependencies.
-//! - Profiles of the namespace `pegasus` that are read: `runtime` (seconds), `cores`, `memory`
+//! - Cores of a job are its attribute `cores`, or one of the profiles `pegasus`/`cores`, `condor`/`request_cpus` and
+//!   `globus`/`count`. Run times and sizes below zero count as 0, with a warning.
+//! - Profiles of the namespace `pegasus` that are read: `runtime` (seconds), `cores`, `gpus`, `memory`
 //!   (MiB); and `hints`/`pfn`, the program to run, as does the `file://` place of an `<executable>`.
 //!   `<argument>` gives its arguments, `<stdin>`, `<stdout>` and `<stderr>` the files of its streams.
 //!

@@ -4,7 +4,8 @@ use super::MEMORY_UNIT;
 use crate::document::Document;
 use crate::error::{FormatError, Result};
 use crate::flow::{Flow, Use};
-use crate::text::{Streams, join_arguments, kind_of_name, set_cores, split_arguments};
+use crate::text::{Streams, join_arguments, kind_of_name, set_cores, set_gpus, split_arguments};
+use crate::times::{negative_sizes, negative_times};
 use crate::xml::{Element, Node, Xml};
 use slackline_model::workflow::{Command, REFERENCE_SPEED};
 use slackline_model::{Task, TaskId, WorkflowBuilder};
@@ -48,6 +49,7 @@ struct Reader {
     programs: HashMap<String, String>,
     /// Files of negative size.
     negative: HashSet<u32>,
+    negative_times: usize,
 }
 
 /// A job while its element is open.
@@ -69,6 +71,12 @@ struct FileUse {
 }
 
 impl Reader {
+    /// A run time; one below zero counts as 0.
+    fn counted(&mut self, seconds: f64) -> f64 {
+        self.negative_times += usize::from(seconds < 0.0);
+        seconds.max(0.0)
+    }
+
     fn adag(&mut self, xml: &mut Xml<'_>) -> Result<()> {
         loop {
             match xml.next()? {
@@ -91,11 +99,13 @@ impl Reader {
         let mut id = None;
         let mut runtime = None;
         let mut kind = None;
+        let mut cores = None;
         element.attributes(|key, value| {
             match key {
                 "id" => id = Some(value.into_owned()),
                 "name" => kind = Some(value.into_owned()),
-                "runtime" => runtime = Some(number(element, "the runtime", &value)?),
+                "runtime" => runtime = Some(finite(element, "the runtime", &value)?),
+                "cores" | "num_cores" => cores = Some(whole_cores(element, &value)?),
                 _ => {}
             }
             Ok(())
@@ -106,7 +116,11 @@ impl Reader {
             "job" => kind_of_name(&name).to_string(),
             sub_workflow => sub_workflow.to_string(),
         });
-        let task = Task::new(name, runtime.unwrap_or(0.0) * REFERENCE_SPEED).of_kind(kind);
+        let runtime = runtime.map(|seconds| self.counted(seconds));
+        let mut task = Task::new(name, runtime.unwrap_or(0.0) * REFERENCE_SPEED).of_kind(kind);
+        if let Some(cores) = cores {
+            set_cores(&mut task, cores);
+        }
         let mut job = Job {
             task,
             timed: runtime.is_some(),
@@ -156,7 +170,12 @@ impl Reader {
                 job.arguments.get_or_insert_default().extend(split_arguments(&line));
                 Ok(())
             }
-            "profile" => profile(element, xml, job),
+            "profile" => {
+                if profile(element, xml, job)? {
+                    self.negative_times += 1;
+                }
+                Ok(())
+            }
             "stdin" => stream(element, xml, &mut job.streams.input),
             "stdout" => stream(element, xml, &mut job.streams.output),
             "stderr" => stream(element, xml, &mut job.streams.errors),
@@ -280,11 +299,8 @@ impl Reader {
         }
         self.builder.set_reference_speed(REFERENCE_SPEED);
         let mut warnings = self.flow.finish(&mut self.builder)?;
-        if !self.negative.is_empty() {
-            let count = self.negative.len();
-            let files = if count == 1 { "file has" } else { "files have" };
-            warnings.push(format!("{count} {files} a negative size, which is taken as 0"));
-        }
+        warnings.extend(negative_times(self.negative_times, "job"));
+        warnings.extend(negative_sizes(self.negative.len()));
         if self.untimed > 0 {
             let (untimed, all) = (self.untimed, self.builder.len());
             warnings.push(format!("{untimed} of {all} jobs have no runtime: their work is 0"));
@@ -316,7 +332,8 @@ fn file_inside(element: &Element<'_>) -> Result<String> {
     Ok(name)
 }
 
-fn profile(element: &Element<'_>, xml: &mut Xml<'_>, job: &mut Job) -> Result<()> {
+/// Takes over what a profile says; whether its run time is below zero, which counts as 0.
+fn profile(element: &Element<'_>, xml: &mut Xml<'_>, job: &mut Job) -> Result<bool> {
     let (mut namespace, mut key) = (String::new(), String::new());
     element.attributes(|name, value| {
         match name {
@@ -327,22 +344,35 @@ fn profile(element: &Element<'_>, xml: &mut Xml<'_>, job: &mut Job) -> Result<()
         Ok(())
     })?;
     let content = xml.content(file_inside)?;
-    let parsed = |what: &str| number(element, what, content.trim());
+    let text = content.trim();
     match (namespace.as_str(), key.as_str()) {
         ("pegasus", "runtime") if !job.timed => {
-            job.task.work = parsed("the runtime")? * REFERENCE_SPEED;
+            let seconds = finite(element, "the runtime", text)?;
+            job.task.work = seconds.max(0.0) * REFERENCE_SPEED;
             job.timed = true;
+            return Ok(seconds < 0.0);
         }
-        ("pegasus", "memory") => job.task.memory = parsed("the memory")? * MEMORY_UNIT,
-        ("pegasus", "cores") => {
-            let cores = content.trim().parse().ok().filter(|&cores: &u32| cores > 0);
-            let message = || format!("cores must be a whole number from 1, not '{content}'");
-            set_cores(&mut job.task, cores.ok_or_else(|| element.error(message()))?);
+        ("pegasus", "memory") => {
+            job.task.memory = number(element, "the memory", text)? * MEMORY_UNIT;
+        }
+        ("pegasus", "gpus") => {
+            let gpus = text.trim().parse().ok();
+            let message = || format!("gpus must be a whole number, not '{text}'");
+            set_gpus(&mut job.task, gpus.ok_or_else(|| element.error(message()))?);
+        }
+        ("pegasus", "cores") | ("condor", "request_cpus") | ("globus", "count") => {
+            set_cores(&mut job.task, whole_cores(element, text)?);
         }
         ("hints", "pfn") => job.program = Some(content),
         _ => {}
     }
-    Ok(())
+    Ok(false)
+}
+
+fn whole_cores(element: &Element<'_>, text: &str) -> Result<u32> {
+    let cores = text.trim().parse().ok().filter(|&cores: &u32| cores > 0);
+    let message = || format!("cores must be a whole number from 1, not '{text}'");
+    cores.ok_or_else(|| element.error(message()))
 }
 
 /// How `link` says a file is used; `none` is no use.
@@ -367,6 +397,14 @@ fn size(element: &Element<'_>, text: &str) -> Result<f64> {
         _ => {
             Err(element.error(format!("the size of a file must be a finite number, not '{text}'")))
         }
+    }
+}
+
+/// A finite number, also one below zero.
+fn finite(element: &Element<'_>, what: &str, text: &str) -> Result<f64> {
+    match text.trim().parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(value),
+        _ => Err(element.error(format!("{what} must be a finite number, not '{text}'"))),
     }
 }
 

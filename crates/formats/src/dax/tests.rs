@@ -103,7 +103,8 @@ fn bad_documents_are_placed_and_explained() {
         ("<graph/>".into(), "begins with <adag>"),
         (String::new(), "no <adag>"),
         ("<adag><job runtime='1'/></adag>".into(), "without id"),
-        ("<adag>\n<job id='a' runtime='-1'/></adag>".into(), "line 2, column 1: the runtime"),
+        ("<adag>\n<job id='a' runtime='x'/></adag>".into(), "line 2, column 1: the runtime"),
+        ("<adag>\n<job id='a' cores='0'/></adag>".into(), "line 2, column 1: cores must be"),
         ("<adag><job id='a' runtime='NaN'/></adag>".into(), "not 'NaN'"),
         ("<adag><job id='a' runtime='1e999'/></adag>".into(), "finite"),
         ("<adag><job id='a'/><job id='a'/></adag>".into(), "two tasks are named 'a'"),
@@ -137,4 +138,19 @@ fn negative_sizes_are_counted_and_taken_as_nothing() {
     assert_eq!(document.warnings, ["2 files have a negative size, which is taken as 0"]);
     let workflow = &document.workflow;
     assert!(workflow.files().all(|f| workflow.file_bytes(f) == 0.0));
+}
+
+#[test]
+fn negative_times_count_as_nothing_and_cores_are_read() {
+    let document = read(
+        "<adag><job id='a' runtime='-7' cores='4'/>\
+         <job id='b'><profile namespace='pegasus' key='runtime'>-2</profile>\
+         <profile namespace='condor' key='request_cpus'>2</profile></job></adag>",
+    )
+    .unwrap();
+    let w = &document.workflow;
+    assert_eq!(document.warnings, ["2 jobs have a negative run time, which is taken as 0"]);
+    let tasks = || w.tasks();
+    assert_eq!(tasks().map(|t| w.width(t)).collect::<Vec<_>>(), [(4, 4), (2, 2)]);
+    assert!(tasks().all(|t| w.work(t) == 0.0));
 }

@@ -3,7 +3,7 @@
 use super::MEMORY_UNIT;
 use crate::document::Document;
 use crate::error::Result;
-use crate::text::{file_names, join_arguments, seconds};
+use crate::text::{file_names, gpus_of, join_arguments, seconds};
 use crate::xml::escaped;
 use slackline_model::{FileId, TaskId, Workflow};
 use std::io::Write;
@@ -77,6 +77,9 @@ fn write_job(
     }
     if workflow.memory(task) > 0.0 {
         profile("pegasus", "memory", &(workflow.memory(task) / MEMORY_UNIT).to_string())?;
+    }
+    if let Some(gpus) = gpus_of(workflow, task) {
+        profile("pegasus", "gpus", &gpus.to_string())?;
     }
     if let Some(command) = command {
         let line = join_arguments(&command.arguments);

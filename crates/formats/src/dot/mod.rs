@@ -3,9 +3,10 @@
 //! Nodes are tasks: `size` is work in flop, `alpha` the serial fraction of Amdahl's law (the task
 //! is then moldable from one processor up, and may spread over the hosts of a cluster). Edges are dependencies: `size` is bytes, and an edge
 //! without a size, or with one of at most 0, only orders its two tasks. Beyond these, `kind`,
-//! `memory` (bytes), `cores` (`4` or `1-8`) and `spread` (`true` or `false`) are ours. The rest of the DOT language is read as
+//! `memory` (bytes), `gpus` (a number), `cores` (`4` or `1-8`) and `spread` (`true` or `false`) are ours. The rest of the DOT language is read as
 //! far as it means something: chains `a -> b -> c`, groups `a -> {b c}`, subgraphs, defaults
-//! (`node [size=1e9]`), ports, comments; drawing attributes are passed over.
+//! (`node [size=1e9]`), ports, comments; drawing attributes are passed over, but for labels: a task is called by
+//! its label, with its id behind where several tasks have the same one.
 //!
 //! Tasks stand in the order of their node statements, nodes that only occur in edges after them.
 //! Where any node has a size, every node needs a statement of its own: a mistyped name must not
@@ -23,7 +24,7 @@ mod reader;
 pub use reader::read;
 
 use crate::detect::Codec;
-use crate::document::Document;
+use crate::text::gpus_of;
 use slackline_model::names::printable_lines;
 use slackline_model::{SpeedUp, TaskId, Workflow};
 use std::borrow::Cow;
@@ -35,7 +36,7 @@ pub(crate) const CODEC: Codec = Codec {
     extensions: &["dot", "gv"],
     comments: Some(crate::note::Comments::Slashes),
     recognise: lexer::starts_graph,
-    read: |text| Ok(Document::new(read(text.as_bytes())?)),
+    read: |text| reader::read_document(text.as_bytes()),
     write: Some(|document, out| Ok(write(&document.workflow, out)?)),
 };
 
@@ -77,6 +78,9 @@ fn write_task(workflow: &Workflow, task: TaskId, out: &mut dyn Write) -> std::io
     }
     if workflow.memory(task) > 0.0 {
         write!(out, ", memory=\"{}\"", workflow.memory(task))?;
+    }
+    if let Some(gpus) = gpus_of(workflow, task) {
+        write!(out, ", gpus=\"{gpus}\"")?;
     }
     let kind = workflow.kind_name(workflow.kind(task));
     if !kind.is_empty() {
@@ -172,6 +176,27 @@ digraph G {
         assert_eq!(w.kind_name(w.kind(TaskId(2))), "longer");
         // strict: the last of the two edges a -> b counts
         assert_eq!(edges(&w), [(0, 1, 9.0), (0, 3, 3.0), (0, 4, 3.0), (1, 2, 8.0), (3, 4, 2.0)]);
+    }
+
+    #[test]
+    fn labels_become_names() {
+        let w = parse(
+            r#"digraph { node [label="all alike"];
+            a [label="align reads\nsample 1", size=1]; b [label=sort, size=1]; c [label=sort, size=1];
+            d [label=a, size=1]; e [label="\N", size=1]; f [label="", size=1]; a -> b; a -> c }"#,
+        );
+        let wanted = ["align reads sample 1", "sort (b)", "sort (c)", "d", "e", "f"];
+        assert_eq!(names(&w), wanted);
+        assert_eq!(edges(&w), [(0, 1, 0.0), (0, 2, 0.0)]);
+    }
+
+    #[test]
+    fn says_that_times_are_missing() {
+        let warnings = |text: &str| reader::read_document(text.as_bytes()).unwrap().warnings;
+        assert_eq!(warnings("digraph { a -> b }"), ["no task has a size: their work is 0"]);
+        let some = "digraph { a [size=1]; b; a -> b }";
+        assert_eq!(warnings(some), ["1 of 2 tasks have no size: their work is 0"]);
+        assert!(warnings("digraph { a [size=1]; root -> a }").is_empty());
     }
 
     #[test]

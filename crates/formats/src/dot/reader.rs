@@ -2,10 +2,13 @@
 
 use super::MOLDABLE;
 use super::lexer::{Lexer, Word, undirected};
+use crate::document::Document;
 use crate::error::Result;
 use crate::scan::Spot;
+use crate::text::set_gpus;
 use slackline_model::names::UniqueNames;
 use slackline_model::{SpeedUp, Task, TaskId, Workflow, WorkflowBuilder};
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
 
 /// Groups nested deeper are refused.
@@ -16,9 +19,24 @@ const GROUP_EDGES: usize = 10_000_000;
 
 /// Reads a graph.
 pub fn read(source: impl Read) -> Result<Workflow> {
+    Ok(read_document(source)?.workflow)
+}
+
+/// Reads a graph, with a warning where nothing says what its tasks take.
+pub(super) fn read_document(source: impl Read) -> Result<Document> {
     let mut parser = Parser::new(source)?;
     parser.graph()?;
-    parser.found.build()
+    let (all, untimed) = parser.found.untimed();
+    let mut document = Document::new(parser.found.build()?);
+    if untimed > 0 {
+        let which = if untimed == all {
+            "no task has a size".to_string()
+        } else {
+            format!("{untimed} of {all} tasks have no size")
+        };
+        document.warnings.push(format!("{which}: their work is 0"));
+    }
+    Ok(document)
 }
 
 /// What is known of a node; what no attribute said is absent.
@@ -35,10 +53,13 @@ struct Attributes {
     size: Option<f64>,
     alpha: Option<f64>,
     memory: Option<f64>,
+    gpus: Option<u32>,
     cores: Option<(u32, u32)>,
     spread: Option<bool>,
     /// Index in the list of kinds.
     kind: Option<u32>,
+    /// What stands in the drawing.
+    label: Option<String>,
 }
 
 impl Attributes {
@@ -47,9 +68,13 @@ impl Attributes {
         self.size = other.size.or(self.size);
         self.alpha = other.alpha.or(self.alpha);
         self.memory = other.memory.or(self.memory);
+        self.gpus = other.gpus.or(self.gpus);
         self.cores = other.cores.or(self.cores);
         self.spread = other.spread.or(self.spread);
         self.kind = other.kind.or(self.kind);
+        if other.label.is_some() {
+            self.label.clone_from(&other.label);
+        }
     }
 }
 
@@ -86,11 +111,12 @@ impl Found {
         let mut order: Vec<u32> = (0..self.nodes.len() as u32).collect();
         order.sort_by_key(|&n| self.nodes[n as usize].declared.unwrap_or(u32::MAX));
         self.check_declared(&order)?;
+        let shown = self.shown_names();
         let mut position = vec![0u32; order.len()];
         let mut builder = WorkflowBuilder::new(std::mem::take(&mut self.name));
         for (index, &node) in order.iter().enumerate() {
             position[node as usize] = index as u32;
-            builder.add_task(self.task(node as usize))?;
+            builder.add_task(self.task(node as usize, &shown[node as usize]))?;
         }
         if self.strict {
             // At most one edge per pair; the last statement has the say.
@@ -128,9 +154,46 @@ impl Found {
         }
     }
 
-    fn task(&self, node: usize) -> Task {
+    /// Number of tasks, and of those without a size; SimGrid's made-up ones have none.
+    fn untimed(&self) -> (usize, usize) {
+        let made_up = |n: usize| matches!(self.names.names().get(n), "root" | "end");
+        let own = || (0..self.nodes.len()).filter(|&n| !made_up(n));
+        (own().count(), own().filter(|&n| self.nodes[n].attributes.size.is_none()).count())
+    }
+
+    /// What the tasks are called: by their labels, where they have any. Labels that several tasks have stand
+    /// before their ids; where that is taken too, the id alone is the name.
+    fn shown_names(&self) -> Vec<String> {
+        let id = |node: usize| self.names.names().get(node);
+        let label = |node: usize| self.nodes[node].attributes.label.as_deref();
+        let mut bearers: HashMap<&str, usize> = HashMap::new();
+        for label in (0..self.nodes.len()).filter_map(label) {
+            *bearers.entry(label).or_default() += 1;
+        }
+        let mut taken: HashSet<String> = HashSet::new();
+        let free =
+            |name: &str, node: usize| self.names.position(name).is_none_or(|other| other == node);
+        let name = |node: usize| {
+            let wanted = match label(node) {
+                Some(label) if label != id(node) && bearers[label] > 1 => {
+                    format!("{label} ({})", id(node))
+                }
+                Some(label) => label.to_string(),
+                None => id(node).to_string(),
+            };
+            let wanted = match free(&wanted, node) && !taken.contains(&wanted) {
+                true => wanted,
+                false => id(node).to_string(),
+            };
+            taken.insert(wanted.clone());
+            wanted
+        };
+        (0..self.nodes.len()).map(name).collect()
+    }
+
+    fn task(&self, node: usize, name: &str) -> Task {
         let attributes = &self.nodes[node].attributes;
-        let mut task = Task::new(self.names.names().get(node), attributes.size.unwrap_or(0.0));
+        let mut task = Task::new(name, attributes.size.unwrap_or(0.0));
         if let Some(serial) = attributes.alpha {
             task.speedup = SpeedUp::Amdahl { serial };
             (task.min_width, task.max_width) = MOLDABLE;
@@ -144,6 +207,9 @@ impl Found {
             task.kind = self.kinds.names().get(kind as usize).to_string();
         }
         task.memory = attributes.memory.unwrap_or(0.0);
+        if let Some(gpus) = attributes.gpus {
+            set_gpus(&mut task, gpus);
+        }
         task
     }
 }
@@ -255,7 +321,11 @@ impl<R: Read> Parser<R> {
                         return self.unexpected("'['");
                     }
                     match target {
-                        "node" => self.attributes(&mut defaults.node)?,
+                        "node" => {
+                            self.attributes(&mut defaults.node)?;
+                            // It stands for all of them.
+                            defaults.node.label = None;
+                        }
                         "edge" => self.attributes(&mut defaults.edge)?,
                         _ => self.drawing_attributes()?,
                     }
@@ -423,6 +493,13 @@ impl<R: Read> Parser<R> {
                 attributes.memory = Some(bytes);
                 Ok(())
             }
+            "gpus" => match value.trim().parse() {
+                Ok(gpus) => {
+                    attributes.gpus = Some(gpus);
+                    Ok(())
+                }
+                Err(_) => Err(spot.error(format!("gpus must be a whole number, not '{value}'"))),
+            },
             "cores" => cores(value, spot).map(|x| attributes.cores = Some(x)),
             "spread" => {
                 attributes.spread = match value {
@@ -430,6 +507,10 @@ impl<R: Read> Parser<R> {
                     "false" => Some(false),
                     _ => return Err(spot.error(format!("spread is true or false, not '{value}'"))),
                 };
+                Ok(())
+            }
+            "label" => {
+                attributes.label = plain_label(value);
                 Ok(())
             }
             "kind" => {
@@ -474,6 +555,14 @@ impl<R: Read> Parser<R> {
         }
         Ok(())
     }
+}
+
+/// A label as one line of text; none where it is empty, the node's own name, or markup.
+fn plain_label(text: &str) -> Option<String> {
+    let markup = text.starts_with('<') && text.ends_with('>');
+    let lines = text.replace("\\n", " ").replace("\\l", " ").replace("\\r", " ");
+    let line = lines.split_whitespace().collect::<Vec<_>>().join(" ");
+    (!line.is_empty() && !markup && !line.contains("\\N")).then_some(line)
 }
 
 /// A finite number; of an edge's size also one below zero.

@@ -32,9 +32,19 @@
 //! {parallelism, sigma}` or `speedup: [1, 0.6, ...]` (time on 1, 2 ... processors over time on one),
 //! and takes any number of them unless `width: [least, most]` says otherwise; `most` may be null.
 //!
+//! What concurrent tasks share besides cores (amounts as plain numbers, memory in bytes):
+//!
+//! - A processor's `host` joins it to others of that host: they are its cores, and agree in
+//!   everything; what the matrices say between them is passed over. `hosts` lists what each has: `{"id", "memory", "gpus": 2 |
+//!   {"a100": 1}, "resources": {"scratch": 200}, "windows": [[0, 60]], "storage"}`.
+//! - `sites`: hosts that share something, `{"id", "hosts": ["h"], "resources", "storage"}`; `resources`
+//!   and `storage` of the file are the whole platform's.
+//! - A task demands `memory`, `memory_per_core`, `gpus` (`2`, or `{"l4": 1}`) and `resources`.
+//! - `files` are files by name, `{"id", "size", "from", "to": ["task"], "keep": true}`: without `from` an
+//!   input, without `to` a result; `keep` makes a result of one that is read.
+//!
 //! Written are the processors of the platform one by one (a core each), with the contention-free
-//! network that a planner sees. Lost: files that are not data from task to task, file names,
-//! kinds, commands, memory.
+//! network that a planner sees. Lost: kinds, commands, vendors of devices, zones that share nothing.
 
 mod reader;
 mod schema;
@@ -101,7 +111,7 @@ fn has_members(text: &str, names: [&str; 2]) -> bool {
 pub struct Instance {
     /// Tasks and dependencies.
     pub workflow: Workflow,
-    /// Single-core hosts, named by the processors' ids, in the order of the file.
+    /// The hosts in the order of their first processors; one that no processor names is a processor.
     pub platform: Platform,
 }
 

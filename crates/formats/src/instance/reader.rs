@@ -1,8 +1,14 @@
 //! An instance file as a workflow and a platform.
 
-use super::schema::{File, ProcessorEntry, Table, TaskEntry, check_length};
+use super::schema::{
+    File, FileEntry, HostEntry, Id, ProcessorEntry, SiteEntry, Table, TaskEntry, check_length,
+};
 use super::{FormatError, Result};
+use crate::resources::{Entries, Given, GpuCapacity, GpuDemand, capacities, demands};
+use slackline_model::control::{BranchSpec, ChoiceSpec, Control, ControlBuilder, Item, LoopSpec};
+use slackline_model::nearest::did_you_mean;
 use slackline_model::platform::{HostSpec, Matrix, PlatformBuilder, RoutingKind};
+use slackline_model::resources::{Amount, Demand, HostResources, SharedResource};
 use slackline_model::speedup::SpeedUp;
 use slackline_model::workflow::CostTable;
 use slackline_model::{Platform, Task, TaskId, Workflow, WorkflowBuilder, WorkflowError};
@@ -37,11 +43,179 @@ impl TaskEntry {
         }
         task.spread = model.is_some();
         task.speedup = model.unwrap_or_default();
+        task.memory = not_negative("memory", self.memory)?;
+        let named = demands(&self.resources)
+            .map_err(|(name, error)| FormatError::in_path(format!("resources.{name}"), error))?;
+        task.demand = Demand {
+            memory_per_core: not_negative("memory_per_core", self.memory_per_core)?,
+            gpus: self.gpus.as_ref().map(GpuDemand::devices),
+            named,
+        };
         Ok(task)
     }
 }
 
+/// A size that is left out counts as none.
+fn not_negative(path: &str, value: Option<f64>) -> Result<f64> {
+    match value {
+        None => Ok(0.0),
+        Some(value) if value.is_finite() && value >= 0.0 => Ok(value),
+        Some(value) => Err(FormatError::in_path(path, format!("{path} cannot be {value}"))),
+    }
+}
+
+/// Named capacities, with their place in the file.
+fn shared(path: &str, named: &Entries<Given>) -> Result<Vec<(Arc<str>, Amount)>> {
+    capacities(named)
+        .map_err(|(name, error)| FormatError::in_path(format!("{path}resources.{name}"), error))
+}
+
+/// The processors of an instance by host.
+struct Hosts<'f> {
+    /// Names in the order of their first processors.
+    names: Vec<&'f str>,
+    /// The first processor of each.
+    first: Vec<usize>,
+    /// Per host: number of processors.
+    cores: Vec<u32>,
+    /// Per processor.
+    of: Vec<usize>,
+}
+
 impl File {
+    /// Which processors are the cores of which host.
+    fn hosts(&self) -> Hosts<'_> {
+        let mut known: HashMap<&str, usize> = HashMap::new();
+        let mut hosts = Hosts { names: vec![], first: vec![], cores: vec![], of: vec![] };
+        for (i, processor) in self.processors.iter().enumerate() {
+            // A processor that names no host is one of its own, whoever has the same name.
+            let named = processor.host.as_ref().map(|host| host.0.as_str());
+            let at = match named {
+                Some(name) => *known.entry(name).or_insert(hosts.names.len()),
+                None => hosts.names.len(),
+            };
+            if at == hosts.names.len() {
+                hosts.names.push(named.unwrap_or(&processor.id.0));
+                hosts.first.push(i);
+                hosts.cores.push(0);
+            }
+            hosts.cores[at] += 1;
+            hosts.of.push(at);
+        }
+        hosts
+    }
+
+    /// Processors of one host must agree in all that a planner sees of them.
+    fn check_hosts(&self, hosts: &Hosts<'_>) -> Result<()> {
+        for (i, &host) in hosts.of.iter().enumerate() {
+            let first = hosts.first[host];
+            let cluster = self.processors[first].cluster != self.processors[i].cluster;
+            let differs = self.difference(first, i).or(cluster.then_some("its cluster"));
+            if let Some(what) = differs {
+                let (name, other) = (hosts.names[host], &self.processors[first].id.0);
+                let message = format!(
+                    "'{}': {what} differs from that of '{other}', which is of host '{name}' too",
+                    self.processors[i].id.0
+                );
+                return Err(FormatError::in_path(format!("processors[{i}]"), message));
+            }
+        }
+        let mut ids = HashMap::new();
+        for (i, processor) in self.processors.iter().enumerate() {
+            if let Some(first) = ids.insert(processor.id.0.as_str(), i)
+                && (processor.host.is_some() || self.processors[first].host.is_some())
+            {
+                let message = format!("'{}' is the id of processors[{first}] too", processor.id.0);
+                return Err(FormatError::in_path(format!("processors[{i}].id"), message));
+            }
+        }
+        let mut seen = HashMap::new();
+        for (i, entry) in self.hosts.iter().enumerate() {
+            let path = format!("hosts[{i}]");
+            if let Some(first) = seen.insert(entry.id.0.as_str(), i) {
+                let message = format!("'{}' is the id of hosts[{first}] too", entry.id.0);
+                return Err(FormatError::in_path(format!("{path}.id"), message));
+            }
+            if !hosts.names.contains(&entry.id.0.as_str()) {
+                let message = format!("host '{}' has no processor", entry.id.0);
+                return Err(FormatError::in_path(path, message)
+                    .with_help("a processor says which host it belongs to: \"host\": \"...\""));
+            }
+        }
+        // A host that a processor names has to be listed where hosts are.
+        for (i, processor) in self.processors.iter().enumerate() {
+            let Some(host) = processor.host.as_ref().filter(|_| !self.hosts.is_empty()) else {
+                continue;
+            };
+            if !seen.contains_key(host.0.as_str()) {
+                let hint = did_you_mean(&host.0, self.hosts.iter().map(|h| h.id.0.as_str()));
+                let message = format!("there is no host '{}'{hint}", host.0);
+                return Err(FormatError::in_path(format!("processors[{i}].host"), message));
+            }
+        }
+        Ok(())
+    }
+
+    /// The ids of the processors of a host, unless the one there is has its name.
+    fn core_names(&self, hosts: &Hosts<'_>, host: usize) -> Vec<String> {
+        let own = self.processors.iter().zip(&hosts.of).filter(|(_, of)| **of == host);
+        let names: Vec<String> = own.map(|(processor, _)| processor.id.0.clone()).collect();
+        match names.as_slice() {
+            [one] if one == hosts.names[host] => Vec::new(),
+            _ => names,
+        }
+    }
+
+    /// The site of every host, where it is of one.
+    fn site_of(&self, hosts: &Hosts<'_>) -> Result<Vec<Option<usize>>> {
+        let mut site_of = vec![None; hosts.names.len()];
+        for (i, site) in self.sites.iter().enumerate() {
+            for (j, host) in site.hosts.iter().enumerate() {
+                let path = || format!("sites[{i}].hosts[{j}]");
+                let Some(at) = hosts.names.iter().position(|name| *name == host.0) else {
+                    let hint = did_you_mean(&host.0, hosts.names.iter().copied());
+                    let message = format!("there is no host '{}'{hint}", host.0);
+                    return Err(FormatError::in_path(path(), message));
+                };
+                if let Some(other) = site_of[at].replace(i) {
+                    let other = &self.sites[other].id.0;
+                    let message = format!("'{}' stands in site '{other}' already", host.0);
+                    return Err(FormatError::in_path(path(), message));
+                }
+            }
+        }
+        Ok(site_of)
+    }
+
+    /// Files by name: who writes them, who reads them, whether they are kept.
+    fn add_files(&self, builder: &mut WorkflowBuilder) -> Result<()> {
+        for (i, FileEntry { id, size, from, to, keep }) in self.files.iter().enumerate() {
+            let within = |e: FormatError| e.under(|| format!("files[{i}]"));
+            let file = builder.add_file(&id.0, *size).map_err(FormatError::new).map_err(within)?;
+            let task = |builder: &WorkflowBuilder, name: &Id, side: &str| {
+                let message = || format!("there is no task '{}'", name.0);
+                let unknown = || FormatError::in_path(format!("files[{i}].{side}"), message());
+                builder.task_id(&name.0).ok_or_else(unknown)
+            };
+            if let Some(from) = from {
+                let from = task(builder, from, "from")?;
+                builder.writes(from, file).map_err(FormatError::new).map_err(within)?;
+            }
+            for reader in to {
+                let reader = task(builder, reader, "to")?;
+                builder.reads(reader, file);
+            }
+            if *keep {
+                if from.is_none() {
+                    let message = format!("'{}' is kept, but no task writes it", id.0);
+                    return Err(FormatError::in_path(format!("files[{i}].keep"), message));
+                }
+                builder.keep(file);
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn workflow(&self) -> Result<Workflow> {
         let mut builder = WorkflowBuilder::new(self.name.as_str());
         builder.set_reference_speed(1.0);
@@ -60,6 +234,13 @@ impl File {
             };
             let task = task.task(work).map_err(|e| e.under(|| format!("tasks[{i}]")))?;
             builder.add_task(task).map_err(|e| FormatError::in_path(format!("tasks[{i}]"), e))?;
+        }
+        if self.has_control() {
+            if let Some(table) = table {
+                builder.set_cost_table(table);
+            }
+            let tasks = builder.build().map_err(|e| FormatError::in_path("tasks", e))?;
+            return Ok(tasks.with_control(Arc::new(self.control()?)));
         }
         let mut pairs = Vec::with_capacity(self.edges.len());
         for (i, edge) in self.edges.iter().enumerate() {
@@ -81,6 +262,7 @@ impl File {
             let message = format!("the same two tasks as edges[{first}]");
             return Err(FormatError::in_path(format!("edges[{second}]"), message));
         }
+        self.add_files(&mut builder)?;
         if let Some(table) = table {
             builder.set_cost_table(table);
         }
@@ -88,6 +270,74 @@ impl File {
             WorkflowError::Empty => FormatError::in_path("tasks", error),
             WorkflowError::BadCostTable { .. } => FormatError::in_path("exec", error),
             other => other.into(),
+        })
+    }
+
+    /// Whether the course of the workflow is only known while it runs.
+    fn has_control(&self) -> bool {
+        let inside = |task: &TaskEntry| task.region.is_some();
+        !self.choices.is_empty() || !self.loops.is_empty() || self.tasks.iter().any(inside)
+    }
+
+    /// Choices, loops and all dependencies.
+    fn control(&self) -> Result<Control> {
+        let text = |id: &Option<super::schema::Id>| id.as_ref().map(|id| id.0.clone());
+        let mut builder = ControlBuilder::default();
+        for task in &self.tasks {
+            builder.task(&task.id.0, task.region.as_deref());
+        }
+        for choice in &self.choices {
+            let branch = |b: &super::schema::BranchEntry| BranchSpec {
+                name: b.id.0.clone(),
+                probability: b.probability,
+                ..BranchSpec::default()
+            };
+            builder.choice(ChoiceSpec {
+                name: choice.id.0.clone(),
+                region: choice.region.clone(),
+                by: text(&choice.by),
+                branches: choice.branches.iter().map(branch).collect(),
+                ..ChoiceSpec::default()
+            });
+        }
+        for (i, entry) in self.loops.iter().enumerate() {
+            let iterations = entry.iterations.as_ref().map(|n| n.read()).transpose();
+            let iterations = iterations.map_err(|why| {
+                let message = format!("loop '{}': {why}", entry.id.0);
+                FormatError::in_path(format!("loops[{i}].iterations"), message)
+            })?;
+            builder.repeat(LoopSpec {
+                name: entry.id.0.clone(),
+                region: entry.region.clone(),
+                by: text(&entry.by),
+                iterations,
+                ..LoopSpec::default()
+            });
+        }
+        let mut seen: HashMap<(&str, &str), usize> = HashMap::new();
+        for (i, edge) in self.edges.iter().enumerate() {
+            if !(edge.data.is_finite() && edge.data >= 0.0) {
+                let message = format!(
+                    "the data of '{} -> {}' cannot be {}",
+                    edge.from.0, edge.to.0, edge.data
+                );
+                return Err(FormatError::in_path(format!("edges[{i}]"), message));
+            }
+            if let Some(first) = seen.insert((&edge.from.0, &edge.to.0), i) {
+                let message = format!("the same two ends as edges[{first}]");
+                return Err(FormatError::in_path(format!("edges[{i}]"), message));
+            }
+            builder.edge(&edge.from.0, &edge.to.0, Some(edge.data));
+        }
+        builder.build().map_err(|error| {
+            let path = match (error.item, error.edge) {
+                (_, Some(edge)) => format!("edges[{edge}]"),
+                (Some(Item::Task(t)), _) => format!("tasks[{t}]"),
+                (Some(Item::Choice(c)), _) => format!("choices[{c}]"),
+                (Some(Item::Loop(l)), _) => format!("loops[{l}]"),
+                (None, None) => return FormatError::new(error),
+            };
+            FormatError::in_path(path, error)
         })
     }
 
@@ -102,8 +352,10 @@ impl File {
                 return Err(FormatError::in_path(format!("exec[{i}][{j}]"), message));
             }
         }
-        let columns = self.processors.iter().map(|p| p.id.0.clone()).collect();
-        Ok(Some(CostTable { columns, seconds: exec.concat() }))
+        let hosts = self.hosts();
+        let columns = hosts.names.iter().map(|name| name.to_string()).collect();
+        let row = |row: &Vec<f64>| hosts.first.iter().map(|&p| row[p]).collect::<Vec<f64>>();
+        Ok(Some(CostTable { columns, seconds: exec.iter().flat_map(row).collect() }))
     }
 
     pub(super) fn platform(&self) -> Result<Platform> {
@@ -111,8 +363,12 @@ impl File {
         if processors == 0 {
             return Err(FormatError::in_path("processors", "there is no processor"));
         }
-        self.bandwidth.check("bandwidth", processors, |b| b <= 0.0)?;
-        self.latency.check("latency", processors, |l| l < 0.0)?;
+        let hosts = self.hosts();
+        self.bandwidth.check("bandwidth", &hosts.of, |b| b <= 0.0)?;
+        self.latency.check("latency", &hosts.of, |l| l < 0.0)?;
+        self.check_clusters()?;
+        self.check_hosts(&hosts)?;
+        let site_of = self.site_of(&hosts)?;
         let mut builder = PlatformBuilder::new(self.name.as_str());
         let zone = builder
             .add_zone(None, self.zone_name(), RoutingKind::None)
@@ -120,31 +376,81 @@ impl File {
         if let Some(billing) = self.billing {
             builder.set_billing(billing.billing("billing")?);
         }
-        self.check_clusters()?;
-        for (i, processor) in self.processors.iter().enumerate() {
+        let mut sites = Vec::new();
+        for (i, SiteEntry { id, resources, storage, .. }) in self.sites.iter().enumerate() {
+            let path = format!("sites[{i}]");
+            let site = builder
+                .add_zone(Some(zone), id.0.as_str(), RoutingKind::None)
+                .map_err(|e| FormatError::in_path(&path, e))?;
+            let named = shared(&format!("{path}."), resources)?;
+            builder.share_resources(site, named).map_err(|e| FormatError::in_path(&path, e))?;
+            if storage.is_some() {
+                let bytes =
+                    not_negative("storage", *storage).map_err(|e| e.under(|| path.clone()))?;
+                builder.bound_storage(site, bytes);
+            }
+            sites.push(site);
+        }
+        let own: HashMap<&str, (usize, &HostEntry)> = self
+            .hosts
+            .iter()
+            .enumerate()
+            .map(|(i, host)| (host.id.0.as_str(), (i, host)))
+            .collect();
+        for (host, &i) in hosts.first.iter().enumerate() {
+            let processor = &self.processors[i];
             let billing = processor.billing.map(|b| b.billing(&format!("processors[{i}].billing")));
-            let spec = HostSpec {
+            let mut spec = HostSpec {
                 price: processor.price.unwrap_or(0.0),
-                class: self.class(processor),
+                class: self.class(processor, hosts.names[host]),
                 leasable: processor.leasable,
                 billing: billing.transpose()?,
-                ..HostSpec::new(processor.id.0.as_str(), processor.speed.unwrap_or(1.0))
+                cores: hosts.cores[host],
+                core_names: self.core_names(&hosts, host),
+                ..HostSpec::new(hosts.names[host], processor.speed.unwrap_or(1.0))
             };
+            let mut place = format!("processors[{i}]");
+            if let Some((at, entry)) = own.get(hosts.names[host]) {
+                place = format!("hosts[{at}]");
+                let within = |e: FormatError| e.under(|| place.clone());
+                if entry.memory.is_some() {
+                    let bytes = not_negative("memory", entry.memory).map_err(within)?;
+                    spec.memory = Some(bytes);
+                }
+                spec.resources = HostResources {
+                    gpus: entry.gpus.as_ref().map(GpuCapacity::kinds).unwrap_or_default(),
+                    named: shared(&format!("{place}."), &entry.resources)?,
+                    windows: entry.windows.clone(),
+                    storage: entry.storage,
+                };
+            }
             builder
-                .add_host(zone, spec)
-                .map_err(|e| FormatError::in_path(format!("processors[{i}]"), e))?;
+                .add_host(site_of[host].map_or(zone, |site| sites[site]), spec)
+                .map_err(|e| FormatError::in_path(place, e))?;
         }
-        builder.set_matrix(self.matrix());
+        let all = shared("", &self.resources)?.into_iter();
+        let all = all.map(|(name, amount)| SharedResource { name, amount, slurm: false });
+        builder.set_resources(all.collect());
+        if self.storage.is_some() {
+            let bytes = not_negative("storage", self.storage)?;
+            match self.is_one_place(&hosts) {
+                true => builder.bound_storage(zone, bytes),
+                false => {
+                    builder.set_storage(bytes);
+                }
+            }
+        }
+        builder.set_matrix(self.matrix(&hosts));
         builder.build().map_err(FormatError::new)
     }
 
     /// The class of a processor: its cluster, else itself. A file that tells processors apart by
     /// nothing but speed leaves the equal ones together.
-    fn class(&self, processor: &ProcessorEntry) -> Option<String> {
+    fn class(&self, processor: &ProcessorEntry, host: &str) -> Option<String> {
         let apart = |p: &ProcessorEntry| p.cluster.is_some() || p.price.is_some();
         let named = self.exec.is_some() || self.processors.iter().any(apart);
-        let own = processor.cluster.as_ref().unwrap_or(&processor.id);
-        named.then(|| own.0.clone())
+        let own = processor.cluster.as_ref().map_or(host, |cluster| &cluster.0);
+        named.then(|| own.to_string())
     }
 
     /// Processors of one cluster must agree in all that a planner sees of them.
@@ -190,25 +496,40 @@ impl File {
     /// A name for the zone around the processors that none of them has.
     fn zone_name(&self) -> String {
         let mut name = "processors".to_string();
-        while self.processors.iter().any(|p| p.id.0 == name) {
+        let host = |p: &ProcessorEntry| p.host.as_ref().map(|host| host.0.clone());
+        let taken = |name: &String| {
+            self.sites.iter().any(|site| site.id.0 == *name)
+                || self.processors.iter().any(|p| p.id.0 == *name || host(p).as_ref() == Some(name))
+        };
+        while taken(&name) {
             name.push('_');
         }
         name
     }
 
-    fn matrix(&self) -> Matrix {
-        if let (Some(bandwidth), Some(latency)) = (self.bandwidth.uniform(), self.latency.uniform())
-        {
+    /// Data is everywhere at once: all hosts have one storage.
+    fn is_one_place(&self, hosts: &Hosts<'_>) -> bool {
+        let free = |latency: Option<f64>| latency.unwrap_or(0.0) == 0.0;
+        self.bandwidth.uniform(&hosts.of) == Some(None)
+            && self.latency.uniform(&hosts.of).is_some_and(free)
+    }
+
+    /// What the matrices say between processors of one host is passed over; between hosts, their first
+    /// processors speak for all.
+    fn matrix(&self, hosts: &Hosts<'_>) -> Matrix {
+        let uniform = (self.bandwidth.uniform(&hosts.of), self.latency.uniform(&hosts.of));
+        if let (Some(bandwidth), Some(latency)) = uniform {
             return Matrix::uniform(bandwidth, latency.unwrap_or(0.0));
         }
-        let hosts = self.processors.len();
+        let first = &hosts.first;
         let cells = |table: &Table, missing: f64| {
-            (0..hosts * hosts)
-                .map(|cell| table.entry(cell / hosts, cell % hosts).unwrap_or(missing))
-                .collect()
+            let row = |&from: &usize| {
+                first.iter().map(move |&to| table.entry(from, to).unwrap_or(missing))
+            };
+            first.iter().flat_map(row).collect()
         };
         Matrix::Dense {
-            hosts,
+            hosts: first.len(),
             bandwidth: cells(&self.bandwidth, f64::INFINITY),
             latency: cells(&self.latency, 0.0),
         }

@@ -1,6 +1,8 @@
 //! What an instance file looks like.
 
 use super::{FormatError, Result};
+use crate::control::IterationsEntry;
+use crate::resources::{Entries, Given, GpuCapacity, GpuDemand};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use slackline_model::platform::Billing;
@@ -15,12 +17,65 @@ pub(super) struct File {
     _meta: IgnoredAny,
     pub(super) tasks: Vec<TaskEntry>,
     pub(super) edges: Vec<EdgeEntry>,
+    #[serde(default)]
+    pub(super) choices: Vec<ChoiceEntry>,
+    #[serde(default)]
+    pub(super) loops: Vec<LoopEntry>,
     pub(super) processors: Vec<ProcessorEntry>,
     pub(super) exec: Option<Vec<Vec<f64>>>,
     pub(super) bandwidth: Table,
     #[serde(default)]
     pub(super) latency: Table,
     pub(super) billing: Option<BillingEntry>,
+    #[serde(default)]
+    pub(super) hosts: Vec<HostEntry>,
+    #[serde(default)]
+    pub(super) sites: Vec<SiteEntry>,
+    /// Shared by all hosts.
+    #[serde(default)]
+    pub(super) resources: Entries<Given>,
+    /// Bytes that all files together may take.
+    pub(super) storage: Option<f64>,
+    #[serde(default)]
+    pub(super) files: Vec<FileEntry>,
+}
+
+/// What the processors of one host have together.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HostEntry {
+    pub(super) id: Id,
+    pub(super) memory: Option<f64>,
+    pub(super) gpus: Option<GpuCapacity>,
+    #[serde(default)]
+    pub(super) resources: Entries<Given>,
+    #[serde(default)]
+    pub(super) windows: Vec<(f64, f64)>,
+    pub(super) storage: Option<f64>,
+}
+
+/// Hosts that share something.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SiteEntry {
+    pub(super) id: Id,
+    pub(super) hosts: Vec<Id>,
+    #[serde(default)]
+    pub(super) resources: Entries<Given>,
+    pub(super) storage: Option<f64>,
+}
+
+/// A file by name.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct FileEntry {
+    pub(super) id: Id,
+    pub(super) size: f64,
+    pub(super) from: Option<Id>,
+    #[serde(default)]
+    pub(super) to: Vec<Id>,
+    #[serde(default)]
+    pub(super) keep: bool,
 }
 
 #[derive(Deserialize)]
@@ -33,6 +88,41 @@ pub(super) struct TaskEntry {
     pub(super) speedup: Option<Vec<f64>>,
     /// Fewest and most processors; no limit where null.
     pub(super) width: Option<(u32, Option<u32>)>,
+    pub(super) memory: Option<f64>,
+    pub(super) memory_per_core: Option<f64>,
+    pub(super) gpus: Option<GpuDemand>,
+    #[serde(default)]
+    pub(super) resources: Entries<Given>,
+    /// The branch or loop it belongs to.
+    #[serde(rename = "in")]
+    pub(super) region: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ChoiceEntry {
+    pub(super) id: Id,
+    #[serde(rename = "in")]
+    pub(super) region: Option<String>,
+    pub(super) by: Option<Id>,
+    pub(super) branches: Vec<BranchEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BranchEntry {
+    pub(super) id: Id,
+    pub(super) probability: Option<f64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LoopEntry {
+    pub(super) id: Id,
+    #[serde(rename = "in")]
+    pub(super) region: Option<String>,
+    pub(super) by: Option<Id>,
+    pub(super) iterations: Option<IterationsEntry>,
 }
 
 #[derive(Deserialize)]
@@ -61,6 +151,7 @@ pub(super) struct ProcessorEntry {
     #[serde(default)]
     pub(super) leasable: bool,
     pub(super) billing: Option<BillingEntry>,
+    pub(super) host: Option<Id>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Deserialize)]
@@ -86,7 +177,7 @@ impl BillingEntry {
 }
 
 /// Text, or a whole number taken as text.
-#[derive(PartialEq)]
+#[derive(Clone, PartialEq)]
 pub(super) struct Id(pub(super) String);
 
 impl<'de> Deserialize<'de> for Id {
@@ -159,16 +250,17 @@ impl<'de> Deserialize<'de> for Table {
 }
 
 impl Table {
-    /// One number where the file has one, or the same for all pairs.
-    pub(super) fn uniform(&self) -> Option<Option<f64>> {
+    /// One number where the file has one, or the same for all pairs of processors of different hosts.
+    pub(super) fn uniform(&self, host_of: &[usize]) -> Option<Option<f64>> {
         let rows = match self {
             Table::One(value) => return Some(*value),
             Table::Matrix(rows) => rows,
         };
         let mut off_diagonal = rows.iter().enumerate().flat_map(|(i, row)| {
-            row.iter().enumerate().filter(move |&(j, _)| i != j).map(|(_, entry)| *entry)
+            let other = move |&(j, _): &(usize, &Option<f64>)| host_of[i] != host_of[j];
+            row.iter().enumerate().filter(other).map(|(_, entry)| *entry)
         });
-        let first = off_diagonal.next()?;
+        let Some(first) = off_diagonal.next() else { return Some(None) };
         off_diagonal.all(|entry| entry == first).then_some(first)
     }
 
@@ -184,9 +276,10 @@ impl Table {
     pub(super) fn check(
         &self,
         what: &str,
-        processors: usize,
+        host_of: &[usize],
         bad: impl Fn(f64) -> bool,
     ) -> Result<()> {
+        let processors = host_of.len();
         let refuse = |path: String, value: f64| {
             Err(FormatError::in_path(path, format!("{what} cannot be {value}")))
         };
@@ -200,7 +293,7 @@ impl Table {
             check_length(&format!("{what}[{i}]"), row.len(), processors, "processors")?;
             for (j, entry) in row.iter().enumerate() {
                 match *entry {
-                    Some(value) if i != j && bad(value) => {
+                    Some(value) if host_of[i] != host_of[j] && bad(value) => {
                         return refuse(format!("{what}[{i}][{j}]"), value);
                     }
                     _ => {}

@@ -31,7 +31,7 @@ pub struct Stream {
     pub name: String,
     /// In order of arrival.
     pub workflows: Vec<Submitted>,
-    /// Single-core hosts, named by the processors' ids, in the order of the file.
+    /// The hosts in the order of their first processors; one that no processor names is a processor.
     pub platform: Platform,
 }
 
@@ -68,7 +68,7 @@ struct Entry {
 }
 
 /// Members of a workflow that are those of an instance.
-const GRAPH: [&str; 4] = ["name", "tasks", "edges", "exec"];
+const GRAPH: [&str; 7] = ["name", "tasks", "edges", "files", "exec", "choices", "loops"];
 
 /// Reads a stream.
 pub fn read(text: &str) -> Result<Stream> {

@@ -101,8 +101,9 @@ fn cores_become_processors_that_share_for_free() {
     let back = read(std::str::from_utf8(&out).unwrap()).unwrap();
     let problem = Problem::new(&back.workflow, &back.platform).unwrap();
     assert_eq!(problem.procs(), 3);
-    assert_eq!(problem.transfer(16.0, HostId(0), HostId(1)), 0.0);
-    assert_eq!(problem.transfer(16.0, HostId(0), HostId(2)), 2.0);
+    assert_eq!(back.platform.host(HostId(0)).cores, 2);
+    assert_eq!(problem.proc_name(ProcId(1)), "big/1");
+    assert_eq!(problem.transfer(16.0, HostId(0), HostId(1)), 2.0);
 }
 
 #[test]

@@ -5,12 +5,17 @@ use super::schema::{
     InnerLink, LinkTable, LinksWord, MatrixTable, Named, NetworkTable, OneOrRows, Ordered,
     ProfileTable, RouteTable, RoutingWord, Seconds, SharingWord,
 };
+use crate::disk_model::{CONTENT, ModelTable, read_contents};
 use crate::error::{FormatError, Result};
+use crate::resources::{Entries, Given, GpuCapacity, capacities};
+use slackline_io::Siblings;
 use slackline_model::platform::{
-    Billing, ClusterSharing, ClusterSpec, DeclaredRoute, Disk, HostSpec, LinkProfiles, LinkShape,
-    LinkSpec, Matrix, Member, Platform, PlatformBuilder, PlatformError, Profile, ProfileEvent,
-    Properties, RoutingKind, Sharing, StarLeaf, Topology,
+    Billing, ClusterSharing, ClusterSpec, DeclaredRoute, Disk, DiskModel, HostSpec, LinkProfiles,
+    LinkShape, LinkSpec, Matrix, Member, Platform, PlatformBuilder, PlatformError, Profile,
+    ProfileEvent, Properties, RoutingKind, Sharing, StarLeaf, Topology,
 };
+use slackline_model::resources::{HostResources, SharedResource};
+use slackline_model::units::Quantity;
 use slackline_model::{HostId, LinkId, ZoneId};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -35,10 +40,16 @@ pub(super) fn link_of(member: &str) -> String {
     format!("{member}/link")
 }
 
-pub(super) fn platform(text: &str, file: File, default_name: Option<&str>) -> Result<Platform> {
+pub(super) fn platform(
+    text: &str,
+    file: File,
+    default_name: Option<&str>,
+    siblings: Option<Siblings<'_>>,
+) -> Result<Platform> {
     let name = file.name.as_deref().or(default_name).unwrap_or("platform");
     let mut lowering = Lowering {
         text,
+        siblings,
         builder: PlatformBuilder::new(name),
         profiles: HashMap::new(),
         network: NetworkTable::default(),
@@ -50,6 +61,8 @@ pub(super) fn platform(text: &str, file: File, default_name: Option<&str>) -> Re
 
 struct Lowering<'a> {
     text: &'a str,
+    /// Files that the platform may name.
+    siblings: Option<Siblings<'a>>,
     builder: PlatformBuilder,
     profiles: HashMap<String, Arc<Profile>>,
     network: NetworkTable,
@@ -62,6 +75,10 @@ struct Machine<'a> {
     speed: Option<f64>,
     cores: Option<u32>,
     memory: Option<f64>,
+    storage: Option<f64>,
+    windows: &'a [(Seconds, Seconds)],
+    gpus: &'a Option<GpuCapacity>,
+    resources: &'a Entries<Given>,
     price: Option<f64>,
     price_per_hour: Option<f64>,
     arch: &'a Option<String>,
@@ -80,6 +97,10 @@ macro_rules! machine_of {
             speed: $table.speed.map(|s| s.0),
             cores: $table.cores,
             memory: $table.memory.map(|m| m.0),
+            storage: $table.storage.map(|s| s.0),
+            windows: &$table.windows,
+            gpus: &$table.gpus,
+            resources: &$table.resources,
             price: $table.price,
             price_per_hour: $table.price_per_hour,
             arch: &$table.arch,
@@ -141,6 +162,7 @@ impl<'a> Lowering<'a> {
             }
             self.store(zone, table.shared_storage, table.storage_capacity, *offset)?;
             self.price_transfers(zone, table.transfer_price, *offset)?;
+            self.share(zone, &table.shared_resources, *offset)?;
         }
         for Named { name, offset, table } in &file.site.0 {
             if !file.zone.is_empty() {
@@ -151,6 +173,7 @@ impl<'a> Lowering<'a> {
             let zone = zone.map_err(&fail)?;
             self.store(zone, table.shared_storage, table.storage_capacity, *offset)?;
             self.price_transfers(zone, table.transfer_price, *offset)?;
+            self.share(zone, &table.shared_resources, *offset)?;
             if file.matrix.is_some() {
                 continue;
             }
@@ -199,8 +222,20 @@ impl<'a> Lowering<'a> {
         for disk in file.disk {
             self.add_disk(disk)?;
         }
-        if file.links == Some(LinksWord::Fifo) {
-            self.builder.set_fifo();
+        let shared = file.resources.0.iter().map(|(name, entry)| match entry.amount.capacity() {
+            Ok(amount) => {
+                Ok(SharedResource { name: name.as_str().into(), amount, slurm: entry.slurm })
+            }
+            Err(error) => Err(FormatError::in_path(format!("resources.{name}"), error)),
+        });
+        self.builder.set_resources(shared.collect::<Result<_>>()?);
+        if let Some(Bytes(bytes)) = file.storage {
+            self.builder.set_storage(bytes);
+        }
+        match file.links {
+            Some(LinksWord::Fifo) => drop(self.builder.set_fifo()),
+            Some(LinksWord::Measured) => drop(self.builder.set_measured()),
+            Some(LinksWord::Shared) | None => {}
         }
         if let Some(origin) = &file.origin {
             let unknown = |error| FormatError::in_path("origin", error);
@@ -249,8 +284,23 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Joins a member of a zone to the router of that zone.
-    /// What the hosts of a zone share.
+    /// The named resources that the hosts of a zone share.
+    fn share(&mut self, zone: ZoneId, named: &Entries<Given>, offset: usize) -> Result<()> {
+        let named = self.amounts("shared-resources", named, offset)?;
+        self.builder.share_resources(zone, named).map_err(self.at(offset))
+    }
+
+    fn amounts(
+        &self,
+        key: &str,
+        named: &Entries<Given>,
+        offset: usize,
+    ) -> Result<Vec<(Arc<str>, slackline_model::resources::Amount)>> {
+        let refuse = |(name, error)| self.fail(offset, format!("{key}.{name}: {error}"));
+        capacities(named).map_err(refuse)
+    }
+
+    /// The storage that the hosts of a zone share.
     fn store(
         &mut self,
         zone: ZoneId,
@@ -270,6 +320,7 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
+    /// Joins a member of a zone to the router of that zone.
     fn hang(&mut self, zone: ZoneId, member: &str, link: LinkSpec, offset: usize) -> Result<()> {
         let fail = self.at(offset);
         let link = self.builder.add_link(link).map_err(&fail)?;
@@ -365,6 +416,12 @@ impl<'a> Lowering<'a> {
         let mut spec = HostSpec::new(name, speed);
         spec.cores = machine.cores.unwrap_or(1);
         spec.memory = machine.memory;
+        spec.resources = HostResources {
+            gpus: machine.gpus.as_ref().map(GpuCapacity::kinds).unwrap_or_default(),
+            named: self.amounts("resources", machine.resources, offset)?,
+            windows: machine.windows.iter().map(|(from, to)| (from.0, to.0)).collect(),
+            storage: machine.storage,
+        };
         spec.price = match (machine.price, machine.price_per_hour) {
             (Some(_), Some(_)) => {
                 let message = format!("\"{name}\" has two prices: price or price-per-hour");
@@ -464,6 +521,7 @@ impl<'a> Lowering<'a> {
             ("shared-storage", table.shared_storage == Some(true)),
             ("storage-capacity", table.storage_capacity.is_some()),
             ("transfer-price", table.transfer_price.is_some()),
+            ("shared-resources", !table.shared_resources.is_empty()),
         ];
         if let Some((key, _)) = of_zones.iter().find(|(_, said)| matrix && *said) {
             let message = "a cluster of a matrix platform is only a list of machines";
@@ -477,6 +535,7 @@ impl<'a> Lowering<'a> {
         let cluster = self.builder.add_cluster(Some(zone), spec).map_err(&fail)?;
         self.store(cluster, table.shared_storage, table.storage_capacity, offset)?;
         self.price_transfers(cluster, table.transfer_price, offset)?;
+        self.share(cluster, &table.shared_resources, offset)?;
         if short && !self.joined.contains(&name) {
             let bandwidth = table.uplink.or(self.network.uplink).map_or(UPLINK, |b| b.0);
             let latency = self.shape(None, None).latency;
@@ -489,8 +548,26 @@ impl<'a> Lowering<'a> {
     /// Lets one machine or one link follow profiles of its own.
     fn follow(&mut self, offset: usize, table: FollowTable) -> Result<()> {
         let fail = self.at(offset);
+        // A link follows a profile, or is not like the others.
+        let figure = |text: &Option<String>, quantity: Quantity| {
+            let text = text.as_ref().filter(|text| !self.profiles.contains_key(*text))?;
+            let value = quantity.parse(text).ok()?;
+            (value > 0.0 || quantity == Quantity::Duration && value == 0.0).then_some(value)
+        };
+        let rate = figure(&table.bandwidth, Quantity::Bandwidth);
+        let delay = figure(&table.latency, Quantity::Duration);
+        if let (Some(link), true) = (&table.link, rate.is_some() || delay.is_some()) {
+            let link = self.builder.link(link).map_err(&fail)?;
+            self.builder.set_link_figures(link, rate, delay).map_err(&fail)?;
+        }
+        let profiled = |text: &Option<String>, figure: Option<f64>| match figure {
+            Some(_) if table.link.is_some() => None,
+            _ => text.clone(),
+        };
+        let (bandwidth, latency) =
+            (profiled(&table.bandwidth, rate), profiled(&table.latency, delay));
         let [availability, bandwidth, latency, state] =
-            [&table.availability, &table.bandwidth, &table.latency, &table.state]
+            [&table.availability, &bandwidth, &latency, &table.state]
                 .map(|name| self.profile(name, offset));
         let (availability, bandwidth, latency, state) =
             (availability?, bandwidth?, latency?, state?);
@@ -566,6 +643,15 @@ impl<'a> Lowering<'a> {
             .into_iter()
             .map(|(host, path)| self.builder.host(&host).map(|host| (host, path)).map_err(&fail));
         let mounts: Result<Vec<(HostId, String)>> = mounts.collect();
+        let mut properties = table.properties;
+        if let Some(file) = table.content {
+            properties.push(CONTENT, file);
+        }
+        let content = properties.0.iter().find(|property| property.name == CONTENT);
+        let contents = match content {
+            Some(file) => read_contents(self.siblings, &file.table)?,
+            None => None,
+        };
         let disk = Disk {
             name: table.name.into(),
             host,
@@ -573,8 +659,10 @@ impl<'a> Lowering<'a> {
             write_bandwidth: table.write.0,
             connection_bandwidth: table.connection.map(|b| b.0),
             capacity: table.capacity.map(|b| b.0),
+            model: table.model.map_or(DiskModel::Linear, ModelTable::model),
+            contents,
             mounts: mounts?,
-            properties: shared(&table.properties),
+            properties: shared(&properties),
         };
         self.builder.add_disk(disk).map(|_| ()).map_err(fail)
     }

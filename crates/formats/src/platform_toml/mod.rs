@@ -23,8 +23,10 @@ mod lower;
 mod raise;
 mod schema;
 
+pub(crate) use schema::{Bandwidth, Bytes, Seconds};
+
 use crate::error::{FormatError, Result, toml_error};
-use slackline_io::FileAccess;
+use slackline_io::{FileAccess, Siblings};
 use slackline_model::platform::Platform;
 use std::path::Path;
 
@@ -32,17 +34,27 @@ use std::path::Path;
 pub fn read(files: &FileAccess, path: &Path) -> Result<Platform> {
     let text = files.read_text(path)?;
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    parse_named(&text, stem.as_deref()).map_err(|error| error.in_file(path))
+    parse_named(&text, stem.as_deref(), Some(files.siblings(path))).map_err(|error| {
+        match error.file {
+            // A file that the platform names.
+            Some(_) => error,
+            None => error.in_file(path),
+        }
+    })
 }
 
 /// Reads a platform from text.
 pub fn parse(text: &str) -> Result<Platform> {
-    parse_named(text, None)
+    parse_named(text, None, None)
 }
 
-fn parse_named(text: &str, default_name: Option<&str>) -> Result<Platform> {
+fn parse_named(
+    text: &str,
+    default_name: Option<&str>,
+    siblings: Option<Siblings<'_>>,
+) -> Result<Platform> {
     let file: schema::File = toml::from_str(text).map_err(|e| toml_error(text, &e))?;
-    lower::platform(text, file, default_name)
+    lower::platform(text, file, default_name, siblings)
 }
 
 /// The platform as TOML: the short form where it can say the same, the long form otherwise.

@@ -4,13 +4,16 @@ use super::lower::{BANDWIDTH, LATENCY, UPLINK, WORLD, link_of, router_of};
 use super::schema::{
     Bandwidth, BillingTable, Bytes, ClusterTable, DiskTable, DragonflyTable, FatTreeTable, File,
     FollowTable, HostTable, InnerLink, LinkTable, LinksWord, MatrixTable, MaybeFree, NetworkTable,
-    OneOrRows, Ordered, ProfileTable, RouteTable, RouterTable, RoutingWord, Seconds, SharingWord,
-    SiteTable, Speed, ZoneTable,
+    OneOrRows, Ordered, ProfileTable, RouteTable, RouterTable, RoutingWord, Seconds, SharedEntry,
+    SharingWord, SiteTable, Speed, ZoneTable,
 };
+use crate::disk_model::{CONTENT, ModelTable};
+use crate::resources::{Entries, Given, GpuCapacity, written};
 use slackline_model::platform::{
     Billing, Class, ClusterSharing, ClusterSpec, DeclaredRoute, Duplex, Host, Link, Matrix, Member,
     Network, Platform, Profile, Properties, RoutingKind, Sharing, Topology, Zone,
 };
+use slackline_model::resources::HostResources;
 use slackline_model::{HostId, LinkId, ZoneId};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -120,6 +123,7 @@ pub(super) fn short(platform: &Platform) -> Option<File> {
                     storage_capacity: zone.storage_capacity.map(Bytes),
                     bandwidth: link.and_then(|l| unless(l.bandwidth, BANDWIDTH)).map(Bandwidth),
                     latency: link.and_then(|l| unless(l.latency, raising.latency)).map(Seconds),
+                    shared_resources: written(&zone.resources),
                 },
             );
         } else {
@@ -197,8 +201,15 @@ impl<'a> Raising<'a> {
         let platform = self.platform;
         self.file.name = Some(platform.name().to_string());
         self.file.origin = platform.origin().map(|host| platform.host(host).name.to_string());
-        self.file.links = platform.is_fifo().then_some(LinksWord::Fifo);
+        let measured = platform.is_measured().then_some(LinksWord::Measured);
+        self.file.links = if platform.is_fifo() { Some(LinksWord::Fifo) } else { measured };
         self.file.billing = billing_table(self.billing, Billing::EXACT);
+        self.file.storage = platform.storage().map(Bytes);
+        let shared = platform.resources().iter().map(|own| {
+            let entry = SharedEntry { amount: Given::of(own.amount), slurm: own.slurm };
+            (own.name.to_string(), entry)
+        });
+        self.file.resources = Entries(shared.collect());
         self.file.matrix = match platform.network() {
             Network::Zones => None,
             Network::Matrix(Matrix::Uniform { bandwidth, latency }) => Some(MatrixTable {
@@ -233,6 +244,7 @@ impl<'a> Raising<'a> {
             shared_storage: zone.shared_storage.then_some(true),
             transfer_price: unless(zone.transfer_price, 0.0),
             storage_capacity: zone.storage_capacity.map(Bytes),
+            shared_resources: written(&zone.resources),
             properties: ordered(zone.properties.as_ref()),
         };
         debug_assert!(self.platform.zone(id).cluster.is_none());
@@ -318,7 +330,12 @@ impl<'a> Raising<'a> {
         let class = platform.class(host.class);
         let leaf = platform.zone(host.zone).leaf(id, host.rank);
         let name = |link: LinkId| platform.link(link).name.to_string();
+        let own = host.resources.as_deref();
         HostTable {
+            storage: own.and_then(|own| own.storage).map(Bytes),
+            windows: windows(own),
+            gpus: own.and_then(|own| GpuCapacity::of(&own.gpus)),
+            resources: own.map(|own| written(&own.named)).unwrap_or_default(),
             speed: Some(Speed(host.speed)),
             cores: (host.cores != 1).then_some(host.cores),
             memory: host.memory.map(Bytes),
@@ -379,9 +396,12 @@ impl<'a> Raising<'a> {
             if !self.in_cluster[index] {
                 continue;
             }
+            // Both halves of a link are named by the first.
+            let half = link.duplex == Some(Duplex::Down);
+            let (rate, delay) = if half { (None, None) } else { self.unlike_others(index, link) };
             let table = FollowTable {
-                bandwidth: self.profile(&link.bandwidth_profile),
-                latency: self.profile(&link.latency_profile),
+                bandwidth: self.profile(&link.bandwidth_profile).or(rate),
+                latency: self.profile(&link.latency_profile).or(delay),
                 state: self.profile(&link.state),
                 link: Some(link.name.to_string()),
                 ..FollowTable::default()
@@ -390,6 +410,24 @@ impl<'a> Raising<'a> {
                 self.file.follow.push(Spanned::new(0..0, table));
             }
         }
+    }
+
+    /// Bandwidth and latency of a link of a cluster that has others than its cluster says.
+    fn unlike_others(&self, index: usize, link: &Link) -> (Option<String>, Option<String>) {
+        let mut clusters = self.platform.zones().iter().filter_map(|zone| zone.cluster.as_ref());
+        let Some(cluster) = clusters.find(|cluster| cluster.1.contains(&(index as u32))) else {
+            return (None, None);
+        };
+        let spec = &cluster.0;
+        let backbone = spec.backbone.map(|(shape, _)| shape);
+        let said = [Some(spec.link), backbone, spec.loopback];
+        let shapes = || said.iter().flatten();
+        let limiter = spec.limiter == Some(link.bandwidth);
+        let alike = shapes().any(|s| (s.bandwidth, s.latency) == (link.bandwidth, link.latency));
+        if alike || limiter {
+            return (None, None);
+        }
+        (Some(format!("{}Bps", link.bandwidth)), Some(format!("{}s", link.latency)))
     }
 
     fn cluster(&mut self, id: ZoneId, spec: &ClusterSpec) -> ClusterTable {
@@ -404,6 +442,11 @@ impl<'a> Raising<'a> {
             speed: Some(Speed(spec.host.speed)),
             cores: (spec.host.cores != 1).then_some(spec.host.cores),
             memory: spec.host.memory.map(Bytes),
+            storage: spec.host.resources.storage.map(Bytes),
+            windows: windows(Some(&spec.host.resources)),
+            gpus: GpuCapacity::of(&spec.host.resources.gpus),
+            resources: written(&spec.host.resources.named),
+            shared_resources: written(&platform.zone(id).resources),
             price: (spec.host.price > 0.0).then_some(spec.host.price),
             arch: spec.host.arch.clone(),
             class: class.and_then(|class| self.class_name(class)),
@@ -479,6 +522,9 @@ impl<'a> Raising<'a> {
         let platform = self.platform;
         for disk in platform.disks() {
             let name = |host: HostId| platform.host(host).name.to_string();
+            let mut properties = ordered(disk.properties.as_ref());
+            let content = properties.0.iter().position(|property| property.name == CONTENT);
+            let content = content.map(|at| properties.0.remove(at).table);
             let table = DiskTable {
                 name: disk.name.to_string(),
                 host: name(disk.host),
@@ -491,11 +537,18 @@ impl<'a> Raising<'a> {
                     .iter()
                     .map(|(host, path)| (name(*host), path.clone()))
                     .collect(),
-                properties: ordered(disk.properties.as_ref()),
+                content,
+                model: ModelTable::of(&disk.model),
+                properties,
             };
             self.file.disk.push(Spanned::new(0..0, table));
         }
     }
+}
+
+fn windows(own: Option<&HostResources>) -> Vec<(Seconds, Seconds)> {
+    let windows = own.map_or(&[][..], |own| &own.windows);
+    windows.iter().map(|&(from, to)| (Seconds(from), Seconds(to))).collect()
 }
 
 /// A link whose directions change in ways that no file can say.

@@ -1,5 +1,7 @@
 //! What a platform TOML file looks like, for reading and for writing.
 
+use crate::disk_model::ModelTable;
+use crate::resources::{Entries, Given, GpuCapacity};
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
@@ -19,11 +21,15 @@ pub(super) struct File {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) links: Option<LinksWord>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) storage: Option<Bytes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) network: Option<NetworkTable>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) billing: Option<BillingTable>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) matrix: Option<MatrixTable>,
+    #[serde(skip_serializing_if = "Entries::is_empty")]
+    pub(super) resources: Entries<SharedEntry>,
     #[serde(skip_serializing_if = "Ordered::is_empty")]
     pub(super) profile: Ordered<ProfileTable>,
     #[serde(skip_serializing_if = "Ordered::is_empty")]
@@ -54,6 +60,8 @@ pub(super) enum LinksWord {
     Shared,
     /// One transfer at a time.
     Fifo,
+    /// As their `sharing` says, with latencies and bandwidths of whole transfers.
+    Measured,
 }
 
 /// Profiles that one machine, or one link, of a cluster follows.
@@ -145,6 +153,8 @@ pub(super) struct ZoneTable {
     pub(super) transfer_price: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) storage_capacity: Option<Bytes>,
+    #[serde(default, skip_serializing_if = "Entries::is_empty")]
+    pub(super) shared_resources: Entries<Given>,
     #[serde(default, skip_serializing_if = "Ordered::is_empty")]
     pub(super) properties: Ordered<String>,
 }
@@ -173,6 +183,8 @@ pub(super) struct SiteTable {
     pub(super) bandwidth: Option<Bandwidth>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) latency: Option<Seconds>,
+    #[serde(skip_serializing_if = "Entries::is_empty")]
+    pub(super) shared_resources: Entries<Given>,
 }
 
 #[derive(Default, Deserialize, Serialize)]
@@ -247,6 +259,14 @@ pub(super) struct HostTable {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) coordinates: Option<[f64; 3]>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) storage: Option<Bytes>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) windows: Vec<(Seconds, Seconds)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) gpus: Option<GpuCapacity>,
+    #[serde(skip_serializing_if = "Entries::is_empty")]
+    pub(super) resources: Entries<Given>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) billing: Option<BillingTable>,
     #[serde(skip_serializing_if = "Ordered::is_empty")]
     pub(super) properties: Ordered<String>,
@@ -313,6 +333,16 @@ pub(super) struct ClusterTable {
     pub(super) backbone: Option<InnerLink>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) loopback: Option<InnerLink>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) storage: Option<Bytes>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) windows: Vec<(Seconds, Seconds)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) gpus: Option<GpuCapacity>,
+    #[serde(skip_serializing_if = "Entries::is_empty")]
+    pub(super) resources: Entries<Given>,
+    #[serde(skip_serializing_if = "Entries::is_empty")]
+    pub(super) shared_resources: Entries<Given>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) billing: Option<BillingTable>,
     #[serde(skip_serializing_if = "Ordered::is_empty")]
@@ -383,18 +413,87 @@ pub(super) struct DiskTable {
     pub(super) connection: Option<Bandwidth>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) capacity: Option<Bytes>,
+    /// File with a list of what is on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) content: Option<String>,
     /// Pairs of host and path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) mounts: Vec<(String, String)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) model: Option<ModelTable>,
     #[serde(default, skip_serializing_if = "Ordered::is_empty")]
     pub(super) properties: Ordered<String>,
+}
+
+/// A resource of the whole platform: an amount, or an amount that Slurm knows as a licence.
+#[derive(Clone, Copy)]
+pub(super) struct SharedEntry {
+    pub(super) amount: Given,
+    pub(super) slurm: bool,
+}
+
+impl<'de> Deserialize<'de> for SharedEntry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Table {
+            amount: Given,
+            #[serde(default)]
+            slurm: bool,
+        }
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = SharedEntry;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an amount, or { amount = 5, slurm = true }")
+            }
+
+            fn visit_f64<E: Error>(self, number: f64) -> Result<SharedEntry, E> {
+                let number = serde::de::value::F64Deserializer::new(number);
+                Ok(SharedEntry { amount: Given::deserialize(number)?, slurm: false })
+            }
+
+            fn visit_i64<E: Error>(self, number: i64) -> Result<SharedEntry, E> {
+                self.visit_f64(number as f64)
+            }
+
+            fn visit_u64<E: Error>(self, number: u64) -> Result<SharedEntry, E> {
+                self.visit_f64(number as f64)
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<SharedEntry, E> {
+                let text = serde::de::value::StrDeserializer::new(text);
+                Ok(SharedEntry { amount: Given::deserialize(text)?, slurm: false })
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<SharedEntry, A::Error> {
+                let map = serde::de::value::MapAccessDeserializer::new(map);
+                let Table { amount, slurm } = Table::deserialize(map)?;
+                Ok(SharedEntry { amount, slurm })
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+impl Serialize for SharedEntry {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !self.slurm {
+            return self.amount.serialize(serializer);
+        }
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("amount", &self.amount)?;
+        map.serialize_entry("slurm", &true)?;
+        map.end()
+    }
 }
 
 /// A number that is written with its unit.
 macro_rules! quantities {
     ($($name:ident),+) => {$(
         #[derive(Clone, Copy, PartialEq)]
-        pub(super) struct $name(pub(super) f64);
+        pub(crate) struct $name(pub(crate) f64);
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

@@ -6,6 +6,7 @@
 
 mod attributes;
 mod elements;
+mod pools;
 mod reader;
 mod references;
 mod traces;
@@ -20,6 +21,15 @@ pub use writer::{to_string, write};
 mod own {
     pub(super) const PRICE: &str = "slackline:price";
     pub(super) const MEMORY: &str = "slackline:memory";
+    pub(super) const GPUS: &str = "slackline:gpus";
+    /// Of hosts; of the outermost zone those of the whole platform.
+    pub(super) const RESOURCES: &str = "slackline:resources";
+    pub(super) const SHARED_RESOURCES: &str = "slackline:shared-resources";
+    /// Of the platform's resources, the names of those that are licences of Slurm.
+    pub(super) const LICENCES: &str = "slackline:slurm-licences";
+    pub(super) const WINDOWS: &str = "slackline:windows";
+    /// Of hosts; of the outermost zone that of the whole platform.
+    pub(super) const STORAGE: &str = "slackline:storage";
     pub(super) const CLASS: &str = "slackline:class";
     pub(super) const LEASABLE: &str = "slackline:leasable";
     pub(super) const BILLING: &str = "slackline:billing";
@@ -28,6 +38,7 @@ mod own {
     pub(super) const TRANSFER_PRICE: &str = "slackline:transfer-price";
     pub(super) const STORAGE_CAPACITY: &str = "slackline:storage-capacity";
     pub(super) const NAME: &str = "slackline:name";
+    pub(super) const DISK_MODEL: &str = "slackline:disk-model";
     /// Begins the name of a zone that only exists because SimGrid's zones hold either zones or
     /// nodes; the name of the node follows.
     pub(super) const WRAP: &str = "slackline:around:";

@@ -2,7 +2,7 @@
 
 use super::elements::{Connection, ConnectionKind, Elements, OpenStorage};
 use super::own;
-use super::values::{half, shared};
+use super::values::{half, own_disk, shared};
 use crate::error::{FormatError, Result};
 use slackline_model::LinkId;
 use slackline_model::platform::{DeclaredRoute, Disk, LinkProfiles, PlatformError, StarLeaf};
@@ -71,6 +71,11 @@ impl Elements<'_> {
             let mut all = kind.properties.clone();
             all.retain(|(key, _)| !properties.iter().any(|(own, _)| own == key));
             all.extend(properties);
+            let (model, contents) =
+                own_disk(&mut all, self.siblings).map_err(|e| match e.file {
+                    Some(_) => e,
+                    None => fail(e.to_string()),
+                })?;
             let disk = Disk {
                 name: name.into(),
                 host,
@@ -78,6 +83,8 @@ impl Elements<'_> {
                 write_bandwidth: need(kind.write, "Bwrite")?,
                 connection_bandwidth: kind.connection,
                 capacity: kind.capacity,
+                model,
+                contents,
                 mounts: Vec::new(),
                 properties: shared(all),
             };

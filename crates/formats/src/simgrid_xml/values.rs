@@ -1,12 +1,14 @@
 //! Attribute values with a syntax of their own.
 
 use super::attributes::Attributes;
-use super::own;
+use super::{own, pools};
+use crate::disk_model::{CONTENT, from_property, read_contents};
 use crate::error::{FormatError, Result};
+use slackline_io::Siblings;
 use slackline_model::LinkId;
 use slackline_model::platform::{
-    Billing, ClusterSharing, HostSpec, PlatformBuilder, PlatformError, Profile, Properties,
-    Sharing, Topology,
+    Billing, ClusterSharing, Contents, DiskModel, HostSpec, PlatformBuilder, PlatformError,
+    Profile, Properties, Sharing, Topology,
 };
 use slackline_model::units::Quantity;
 use std::sync::Arc;
@@ -119,6 +121,23 @@ pub(super) fn contents(a: &Attributes<'_>) -> Properties {
     keys.iter().filter_map(|key| Some((key.to_string(), a.get(&[key])?.to_string()))).collect()
 }
 
+/// Model and contents of a disk from its properties.
+pub(super) fn own_disk(
+    properties: &mut Properties,
+    siblings: Option<Siblings<'_>>,
+) -> Result<(DiskModel, Option<Arc<Contents>>)> {
+    let model = match properties.iter().position(|(key, _)| key == own::DISK_MODEL) {
+        Some(at) => from_property(&properties.remove(at).1)?,
+        None => DiskModel::Linear,
+    };
+    let file = properties.iter().find(|(key, _)| key == CONTENT);
+    let contents = match file {
+        Some((_, file)) => read_contents(siblings, file)?,
+        None => None,
+    };
+    Ok((model, contents))
+}
+
 /// A link by name; of a split-duplex link the half going `UP` (or the other one).
 pub(super) fn half(
     b: &PlatformBuilder,
@@ -152,6 +171,13 @@ pub(super) fn take_own(spec: &mut HostSpec, properties: Properties) -> Result<Pr
             own::MEMORY => {
                 let bytes = Quantity::Size.parse_or_bare(&value);
                 spec.memory = Some(bytes.map_err(|e| fail(e.to_string()))?);
+            }
+            own::GPUS => spec.resources.gpus = pools::read_gpus(&value).map_err(fail)?,
+            own::RESOURCES => spec.resources.named = pools::read_named(&value).map_err(fail)?,
+            own::WINDOWS => spec.resources.windows = pools::read_windows(&value).map_err(fail)?,
+            own::STORAGE => {
+                let bytes = Quantity::Size.parse_or_bare(&value);
+                spec.resources.storage = Some(bytes.map_err(|e| fail(e.to_string()))?);
             }
             own::CLASS => spec.class = Some(value),
             own::LEASABLE => spec.leasable = value == "true",

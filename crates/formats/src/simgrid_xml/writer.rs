@@ -1,7 +1,8 @@
 //! Writes a platform as SimGrid XML 4.1, in the order its DTD asks for: clusters as one line
 //! again, inner zones first, links before what uses them, profiles as inline traces at the end.
 
-use super::own;
+use super::{own, pools};
+use crate::disk_model;
 use crate::error::{FormatError, Result};
 use quick_xml::escape::escape;
 use slackline_io::FileAccess;
@@ -300,6 +301,18 @@ impl Writer<'_> {
             let host = self.platform.host(origin).name.to_string();
             list.push((own::ORIGIN.to_string(), host));
         }
+        let all = self.platform.resources();
+        if !all.is_empty() {
+            let named = all.iter().map(|own| (&*own.name, own.amount));
+            list.push((own::RESOURCES.to_string(), pools::write_named(named)));
+        }
+        let licences: Vec<&str> = all.iter().filter(|r| r.slurm).map(|r| &*r.name).collect();
+        if !licences.is_empty() {
+            list.push((own::LICENCES.to_string(), licences.join(",")));
+        }
+        if let Some(bytes) = self.platform.storage() {
+            list.push((own::STORAGE.to_string(), Quantity::Size.write(bytes)));
+        }
         self.properties(&list);
     }
 
@@ -390,6 +403,7 @@ impl Writer<'_> {
                     properties.push((key.to_string(), value));
                 }
             };
+            add(own::DISK_MODEL, disk_model::to_property(&disk.model));
             add("size", disk.capacity.map(|size| Quantity::Size.write(size)));
             // Without it the larger of the two would hold for both together.
             let (read, write) = (disk.read_bandwidth, disk.write_bandwidth);
@@ -517,6 +531,11 @@ impl Writer<'_> {
             FormatError::new("SimGrid has no link on which transfers take no time")
                 .with_help("give the platform a bandwidth, however large")
         };
+        if let Some(zone) = platform.zones().iter().find(|zone| !zone.resources.is_empty()) {
+            let message = format!("'{}' shares resources among some hosts of a matrix", zone.name);
+            return Err(FormatError::new(message)
+                .with_help("SimGrid has no zones there: write platform TOML or an instance"));
+        }
         let fatpipe = some("FATPIPE");
         let uniform = matches!(matrix, Matrix::Uniform { .. });
         let routing = some(if uniform { "Cluster" } else { "Full" });
@@ -644,6 +663,10 @@ fn zone_properties(zone: &Zone) -> Properties {
     if let Some(bytes) = zone.storage_capacity {
         list.push((own::STORAGE_CAPACITY.to_string(), bytes.to_string()));
     }
+    if !zone.resources.is_empty() {
+        let named = zone.resources.iter().map(|(name, amount)| (&**name, *amount));
+        list.push((own::SHARED_RESOURCES.to_string(), pools::write_named(named)));
+    }
     if zone.transfer_price > 0.0 {
         list.push((own::TRANSFER_PRICE.to_string(), zone.transfer_price.to_string()));
     }
@@ -659,6 +682,21 @@ fn own_properties(class: &Class, host: &Host, platform: &Platform) -> Properties
     }
     if let Some(memory) = host.memory {
         add(own::MEMORY, Quantity::Size.write(memory));
+    }
+    if let Some(resources) = host.resources.as_deref() {
+        if !resources.gpus.is_empty() {
+            add(own::GPUS, pools::write_gpus(&resources.gpus));
+        }
+        if !resources.named.is_empty() {
+            let named = resources.named.iter().map(|(name, amount)| (&**name, *amount));
+            add(own::RESOURCES, pools::write_named(named));
+        }
+        if !resources.windows.is_empty() {
+            add(own::WINDOWS, pools::write_windows(&resources.windows));
+        }
+        if let Some(bytes) = resources.storage {
+            add(own::STORAGE, Quantity::Size.write(bytes));
+        }
     }
     // Classes are named after their zone or first host unless told otherwise.
     let zone = platform.zone(class.zone);

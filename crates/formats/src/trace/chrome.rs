@@ -4,7 +4,9 @@
 
 use super::{Begun, Doing, Form, Moved, Subject};
 use serde_json::{Value, json};
+use slackline_model::TaskId;
 use slackline_model::trace::{End, Happening, Record, UnderWay};
+use std::collections::HashMap;
 use std::io::Write;
 
 /// The first thread on which data arrives.
@@ -17,6 +19,8 @@ pub(super) struct Chrome {
     under_way: UnderWay<Begun>,
     moved: Vec<Moved>,
     instants: Vec<Record>,
+    /// Attempts at tasks so far, of real runs.
+    attempts: HashMap<TaskId, u32>,
 }
 
 impl Chrome {
@@ -66,6 +70,15 @@ impl Form for Chrome {
             }
         };
         let kind = run.workflow.kind_name(run.workflow.kind(task));
+        let mut args = json!({ "kind": kind, "lost": lost });
+        if let (Some(attempts), Some(args)) = (run.attempts, args.as_object_mut()) {
+            let number = self.attempts.entry(task).or_insert(0);
+            *number += 1;
+            let attempt = attempts(task, *number, !lost);
+            args.insert("attempt".to_string(), json!(*number));
+            args.extend(attempt.exit_code.map(|code| ("exit_code".to_string(), json!(code))));
+            args.extend(attempt.stderr.map(|path| ("stderr".to_string(), json!(path))));
+        }
         for proc in &procs {
             let Some(&(host, core)) = run.cores.get(proc.index()) else { continue };
             let category = if lost { "lost" } else { "task" };
@@ -74,7 +87,7 @@ impl Form for Chrome {
                 json!({
                     "ph": "X", "name": run.workflow.task_name(task), "cat": category,
                     "ts": micros(start), "dur": micros(finish - start),
-                    "pid": host.0, "tid": core, "args": { "kind": kind, "lost": lost },
+                    "pid": host.0, "tid": core, "args": args,
                 }),
             )?;
         }

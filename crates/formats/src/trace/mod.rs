@@ -70,10 +70,16 @@ impl<'a, W: Write> TraceWriter<'a, W> {
         };
         let of_host = |h: HostId| (0..platform.host(h).cores).map(move |core| (h, core));
         let cores = platform.host_ids().flat_map(of_host).collect();
-        let run = Subject { workflow, platform, cores };
+        let run = Subject { workflow, platform, cores, attempts: None };
         let mut writer = TraceWriter { run, form, out, failed: None };
         writer.failed = writer.form.begin(&writer.run, &mut writer.out).err();
         writer
+    }
+
+    /// Tells of real attempts at tasks: by task and number from 1, and whether it ended with its result.
+    pub fn with_attempts(mut self, attempts: &'a AttemptsOf<'a>) -> TraceWriter<'a, W> {
+        self.run.attempts = Some(attempts);
+        self
     }
 
     /// Something happened; dates never go backwards.
@@ -106,12 +112,39 @@ pub fn write(
     writer.finish().1
 }
 
+/// The same of a real run, with what is known of its attempts.
+pub fn write_with_attempts<'a>(
+    trace: &Trace,
+    format: TraceFormat,
+    (workflow, platform): (&'a Workflow, &'a Platform),
+    attempts: &'a AttemptsOf<'a>,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let mut writer = TraceWriter::new(format, workflow, platform, out).with_attempts(attempts);
+    trace.records().iter().for_each(|record| writer.note(record));
+    writer.finish().1
+}
+
+/// What is known of a real attempt at a task.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attempt {
+    /// Exit code of its process, where it ended by itself.
+    pub exit_code: Option<i32>,
+    /// Where its standard error is kept, in the folder of the run.
+    pub stderr: Option<String>,
+}
+
+/// Attempts by task and number from 1, and whether they ended with a result.
+pub type AttemptsOf<'a> = dyn Fn(TaskId, u32, bool) -> Attempt + 'a;
+
 /// What a trace tells of.
 struct Subject<'a> {
     workflow: &'a Workflow,
     platform: &'a Platform,
     /// Host and core of every processor.
     cores: Vec<(HostId, u32)>,
+    /// Real attempts, where there were any.
+    attempts: Option<&'a AttemptsOf<'a>>,
 }
 
 /// One form of traces. What cannot be said before its turn is kept until then, in few bytes.

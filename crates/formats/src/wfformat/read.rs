@@ -6,7 +6,7 @@ use crate::document::{self, Document, Recorded, RecordedMachine, RecordedTask, R
 use crate::error::{FormatError, Result, json_error};
 use crate::flow::{Flow, Use};
 use crate::text::{kind_of_name, set_cores};
-use crate::times::Speeds;
+use crate::times::{Speeds, negative_sizes, negative_times};
 use slackline_model::workflow::{self as model, REFERENCE_SPEED};
 use slackline_model::{TaskId, WorkflowBuilder};
 use std::collections::{HashMap, HashSet};
@@ -40,6 +40,8 @@ pub fn read(text: &str) -> Result<Document> {
         flow: Flow::default(),
         seconds: Vec::new(),
         warnings,
+        negative_times: 0,
+        negative_sizes: 0,
     };
     reader.builder.set_reference_speed(REFERENCE_SPEED);
     if old {
@@ -90,6 +92,8 @@ struct Reader {
     /// What every task took.
     seconds: Vec<f64>,
     warnings: Vec<String>,
+    negative_times: usize,
+    negative_sizes: usize,
 }
 
 impl Reader {
@@ -163,7 +167,8 @@ impl Reader {
                 return Err(FormatError::in_path(path(), format!("two files have the id '{id}'")));
             }
             let bytes = file.size_in_bytes.ok_or_else(|| missing(&path(), "sizeInBytes"))?;
-            self.flow.size(name, checked(bytes, || format!("{}.sizeInBytes", path()))?);
+            let bytes = self.size(bytes, || format!("{}.sizeInBytes", path()))?;
+            self.flow.size(name, bytes);
         }
         Ok(Some(files.len()))
     }
@@ -185,7 +190,8 @@ impl Reader {
         };
         if let Some(past) = past {
             let seconds = past.runtime_in_seconds.unwrap_or(0.0);
-            self.seconds.push(checked(seconds, || "runtimeInSeconds".into())?);
+            let seconds = self.time(seconds, || "runtimeInSeconds".into())?;
+            self.seconds.push(seconds);
             new.memory = checked(past.memory_in_bytes.unwrap_or(0.0), || "memoryInBytes".into())?;
             take_cores(&mut new, past.core_count, "coreCount")?;
             new.command = past.command.map(command);
@@ -275,7 +281,8 @@ impl Reader {
         let seconds = task.runtime_in_seconds.or(task.runtime);
         let memory = task.memory_in_bytes.or(task.memory.map(|kb| kb * 1000.0)).unwrap_or(0.0);
         let mut new = model::Task::new(unique, 0.0).of_kind(kind);
-        self.seconds.push(checked(seconds.unwrap_or(0.0), || "runtime".into())?);
+        let counted = self.time(seconds.unwrap_or(0.0), || "runtime".into())?;
+        self.seconds.push(counted);
         new.memory = checked(memory, || "memory".into())?;
         take_cores(&mut new, task.cores, "cores")?;
         new.command = task.command.as_ref().map(|c| model::Command {
@@ -317,8 +324,21 @@ impl Reader {
             None => return Err(missing("", "link")),
         };
         let bytes = file.size_in_bytes.or(file.size).ok_or_else(|| missing("", "sizeInBytes"))?;
-        self.flow.uses(task, name, how, Some(checked(bytes, || "sizeInBytes".into())?));
+        let bytes = self.size(bytes, || "sizeInBytes".into())?;
+        self.flow.uses(task, name, how, Some(bytes));
         Ok(())
+    }
+
+    /// A run time; one below zero counts as 0.
+    fn time(&mut self, seconds: f64, path: impl Fn() -> String) -> Result<f64> {
+        self.negative_times += usize::from(seconds < 0.0);
+        checked(seconds.max(0.0), path)
+    }
+
+    /// The size of a file; one below zero counts as 0.
+    fn size(&mut self, bytes: f64, path: impl Fn() -> String) -> Result<f64> {
+        self.negative_sizes += usize::from(bytes < 0.0);
+        checked(bytes.max(0.0), path)
     }
 
     fn find(&self, name: &str, path: impl Fn() -> String) -> Result<TaskId> {
@@ -337,6 +357,8 @@ impl Reader {
 
     fn finish(mut self) -> Result<Document> {
         let (speeds, common) = self.speeds()?;
+        self.warnings.extend(negative_times(self.negative_times, "task"));
+        self.warnings.extend(negative_sizes(self.negative_sizes));
         self.warnings.extend(self.flow.finish(&mut self.builder)?);
         let workflow = self.builder.build()?;
         let workflow =

@@ -6,6 +6,7 @@
 //!
 //! [defaults]                         # for every task and file that says nothing else
 //! memory = "500MB"
+//! memory-per-core = "1GB"
 //!
 //! [files]                            # sizes; a file that no task writes must be listed
 //! "photos.tar" = "250MB"
@@ -23,6 +24,9 @@
 //! seconds = 30
 //! cores = "1-8"                      # or 4, or "2+"
 //! alpha = 0.1                        # serial fraction (Amdahl)
+//! gpus = { a100 = 1 }                # or gpus = 2: of any one kind
+//! resources = { matlab = 1, io = 2 } # shared with all that run at the same time
+//! results = []                       # outputs that are kept although somebody reads them
 //! spread = true                      # over the hosts of one cluster (message passing); else on one host
 //!
 //! [task.report]
@@ -39,6 +43,7 @@
 //! variable width, the grouping of workflows that were joined, and the order in which files that
 //! belong to different tasks are numbered.
 
+mod choices;
 mod reader;
 mod writer;
 

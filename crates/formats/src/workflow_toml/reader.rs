@@ -1,9 +1,13 @@
 //! From TOML to a workflow.
 
+use super::choices::{self, Blocks, ChoiceEntry, LoopEntry};
 use crate::document::Document;
 use crate::error::{FormatError, Result, toml_error};
+use crate::resources::{Entries, Given, GpuDemand, demands};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use slackline_model::nearest::did_you_mean;
+use slackline_model::resources::Demand;
 use slackline_model::units::{parse_duration, parse_size, parse_speed};
 use slackline_model::workflow::{Command, CostTable, REFERENCE_SPEED};
 use slackline_model::{FileId, SpeedUp, Task, TaskId, Workflow, WorkflowBuilder};
@@ -30,10 +34,14 @@ struct File {
     files: BTreeMap<Spanned<String>, Size>,
     #[serde(default)]
     task: BTreeMap<Spanned<String>, Entry>,
+    #[serde(default)]
+    choice: BTreeMap<Spanned<String>, ChoiceEntry>,
+    #[serde(default, rename = "loop")]
+    repeat: BTreeMap<Spanned<String>, LoopEntry>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Defaults {
     work: Option<Work>,
     time: Option<Time>,
@@ -42,22 +50,29 @@ struct Defaults {
     alpha: Option<f64>,
     spread: Option<bool>,
     memory: Option<Size>,
+    memory_per_core: Option<Size>,
+    gpus: Option<GpuDemand>,
+    resources: Option<Entries<Given>>,
+    results: Option<Vec<Spanned<String>>>,
     kind: Option<String>,
     /// Of files that `[files]` does not list.
     size: Option<Size>,
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Entry {
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Entry {
     kind: Option<String>,
     command: Option<CommandLine>,
+    /// The branch or loop it belongs to.
+    #[serde(rename = "in")]
+    pub(super) region: Option<String>,
     #[serde(default)]
-    inputs: Vec<Spanned<String>>,
+    pub(super) inputs: Vec<Spanned<String>>,
     #[serde(default)]
-    outputs: Vec<Spanned<String>>,
+    pub(super) outputs: Vec<Spanned<String>>,
     #[serde(default)]
-    after: Vec<Spanned<After>>,
+    pub(super) after: Vec<Spanned<After>>,
     work: Option<Work>,
     time: Option<Time>,
     seconds: Option<Seconds>,
@@ -67,6 +82,11 @@ struct Entry {
     downey: Option<Downey>,
     spread: Option<bool>,
     memory: Option<Size>,
+    memory_per_core: Option<Size>,
+    gpus: Option<GpuDemand>,
+    resources: Option<Entries<Given>>,
+    #[serde(default)]
+    results: Vec<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -111,7 +131,8 @@ fn parse_work(text: &str) -> std::result::Result<f64, String> {
     if !short.ends_with('f') {
         return Err(format!("\"{text}\" is no work: write flop, e.g. \"10Gf\""));
     }
-    parse_speed(short).map_err(|e| e.to_string())
+    parse_speed(short)
+        .map_err(|_| format!("\"{text}\" is no work: write flop of at least 0, e.g. \"10Gf\""))
 }
 
 /// A shell line, or a program with its arguments.
@@ -147,9 +168,9 @@ impl<'de> Deserialize<'de> for CommandLine {
 }
 
 /// A task to wait for, with or without data of it.
-struct After {
-    task: String,
-    data: Option<f64>,
+pub(super) struct After {
+    pub(super) task: String,
+    pub(super) data: Option<f64>,
 }
 
 impl<'de> Deserialize<'de> for After {
@@ -258,16 +279,16 @@ impl<'de> Deserialize<'de> for Cores {
 }
 
 /// What is needed to turn the parsed file into a workflow.
-struct Reading<'t> {
+pub(super) struct Reading<'t> {
     text: &'t str,
     warnings: Vec<String>,
 }
 
 /// Where an error is, by something that has a place.
-type Span = std::ops::Range<usize>;
+pub(super) type Span = std::ops::Range<usize>;
 
 impl Reading<'_> {
-    fn error(&self, span: Span, message: impl fmt::Display) -> FormatError {
+    pub(super) fn error(&self, span: Span, message: impl fmt::Display) -> FormatError {
         FormatError::at_offset(self.text, span.start, message)
     }
 
@@ -298,6 +319,22 @@ impl Reading<'_> {
                 entries.len()
             ));
         }
+        let has_choices = !file.choice.is_empty() || !file.repeat.is_empty();
+        if has_choices || entries.iter().any(|(_, entry)| entry.region.is_some()) {
+            let sizes = choices::listed(file.files).into_iter();
+            let control = self.control(&Blocks {
+                entries: &entries,
+                choices: choices::listed(file.choice),
+                loops: choices::listed(file.repeat),
+                sizes: sizes.map(|(name, size)| (name.into_inner(), size.0)).collect(),
+                size: file.defaults.size.map_or(0.0, |size| size.0),
+            })?;
+            if let Some(columns) = columns {
+                builder.set_cost_table(columns);
+            }
+            let workflow = builder.build()?.with_control(Arc::new(control));
+            return Ok(Document { warnings: self.warnings, ..Document::new(workflow) });
+        }
         let mut listed: Vec<(Spanned<String>, Size)> = file.files.into_iter().collect();
         listed.sort_by_key(|(name, _)| name.span().start);
         for (name, size) in &listed {
@@ -305,6 +342,8 @@ impl Reading<'_> {
         }
         let size = file.defaults.size.map_or(0.0, |size| size.0);
         self.connect(&mut builder, &entries, size)?;
+        let results = file.defaults.results.as_deref().unwrap_or_default();
+        self.keep(&mut builder, &entries, results)?;
         if let Some(columns) = columns {
             builder.set_cost_table(columns);
         }
@@ -390,6 +429,7 @@ impl Reading<'_> {
         task.kind = entry.kind.clone().or(defaults.kind.clone()).unwrap_or_default();
         task.command = entry.command.as_ref().map(|line| line.0.clone());
         task.memory = entry.memory.or(defaults.memory).map_or(0.0, |memory| memory.0);
+        task.demand = self.demand(name, entry, defaults)?;
         let models = [
             entry.alpha.map(|serial| SpeedUp::Amdahl { serial }),
             entry.speedup.as_ref().map(|ratios| SpeedUp::Table(Arc::from(ratios.as_slice()))),
@@ -424,6 +464,71 @@ impl Reading<'_> {
         Ok(task)
     }
 
+    /// What a task demands besides cores and fixed memory.
+    fn demand(&self, name: &Spanned<String>, entry: &Entry, defaults: &Defaults) -> Result<Demand> {
+        let per_core = entry.memory_per_core.or(defaults.memory_per_core);
+        let named = match entry.resources.as_ref().or(defaults.resources.as_ref()) {
+            Some(entries) => demands(entries).map_err(|(resource, error)| {
+                let message = format!("'{}': resources.{resource}: {error}", name.get_ref());
+                self.error(name.span(), message)
+            })?,
+            None => Vec::new(),
+        };
+        let gpus = entry.gpus.as_ref().or(defaults.gpus.as_ref());
+        Ok(Demand {
+            memory_per_core: per_core.map_or(0.0, |size| size.0),
+            gpus: gpus.map(GpuDemand::devices),
+            named,
+        })
+    }
+
+    /// Files that are kept although somebody reads them.
+    fn keep(
+        &self,
+        builder: &mut WorkflowBuilder,
+        entries: &[(Spanned<String>, Entry)],
+        defaults: &[Spanned<String>],
+    ) -> Result<()> {
+        for (task, entry) in entries {
+            for result in &entry.results {
+                if !entry.outputs.iter().any(|output| output.get_ref() == result.get_ref()) {
+                    let (task, file) = (task.get_ref(), result.get_ref());
+                    let known = entry.outputs.iter().map(|o| o.get_ref().as_str());
+                    let hint = did_you_mean(file, known);
+                    let message = format!("the result '{file}' is no output of '{task}'{hint}");
+                    return Err(self.error(result.span(), message));
+                }
+            }
+        }
+        let of_tasks = entries.iter().flat_map(|(_, entry)| &entry.results);
+        for result in of_tasks.chain(defaults) {
+            let name = result.get_ref();
+            let written =
+                entries.iter().any(|(_, e)| e.outputs.iter().any(|o| o.get_ref() == name));
+            match builder.file_id(name).filter(|_| written) {
+                Some(file) => builder.keep(file),
+                None => {
+                    let message = format!("no task writes the result '{name}'");
+                    return Err(self.error(result.span(), message));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The error for an input that comes from nowhere.
+    pub(super) fn unknown_input(
+        &self,
+        task: &Spanned<String>,
+        name: &Spanned<String>,
+    ) -> FormatError {
+        let (task, file) = (task.get_ref(), name.get_ref());
+        let message =
+            format!("'{task}' reads '{file}', which no task writes and [files] does not list");
+        self.error(name.span(), message)
+            .with_help("is the name right? an input of the workflow needs its size")
+    }
+
     /// Files and dependencies.
     fn connect(
         &self,
@@ -448,14 +553,7 @@ impl Reading<'_> {
         for (index, (task, entry)) in entries.iter().enumerate() {
             for name in &entry.inputs {
                 let Some(file) = builder.file_id(name.get_ref()) else {
-                    let (task, name_text) = (task.get_ref(), name.get_ref());
-                    let message = format!(
-                        "'{task}' reads '{name_text}', which no task writes and [files] does not \
-                         list"
-                    );
-                    return Err(self
-                        .error(name.span(), message)
-                        .with_help("is the name right? an input of the workflow needs its size"));
+                    return Err(self.unknown_input(task, name));
                 };
                 builder.reads(TaskId::new(index), file);
             }

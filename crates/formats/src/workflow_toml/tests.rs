@@ -150,7 +150,7 @@ kind = "k"
 command = ["x", "", "y\\"]
 inputs = ["in put"]
 outputs = ["out", "other"]
-work = "1e300f"
+work = "1e29f"
 seconds = { p = 1, q = 1e-300 }
 cores = 3
 alpha = 0.25

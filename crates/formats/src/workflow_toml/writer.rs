@@ -1,5 +1,7 @@
 //! From a workflow to TOML that a person could have written.
 
+use crate::resources::{gpus_text, named_text};
+use slackline_model::control::{Control, Item, Reads, StatedEdge, Value};
 use slackline_model::units::Quantity;
 use slackline_model::workflow::{CostTable, REFERENCE_SPEED};
 use slackline_model::{FileId, SpeedUp, TaskId, Workflow};
@@ -13,6 +15,9 @@ pub fn write(workflow: &Workflow, out: &mut dyn Write) -> Result<()> {
     if workflow.reference_speed() != REFERENCE_SPEED {
         let speed = Quantity::Speed.write(workflow.reference_speed());
         writeln!(out, "reference-speed = \"{speed}\"")?;
+    }
+    if let Some(control) = workflow.control() {
+        return write_control(workflow, control, out);
     }
     let named = workflow.files().filter(|&f| !workflow.file_name(f).is_empty());
     for (i, file) in named.enumerate() {
@@ -28,7 +33,129 @@ pub fn write(workflow: &Workflow, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
+/// A workflow with choices and loops.
+fn write_control(workflow: &Workflow, control: &Control, out: &mut dyn Write) -> Result<()> {
+    let files = control.file_uses();
+    for (i, name) in files.names().iter().enumerate() {
+        if i == 0 {
+            writeln!(out, "\n[files]")?;
+        }
+        writeln!(out, "{} = \"{}\"", key(name), Quantity::Size.write(files.bytes(name)))?;
+    }
+    let after = |item: Item| -> Vec<String> {
+        let edges = control.edges().iter().filter(|edge| edge.to == item);
+        let one = |edge: &StatedEdge| {
+            let name = quoted(control.item_name(edge.from));
+            match edge.bytes {
+                Some(bytes) if bytes > 0.0 => {
+                    format!("{{ task = {name}, data = \"{}\" }}", Quantity::Size.write(bytes))
+                }
+                _ => name,
+            }
+        };
+        edges.map(one).collect()
+    };
+    for (c, choice) in control.choices().iter().enumerate() {
+        writeln!(out, "\n[choice.{}]", key(&choice.name))?;
+        let item = Item::Choice(c as u32);
+        write_block(control, item, (choice.by, &choice.reads), after(item), out)?;
+        for branch in &choice.branches {
+            writeln!(out, "[choice.{}.branch.{}]", key(&choice.name), key(&branch.name))?;
+            if choice.is_known {
+                writeln!(out, "probability = {:?}", branch.probability)?;
+            }
+            write_list(out, "when", branch.when.iter().map(value).collect())?;
+            if branch.otherwise {
+                writeln!(out, "else = true")?;
+            }
+            write_pairs(out, "pass", &branch.pass)?;
+        }
+    }
+    for (l, spec) in control.loops().iter().enumerate() {
+        writeln!(out, "\n[loop.{}]", key(&spec.name))?;
+        let item = Item::Loop(l as u32);
+        write_block(control, item, (spec.by, &spec.reads), after(item), out)?;
+        let or_else = |values: &[Value], is_else: bool| {
+            let values = values.iter().map(value);
+            values.chain(is_else.then(|| quoted("else"))).collect::<Vec<_>>()
+        };
+        write_list(out, "again", or_else(&spec.again_when, spec.otherwise == Some(true)))?;
+        write_list(out, "stop", or_else(&spec.stop_when, spec.otherwise == Some(false)))?;
+        writeln!(out, "iterations = {}", crate::control::toml(&spec.iterations))?;
+        write_pairs(out, "carry", &spec.carry)?;
+    }
+    for task in workflow.tasks() {
+        write_head(workflow, task, out)?;
+        let region = control.region_name(control.region_of(Item::Task(task.0)));
+        if !region.is_empty() {
+            writeln!(out, "in = {}", quoted(&region))?;
+        }
+        let names = |names: &[String]| names.iter().map(|name| quoted(name)).collect();
+        write_list(out, "inputs", names(files.read_by(task.0)))?;
+        write_list(out, "outputs", names(files.written_by(task.0)))?;
+        write_list(out, "after", after(Item::Task(task.0)))?;
+        write_work(workflow, task, out)?;
+    }
+    Ok(())
+}
+
+fn write_block(
+    control: &Control,
+    item: Item,
+    (by, reads): (Option<u32>, &Option<Reads>),
+    after: Vec<String>,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let region = control.region_name(control.region_of(item));
+    if !region.is_empty() {
+        writeln!(out, "in = {}", quoted(&region))?;
+    }
+    if let Some(by) = by {
+        writeln!(out, "by = {}", quoted(control.task_name(by)))?;
+    }
+    match reads {
+        Some(Reads::ExitCode) => writeln!(out, "reads = \"exit-code\"")?,
+        Some(Reads::Output { file, at }) => {
+            writeln!(out, "reads = {{ file = {}, at = {} }}", quoted(file), quoted(at))?;
+        }
+        None => {}
+    }
+    write_list(out, "after", after)
+}
+
+fn value(value: &Value) -> String {
+    match value {
+        Value::Text(text) => quoted(text),
+        Value::Number(number) if number.fract() == 0.0 && number.abs() < 1e15 => {
+            format!("{number:.0}")
+        }
+        Value::Number(number) => format!("{number:?}"),
+        Value::Truth(truth) => truth.to_string(),
+    }
+}
+
+fn write_pairs(out: &mut dyn Write, name: &str, pairs: &[(String, String)]) -> Result<()> {
+    if pairs.is_empty() {
+        return Ok(());
+    }
+    let pairs: Vec<String> =
+        pairs.iter().map(|(a, b)| format!("{} = {}", key(a), quoted(b))).collect();
+    writeln!(out, "{name} = {{ {} }}", pairs.join(", "))
+}
+
 fn write_task(workflow: &Workflow, task: TaskId, out: &mut dyn Write) -> Result<()> {
+    write_head(workflow, task, out)?;
+    let names = |files: Vec<FileId>| -> Vec<String> {
+        let names = files.into_iter().map(|file| workflow.file_name(file));
+        names.filter(|name| !name.is_empty()).map(quoted).collect()
+    };
+    write_list(out, "inputs", names(workflow.inputs(task).collect()))?;
+    write_list(out, "outputs", names(workflow.outputs(task).collect()))?;
+    write_list(out, "after", afters(workflow, task))?;
+    write_work(workflow, task, out)
+}
+
+fn write_head(workflow: &Workflow, task: TaskId, out: &mut dyn Write) -> Result<()> {
     writeln!(out, "\n[task.{}]", key(workflow.task_name(task)))?;
     let kind = workflow.kind_name(workflow.kind(task));
     if !kind.is_empty() {
@@ -42,13 +169,10 @@ fn write_task(workflow: &Workflow, task: TaskId, out: &mut dyn Write) -> Result<
             write_list(out, "command", words.map(|word| quoted(word)).collect())?;
         }
     }
-    let names = |files: Vec<FileId>| -> Vec<String> {
-        let names = files.into_iter().map(|file| workflow.file_name(file));
-        names.filter(|name| !name.is_empty()).map(quoted).collect()
-    };
-    write_list(out, "inputs", names(workflow.inputs(task).collect()))?;
-    write_list(out, "outputs", names(workflow.outputs(task).collect()))?;
-    write_list(out, "after", afters(workflow, task))?;
+    Ok(())
+}
+
+fn write_work(workflow: &Workflow, task: TaskId, out: &mut dyn Write) -> Result<()> {
     // Flop, not seconds: the work comes back to the last bit.
     writeln!(out, "work = \"{}\"", Quantity::Speed.write(workflow.work(task)))?;
     if let Some(table) = workflow.cost_table() {
@@ -57,6 +181,23 @@ fn write_task(workflow: &Workflow, task: TaskId, out: &mut dyn Write) -> Result<
     write_width(workflow, task, out)?;
     if workflow.memory(task) > 0.0 {
         writeln!(out, "memory = \"{}\"", Quantity::Size.write(workflow.memory(task)))?;
+    }
+    write_demand(workflow, task, out)?;
+    let kept = workflow.outputs(task).filter(|&f| workflow.is_kept(f));
+    write_list(out, "results", kept.map(|f| quoted(workflow.file_name(f))).collect())
+}
+
+fn write_demand(workflow: &Workflow, task: TaskId, out: &mut dyn Write) -> Result<()> {
+    let Some(demand) = workflow.demand(task) else { return Ok(()) };
+    if demand.memory_per_core > 0.0 {
+        let size = Quantity::Size.write(demand.memory_per_core);
+        writeln!(out, "memory-per-core = \"{size}\"")?;
+    }
+    if let Some(gpus) = &demand.gpus {
+        writeln!(out, "gpus = {}", gpus_text(gpus, key, " = "))?;
+    }
+    if !demand.named.is_empty() {
+        writeln!(out, "resources = {}", named_text(&demand.named, key, " = "))?;
     }
     Ok(())
 }

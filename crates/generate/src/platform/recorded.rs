@@ -47,6 +47,11 @@ pub(crate) const PARAMETERS: &[Parameter] = &[
     ),
 ];
 
+/// The machines over the usual network.
+pub fn usual(machines: &[Machine]) -> Result<Platform> {
+    recorded(&Values::read("recorded", PARAMETERS.iter(), &[], &[])?, machines)
+}
+
 /// The machines, each with a link of its own to a switch that never fills.
 pub(crate) fn recorded(s: &Values, machines: &[Machine]) -> Result<Platform> {
     if machines.is_empty() {

@@ -232,7 +232,15 @@ struct Job {
     memory: Option<f64>,
 }
 
-fn parse_log(text: &str) -> (Vec<(String, Job)>, Option<String>, Option<f64>, Option<f64>) {
+/// A log of cwltool.
+struct Log {
+    jobs: Vec<(String, Job)>,
+    version: Option<String>,
+    began: Option<f64>,
+    ended: Option<f64>,
+}
+
+fn parse_log(text: &str) -> Log {
     let mut jobs: Vec<(String, Job)> = Vec::new();
     let mut version = None;
     let mut current: Option<usize> = None;
@@ -281,7 +289,7 @@ fn parse_log(text: &str) -> (Vec<(String, Job)>, Option<String>, Option<f64>, Op
             jobs.push((name.to_string(), job));
         }
     }
-    (jobs, version, began, ended)
+    Log { jobs, version, began, ended }
 }
 
 /// `13MiB`, `1GiB`.
@@ -298,7 +306,7 @@ fn mebibytes(text: &str) -> Option<f64> {
 }
 
 fn memory_from_log(run: &mut RecordedRun, text: &str) {
-    let (jobs, version, ..) = parse_log(text);
+    let Log { jobs, version, .. } = parse_log(text);
     run.version = version;
     let known: BTreeMap<String, f64> =
         jobs.into_iter().filter_map(|(name, job)| Some((name, job.memory?))).collect();
@@ -311,7 +319,7 @@ fn memory_from_log(run: &mut RecordedRun, text: &str) {
 /// Jobs of the log; a file is known by its base name in the commands, made by the job whose command names
 /// it outside the staged inputs.
 fn from_log(run: &mut RecordedRun, text: &str) {
-    let (jobs, version, began, ended) = parse_log(text);
+    let Log { jobs, version, began, ended } = parse_log(text);
     run.version = version;
     run.began = run.began.or(began.and_then(Figure::measured));
     run.ended = run.ended.or(ended.and_then(Figure::measured));

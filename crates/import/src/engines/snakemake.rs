@@ -77,7 +77,7 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
         }
         jobs.entry((rule, hash)).or_default().push((output, record));
     }
-    let mut order: Vec<((String, String), Vec<(String, Value)>)> = jobs.into_iter().collect();
+    let mut order: Vec<_> = jobs.into_iter().collect();
     let start_of = |records: &[(String, Value)]| {
         let starts = records.iter().filter_map(|(_, r)| r.get("starttime")?.as_f64());
         starts.min_by(f64::total_cmp)

@@ -93,8 +93,8 @@ impl PartialOrd for Decimal {
 }
 
 impl Level {
-    /// The levels of a column: numbers where every text is one.
-    pub(super) fn of_texts<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Vec<Level> {
+    /// Returns the levels of a column: numbers where every text is one.
+    pub fn of_texts<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Vec<Level> {
         let numbers: Option<Vec<Level>> =
             texts.clone().map(|text| Decimal::parse(text).map(Level::Number)).collect();
         numbers.unwrap_or_else(|| texts.map(|text| Level::Text(text.to_string())).collect())

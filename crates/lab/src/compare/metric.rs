@@ -52,6 +52,34 @@ const HIGHER: [&str; 9] = [
     "best",
 ];
 
+/// Columns of a table of results that are neither factors nor measures.
+const RESERVED: [&str; 19] = [
+    "workflow",
+    "platform",
+    "scenario",
+    "kind",
+    "repetition",
+    "seed",
+    "method",
+    "policy",
+    "algorithm",
+    "heuristic",
+    "planner",
+    "scheduler",
+    "status",
+    "why",
+    "run_key",
+    "campaign",
+    "version",
+    "machine",
+    "request",
+];
+
+/// Whether a table of results means something by a column of this name.
+pub fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name) || ["started", "wall_seconds", "parameters"].contains(&name)
+}
+
 /// Whether a column of this name holds a measure.
 pub fn is_known(name: &str) -> bool {
     LOWER.contains(&name) || HIGHER.contains(&name)

@@ -112,7 +112,7 @@ impl Runs {
                 && !roles.ignore.iter().any(|i| i == name)
                 && !is_known(name)
                 && !BOOKKEEPING.contains(&name)
-                && !(name == "seed" && table.column("repetition").is_some())
+                && (name != "seed" || table.column("repetition").is_none())
         };
         let key_names: Vec<String> =
             first.head.iter().filter(|n| is_key(first, n)).cloned().collect();

@@ -6,12 +6,14 @@ use crate::private::{self, DIRECTORY};
 use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, accessat, fchmod, openat, renameat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::io::{Error, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -132,11 +134,13 @@ pub(super) struct Inputs<'a> {
     pub(super) own: &'a [(usize, Option<Stamp>)],
     /// What others have to be, by position.
     pub(super) versions: &'a [(usize, Version)],
+    /// The folder of the store where the user's files are kept for all attempts, if there is one.
+    pub(super) keep: Option<&'a Path>,
 }
 
 /// Brings inputs into a folder under their names. Files of a store are linked where nobody can write
-/// through the link: they are read-only, and this user is not exempt from that. All others are copied,
-/// above all those of the user.
+/// through the link: they are read-only, and this user is not exempt from that. All others are copied. Those of the
+/// user are brought into the store once, and linked from there alone.
 pub(super) fn bring(work: &Path, inputs: &Inputs<'_>) -> Result<Vec<Linked>, Broken> {
     let mut linked = Vec::new();
     let mut programs = false;
@@ -157,21 +161,39 @@ pub(super) fn bring(work: &Path, inputs: &Inputs<'_>) -> Result<Vec<Linked>, Bro
             fchmod(&target, Mode::from_raw_mode(mode | 0o600))?;
             Ok(Stamp::of(&meta))
         };
-        let brought = with_parents(&to, || match stamp {
-            Ok(at) => copied(inputs.own[at].1),
-            Err(_) if is_fixed(from) => match fs::hard_link(from, &to) {
-                Ok(()) => {
-                    let meta = fs::metadata(&to)?;
-                    let stamp = Stamp::of(&meta);
-                    let version = known.cloned().unwrap_or(Version { stamp, checksum: None });
-                    linked.push(Linked { index, file: meta.ino(), version });
-                    Ok(stamp)
-                }
-                Err(error) if error.kind() == ErrorKind::NotFound => Err(error),
-                Err(_) => copied(None),
-            },
-            Err(_) => copied(None),
-        });
+        let kept = match (stamp.map(|at| inputs.own[at].1), inputs.keep) {
+            (Ok(Some(stamp)), Some(folder)) => keep(from, &folder.join(name), stamp),
+            _ => Ok(None),
+        };
+        let stored = match (&stamp, &kept) {
+            (Err(_), _) => Some(from),
+            (Ok(_), Ok(kept)) => kept.as_ref(),
+            (Ok(_), Err(_)) => None,
+        };
+        let stamp = stamp.map_or(None, |at| inputs.own[at].1);
+        let brought =
+            kept.as_ref().map_err(|e| Error::new(e.kind(), e.to_string())).and_then(|_| {
+                with_parents(&to, || match stored.filter(|path| is_fixed(path)) {
+                    Some(path) => match fs::hard_link(path, &to) {
+                        Ok(()) => {
+                            let meta = fs::metadata(&to)?;
+                            let found = Stamp::of(&meta);
+                            let version =
+                                known.cloned().unwrap_or(Version { stamp: found, checksum: None });
+                            linked.push(Linked {
+                                index,
+                                path: path.clone(),
+                                file: meta.ino(),
+                                version,
+                            });
+                            Ok(found)
+                        }
+                        Err(error) if error.kind() == ErrorKind::NotFound => Err(error),
+                        Err(_) => copied(stamp),
+                    },
+                    None => copied(stamp),
+                })
+            });
         let brought = brought.and_then(|found| match known {
             Some(known) => known.is_in(&to, found),
             None => Ok(true),
@@ -200,9 +222,50 @@ pub(super) fn bring(work: &Path, inputs: &Inputs<'_>) -> Result<Vec<Linked>, Bro
     Ok(linked)
 }
 
+/// Files that are being brought into a store, one of each at a time.
+static KEEPING: Mutex<BTreeMap<PathBuf, Arc<Mutex<()>>>> = Mutex::new(BTreeMap::new());
+
+/// Brings a file of the user into a store, read-only, where it is not there in this state yet. Returns where it is; nowhere
+/// for the superuser, who could write to it all the same.
+fn keep(from: &Path, to: &Path, stamp: Stamp) -> std::io::Result<Option<PathBuf>> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(None);
+    }
+    let lock = {
+        let mut keeping = KEEPING.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(keeping.entry(to.to_path_buf()).or_default())
+    };
+    let _alone = lock.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_kept = |path: &Path| {
+        fs::symlink_metadata(path).is_ok_and(|found| found.is_file() && Stamp::of(&found) == stamp)
+    };
+    if !is_kept(to) {
+        // Pilots on other nodes may bring it at the same time.
+        let mut part = to.as_os_str().to_owned();
+        part.push(format!(
+            ".{}.{:x}.part",
+            std::process::id(),
+            u64::from_ne_bytes(private::random()?)
+        ));
+        let part = PathBuf::from(part);
+        let brought = copy_paced(from, &part, None, &|| false, Some(stamp)).and_then(|_| {
+            set_modified(&part, stamp.modified);
+            publish(&part, to)
+        });
+        if brought.is_err() {
+            let _ = fs::remove_file(&part); // it may never have been there
+        }
+        brought?;
+    }
+    // Where the file system keeps dates less exactly it is copied each time.
+    Ok(is_kept(to).then(|| to.to_path_buf()))
+}
+
 /// An input that is a file of a store under a further name.
 pub(super) struct Linked {
     index: usize,
+    /// Where it is in the store.
+    path: PathBuf,
     /// Its inode: another file may take its name while the task runs.
     file: u64,
     version: Version,
@@ -217,8 +280,8 @@ pub(super) fn spoilt<'a>(
     linked: &[Linked],
 ) -> Option<&'a str> {
     let mut spoilt = None;
-    for Linked { index, file, version } in linked {
-        let (name, from) = &inputs[*index];
+    for Linked { index, path: from, file, version } in linked {
+        let (name, _) = &inputs[*index];
         let same = |path: &Path| {
             fs::symlink_metadata(path).ok().filter(|found| found.ino() == *file && found.is_file())
         };
@@ -450,7 +513,7 @@ fn checksum_of(file: &mut File) -> std::io::Result<String> {
 /// How fast a copy may be.
 pub(crate) trait Pace {
     /// Bytes that are copied at a time.
-    fn chunk(&self) -> usize;
+    fn chunk(&self, size: u64) -> usize;
     /// When so many more bytes of a file of that size may have arrived.
     fn due(&mut self, bytes: u64, size: u64) -> Instant;
 }
@@ -476,7 +539,7 @@ pub(crate) fn copy_paced(
     })?;
     let mut target = target.ok_or(ErrorKind::NotFound)?;
     if let Some(pace) = pace {
-        let mut chunk = vec![0; pace.chunk()];
+        let mut chunk = vec![0; pace.chunk(size)];
         loop {
             let read = source.read(&mut chunk)?;
             target.write_all(&chunk[..read])?;
@@ -566,7 +629,7 @@ mod tests {
         fs::create_dir(&work).unwrap();
         let files = [("in".to_string(), root.join("stored"))];
         let versions = [(0, known.clone())];
-        bring(&work, &Inputs { files: &files, own: &[], versions: &versions })
+        bring(&work, &Inputs { files: &files, own: &[], versions: &versions, keep: None })
     }
 
     #[test]
@@ -603,7 +666,7 @@ mod tests {
         let meta = fs::metadata(&stored).unwrap();
         let known = checksum(&stored).ok();
         let version = Version { stamp: Stamp::of(&meta), checksum: known };
-        let linked = [Linked { index: 0, file: meta.ino(), version }];
+        let linked = [Linked { index: 0, path: stored.clone(), file: meta.ino(), version }];
         let inputs = [("in".to_string(), stored.clone())];
         assert_eq!(spoilt(&work, &inputs, &linked), None);
         // Only its date: it gets that back.

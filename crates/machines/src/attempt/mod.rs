@@ -48,9 +48,12 @@ pub struct Attempt {
     /// What it reads: the name it knows, and where that lies.
     pub inputs: Vec<(String, PathBuf)>,
     /// Inputs that are the user's own files, by position in ascending order, with the state they have to
-    /// be in: they are always copied.
+    /// be in: they are never linked themselves.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<(usize, Option<Stamp>)>,
+    /// A folder of the store where such files are brought once, for all attempts that read them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep: Option<PathBuf>,
     /// What other inputs have to be, by position in ascending order, as far as that is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub versions: Vec<(usize, Version)>,
@@ -165,8 +168,10 @@ impl Attempt {
             None => files::fresh(&self.work).map_err(|e| impossible(&self.work, &e))?,
         }
         files::make(&self.captured).map_err(|e| impossible(&self.captured, &e))?;
+        // On another disk nothing can be linked.
+        let keep = self.keep.as_deref().filter(|_| self.scratch.is_none());
         let (files, own, versions) = (&self.inputs[..], &self.own[..], &self.versions[..]);
-        let linked = files::bring(&self.work, &files::Inputs { files, own, versions })?;
+        let linked = files::bring(&self.work, &files::Inputs { files, own, versions, keep })?;
         let usage = process::run(self, control, begun);
         let spoilt = files::spoilt(&self.work, &self.inputs, &linked);
         let usage = usage?;

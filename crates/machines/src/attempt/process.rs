@@ -11,6 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 use wait4::Wait4;
@@ -124,10 +125,35 @@ pub(super) fn wait_for_starts() {
     drop(STARTING.write().unwrap_or_else(PoisonError::into_inner));
 }
 
-/// Starts a process, on some cores only.
+/// Attempts that found no room for a process so far.
+static WITHOUT_ROOM: AtomicUsize = AtomicUsize::new(0);
+
+/// How often, and after which pause, one of them tries again.
+const TRIES: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Starts a process, on some cores only. Where the system has no room for one, because it counts threads too, every other
+/// attempt fails at once and leaves its thread to those that wait here for a moment.
 fn start(command: &mut Command, cores: &[usize]) -> std::io::Result<Child> {
-    let _starting = STARTING.read().unwrap_or_else(PoisonError::into_inner);
-    pinned(cores, || command.spawn())
+    let mut tries = 0;
+    loop {
+        let starting = STARTING.read().unwrap_or_else(PoisonError::into_inner);
+        let started = pinned(cores, || command.spawn());
+        drop(starting);
+        match started {
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                let leaves =
+                    tries == 0 && WITHOUT_ROOM.fetch_add(1, Ordering::Relaxed).is_multiple_of(2);
+                if leaves || tries == TRIES {
+                    crate::jobs::make_room();
+                    return Err(error);
+                }
+                tries += 1;
+                std::thread::sleep(PAUSE);
+            }
+            started => return started,
+        }
+    }
 }
 
 /// Runs the program of an attempt in its folder until it and its group are gone.

@@ -1,6 +1,7 @@
 //! This machine: cores, memory, and a measured speed.
 
 use super::{Found, Machine};
+use slackline_model::workflow::REFERENCE_SPEED;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
@@ -9,6 +10,9 @@ pub fn detect(speed: Option<f64>) -> Found {
     let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
     let name = host_name();
     let (speed, how) = match speed {
+        Some(speed) if speed == REFERENCE_SPEED => {
+            (speed, "seconds in workflow files count as seconds of this machine".to_string())
+        }
         Some(speed) => (speed, "speed as given".to_string()),
         None => (measure(), "speed measured: dependent multiply-adds on one core".to_string()),
     };

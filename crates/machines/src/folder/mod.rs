@@ -170,6 +170,11 @@ impl RunFolder {
         self.host(host).join("made")
     }
 
+    /// Where files of the user lie for the attempts on a host, each brought there once.
+    pub fn given(&self, host: &str) -> PathBuf {
+        self.host(host).join("given")
+    }
+
     /// Numbers the drives of a run: returns one that no drive has had before.
     pub fn begin_drive(&self) -> Result<u32, FolderError> {
         let path = self.root.join("drive");

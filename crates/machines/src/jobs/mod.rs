@@ -3,7 +3,7 @@
 
 mod workers;
 
-pub(crate) use workers::Workers;
+pub(crate) use workers::{Workers, make_room};
 
 use crate::attempt::{Attempt, Broken, Completed, Control, Process, end_adopted};
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,6 @@
 //! Threads that do one job at a time; as many as there are jobs at once, up to a limit.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -9,8 +10,9 @@ pub(crate) type Work = Box<dyn FnOnce() + Send>;
 #[derive(Default)]
 struct Desk {
     jobs: VecDeque<Work>,
-    /// Threads that wait for a job.
+    /// Threads that wait for a job, and how many of them are to end.
     idle: usize,
+    leaving: usize,
     closed: bool,
 }
 
@@ -18,6 +20,17 @@ struct Desk {
 struct Shared {
     desk: Mutex<Desk>,
     changed: Condvar,
+}
+
+thread_local! {
+    /// This thread had better not exist.
+    static TOO_MANY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Ends this thread once its job is done, and those that wait for one: the system has no room for the processes
+/// that they are to start.
+pub(crate) fn make_room() {
+    TOO_MANY.set(true);
 }
 
 impl Shared {
@@ -33,12 +46,24 @@ impl Shared {
                     drop(desk);
                     job();
                     desk = self.desk();
+                    if TOO_MANY.take() {
+                        desk.leaving = desk.idle;
+                        self.changed.notify_all();
+                        // A job that waits for a thread has nobody else.
+                        if desk.jobs.is_empty() {
+                            return;
+                        }
+                    }
                 }
                 None if desk.closed => return,
                 None => {
                     desk.idle += 1;
                     desk = self.changed.wait(desk).unwrap_or_else(PoisonError::into_inner);
                     desk.idle -= 1;
+                    if desk.leaving > 0 && desk.jobs.is_empty() && !desk.closed {
+                        desk.leaving -= 1;
+                        return;
+                    }
                 }
             }
         }
@@ -65,7 +90,9 @@ impl Workers {
     /// Has a job done, by a thread that waits for one or by a new one. Fails where no thread can be
     /// started; but where their number is limited anyway the job waits for one that is busy.
     pub(crate) fn submit(&mut self, job: Work) -> std::io::Result<()> {
+        self.threads.retain(|thread| !thread.is_finished());
         let mut desk = self.shared.desk();
+        desk.leaving = 0;
         desk.jobs.push_back(job);
         if desk.idle < desk.jobs.len() && self.threads.len() < self.most {
             let shared = Arc::clone(&self.shared);
@@ -97,6 +124,36 @@ impl Workers {
 mod tests {
     use super::*;
     use std::sync::mpsc::channel;
+
+    #[test]
+    fn threads_make_room_where_there_are_too_many() {
+        let mut workers = Workers::up_to(usize::MAX);
+        let (tell, told) = channel();
+        let (begin, begun) = channel::<()>();
+        let begun = Arc::new(Mutex::new(begun));
+        for _ in 0..4 {
+            let (tell, begun) = (tell.clone(), Arc::clone(&begun));
+            let job = move || {
+                tell.send(()).unwrap_or_default();
+                drop(begun.lock().map(|begun| begun.recv()));
+            };
+            assert!(workers.submit(Box::new(job)).is_ok());
+        }
+        (0..4).for_each(|_| assert!(told.recv().is_ok()));
+        (0..4).for_each(|_| assert!(begin.send(()).is_ok()));
+        while workers.shared.desk().idle < 4 {
+            std::thread::yield_now();
+        }
+        assert!(workers.submit(Box::new(make_room)).is_ok());
+        while !workers.threads.iter().all(|thread| thread.is_finished()) {
+            std::thread::yield_now();
+        }
+        // There are new ones when they are needed.
+        let again = tell.clone();
+        assert!(workers.submit(Box::new(move || again.send(()).unwrap_or_default())).is_ok());
+        assert!(told.recv().is_ok());
+        workers.finish();
+    }
 
     #[test]
     fn a_system_without_threads_is_reported_and_tried_again() {

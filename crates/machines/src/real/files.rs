@@ -7,6 +7,7 @@ use crate::attempt::{
 };
 use slackline_engine::{BackendError, Computation, OpError, OpId, What};
 use slackline_model::problem::Inputs;
+use slackline_model::resources::whole_up;
 use slackline_model::{FileId, HostId, TaskId, Workflow};
 use std::path::PathBuf;
 
@@ -187,7 +188,11 @@ impl Real<'_> {
         ];
         Ok(Attempt {
             argv,
-            env: env.map(|(name, value)| (name.to_string(), value.to_string())).into(),
+            env: env
+                .map(|(name, value)| (name.to_string(), value.to_string()))
+                .into_iter()
+                .chain(self.grant(task, host, work.procs.len() as u32))
+                .collect(),
             work: self.folder.work(self.host_name(host)).join(op.0.to_string()),
             scratch: self.options.scratch.as_ref().map(|base| {
                 let begin = format!("slackline-{}-h{}-", self.options.run, host.0);
@@ -195,6 +200,7 @@ impl Real<'_> {
             }),
             inputs: brought,
             own: own_files,
+            keep: Some(self.folder.given(self.host_name(place))),
             versions,
             outputs: outputs
                 .enumerate()
@@ -204,6 +210,39 @@ impl Real<'_> {
             checksum_limit: self.options.checksum_limit,
             limits: Limits { seconds: self.options.time_limit, cores: cores.collect() },
         })
+    }
+
+    /// What an attempt is told of what it holds: memory, and devices by their ids. Where the host has
+    /// devices, a task without one sees none.
+    fn grant(&self, task: TaskId, host: HostId, width: u32) -> Vec<(String, String)> {
+        let mut env = Vec::new();
+        let memory = whole_up(self.workflow().memory_at(task, width));
+        if memory > 0 {
+            env.push(("SLACKLINE_MEMORY".to_string(), memory.to_string()));
+        }
+        let own = self.platform().host(host).resources.as_deref();
+        let kinds = own.map_or(&[][..], |own| own.gpus.as_slice());
+        if kinds.is_empty() {
+            return env;
+        }
+        let mut ids = self.free_devices(task, host);
+        ids.dedup();
+        let is_amd = |id: &u32| {
+            let mut next = 0;
+            let kind = kinds.iter().find(|kind| {
+                next += kind.count;
+                *id < next
+            });
+            kind.is_some_and(|kind| kind.vendor.as_deref() == Some("amd"))
+        };
+        let list = |ids: Vec<u32>| ids.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        let (amd, other): (Vec<u32>, Vec<u32>) = ids.iter().copied().partition(is_amd);
+        env.push(("SLACKLINE_GPUS".to_string(), list(ids)));
+        env.push(("CUDA_VISIBLE_DEVICES".to_string(), list(other)));
+        if kinds.iter().any(|kind| kind.vendor.as_deref() == Some("amd")) {
+            env.push(("ROCR_VISIBLE_DEVICES".to_string(), list(amd)));
+        }
+        env
     }
 
     /// The number of the next attempt at a task.

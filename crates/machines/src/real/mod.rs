@@ -26,7 +26,9 @@ use slackline_engine::{
     Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open, Order,
     Outlook, Reached, Report, Signal, What, Work,
 };
+use slackline_model::platform::Charges;
 use slackline_model::problem::{Block, Inputs, View};
+use slackline_model::schedule::DevicesInUse;
 use slackline_model::{FileId, HostId, Platform, Problem, ProcId, TaskId, Workflow};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -34,7 +36,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
-use throttle::{Throttle, Way};
+use throttle::{Throttle, Trickle};
 
 /// Longest time without a look at whether the user wants to stop.
 const LISTEN: Duration = Duration::from_millis(100);
@@ -42,8 +44,9 @@ const LISTEN: Duration = Duration::from_millis(100);
 /// Time that everything gets to end when the user stops a run.
 const FAREWELL: Duration = Duration::from_secs(30);
 
-/// Most copies that are made at once.
+/// Most copies that are made at once; more of them where most of their time they wait.
 const MOVERS: usize = 32;
+const THROTTLED: usize = 256;
 
 /// Most progress that is claimed for what has not ended.
 const NEARLY: f64 = 0.99;
@@ -51,8 +54,10 @@ const NEARLY: f64 = 0.99;
 /// How work is done.
 #[derive(Clone, Debug, Default)]
 pub struct RealOptions {
-    /// Transfers take at least the time that the platform says.
+    /// Transfers take at least the time that they are charged.
     pub throttle: bool,
+    /// What a lone transfer is charged, for planners and the throttle.
+    pub charges: Charges,
     /// Tasks keep to the cores of their host, counted through from the first core of the machine.
     pub pin: bool,
     /// Seconds after which an attempt is ended.
@@ -82,6 +87,8 @@ struct Running {
     /// Seconds it should take.
     expected: f64,
     cancelling: bool,
+    /// Ids of the devices that a task holds on its host.
+    devices: Vec<u32>,
 }
 
 enum Doing {
@@ -106,7 +113,7 @@ struct Copy {
     target: HostId,
     /// What it is called until it is accepted.
     part: PathBuf,
-    pace: Option<Way>,
+    pace: Option<Trickle>,
 }
 
 /// A copy that was made.
@@ -194,7 +201,8 @@ impl<'p> Real<'p> {
     ) -> Real<'p> {
         let lost = |host| past.lost.contains(&host).then(|| "it was lost before".to_string());
         let lost = problem.platform().host_ids().map(lost).collect();
-        let throttle = options.throttle.then(|| Throttle::new(problem.platform()));
+        let throttle =
+            options.throttle.then(|| Throttle::new(problem.platform(), &options.charges));
         Real {
             problem,
             inputs,
@@ -211,7 +219,7 @@ impl<'p> Real<'p> {
             last: HashMap::new(),
             without_input: HashMap::new(),
             versions: HashMap::new(),
-            movers: Workers::up_to(MOVERS),
+            movers: Workers::up_to(if throttle.is_some() { THROTTLED } else { MOVERS }),
             throttle,
             pending: Vec::new(),
             doomed: Vec::new(),
@@ -276,6 +284,14 @@ impl<'p> Real<'p> {
         self.pending.push(Signal { at, what });
     }
 
+    /// The lowest ids of devices of a host that no task under way holds, as many as a task demands.
+    fn free_devices(&self, task: TaskId, host: HostId) -> Vec<u32> {
+        let mut in_use = DevicesInUse::default();
+        let there = self.running.values().filter(|running| running.hosts.contains(&host));
+        there.for_each(|running| in_use.hold(&running.devices));
+        in_use.take(self.problem, task, host)
+    }
+
     /// Notes an attempt at a task as under way.
     fn computing(&mut self, op: OpId, task: TaskId, procs: &[ProcId], waits: bool) {
         let host = self.problem.host_of(procs[0]);
@@ -283,8 +299,10 @@ impl<'p> Real<'p> {
         let expected = self.problem.exec_wide(task, class, procs.len() as u32);
         let ends = self.desk.clock.now() + self.workshop.room(host).left;
         let (hosts, since, doing) = (vec![host], self.now, Doing::Task { task, waits, ends });
+        let devices = self.free_devices(task, host);
         self.last.insert(task, op);
-        self.running.insert(op, Running { doing, hosts, since, expected, cancelling: false });
+        let running = Running { doing, hosts, since, expected, cancelling: false, devices };
+        self.running.insert(op, running);
     }
 
     fn stop(&mut self, op: OpId, at_once: bool) {
@@ -530,6 +548,10 @@ impl Backend for Real<'_> {
         Abilities { guesses: true, ..Abilities::default() }
     }
 
+    fn charges(&self) -> Charges {
+        self.options.charges.clone()
+    }
+
     fn now(&self) -> f64 {
         self.now
     }
@@ -568,7 +590,7 @@ impl Backend for Real<'_> {
         let platform = self.platform();
         let mut moves: Vec<Copy> = Vec::new();
         for b in blocks.iter().filter(|_| real) {
-            let pace = self.throttle.as_mut().map(|t| t.pace(platform, b.from, b.to));
+            let pace = self.throttle.as_mut().map(|t| t.pace(platform, (b.from, b.to)));
             let part = self.folder.work(self.host_name(b.to)).join(format!("{}.part", op.0));
             let (from, own) = self.place(file, b.from);
             let stamp = own.flatten();
@@ -622,7 +644,9 @@ impl Backend for Real<'_> {
             return Err(OpError::Transient(format!("no thread can be started: {error}")));
         }
         let (since, doing) = (self.now, Doing::Copy(control));
-        self.running.insert(op, Running { doing, hosts, since, expected, cancelling: false });
+        let devices = Vec::new();
+        let running = Running { doing, hosts, since, expected, cancelling: false, devices };
+        self.running.insert(op, running);
         Ok(Accepted::Running)
     }
 
@@ -698,6 +722,11 @@ impl Backend for Real<'_> {
                     Ok(Accepted::Waiting) => {}
                     Err(error) => self.tell(at, What::LeaseEnded(*op, Some(error))),
                 },
+                // The attempt ended with its engine; the next one is another one, with dates of its own.
+                Work::Compute { .. } => {
+                    let why = "it was under way when the engine was stopped".to_string();
+                    self.tell(at, What::Failed(*op, OpError::Lost { host: None, why }));
+                }
                 work => match work.begin(*op, self) {
                     Ok(_) => {}
                     Err(error) => self.tell(at, What::Failed(*op, error)),

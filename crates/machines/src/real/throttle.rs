@@ -1,9 +1,11 @@
-//! Copies that are as slow as the platform says: each takes its latency and no more than the rate of
-//! its way, and those that cross a link share it.
+//! Copies that are as slow as a simulation predicts: each takes the latency it is charged and no more than
+//! the rate of its way, and those that cross a link share it.
 
 use crate::attempt::Pace;
 use slackline_model::HostId;
-use slackline_model::platform::{Network, PlanningNetwork, Platform, RouteCache, Sharing};
+use slackline_model::platform::{
+    Band, Charges, Contention, Network, PlanningNetwork, Platform, RouteCache, Way,
+};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -13,15 +15,15 @@ type Links = Arc<Mutex<Vec<Instant>>>;
 /// See the module's head.
 pub(super) struct Throttle {
     network: PlanningNetwork,
+    charges: Charges,
     routes: RouteCache,
     links: Links,
 }
 
 /// The pace of one copy.
-pub(super) struct Way {
-    latency: f64,
-    /// Bytes per second of the narrowest link.
-    rate: f64,
+pub(super) struct Trickle {
+    /// For messages of more bytes than this: latency, and bytes per second of the whole way.
+    bands: Vec<(f64, f64, f64)>,
     /// Links that are shared, and their rates.
     shared: Vec<(usize, f64)>,
     /// Links serve one copy after the other.
@@ -32,30 +34,57 @@ pub(super) struct Way {
 }
 
 impl Throttle {
-    pub(super) fn new(platform: &Platform) -> Throttle {
+    pub(super) fn new(platform: &Platform, charges: &Charges) -> Throttle {
         let links = vec![Instant::now(); platform.links().len()];
         Throttle {
             network: platform.planning_network(),
+            charges: charges.clone(),
             routes: RouteCache::new(),
             links: Arc::new(Mutex::new(links)),
         }
     }
 
     /// The pace from a host to another.
-    pub(super) fn pace(&mut self, platform: &Platform, from: HostId, to: HostId) -> Way {
-        let at = self.network.pair(from, to);
-        let (latency, rate) = (self.network.latency[at], self.network.bandwidth[at]);
+    pub(super) fn pace(&mut self, platform: &Platform, (from, to): (HostId, HostId)) -> Trickle {
+        let contention = self.charges.contention_on(platform);
+        let zones = matches!(platform.network(), Network::Zones);
+        let way = Way::find(platform, &mut self.routes, (from, to), &self.charges);
+        let level = |link| platform.link(link).level();
         let mut shared = Vec::new();
-        let in_turn = platform.is_fifo();
-        if matches!(platform.network(), Network::Zones)
-            && let Ok(route) = self.routes.route_once(platform, from, to)
-        {
-            let crossed = route.links.iter().map(|id| (id.index(), platform.link(*id)));
-            let crossed = crossed.filter(|(_, l)| in_turn || l.sharing == Sharing::Shared);
-            shared.extend(crossed.map(|(index, link)| (index, link.level())));
-        }
-        let links = Arc::clone(&self.links);
-        Way { latency, rate, shared, in_turn, links, begin: None, passed: 0 }
+        let bands = match way.ok().filter(|_| zones) {
+            Some(way) => {
+                if contention != Contention::Free {
+                    let there = way.links.iter().filter(|step| {
+                        step.there && (step.shared || contention == Contention::InTurn)
+                    });
+                    let usable = |link| self.charges.usable(platform.link(link));
+                    shared.extend(
+                        there.map(|step| (step.link.index(), usable(step.link) / step.taken)),
+                    );
+                }
+                let band = |band: &Band| {
+                    let (latency, rate) = self.charges.of(band, &way, level);
+                    (band.above, latency, rate)
+                };
+                self.charges.bands.iter().map(band).collect()
+            }
+            // A matrix means what it states.
+            None => {
+                let at = self.network.pair(from, to);
+                vec![(f64::NEG_INFINITY, self.network.latency[at], self.network.bandwidth[at])]
+            }
+        };
+        let (links, in_turn) = (Arc::clone(&self.links), contention == Contention::InTurn);
+        Trickle { bands, shared, in_turn, links, begin: None, passed: 0 }
+    }
+}
+
+impl Trickle {
+    /// Latency and rate of a message.
+    fn of(&self, bytes: f64) -> (f64, f64) {
+        let fit = self.bands.iter().rev().find(|(above, ..)| *above < bytes);
+        fit.or(self.bands.first())
+            .map_or((0.0, f64::INFINITY), |&(_, latency, rate)| (latency, rate))
     }
 }
 
@@ -65,9 +94,9 @@ fn after(begin: Instant, seconds: f64) -> Instant {
     begin.checked_add(seconds.min(Duration::from_secs(1 << 30))).unwrap_or(begin)
 }
 
-impl Pace for Way {
-    fn chunk(&self) -> usize {
-        let some = (self.rate * 0.02).clamp(4096.0, (1 << 18) as f64);
+impl Pace for Trickle {
+    fn chunk(&self, size: u64) -> usize {
+        let some = (self.of(size as f64).1 * 0.02).clamp(4096.0, (1 << 18) as f64);
         some as usize
     }
 
@@ -86,7 +115,8 @@ impl Pace for Way {
             begin
         });
         self.passed += bytes;
-        let mut due = after(begin, self.latency + self.passed as f64 / self.rate);
+        let (latency, rate) = self.of(size as f64);
+        let mut due = after(begin, latency + self.passed as f64 / rate);
         for (link, rate) in self.shared.iter().filter(|_| !self.in_turn) {
             let free = &mut links[*link];
             *free = after((*free).max(now), bytes as f64 / rate);
@@ -115,9 +145,9 @@ mod tests {
                 builder.set_fifo();
             }
             let platform = builder.build().unwrap();
-            let mut throttle = Throttle::new(&platform);
+            let mut throttle = Throttle::new(&platform, &Charges::default());
             let begin = Instant::now();
-            let mut paces = [0, 1].map(|_| throttle.pace(&platform, a, b));
+            let mut paces = [0, 1].map(|_| throttle.pace(&platform, (a, b)));
             let mut ends = [begin; 2];
             for _ in 0..10 {
                 for (pace, end) in paces.iter_mut().zip(&mut ends) {

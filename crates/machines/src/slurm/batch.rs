@@ -4,6 +4,7 @@
 use super::frames::Post;
 use slackline_engine::OpId;
 use slackline_model::HostId;
+use slackline_model::resources::DeviceKind;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Read, Write};
@@ -66,6 +67,10 @@ pub(super) struct Submission {
     /// What its job does.
     pub(super) script: String,
     pub(super) cores: u32,
+    /// Bytes of memory, where they are known.
+    pub(super) memory: Option<f64>,
+    /// Devices, as `gpu:KIND:NUMBER`.
+    pub(super) devices: Vec<String>,
     /// The node it has to run on.
     pub(super) node: Option<String>,
     pub(super) output: PathBuf,
@@ -78,11 +83,26 @@ impl Submission {
             ["--parsable", "--nodes=1", "--ntasks=1", "--no-requeue"].map(str::to_string).into();
         words.push(format!("--job-name={}", self.ticket.name(run)));
         words.push(format!("--cpus-per-task={}", self.cores));
+        // Mebibytes, rounded up.
+        let memory = self.memory.map(|bytes| (bytes / 1_048_576.0).ceil());
+        words.extend(memory.map(|mebibytes| format!("--mem={mebibytes}M")));
+        if !self.devices.is_empty() {
+            words.push(format!("--gres={}", self.devices.join(",")));
+        }
         words.push(format!("--output={}", literal(&self.output.to_string_lossy())));
         words.extend(self.node.iter().map(|node| format!("--nodelist={node}")));
         words.extend(extra.iter().cloned());
         words
     }
+}
+
+/// Devices in the words of Slurm.
+pub(super) fn gres(kinds: &[DeviceKind]) -> Vec<String> {
+    let word = |kind: &DeviceKind| match kind.name.is_empty() {
+        true => format!("gpu:{}", kind.count),
+        false => format!("gpu:{}:{}", kind.name, kind.count),
+    };
+    kinds.iter().filter(|kind| kind.count > 0).map(word).collect()
 }
 
 /// A file name in which Slurm replaces nothing: a backslash anywhere makes it take every `%` as it stands.

@@ -109,6 +109,13 @@ impl Berth {
         self.held.values().find_map(|held| Some(held.job.as_ref()?.cores))
     }
 
+    /// What its job is told of what it holds, where it is for one only.
+    pub(super) fn granted(&self, variable: &str) -> Option<String> {
+        let job = self.held.values().find_map(|held| held.job.as_ref())?;
+        let of = job.attempt.env.iter().find(|(name, _)| name == variable);
+        of.map(|(_, value)| value.clone())
+    }
+
     pub(super) fn needs_pilot(&self) -> bool {
         let rested = self.rest.is_none_or(|until| Instant::now() >= until);
         self.wanted && self.pilot.is_none() && self.link.is_none() && rested && !self.given_up

@@ -1,6 +1,6 @@
 //! Whether a cluster takes the jobs of a run: asked before the run begins, without a job being submitted.
 
-use super::batch::{NO_ANSWER, Submission, Ticket, say};
+use super::batch::{NO_ANSWER, Submission, Ticket, gres, say};
 use super::frames::Post;
 use super::{Mode, SlurmOptions};
 use slackline_model::{HostId, Platform, Workflow};
@@ -55,10 +55,15 @@ pub fn check(
     for ((cores, _), host) in kinds {
         let name = platform.host(host).name.to_string();
         let node = nodes.get(&name);
+        let memory = platform.host(host).memory;
+        let own = platform.host(host).resources.as_ref();
+        let devices = own.map_or(Vec::new(), |own| gres(&own.gpus));
         let submission = Submission {
             ticket: Ticket { post: Post { host, only: None }, number: 0 },
             script: "#!/bin/sh\n".to_string(),
             cores,
+            memory: memory.filter(|_| options.mode == Mode::Pilots),
+            devices: if options.mode == Mode::Pilots { devices } else { Vec::new() },
             node: node.map(|_| name.clone()),
             output: PathBuf::from("/dev/null"),
         };

@@ -27,7 +27,7 @@ use crate::attempt::Broken;
 use crate::folder::RunFolder;
 use crate::jobs::{Ear, Job, Label, Made};
 use crate::real::{Desk, News, Room, Turn, Workshop};
-use batch::{Batch, Refusal, Said, State, Submission, Ticket};
+use batch::{Batch, Refusal, Said, State, Submission, Ticket, gres};
 use berth::Berth;
 use frames::{FromPilot, JobTime, Post, ToPilot};
 use hub::{Heard, Hub, LinkId};
@@ -229,8 +229,16 @@ impl<'p> Slurm<'p> {
         let host = self.platform.host(post.host);
         let output = self.places.words(&ticket.short());
         let cores = berth.cores().unwrap_or(host.cores).max(1);
+        let granted = berth.granted("SLACKLINE_MEMORY").and_then(|text| text.parse().ok());
         let (script, node) = (self.script(ticket), Some(host.name.to_string()));
-        self.batch.submit(Submission { ticket, script, cores, node, output });
+        // A job for one task asks for what that needs, a pilot for all that its host has.
+        let (memory, devices) = match post.only {
+            Some(_) => (granted, Vec::new()),
+            None => {
+                (host.memory, host.resources.as_ref().map_or(Vec::new(), |own| gres(&own.gpus)))
+            }
+        };
+        self.batch.submit(Submission { ticket, script, cores, memory, devices, node, output });
     }
 
     /// Hears what pilots and batch system have said.

@@ -82,6 +82,26 @@ pub struct DiskOperation {
     pub client: HostId,
 }
 
+/// Bytes that flow from one host to another, from a disk, to a disk, or both. The latencies of
+/// disks and network come first; then it is one flow of weight 1 over all it crosses.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StorageFlow {
+    /// The disk that is read.
+    pub read: Option<DiskId>,
+    /// The disk that is written.
+    pub write: Option<DiskId>,
+    /// Where the bytes come from: the host of the disk that is read, if one is.
+    pub from: HostId,
+    /// Where the bytes go: the host of the disk that is written, if one is.
+    pub to: HostId,
+    /// How much.
+    pub bytes: f64,
+    /// Further seconds before the bytes flow.
+    pub delay: f64,
+    /// Upper limit of the rate, bytes/s.
+    pub rate: f64,
+}
+
 /// Something that takes time on a platform.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Activity {
@@ -93,6 +113,8 @@ pub enum Activity {
     Ptask(Box<ParallelTask>),
     /// A disk operation.
     Io(DiskOperation),
+    /// Bytes between hosts and storages.
+    Storage(StorageFlow),
     /// Time that passes, seconds.
     Sleep(f64),
 }
@@ -118,6 +140,12 @@ impl From<ParallelTask> for Activity {
 impl From<DiskOperation> for Activity {
     fn from(operation: DiskOperation) -> Self {
         Activity::Io(operation)
+    }
+}
+
+impl From<StorageFlow> for Activity {
+    fn from(flow: StorageFlow) -> Self {
+        Activity::Storage(flow)
     }
 }
 

@@ -19,6 +19,8 @@ struct ClassKey {
     speed: u64,
     price: u64,
     memory: Option<u64>,
+    /// As text: dates and sizes in it are not hashed.
+    resources: Option<String>,
     arch: Option<Arc<str>>,
     leasable: bool,
     billing: [u64; 3],
@@ -45,6 +47,7 @@ pub(super) fn classify(
             speed: host.speed.to_bits(),
             price: host.price.to_bits(),
             memory: host.memory.map(f64::to_bits),
+            resources: host.resources.as_ref().map(|own| format!("{own:?}")),
             arch: host.arch.clone(),
             leasable,
             billing: [billing.quantum, billing.minimum, billing.setup].map(f64::to_bits),
@@ -58,6 +61,7 @@ pub(super) fn classify(
                 speed: host.speed,
                 price: host.price,
                 memory: host.memory,
+                resources: host.resources.clone(),
                 zone: host.zone,
                 hosts: Vec::new(),
                 leasable,
@@ -79,7 +83,7 @@ pub(super) fn classify(
         };
         if taken.insert(class.name.clone(), index).is_some() {
             let message = "machines of one class must have the same zone, cores, speed, price, \
-                           memory, architecture and billing";
+                           resources, architecture and billing";
             return Err(PlatformError::invalid(format!("class \"{}\"", class.name), message));
         }
     }

@@ -26,6 +26,12 @@ impl Platform {
         self
     }
 
+    /// The same with latencies and bandwidths as those of whole transfers.
+    pub fn measured(mut self) -> Platform {
+        self.measured = true;
+        self
+    }
+
     /// The same with another matrix.
     pub fn with_matrix(mut self, matrix: Matrix) -> Result<Platform, PlatformError> {
         matrix.check(self.hosts.len())?;

@@ -1,6 +1,9 @@
 //! Machines: hosts, the classes of identical ones, how they are billed, and their disks.
 
+use super::contents::Contents;
 use super::profile::Profile;
+use super::storage::DiskModel;
+use crate::resources::HostResources;
 use crate::{ClassId, HostId, ZoneId};
 use std::sync::Arc;
 
@@ -20,6 +23,10 @@ pub struct Host {
     pub price: f64,
     /// Memory in bytes, if known.
     pub memory: Option<f64>,
+    /// Devices, named resources, windows and storage of its own.
+    pub resources: Option<Arc<HostResources>>,
+    /// Names of its cores, where its description gives them any.
+    pub core_names: Option<Arc<[String]>>,
     /// What kind of machine it is to a workflow's table of run times: the name of a column.
     pub arch: Option<Arc<str>>,
     /// The class of machines identical to this one.
@@ -53,7 +60,7 @@ impl Host {
     }
 }
 
-/// Machines that a planner cannot tell apart: same speed, cores, price, memory, architecture,
+/// Machines that a planner cannot tell apart: same speed, cores, price, resources, architecture,
 /// cluster, billing.
 #[derive(Clone, Debug)]
 pub struct Class {
@@ -67,6 +74,8 @@ pub struct Class {
     pub price: f64,
     /// Memory in bytes, if known.
     pub memory: Option<f64>,
+    /// Devices, named resources, windows and storage of each machine.
+    pub resources: Option<Arc<HostResources>>,
     /// The site or cluster of these machines.
     pub zone: ZoneId,
     /// The machines, in order of id.
@@ -135,6 +144,10 @@ pub struct Disk {
     pub connection_bandwidth: Option<f64>,
     /// Bytes it can hold, if known.
     pub capacity: Option<f64>,
+    /// How long operations take beyond the bandwidths.
+    pub model: DiskModel,
+    /// Files that are on it from the start.
+    pub contents: Option<Arc<Contents>>,
     /// Who mounts it where.
     pub mounts: Vec<(HostId, String)>,
     /// What else its description says.

@@ -9,6 +9,7 @@ mod builder;
 mod charges;
 mod classes;
 mod cluster;
+mod contents;
 mod dragonfly;
 mod error;
 mod fat_tree;
@@ -24,6 +25,7 @@ mod route;
 mod shortest;
 mod spec;
 mod star;
+mod storage;
 mod torus;
 mod vivaldi;
 mod zone;
@@ -34,6 +36,7 @@ pub use cluster::{
     CLUSTER_LIMIT, CORE_LIMIT, ClusterSharing, ClusterSpec, LinkShape, PLATFORM_CORE_LIMIT,
     Topology,
 };
+pub use contents::Contents;
 pub use error::{PlatformError, RouteError};
 pub use figures::Figures;
 pub use host::{Billing, Class, Disk, Host, Properties};
@@ -47,8 +50,10 @@ pub use profile::{
 pub use route::{Route, RouteCache, RouteId};
 pub use spec::{HostSpec, LinkProfiles, LinkSpec};
 pub use star::StarLeaf;
+pub use storage::{DiskModel, DiskSegment, DiskSide};
 pub use zone::{DeclaredRoute, Member, NetworkRouter, RoutingKind, Zone};
 
+use crate::resources::{SharedResource, ZoneResource};
 use crate::scenario::World;
 use crate::{ClassId, DiskId, HostId, LinkId, RouterId, ZoneId};
 use std::collections::HashMap;
@@ -76,6 +81,10 @@ pub struct Platform {
     network: Network,
     origin: Option<HostId>,
     fifo: bool,
+    resources: Vec<SharedResource>,
+    storage: Option<f64>,
+    zone_resources: Vec<ZoneResource>,
+    measured: bool,
     /// Per host: the first host of its place; empty where every host is a place of its own.
     place_of: Vec<HostId>,
     /// Per host: the zones around it that take money for what leaves them, with the price of a byte;
@@ -233,6 +242,9 @@ impl Platform {
                 let mut linked = pairwise::linked(self, matrix, world)?;
                 linked.place_of.clone_from(&self.place_of);
                 linked.tolls.clone_from(&self.tolls);
+                linked.resources.clone_from(&self.resources);
+                linked.storage = self.storage;
+                linked.zone_resources.clone_from(&self.zone_resources);
                 Ok(linked.with_host_courses(world))
             }
             Network::Zones => Ok(self.in_world(world)),
@@ -286,6 +298,12 @@ impl Platform {
         self.fifo
     }
 
+    /// Whether latencies and bandwidths were measured with whole transfers: a lone transfer takes just
+    /// these, and no model adds factors, windows or acknowledgements.
+    pub fn is_measured(&self) -> bool {
+        self.measured
+    }
+
     /// The place for data that a host belongs to, named by the first of its hosts: the host itself,
     /// or the cluster or site around it whose hosts share their storage. A file that is brought to
     /// a place is there for all its hosts at once, and outlives each of them.
@@ -314,6 +332,28 @@ impl Platform {
             around = zone.parent;
         }
         found
+    }
+
+    /// Named resources that all hosts share.
+    pub fn resources(&self) -> &[SharedResource] {
+        &self.resources
+    }
+
+    /// Named resources that the hosts of a zone share, zone by zone.
+    pub fn zone_resources(&self) -> &[ZoneResource] {
+        &self.zone_resources
+    }
+
+    /// Bytes that all files of the platform together may take, if that is bounded.
+    pub fn storage(&self) -> Option<f64> {
+        self.storage
+    }
+
+    /// Whether some place has devices, named resources or windows.
+    pub fn has_resources(&self) -> bool {
+        !self.resources.is_empty()
+            || self.hosts.iter().any(|host| host.resources.is_some())
+            || !self.zone_resources.is_empty()
     }
 
     /// Whether some hosts share their storage.

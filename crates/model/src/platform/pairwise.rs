@@ -25,6 +25,8 @@ pub(super) fn linked(
                 cores: host.cores,
                 price: host.price,
                 memory: host.memory,
+                resources: host.resources.as_deref().cloned().unwrap_or_default(),
+                core_names: host.core_names.as_deref().map(<[String]>::to_vec).unwrap_or_default(),
                 arch: host.arch.as_deref().map(str::to_string),
                 class: Some(class.name.to_string()),
                 leasable: class.leasable,
@@ -63,6 +65,9 @@ pub(super) fn linked(
     }
     if platform.is_fifo() {
         builder.set_fifo();
+    }
+    if platform.is_measured() {
+        builder.set_measured();
     }
     builder.build()
 }

@@ -3,6 +3,7 @@
 use super::host::{Billing, Properties};
 use super::link::Sharing;
 use super::profile::Profile;
+use crate::resources::HostResources;
 use std::sync::Arc;
 
 /// A host to add; [`HostSpec::new`] gives one core, free, always on.
@@ -18,6 +19,10 @@ pub struct HostSpec {
     pub price: f64,
     /// Memory in bytes, if known.
     pub memory: Option<f64>,
+    /// Devices, named resources, windows and storage of its own.
+    pub resources: HostResources,
+    /// Names of its cores, as many as there are, or none.
+    pub core_names: Vec<String>,
     /// The column of a workflow's table of run times that holds for it.
     pub arch: Option<String>,
     /// Name of its class; chosen from the zone or the host if absent.
@@ -43,6 +48,8 @@ impl HostSpec {
             cores: 1,
             price: 0.0,
             memory: None,
+            resources: HostResources::default(),
+            core_names: Vec::new(),
             arch: None,
             class: None,
             leasable: false,

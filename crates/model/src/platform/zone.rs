@@ -6,6 +6,7 @@ use super::host::Properties;
 use super::shortest::Graph;
 use super::star::{Star, StarLeaf};
 use super::vivaldi::Vivaldi;
+use crate::resources::Amount;
 use crate::{HostId, LinkId, RouterId, ZoneId};
 use std::collections::HashMap;
 use std::ops::Range;
@@ -154,6 +155,8 @@ pub struct Zone {
     pub transfer_price: f64,
     /// Bytes that the shared storage holds; none: any number.
     pub storage_capacity: Option<f64>,
+    /// Named resources that its hosts share.
+    pub resources: Vec<(Arc<str>, Amount)>,
     /// The line it was described with and the ids of the links that line stands for, if it is a
     /// cluster described in one.
     pub cluster: Option<Box<(ClusterSpec, Range<u32>)>>,

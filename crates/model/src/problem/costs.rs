@@ -1,7 +1,8 @@
 //! Execution times per cost class: work over speed, or a table for unrelated machines.
 
-use super::ProblemError;
-use crate::ids::{ClassId, TaskId};
+use super::{Pools, Problem, ProblemError, Unmet};
+use crate::approx;
+use crate::ids::{ClassId, HostId, TaskId};
 use crate::platform::{Host, Platform};
 use crate::workflow::{CostTable, Workflow};
 use std::collections::HashMap;
@@ -17,8 +18,10 @@ struct Class {
     cores: u32,
     /// Cores of the largest cluster of such machines, where tasks spread: wider ones do not fit.
     cluster: u32,
-    /// Memory of one machine.
-    memory: f64,
+    /// One of the machines.
+    host: HostId,
+    /// Seconds of the longest window.
+    window: f64,
     /// Column of the workflow's table.
     column: usize,
 }
@@ -28,7 +31,7 @@ pub(super) struct Costs {
     classes: Vec<Class>,
     sizes: Vec<u32>,
     tabled: bool,
-    /// Some task is wider than one or needs memory, and some machine is limited.
+    /// Some task demands more than one core, and some machine is limited.
     limited: bool,
     /// Where time is work over speed for every task on every class: the speeds.
     related: Option<Related>,
@@ -58,26 +61,34 @@ impl Costs {
         workflow: &Workflow,
         platform: &Platform,
         availability: &[f64],
+        pools: &Pools,
     ) -> Result<(Costs, Vec<u32>), ProblemError> {
         let columns = match workflow.cost_table() {
             Some(table) => Some(columns_of_hosts(table, platform)?),
             None => None,
         };
-        let mut known: HashMap<(u64, u32, u64, usize, u64), u32> = HashMap::new();
+        let mut known: HashMap<(u64, u32, u64, usize, u64, u32), u32> = HashMap::new();
         let mut clusters: HashMap<(u32, ClassId), u32> = HashMap::new();
         let (mut classes, mut sizes, mut class_of) = (Vec::new(), Vec::new(), Vec::new());
         let spreads = workflow.has_spread_tasks();
+        let shapes = shapes(workflow, platform, pools);
         let mut last = None; // neighbours are mostly alike
         for (index, host) in platform.hosts().iter().enumerate() {
             let column = columns.as_ref().map_or(0, |c| c[index]);
             let memory = host.memory.unwrap_or(f64::INFINITY);
             let share = availability.get(index).copied().unwrap_or(1.0).clamp(0.0, 1.0);
-            let key = (host.speed.to_bits(), host.cores, memory.to_bits(), column, share.to_bits());
+            let shape = shapes.get(index).copied().unwrap_or(0);
+            let (speed, memory, share_bits) =
+                (host.speed.to_bits(), memory.to_bits(), share.to_bits());
+            let key = (speed, host.cores, memory, column, share_bits, shape);
             let class = match last {
                 Some((same, class)) if same == key => class,
                 _ => *known.entry(key).or_insert_with(|| {
                     let (speed, cores) = (host.speed * share, host.cores);
-                    classes.push(Class { speed, share, cores, cluster: 0, memory, column });
+                    let (host, window) = (HostId::new(index), f64::INFINITY);
+                    let longest = pools.windows(host).iter().map(|(from, to)| to - from);
+                    let window = longest.reduce(f64::max).unwrap_or(window);
+                    classes.push(Class { speed, share, cores, cluster: 0, host, window, column });
                     sizes.push(0);
                     classes.len() as u32 - 1
                 }),
@@ -95,40 +106,103 @@ impl Costs {
         // Hosts that only keep files do not count.
         let computing = || classes.iter().filter(|c| c.cores > 0);
         let least_cores = computing().map(|c| c.cores).min().unwrap_or(1);
-        let least_memory = computing().map(|c| c.memory).fold(f64::INFINITY, f64::min);
+        let memories = platform.hosts().iter().filter(|host| host.cores > 0);
+        let least_memory = memories.filter_map(|host| host.memory).fold(f64::INFINITY, f64::min);
         let demands = workflow.demands();
-        let limited = demands.width > least_cores || demands.memory > least_memory;
+        let limited = demands.width > least_cores
+            || demands.memory > least_memory
+            || workflow.has_demands()
+            || pools.has_windows();
         let tabled = columns.is_some();
         let plain = !tabled && !limited;
         let related = Related::of(&classes, &sizes).filter(|_| plain);
         let costs = Costs { classes, sizes, tabled, limited, related };
         if limited {
-            costs.check_fit(workflow, platform.hosts())?;
+            if let Some(unknown) = pools.unknown(workflow, platform) {
+                return Err(unknown);
+            }
+            costs.check_fit(workflow, platform.hosts(), pools)?;
         }
         Ok((costs, class_of))
     }
 
-    fn check_fit(&self, workflow: &Workflow, hosts: &[Host]) -> Result<(), ProblemError> {
+    fn check_fit(
+        &self,
+        workflow: &Workflow,
+        hosts: &[Host],
+        pools: &Pools,
+    ) -> Result<(), ProblemError> {
         for task in workflow.tasks() {
-            if (0..self.classes()).any(|c| self.fits(workflow, task, c)) {
+            let somewhere = |class: &usize| {
+                self.fits(workflow, pools, task, *class)
+                    && approx::le(
+                        self.unlimited(workflow, task, *class),
+                        self.classes[*class].window,
+                    )
+            };
+            // A window may be too short now only because a machine is slow or gone at present.
+            let slow = |class: &Class| class.share < 1.0 && class.window.is_finite();
+            if (0..self.classes()).any(|c| somewhere(&c)) || self.classes.iter().any(slow) {
                 continue;
             }
-            let (width, memory) = (workflow.width(task).0, workflow.memory(task));
-            let (what, cores) = match workflow.spreads(task) {
-                true => ("cluster", self.classes.iter().map(|c| c.cluster).max()),
-                false => ("host", hosts.iter().map(|h| h.cores).max()),
-            };
-            let cores = cores.unwrap_or(0);
-            let why = if width > cores {
-                format!("it needs {width} cores, the largest {what} has {cores}")
-            } else {
-                let needs = crate::units::fmt_bytes(memory);
-                format!("no {what} has both {width} cores and {needs} of memory")
-            };
+            let (resource, why) = self.why_nowhere(workflow, hosts, pools, task);
             let task = workflow.task_name(task).to_string();
-            return Err(ProblemError::FitsNowhere { task, why });
+            return Err(ProblemError::FitsNowhere { task, resource, why });
         }
         Ok(())
+    }
+
+    /// The one demand of a task that nobody meets, or the combination of all.
+    fn why_nowhere(
+        &self,
+        workflow: &Workflow,
+        hosts: &[Host],
+        pools: &Pools,
+        task: TaskId,
+    ) -> (Unmet, String) {
+        let width = workflow.width(task).0;
+        let (what, cores) = match workflow.spreads(task) {
+            true => ("cluster", self.classes.iter().map(|c| c.cluster).max()),
+            false => ("host", hosts.iter().map(|h| h.cores).max()),
+        };
+        let cores = cores.unwrap_or(0);
+        if width > cores {
+            let why = format!("it needs {width} cores, the largest {what} has {cores}");
+            return (Unmet::Cores, why);
+        }
+        // What one host has to hold where the task takes all of its cores, or all that it needs.
+        let asked = |class: &Class| {
+            let own = if workflow.spreads(task) { width.min(class.cores) } else { width };
+            pools.demands_met(workflow, task, (class.host, own, width))
+        };
+        let computing: Vec<&Class> = self.classes.iter().filter(|c| c.cores > 0).collect();
+        let met: Vec<Vec<(String, bool)>> = computing.iter().map(|c| asked(c)).collect();
+        let shown = pools.describe(workflow, task, width);
+        let names: Vec<String> = met.first().into_iter().flatten().map(|m| m.0.clone()).collect();
+        for (at, name) in names.iter().enumerate() {
+            if met.iter().any(|met| met[at].1) {
+                continue;
+            }
+            let needs = shown.iter().find(|(known, _)| known == name).map_or("", |(_, text)| text);
+            let most = pools.most_of(name).unwrap_or_else(|| "none".to_string());
+            let why = format!("it needs {needs} of {name}, the most there is is {most}");
+            return (Unmet::Pool(name.clone()), why);
+        }
+        let longest = computing.iter().map(|class| class.window).fold(0.0, f64::max);
+        let seconds = (0..self.classes()).filter(|c| self.classes[*c].cores > 0);
+        let seconds = seconds.map(|c| (self.unlimited(workflow, task, c), self.classes[c].window));
+        if seconds.clone().all(|(seconds, window)| approx::gt(seconds, window)) {
+            let least = seconds.map(|s| s.0).fold(f64::INFINITY, f64::min);
+            let why = format!("it takes {least} s at least, the longest window has {longest} s");
+            return (Unmet::Window, why);
+        }
+        let mut parts = vec![format!("{width} core{}", if width == 1 { "" } else { "s" })];
+        parts.extend(shown.iter().map(|(name, text)| format!("{text} of {name}")));
+        if longest.is_finite() {
+            parts.push("a window that is long enough".to_string());
+        }
+        let why = format!("no {what} has this combination: {}", parts.join(", "));
+        (Unmet::Combination, why)
     }
 
     pub(super) fn classes(&self) -> usize {
@@ -139,17 +213,35 @@ impl Costs {
         &self.sizes
     }
 
-    fn fits(&self, workflow: &Workflow, task: TaskId, class: usize) -> bool {
-        let class = &self.classes[class];
-        let cores = if workflow.spreads(task) { class.cluster } else { class.cores };
-        workflow.width(task).0 <= cores && workflow.memory(task) <= class.memory
+    /// Whether machines of a class hold a task at its least width, alone or, where it spreads, several
+    /// of them.
+    fn fits(&self, workflow: &Workflow, pools: &Pools, task: TaskId, class: usize) -> bool {
+        self.fits_wide(workflow, pools, task, (class, workflow.width(task).0))
     }
 
-    #[inline]
-    pub(super) fn exec(&self, workflow: &Workflow, task: TaskId, class: usize) -> f64 {
-        if self.limited && !self.fits(workflow, task, class) {
-            return f64::INFINITY;
+    fn fits_wide(
+        &self,
+        workflow: &Workflow,
+        pools: &Pools,
+        task: TaskId,
+        (class, width): (usize, u32),
+    ) -> bool {
+        let class = &self.classes[class];
+        if width <= class.cores && pools.fit(workflow, task, (class.host, width, width)) {
+            return true;
         }
+        if !workflow.spreads(task) || width > class.cluster || class.cores == 0 {
+            return false;
+        }
+        // The most cores that one of the machines can give.
+        let holds = |own: &u32| pools.fit(workflow, task, (class.host, *own, width));
+        let most = (1..=class.cores.min(width)).rev().find(holds).unwrap_or(0);
+        u64::from(most) * u64::from(class.cluster / class.cores) >= u64::from(width)
+    }
+
+    /// Seconds at least width, whether the task fits or not.
+    #[inline]
+    pub(super) fn unlimited(&self, workflow: &Workflow, task: TaskId, class: usize) -> f64 {
         let alone = match workflow.cost_table() {
             Some(table) if self.tabled => {
                 let class = &self.classes[class];
@@ -165,12 +257,49 @@ impl Costs {
     }
 
     #[inline]
+    pub(super) fn exec(&self, problem: &Problem<'_>, task: TaskId, class: usize) -> f64 {
+        let workflow = problem.workflow;
+        let seconds = self.unlimited(workflow, task, class);
+        if self.limited
+            && (!self.fits(workflow, &problem.pools, task, class)
+                || approx::gt(seconds, self.classes[class].window))
+        {
+            return f64::INFINITY;
+        }
+        seconds
+    }
+
+    /// Seconds on more than the least number of processors; infinite where so wide a task does not
+    /// fit.
+    pub(super) fn exec_wide(
+        &self,
+        problem: &Problem<'_>,
+        task: TaskId,
+        class: usize,
+        width: u32,
+    ) -> f64 {
+        let workflow = problem.workflow;
+        let (least, _) = workflow.width(task);
+        let speedup = workflow.speedup(task);
+        if !self.limited {
+            return self.exec(problem, task, class)
+                * (speedup.factor(width) / speedup.factor(least));
+        }
+        let seconds = self.unlimited(workflow, task, class);
+        let seconds = seconds * (speedup.factor(width) / speedup.factor(least));
+        let fits = self.fits_wide(workflow, &problem.pools, task, (class, width))
+            && approx::le(seconds, self.classes[class].window);
+        if fits { seconds } else { f64::INFINITY }
+    }
+
+    #[inline]
     pub(super) fn row<'b>(
         &'b self,
-        workflow: &Workflow,
+        problem: &Problem<'_>,
         task: TaskId,
         buffer: &'b mut Vec<f64>,
     ) -> &'b [f64] {
+        let workflow = problem.workflow;
         buffer.clear();
         match &self.related {
             Some(related) => {
@@ -182,12 +311,13 @@ impl Costs {
                     buffer.iter_mut().for_each(|seconds| *seconds *= factor);
                 }
             }
-            None => buffer.extend((0..self.classes()).map(|c| self.exec(workflow, task, c))),
+            None => buffer.extend((0..self.classes()).map(|c| self.exec(problem, task, c))),
         }
         buffer
     }
 
-    pub(super) fn mean(&self, workflow: &Workflow, task: TaskId) -> f64 {
+    pub(super) fn mean(&self, problem: &Problem<'_>, task: TaskId) -> f64 {
+        let workflow = problem.workflow;
         if let Some(related) = &self.related {
             let (least, _) = workflow.width(task);
             let factor = if least == 1 { 1.0 } else { workflow.speedup(task).factor(least) };
@@ -195,7 +325,7 @@ impl Costs {
         }
         let (mut sum, mut count) = (0.0, 0u32);
         for (class, &size) in self.sizes.iter().enumerate() {
-            let seconds = self.exec(workflow, task, class);
+            let seconds = self.exec(problem, task, class);
             if seconds.is_finite() {
                 sum += seconds * f64::from(size);
                 count += size;
@@ -204,9 +334,9 @@ impl Costs {
         sum / f64::from(count.max(1))
     }
 
-    pub(super) fn median(&self, workflow: &Workflow, task: TaskId) -> f64 {
+    pub(super) fn median(&self, problem: &Problem<'_>, task: TaskId) -> f64 {
         let mut times: Vec<(f64, u32)> = (0..self.classes())
-            .map(|c| (self.exec(workflow, task, c), self.sizes[c]))
+            .map(|c| (self.exec(problem, task, c), self.sizes[c]))
             .filter(|(t, _)| t.is_finite())
             .collect();
         times.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -226,6 +356,24 @@ impl Costs {
         }
         (at((count - 1) / 2) + at(count / 2)) / 2.0
     }
+}
+
+/// Per host: a number for the capacities that tasks may ask for; empty where none tells hosts apart.
+fn shapes(workflow: &Workflow, platform: &Platform, pools: &Pools) -> Vec<u32> {
+    if !(workflow.has_demands() || pools.has_windows()) || !platform.has_resources() {
+        return Vec::new();
+    }
+    let mut known: HashMap<(String, Vec<u32>), u32> = HashMap::new();
+    let mut around: Vec<Vec<u32>> = vec![Vec::new(); platform.hosts().len()];
+    for (number, shared) in platform.zone_resources().iter().enumerate() {
+        shared.hosts.iter().for_each(|host| around[host.index()].push(number as u32));
+    }
+    let shape = |(host, zones): (&Host, Vec<u32>)| {
+        let own = host.resources.as_ref().map_or(String::new(), |own| format!("{own:?}"));
+        let next = known.len() as u32;
+        *known.entry((own, zones)).or_insert(next)
+    };
+    platform.hosts().iter().zip(around).map(shape).collect()
 }
 
 /// Which column of the table each host uses: its own name, its architecture, its class, or its

@@ -9,11 +9,13 @@ mod blocks;
 mod costs;
 mod data;
 mod means;
+mod pools;
 mod staging;
 mod state;
 
 pub use blocks::{Block, blocks};
 pub use means::MeanNetwork;
+pub use pools::{Pool, PoolId, Pools, Scope, Unit, Unmet};
 pub use staging::{Lanes, Staging};
 pub use state::{DataCopy, Inputs, State};
 
@@ -35,7 +37,13 @@ pub enum ProblemError {
     #[error("the platform has no hosts")]
     NoHosts,
     #[error("task '{task}' fits on no host: {why}")]
-    FitsNowhere { task: String, why: String },
+    FitsNowhere { task: String, resource: Unmet, why: String },
+    #[error(
+        "task '{task}' demands '{resource}', which no host, cluster, site or platform has{hint}"
+    )]
+    UnknownResource { task: String, resource: String, hint: String },
+    #[error("task '{task}' demands {asked} of '{resource}', of which the platform has {there}")]
+    OtherUnit { task: String, resource: String, asked: &'static str, there: &'static str },
     #[error(
         "the workflow gives run times for {}, none of which is a host, class or cluster of the platform \
          (it has {})", list(.columns), list(.hosts)
@@ -50,6 +58,10 @@ pub enum ProblemError {
     UnknownArchitecture { host: String, arch: String, columns: Vec<String> },
     #[error("the state of the execution does not fit the problem: {why}")]
     BadState { why: String },
+    #[error(
+        "the workflow '{workflow}' has choices and loops, and what they come to is not known beforehand"
+    )]
+    Undecided { workflow: String },
 }
 
 fn list(names: &[String]) -> String {
@@ -83,6 +95,7 @@ pub struct Problem<'a> {
     /// Where tasks spread over hosts.
     narrows: Option<Narrows>,
     costs: Costs,
+    pools: Arc<Pools>,
     host_of: Vec<HostId>,
     group_of: Vec<u32>,
     class_of: Vec<u32>,
@@ -148,11 +161,26 @@ impl<'a> Problem<'a> {
         availability: &[f64],
         network: Cow<'a, PlanningNetwork>,
     ) -> Result<Self, ProblemError> {
+        let pools = Arc::new(Pools::new(workflow, platform));
+        Problem::with_pools(workflow, platform, availability, network, pools)
+    }
+
+    /// The same where the pools of workflow and platform are known.
+    pub fn with_pools(
+        workflow: &'a Workflow,
+        platform: &'a Platform,
+        availability: &[f64],
+        network: Cow<'a, PlanningNetwork>,
+        pools: Arc<Pools>,
+    ) -> Result<Self, ProblemError> {
         let hosts = platform.hosts();
         if hosts.is_empty() {
             return Err(ProblemError::NoHosts);
         }
-        let (costs, class_of_host) = Costs::new(workflow, platform, availability)?;
+        if workflow.control().is_some() {
+            return Err(ProblemError::Undecided { workflow: workflow.name().to_string() });
+        }
+        let (costs, class_of_host) = Costs::new(workflow, platform, availability, &pools)?;
         let mut first_proc = Vec::with_capacity(hosts.len() + 1);
         let (mut host_of, mut group_of, mut class_of) = (Vec::new(), Vec::new(), Vec::new());
         for (index, host) in hosts.iter().enumerate() {
@@ -176,6 +204,7 @@ impl<'a> Problem<'a> {
             mean_network,
             narrows,
             costs,
+            pools,
             host_of,
             group_of,
             class_of,
@@ -252,12 +281,29 @@ impl<'a> Problem<'a> {
         self.first_proc[host.index()]..self.first_proc[host.index() + 1]
     }
 
-    /// Whether a host alone has the processors and the memory for a task.
+    /// Whether a host alone has all that a task demands at its least width: processors, room in all
+    /// pools, a window.
     pub fn fits(&self, task: TaskId, host: HostId) -> bool {
-        let procs = self.procs_of(host);
-        let first = procs.clone().next().map(ProcId);
-        procs.len() >= self.workflow.width(task).0 as usize
+        let first = self.procs_of(host).next().map(ProcId);
+        self.pools.fits(self.workflow, self.platform, task, host)
             && first.is_some_and(|proc| self.exec_on(task, proc).is_finite())
+    }
+
+    /// What concurrent tasks share besides cores.
+    pub fn pools(&self) -> &Arc<Pools> {
+        &self.pools
+    }
+
+    /// Whether concurrent tasks can meet in a pool, or hosts have windows: where not, cores alone
+    /// decide when a task can run.
+    #[inline]
+    pub fn has_pools(&self) -> bool {
+        self.pools.bind()
+    }
+
+    /// What a task on some processors holds: pools and amounts.
+    pub fn uses(&self, task: TaskId, procs: &[ProcId]) -> Vec<(PoolId, u64)> {
+        self.pools.uses(self.workflow, task, procs, |proc| self.host_of(proc))
     }
 
     /// A name to show for a processor: its host, with the core where there are several.
@@ -265,6 +311,9 @@ impl<'a> Problem<'a> {
         let host = self.host_of(proc);
         let name = &self.platform.host(host).name;
         let procs = self.procs_of(host);
+        if let Some(names) = &self.platform.host(host).core_names {
+            return names[(proc.0 - procs.start) as usize].clone();
+        }
         if procs.len() == 1 { name.to_string() } else { format!("{name}/{}", proc.0 - procs.start) }
     }
 
@@ -283,7 +332,12 @@ impl<'a> Problem<'a> {
     /// where it does not fit.
     #[inline]
     pub fn exec(&self, task: TaskId, class: usize) -> f64 {
-        self.costs.exec(self.workflow, task, class)
+        self.costs.exec(self, task, class)
+    }
+
+    /// The same whether it fits there or not.
+    pub fn exec_unlimited(&self, task: TaskId, class: usize) -> f64 {
+        self.costs.unlimited(self.workflow, task, class)
     }
 
     /// Estimated seconds of a task on a processor.
@@ -299,19 +353,18 @@ impl<'a> Problem<'a> {
         if width == least {
             return self.exec(task, class);
         }
-        let speedup = self.workflow.speedup(task);
-        self.exec(task, class) * (speedup.factor(width) / speedup.factor(least))
+        self.costs.exec_wide(self, task, class, width)
     }
 
     /// The times of a task on every cost class, for loops over processors.
     #[inline]
     pub fn exec_row<'b>(&'b self, task: TaskId, buffer: &'b mut Vec<f64>) -> &'b [f64] {
-        self.costs.row(self.workflow, task, buffer)
+        self.costs.row(self, task, buffer)
     }
 
     /// Mean of the task's times over the processors it fits on (the papers' w-bar).
     pub fn mean_exec(&self, task: TaskId) -> f64 {
-        self.costs.mean(self.workflow, task)
+        self.costs.mean(self, task)
     }
 
     /// Least of the task's times over all processors.
@@ -326,7 +379,7 @@ impl<'a> Problem<'a> {
 
     /// Median of the task's times over the processors it fits on (mean of the two middle ones).
     pub fn median_exec(&self, task: TaskId) -> f64 {
-        self.costs.median(self.workflow, task)
+        self.costs.median(self, task)
     }
 
     fn finite_times(&self, task: TaskId) -> impl Iterator<Item = f64> + '_ {

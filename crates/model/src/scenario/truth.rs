@@ -17,6 +17,9 @@ pub struct Truth {
     seed: u64,
     errors: super::EstimateErrors,
     kinds: Vec<u32>,
+    /// Numbers that follow the names of instances, where a workflow was unfolded: what is drawn for
+    /// an instance does not depend on what else runs.
+    named: Vec<u64>,
     /// Seconds fixed by the scenario; `u32::MAX` stands for every host.
     fixed: HashMap<(TaskId, u32), f64>,
     sizes: HashMap<FileId, f64>,
@@ -69,7 +72,11 @@ impl Scenario {
                 Some((measured.clone(), columns))
             }
         };
-        Ok(Truth { seed: self.seed, errors: self.errors, kinds, fixed, sizes, measured })
+        let named = match workflow.is_unfolded() {
+            true => workflow.tasks().map(|t| number_of(workflow.task_name(t))).collect(),
+            false => Vec::new(),
+        };
+        Ok(Truth { seed: self.seed, errors: self.errors, kinds, named, fixed, sizes, measured })
     }
 
     /// The inputs that lie at other hosts than the origin's from the start.
@@ -171,9 +178,10 @@ impl Truth {
     /// The error factor of a task on a host.
     fn factor(&self, task: TaskId, host: HostId) -> f64 {
         let kind = self.kinds.get(task.index()).copied().unwrap_or(0);
+        let number = self.named.get(task.index()).copied().unwrap_or(u64::from(task.0));
         let index = match self.errors.per {
-            Grain::TaskAndHost => u64::from(task.0) << 32 | u64::from(host.0),
-            Grain::Task => u64::from(task.0),
+            Grain::TaskAndHost => number << 32 | u64::from(host.0),
+            Grain::Task => number,
             Grain::Kind => u64::from(kind),
         };
         self.errors.compute.factor(self.seed, "scenario/compute-error", index)
@@ -182,6 +190,14 @@ impl Truth {
     fn transfer_factor(&self, edge: EdgeId) -> f64 {
         self.errors.transfer.factor(self.seed, "scenario/transfer-error", u64::from(edge.0))
     }
+}
+
+/// A number for a name, the same wherever the name occurs (FNV-1a).
+fn number_of(name: &str) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+    // The lower half must tell names apart: the upper one is shifted out beside a host.
+    hash ^ (hash >> 32)
 }
 
 impl ErrorLaw {

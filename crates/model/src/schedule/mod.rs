@@ -2,11 +2,13 @@
 
 mod detail;
 mod metrics;
+mod pools;
 mod procs;
 mod validate;
 
 pub use detail::Detail;
 pub use metrics::{Stretch, Summary, bills, cost, in_use, leases};
+pub use pools::{DevicesInUse, devices, keeps_pools, pool_named, use_over_time};
 pub use procs::Procs;
 pub use validate::{Limits, Violation, affordable, validate};
 
@@ -105,6 +107,8 @@ pub struct Schedule {
     pub transfers: Vec<PlannedTransfer>,
     /// Planned leases.
     pub leases: Vec<Lease>,
+    /// Devices of tasks by their ids, where somebody gave them out; not written by planners.
+    pub devices: Vec<(TaskId, Vec<u32>)>,
     /// What the method tells of its plan besides: how often it went round, what it chose, what it
     /// guarantees.
     pub details: Vec<(&'static str, Detail)>,

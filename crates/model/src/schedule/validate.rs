@@ -1,9 +1,9 @@
 //! One function checks any schedule against its problem and says which rule broke where.
 
-use super::{Lease, Schedule};
+use super::{Lease, Schedule, pools};
 use crate::approx;
 use crate::ids::{FileId, HostId, ProcId, TaskId};
-use crate::problem::Problem;
+use crate::problem::{Problem, Unmet};
 use thiserror::Error;
 
 /// What the user allows.
@@ -44,8 +44,14 @@ pub enum Violation {
     Span { task: String, first: String, second: String },
     #[error("span: task '{task}' runs on '{first}' and '{second}', but cannot leave its host")]
     LeavesHost { task: String, first: String, second: String },
-    #[error("memory: task '{task}' does not fit on host '{host}'")]
-    DoesNotFit { task: String, host: String },
+    #[error("{resource}: task '{task}' does not fit on host '{host}'")]
+    DoesNotFit { task: String, host: String, resource: String },
+    #[error("pool: {tasks} hold {sum} of {pool} of {place} at {at}, it has {capacity}")]
+    Pool { tasks: String, pool: String, place: String, at: f64, sum: String, capacity: String },
+    #[error("window: task '{task}' runs from {start} to {finish} on '{host}', outside its windows")]
+    Window { task: String, host: String, start: f64, finish: f64 },
+    #[error("devices: task '{task}' has {ids}: {why}")]
+    Devices { task: String, ids: String, why: String },
     #[error(
         "duration: task '{task}' takes {given} s from {start} to its end, but needs {needed} s there"
     )]
@@ -85,7 +91,7 @@ pub enum Violation {
     DoubleLease { host: String, at: f64 },
     #[error("budget: the schedule costs {cost}, more than {budget}")]
     Budget { cost: f64, budget: f64 },
-    #[error("deadline: the schedule ends at {makespan}, after {deadline}")]
+    #[error("deadline: the schedule ends at {makespan} s, after {deadline} s")]
     Deadline { makespan: f64, deadline: f64 },
 }
 
@@ -107,6 +113,9 @@ pub fn validate(problem: &Problem<'_>, schedule: &Schedule, limits: &Limits) -> 
             check.inputs(task);
         }
         check.overlaps();
+        check.found.extend(pools::exceeded(problem, schedule));
+        check.found.extend(pools::outside_windows(problem, schedule));
+        check.found.extend(pools::wrong_devices(problem, schedule));
         check.transfers();
         check.links();
         check.leases();
@@ -174,8 +183,15 @@ impl Check<'_, '_> {
         }
         let needed = problem.exec_wide(task, problem.class_of(first), procs.len() as u32);
         if needed.is_infinite() {
-            let host = host(first).name.to_string();
-            return self.found.push(Violation::DoesNotFit { task: name, host });
+            let host = problem.host_of(first);
+            let width = procs.len() as u32;
+            let own = procs.iter().filter(|&&p| problem.host_of(p) == host).count() as u32;
+            let at = (host, own, width);
+            let unmet = problem.pools().first_unmet(problem.workflow(), task, at);
+            let window = || problem.pools().windows(host).first().map(|_| Unmet::Window);
+            let resource = unmet.or_else(window).unwrap_or(Unmet::Cores).to_string();
+            let host = problem.platform().host(host).name.to_string();
+            return self.found.push(Violation::DoesNotFit { task: name, host, resource });
         }
         // Rounding of a date grows with the date, not with the duration.
         let given = finish - start;

@@ -37,6 +37,16 @@ impl Workflow {
         self.width.extend_from_slice(&part.width);
         self.spread.extend_from_slice(&part.spread);
         self.memory.extend_from_slice(&part.memory);
+        if self.has_demands() || part.has_demands() {
+            self.demand.resize(tasks as usize, None);
+            self.demand.extend_from_slice(&part.demand);
+            self.demand.resize(tasks as usize + part.len(), None);
+        }
+        if !(self.kept.is_empty() && part.kept.is_empty()) {
+            self.kept.resize(files as usize, false);
+            self.kept.extend_from_slice(&part.kept);
+            self.kept.resize(files as usize + part.file_count(), false);
+        }
         self.demands = self.demands.and(part.demands);
         self.commands.extend_from_slice(&part.commands);
         self.file_bytes.extend_from_slice(&part.file_bytes);

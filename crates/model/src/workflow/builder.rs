@@ -5,7 +5,9 @@ use super::{
 };
 use crate::ids::{FileId, TaskId};
 use crate::names::UniqueNames;
+use crate::resources::{Demand, Devices};
 use crate::speedup::SpeedUp;
+use crate::units::fmt_number;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 use std::sync::Arc;
@@ -27,17 +29,31 @@ pub enum WorkflowError {
     SelfDependency { task: String },
     #[error("the tasks depend on each other in a circle: {}", cycle_text(.tasks))]
     Cycle { tasks: Vec<String> },
+    #[error(
+        "the work of task '{task}' is {} flop, for which the fastest machine takes thousands of years",
+        fmt_number(*.work)
+    )]
+    TooMuchWork { task: String, work: f64 },
     #[error("{what} of '{of}' must be a finite number that is not negative, not {value}")]
     BadNumber { what: &'static str, of: String, value: f64 },
     #[error("the width of '{task}' must satisfy 1 <= min <= max, not {min} and {max}")]
     BadWidth { task: String, min: u32, max: u32 },
     #[error("speed-up of '{task}': {why}")]
     BadSpeedUp { task: String, why: String },
+    #[error("'{task}' demands {name} twice")]
+    RepeatedDemand { task: String, name: String },
     #[error("the cost table: {why}")]
     BadCostTable { why: String },
+    #[error(
+        "'{workflow}' has choices and loops: it cannot be joined with others before its course is known"
+    )]
+    Undecided { workflow: String },
     #[error("the workflow is larger than Slackline can hold: {what}")]
     TooLarge { what: &'static str },
 }
+
+/// Flop of a task; more are a slip of the pen.
+const MOST_WORK: f64 = 1e30;
 
 /// Long circles are cut in the middle: their first and last tasks say enough.
 fn cycle_text(tasks: &[String]) -> String {
@@ -66,9 +82,11 @@ pub struct WorkflowBuilder {
     width: Vec<(u32, u32)>,
     spread: Vec<bool>,
     memory: Vec<f64>,
+    demand: Vec<Option<Arc<Demand>>>,
     commands: Vec<Option<Arc<Command>>>,
     file_names: UniqueNames,
     file_bytes: Vec<f64>,
+    kept: Vec<bool>,
     producer: Vec<u32>,
     /// (file, task): `task` reads `file`.
     reads: Vec<(u32, u32)>,
@@ -78,6 +96,7 @@ pub struct WorkflowBuilder {
     controls: Vec<(u32, u32)>,
     cost_table: Option<CostTable>,
     members: Vec<Member>,
+    unfolded: bool,
 }
 
 impl WorkflowBuilder {
@@ -124,7 +143,12 @@ impl WorkflowBuilder {
     /// Adds a task.
     pub fn add_task(&mut self, task: Task) -> Result<TaskId, WorkflowError> {
         not_negative("the work", &task.name, task.work)?;
+        if task.work > MOST_WORK {
+            return Err(WorkflowError::TooMuchWork { task: task.name, work: task.work });
+        }
         not_negative("the memory", &task.name, task.memory)?;
+        not_negative("the memory per core", &task.name, task.demand.memory_per_core)?;
+        check_demand(&task.name, &task.demand)?;
         if task.min_width == 0 || task.min_width > task.max_width {
             let (min, max) = (task.min_width, task.max_width);
             return Err(WorkflowError::BadWidth { task: task.name, min, max });
@@ -147,6 +171,12 @@ impl WorkflowBuilder {
         self.width.push((task.min_width, task.max_width));
         self.spread.push(task.spread);
         self.memory.push(task.memory);
+        if !task.demand.is_empty() {
+            self.demand.resize(index, None);
+            let same = |known: &&Arc<Demand>| ***known == task.demand;
+            let last = self.demand.last().and_then(Option::as_ref).filter(same).cloned();
+            self.demand.push(Some(last.unwrap_or_else(|| Arc::new(task.demand))));
+        }
         self.commands.push(task.command.map(Arc::new));
         Ok(TaskId::new(index))
     }
@@ -169,6 +199,12 @@ impl WorkflowBuilder {
         not_negative("the size", self.file_names.names().get(file.index()), bytes)?;
         self.file_bytes[file.index()] = bytes;
         Ok(())
+    }
+
+    /// A file is kept although somebody reads it.
+    pub fn keep(&mut self, file: FileId) {
+        self.kept.resize(self.file_bytes.len().max(self.kept.len()), false);
+        self.kept[file.index()] = true;
     }
 
     /// `task` writes `file`.
@@ -281,7 +317,13 @@ impl WorkflowBuilder {
             let name = |&t: &u32| self.task_names.names().get(t as usize).to_string();
             WorkflowError::Cycle { tasks: cycle.iter().map(name).collect() }
         })?;
-        let demands = Demands::of(&self.width, &self.memory, &self.spread);
+        if !self.demand.is_empty() {
+            self.demand.resize(tasks, None);
+        }
+        if !self.kept.is_empty() {
+            self.kept.resize(files, false);
+        }
+        let demands = Demands::of(&self.width, &self.memory, &self.demand, &self.spread);
         Ok(Workflow {
             demands,
             name: self.name,
@@ -294,9 +336,11 @@ impl WorkflowBuilder {
             width: exact(self.width),
             spread: exact(self.spread),
             memory: exact(self.memory),
+            demand: exact(self.demand),
             commands: exact(self.commands),
             file_names: self.file_names.into_names(),
             file_bytes: exact(self.file_bytes),
+            kept: exact(self.kept),
             producer: exact(self.producer),
             consumers,
             inputs,
@@ -311,6 +355,8 @@ impl WorkflowBuilder {
             order,
             cost_table: self.cost_table,
             members: self.members,
+            control: None,
+            unfolded: self.unfolded,
         })
     }
 
@@ -471,12 +517,16 @@ pub(super) fn reopen(workflow: &Workflow) -> Result<WorkflowBuilder, WorkflowErr
     builder.append(workflow, "")?;
     builder.members = workflow.members.clone();
     builder.cost_table = workflow.cost_table.clone();
+    builder.unfolded = workflow.is_unfolded();
     Ok(builder)
 }
 
 impl WorkflowBuilder {
     /// Adds all tasks, files and dependencies of a workflow, in their order, names prefixed.
     fn append(&mut self, part: &Workflow, prefix: &str) -> Result<(), WorkflowError> {
+        if part.control().is_some() {
+            return Err(WorkflowError::Undecided { workflow: part.name().to_string() });
+        }
         let offset = self.len() as u32;
         for id in part.tasks() {
             let mut task = part.task(id);
@@ -497,6 +547,9 @@ impl WorkflowBuilder {
                 }
                 name => self.add_file(&format!("{prefix}{name}"), bytes)?,
             };
+            if part.is_kept(file) {
+                self.keep(id);
+            }
             if let Some(producer) = part.producer(file) {
                 self.writes(shifted(producer), id)?;
             }
@@ -509,6 +562,21 @@ impl WorkflowBuilder {
             self.add_control(shifted(from), shifted(to))?;
         }
         Ok(())
+    }
+}
+
+fn check_demand(task: &str, demand: &Demand) -> Result<(), WorkflowError> {
+    let mut names: Vec<String> = demand.named.iter().map(|(name, _)| name.to_string()).collect();
+    if let Some(Devices::Kinds(kinds)) = &demand.gpus {
+        names.extend(kinds.iter().map(|(kind, _)| format!("gpus:{kind}")));
+    }
+    names.sort();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        None => Ok(()),
+        Some(pair) => {
+            let (task, name) = (task.to_string(), pair[0].clone());
+            Err(WorkflowError::RepeatedDemand { task, name })
+        }
     }
 }
 

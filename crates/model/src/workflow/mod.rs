@@ -13,8 +13,10 @@ pub use builder::{WorkflowBuilder, WorkflowError};
 pub use payload::Payload;
 pub use shape::{CriticalPath, Shape};
 
+use crate::control::Control;
 use crate::ids::{EdgeId, FileId, KindId, TaskId};
 use crate::names::Names;
+use crate::resources::Demand;
 use crate::speedup::SpeedUp;
 use std::ops::Range;
 use std::sync::Arc;
@@ -42,6 +44,8 @@ pub struct Task {
     pub spread: bool,
     /// Bytes of memory it needs; 0 when unknown.
     pub memory: f64,
+    /// Demands besides cores and fixed memory.
+    pub demand: Demand,
     /// What to execute.
     pub command: Option<Command>,
 }
@@ -58,6 +62,7 @@ impl Task {
             max_width: 1,
             spread: false,
             memory: 0.0,
+            demand: Demand::default(),
             command: None,
         }
     }
@@ -181,10 +186,20 @@ pub(crate) struct Demands {
 }
 
 impl Demands {
-    fn of(width: &[(u32, u32)], memory: &[f64], spread: &[bool]) -> Demands {
+    fn of(
+        width: &[(u32, u32)],
+        memory: &[f64],
+        demand: &[Option<Arc<Demand>>],
+        spread: &[bool],
+    ) -> Demands {
+        let of_cores = |at: usize| match demand.get(at).and_then(Option::as_ref) {
+            Some(demand) => f64::from(width[at].0) * demand.memory_per_core,
+            None => 0.0,
+        };
+        let memory = memory.iter().enumerate().map(|(at, fixed)| fixed + of_cores(at));
         Demands {
             width: width.iter().map(|(least, _)| *least).max().unwrap_or(1),
-            memory: memory.iter().copied().fold(0.0, f64::max),
+            memory: memory.fold(0.0, f64::max),
             spreads: spread.iter().zip(width).any(|(spread, (_, most))| *spread && *most > 1),
         }
     }
@@ -212,10 +227,14 @@ pub struct Workflow {
     width: Vec<(u32, u32)>,
     spread: Vec<bool>,
     memory: Vec<f64>,
+    /// Per task; empty where no task demands more than cores and fixed memory.
+    demand: Vec<Option<Arc<Demand>>>,
     demands: Demands,
     commands: Vec<Option<Arc<Command>>>,
     file_names: Names,
     file_bytes: Vec<f64>,
+    /// Files that are kept although somebody reads them; empty where there are none.
+    kept: Vec<bool>,
     producer: Vec<u32>,
     consumers: Rows<u32>,
     inputs: Rows<u32>,
@@ -232,6 +251,8 @@ pub struct Workflow {
     order: Vec<TaskId>,
     cost_table: Option<CostTable>,
     members: Vec<Member>,
+    control: Option<Arc<Control>>,
+    unfolded: bool,
 }
 
 impl Workflow {
@@ -278,6 +299,7 @@ impl Workflow {
             max_width,
             spread: self.spreads(task),
             memory: self.memory(task),
+            demand: self.demand(task).cloned().unwrap_or_default(),
             command: self.command(task).cloned(),
         }
     }
@@ -307,6 +329,13 @@ impl Workflow {
         let changed = self.tasks().map(|task| work(&self, task)).collect();
         self.work = changed;
         self.reference_speed = reference_speed;
+        self
+    }
+
+    /// The same workflow with the execution times of a table, a row per task.
+    pub fn with_cost_table(mut self, table: CostTable) -> Workflow {
+        debug_assert_eq!(table.seconds.len(), table.columns.len() * self.len());
+        self.cost_table = Some(table);
         self
     }
 
@@ -351,6 +380,28 @@ impl Workflow {
     #[inline]
     pub fn memory(&self, task: TaskId) -> f64 {
         self.memory[task.index()]
+    }
+
+    /// Demands of a task besides cores and fixed memory.
+    #[inline]
+    pub fn demand(&self, task: TaskId) -> Option<&Demand> {
+        self.demand.get(task.index())?.as_deref()
+    }
+
+    /// Whether some task demands more than cores and fixed memory.
+    #[inline]
+    pub fn has_demands(&self) -> bool {
+        !self.demand.is_empty()
+    }
+
+    /// Bytes of memory that a task holds on a number of cores.
+    #[inline]
+    pub fn memory_at(&self, task: TaskId, width: u32) -> f64 {
+        let fixed = self.memory[task.index()];
+        match self.demand(task) {
+            Some(demand) => fixed + f64::from(width) * demand.memory_per_core,
+            None => fixed,
+        }
     }
 
     /// What the task executes, where the workflow says so.
@@ -404,6 +455,16 @@ impl Workflow {
     #[inline]
     pub fn file_bytes(&self, file: FileId) -> f64 {
         self.file_bytes[file.index()]
+    }
+
+    /// Whether a file is kept although somebody reads it.
+    pub fn is_kept(&self, file: FileId) -> bool {
+        self.kept.get(file.index()).copied().unwrap_or(false)
+    }
+
+    /// Whether a file is a result: written here, and read by nobody or kept all the same.
+    pub fn is_result(&self, file: FileId) -> bool {
+        self.producer(file).is_some() && (self.is_kept(file) || self.consumers(file).len() == 0)
     }
 
     /// The task that writes a file; none for inputs of the workflow.
@@ -542,6 +603,36 @@ impl Workflow {
     /// The workflows this one was joined from; empty for a single workflow.
     pub fn members(&self) -> &[Member] {
         &self.members
+    }
+
+    /// Its choices and loops, where it has any: then the tasks here have no dependencies and no
+    /// files of their own, and [`control::Unfolding`](crate::control::Unfolding) makes plain
+    /// workflows of it.
+    pub fn control(&self) -> Option<&Arc<Control>> {
+        self.control.as_ref()
+    }
+
+    /// The same tasks under a structure of choices and loops.
+    pub fn with_control(mut self, control: Arc<Control>) -> Workflow {
+        self.control = Some(control);
+        self
+    }
+
+    /// Whether its tasks are instances of one with choices and loops; their names say of which task.
+    pub fn is_unfolded(&self) -> bool {
+        self.unfolded
+    }
+
+    /// The same, marked as one course of a workflow with choices and loops.
+    pub(crate) fn unfolded(mut self) -> Workflow {
+        self.unfolded = true;
+        self
+    }
+
+    /// The tasks alone, without choices and loops.
+    pub fn without_control(mut self) -> Workflow {
+        self.control = None;
+        self
     }
 
     /// Several workflows side by side as one; task names get their workflow's name in front.

@@ -4,6 +4,7 @@
 
 use super::times::Times;
 use crate::policy::Event;
+use crate::room::Room;
 use crate::situation::{Situation, TaskState};
 use slackline_model::{HostId, ProcId, TaskId, approx};
 use slackline_schedule::list::ranks;
@@ -93,6 +94,8 @@ pub(super) struct Book {
     until: Vec<f64>,
     /// First processor of every host, and their number at the end.
     first_proc: Vec<u32>,
+    /// What is held of pools; none where cores alone decide.
+    room: Option<Room>,
     /// Something happened that events do not tell in full.
     stale: bool,
 }
@@ -121,6 +124,7 @@ impl Book {
     /// Takes in what happened.
     pub(super) fn update(&mut self, events: &[Event], now: &Situation) -> Result<(), String> {
         self.note(events, now);
+        self.room = Room::of(now);
         if self.stale || self.rank.len() != now.tasks.len() {
             self.learn(now)?;
         }
@@ -313,6 +317,9 @@ impl Book {
 
     /// A task gets its processors, until a date.
     pub(super) fn place(&mut self, now: &Situation, task: TaskId, procs: &[ProcId], until: f64) {
+        if let Some(room) = &mut self.room {
+            room.take(now, task, procs);
+        }
         for proc in procs {
             if std::mem::replace(&mut self.free[proc.index()], false) {
                 self.free_count -= 1;
@@ -335,6 +342,14 @@ impl Book {
             account.cheapest = 0.0; // what is left is rounding
         }
         account.money -= cost;
+    }
+
+    /// Whether a task has room beside what is held, on free processors of a host that is there.
+    pub(super) fn has_room(&self, now: &Situation, task: TaskId, host: HostId) -> bool {
+        let Some(room) = &self.room else { return true };
+        let width = now.workflow.width(task).0 as usize;
+        let procs: Vec<ProcId> = self.free_of(host).take(width).collect();
+        now.is_open(host) && room.has(now, task, &procs)
     }
 
     /// Money for a task on some processors of a host.

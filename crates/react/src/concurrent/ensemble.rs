@@ -12,6 +12,7 @@ use super::fleet::{self, Fleet};
 use super::open;
 use crate::idle;
 use crate::policy::{Decision, Event, Policy};
+use crate::room::Room;
 use crate::situation::Situation;
 use slackline_model::schedule::Limits;
 use slackline_model::{Problem, ProcId, TaskId, approx};
@@ -120,6 +121,7 @@ impl Ensemble {
         for task in now.workflow.tasks().filter(|&t| now.is_ready(t)) {
             ready[now.part_of[task.index()] as usize].push(task);
         }
+        let mut room = Room::of(now);
         for part in parts {
             if !idle.contains(&true) {
                 waits |= !ready[part].is_empty();
@@ -142,10 +144,15 @@ impl Ensemble {
                 };
                 let open: Vec<bool> =
                     problem.proc_ids().map(|p| idle[p.index()] && payable(p)).collect();
-                let Some(procs) = idle::quickest_idle(&problem, now, task, &open) else {
+                let Some((_, procs)) =
+                    idle::quickest_idle(&problem, now, task, &open, room.as_ref())
+                else {
                     waits = true;
                     continue;
                 };
+                if let Some(room) = &mut room {
+                    room.take(now, task, &procs);
+                }
                 let money = cost(procs[0]);
                 self.used += money;
                 self.promised -= least;

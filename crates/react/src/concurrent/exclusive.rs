@@ -121,8 +121,8 @@ impl Exclusive {
         let limits = limits(now, part);
         let request = Request { limits, ..Request::default() };
         let limited = limits.budget.is_some() && limits.deadline.is_some();
-        let within = (self.inside == Inside::Dbcs && limited).then(|| (DBCS.plan)(&own, &request));
-        let planned = within.and_then(Result::ok).or_else(|| (HEFT.plan)(&own, &request).ok());
+        let within = (self.inside == Inside::Dbcs && limited).then(|| DBCS.plan(&own, &request));
+        let planned = within.and_then(Result::ok).or_else(|| HEFT.plan(&own, &request).ok());
         self.planned[part].clear();
         let Some(schedule) = planned else {
             self.reserved[part].clear();

@@ -134,7 +134,7 @@ fn candidates(book: &Book, now: &Situation, task: TaskId) -> Vec<Candidate> {
     let enough = |host: &HostId| book.free_of(*host).take(width).count() == width;
     let mut found = Vec::new();
     for host in now.platform.host_ids().filter(enough) {
-        if now.shuns(task, host) {
+        if now.shuns(task, host) || !book.has_room(now, task, host) {
             continue;
         }
         let finish = now.now + wait(host) + book.times.seconds(task, host);

@@ -15,6 +15,7 @@
 
 use crate::idle;
 use crate::policy::{Decision, Event, Policy};
+use crate::room::{self, Room};
 use crate::situation::{Situation, TaskState};
 use slackline_model::workflow::Shape;
 use slackline_model::{ClassId, HostId, Problem, ProcId, TaskId, approx};
@@ -109,13 +110,20 @@ impl Dmheft {
         });
         let mut waiting: f64 = ready.iter().map(|&t| cost(t)).sum();
         let busy_until = ends(&problem, now);
+        let mut room = Room::of(now);
         for task in ready {
             let share = if waiting > 0.0 { cost(task) / waiting } else { 1.0 };
             let chosen = self.choose(&problem, now, task, share, &idle);
             waiting -= cost(task);
             let Some(chosen) = chosen else { continue };
+            if !room::allows(room.as_ref(), now, task, &chosen) {
+                continue;
+            }
             if self.waits(&problem, now, task, &chosen, &idle, &busy_until) {
                 continue;
+            }
+            if let Some(room) = &mut room {
+                room.take(now, task, &chosen);
             }
             for proc in &chosen {
                 idle[proc.index()] = false;

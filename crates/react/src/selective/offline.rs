@@ -39,7 +39,7 @@ pub fn run_offline(
 ) -> Result<OfflineRun, PlanError> {
     let settings = Request::default();
     let tasks = problem.tasks();
-    let mut plan = (planner.plan)(problem, &settings)?;
+    let mut plan = planner.plan(problem, &settings)?;
     let mut spare = Spare::of(problem, &plan);
     let mut done: Vec<Option<Placement>> = vec![None; tasks];
     let mut free = vec![0.0f64; problem.procs()];
@@ -123,5 +123,5 @@ fn replan(
         algorithm: "selective rescheduling",
         why: e.to_string(),
     })?;
-    (planner.plan)(&rest, &Request::default())
+    planner.plan(&rest, &Request::default())
 }

@@ -24,7 +24,7 @@ impl Slackline {
     /// What `static` would follow, and its planned length.
     pub(super) fn plain(&self, now: &Situation) -> Option<(Plan, f64)> {
         let problem = now.nominal_problem().ok()?;
-        let schedule = (registry::usual(&problem).plan)(&problem, &Request::default()).ok()?;
+        let schedule = registry::usual(&problem).plan(&problem, &Request::default()).ok()?;
         let plan = Plan::of_schedule(&problem, &schedule, Transfers::Push);
         Some((plan, schedule.makespan()))
     }
@@ -32,7 +32,7 @@ impl Slackline {
     /// What `static` would follow from here on, with the present window.
     pub(super) fn plan_anew(&self, now: &Situation) -> Option<Plan> {
         let problem = now.problem().ok()?;
-        let schedule = (registry::usual(&problem).plan)(&problem, &Request::default()).ok()?;
+        let schedule = registry::usual(&problem).plan(&problem, &Request::default()).ok()?;
         Some(Plan::of_schedule(&problem, &schedule, self.plan.transfers))
     }
 
@@ -44,7 +44,7 @@ impl Slackline {
                 continue;
             }
             if let Some(planner) = registry::find(name)
-                && let Ok(schedule) = (planner.plan)(ground.problem, &Request::default())
+                && let Ok(schedule) = planner.plan(ground.problem, &Request::default())
             {
                 let plan = Plan::of_schedule(ground.problem, &schedule, Transfers::Push);
                 plans.push((name, plan));
@@ -120,7 +120,7 @@ impl Slackline {
         let mut plans: Vec<Made> = vec![("contended", self.contended(ground, OCCUPATIONS[0]))];
         if plans[0].1.assignments.len() < ground.now.tasks.open()
             && let Some(heft) = registry::find("heft")
-            && let Ok(schedule) = (heft.plan)(ground.problem, &Request::default())
+            && let Ok(schedule) = heft.plan(ground.problem, &Request::default())
         {
             let plan = Plan::of_schedule(ground.problem, &schedule, self.plan.transfers);
             plans.push(("heft", plan));

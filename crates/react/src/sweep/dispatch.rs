@@ -3,6 +3,7 @@
 use super::board::{Board, Item, Phase};
 use super::{Choices, LinkOrder};
 use crate::policy::Decision;
+use crate::room::{self, Room};
 use crate::situation::{FileCopy, Situation};
 use slackline_model::{FileId, ProcId, TaskId};
 
@@ -23,8 +24,9 @@ impl Board {
         choices: &Choices,
         decisions: &mut Vec<Decision>,
     ) {
+        let mut room = Room::after(now, decisions);
         for cluster in 0..self.clusters.len() {
-            if !self.stirred[cluster] {
+            if !self.stirred[cluster] && room.is_none() {
                 continue;
             }
             for at in 0..self.clusters[cluster].procs.len() {
@@ -40,7 +42,12 @@ impl Board {
                 };
                 let Some((from, position)) = found else { continue };
                 let task = self.columns[from.index()].queue[position];
-                if self.make_room_to_start(now, task, cluster, decisions) {
+                let has_room = room::allows(room.as_ref(), now, task, &[proc])
+                    && now.is_open(now.host_of[proc.index()]);
+                if has_room && self.make_room_to_start(now, task, cluster, decisions) {
+                    if let Some(room) = &mut room {
+                        room.take(now, task, &[proc]);
+                    }
                     self.columns[from.index()].queue.remove(position);
                     self.steals += usize::from(from != proc);
                     for file in now.workflow.inputs(task) {

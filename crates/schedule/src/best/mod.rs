@@ -8,6 +8,7 @@
 //! Ties: the plan found first, in the order of the portfolio and of the islands.
 
 mod before;
+mod shared;
 pub(crate) mod walk;
 
 use crate::bounds::{Bounder, lower_bound};
@@ -73,6 +74,12 @@ pub(crate) fn search(
     if !unfinished || problem.tasks() * problem.platform().hosts().len() > LARGEST {
         return Ok(shortest(portfolio));
     }
+    if problem.has_pools() {
+        let bound = bound.unwrap_or_else(|| lower_bound(problem));
+        budget.proved(bound);
+        portfolio.iter().for_each(|plan| budget.found(plan.makespan()));
+        return Ok(shared::search(problem, request, &budget, bound, portfolio));
+    }
     // Tasks over several hosts are more than a walk over banks can move.
     let Ok(compact) = Compact::new(problem) else { return Ok(shortest(portfolio)) };
     let bound = bound.unwrap_or_else(|| lower_bound(problem));
@@ -128,7 +135,7 @@ fn portfolio(
         if a.name != "heft" && budget.is_over() {
             return None;
         }
-        Some((a.plan)(problem, request))
+        Some(a.plan(problem, request))
     };
     let results: Vec<Result<Schedule, PlanError>> =
         in_pool(request.threads, || members.par_iter().filter_map(run).collect());

@@ -50,7 +50,7 @@ fn a_walk_stays_on_its_way() {
         let problem = Problem::new(&workflow, &platform).unwrap();
         let compact = Compact::new(&problem).unwrap();
         let tails = Bounder::new(&problem, &compact).levels().tail;
-        let heft = (registry::find("heft").unwrap().plan)(&problem, &Request::default()).unwrap();
+        let heft = registry::find("heft").unwrap().plan(&problem, &Request::default()).unwrap();
         let (order, choice) = compact.read(&heft).unwrap();
         let mut walk = Walk::new(&compact, &tails, super::Draft { order, choice });
         for _ in 0..400 {

@@ -2,6 +2,7 @@
 //!
 //! - [`critical_path`]: every task at its fastest, transfers free.
 //! - [`area`]: all work at its fastest, spread evenly.
+//! - `pools`: what tasks share besides processors.
 //! - heads and tails that count transfers (`levels`), unrelated machines by linear programming
 //!   duality (`load`), stretches of time that must hold too much work (`interval`), and, for
 //!   problems of moderate size, all of these under the assumption that the plan ends by T: if they
@@ -13,6 +14,7 @@ pub(crate) mod granule;
 pub(crate) mod interval;
 pub(crate) mod levels;
 pub(crate) mod load;
+mod pools;
 
 use crate::compact::Compact;
 use interval::Window;
@@ -28,6 +30,7 @@ const MODERATE: usize = 4000;
 /// The best bound that takes moderate time.
 pub fn lower_bound(problem: &Problem<'_>) -> f64 {
     let simple = critical_path(problem).max(area(problem)).max(class_load(problem));
+    let simple = simple.max(pools::area(problem));
     let Ok(compact) = Compact::relaxed(problem) else { return simple };
     if compact.len() == 0 || levels::effort(&compact) > EFFORT {
         return simple;
@@ -141,6 +144,8 @@ pub(crate) struct Bounder<'c> {
     /// Processor-seconds of task x bank.
     area: Vec<f64>,
     granule: Option<f64>,
+    /// Tasks that share something besides processors.
+    groups: Vec<(Vec<f64>, Vec<f64>)>,
 }
 
 impl<'c> Bounder<'c> {
@@ -170,8 +175,10 @@ impl<'c> Bounder<'c> {
         }
         let first_free = |s| compact.certain[compact.cores(s)].iter().copied();
         let open = (0..banks).map(|s| first_free(s).fold(f64::INFINITY, f64::min)).collect();
-        let granule = granule::of(compact);
-        Bounder { view: View { compact, seconds, open }, area, granule }
+        // Windows open at any date.
+        let granule = granule::of(compact).filter(|_| !problem.pools().has_windows());
+        let groups = pools::groups(problem, compact);
+        Bounder { view: View { compact, seconds, open }, area, granule, groups }
     }
 
     /// The granule of all dates, if there is one.
@@ -192,6 +199,17 @@ impl<'c> Bounder<'c> {
         bound = self.round(bound.max(self.load(&self.view, &levels, bound)));
         let windows = self.windows(&self.view, &levels);
         let left_ends = (4_000_000 / n.max(1)).clamp(4, 4000);
+        for (group, open) in &self.groups {
+            let own = pools::windows(&windows, group);
+            for _ in 0..8 {
+                let next = interval::bound(&own, open, bound, left_ends.min(400));
+                let next = self.round(next);
+                if next <= bound * (1.0 + 1e-9) {
+                    break;
+                }
+                bound = next;
+            }
+        }
         for _ in 0..8 {
             let next = interval::bound(&windows, &self.view.compact.certain, bound, left_ends);
             let next = self.round(next);
@@ -275,7 +293,11 @@ impl<'c> Bounder<'c> {
         let limit = target * (1.0 + 1e-9);
         let Some((view, levels)) = self.restricted(target) else { return true };
         let windows = self.windows(&view, &levels);
+        let shared = |(group, open): &(Vec<f64>, Vec<f64>)| {
+            interval::bound(&pools::windows(&windows, group), open, target, 200) > limit
+        };
         interval::bound(&windows, &view.compact.certain, target, 400) > limit
+            || self.groups.iter().any(shared)
             || self.load(&view, &levels, target) > limit
             || self.forced(&view, &levels, target) > limit
     }

@@ -21,6 +21,7 @@
 
 mod memo;
 mod search;
+mod shared;
 
 use crate::best;
 use crate::bounds::{Bounder, granule, lower_bound};
@@ -70,6 +71,30 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
     Ok(solve(problem, request)?.schedule)
 }
 
+/// The same where tasks share more than processors.
+fn solve_shared(
+    problem: &Problem<'_>,
+    request: &Request,
+    budget: Budget,
+    bound: f64,
+    schedule: Schedule,
+) -> Solved {
+    let compact = Compact::new(problem).ok().filter(|c| shared::is_faithful(problem, c));
+    let Some(compact) = compact else { return Solved { schedule, bound, nodes: 0 } };
+    let bounder = Bounder::new(problem, &compact);
+    let nodes = request.iterations.unwrap_or(DEFAULT_NODES);
+    let makespan = schedule.makespan();
+    let mut search = shared::Search::new(problem, &compact, &bounder, makespan, (budget, nodes));
+    let open = search.run();
+    let schedule = search.schedule().unwrap_or(schedule);
+    let makespan = schedule.makespan();
+    let proven = match open {
+        None => makespan,
+        Some(open) => granule::round_up(bound.max(open), bounder.granule()).min(makespan),
+    };
+    Solved { schedule, bound: proven, nodes: search.nodes() }
+}
+
 /// The shortest plan, or the best one and a bound when a limit ends the search.
 pub fn solve(problem: &Problem<'_>, request: &Request) -> Result<Solved, PlanError> {
     let budget = Budget::start(request);
@@ -84,6 +109,9 @@ pub fn solve(problem: &Problem<'_>, request: &Request) -> Result<Solved, PlanErr
     let makespan = schedule.makespan();
     if approx::le(makespan, bound) {
         return Ok(Solved { schedule, bound, nodes: 0 });
+    }
+    if problem.has_pools() {
+        return Ok(solve_shared(problem, request, budget, bound, schedule));
     }
     // Tasks over several hosts, and inputs that leave in turn, are more than banks can say.
     let Some(compact) = Compact::new(problem).ok().filter(|c| c.faithful) else {

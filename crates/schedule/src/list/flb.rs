@@ -129,7 +129,7 @@ impl<'a, 'p> Lists<'a, 'p> {
     /// Enters an enabled task by its finish on its processor.
     fn offer(&mut self, task: TaskId, by: ProcId) {
         let finish = self.partial.slot_on(task, by).finish;
-        let stamp = self.stamps.of(self.partial.problem().host_of(by));
+        let stamp = self.stamps.of(&self.partial, task, self.partial.problem().host_of(by));
         self.enabled.push(Reverse((self.key(task, finish), stamp)));
     }
 
@@ -141,7 +141,7 @@ impl<'a, 'p> Lists<'a, 'p> {
                 self.enabled.pop();
                 continue;
             };
-            if stamp == self.stamps.of(self.partial.problem().host_of(by)) {
+            if stamp == self.stamps.of(&self.partial, task, self.partial.problem().host_of(by)) {
                 return Some((task, self.partial.slot_on(task, by)));
             }
             self.enabled.pop();
@@ -178,7 +178,7 @@ impl<'a, 'p> Lists<'a, 'p> {
     fn place(&mut self, task: TaskId, slot: Slot) {
         self.partial.place(task, slot);
         self.kind[task.index()] = Kind::Placed;
-        self.stamps.renew(self.partial.problem().host_of(slot.proc));
+        self.stamps.renew(&self.partial, task, self.partial.problem().host_of(slot.proc));
         let procs = self.partial.placement(task).map_or(Vec::new(), |p| p.procs().to_vec());
         for proc in procs {
             self.demote(proc);

@@ -8,6 +8,7 @@ use super::wide::neighbourhoods;
 use super::{Partial, Readiness, Score, Slot};
 use crate::registry::PlanError;
 use slackline_model::approx::sort_key;
+use slackline_model::problem::PoolId;
 use slackline_model::{HostId, Problem, Schedule, TaskId};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -18,20 +19,35 @@ use std::collections::BinaryHeap;
 pub(super) struct Stamps {
     count: Vec<u32>,
     counted_at: Vec<u32>,
+    /// Number of placements that take of each pool which several hosts share.
+    shared: Vec<u32>,
 }
 
 impl Stamps {
     pub(super) fn new(problem: &Problem<'_>) -> Stamps {
         let counted_at = neighbourhoods(problem);
-        Stamps { count: vec![0; counted_at.len()], counted_at }
+        let shared = if problem.has_pools() { problem.pools().all().len() } else { 0 };
+        Stamps { count: vec![0; counted_at.len()], counted_at, shared: vec![0; shared] }
     }
     #[inline]
-    pub(super) fn of(&self, host: HostId) -> u32 {
-        self.count[self.counted_at[host.index()] as usize]
+    pub(super) fn of(&self, partial: &Partial<'_, '_>, task: TaskId, host: HostId) -> u32 {
+        let mut stamp = self.count[self.counted_at[host.index()] as usize];
+        if let Some(pools) = &partial.pools {
+            // Counts only rise: the sum is the same while each is.
+            pools.each_shared(partial.problem(), task, host, |pool| {
+                stamp += self.shared[pool as usize];
+            });
+        }
+        stamp
     }
     #[inline]
-    pub(super) fn renew(&mut self, host: HostId) {
+    pub(super) fn renew(&mut self, partial: &Partial<'_, '_>, task: TaskId, host: HostId) {
         self.count[self.counted_at[host.index()] as usize] += 1;
+        if let Some(pools) = &partial.pools {
+            let shared = &mut self.shared;
+            let count = |pool: PoolId| shared[pool as usize] += 1;
+            pools.each_shared(partial.problem(), task, host, count);
+        }
     }
 }
 
@@ -93,12 +109,12 @@ where
             }
             let Some(Reverse(offer)) = offers.pop() else { break };
             let host = problem.host_of(offer.slot.proc);
-            if offer.stamp != stamps.of(host) {
+            if offer.stamp != stamps.of(&partial, offer.task, host) {
                 offers.push(Reverse(self.offer(&mut partial, &stamps, offer.task)?));
                 continue;
             }
             partial.place(offer.task, offer.slot);
-            stamps.renew(host);
+            stamps.renew(&partial, offer.task, host);
             readiness.placed(offer.task, |child| newly.push(child));
         }
         Ok(partial.into_schedule())
@@ -111,7 +127,7 @@ where
         task: TaskId,
     ) -> Result<Offer, PlanError> {
         let slot = partial.best_slot(task, &self.best)?;
-        let stamp = stamps.of(partial.problem().host_of(slot.proc));
+        let stamp = stamps.of(partial, task, partial.problem().host_of(slot.proc));
         let (first, second) = (self.key)(task, &slot);
         Ok(Offer { key: (sort_key(first), sort_key(second)), task, slot, stamp })
     }

@@ -5,6 +5,7 @@ use super::Timeline;
 use super::search::Idle;
 use super::timeline::later;
 use super::wide::Spans;
+use crate::pools::{PoolUse, Takes};
 use slackline_model::problem::Staging;
 use slackline_model::{EdgeId, HostId, Placement, Problem, ProcId, Schedule, TaskId, approx};
 
@@ -43,6 +44,8 @@ pub struct Partial<'a, 'p> {
     pub(super) spans: Option<Spans>,
     /// Inputs that leave the origin in turn; none where they lie everywhere.
     staging: Option<Staging<'a, 'p>>,
+    /// What is held of limited pools; none where cores alone decide.
+    pub(super) pools: Option<Box<PoolUse>>,
     pub(super) idle: Vec<Idle>,
     pub(super) ready: Vec<f64>,
     /// When data from parents in other groups reaches each network group.
@@ -108,6 +111,7 @@ impl<'a, 'p> Partial<'a, 'p> {
             general: Vec::new(),
             spans: Spans::new(problem),
             staging: Staging::new(problem),
+            pools: PoolUse::with_running(problem).map(Box::new),
             idle: problem.platform().host_ids().map(|host| Idle::of(problem, host)).collect(),
             ready: vec![0.0; problem.platform().hosts().len()],
             outside: vec![0.0; groups],
@@ -395,7 +399,17 @@ impl<'a, 'p> Partial<'a, 'p> {
             return Slot { proc, start: f64::INFINITY, finish: f64::INFINITY };
         }
         let start = if width == 1 {
-            earliest(&self.timelines[proc.index()], proc, ready, seconds)
+            let line = &self.timelines[proc.index()];
+            match &self.pools {
+                None => earliest(line, proc, ready, seconds),
+                Some(pools) => {
+                    let mut takes = Takes::default();
+                    pools.takes(problem, task, (problem.host_of(proc), 1, 1), &mut takes);
+                    beside(pools, &takes, (ready, seconds), |from| {
+                        earliest(line, proc, from, seconds)
+                    })
+                }
+            }
         } else {
             self.earliest_wide(task, problem.host_of(proc), (ready, seconds), &earliest)
         };
@@ -409,6 +423,7 @@ impl<'a, 'p> Partial<'a, 'p> {
         if self.problem.workflow().width(task).0 == 1 {
             self.timelines[slot.proc.index()].occupy(slot.start, slot.finish);
             self.renew_idle(self.problem.host_of(slot.proc));
+            self.hold(task, &Placement::new(slot.proc, slot.start, slot.finish));
             return self.record(task, Placement::new(slot.proc, slot.start, slot.finish));
         }
         let procs =
@@ -419,7 +434,16 @@ impl<'a, 'p> Partial<'a, 'p> {
         for host in self.problem.hosts_of(&procs) {
             self.renew_idle(host);
         }
-        self.record(task, Placement::wide(&procs, slot.start, slot.finish));
+        let placement = Placement::wide(&procs, slot.start, slot.finish);
+        self.hold(task, &placement);
+        self.record(task, placement);
+    }
+
+    /// A placed task holds what it demands of limited pools.
+    fn hold(&mut self, task: TaskId, placement: &Placement) {
+        if let Some(pools) = &mut self.pools {
+            pools.hold(self.problem, task, placement);
+        }
     }
 
     fn send_inputs(&mut self, task: TaskId, slot: Slot) -> Slot {
@@ -445,6 +469,29 @@ impl<'a, 'p> Partial<'a, 'p> {
             self.schedule.transfers.extend(staging.into_transfers());
         }
         self.schedule
+    }
+}
+
+/// The earliest date at which both processors and pools have room: `earliest` tells when processors do,
+/// from a date on.
+pub(super) fn beside(
+    pools: &PoolUse,
+    takes: &Takes,
+    (ready, seconds): (f64, f64),
+    earliest: impl Fn(f64) -> f64,
+) -> f64 {
+    let mut from = ready;
+    loop {
+        let start = earliest(from);
+        if start.is_infinite() {
+            return start;
+        }
+        let room = pools.earliest(takes, start, seconds);
+        // Each turn goes on to a later end of somebody, so this ends.
+        if room <= start || room.is_infinite() {
+            return room;
+        }
+        from = room;
     }
 }
 

@@ -24,6 +24,8 @@ pub(super) struct Pool<'a, 'p> {
     watched_at: Vec<u32>,
     /// Per host, or cluster where tasks span hosts: the entries to renew when it is used.
     watchers: Vec<Vec<(TaskId, u32)>>,
+    /// Per pool that several hosts share: the same.
+    pool_watchers: Vec<Vec<(TaskId, u32)>>,
     /// Per task: how often it was looked at; older entries are void.
     version: Vec<u32>,
     waiting: usize,
@@ -64,6 +66,7 @@ impl<'a, 'p> Pool<'a, 'p> {
             queue: BinaryHeap::new(),
             watched_at: neighbourhoods(problem),
             watchers: vec![Vec::new(); problem.platform().hosts().len()],
+            pool_watchers: vec![Vec::new(); problem.pools().all().len()],
             version: vec![0; problem.tasks()],
             waiting: 0,
         }
@@ -105,6 +108,12 @@ impl<'a, 'p> Pool<'a, 'p> {
             if slot.possible() {
                 let at = self.watched_at[problem.host_of(slot.proc).index()];
                 self.watchers[at as usize].push((task, version));
+                if let Some(pools) = &self.partial.pools {
+                    let watchers = &mut self.pool_watchers;
+                    pools.each_shared(problem, task, problem.host_of(slot.proc), |pool| {
+                        watchers[pool as usize].push((task, version));
+                    });
+                }
             }
         }
         let key = sort_key((self.key)(&times));
@@ -126,7 +135,14 @@ impl<'a, 'p> Pool<'a, 'p> {
         self.partial.place(task, entry.slot);
         let host = self.partial.problem().host_of(entry.slot.proc);
         let at = self.watched_at[host.index()] as usize;
-        for (watcher, version) in std::mem::take(&mut self.watchers[at]) {
+        let mut woken = std::mem::take(&mut self.watchers[at]);
+        if let Some(pools) = &self.partial.pools {
+            let watchers = &mut self.pool_watchers;
+            pools.each_shared(self.partial.problem(), task, host, |pool| {
+                woken.append(&mut watchers[pool as usize]);
+            });
+        }
+        for (watcher, version) in woken {
             if version == self.version[watcher.index()] {
                 self.look(watcher)?;
             }

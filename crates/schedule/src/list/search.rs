@@ -4,8 +4,10 @@
 //! one that promises most is looked at first. Where it keeps its promise, it is the best; else what it
 //! offers is the mark for all others, and those that do not promise more are passed over.
 
+use super::partial::beside;
 use super::timeline::{Room, later};
 use super::{Partial, Score, Slot, Timeline};
+use crate::pools::Takes;
 use crate::registry::PlanError;
 use slackline_model::{HostId, Problem, ProcId, TaskId};
 
@@ -45,7 +47,23 @@ impl Partial<'_, '_> {
                 each(slot, seconds);
             }
         };
-        if width == 1 {
+        if width == 1
+            && let Some(pools) = &self.pools
+        {
+            let mut takes = Takes::default();
+            for host in problem.platform().host_ids() {
+                let ready = self.ready[host.index()];
+                pools.takes(problem, task, (host, 1, 1), &mut takes);
+                for proc in problem.procs_of(host).map(ProcId) {
+                    let seconds = times[problem.class_of(proc)];
+                    let line = &self.timelines[proc.index()];
+                    if ready.is_finite() && seconds.is_finite() {
+                        let at = |from| line.earliest(from, seconds);
+                        offer(proc, beside(pools, &takes, (ready, seconds), at), seconds);
+                    }
+                }
+            }
+        } else if width == 1 {
             for (line, proc) in self.timelines.iter().zip(problem.proc_ids()) {
                 let seconds = times[problem.class_of(proc)];
                 let ready = self.ready[problem.host_of(proc).index()];
@@ -94,7 +112,7 @@ impl Partial<'_, '_> {
         let times = self.problem.exec_row(task, &mut row);
         let best = Best { slot: None, least: S::WORST, score };
         let slot = match self.problem.workflow().width(task).0 {
-            1 => self.search_narrow(times, best, fit),
+            1 => self.search_narrow(task, times, best, fit),
             _ => self.search_wide(task, times, best, fit),
         };
         self.row = row;
@@ -103,6 +121,7 @@ impl Partial<'_, '_> {
 
     fn search_narrow<S: Score, F: Fn(&Slot) -> S>(
         &self,
+        task: TaskId,
         times: &[f64],
         mut best: Best<S, F>,
         fit: &impl Fit,
@@ -115,9 +134,11 @@ impl Partial<'_, '_> {
                 first = Some(host);
             }
         }
+        let mut takes = Takes::default();
         let (first, promised) = (first?, best.least);
         (best.slot, best.least) = (None, S::WORST);
-        self.search_host(first, times[self.idle[first].class as usize], &mut best, fit);
+        let seconds = times[self.idle[first].class as usize];
+        self.search_host((task, first, seconds), &mut best, fit, &mut takes);
         let known = best.slot.take();
         if known.is_some() {
             if !promised.better_than(best.least) {
@@ -130,7 +151,7 @@ impl Partial<'_, '_> {
             if host == first {
                 known.map(|slot| best.take(slot.proc, slot.start, seconds));
             } else if best.hopes(idle.proc, idle.not_before(ready, seconds), seconds) {
-                self.search_host(host, seconds, &mut best, fit);
+                self.search_host((task, host, seconds), &mut best, fit, &mut takes);
             }
         }
         best.slot
@@ -139,17 +160,53 @@ impl Partial<'_, '_> {
     /// Takes the best slot on the processors of a host, if it is better.
     fn search_host<S: Score, F: Fn(&Slot) -> S>(
         &self,
-        host: usize,
-        seconds: f64,
+        (task, host, seconds): (TaskId, usize, f64),
         best: &mut Best<S, F>,
         fit: &impl Fit,
+        takes: &mut Takes,
     ) {
         let ready = self.ready[host];
+        if self.pools.is_some() {
+            return self.search_host_beside(task, (host, seconds), best, fit, takes);
+        }
         for proc in self.problem.procs_of(HostId::new(host)).map(ProcId) {
             let line = &self.timelines[proc.index()];
             if best.hopes(proc, line.not_before(ready, seconds), seconds) {
                 let worth = |start| best.hopes(proc, start, seconds);
                 let start = fit.earliest(line, proc, (ready, seconds), worth);
+                best.take(proc, start, seconds);
+            }
+        }
+    }
+
+    /// The same where tasks share more than processors.
+    #[inline(never)]
+    fn search_host_beside<S: Score, F: Fn(&Slot) -> S>(
+        &self,
+        task: TaskId,
+        (host, seconds): (usize, f64),
+        best: &mut Best<S, F>,
+        fit: &impl Fit,
+        takes: &mut Takes,
+    ) {
+        let Some(pools) = &self.pools else { return };
+        let host = HostId::new(host);
+        pools.takes(self.problem, task, (host, 1, 1), takes);
+        let first = ProcId(self.problem.procs_of(host).start);
+        // Before that date the pools let no processor begin.
+        let ready = pools.earliest(takes, self.ready[host.index()], seconds);
+        if !best.hopes(first, ready, seconds) {
+            return;
+        }
+        for proc in self.problem.procs_of(host).map(ProcId) {
+            let line = &self.timelines[proc.index()];
+            if best.hopes(proc, line.not_before(ready, seconds), seconds) {
+                let worth = |start| best.hopes(proc, start, seconds);
+                let at = |from| match worth(from) {
+                    true => fit.earliest(line, proc, (from, seconds), worth),
+                    false => f64::INFINITY,
+                };
+                let start = beside(pools, takes, (ready, seconds), at);
                 best.take(proc, start, seconds);
             }
         }

@@ -149,6 +149,13 @@ impl Timeline {
         self.tail.max(ready)
     }
 
+    /// The first date after this one at which it becomes idle.
+    pub(super) fn next_idle(&self, after: f64) -> f64 {
+        let gaps = self.chunks.iter().flatten().map(|gap| gap.start);
+        let mut starts = gaps.chain(std::iter::once(self.tail));
+        starts.find(|&start| start > after).unwrap_or(f64::INFINITY)
+    }
+
     fn earliest_gap(&self, ready: f64, seconds: f64, worth: impl Fn(f64) -> bool) -> Option<f64> {
         let first = self.digests.partition_point(|d| d.end < ready);
         for (digest, gaps) in self.digests[first..].iter().zip(&self.chunks[first..]) {

@@ -7,7 +7,7 @@ use super::partial::UNPLACED;
 use super::search::Fit;
 use super::{Partial, Slot, Timeline};
 use crate::registry::PlanError;
-use slackline_model::{ProcId, TaskId, approx};
+use slackline_model::{Placement, ProcId, TaskId, approx};
 
 /// Extra busy intervals of every processor.
 #[derive(Default)]
@@ -15,6 +15,8 @@ pub(crate) struct Trial {
     busy: Vec<Vec<(f64, f64)>>,
     used: Vec<ProcId>,
     tasks: Vec<TaskId>,
+    /// What they hold of limited pools, to be taken back.
+    held: Vec<(TaskId, Placement)>,
 }
 
 impl Trial {
@@ -59,13 +61,23 @@ impl Trial {
         partial.host[task.index()] = problem.host_of(slot.proc).0;
         self.tasks.push(task);
         if problem.workflow().width(task).0 == 1 {
+            self.hold(partial, task, Placement::new(slot.proc, slot.start, slot.finish));
             return self.occupy(slot.proc, slot);
         }
         let procs = partial.procs_in(task, slot, |line, proc, ready, seconds| {
             self.earliest(line, proc, ready, seconds)
         });
+        self.hold(partial, task, Placement::wide(&procs, slot.start, slot.finish));
         for proc in procs {
             self.occupy(proc, slot);
+        }
+    }
+
+    fn hold(&mut self, partial: &mut Partial<'_, '_>, task: TaskId, placement: Placement) {
+        let problem = partial.problem();
+        if let Some(pools) = &mut partial.pools {
+            pools.hold(problem, task, &placement);
+            self.held.push((task, placement));
         }
     }
 
@@ -76,6 +88,12 @@ impl Trial {
 
     /// Takes everything back.
     pub(crate) fn clear(&mut self, partial: &mut Partial<'_, '_>) {
+        let problem = partial.problem();
+        if let Some(pools) = &mut partial.pools {
+            for (task, placement) in self.held.drain(..).rev() {
+                pools.release(problem, task, &placement);
+            }
+        }
         for task in self.tasks.drain(..) {
             partial.host[task.index()] = UNPLACED;
         }

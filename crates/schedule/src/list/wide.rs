@@ -2,7 +2,8 @@
 //! narrow for a task that may spread, on several hosts of one cluster, a class of equal machines.
 
 use super::Timeline;
-use super::partial::{Partial, Slot, UNPLACED};
+use super::partial::{Partial, Slot, UNPLACED, beside};
+use crate::pools::Takes;
 use slackline_model::{EdgeId, HostId, Placement, Problem, ProcId, TaskId};
 use std::collections::HashMap;
 
@@ -43,7 +44,8 @@ impl Spans {
     /// Whether some host is too narrow for a task that may lie on several.
     pub(super) fn may_span(&self, problem: &Problem<'_>, task: TaskId) -> bool {
         let workflow = problem.workflow();
-        workflow.spreads(task) && workflow.width(task).0 as usize > self.narrowest
+        workflow.spreads(task)
+            && (workflow.width(task).0 as usize > self.narrowest || !fits_everywhere(problem, task))
     }
 
     /// The processors among which a task has its own where this host alone is too narrow for it.
@@ -53,10 +55,20 @@ impl Spans {
         task: TaskId,
         host: HostId,
     ) -> Option<&[ProcId]> {
-        let narrow = problem.workflow().width(task).0 as usize > problem.procs_of(host).len();
+        let workflow = problem.workflow();
+        let narrow = workflow.width(task).0 as usize > problem.procs_of(host).len()
+            || !problem.pools().fits(workflow, problem.platform(), task, host);
         let cluster = self.cluster_of[host.index()] as usize;
         (narrow && self.may_span(problem, task)).then(|| self.clusters[cluster].as_slice())
     }
+}
+
+/// Whether every computing host alone has room for a task in its empty pools.
+fn fits_everywhere(problem: &Problem<'_>, task: TaskId) -> bool {
+    let (workflow, platform) = (problem.workflow(), problem.platform());
+    let width = workflow.width(task).0;
+    let mut hosts = platform.host_ids().filter(|&h| !problem.procs_of(h).is_empty());
+    !problem.has_pools() || hosts.all(|h| problem.pools().fit(workflow, task, (h, width, width)))
 }
 
 /// By host: a number for those whose slots change when something is placed on one of them; all of a
@@ -98,7 +110,14 @@ impl<'a, 'p> Partial<'a, 'p> {
         let width = self.problem.workflow().width(task).0 as usize;
         let Some(cluster) = self.cluster(task, host) else {
             let procs = self.problem.procs_of(host).map(ProcId);
-            return self.together(procs, width, (ready, seconds), earliest);
+            let Some(pools) = &self.pools else {
+                return self.together(procs, width, (ready, seconds), earliest);
+            };
+            let mut takes = Takes::default();
+            pools.takes(self.problem, task, (host, width as u32, width as u32), &mut takes);
+            return beside(pools, &takes, (ready, seconds), |from| {
+                self.together(procs.clone(), width, (from, seconds), earliest)
+            });
         };
         let parents = self.problem.workflow().predecessors(task);
         let mut from =
@@ -110,7 +129,15 @@ impl<'a, 'p> Partial<'a, 'p> {
             if start.is_infinite() {
                 return start;
             }
-            let chosen = self.idle_at(procs, width, (start, seconds), earliest);
+            let chosen = self.chosen(task, procs, (start, seconds), earliest);
+            if chosen.len() < width {
+                // Too few of the idle ones have room in their pools: others may have, later.
+                from = self.next_opening(task, cluster, start);
+                if from.is_infinite() {
+                    return from;
+                }
+                continue;
+            }
             let there = self.arrival_at(task, &chosen);
             if there <= start {
                 return start;
@@ -155,6 +182,59 @@ impl<'a, 'p> Partial<'a, 'p> {
         procs.filter(idle).take(width).collect()
     }
 
+    /// The lowest of the idle processors of a cluster on whose hosts a task has room in all pools.
+    fn chosen(
+        &self,
+        task: TaskId,
+        procs: impl Iterator<Item = ProcId> + Clone,
+        (start, seconds): (f64, f64),
+        earliest: &impl Fn(&Timeline, ProcId, f64, f64) -> f64,
+    ) -> Vec<ProcId> {
+        let width = self.problem.workflow().width(task).0;
+        let Some(pools) = &self.pools else {
+            return self.idle_at(procs, width as usize, (start, seconds), earliest);
+        };
+        let mut chosen: Vec<ProcId> = Vec::new();
+        let mut takes = Takes::default();
+        // The host at hand, how many of its processors are chosen, and whether it is full.
+        let (mut last, mut own, mut full) = (None, 0, false);
+        for proc in procs {
+            let host = self.problem.host_of(proc);
+            if last != Some(host) {
+                (last, own, full) = (Some(host), 0, false);
+            }
+            let line = &self.timelines[proc.index()];
+            if full || earliest(line, proc, start, seconds) > start {
+                continue;
+            }
+            pools.takes(self.problem, task, (host, own + 1, width), &mut takes);
+            full = !pools.fits(&takes, start, seconds);
+            if !full {
+                own += 1;
+                chosen.push(proc);
+                if chosen.len() == width as usize {
+                    break;
+                }
+            }
+        }
+        chosen
+    }
+
+    /// The first date after this one at which a processor of a cluster becomes idle or somebody gives
+    /// back of a pool of its hosts.
+    fn next_opening(&self, task: TaskId, cluster: &[ProcId], after: f64) -> f64 {
+        let Some(pools) = &self.pools else { return f64::INFINITY };
+        let lines = cluster.iter().map(|proc| self.timelines[proc.index()].next_idle(after));
+        let mut next = lines.fold(f64::INFINITY, f64::min);
+        let width = self.problem.workflow().width(task).0;
+        let mut takes = Takes::default();
+        for host in self.problem.hosts_of(cluster) {
+            pools.takes(self.problem, task, (host, 1, width), &mut takes);
+            next = next.min(pools.next_change(&takes, after));
+        }
+        next
+    }
+
     /// When the data of all placed parents and the inputs of a task are at some processors.
     fn arrival_at(&self, task: TaskId, procs: &[ProcId]) -> f64 {
         let problem = self.problem;
@@ -184,7 +264,7 @@ impl<'a, 'p> Partial<'a, 'p> {
         let when = (slot.start, slot.finish - slot.start);
         let width = self.problem.workflow().width(task).0 as usize;
         match self.cluster(task, host) {
-            Some(procs) => self.idle_at(procs.iter().copied(), width, when, &earliest),
+            Some(procs) => self.chosen(task, procs.iter().copied(), when, &earliest),
             None => {
                 let procs = self.problem.procs_of(host).map(ProcId);
                 self.idle_at(procs, width, when, &earliest)

@@ -36,7 +36,7 @@ impl<'s> Ground<'s> {
         check_widths(problem, algorithm)?;
         let budget = Budget::start(request);
         let unsupported = PlanError::Unsupported { algorithm: "heft", why: "no planner".into() };
-        let heft = (find("heft").ok_or(unsupported)?.plan)(problem, &request.without_parameters())?;
+        let heft = find("heft").ok_or(unsupported)?.plan(problem, &request.without_parameters())?;
         let compact = Compact::new(problem)?;
         if compact.len() == 0 {
             return Ok(Err(heft));

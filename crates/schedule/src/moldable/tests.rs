@@ -63,7 +63,7 @@ fn given(pairs: &[(&str, &str)]) -> Request {
 }
 
 pub(super) fn plan(problem: &Problem<'_>, name: &str, set: &[(&str, &str)]) -> Schedule {
-    let schedule = (registry::find(name).unwrap().plan)(problem, &given(set)).unwrap();
+    let schedule = registry::find(name).unwrap().plan(problem, &given(set)).unwrap();
     assert_eq!(validate(problem, &schedule, &Limits::default()), [], "{name}");
     schedule
 }
@@ -367,7 +367,7 @@ fn backfilling_moves_a_narrow_task_forward() {
 fn methods_for_one_cluster_name_the_clusters_they_cannot_take() {
     let i = instance(&[(4.0, 0.1)], &[], &[(2, 1.0), (2, 2.0)]);
     let problem = Problem::new(&i.workflow, &i.platform).unwrap();
-    let error = (registry::find("cpa").unwrap().plan)(&problem, &Request::default()).unwrap_err();
+    let error = registry::find("cpa").unwrap().plan(&problem, &Request::default()).unwrap_err();
     let PlanError::Unsupported { why, .. } = error else { panic!("{error}") };
     assert_eq!(why, "it needs one cluster of equal machines, this platform has 2 (c0, c1)");
     assert_eq!(registry::usual(&problem).name, "hcpa");

@@ -1,6 +1,7 @@
 //! Carrying several partial plans along: each is extended by every offer, and a method says which of
 //! the longer ones to keep.
 
+use super::prices::Usage;
 use super::{Course, Offer};
 use crate::list::Partial;
 use crate::registry::PlanError;
@@ -12,6 +13,7 @@ const EFFORT: usize = 2_000_000_000;
 
 struct Kept<'a, 'p> {
     partial: Partial<'a, 'p>,
+    usage: Usage,
     cost: f64,
     end: f64,
     outlook: f64,
@@ -51,13 +53,14 @@ pub(super) fn search<'a, 'p>(
     start: Partial<'a, 'p>,
     mut keep: impl FnMut(usize, TaskId, &mut Vec<Longer>),
 ) -> Result<Vec<Done>, PlanError> {
-    let mut kept = vec![Some(Kept { partial: start, cost: 0.0, end: 0.0, outlook: 0.0 })];
+    let usage = course.prices.usage();
+    let mut kept = vec![Some(Kept { partial: start, usage, cost: 0.0, end: 0.0, outlook: 0.0 })];
     let mut offers = Vec::new();
     for (at, &task) in course.order.iter().enumerate() {
         let mut longer = Vec::new();
         for (from, plan) in kept.iter_mut().enumerate() {
             let Some(plan) = plan else { continue };
-            course.prices.offers(&mut plan.partial, task, &mut offers)?;
+            course.prices.offers(&mut plan.partial, task, &plan.usage, &mut offers)?;
             for (index, offer) in offers.iter().enumerate() {
                 if offers[..index].iter().any(|other| same(other, offer)) {
                     continue;
@@ -90,12 +93,15 @@ fn grown<'a, 'p>(
     let grow = |one: Longer| {
         uses[one.from] -= 1;
         let last = uses[one.from] == 0;
-        let mut partial = match last {
-            true => kept[one.from].take()?.partial,
-            false => kept[one.from].as_ref()?.partial.clone(),
+        let (mut partial, mut usage) = match last {
+            true => kept[one.from].take().map(|plan| (plan.partial, plan.usage))?,
+            false => {
+                kept[one.from].as_ref().map(|plan| (plan.partial.clone(), plan.usage.clone()))?
+            }
         };
         partial.place(task, one.offer.slot);
-        Some(Kept { partial, cost: one.cost, end: one.end, outlook: one.outlook })
+        usage.add(&partial, task);
+        Some(Kept { partial, usage, cost: one.cost, end: one.end, outlook: one.outlook })
     };
     longer.into_iter().map(grow).collect()
 }

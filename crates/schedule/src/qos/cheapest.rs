@@ -1,7 +1,8 @@
 //! Cheapest scheduling: by falling upward rank, every task on the processor that costs least for it.
 //! O(e p). Ties: the one where it ends first, then the lower processor.
 //!
-//! Under exact billing no plan costs less; its makespan is the upper end of what is worth a wait.
+//! Under exact billing no plan costs less; its makespan is the upper end of what is worth a wait. Where machines
+//! are paid as a whole a task costs what it adds to the bill, and other plans may cost less.
 
 use crate::list::{Partial, ReadyList, ranks};
 use crate::registry::{Algorithm, Basis, Family, PlanError};
@@ -26,12 +27,18 @@ pub(super) fn plan(problem: &Problem<'_>) -> Result<Schedule, PlanError> {
     let prices = Prices::new(problem);
     let rank = ranks::upward(problem);
     let mut ready = ReadyList::new(problem, &rank);
-    let mut partial = Partial::new(problem);
+    let (mut partial, mut usage) = (Partial::new(problem), prices.usage());
     while let Some(task) = ready.pop() {
         let cost: Vec<f64> = (0..prices.kinds()).map(|kind| prices.cost(task, kind)).collect();
-        let slot =
-            partial.best_slot(task, |slot| (cost[prices.kind_of(slot.proc)], slot.finish))?;
+        let slot = partial.best_slot(task, |slot| {
+            let cost = match prices.is_exact() {
+                true => cost[prices.kind_of(slot.proc)],
+                false => prices.offered(&usage, task, slot.proc, (slot.start, slot.finish)),
+            };
+            (cost, slot.finish)
+        })?;
         partial.place(task, slot);
+        usage.add(&partial, task);
     }
     Ok(partial.into_schedule())
 }

@@ -55,5 +55,6 @@ fn plan(problem: &Problem<'_>, request: &Request, version: Version) -> Result<Sc
             moves.make(step);
         }
     }
+    moves.settle()?;
     moves.finish()
 }

@@ -39,7 +39,11 @@ impl Genome {
             point.makespan = point.makespan.max(slot.finish);
             point.cost += course.prices.cost_on(task, proc);
         }
-        Some((point, partial.into_schedule()))
+        let schedule = partial.into_schedule();
+        if !course.prices.is_exact() {
+            point.cost = course.prices.of_plan(&schedule);
+        }
+        Some((point, schedule))
     }
 
     /// Makespan and cost; none where a task cannot go.

@@ -46,9 +46,11 @@ fn plan(problem: &Problem<'_>, request: &Request, version: Version) -> Result<Sc
     if paid {
         return Ok(heft);
     }
-    match moves(&course, heft, version)? {
-        moves if affordable(moves.total, course.money) => moves.finish(),
-        _ => cheapest::plan(problem),
+    let mut moves = moves(&course, heft, version)?;
+    moves.settle()?;
+    match affordable(moves.total, course.money) {
+        true => moves.finish(),
+        false => cheapest::plan(problem),
     }
 }
 
@@ -61,7 +63,8 @@ pub(super) fn moves<'c, 'a, 'p>(
     let mut moves = Moves::new(course, Aim::Save, heft);
     let mut candidates = moves.candidates(version)?;
     while let Some(Reverse(step)) = candidates.pop() {
-        if affordable(moves.total, course.money) {
+        // Where machines are paid as a whole, how many moves are enough shows in the end.
+        if course.prices.is_exact() && affordable(moves.total, course.money) {
             break;
         }
         let saves =

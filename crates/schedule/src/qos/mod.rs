@@ -1,7 +1,11 @@
 //! One workflow on priced machines, under a budget, a deadline or both.
 //!
-//! All methods here price a task at the exact seconds it computes; what a plan costs in the end is
-//! the word of [`slackline_model::schedule::cost`], which knows quanta and leases. A budget is for
+//! Methods that place one task after the other (`hbcs`, `dbcs`, `bheft`, `greedytime-cd`, `cheapest`, `dca`,
+//! `moheft`) price an offer at what it adds to the bill: the exact seconds of the task, or where
+//! machines are billed by the quantum, with a minimum or leased, what the machine costs more with it. `loss` and `gain`
+//! make as many moves as the bill allows, `three-step` fills quanta. The others price tasks at exact
+//! seconds; what a plan costs in the end is always the
+//! word of [`slackline_model::schedule::cost`]. A budget is for
 //! the whole plan, with what was already done in it. Without a budget money is no object, without a
 //! deadline time is none. Every method always gives a plan; whether it keeps the limits is the
 //! validator's word.
@@ -32,8 +36,10 @@ pub mod loss;
 pub mod moheft;
 pub mod nsga2;
 pub mod pcp;
+pub mod portfolio;
 pub mod scalestar;
 pub mod three_step;
+pub mod within_limits;
 
 #[cfg(test)]
 mod tests;
@@ -96,6 +102,14 @@ impl<'a, 'p> Course<'a, 'p> {
         !slackline_model::schedule::affordable(self.least_from[0], self.money)
     }
 
+    /// What the unfinished tasks of a schedule add to the bill.
+    pub(crate) fn bill_of(&self, schedule: &Schedule) -> f64 {
+        match self.prices.is_exact() {
+            true => self.price_of(schedule),
+            false => self.prices.of_plan(schedule) - self.prices.spent(),
+        }
+    }
+
     /// What the unfinished tasks of a schedule cost, at exact seconds.
     pub(crate) fn price_of(&self, schedule: &Schedule) -> f64 {
         let cost = |&task: &TaskId| {
@@ -108,7 +122,7 @@ impl<'a, 'p> Course<'a, 'p> {
     /// HEFT's plan, and whether it can be paid.
     pub(crate) fn heft(&self) -> Result<(Schedule, bool), PlanError> {
         let schedule = heft::by_rank(self.problem, &ranks::upward(self.problem))?;
-        let paid = slackline_model::schedule::affordable(self.price_of(&schedule), self.money);
+        let paid = slackline_model::schedule::affordable(self.bill_of(&schedule), self.money);
         Ok((schedule, paid))
     }
 
@@ -119,11 +133,12 @@ impl<'a, 'p> Course<'a, 'p> {
         mut choose: impl FnMut(usize, TaskId, &[Offer]) -> usize,
     ) -> Result<Schedule, PlanError> {
         let mut partial = Partial::new(self.problem);
-        let mut offers = Vec::new();
+        let (mut offers, mut usage) = (Vec::new(), self.prices.usage());
         for (at, &task) in self.order.iter().enumerate() {
-            self.prices.offers(&mut partial, task, &mut offers)?;
+            self.prices.offers(&mut partial, task, &usage, &mut offers)?;
             let slot = offers[choose(at, task, &offers)].slot;
             partial.place(task, slot);
+            usage.add(&partial, task);
         }
         Ok(partial.into_schedule())
     }

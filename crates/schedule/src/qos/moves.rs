@@ -4,7 +4,7 @@ use super::Course;
 use crate::list::Partial;
 use crate::registry::{Algorithm, Basis, Family, Need, PlanError, Request};
 use slackline_model::approx::sort_key;
-use slackline_model::schedule::{Detail, Schedule};
+use slackline_model::schedule::{Detail, Schedule, affordable};
 use slackline_model::{Problem, TaskId, approx};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -220,6 +220,52 @@ impl<'c, 'a, 'p> Moves<'c, 'a, 'p> {
         self.total += self.surcharge(&step);
         self.kind[step.task.index()] = step.to;
         self.made.push((step, self.total));
+    }
+
+    /// Takes back moves, or all but the first ones, until the bill of the plan is within the budget: moves are
+    /// chosen at exact seconds, which machines that are paid as a whole do not cost. Saving moves are made
+    /// until it is, spending ones as long as it is; by halving, as if bills grew with the moves.
+    pub(super) fn settle(&mut self) -> Result<(), PlanError> {
+        if self.course.prices.is_exact() {
+            return Ok(());
+        }
+        let made = std::mem::take(&mut self.made);
+        let start: Vec<usize> = made.iter().rev().fold(self.kind.clone(), |mut kind, (step, _)| {
+            kind[step.task.index()] = step.from;
+            kind
+        });
+        let (mut low, mut high) = (0, made.len());
+        while low < high {
+            // Saving: the fewest moves that fit. Spending: the most.
+            let middle = match self.aim {
+                Aim::Save => (low + high) / 2,
+                Aim::Spend => (low + high).div_ceil(2),
+            };
+            self.redo(&start, &made[..middle]);
+            let fits = affordable(self.course.bill_of(&self.rebuilt()?), self.course.money);
+            match (self.aim, fits) {
+                (Aim::Save, true) => high = middle,
+                (Aim::Save, false) => low = middle + 1,
+                (Aim::Spend, true) => low = middle,
+                (Aim::Spend, false) => high = middle - 1,
+            }
+        }
+        self.redo(&start, &made[..low]);
+        self.total = match low {
+            0 => self.course.bill_of(&self.first),
+            _ => self.course.bill_of(&self.rebuilt()?),
+        };
+        self.made = made;
+        self.made.truncate(low);
+        Ok(())
+    }
+
+    /// The kinds of machines after some of the moves.
+    fn redo(&mut self, start: &[usize], made: &[(Move, f64)]) {
+        self.kind.copy_from_slice(start);
+        for (step, _) in made {
+            self.kind[step.task.index()] = step.to;
+        }
     }
 
     /// The plan after the moves; the one given at first where there was none.

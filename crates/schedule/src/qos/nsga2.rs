@@ -67,7 +67,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
     }
     let decoded = people.iter().filter_map(|(genome, _)| genome.decode(&course));
     // HEFT's own plan is there too: decoded without insertion it may be longer.
-    let own = Point { makespan: heft.makespan(), cost: super::exact_cost(problem, &heft) };
+    let own = Point { makespan: heft.makespan(), cost: course.prices.of_plan(&heft) };
     Ok(give(std::iter::once((own, heft)).chain(decoded).collect(), &request.limits))
 }
 

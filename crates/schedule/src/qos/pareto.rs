@@ -46,7 +46,45 @@ impl Point {
     }
 }
 
-/// Position of the plan to give under limits; the first of equal ones.
+/// What counts among plans that keep the limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aim {
+    /// The makespan, then the cost.
+    Fastest,
+    /// The cost, then the makespan.
+    Cheapest,
+}
+
+impl Aim {
+    /// Who names a deadline alone wants the cheapest plan that meets it.
+    pub fn usual(limits: &Limits) -> Aim {
+        match (limits.budget, limits.deadline) {
+            (None, Some(_)) => Aim::Cheapest,
+            _ => Aim::Fastest,
+        }
+    }
+}
+
+/// Whether to give one plan rather than another: the limits first, then what counts.
+pub fn better(a: Point, b: Point, limits: &Limits, aim: Aim) -> bool {
+    match aim {
+        Aim::Fastest => a.better_than(b, limits),
+        Aim::Cheapest => {
+            let keys = |p: Point| [p.excess(limits), p.cost, p.makespan];
+            let differing = keys(a).into_iter().zip(keys(b)).find(|&(x, y)| !approx::eq(x, y));
+            differing.is_some_and(|(x, y)| x < y)
+        }
+    }
+}
+
+/// Position of the plan to give where something else than the makespan may count; the first of equal ones.
+pub fn best_for(points: &[Point], limits: &Limits, aim: Aim) -> usize {
+    let better = |best: usize, next: usize| better(points[next], points[best], limits, aim);
+    (0..points.len()).reduce(|best, next| if better(best, next) { next } else { best }).unwrap_or(0)
+}
+
+/// Position of the shortest plan that keeps the limits, else of the one that breaks them least; the
+/// first of equal ones.
 pub fn best(points: &[Point], limits: &Limits) -> usize {
     let better = |best: usize, next: usize| points[next].better_than(points[best], limits);
     (0..points.len()).reduce(|best, next| if better(best, next) { next } else { best }).unwrap_or(0)

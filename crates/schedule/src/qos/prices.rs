@@ -1,10 +1,11 @@
-//! What tasks cost on each kind of machine, at the exact seconds they compute.
+//! What tasks cost on each kind of machine: the exact seconds they compute, and where machines are paid as a
+//! whole what they add to the bill.
 
 use super::Offer;
 use crate::list::Partial;
 use crate::registry::PlanError;
-use slackline_model::schedule::{self, Schedule};
-use slackline_model::{ClassId, Problem, ProcId, TaskId};
+use slackline_model::schedule::{self, Schedule, in_use};
+use slackline_model::{ClassId, HostId, Problem, ProcId, TaskId};
 use std::collections::HashMap;
 
 /// Processors that differ neither in time nor in price: the papers' clusters.
@@ -25,6 +26,31 @@ pub struct Prices<'a, 'p> {
     kinds: Vec<Kind>,
     /// Per processor.
     kind_of: Vec<u32>,
+    /// No machine is paid as a whole.
+    exact: bool,
+}
+
+/// First start and last end of everything on each machine, for machines that are paid as a whole: a task
+/// costs there what it adds to the bill. Empty where time is billed exactly.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Usage(Vec<Option<(f64, f64)>>);
+
+impl Usage {
+    /// Counts a placed task.
+    pub(super) fn add(&mut self, partial: &Partial<'_, '_>, task: TaskId) {
+        if self.0.is_empty() {
+            return;
+        }
+        let Some(placement) = partial.placement(task) else { return };
+        for host in partial.problem().hosts_of(placement.procs()) {
+            let span = &mut self.0[host.index()];
+            *span = Some(widened(*span, (placement.start, placement.finish)));
+        }
+    }
+}
+
+fn widened(span: Option<(f64, f64)>, other: (f64, f64)) -> (f64, f64) {
+    span.map_or(other, |(from, to)| (from.min(other.0), to.max(other.1)))
 }
 
 impl<'a, 'p> Prices<'a, 'p> {
@@ -50,7 +76,58 @@ impl<'a, 'p> Prices<'a, 'p> {
                 kind.widest = kind.widest.max(usable as u32);
             }
         }
-        Prices { problem, kinds, kind_of }
+        let exact = !platform.classes().iter().any(|class| class.is_billed_whole());
+        Prices { problem, kinds, kind_of, exact }
+    }
+
+    /// Whether every machine is paid by the task, at exact seconds.
+    pub fn is_exact(&self) -> bool {
+        self.exact
+    }
+
+    /// The use of machines by what is done or running.
+    pub(crate) fn usage(&self) -> Usage {
+        if self.exact {
+            return Usage::default();
+        }
+        let fixed = self.problem.state().fixed.iter().flatten();
+        Usage(in_use(self.problem, fixed.map(|p| (p.procs(), p.start, p.finish))))
+    }
+
+    /// What a plan costs: at exact seconds where time is billed so, else its bill.
+    pub fn of_plan(&self, schedule: &Schedule) -> f64 {
+        match self.exact {
+            true => exact_cost(self.problem, schedule),
+            false => schedule::cost(self.problem, schedule),
+        }
+    }
+
+    /// What a stretch of computation on a machine adds to the bill of that machine.
+    fn surcharge(&self, usage: &Usage, host: HostId, stretch: (f64, f64)) -> f64 {
+        let span = usage.0.get(host.index()).copied().flatten();
+        let machine = self.problem.platform().host(host);
+        let billing = self.problem.platform().class(machine.class).billing;
+        let bill = |(from, to): (f64, f64)| {
+            billing.billed_seconds(to - from) * machine.price * f64::from(machine.cores)
+        };
+        bill(widened(span, stretch)) - span.map_or(0.0, bill)
+    }
+
+    /// Cost of a task in a slot: its seconds, or what it adds to the bill of its machine.
+    #[inline]
+    pub(crate) fn offered(
+        &self,
+        usage: &Usage,
+        task: TaskId,
+        proc: ProcId,
+        slot: (f64, f64),
+    ) -> f64 {
+        let host = self.problem.host_of(proc);
+        let class = self.problem.platform().host(host).class;
+        match !self.exact && self.problem.platform().class(class).is_billed_whole() {
+            true => self.surcharge(usage, host, slot),
+            false => self.cost_on(task, proc),
+        }
     }
 
     /// Number of kinds.
@@ -118,9 +195,9 @@ impl<'a, 'p> Prices<'a, 'p> {
         if count > 0.0 { sum / count } else { f64::INFINITY }
     }
 
-    /// What the tasks that are done or running cost at exact seconds.
+    /// What the tasks that are done or running cost.
     pub fn spent(&self) -> f64 {
-        exact_cost(self.problem, &Schedule::start(self.problem))
+        self.of_plan(&Schedule::start(self.problem))
     }
 
     /// Where a task could go now, by rising processor.
@@ -128,13 +205,18 @@ impl<'a, 'p> Prices<'a, 'p> {
         &self,
         partial: &mut Partial<'_, '_>,
         task: TaskId,
+        usage: &Usage,
         offers: &mut Vec<Offer>,
     ) -> Result<(), PlanError> {
         let width = self.width(task);
         offers.clear();
         partial.slots(task, |slot, seconds| {
             let price = self.kinds[self.kind_of[slot.proc.index()] as usize].price;
-            offers.push(Offer { slot, cost: seconds * price * width });
+            let cost = match self.exact {
+                true => seconds * price * width,
+                false => self.offered(usage, task, slot.proc, (slot.start, slot.finish)),
+            };
+            offers.push(Offer { slot, cost });
         });
         match offers.is_empty() {
             true => Err(partial.nowhere(task)),
@@ -156,5 +238,5 @@ pub fn least_cost(problem: &Problem<'_>) -> f64 {
     let prices = Prices::new(problem);
     let open = crate::list::unfinished(problem).map(|t| prices.least(t)).sum::<f64>();
     let begun = schedule::cost(problem, &Schedule::start(problem));
-    begun.max(prices.spent() + open)
+    begun.max(exact_cost(problem, &Schedule::start(problem)) + open)
 }

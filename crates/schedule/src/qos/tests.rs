@@ -56,7 +56,7 @@ impl Example {
         let problem = self.problem();
         let limits = Limits { budget: Some(budget), deadline };
         let request = Request { limits, ..Request::default() };
-        let schedule = (find(name).unwrap().plan)(&problem, &request).unwrap();
+        let schedule = find(name).unwrap().plan(&problem, &request).unwrap();
         let broken = validate(&problem, &schedule, &limits);
         let limit =
             |v: &Violation| matches!(v, Violation::Budget { .. } | Violation::Deadline { .. });

@@ -36,7 +36,7 @@ fn three() -> (Workflow, slackline_model::Platform) {
 
 fn plan(problem: &Problem<'_>, name: &str, set: &[(&str, &str)]) -> Schedule {
     let algorithm = registry::find(name).unwrap();
-    let schedule = (algorithm.plan)(problem, &Request::default().preset(set)).unwrap();
+    let schedule = algorithm.plan(problem, &Request::default().preset(set)).unwrap();
     assert_eq!(validate(problem, &schedule, &Limits::default()), [], "{name}");
     schedule
 }
@@ -178,7 +178,7 @@ fn one_workflow_is_refused() {
     let problem = Problem::new(&read.workflows[0].workflow, &read.platform).unwrap();
     let several = registry::ALL.iter().filter(|a| a.needs == [Need::Several]);
     for algorithm in several {
-        let error = (algorithm.plan)(&problem, &Request::default()).unwrap_err().to_string();
+        let error = algorithm.plan(&problem, &Request::default()).unwrap_err().to_string();
         assert!(error.contains("it plans several workflows, there is one"), "{error}");
     }
 }
@@ -196,7 +196,7 @@ fn an_ensemble_is_admitted_as_far_as_the_money_goes() {
     let problem = Problem::new(&all, &read.platform).unwrap();
     let spss = |budget: f64, deadline: f64| {
         let limits = Limits { budget: Some(budget), deadline: Some(deadline) };
-        let plan = (super::spss::SPSS.plan)(&problem, &Request { limits, ..Request::default() });
+        let plan = super::spss::SPSS.plan(&problem, &Request { limits, ..Request::default() });
         plan.inspect(|schedule| assert_eq!(validate(&problem, schedule, &limits), []))
     };
     // 20 for A, 9.375 for B, 11.875 for C.

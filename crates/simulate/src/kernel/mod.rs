@@ -187,6 +187,16 @@ impl Kernel {
         Ok(ConstraintId(self.system.add_constraint(capacity)))
     }
 
+    /// Adds a capacity that depends on how many activities consume it: 1, 2, …, the last entry
+    /// for more.
+    pub fn add_stepped_constraint(&mut self, steps: &[f64]) -> Result<ConstraintId, WorkError> {
+        for &capacity in steps {
+            check("a capacity", capacity, capacity >= 0.0)?;
+        }
+        self.groups.add_constraint();
+        Ok(ConstraintId(self.system.add_stepped_constraint(steps)))
+    }
+
     /// The capacity of a constraint.
     pub fn capacity(&self, constraint: ConstraintId) -> f64 {
         self.system.capacity(constraint.0)

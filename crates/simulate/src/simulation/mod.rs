@@ -21,7 +21,7 @@ use crate::solver::Use;
 use infiniband::Infiniband;
 use network::Network;
 use queues::Queues;
-use resources::{Owner, Profiles, Resources, Subject};
+use resources::{Holder, Profiles, Resources, Subject};
 use slackline_model::activity::{Activity, Transfer};
 use slackline_model::platform::{Platform, RouteError};
 use slackline_model::{HostId, LinkId};
@@ -64,6 +64,10 @@ pub enum Cause {
     LinkOff(LinkId),
 }
 
+/// Who started an activity: its end is delivered to that owner, with a tag of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Owner(pub u32);
+
 /// Something that happened at an instant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
@@ -71,6 +75,8 @@ pub enum Event {
     Done {
         /// Which one; the id is no longer valid.
         activity: ActivityId,
+        /// Who started it.
+        owner: Owner,
         /// The tag given at its start.
         tag: u64,
     },
@@ -78,6 +84,8 @@ pub enum Event {
     Failed {
         /// Which one; the id is no longer valid.
         activity: ActivityId,
+        /// Who started it.
+        owner: Owner,
         /// The tag given at its start.
         tag: u64,
         /// Why.
@@ -135,6 +143,7 @@ pub enum Step {
 #[derive(Clone, Debug)]
 struct Running {
     activity: Activity,
+    owner: Owner,
     /// It started on something that is off.
     doomed: Option<Cause>,
     queued: bool,
@@ -144,6 +153,7 @@ struct Running {
 #[derive(Clone, Copy, Debug)]
 struct Spoilt {
     activity: ActivityId,
+    owner: Owner,
     tag: u64,
     cause: Cause,
 }
@@ -308,6 +318,19 @@ impl<'p> Simulation<'p> {
         self.start_after(0.0, activity, tag)
     }
 
+    /// Starts an activity now for one of several owners: its end comes back with owner and tag.
+    /// Everything started otherwise belongs to the default owner.
+    pub fn start_for(
+        &mut self,
+        owner: Owner,
+        activity: impl Into<Activity>,
+        tag: u64,
+    ) -> Result<ActivityId, SimulationError> {
+        let id = self.start_after(0.0, activity, tag)?;
+        self.running[id.slot()].owner = owner;
+        Ok(id)
+    }
+
     /// Announces an activity that starts `delay` seconds from now. What it needs must be on now.
     pub fn start_after(
         &mut self,
@@ -349,7 +372,7 @@ impl<'p> Simulation<'p> {
             Activity::Comm(transfer) if shape.doomed.is_none() => Some(transfer),
             _ => None,
         };
-        let running = Running { activity, doomed: shape.doomed, queued };
+        let running = Running { activity, owner: Owner::default(), doomed: shape.doomed, queued };
         match self.running.get_mut(id.slot()) {
             Some(place) => *place = running,
             None => self.running.push(running),
@@ -465,6 +488,17 @@ impl<'p> Simulation<'p> {
         &self.events
     }
 
+    /// What happened at that instant as far as it concerns an owner: ends of its own activities,
+    /// and all changes of the platform.
+    pub fn events_of(&self, owner: Owner) -> impl Iterator<Item = &Event> + '_ {
+        self.events.iter().filter(move |event| match event {
+            Event::Done { owner: whose, .. } | Event::Failed { owner: whose, .. } => {
+                *whose == owner
+            }
+            _ => true,
+        })
+    }
+
     /// Books what has ended; gives those that fail instead, because something they need goes off with
     /// one of the changes of this date.
     fn collect_finished(
@@ -474,10 +508,11 @@ impl<'p> Simulation<'p> {
         let mut spoilt = Vec::new();
         for k in 0..self.kernel.finished().len() {
             let kernel::Finished { activity, tag } = self.kernel.finished()[k];
+            let owner = self.running[activity.slot()].owner;
             match (self.running[activity.slot()].doomed, self.spoils(changes, activity)?) {
-                (Some(cause), _) => self.events.push(Event::Failed { activity, tag, cause }),
-                (None, Some(cause)) => spoilt.push(Spoilt { activity, tag, cause }),
-                (None, None) => self.events.push(Event::Done { activity, tag }),
+                (Some(cause), _) => self.events.push(Event::Failed { activity, owner, tag, cause }),
+                (None, Some(cause)) => spoilt.push(Spoilt { activity, owner, tag, cause }),
+                (None, None) => self.events.push(Event::Done { activity, owner, tag }),
             }
             self.after_end(activity)?;
         }
@@ -646,7 +681,8 @@ impl<'p> Simulation<'p> {
     /// Fails what would have ended now, but for this cause.
     fn fail_spoilt(&mut self, cause: Cause, spoilt: &[Spoilt]) {
         let hit = spoilt.iter().filter(|spoilt| spoilt.cause == cause);
-        let failed = |s: &Spoilt| Event::Failed { activity: s.activity, tag: s.tag, cause };
+        let failed =
+            |s: &Spoilt| Event::Failed { activity: s.activity, owner: s.owner, tag: s.tag, cause };
         self.events.extend(hit.map(failed));
     }
 
@@ -666,7 +702,8 @@ impl<'p> Simulation<'p> {
         for (_, activity, tag) in failing {
             self.kernel.cancel(activity);
             self.after_end(activity)?;
-            self.events.push(Event::Failed { activity, tag, cause });
+            let owner = self.running[activity.slot()].owner;
+            self.events.push(Event::Failed { activity, owner, tag, cause });
         }
         Ok(())
     }
@@ -691,7 +728,9 @@ impl<'p> Simulation<'p> {
             let activity = shape::describe(self.platform, &self.running[id.slot()].activity);
             waiting.push(match holder.map(|c| self.resources.owners[c.0 as usize]) {
                 _ if self.queues.is_waiting(id) => format!("{activity} waits for its turn"),
-                Some(owner) => format!("{activity} gets nothing from {}", self.owner_name(owner)),
+                Some(holder) => {
+                    format!("{activity} gets nothing from {}", self.holder_name(holder))
+                }
                 None => format!("{activity} is suspended or has no rate"),
             });
         }
@@ -701,11 +740,11 @@ impl<'p> Simulation<'p> {
         SimulationError::Stalled { date: stalled.date, waiting }
     }
 
-    fn owner_name(&self, owner: Owner) -> String {
-        match owner {
-            Owner::Host(host) => format!("host `{}`", self.platform.host(host).name),
-            Owner::Link(link) => format!("link `{}`", self.platform.link(link).name),
-            Owner::Disk(disk) => format!("disk `{}`", self.platform.disk(disk).name),
+    fn holder_name(&self, holder: Holder) -> String {
+        match holder {
+            Holder::Host(host) => format!("host `{}`", self.platform.host(host).name),
+            Holder::Link(link) => format!("link `{}`", self.platform.link(link).name),
+            Holder::Disk(disk) => format!("disk `{}`", self.platform.disk(disk).name),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::SimulationError;
 use crate::kernel::{ConstraintId, Kernel};
 use crate::models::Models;
-use slackline_model::platform::{Platform, Profile, ProfileCursor, Sharing};
+use slackline_model::platform::{DiskModel, Platform, Profile, ProfileCursor, Sharing};
 use slackline_model::{DiskId, HostId, LinkId};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -36,11 +36,13 @@ pub(super) struct DiskState {
     pub(super) read: ConstraintId,
     pub(super) write: ConstraintId,
     pub(super) connection: Option<ConstraintId>,
+    /// Durations are drawn: its sides are not shared.
+    pub(super) drawn: bool,
 }
 
 /// What a constraint of the kernel stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum Holder {
     Host(HostId),
     Link(LinkId),
     Disk(DiskId),
@@ -62,7 +64,7 @@ pub(super) struct Resources {
     pub(super) hosts: Vec<HostState>,
     pub(super) links: Vec<LinkState>,
     pub(super) disks: Vec<DiskState>,
-    pub(super) owners: Vec<Owner>,
+    pub(super) owners: Vec<Holder>,
     /// Whether any link can be off, or have another bandwidth or latency than nominal.
     pub(super) links_change: bool,
 }
@@ -76,7 +78,7 @@ impl Resources {
         let mut owners = Vec::with_capacity(platform.hosts().len() + platform.links().len());
         let mut hosts = Vec::with_capacity(platform.hosts().len());
         for (k, host) in platform.hosts().iter().enumerate() {
-            owners.push(Owner::Host(HostId::new(k)));
+            owners.push(Holder::Host(HostId::new(k)));
             hosts.push(HostState {
                 constraint: kernel.add_constraint(f64::from(host.cores) * host.speed)?,
                 speed: host.speed,
@@ -96,7 +98,7 @@ impl Resources {
             let shared = link.sharing == Sharing::Shared;
             let constraint = if shared || changes {
                 let capacity = if shared { factor * link.bandwidth } else { f64::INFINITY };
-                owners.push(Owner::Link(LinkId::new(k)));
+                owners.push(Holder::Link(LinkId::new(k)));
                 Some(kernel.add_constraint(capacity)?)
             } else {
                 None
@@ -106,14 +108,22 @@ impl Resources {
         }
         let mut disks = Vec::with_capacity(platform.disks().len());
         for (k, disk) in platform.disks().iter().enumerate() {
-            let mut add = |capacity: f64| {
-                owners.push(Owner::Disk(DiskId::new(k)));
-                kernel.add_constraint(capacity)
+            let mut add = |steps: &[f64]| {
+                owners.push(Holder::Disk(DiskId::new(k)));
+                match steps {
+                    [capacity] => kernel.add_constraint(*capacity),
+                    _ => kernel.add_stepped_constraint(steps),
+                }
+            };
+            let (read, write) = match &disk.model {
+                DiskModel::Concurrency { read, write } => (add(read)?, add(write)?),
+                _ => (add(&[disk.read_bandwidth])?, add(&[disk.write_bandwidth])?),
             };
             disks.push(DiskState {
-                read: add(disk.read_bandwidth)?,
-                write: add(disk.write_bandwidth)?,
-                connection: disk.connection_bandwidth.map(&mut add).transpose()?,
+                read,
+                write,
+                connection: disk.connection_bandwidth.map(|rate| add(&[rate])).transpose()?,
+                drawn: matches!(disk.model, DiskModel::Stochastic { .. }),
             });
         }
         Ok(Resources { hosts, links, disks, owners, links_change })

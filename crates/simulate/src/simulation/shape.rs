@@ -5,11 +5,11 @@ use crate::kernel::{ActivityId, ConstraintId};
 use crate::models::{Factor, HostModel, Models, NetworkModel};
 use crate::solver::Use;
 use slackline_model::activity::{
-    Activity, DiskAccess, DiskOperation, Exec, ParallelTask, Transfer,
+    Activity, DiskAccess, DiskOperation, Exec, ParallelTask, StorageFlow, Transfer,
 };
-use slackline_model::platform::Platform;
+use slackline_model::platform::{DiskSide, Platform};
 use slackline_model::problem::Block;
-use slackline_model::{HostId, LinkId};
+use slackline_model::{DiskId, HostId, LinkId};
 use std::collections::BTreeMap;
 
 /// An activity as the kernel sees it; what it consumes is left in `Simulation::uses`.
@@ -42,6 +42,7 @@ impl Simulation<'_> {
             Activity::Comm(transfer) => self.comm_shape(transfer),
             Activity::Ptask(task) => self.ptask_shape(activity, task, parallel),
             Activity::Io(operation) => self.io_shape(operation),
+            Activity::Storage(flow) => self.storage_shape(flow, parallel),
             Activity::Sleep(duration) => Ok(Shape { latency: *duration, ..Shape::NOTHING }),
         }
     }
@@ -133,6 +134,60 @@ impl Simulation<'_> {
             // Progress is counted in parts of the whole.
             shape.amount = 1.0;
             shape.weight = 1.0;
+            shape.bound /= bytes;
+            self.uses.iter_mut().for_each(|used| used.coefficient *= bytes);
+        }
+        Ok(shape)
+    }
+
+    fn storage_shape(
+        &mut self,
+        flow: &StorageFlow,
+        parallel: bool,
+    ) -> Result<Shape, SimulationError> {
+        let StorageFlow { read, write, from, to, bytes, delay, rate } = *flow;
+        let activity = Activity::Storage(*flow);
+        self.check_amount(&activity, bytes)?;
+        self.check_amount(&activity, delay)?;
+        self.check_limit(&activity, rate)?;
+        let mut shape = Shape {
+            amount: bytes,
+            latency: delay,
+            bound: rate,
+            doomed: self.off(&[from, to]),
+            ..Shape::NOTHING
+        };
+        if from != to {
+            let ends = (from, to);
+            let (flow, uses) =
+                self.network.flow(self.platform, &self.models, &self.resources, ends)?;
+            self.uses.extend_from_slice(uses);
+            let (latency, bound) = flow.timing(&self.models, bytes, rate);
+            shape.latency += latency;
+            shape.bound = bound;
+            shape.doomed = shape.doomed.or(flow.broken.map(Cause::LinkOff));
+        }
+        for (disk, side) in [(read, DiskSide::Read), (write, DiskSide::Write)] {
+            let Some(disk) = disk else { continue };
+            let state = self.resources.disks[disk.index()];
+            let model = &self.platform.disk(disk).model;
+            shape.latency += model.latency(side, bytes);
+            shape.bound = shape.bound.min(model.bound(side, bytes));
+            if state.drawn {
+                continue;
+            }
+            let of_side = if side == DiskSide::Read { state.read } else { state.write };
+            for constraint in [Some(of_side), state.connection].into_iter().flatten() {
+                // A copy inside a storage passes its connection twice.
+                match self.uses.iter_mut().find(|used| used.constraint == constraint.0) {
+                    Some(used) => used.coefficient += 1.0,
+                    None => self.uses.push(Use { constraint: constraint.0, coefficient: 1.0 }),
+                }
+            }
+        }
+        if parallel && bytes > 0.0 {
+            // Progress is counted in parts of the whole.
+            shape.amount = 1.0;
             shape.bound /= bytes;
             self.uses.iter_mut().for_each(|used| used.coefficient *= bytes);
         }
@@ -262,6 +317,7 @@ impl Simulation<'_> {
                 task.hosts.contains(&host) || blocks.any(|b| b.from == host || b.to == host)
             }
             Activity::Io(io) => io.client == host || self.platform.disk(io.disk).host == host,
+            Activity::Storage(flow) => flow.from == host || flow.to == host,
             Activity::Sleep(_) => false,
         }
     }
@@ -280,6 +336,8 @@ impl Simulation<'_> {
                 let owner = self.platform.disk(io.disk).host;
                 if io.client == owner { Vec::new() } else { vec![(io.client, owner)] }
             }
+            Activity::Storage(flow) if flow.from == flow.to => Vec::new(),
+            Activity::Storage(flow) => vec![(flow.from, flow.to)],
             Activity::Exec(_) | Activity::Sleep(_) => Vec::new(),
         };
         if self.models.cross_traffic
@@ -396,6 +454,16 @@ pub(super) fn describe(platform: &Platform, activity: &Activity) -> String {
             };
             let disk = &platform.disk(io.disk).name;
             format!("{verb} of {} bytes on disk `{disk}` by `{}`", io.bytes, name(&io.client))
+        }
+        Activity::Storage(flow) => {
+            let disk = |id: &DiskId| &*platform.disk(*id).name;
+            let end = |disk: Option<&str>, host: &HostId| match disk {
+                Some(disk) => format!("storage `{disk}`"),
+                None => format!("`{}`", name(host)),
+            };
+            let from = end(flow.read.as_ref().map(disk), &flow.from);
+            let to = end(flow.write.as_ref().map(disk), &flow.to);
+            format!("flow of {} bytes from {from} to {to}", flow.bytes)
         }
         Activity::Sleep(duration) => format!("sleep of {duration} s"),
     }

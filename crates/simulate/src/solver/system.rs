@@ -80,6 +80,9 @@ impl Variable {
 #[derive(Clone, Debug)]
 pub(super) struct Constraint {
     pub(super) capacity: f64,
+    /// Capacity with 1, 2, … variables, the last one for more; empty where it does not depend
+    /// on their number.
+    pub(super) steps: Box<[f64]>,
     pub(super) reported: bool,
     pub(super) crossings: Vec<Crossing>,
     /// Its place among the hubs, or [`NOBODY`].
@@ -172,6 +175,7 @@ impl System {
         debug_assert!(capacity >= 0.0);
         self.constraints.push(Constraint {
             capacity,
+            steps: Box::default(),
             reported: false,
             crossings: Vec::new(),
             hub: NOBODY,
@@ -180,6 +184,23 @@ impl System {
         self.loads.push(Load::none(capacity));
         self.levels.push(f64::INFINITY);
         self.levels.len() as u32 - 1
+    }
+
+    /// Adds a constraint whose capacity depends on how many variables cross it: 1, 2, …, the last
+    /// entry for more.
+    pub fn add_stepped_constraint(&mut self, steps: &[f64]) -> u32 {
+        let constraint = self.add_constraint(steps.first().copied().unwrap_or(f64::INFINITY));
+        self.constraints[constraint as usize].steps = steps.into();
+        constraint
+    }
+
+    /// Gives a constraint the capacity of so many variables.
+    fn step_capacity(&mut self, constraint: u32, variables: usize) {
+        let steps = &self.constraints[constraint as usize].steps;
+        let place = variables.clamp(1, steps.len().max(1)) - 1;
+        if let Some(&capacity) = steps.get(place) {
+            self.set_capacity(constraint, capacity);
+        }
     }
 
     /// Number of constraints.
@@ -277,6 +298,13 @@ impl System {
         let mut level = self.variables[slot].ceiling;
         let mut bottleneck = NOBODY;
         for at in self.variables[slot].elements() {
+            let constraint = self.elements[at].constraint;
+            let target = &self.constraints[constraint as usize];
+            if !target.steps.is_empty() {
+                self.step_capacity(constraint, target.crossings.len() + 1);
+            }
+        }
+        for at in self.variables[slot].elements() {
             let Element { ratio, constraint, .. } = self.elements[at];
             let target = &mut self.constraints[constraint as usize];
             self.elements[at].position = target.crossings.len() as u32;
@@ -325,6 +353,10 @@ impl System {
             } else {
                 let load = &mut self.loads[constraint as usize];
                 load.add(-ratio * level.max(load.guard));
+            }
+            let target = &self.constraints[constraint as usize];
+            if !target.steps.is_empty() {
+                self.step_capacity(constraint, target.crossings.len());
             }
         }
         let target = &mut self.variables[slot];

@@ -6,6 +6,9 @@
 mod layers;
 mod levels;
 mod nodes;
+mod regions;
+
+pub use regions::regions_svg;
 
 use slackline_model::Workflow;
 use slackline_model::workflow::Shape;

@@ -3,25 +3,28 @@
 use crate::input::read_document;
 use crate::output::Output;
 use crate::table::Table;
+use crate::verbs::generate::recorded_machines;
 use clap::Args;
 use serde::Serialize;
-use slackline_analysis::calibration::{Connection, Learnt, Moved, Sample, moved, samples};
+use slackline_analysis::calibration::{Connection, Learnt, Moved, Sample, Spread, moved, samples};
+use slackline_analysis::overheads;
 use slackline_core::input::format_of;
-use slackline_core::run::{RunSession, read_folder};
+use slackline_core::run::{RunSession, given_files, read_folder, refuse_names};
 use slackline_core::{Failure, schema};
-use slackline_engine::rates;
+use slackline_engine::{Record, What, rates};
 use slackline_formats::{Document, FileAccess, Format, platform_toml};
 use slackline_model::names::printable;
-use slackline_model::platform::Profile;
+use slackline_model::platform::{Charges, Profile};
 use slackline_model::scenario::{HostWorld, LinkWorld, World};
 use slackline_model::units::{fmt_rate, fmt_seconds};
-use slackline_model::{Platform, Workflow};
+use slackline_model::{FileId, Platform, Workflow};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[derive(Args)]
 pub(super) struct Runs {
-    /// Folders of runs
+    /// Folders of runs, or recorded instances (WfFormat) to fit overheads to
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
     /// The workflow to give learnt times; that of the last run if left out
@@ -49,6 +52,9 @@ struct Source {
 struct Calibration<'a> {
     schema: &'static str,
     runs: &'a [Source],
+    /// Start-up seconds of tasks, and seconds before the first task.
+    overhead: Spread,
+    queue_wait: Spread,
     #[serde(flatten)]
     learnt: &'a Learnt,
 }
@@ -58,48 +64,237 @@ impl Runs {
         let Some(target) = &self.output else {
             return Err(Failure::input("name a folder with -o"));
         };
+        if self.runs.iter().any(|path| path.is_file()) {
+            return self.instances(target, output);
+        }
         let (mut tasks, mut moves): (Vec<Sample>, Vec<Moved>) = (Vec::new(), Vec::new());
+        let (mut gaps, mut waits) = (Vec::new(), Vec::new());
         let mut sources = Vec::new();
-        let mut last: Option<(Workflow, Platform, Format)> = None;
+        let mut last: Option<(Workflow, Platform, Charges, Format)> = None;
+        let mut inputs = PathBuf::new();
         for run in &self.runs {
             let recovered = read_folder(run)?;
             let header = recovered.header.clone();
             let steering = RunSession::open(run, header.clone(), &mut output.context(false))?;
             let problem = steering.problem()?;
-            moves.extend(moved(
-                problem.platform(),
-                &rates::passages(&recovered.records, problem.platform()),
-            ));
+            let charges = steering.charges();
+            let network = problem.platform().charged_network(&charges);
+            let sizes = measured_sizes(&recovered.records, problem.workflow(), &header.inputs);
+            inputs.clone_from(&header.inputs);
+            let passages = rates::passages(&recovered.records, problem.platform(), &network);
+            moves.extend(moved(problem.platform(), &network, &passages));
             let Some(ran) = steering.repeat(&problem, recovered)?.ran else {
                 return Err(Failure::work(format!("{}: this run is not over", run.display())));
             };
             tasks.extend(samples(&problem, &ran.outcome.schedule));
+            gaps.extend(overheads::gaps(&problem, &ran.outcome.schedule));
+            waits.extend(overheads::first_start(&ran.outcome.schedule));
             sources.push(Source {
                 run: run.display().to_string(),
                 began: header.began,
                 policy: header.policy,
                 makespan: ran.outcome.makespan,
             });
-            let (workflow, platform) = (problem.workflow().clone(), problem.platform().clone());
-            last = Some((workflow, platform, steering.format()));
+            let workflow = with_sizes(problem.workflow(), &sizes)?;
+            let platform = problem.platform().clone();
+            last = Some((workflow, platform, charges, steering.format()));
         }
         let learnt = Learnt::of(&tasks, &moves);
-        let Some((mut workflow, platform, mut format)) = last else { return Ok(()) };
+        let Some((mut workflow, platform, charges, mut format)) = last else { return Ok(()) };
         if let Some(path) = &self.workflow {
             format = format_of(&output.files, path, None)?;
             workflow = read_document(path, Some(format), output)?.workflow;
+            inputs = path.parent().unwrap_or(Path::new("")).to_path_buf();
         }
         std::fs::create_dir_all(target)
             .map_err(|e| Failure::input(format!("{}: {e}", target.display())))?;
-        write(&output.files, target, &learnt, &sources, &workflow, &platform, format)?;
-        let calibration =
-            Calibration { schema: schema::names::CALIBRATION, runs: &sources, learnt: &learnt };
+        bring_inputs(&workflow, &inputs, target)?;
+        let given = (&workflow, &platform, &charges);
+        write(&output.files, target, &learnt, &sources, given, format)?;
+        let calibration = Calibration {
+            schema: schema::names::CALIBRATION,
+            runs: &sources,
+            overhead: Spread::of(&gaps),
+            queue_wait: Spread::of(&waits),
+            learnt: &learnt,
+        };
         output.files.write(&target.join("calibration.json"), |out| -> std::io::Result<()> {
             serde_json::to_writer_pretty(&mut *out, &calibration)?;
             out.write_all(b"\n")
         })?;
-        if self.json { output.json(&calibration) } else { tell(&learnt, target, output) }
+        if self.json {
+            return output.json(&calibration);
+        }
+        let (overhead, wait) = (&calibration.overhead, &calibration.queue_wait);
+        tell_overheads(overhead, wait, output)?;
+        tell(&learnt, target, output)
     }
+
+    /// Fits overheads to the makespans of recorded instances.
+    fn instances(&self, target: &Path, output: &mut Output) -> Result<(), Failure> {
+        if self.workflow.is_some() {
+            let message = "--workflow: recorded instances teach overheads, no run times";
+            return Err(Failure::input(message));
+        }
+        let mut fitted = Vec::new();
+        for path in &self.runs {
+            fitted.push(Recorded::fitted(path, output)?);
+        }
+        let seconds: Vec<f64> = fitted.iter().map(|run| run.overhead).collect();
+        // What a run waited before its first task no file says: all of its gap is put down to the tasks.
+        let waits: Vec<f64> = vec![0.0; fitted.len()];
+        let (overhead, queue_wait) = (Spread::of(&seconds), Spread::of(&waits));
+        let calibration = OfInstances {
+            schema: schema::names::CALIBRATION,
+            instances: &fitted,
+            overhead,
+            queue_wait,
+        };
+        std::fs::create_dir_all(target)
+            .map_err(|e| Failure::input(format!("{}: {e}", target.display())))?;
+        output.files.write(&target.join("calibration.json"), |out| -> std::io::Result<()> {
+            serde_json::to_writer_pretty(&mut *out, &calibration)?;
+            out.write_all(b"\n")
+        })?;
+        if self.json {
+            return output.json(&calibration);
+        }
+        let heads = ["<instance", ">tasks", ">recorded", ">planned", ">overhead"];
+        let mut table = Table::new(&heads);
+        for run in &fitted {
+            table.row([
+                run.instance.clone(),
+                run.tasks.to_string(),
+                fmt_seconds(run.recorded),
+                fmt_seconds(run.planned),
+                fmt_seconds(run.overhead),
+            ]);
+        }
+        output.text(&table.render(output.width))?;
+        tell_overheads(&overhead, &queue_wait, output)?;
+        output.say(&format!("\nWritten: {}\n", target.join("calibration.json").display()))
+    }
+}
+
+/// A recorded run and the overhead per task that explains its length.
+#[derive(Serialize)]
+struct Recorded {
+    instance: String,
+    tasks: usize,
+    /// Seconds, as recorded.
+    recorded: f64,
+    /// Seconds, as planned on its machines without overheads.
+    planned: f64,
+    overhead: f64,
+}
+
+#[derive(Serialize)]
+struct OfInstances<'a> {
+    schema: &'static str,
+    instances: &'a [Recorded],
+    overhead: Spread,
+    queue_wait: Spread,
+}
+
+impl Recorded {
+    fn fitted(path: &Path, output: &mut Output) -> Result<Recorded, Failure> {
+        if path.is_dir() {
+            let message =
+                format!("{}: a folder of a run beside a recorded instance", path.display());
+            return Err(Failure::input(message).with_help("calibrate from either"));
+        }
+        let failed = |e: &dyn std::fmt::Display| Failure::input(format!("{}: {e}", path.display()));
+        let document = read_document(path, None, output)?;
+        let missing = |what: &str| {
+            let message = format!("{}: no recorded run {what}", path.display());
+            Failure::input(message).with_help("WfFormat files of real runs have one")
+        };
+        let run = document.recorded.and_then(|recorded| recorded.run);
+        let run = run.ok_or_else(|| missing("in it"))?;
+        let recorded = run.makespan_seconds.filter(|&seconds| seconds > 0.0);
+        let recorded = recorded.ok_or_else(|| missing("with a makespan"))?;
+        let platform =
+            recorded_machines(&run.machines, overheads::slots).map_err(|e| failed(&e))?;
+        let workflow = document.workflow;
+        let fit = |seconds: Option<f64>| match seconds {
+            Some(makespan) => overheads::fitted(&workflow, &platform, makespan),
+            None => overheads::planned(&workflow, &platform),
+        };
+        Ok(Recorded {
+            instance: path.display().to_string(),
+            tasks: workflow.len(),
+            recorded,
+            planned: fit(None).map_err(|e| failed(&e))?,
+            overhead: fit(Some(recorded)).map_err(|e| failed(&e))?,
+        })
+    }
+}
+
+fn tell_overheads(overhead: &Spread, wait: &Spread, output: &mut Output) -> Result<(), Failure> {
+    let (overhead, wait) = (fmt_seconds(overhead.median), fmt_seconds(wait.median));
+    output.text(&format!(
+        "\noverhead per task {overhead}, wait before the first {wait} (medians; --overhead and --queue-wait)\n"
+    ))
+}
+
+/// Sizes of files: of outputs as tasks wrote them, of inputs as they are.
+fn measured_sizes(
+    records: &[(f64, Record)],
+    workflow: &Workflow,
+    inputs: &Path,
+) -> BTreeMap<FileId, f64> {
+    let given = workflow.files().filter(|file| workflow.producer(*file).is_none());
+    let size = |file: FileId| {
+        let found = std::fs::metadata(inputs.join(workflow.file_name(file))).ok()?;
+        found.is_file().then_some((file, found.len() as f64))
+    };
+    let named = given.filter(|file| !workflow.file_name(*file).is_empty());
+    let mut sizes: BTreeMap<FileId, f64> = named.filter_map(size).collect();
+    for (_, record) in records {
+        let Record::Next { signals, .. } = record else { continue };
+        for signal in signals {
+            if let What::Done(_, report) = &signal.what {
+                sizes.extend(report.sizes.iter().copied());
+            }
+        }
+    }
+    sizes
+}
+
+fn with_sizes(workflow: &Workflow, sizes: &BTreeMap<FileId, f64>) -> Result<Workflow, Failure> {
+    if sizes.iter().all(|(file, bytes)| workflow.file_bytes(*file) == *bytes) {
+        return Ok(workflow.clone());
+    }
+    let mut builder = workflow.reopen().map_err(Failure::input)?;
+    for (file, bytes) in sizes {
+        builder.set_file_bytes(*file, *bytes).map_err(Failure::input)?;
+    }
+    builder.build().map_err(Failure::input)
+}
+
+/// Copies the files that no task makes beside the workflow, so that it runs where it is.
+fn bring_inputs(workflow: &Workflow, from: &Path, target: &Path) -> Result<(), Failure> {
+    if refuse_names(workflow).is_err() {
+        return Ok(()); // what cannot be run needs none
+    }
+    for (_, name) in given_files(workflow) {
+        let (from, to) = (from.join(name), target.join(name));
+        let same = from.canonicalize().is_ok_and(|f| to.canonicalize().is_ok_and(|t| f == t));
+        if same || !from.is_file() {
+            continue;
+        }
+        let failed = |e| Failure::input(format!("{}: {e}", to.display()));
+        to.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
+        // Beside it first: what was there is replaced whole.
+        let mut part = to.as_os_str().to_owned();
+        part.push(".part");
+        let copied = std::fs::copy(&from, &part).and_then(|_| std::fs::rename(&part, &to));
+        if copied.is_err() {
+            let _ = std::fs::remove_file(&part); // it may never have been there
+        }
+        copied.map_err(failed)?;
+    }
+    Ok(())
 }
 
 /// Writes platform and workflow as they were learnt to be.
@@ -108,8 +303,7 @@ fn write(
     target: &Path,
     learnt: &Learnt,
     sources: &[Source],
-    workflow: &Workflow,
-    platform: &Platform,
+    (workflow, platform, charges): (&Workflow, &Platform, &Charges),
     format: Format,
 ) -> Result<(), Failure> {
     let course = |name: &str| -> Result<HostWorld, Failure> {
@@ -121,7 +315,7 @@ fn write(
     let hosts = platform.hosts().iter().map(|h| course(&h.name)).collect::<Result<_, _>>()?;
     let links = vec![LinkWorld::default(); platform.links().len()];
     let world = World { hosts, links, pairs: Vec::new() };
-    let connected = learnt.connect(&platform.in_world(&world)).map_err(Failure::work)?;
+    let connected = learnt.connect(&platform.in_world(&world), charges).map_err(Failure::work)?;
     let text = platform_toml::to_string(&connected)?;
     let head = comments(learnt, sources);
     files.write(&target.join("platform.toml"), |out| -> std::io::Result<()> {
@@ -191,7 +385,8 @@ fn date(seconds: f64) -> String {
 }
 
 fn tell(learnt: &Learnt, target: &Path, output: &mut Output) -> Result<(), Failure> {
-    let heads = ["<kind", ">samples", ">median s", ">deviation", ">factor", ">deviation"];
+    let heads =
+        ["<kind", ">samples", ">median s", ">deviation", ">start-up s", ">factor", ">deviation"];
     let mut table = Table::new(&heads);
     for kind in &learnt.kinds {
         table.row([
@@ -199,6 +394,7 @@ fn tell(learnt: &Learnt, target: &Path, output: &mut Output) -> Result<(), Failu
             kind.seconds.samples.to_string(),
             format!("{:.4}", kind.seconds.median),
             format!("{:.4}", kind.seconds.deviation),
+            format!("{:.4}", kind.startup),
             format!("{:.3}", kind.factor.median),
             format!("{:.3}", kind.factor.deviation),
         ]);

@@ -1,7 +1,9 @@
 //! `slackline compare`: methods compared by results of runs.
 
+mod campaign;
+mod html;
 mod regression;
-mod report;
+pub(super) mod report;
 
 use crate::failure::Failure;
 use crate::files::Files;
@@ -9,13 +11,17 @@ use crate::output::Output;
 use clap::{Args, ValueEnum};
 use slackline_analysis::statistics::{Scale, Sense};
 use slackline_formats::csv::Csv;
-use slackline_lab::compare::{Options, compare};
+use slackline_lab::campaign::{Kind, Shard, Store};
+use slackline_lab::compare::{Comparison, Options, compare};
 use std::path::{Path, PathBuf};
 
 /// Compare methods by results of runs, with the statistics that a reviewer expects
 #[derive(Args)]
 #[command(after_help = "\
-Results are a table of comma-separated values with a row per run: a column that names the method (method, \
+A campaign is a file that says what is varied and which methods are compared (docs/campaigns.md). Its runs are done on \
+all cores and kept in one file; the same command goes on where it was stopped.
+
+Results of others are a table of comma-separated values with a row per run: a column that names the method (method, \
 policy, algorithm, heuristic, planner or scheduler), columns of measures, and columns that say in which \
 conditions the run took place. Rows that agree in the latter are a block: the methods in it are paired. \
 A column 'status' says which runs were done.
@@ -24,13 +30,35 @@ Ratios are geometric means of a / b over common blocks with 95 % intervals; p is
 test, corrected over all pairs (Holm); the effect lies between -1 and 1 and is positive where a is better.
 
 Examples:
+  slackline compare campaign.toml --csv runs.csv --report report.html
   slackline compare results.csv --by ccr --metric makespan
   slackline compare results.csv --metric slr --against heft --equal 2%
   slackline compare old.csv new.csv --no-regression --metric makespan,cost --tolerance cost=2%")]
 pub(crate) struct Compare {
-    /// Results (CSV); two with --no-regression, the old ones first
+    /// A campaign (.toml), results (CSV, or the SQLite file of a campaign), or two of the latter with --no-regression
     #[arg(required = true)]
     files: Vec<PathBuf>,
+    /// Where the results of a campaign are kept [default: beside the campaign file, .db]
+    #[arg(short, long, value_name = "RESULTS.db")]
+    output: Option<PathBuf>,
+    /// Write the results of a campaign as a table, sorted
+    #[arg(long, value_name = "FILE.csv")]
+    csv: Option<PathBuf>,
+    /// Write the results of a campaign as lines of fields separated by colons
+    #[arg(long, value_name = "FILE")]
+    records: Option<PathBuf>,
+    /// Write a page with words, pictures and tables, in one file
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+    /// Write a folder from which the campaign can be run again elsewhere
+    #[arg(long, value_name = "DIR")]
+    bundle: Option<PathBuf>,
+    /// Do a part of a campaign, e.g. 2/8; parts are brought together with compare A.db B.db -o ALL.db
+    #[arg(long, value_name = "PART", value_parser = campaign::shard)]
+    shard: Option<Shard>,
+    /// Threads of a campaign [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=1024))]
+    threads: Option<usize>,
     /// Factors whose levels make groups, e.g. ccr,tasks
     #[arg(long, value_name = "FACTOR,…", value_delimiter = ',')]
     by: Vec<String>,
@@ -111,9 +139,44 @@ enum Require {
 
 impl Compare {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
-        Files::default().reads_all(&self.files).json(self.json).check(output)?;
+        let mut files = Files::default().reads_all(&self.files).writes("-o", self.output.as_ref());
+        for (option, path) in campaign::outputs(&self) {
+            files = files.writes(option, path);
+        }
+        files.json(self.json).check(output)?;
+        let is_campaign = self.files.iter().any(|file| campaign::is_campaign(file));
+        let is_store = self.files.iter().all(|file| campaign::is_store(file));
+        if !is_campaign {
+            self.only_of_campaigns(
+                "a campaign",
+                &[
+                    ("--bundle", self.bundle.is_some()),
+                    ("--shard", self.shard.is_some()),
+                    ("--threads", self.threads.is_some()),
+                ],
+            )?;
+        }
+        if !is_campaign && !is_store {
+            self.only_of_campaigns(
+                "a campaign or its results",
+                &[
+                    ("-o", self.output.is_some()),
+                    ("--csv", self.csv.is_some()),
+                    ("--records", self.records.is_some()),
+                ],
+            )?;
+        }
         if self.no_regression {
             return self.regression(output);
+        }
+        if is_campaign {
+            let [path] = self.files.as_slice() else {
+                return Err(Failure::input("one campaign is carried out at a time"));
+            };
+            return self.campaign(path, output);
+        }
+        if is_store {
+            return self.results(output);
         }
         let [path] = self.files.as_slice() else {
             let message = format!("one file of results is compared, not {}", self.files.len());
@@ -122,10 +185,37 @@ impl Compare {
         };
         let csv = read(path, output)?;
         let comparison = compare(&csv, &self.options()?).map_err(|error| error.in_file(path))?;
-        if self.json {
-            return output.json(&comparison);
+        if let Some(file) = &self.report {
+            let about = html::About {
+                name: &path.display().to_string(),
+                question: "",
+                file: "",
+                version: campaign::VERSION,
+                command: format!(
+                    "slackline compare {} --report {}",
+                    path.display(),
+                    file.display()
+                ),
+            };
+            let kinds = [(Kind::Simulate, comparison)];
+            let page = html::page_of_results(&about, &kinds);
+            output.files.write(file, |out| out.write_all(page.as_bytes()))?;
+            let [(_, comparison)] = kinds;
+            return self.show_one(&comparison, output);
         }
-        report::tell(&comparison, output)
+        self.show_one(&comparison, output)
+    }
+
+    fn show_one(&self, comparison: &Comparison, output: &mut Output) -> Result<(), Failure> {
+        if self.json { output.json(comparison) } else { report::tell(comparison, output) }
+    }
+
+    /// Refuses options that mean nothing for these files.
+    fn only_of_campaigns(&self, what: &str, given: &[(&str, bool)]) -> Result<(), Failure> {
+        match given.iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(Failure::input(format!("{option} is for {what}"))),
+            None => Ok(()),
+        }
     }
 
     fn options(&self) -> Result<Options, Failure> {
@@ -151,8 +241,11 @@ impl Compare {
     }
 }
 
-/// Reads a table of results.
+/// Reads a table of results, from whichever kind of file.
 fn read(path: &Path, output: &Output) -> Result<Csv, Failure> {
+    if campaign::is_store(path) {
+        return Store::open(path).and_then(|store| store.table()).map_err(campaign::failure);
+    }
     let text = output.files.read_text(path)?;
     Ok(Csv::parse(&text).map_err(|error| error.in_file(path))?)
 }

@@ -6,7 +6,7 @@ use crate::table::{Table, count};
 use slackline_lab::compare::{Comparison, Factors, Warning};
 
 /// A number with four significant digits.
-pub(super) fn number(value: f64) -> String {
+pub(in crate::verbs) fn number(value: f64) -> String {
     let size = value.abs();
     match () {
         () if value == 0.0 => "0".to_string(),

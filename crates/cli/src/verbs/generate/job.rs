@@ -10,7 +10,8 @@ use serde::Serialize;
 use slackline_core::{Failure, schema};
 use slackline_formats::document::RecordedMachine;
 use slackline_formats::{Document, Format, scenario};
-use slackline_generate::platform::recorded::Machine;
+use slackline_generate::GenerateError;
+use slackline_generate::platform::recorded::{Machine, usual};
 use slackline_generate::population::{Member, Population, STUDIES};
 use slackline_generate::registry::{Family, Generator};
 use slackline_generate::scenario::{Surroundings, onto};
@@ -313,7 +314,7 @@ fn planned(workflow: &Path, platform: &Path, output: &mut Output) -> Result<f64,
     let workflow = read_workflow(workflow, None, output)?;
     let platform = read_platform(platform, output)?;
     let problem = Problem::new(&workflow, &platform)?;
-    let plan = (registry::usual(&problem).plan)(&problem, &Request::default())?;
+    let plan = registry::usual(&problem).plan(&problem, &Request::default())?;
     // Enough digits for a scale; the command that makes it again names them.
     Ok((plan.makespan() * 1e3).round() / 1e3)
 }
@@ -340,13 +341,26 @@ fn machines(file: &Path, output: &mut Output) -> Result<Vec<Machine>, Failure> {
         }
     }
     output.note("the network is assumed: a link to one switch for each machine");
-    let machine = |m: RecordedMachine| Machine {
-        name: m.name,
-        cores: m.cores.map(|cores| cores.max(1.0) as u32),
+    Ok(machines.iter().map(|m| machine(m, |cores| cores)).collect())
+}
+
+/// A machine as a run recorded it, with what its number of processors counts for.
+fn machine(m: &RecordedMachine, cores: fn(u32) -> u32) -> Machine {
+    Machine {
+        name: m.name.clone(),
+        cores: m.cores.map(|known| cores(known.max(1.0) as u32)),
         speed: m.speed_mhz.map(|mhz| mhz * 1e6),
         memory: m.memory_bytes.filter(|bytes| *bytes > 0.0),
-    };
-    Ok(machines.into_iter().map(machine).collect())
+    }
+}
+
+/// The machines of a recorded run as a platform with the usual network.
+pub(in crate::verbs) fn recorded_machines(
+    machines: &[RecordedMachine],
+    cores: fn(u32) -> u32,
+) -> Result<Platform, GenerateError> {
+    let machines: Vec<Machine> = machines.iter().map(|m| machine(m, cores)).collect();
+    usual(&machines)
 }
 
 /// The value of `--to`, whatever its type.

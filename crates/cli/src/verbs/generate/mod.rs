@@ -1,12 +1,14 @@
 //! `slackline generate`: workflows, platforms and worlds from the registry of generators, one or
 //! a population. Options and help come from the registry.
 
+mod batch;
 mod job;
 mod made;
 mod options;
 
 use crate::output::Output;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
+pub(in crate::verbs) use job::recorded_machines;
 use job::{Job, study};
 use options::{family_command, study_command};
 use slackline_core::Failure;
@@ -37,16 +39,21 @@ impl Args for Generate {
                  slackline generate workflow montage --tasks 50,100 --count 10 -o montages/\n  \
                  slackline generate platform grid5000 --machine rennes-16 -o rennes.toml\n  \
                  slackline generate scenario sce --variability 30 -p rennes.toml -o world.toml\n  \
+                 slackline generate workload lublin --jobs 1000 --load 0.85 -o log.swf\n  \
                  slackline generate study peft --first 100 -o peft/",
             )
             .subcommand_required(true)
             .arg_required_else_help(true)
             .subcommand(family_command(Family::Workflow, "A task graph, with costs"))
             .subcommand(family_command(Family::Platform, "Machines and the network between them"))
-            .subcommand(family_command(
-                Family::Scenario,
-                "A world: what happens to a platform, how wrong estimates are, what arrives",
-            ))
+            .subcommand(
+                family_command(
+                    Family::Scenario,
+                    "A world: what happens to a platform, how wrong estimates are, what arrives",
+                )
+                .subcommand(batch::FromLog::augment_args(Command::new("batch-log"))),
+            )
+            .subcommand(batch::workload_command())
             .subcommand(study_command())
     }
 
@@ -59,6 +66,10 @@ impl Generate {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         match self.0.subcommand() {
             Some(("study", matches)) => study(matches, output),
+            Some(("workload", matches)) => batch::workload(matches, output),
+            Some(("scenario", matches)) if matches.subcommand_name() == Some("batch-log") => {
+                batch::from_log(matches, output)
+            }
             Some((family, matches)) => {
                 let family = match family {
                     "platform" => Family::Platform,
@@ -71,7 +82,9 @@ impl Generate {
                 let generator = registry::find(family, kind)?;
                 Job::read(generator, matches, output)?.run(output)
             }
-            None => Err(Failure::input("say what to generate: workflow, platform or scenario")),
+            None => Err(Failure::input(
+                "say what to generate: workflow, workload, platform or scenario",
+            )),
         }
     }
 }

@@ -68,7 +68,7 @@ fn tell(
 /// Who found a plan, by name.
 fn finders(plans: &[&FrontPlan]) -> String {
     const SHOWN: usize = 3;
-    let mut names: Vec<&str> = plans.iter().map(|p| p.algorithm).collect();
+    let mut names: Vec<&str> = plans.iter().map(|p| p.name.as_str()).collect();
     names.dedup();
     let more = names.len().saturating_sub(SHOWN);
     names.truncate(SHOWN);
@@ -81,7 +81,7 @@ fn finders(plans: &[&FrontPlan]) -> String {
 fn picture(problem: &Problem<'_>, points: &[FrontPlan], limits: &Limits) -> Front {
     let best = points.iter().filter(|p| !p.dominated).count();
     let point = |p: &FrontPlan| FrontPoint {
-        name: p.algorithm.to_string(),
+        name: p.name.clone(),
         makespan: p.makespan,
         cost: p.cost,
         dominated: p.dominated,

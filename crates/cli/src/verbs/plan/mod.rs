@@ -3,18 +3,21 @@
 mod front;
 mod report;
 
-use crate::input::{LimitOptions, Sources, told};
+use crate::input::{LimitOptions, OverheadOptions, Sources, told};
 use crate::model::ModelOptions;
 use crate::output::Output;
 use crate::picture;
 use crate::request::printed;
 use crate::search::SearchOptions;
 use crate::set_option::SetOptions;
+use crate::verbs::choices;
 use clap::Args;
-use report::{chart, comparison, place, summary, widths, workflows};
+pub(in crate::verbs) use report::beside_recorded;
+use report::{alternatives, chart, comparison, place, summary, widths, workflows};
 use slackline_core::plan::{Plans, is_limited, planner_name};
 use slackline_core::{Failure, PlanRequest, plan_check};
 use slackline_formats::{ScheduleFormat, schedule_file};
+use slackline_schedule::nondet::Method;
 use slackline_view::gantt::{self, SvgOptions, TerminalOptions};
 use std::path::PathBuf;
 
@@ -23,9 +26,9 @@ use std::path::PathBuf;
 #[command(after_help = "\
 The simulator follows the plan: the makespan shown is the simulated end, with transfers that share \
 links. With several algorithms the plans are compared and the shortest is shown and written. With a budget \
-or a deadline and no algorithm the fast methods for those and HEFT are tried; shown is the shortest plan that \
-keeps the limits, else the one that breaks them least (exit code 1). Ctrl-C ends a search with the best \
-plan it has.
+the answer is the fastest plan found that keeps it, with a deadline alone the cheapest that meets it \
+(--fastest: the fastest), else the one that breaks the limits least (exit code 1). Ctrl-C ends a search \
+with the best plan it has.
 
 Examples:
   slackline plan montage --platform two-site-grid --gantt plan.svg -o plan.json
@@ -87,6 +90,8 @@ pub(crate) struct Plan {
     #[command(flatten)]
     limits: LimitOptions,
     #[command(flatten)]
+    overheads: OverheadOptions,
+    #[command(flatten)]
     parameters: SetOptions,
     #[command(flatten)]
     search: SearchOptions,
@@ -136,6 +141,19 @@ impl Plan {
         if let Some(path) = &self.output {
             ScheduleFormat::for_output(path)?;
         }
+        let file = self.sources.instance.as_deref().or(self.workflow.first().map(PathBuf::as_path));
+        let named = self.algorithm.iter().any(|name| Method::find(name).is_some());
+        if named || file.is_some_and(|file| choices::may_have_choices(file, output)) {
+            let world = {
+                let sources = self.sources.request(&self.workflow);
+                sources.read_all(&self.workflow, &mut output.context(false))?
+            };
+            if let Some(method) = choices::method_of(&self.algorithm, &world.workflow)? {
+                let limits = self.limits.settings().limits();
+                let asked = (method, &limits, &self.parameters.set);
+                return choices::plan(&world.workflow, &world.platform, asked, self.json, output);
+            }
+        }
         let request = self.request()?;
         if printed(&request, output)? {
             return Ok(());
@@ -155,6 +173,7 @@ impl Plan {
             planners: self.algorithm.clone(),
             parameters,
             limits: self.limits.settings(),
+            overheads: self.overheads.request(),
             search: self.search.request(),
             models: self.model.request()?,
             robust: self.robust,
@@ -188,7 +207,8 @@ pub(crate) fn carry_out(
     }
     if let Some(path) = &outputs.gantt {
         let mut chart = chart(&problem, best, plans.lower_bound);
-        if outputs.transfers {
+        // Where there are too many rows for lines, a strip tells when transfers are under way.
+        if outputs.transfers || chart.rows() > SvgOptions::default().most_rows {
             chart = chart.with_transfers(&problem, &best.schedule);
         }
         let svg = gantt::svg(&chart.without_idle_hosts(), &SvgOptions::default());
@@ -210,7 +230,8 @@ fn tell(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let Plans { problem, plans, lower_bound, limits, .. } = all;
-    let (best, lower_bound) = (all.best(), *lower_bound);
+    let (best, bound) = (all.best(), (*lower_bound, all.recorded_makespan));
+    let lower_bound = *lower_bound;
     if plans.len() > 1 {
         let headline = format!("{} plans of {}", plans.len(), place(problem));
         output.say(&format!("{}\n\n", output.bold(&headline)))?;
@@ -220,13 +241,13 @@ fn tell(
             output.bold(&format!("The plan of {}", best.algorithm.name))
         ))?;
         if is_limited(limits) {
-            output.say(&summary(problem, best, lower_bound, limits, output.width))?;
+            output.say(&summary(problem, best, bound, limits, output.width))?;
             output.say("\n")?;
         }
     } else {
         let headline = format!("{}, planned by {}", place(problem), best.algorithm.name);
         output.say(&format!("{}\n\n", output.bold(&headline)))?;
-        output.say(&summary(problem, best, lower_bound, limits, output.width))?;
+        output.say(&summary(problem, best, bound, limits, output.width))?;
         output.say("\n")?;
     }
     if is_checked && problem.tasks() > plan_check::MOST_TASKS {
@@ -240,7 +261,8 @@ fn tell(
     };
     let widths = widths(problem, best, output.width);
     let workflows = workflows(best, output.width);
-    for table in [workflows, widths].iter().filter(|t| !t.is_empty()) {
+    let alternatives = alternatives(best, output.width);
+    for table in [alternatives, workflows, widths].iter().filter(|t| !t.is_empty()) {
         output.say(&format!("{table}\n"))?;
     }
     let chart = chart(problem, best, lower_bound).without_idle_hosts();

@@ -2,11 +2,14 @@
 
 use crate::table::{Table, count, cut};
 use slackline_analysis::plan_check::Check;
+use slackline_analysis::storage::storage_peaks;
 use slackline_core::plan::{Planned, staging, three_digits};
 use slackline_core::plan_check;
 use slackline_model::schedule::{Detail, Limits};
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_model::{Problem, ProcId, approx};
+use slackline_schedule::qos::pareto::Aim;
+use slackline_schedule::qos::within_limits::WITHIN_LIMITS;
 use slackline_view::Chart;
 
 /// Which workflow on which platform.
@@ -101,6 +104,22 @@ pub(super) fn workflows(plan: &Planned, width: usize) -> String {
     format!("{}{rest}", table.render(width))
 }
 
+/// Plans that no other one of a search beats in time and money; empty where there is one at most.
+pub(super) fn alternatives(plan: &Planned, width: usize) -> String {
+    const SHOWN: usize = 12;
+    let all: Vec<_> = slackline_core::plan::alternatives(&plan.schedule.details).collect();
+    if all.len() < 2 {
+        return String::new();
+    }
+    let mut table = Table::new(&[">makespan", ">cost", "<found by"]);
+    for (by, point) in all.iter().take(SHOWN) {
+        table.row([fmt_seconds(point.makespan), three_digits(point.cost), by.to_string()]);
+    }
+    let more = all.len().saturating_sub(SHOWN);
+    let rest = if more > 0 { format!("... and {more} more\n") } else { String::new() };
+    format!("Plans that no other one found beats:\n\n{}{rest}", table.render(width))
+}
+
 /// Processors as a cluster and their ranges in it: `c 0-13`.
 fn ranges(problem: &Problem<'_>, procs: &[ProcId]) -> String {
     let class = |p: ProcId| problem.platform().host(problem.host_of(p)).class;
@@ -148,7 +167,7 @@ fn above_bound(makespan: f64, lower_bound: f64) -> f64 {
 pub(super) fn summary(
     problem: &Problem<'_>,
     plan: &Planned,
-    lower_bound: f64,
+    (lower_bound, recorded): (f64, Option<f64>),
     limits: &Limits,
     width: usize,
 ) -> String {
@@ -171,6 +190,9 @@ pub(super) fn summary(
         Some(_) => row("makespan", fmt_seconds(end), and("as planned and as simulated")),
         None => row("makespan", fmt_seconds(end), and("as planned")),
     }
+    if let Some(recorded) = recorded {
+        row("recorded", fmt_seconds(recorded), beside_recorded(end, recorded));
+    }
     row("lower bound", fmt_seconds(lower_bound), gap(end, lower_bound));
     let staged = staging(problem, &plan.schedule);
     if staged > 1e-3 * summary.makespan {
@@ -182,6 +204,14 @@ pub(super) fn summary(
         let (early, gap) = (deadline - summary.makespan, (deadline - summary.makespan).abs());
         let met = if early >= 0.0 { "met, to spare:" } else { "missed by" };
         row("deadline", fmt_seconds(deadline), format!("{met} {}", fmt_seconds(gap)));
+        let priced = problem.platform().is_priced() && limits.budget.is_none();
+        if priced && plan.algorithm.name == WITHIN_LIMITS.name {
+            let (what, remark) = match plan.aim {
+                Aim::Cheapest => ("cheapest plan found", "that meets it; --fastest: the fastest"),
+                Aim::Fastest => ("fastest plan found", "that meets it"),
+            };
+            row("chosen", what.to_string(), remark.to_string());
+        }
     }
     row("speed-up", three_digits(summary.speedup), "over the fastest single processor".into());
     let used = match summary.used_procs {
@@ -208,6 +238,14 @@ pub(super) fn summary(
         row(&name.replace('_', " "), value, String::new());
     }
     row("data moved", fmt_bytes(summary.bytes_moved), "between hosts".into());
+    let peaks = storage_peaks(problem, &plan.schedule);
+    let bounded = peaks.iter().filter(|peak| peak.capacity.is_some());
+    if let Some(most) = bounded.max_by(|a, b| a.peak.total_cmp(&b.peak)) {
+        let of = most.capacity.map_or(String::new(), |c| format!(" of {}", fmt_bytes(c)));
+        let kept = fmt_bytes(most.peak_kept);
+        let remark = format!("{of} at most on '{}', {kept} if nothing is deleted", most.place);
+        row("storage", fmt_bytes(most.peak), remark.trim_start().to_string());
+    }
     if let Some(spread) = &plan.robustness {
         row("with errors", fmt_seconds(spread.mean), "mean makespan".into());
         row("", fmt_seconds(spread.p95), "not exceeded in 95 % of the samples".into());
@@ -218,7 +256,17 @@ pub(super) fn summary(
 
 /// The run is visibly longer or shorter than the plan.
 fn differs(check: &Check) -> bool {
-    (check.simulated - check.planned).abs() >= 5e-4 * check.planned
+    (check.simulated - check.planned).abs() > 5e-4 * check.planned
+}
+
+/// How a forecast stands to the run that a workflow was recorded from.
+pub(in crate::verbs) fn beside_recorded(end: f64, recorded: f64) -> String {
+    let times = recorded / end;
+    match end > 0.0 {
+        true if times >= 2.0 => format!("the recorded run took {times:.1} times as long"),
+        true => format!("by the recorded run, {:+.0} %", 100.0 * (times - 1.0)),
+        false => "the run that the workflow was recorded from".to_string(),
+    }
 }
 
 /// How far the run is from the plan.

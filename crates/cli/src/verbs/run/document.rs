@@ -1,14 +1,16 @@
 //! Tables of a real run, and of its rehearsal, beyond those of a simulated one.
 
 use crate::table::{Table, wrap};
-use slackline_core::run::{FinishedRun, blocked};
+use slackline_core::machines::folder::Failure;
+use slackline_core::run::{FinishedRun, blocked, stderr};
 use slackline_core::simulation::Ran;
 use slackline_model::names::printable;
 use slackline_model::trace::Work;
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_model::{Placement, Problem, TaskId};
+use std::collections::BTreeMap;
 
-/// Failures that people are shown.
+/// Tasks that were done after failures that people are shown.
 const SHOWN: usize = 10;
 
 /// All that a rehearsal did, for people: which task ran where and when, what was moved.
@@ -51,24 +53,50 @@ pub(super) fn whole_plan(problem: &Problem<'_>, ran: &Ran, width: usize) -> Stri
     text
 }
 
-/// The failures of a run, for people; empty where there were none.
+/// The tasks of a run that failed, for people; empty where none did. Those that were not done in the end
+/// are all named.
 pub(super) fn failures(problem: &Problem<'_>, finished: &FinishedRun, width: usize) -> String {
-    let failures = &finished.failures;
-    if failures.is_empty() {
-        return String::new();
+    let mut attempts: BTreeMap<TaskId, Vec<&Failure>> = BTreeMap::new();
+    for failure in &finished.failures {
+        attempts.entry(failure.task).or_default().push(failure);
     }
-    let mut table = Table::new(&["<failed task", ">attempt", "<host", "<why", ">blocks"]);
-    for failure in failures.iter().take(SHOWN) {
-        table.row([
-            failure.name.clone(),
-            failure.attempt.to_string(),
-            problem.platform().host(failure.host).name.to_string(),
-            failure.reason.clone(),
-            blocked(problem.workflow(), failure.task).to_string(),
-        ]);
+    let is_done = |task: TaskId| finished.ran.outcome.schedule.placement(task).is_some();
+    let (later, failed): (Vec<_>, Vec<_>) =
+        attempts.into_values().partition(|attempts| is_done(attempts[0].task));
+    let mut text = String::new();
+    let mut tell = |head: &str, tasks: &[Vec<&Failure>]| {
+        if tasks.is_empty() {
+            return;
+        }
+        let heads = [head, ">attempts", "<host", "<why", ">blocks"];
+        let mut table = Table::new(&heads);
+        for attempts in tasks {
+            let Some(last) = attempts.last() else { continue };
+            table.row([
+                last.name.clone(),
+                attempts.len().to_string(),
+                problem.platform().host(last.host).name.to_string(),
+                last.reason.clone(),
+                blocked(problem.workflow(), last.task).to_string(),
+            ]);
+        }
+        text += &format!("\n{}", table.render(width));
+        for last in tasks.iter().filter_map(|attempts| attempts.last()) {
+            let name = printable(&last.name);
+            text += &match stderr(finished, last) {
+                Some(path) => format!("  stderr of {name}: {}\n", path.display()),
+                None => format!("  {name} wrote nothing to stderr\n"),
+            };
+        }
+    };
+    tell("<failed task", &failed);
+    tell("<done after failures", &later[..later.len().min(SHOWN)]);
+    if later.len() > SHOWN {
+        text += &format!("  and {} more\n", later.len() - SHOWN);
     }
-    let mut text = format!("\n{}", table.render(width));
-    if let Some(last) = failures.last().filter(|f| !f.last_lines.is_empty()) {
+    let said = finished.failures.iter().rev();
+    let mut said = said.filter(|failure| !is_done(failure.task) || failed.is_empty());
+    if let Some(last) = said.find(|failure| !failure.last_lines.is_empty()) {
         let (name, attempt) = (printable(&last.name), last.attempt);
         text += &format!("\n  {name}, attempt {attempt}, said last:\n");
         for line in &last.last_lines {

@@ -3,13 +3,16 @@
 mod document;
 pub(crate) mod view;
 
-use crate::input::{LimitOptions, Sources, bytes, seconds};
+use crate::input::{LimitOptions, OverheadOptions, Sources, bytes, seconds};
+use crate::model;
 use crate::output::Output;
 use crate::request::printed;
 use crate::set_option::SetOptions;
 use crate::verbs::simulate::report;
 use crate::verbs::simulate::workflow::draw;
 use clap::{Args, ValueEnum};
+use slackline_core::machines::attempt::STDERR;
+use slackline_core::machines::folder;
 use slackline_core::machines::slurm::Mode;
 use slackline_core::request::{
     ExecutionSettings, InputPlace, QUEUE_INTERVALS, RunRequest, SlurmSettings,
@@ -40,11 +43,15 @@ pub(crate) struct Run {
     workflow: PathBuf,
     #[command(flatten)]
     sources: Sources,
+    /// Number of tasks to run at once on this machine [default: its cores]
+    #[arg(short = 'j', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), conflicts_with = "platform")]
+    cores: Option<u32>,
     /// The planner that plans before and, where a policy asks for it, during the run
     #[arg(short, long, value_name = "NAME")]
     algorithm: Option<String>,
-    /// The policy that steers the run; `static` follows the plan
-    #[arg(long, value_name = "NAME", default_value = "static")]
+    /// The policy that steers the run: `work-stealing` follows the plan, and idle processors take ready tasks
+    /// that wait elsewhere; `static` follows the plan alone
+    #[arg(long, value_name = "NAME", default_value = "work-stealing")]
     policy: String,
     /// Where the work is done
     #[arg(long, value_enum, default_value_t = On::Local)]
@@ -63,6 +70,8 @@ pub(crate) struct Run {
     #[command(flatten)]
     limits: LimitOptions,
     #[command(flatten)]
+    overheads: OverheadOptions,
+    #[command(flatten)]
     parameters: SetOptions,
     /// Seed of planners and policies that draw random numbers
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
@@ -80,9 +89,13 @@ pub(crate) struct Run {
     /// Keep to the estimates, whatever run times show
     #[arg(long)]
     no_learning: bool,
-    /// Transfers take at least the time that the platform says
+    /// Transfers take at least the time that a simulation predicts
     #[arg(long)]
     throttle: bool,
+    /// Change a setting of the network model that plans, --dry-run and --throttle go by, e.g.
+    /// network/model:CM02
+    #[arg(long = "config", value_name = "KEY:VALUE")]
+    config: Vec<String>,
     /// Hold every task to the cores of its host, counted through from the machine's first
     #[arg(long)]
     pin: bool,
@@ -202,22 +215,24 @@ impl SlurmArgs {
 impl Run {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         self.outputs.files(self.sources.files().reads(Some(&self.workflow))).check(output)?;
-        let request = self.request();
+        let request = self.request()?;
         if printed(&request, output)? {
             return Ok(());
         }
         carry_out(request, &self.outputs, output)
     }
 
-    fn request(&self) -> RunRequest {
-        RunRequest {
+    fn request(&self) -> Result<RunRequest, Failure> {
+        Ok(RunRequest {
             input: self.sources.request(std::slice::from_ref(&self.workflow)),
+            cores: self.cores,
             planner: self.algorithm.clone(),
             policy: self.policy.clone(),
             transfers: self.transfers.clone(),
             period: self.period.clone(),
             parameters: self.parameters.request(),
             limits: self.limits.settings(),
+            overheads: self.overheads.request(),
             seed: self.seed,
             inputs: self.inputs.map(|place| match place {
                 WhereInputs::Origin => InputPlace::Origin,
@@ -228,6 +243,8 @@ impl Run {
                 time_limit: self.time_limit,
                 learning: !self.no_learning,
                 throttle: self.throttle,
+                network: model::settings(&self.config)?,
+                stealing: None,
                 pin: self.pin,
                 checksum_limit: match self.no_checksums {
                     true => Some(0),
@@ -239,7 +256,7 @@ impl Run {
             folder: self.folder.clone(),
             dry_run: self.dry_run,
             ..RunRequest::default()
-        }
+        })
     }
 }
 
@@ -256,7 +273,7 @@ pub(crate) fn carry_out(
         return drive(open, outputs, output);
     }
     let session = input.rehearsal()?;
-    let problem = session.rehearsed_problem()?;
+    let problem = session.problem()?;
     let (ran, bound) = session.rehearse(&problem, &mut context)?;
     outputs.rehearsed(&problem, &ran, bound, output)?;
     if !outputs.json {
@@ -322,12 +339,23 @@ impl Outputs {
     }
 
     /// Trace and picture: a real run keeps the one for its report, and its log on disk.
-    fn write(&self, files: &FileAccess, problem: &Problem<'_>, ran: &Ran) -> Result<(), Failure> {
+    fn write(
+        &self,
+        files: &FileAccess,
+        problem: &Problem<'_>,
+        ran: &Ran,
+        attempts: Option<&trace::AttemptsOf<'_>>,
+    ) -> Result<(), Failure> {
         if let Some(path) = &self.trace {
             let format = TraceFormat::of_path(path)?;
             let (workflow, platform) = (problem.workflow(), problem.platform());
-            files.write(path, |out| {
-                trace::write(&ran.outcome.trace, format, workflow, platform, out)
+            let records = &ran.outcome.trace;
+            files.write(path, |out| match attempts {
+                Some(known) => {
+                    let subject = (workflow, platform);
+                    trace::write_with_attempts(records, format, subject, known, out)
+                }
+                None => trace::write(records, format, workflow, platform, out),
             })?;
         }
         self.gantt.as_ref().map_or(Ok(()), |path| draw(files, problem, ran, path))
@@ -341,7 +369,7 @@ impl Outputs {
         bound: f64,
         output: &mut Output,
     ) -> Result<(), Failure> {
-        self.write(&output.files, problem, ran)?;
+        self.write(&output.files, problem, ran, None)?;
         if self.json {
             output.json(&SimulationReport::new(problem, ran, bound))?;
         } else {
@@ -358,7 +386,19 @@ impl Outputs {
         output: &mut Output,
     ) -> Result<(), Failure> {
         let ran = &finished.ran;
-        self.write(&output.files, problem, ran)?;
+        let workflow = problem.workflow();
+        let attempt = |task, number, done| {
+            let mut failures = finished.failures.iter();
+            let failure = failures.find(|f| f.task == task && f.attempt == number);
+            let name = folder::component(workflow.task_name(task));
+            let stderr = format!("tasks/{name}/{number}/{STDERR}");
+            trace::Attempt {
+                exit_code: if done { Some(0) } else { failure.and_then(|f| f.exit) },
+                // Empty ones are not kept.
+                stderr: path.join(&stderr).is_file().then_some(stderr),
+            }
+        };
+        self.write(&output.files, problem, ran, Some(&attempt))?;
         if self.json {
             output.json(&run::report(problem, path, finished)?)?;
         } else {

@@ -10,6 +10,10 @@ use std::collections::BTreeMap;
 /// Rows of a list that are shown.
 const SHOWN: usize = 12;
 
+/// Characters of a cell on a terminal, and columns that no terminal has.
+const CELL: usize = 40;
+const TERMINAL: usize = 400;
+
 /// Members that say what an object is about.
 const KEYS: [&str; 7] = ["name", "task", "id", "algorithm", "policy", "file", "owner"];
 
@@ -34,8 +38,8 @@ pub(super) fn parse(text: &str) -> Result<Value, FormatError> {
 pub(super) fn tell(schema: &str, text: &str, output: &Output) -> Result<String, FormatError> {
     let mut out = format!("{}\n", output.bold(schema));
     match parse(text)? {
-        Value::Object(members) => object(&members, &mut out, output.width),
-        Value::Array(lines) => log(&lines, &mut out, output.width),
+        Value::Object(members) => object(&members, &mut out, output.table_width),
+        Value::Array(lines) => log(&lines, &mut out, output.table_width),
         _ => {}
     }
     Ok(out)
@@ -68,12 +72,13 @@ fn list(items: &[Value], out: &mut String, width: usize) {
     // What a row is about comes first.
     columns.sort_by_key(|name| KEYS.iter().position(|key| key == name).unwrap_or(KEYS.len()));
     let wide: Vec<&&String> = columns.iter().take((width / 12).max(3)).collect();
+    let most = if width > TERMINAL { usize::MAX } else { CELL };
     let headings: Vec<String> = wide.iter().map(|name| format!("<{name}")).collect();
     let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
     let mut table = Table::new(&headings);
     for item in items.iter().take(SHOWN) {
         let cell = |name: &&&String| item.get(name.as_str()).and_then(single).unwrap_or_default();
-        table.row(wide.iter().map(|name| cut(&cell(name), 40)));
+        table.row(wide.iter().map(|name| cut(&cell(name), most)));
     }
     *out += &table.render(width);
     if items.len() > SHOWN {

@@ -9,6 +9,7 @@ use crate::input::{Sources, format_parser, read_document, read_platform};
 use crate::output::Output;
 use crate::picture;
 use crate::table::count;
+use crate::verbs::choices;
 use clap::Args;
 use slackline_core::file_kind as contents;
 use slackline_core::input::{Past, format_of};
@@ -18,6 +19,8 @@ use slackline_core::{Failure, schema};
 use slackline_formats::{
     FileAccess, Format, FormatError, PlatformFormat, schedule_file, schedule_json, trace,
 };
+use slackline_model::Workflow;
+use slackline_model::control::Control;
 use slackline_model::schedule::Summary;
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_view::gantt::{self, SvgOptions, TerminalOptions};
@@ -108,15 +111,63 @@ impl Show {
             }
             None => None,
         };
+        if let Some(control) = workflow.control() {
+            return self.choices(workflow, control, output);
+        }
         let past = Past::of(&document, format_of(&output.files, &self.file, self.from)?);
         let facts = workflow::Facts::of(workflow, platform.as_ref())?;
         if self.json {
-            output.json(&facts.document(workflow, &past))?;
+            let leased = platform.as_ref().is_some_and(slackline_model::Platform::has_leasable);
+            let subworkflows = match leased {
+                // As the methods for leased machines see it.
+                true => {
+                    let control = Control::of_plain(workflow).map_err(Failure::input)?;
+                    Some(choices::part_facts(&control))
+                }
+                false => None,
+            };
+            let facts = facts.document(workflow, &past);
+            output.json(&WithParts { facts, subworkflows })?;
         } else {
             let text = facts.tell(workflow, &past, output);
             output.text(&text)?;
         }
         self.write_svg(output, || graph::svg(workflow, &graph::GraphOptions::default()))
+    }
+
+    /// A workflow with choices and loops.
+    fn choices(
+        &self,
+        workflow: &Workflow,
+        control: &Control,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        if self.json {
+            output.json(&ChoicesDocument {
+                schema: "slackline/choices/1",
+                name: workflow.name(),
+                tasks: workflow.len(),
+                choices: control.choices().len(),
+                loops: control.loops().len(),
+                subworkflows: choices::part_facts(control),
+            })?;
+        } else {
+            let headline = format!(
+                "{}: {}, {}, {}",
+                workflow.name(),
+                count(workflow.len(), "task"),
+                count(control.choices().len(), "choice"),
+                count(control.loops().len(), "loop")
+            );
+            let text = format!(
+                "{}\n\n{}\n{}",
+                output.bold(&headline),
+                choices::report::regions(control),
+                choices::report::parts(control, output.width)
+            );
+            output.text(&text)?;
+        }
+        self.write_svg(output, || graph::regions_svg(workflow, control))
     }
 
     fn platform(&self, output: &mut Output) -> Result<(), Failure> {
@@ -217,6 +268,24 @@ fn document_is_instance(files: &FileAccess, path: &Path, from: Option<Format>) -
         Some(format) => format == Format::Instance,
         None => files.read_text(path).is_ok_and(|text| Format::Instance.recognises(&text)),
     }
+}
+
+#[derive(serde::Serialize)]
+struct WithParts<F> {
+    #[serde(flatten)]
+    facts: F,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subworkflows: Option<choices::Named<choices::PartFacts>>,
+}
+
+#[derive(serde::Serialize)]
+struct ChoicesDocument<'a> {
+    schema: &'static str,
+    name: &'a str,
+    tasks: usize,
+    choices: usize,
+    loops: usize,
+    subworkflows: choices::Named<choices::PartFacts>,
 }
 
 #[derive(serde::Serialize)]

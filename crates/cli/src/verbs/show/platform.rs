@@ -6,7 +6,11 @@ use serde::Serialize;
 use slackline_core::schema;
 use slackline_model::Platform;
 use slackline_model::platform::{Class, Network};
+use slackline_model::resources::{Amount, HostResources, SharedResource};
 use slackline_model::units::{fmt_bytes, fmt_rate, fmt_seconds, fmt_speed};
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Most classes and links listed.
 const SHOWN: usize = 24;
@@ -15,9 +19,9 @@ const SHOWN: usize = 24;
 pub(super) fn tell(platform: &Platform, output: &Output) -> String {
     let name = if platform.name().is_empty() { "platform" } else { platform.name() };
     let mut text = format!("{}\n\n", output.bold(name));
-    text.push_str(&facts(platform).render(output.width));
+    text.push_str(&facts(platform).render(output.table_width));
     text.push('\n');
-    text.push_str(&classes(platform).render(output.width));
+    text.push_str(&classes(platform).render(output.table_width));
     if platform.classes().len() > SHOWN {
         text.push_str(&format!("  … and {} more kinds\n", platform.classes().len() - SHOWN));
     }
@@ -56,17 +60,31 @@ fn facts(platform: &Platform) -> Table {
             }
         }
     }
+    for zone in platform.zones().iter().filter(|zone| !zone.resources.is_empty()) {
+        row(&format!("shared in {}", zone.name), amounts(&zone.resources));
+    }
+    if !platform.resources().is_empty() {
+        let all: Vec<_> = platform.resources().iter().map(|r| (r.name.clone(), r.amount)).collect();
+        row("shared by all", amounts(&all));
+    }
+    if let Some(bytes) = platform.storage() {
+        row("storage of all", fmt_bytes(bytes));
+    }
     let changing =
         platform.hosts().iter().filter(|h| h.availability.is_some() || h.state.is_some()).count();
     if changing > 0 {
-        row("changing over time", format!("{changing} hosts"));
+        row("changing over time", count(changing, "host"));
     }
     table
 }
 
 fn classes(platform: &Platform) -> Table {
     let priced = platform.classes().iter().any(|c| c.price > 0.0);
+    let resources = platform.classes().iter().any(|c| c.resources.is_some());
     let mut headings = vec!["<machines", ">count", ">cores", ">speed", ">memory"];
+    if resources {
+        headings.push("<resources");
+    }
     if priced {
         headings.extend([">price/h", "<billed"]);
     }
@@ -79,6 +97,9 @@ fn classes(platform: &Platform) -> Table {
             fmt_speed(class.speed),
             class.memory.map_or("?".to_string(), fmt_bytes),
         ];
+        if resources {
+            cells.push(class.resources.as_deref().map(described).unwrap_or_default());
+        }
         if priced {
             cells.push(format!("{:.3}", class.price * 3600.0 * f64::from(class.cores)));
             cells.push(billed(class));
@@ -86,6 +107,36 @@ fn classes(platform: &Platform) -> Table {
         table.row(cells);
     }
     table
+}
+
+/// Devices, named resources, windows and storage of a machine.
+fn described(own: &HostResources) -> String {
+    let mut words = Vec::new();
+    for kind in &own.gpus {
+        let name = if kind.name.is_empty() { "gpus" } else { &*kind.name };
+        let slots = if kind.slots == 1 { String::new() } else { format!(" x {}", kind.slots) };
+        words.push(format!("{} {name}{slots}", kind.count));
+    }
+    if !own.named.is_empty() {
+        words.push(amounts(&own.named));
+    }
+    match own.windows.as_slice() {
+        [] => {}
+        [(from, to)] => words.push(format!("from {} to {}", fmt_seconds(*from), fmt_seconds(*to))),
+        windows => words.push(count(windows.len(), "window")),
+    }
+    if let Some(bytes) = own.storage {
+        words.push(format!("{} storage", fmt_bytes(bytes)));
+    }
+    words.join(", ")
+}
+
+fn amounts(named: &[(Arc<str>, Amount)]) -> String {
+    let one = |(name, amount): &(Arc<str>, Amount)| match amount {
+        Amount::Parts(_) => format!("{} {name}", amount.value()),
+        Amount::Bytes(_) => format!("{} {name}", fmt_bytes(amount.value())),
+    };
+    named.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// A single machine goes by its own name.
@@ -129,7 +180,29 @@ pub(crate) struct Document<'a> {
     cores: u64,
     zones: usize,
     links: usize,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    resources: BTreeMap<&'a str, f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    storage_bytes: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    shared: Vec<SharedEntry<'a>>,
     classes: Vec<ClassEntry<'a>>,
+}
+
+/// What the hosts of a zone share.
+#[derive(Serialize)]
+struct SharedEntry<'a> {
+    zone: &'a str,
+    hosts: usize,
+    resource: &'a str,
+    amount: f64,
+}
+
+#[derive(Serialize)]
+struct GpuEntry<'a> {
+    kind: &'a str,
+    count: u32,
+    slots: u32,
 }
 
 #[derive(Serialize)]
@@ -139,13 +212,34 @@ struct ClassEntry<'a> {
     cores: u32,
     flops_per_second: f64,
     memory_bytes: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    gpus: Vec<GpuEntry<'a>>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    resources: BTreeMap<&'a str, f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    windows: Vec<(f64, f64)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    storage_bytes: Option<f64>,
     price_per_core_second: f64,
     leasable: bool,
 }
 
 impl<'a> Document<'a> {
     pub(crate) fn of(platform: &'a Platform) -> Document<'a> {
+        let own = |class: &'a Class| class.resources.as_deref();
+        let gpu = |kind: &'a slackline_model::resources::DeviceKind| GpuEntry {
+            kind: &kind.name,
+            count: kind.count,
+            slots: kind.slots,
+        };
+        let named = |named: &'a [(Arc<str>, Amount)]| {
+            named.iter().map(|(name, amount)| (&**name, amount.value())).collect()
+        };
         let class = |class: &'a Class| ClassEntry {
+            gpus: own(class).map_or(Vec::new(), |own| own.gpus.iter().map(gpu).collect()),
+            resources: own(class).map_or(BTreeMap::new(), |own| named(&own.named)),
+            windows: own(class).map_or(Vec::new(), |own| own.windows.clone()),
+            storage_bytes: own(class).and_then(|own| own.storage),
             name: &class.name,
             hosts: class.hosts.len(),
             cores: class.cores,
@@ -161,6 +255,22 @@ impl<'a> Document<'a> {
             cores: platform.total_cores(),
             zones: platform.zones().len(),
             links: platform.links().len(),
+            resources: platform
+                .resources()
+                .iter()
+                .map(|SharedResource { name, amount, .. }| (&**name, amount.value()))
+                .collect(),
+            storage_bytes: platform.storage(),
+            shared: platform
+                .zone_resources()
+                .iter()
+                .map(|own| SharedEntry {
+                    zone: &own.zone,
+                    hosts: own.hosts.len(),
+                    resource: &own.name,
+                    amount: own.amount.value(),
+                })
+                .collect(),
             classes: platform.classes().iter().map(class).collect(),
         }
     }

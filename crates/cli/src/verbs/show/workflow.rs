@@ -8,6 +8,7 @@ use slackline_core::input::Past;
 use slackline_core::{Failure, schema};
 use slackline_formats::Times;
 use slackline_formats::document::{RecordedMachine, Run};
+use slackline_model::resources::Devices;
 use slackline_model::units::{fmt_bytes, fmt_flops, fmt_seconds, fmt_speed};
 use slackline_model::workflow::{CriticalPath, Shape};
 use slackline_model::{KindId, Platform, Problem, TaskId, Workflow};
@@ -113,6 +114,14 @@ impl Facts {
                 row("machines", recorded_machines(run));
             }
         }
+        for demand in demands(workflow) {
+            let range = match demand.least == demand.most {
+                true => demand.show(demand.most),
+                false => format!("{} to {}", demand.show(demand.least), demand.show(demand.most)),
+            };
+            let tasks = count(demand.tasks, "task");
+            row(&demand.resource, format!("{range}, demanded by {tasks}"));
+        }
         row("critical path", self.path(workflow));
         let path = self.critical.length.max(f64::MIN_POSITIVE);
         row("parallelism", format!("{:.1} (work over critical path)", self.seconds / path));
@@ -123,10 +132,10 @@ impl Facts {
         if !workflow.members().is_empty() {
             row("joined from", format!("{} workflows", workflow.members().len()));
         }
-        text.push_str(&table.render(output.width));
+        text.push_str(&table.render(output.table_width));
         if self.kinds.len() > 1 || self.kinds.first().is_some_and(|k| !k.name.is_empty()) {
             text.push('\n');
-            text.push_str(&self.kind_table(output.width));
+            text.push_str(&self.kind_table(output.table_width));
         }
         text
     }
@@ -185,7 +194,7 @@ impl Facts {
             let name = if kind.name.is_empty() { "(none)" } else { &kind.name };
             let share = if self.seconds > 0.0 { kind.total / self.seconds } else { 0.0 };
             table.row([
-                cut(name, 24),
+                cut(name, if width > 400 { usize::MAX } else { 24 }),
                 kind.count.to_string(),
                 format!("{:.1} %", 100.0 * share),
                 fmt_seconds(kind.total / kind.count.max(1) as f64),
@@ -228,6 +237,12 @@ impl Facts {
                 executed_at: run.executed_at.as_deref(),
                 machines: run.machines.iter().map(MachineEntry::of).collect(),
             }),
+            demands: demands(workflow),
+            results: workflow
+                .files()
+                .filter(|&f| workflow.is_kept(f))
+                .map(|f| workflow.file_name(f))
+                .collect(),
             kinds: self
                 .kinds
                 .iter()
@@ -296,6 +311,43 @@ fn kinds(workflow: &Workflow) -> Vec<Kind> {
     kinds
 }
 
+/// What tasks demand besides cores, by resource in order of first appearance.
+fn demands(workflow: &Workflow) -> Vec<DemandEntry> {
+    let mut list: Vec<DemandEntry> = Vec::new();
+    let mut add = |resource: &str, amount: f64, bytes: bool| {
+        if amount <= 0.0 {
+            return;
+        }
+        let at = list.iter().position(|known| known.resource == resource && known.bytes == bytes);
+        let at = at.unwrap_or_else(|| {
+            let resource = resource.to_string();
+            list.push(DemandEntry { resource, tasks: 0, least: f64::INFINITY, most: 0.0, bytes });
+            list.len() - 1
+        });
+        list[at].tasks += 1;
+        list[at].least = list[at].least.min(amount);
+        list[at].most = list[at].most.max(amount);
+    };
+    for task in workflow.tasks() {
+        add("memory", workflow.memory(task), true);
+        let Some(demand) = workflow.demand(task) else { continue };
+        add("memory per core", demand.memory_per_core, true);
+        match &demand.gpus {
+            Some(Devices::Any(count)) => add("gpus", f64::from(*count), false),
+            Some(Devices::Kinds(kinds)) => {
+                for (kind, count) in kinds {
+                    add(&format!("gpus:{kind}"), f64::from(*count), false);
+                }
+            }
+            None => {}
+        }
+        for (name, amount) in &demand.named {
+            add(name, amount.value(), amount.is_bytes());
+        }
+    }
+    list
+}
+
 /// Tasks per level as one line of blocks.
 fn sparkline(widths: &[u32], columns: usize) -> String {
     const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -331,7 +383,28 @@ pub(super) struct Document<'a> {
     times: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     recorded: Option<RecordedEntry<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    demands: Vec<DemandEntry>,
+    /// Files that are kept although somebody reads them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    results: Vec<&'a str>,
     kinds: Vec<KindEntry<'a>>,
+}
+
+/// What tasks demand of one resource besides cores.
+#[derive(Serialize)]
+struct DemandEntry {
+    resource: String,
+    tasks: usize,
+    least: f64,
+    most: f64,
+    bytes: bool,
+}
+
+impl DemandEntry {
+    fn show(&self, amount: f64) -> String {
+        if self.bytes { fmt_bytes(amount) } else { amount.to_string() }
+    }
 }
 
 /// The run that a workflow was recorded from.

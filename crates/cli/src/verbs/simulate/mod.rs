@@ -1,5 +1,6 @@
 //! `slackline simulate`: what happens when work shares a platform.
 
+mod choices;
 mod curve;
 pub(super) mod report;
 mod several;
@@ -7,7 +8,7 @@ mod why;
 pub(super) mod workflow;
 mod worlds;
 
-use crate::input::{LimitOptions, Sources, seconds};
+use crate::input::{LimitOptions, OverheadOptions, Sources, seconds};
 use crate::model::ModelOptions;
 use crate::output::Output;
 use crate::request::printed;
@@ -69,6 +70,17 @@ pub(crate) struct Simulate {
     /// intervals
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     worlds: Option<u32>,
+    /// Simulate so many runs of a workflow with choices and loops, 0 to N-1, and show how makespan
+    /// and cost are distributed; --gantt draws that
+    #[arg(long, value_name = "N", conflicts_with = "run", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    runs: Option<u32>,
+    /// Which run of a workflow with choices and loops: each draws its own decisions [default: 0]
+    #[arg(long, value_name = "R")]
+    run: Option<u64>,
+    /// How decisions fall, as a JSON object such as {"quality": "bad", "polish#1": "again"}; those
+    /// left out are drawn
+    #[arg(long, value_name = "FILE")]
+    choices: Option<PathBuf>,
     /// When inputs travel: push, pull, or pull:N to fetch for the next N tasks of a queue;
     /// anticipated lets a transfer count as begun when its file was made, wherever it is wanted
     /// later (only where transfers do not disturb each other) [default: push]
@@ -85,6 +97,8 @@ pub(crate) struct Simulate {
     #[command(flatten)]
     limits: LimitOptions,
     #[command(flatten)]
+    overheads: OverheadOptions,
+    #[command(flatten)]
     parameters: SetOptions,
     /// Seed of planners and policies that draw random numbers [default: 0]
     #[arg(long, value_name = "NUMBER")]
@@ -98,10 +112,10 @@ pub(crate) struct Simulate {
     knows: Knows,
     #[command(flatten)]
     model: ModelOptions,
-    /// Where files live: on the hosts that made them, or on a store (the platform's origin, or at
-    /// mean latency and bandwidth) that tasks read from, one file after the other, while they hold
-    /// their processor
-    #[arg(long, value_enum, default_value_t = Data::Hosts)]
+    /// Where files live: on the hosts that made them (`hosts`), or on a store that tasks read from,
+    /// one file after the other, while they hold their processor: `central` (the platform's origin,
+    /// or at mean latency and bandwidth), or a storage of the platform by its name
+    #[arg(long, value_name = "WHERE", default_value = "hosts", value_parser = data)]
     data: Data,
     /// How far what a policy sees of the platform lies behind, e.g. 30s
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = seconds)]
@@ -153,10 +167,20 @@ enum Knows {
 }
 
 /// Where files live.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Data {
     Hosts,
     Central,
+    Storage(String),
+}
+
+fn data(word: &str) -> Result<Data, String> {
+    Ok(match word {
+        "" => return Err("hosts, central, or the name of a storage".into()),
+        "hosts" => Data::Hosts,
+        "central" => Data::Central,
+        name => Data::Storage(name.into()),
+    })
 }
 
 impl Simulate {
@@ -174,6 +198,7 @@ impl Simulate {
             .reads(self.scenario.as_ref())
             .reads(self.arrivals.as_ref())
             .reads(self.same_decisions.as_ref())
+            .reads(self.choices.as_ref())
             .draws("--gantt", self.gantt.as_ref())
             .draws("--progress", self.progress.as_ref())
             .writes("--trace", self.trace.as_ref())
@@ -184,6 +209,11 @@ impl Simulate {
         if let Some(run) = &self.replay {
             let outputs = run::Outputs::new(self.gantt, self.trace, self.json);
             return repeat(run, &outputs, output);
+        }
+        if (self.workflow.is_some() || self.sources.instance.is_some())
+            && let Some(done) = choices::simulate(&self, output)
+        {
+            return done;
         }
         let setup = self.setup()?;
         if let Some(plan) = &self.activities {
@@ -245,6 +275,7 @@ impl Simulate {
             threshold: self.threshold.clone(),
             parameters: self.parameters.request(),
             limits: self.limits.settings(),
+            overheads: self.overheads.request(),
             seed: self.seed,
             alone: self.alone,
             knows: match self.knows {
@@ -255,7 +286,11 @@ impl Simulate {
             },
             data: match self.data {
                 Data::Hosts => DataPlace::Hosts,
-                Data::Central => DataPlace::Central,
+                Data::Central | Data::Storage(_) => DataPlace::Central,
+            },
+            storage: match &self.data {
+                Data::Storage(name) => Some(name.clone()),
+                _ => None,
             },
             monitoring_delay: self.monitoring_delay,
             decision_time: self.decision_time,

@@ -3,6 +3,7 @@
 use super::{curve, several};
 use crate::output::Output;
 use crate::table::{Table, count, cut, wrap};
+use crate::verbs::plan::beside_recorded;
 use slackline_core::simulation::Ran;
 use slackline_core::{Failure, plan_check};
 use slackline_engine::Usage;
@@ -82,6 +83,10 @@ fn summary(problem: &Problem<'_>, ran: &Ran, width: usize) -> String {
     match ran.unfinished() {
         None => {
             row("makespan", exact(outcome.makespan));
+            if let Some(recorded) = ran.recorded {
+                let beside = beside_recorded(outcome.makespan, recorded);
+                row("recorded", format!("{} ({beside})", fmt_seconds(recorded)));
+            }
             row(
                 "normalised",
                 format!("{:.2} times the critical path at mean speed (NSL)", metrics.nsl),

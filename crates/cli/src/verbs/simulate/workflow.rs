@@ -52,6 +52,7 @@ pub(super) fn simulate(
         }
         written.extend(names.into_iter().flatten());
     }
+    simulated.delay(&input);
     let runs = simulated.runs.as_slice();
     if let Some(path) = &outputs.progress {
         let svg = curve::svg(&problem, runs);

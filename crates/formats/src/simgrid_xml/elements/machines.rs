@@ -1,7 +1,7 @@
 //! Hosts, peers and what they store.
 
 use super::super::attributes::Attributes;
-use super::super::values::{contents, initial_state, shared, speed, take_own};
+use super::super::values::{contents, initial_state, own_disk, shared, speed, take_own};
 use super::{Elements, Frame, Mount, OpenHost, Storage};
 use crate::error::{FormatError, Result};
 use slackline_model::platform::{Disk, HostSpec, LinkSpec, Member, Profile, StarLeaf};
@@ -56,6 +56,8 @@ impl Elements<'_> {
                 .transpose()
                 .map_err(|e| FormatError::new(format!("disk \"{}\": {e}", disk.name)))?;
             let mounts = find("mount").map(|(_, path)| (host, path.clone())).into_iter().collect();
+            let mut properties = disk.properties.clone();
+            let (model, contents) = own_disk(&mut properties, self.siblings)?;
             let disk = Disk {
                 name: disk.name.into(),
                 host,
@@ -64,8 +66,10 @@ impl Elements<'_> {
                 // As in SimGrid, where nothing is said of reads and writes together.
                 connection_bandwidth: connection.or(Some(disk.read.max(disk.write))),
                 capacity,
+                model,
+                contents,
                 mounts,
-                properties: shared(disk.properties),
+                properties: shared(properties),
             };
             self.builder.add_disk(disk).map_err(FormatError::new)?;
         }

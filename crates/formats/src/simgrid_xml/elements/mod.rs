@@ -5,9 +5,9 @@ mod machines;
 mod network;
 
 use super::attributes::Attributes;
-use super::own;
 use super::traces::parse_trace;
 use super::values::{contents, shared, take_own};
+use super::{own, pools};
 use crate::error::{FormatError, Place, Result};
 use machines::open_storage_type;
 use slackline_io::Siblings;
@@ -15,6 +15,7 @@ use slackline_model::platform::{
     ClusterSpec, HostSpec, LinkSpec, Platform, PlatformBuilder, PlatformError, Profile, Properties,
     RoutingKind,
 };
+use slackline_model::resources::{Amount, SharedResource};
 use slackline_model::units::Quantity;
 use slackline_model::{HostId, ZoneId};
 use std::collections::HashMap;
@@ -107,7 +108,7 @@ pub(super) enum ConnectionKind {
 /// The platform as far as it has been read.
 pub(super) struct Elements<'a> {
     pub(super) text: &'a str,
-    siblings: Option<Siblings<'a>>,
+    pub(super) siblings: Option<Siblings<'a>>,
     pub(super) builder: PlatformBuilder,
     named: bool,
     stack: Vec<(Frame, usize)>,
@@ -120,6 +121,9 @@ pub(super) struct Elements<'a> {
     pub(super) connections: Vec<Connection>,
     trace_files: HashMap<String, Option<Arc<Profile>>>,
     origin: Option<(String, usize)>,
+    /// Shared by the whole platform, and which of them Slurm knows as licences.
+    resources: Vec<(Arc<str>, Amount)>,
+    licences: Vec<String>,
     root_seen: bool,
 }
 
@@ -140,6 +144,8 @@ impl<'a> Elements<'a> {
             connections: Vec::new(),
             trace_files: HashMap::new(),
             origin: None,
+            resources: Vec::new(),
+            licences: Vec::new(),
             root_seen: false,
         }
     }
@@ -279,6 +285,12 @@ impl<'a> Elements<'a> {
         self.resolve_storages()?;
         self.resolve_mounts()?;
         self.resolve_connections()?;
+        let licences = std::mem::take(&mut self.licences);
+        let all = std::mem::take(&mut self.resources).into_iter().map(|(name, amount)| {
+            let slurm = licences.iter().any(|known| **known == *name);
+            SharedResource { name, amount, slurm }
+        });
+        self.builder.set_resources(all.collect());
         if let Some((name, offset)) = self.origin.take() {
             let host = self.builder.host(&name).map_err(self.at(offset))?;
             self.builder.set_origin(host);
@@ -340,14 +352,28 @@ impl<'a> Elements<'a> {
 
     fn property(&mut self, a: &Attributes<'_>) -> Result<Frame> {
         let (name, value) = (a.required(&["id"])?, a.required(&["value"])?);
-        let own_platform = name == own::ORIGIN || name == own::NAME;
+        let own_platform =
+            [own::ORIGIN, own::NAME, own::RESOURCES, own::LICENCES, own::STORAGE].contains(&name);
         let pair = (name.to_string(), value.to_string());
         match self.stack.last_mut().map(|(frame, _)| frame) {
             Some(Frame::Zone(zone, _)) if own_platform && zone.0 == 0 => {
-                if name == own::ORIGIN {
-                    self.origin = Some((pair.1, a.offset()));
-                } else {
-                    self.builder.set_name(pair.1);
+                let fail = |error: String| a.error(format!("property \"{name}\": {error}"));
+                match name {
+                    own::ORIGIN => self.origin = Some((pair.1, a.offset())),
+                    own::RESOURCES => {
+                        self.resources = pools::read_named(value).map_err(fail)?;
+                    }
+                    own::LICENCES => {
+                        self.licences = value.split(',').map(|name| name.trim().into()).collect();
+                    }
+                    own::STORAGE => {
+                        let bytes = Quantity::Size.parse_or_bare(value);
+                        let bytes = bytes.map_err(|e| fail(e.to_string()))?;
+                        self.builder.set_storage(bytes);
+                    }
+                    _ => {
+                        self.builder.set_name(pair.1);
+                    }
                 }
             }
             Some(Frame::Zone(_, list) | Frame::Link(_, list) | Frame::Cluster(_, list)) => {
@@ -370,10 +396,10 @@ impl<'a> Elements<'a> {
                     *slot(storage) = Some(parsed);
                     Ok::<(), FormatError>(())
                 };
-                match name {
-                    "Bread" => set(|s| &mut s.read)?,
-                    "Bwrite" => set(|s| &mut s.write)?,
-                    "Bconnection" => set(|s| &mut s.connection)?,
+                match name.to_ascii_lowercase().as_str() {
+                    "bread" => set(|s| &mut s.read)?,
+                    "bwrite" => set(|s| &mut s.write)?,
+                    "bconnection" => set(|s| &mut s.connection)?,
                     _ => storage.properties.push(pair),
                 }
             }
@@ -437,6 +463,7 @@ fn open_trace(elements: &mut Elements<'_>, a: &Attributes<'_>) -> Result<Frame> 
 struct OfZone {
     shared_storage: Option<bool>,
     storage_capacity: Option<f64>,
+    shared_resources: Option<String>,
     transfer_price: Option<f64>,
 }
 
@@ -446,6 +473,7 @@ impl OfZone {
         Ok(OfZone {
             shared_storage: take(properties, own::SHARED_STORAGE, "true or false")?,
             storage_capacity: take(properties, own::STORAGE_CAPACITY, "a number of bytes")?,
+            shared_resources: take(properties, own::SHARED_RESOURCES, "name:amount")?,
             transfer_price: take(properties, own::TRANSFER_PRICE, "a number")?,
         })
     }
@@ -460,6 +488,14 @@ impl OfZone {
             }
             None if self.shared_storage == Some(true) => builder.share_storage(zone),
             None => {}
+        }
+        if let Some(text) = &self.shared_resources {
+            let named = pools::read_named(text);
+            let named = named.and_then(|named| {
+                builder.share_resources(zone, named).map_err(|error| error.to_string())
+            });
+            let key = own::SHARED_RESOURCES;
+            named.map_err(|e| FormatError::new(format!("property \"{key}\": {e}")))?;
         }
         match self.transfer_price {
             Some(price) => builder.set_transfer_price(zone, price).map_err(FormatError::new),

@@ -100,7 +100,7 @@ impl Cloud {
         let inputs = Inputs::of(&platform);
         let start = Situation::charged(workflow, platform, &Models::default().charges(), inputs);
         let problem = start.nominal_problem().map_err(StudyError::of)?;
-        let plan = (planner(method)?.plan)(&problem, request).map_err(StudyError::of)?;
+        let plan = planner(method)?.plan(&problem, request).map_err(StudyError::of)?;
         Ok(Summary::of(&problem, &plan))
     }
 

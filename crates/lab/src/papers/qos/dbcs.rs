@@ -454,7 +454,7 @@ fn time(workflows: &[Arc<Workflow>]) -> Result<Findings, StudyError> {
         for (total, name) in seconds.iter_mut().zip(METHODS) {
             let settings = under(range.budget(0.3), Some(range.deadline(0.3)));
             let clock = Instant::now();
-            (planner(name)?.plan)(&case.problem, &settings).map_err(StudyError::of)?;
+            planner(name)?.plan(&case.problem, &settings).map_err(StudyError::of)?;
             *total += clock.elapsed().as_secs_f64();
         }
     }

@@ -16,6 +16,7 @@ use super::star::Star;
 use super::vivaldi::Vivaldi;
 use super::zone::{Member, NetworkRouter, RouteTable, Routing, RoutingKind, Zone};
 use super::{Network, Platform};
+use crate::resources::{Amount, SharedResource, ZoneResource};
 use crate::{ClassId, DiskId, HostId, LinkId, RouterId, ZoneId};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -41,6 +42,9 @@ pub struct PlatformBuilder {
     billing: Billing,
     origin: Option<HostId>,
     fifo: bool,
+    resources: Vec<SharedResource>,
+    storage: Option<f64>,
+    measured: bool,
     members: HashMap<Arc<str>, Member>,
     link_names: HashMap<Arc<str>, LinkId>,
     disk_names: HashSet<(HostId, Arc<str>)>,
@@ -75,6 +79,12 @@ impl PlatformBuilder {
     /// Links serve one transfer at a time.
     pub fn set_fifo(&mut self) -> &mut Self {
         self.fifo = true;
+        self
+    }
+
+    /// Latencies and bandwidths are those of whole transfers.
+    pub fn set_measured(&mut self) -> &mut Self {
+        self.measured = true;
         self
     }
 
@@ -129,6 +139,7 @@ impl PlatformBuilder {
             shared_storage: false,
             transfer_price: 0.0,
             storage_capacity: None,
+            resources: Vec::new(),
             cluster: None,
             routing,
             bypass,
@@ -149,6 +160,9 @@ impl PlatformBuilder {
         if let Some(memory) = spec.memory {
             positive(element, "memory", memory)?;
         }
+        if let Some(why) = spec.resources.problem() {
+            return Err(PlatformError::invalid(element(), why));
+        }
         if let Some(billing) = &spec.billing {
             check_billing(element, billing)?;
         }
@@ -164,6 +178,9 @@ impl PlatformBuilder {
             speed: spec.speed,
             price: spec.price,
             memory: spec.memory,
+            resources: (!spec.resources.is_empty()).then(|| Arc::new(spec.resources)),
+            core_names: (spec.core_names.len() == spec.cores as usize && spec.cores > 0)
+                .then(|| spec.core_names.into()),
             arch: spec.arch.map(Into::into),
             class: ClassId(u32::MAX), // given by `build`
             zone,
@@ -243,6 +260,16 @@ impl PlatformBuilder {
         if let Some(value) = disk.capacity {
             positive(element, "capacity", value)?;
         }
+        disk.model.check(&disk.name)?;
+        if let (Some(contents), Some(capacity)) = (&disk.contents, disk.capacity)
+            && contents.used() as f64 > capacity
+        {
+            let message = format!(
+                "its contents of {} bytes are larger than its capacity of {capacity} bytes",
+                contents.used()
+            );
+            return Err(PlatformError::invalid(element(), message));
+        }
         if !self.disk_names.insert((disk.host, disk.name.clone())) {
             return Err(PlatformError::Duplicate { kind: "disk", name: disk.name.to_string() });
         }
@@ -300,6 +327,59 @@ impl PlatformBuilder {
     pub fn bound_storage(&mut self, zone: ZoneId, bytes: f64) {
         self.zones[zone.index()].shared_storage = true;
         self.zones[zone.index()].storage_capacity = Some(bytes);
+    }
+
+    /// The hosts in a zone, and in the zones inside it, share so much of a named resource.
+    pub fn share_resources(
+        &mut self,
+        zone: ZoneId,
+        named: Vec<(Arc<str>, Amount)>,
+    ) -> Result<(), PlatformError> {
+        let zone = &mut self.zones[zone.index()];
+        let mut names: Vec<&str> = named.iter().map(|(name, _)| &**name).collect();
+        names.sort_unstable();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            let message = format!("resource '{}' is listed twice", pair[0]);
+            return Err(PlatformError::invalid(format!("\"{}\"", zone.name), message));
+        }
+        zone.resources = named;
+        Ok(())
+    }
+
+    /// What the zones share, each with the hosts in it.
+    fn zone_resources(&self) -> Vec<ZoneResource> {
+        let mut shared = Vec::new();
+        for (index, zone) in self.zones.iter().enumerate().filter(|(_, z)| !z.resources.is_empty())
+        {
+            let inside = |host: &Host| {
+                let mut around = Some(host.zone);
+                while let Some(id) = around.filter(|id| id.index() != index) {
+                    around = self.zones[id.index()].parent;
+                }
+                around.is_some()
+            };
+            let hosts = (0..self.hosts.len()).filter(|&h| inside(&self.hosts[h]));
+            let hosts: Arc<[HostId]> = hosts.map(HostId::new).collect();
+            shared.extend(zone.resources.iter().map(|(name, amount)| ZoneResource {
+                name: name.clone(),
+                amount: *amount,
+                zone: zone.name.clone(),
+                hosts: hosts.clone(),
+            }));
+        }
+        shared
+    }
+
+    /// All hosts share these.
+    pub fn set_resources(&mut self, resources: Vec<SharedResource>) -> &mut Self {
+        self.resources = resources;
+        self
+    }
+
+    /// All files of the platform together may take so many bytes.
+    pub fn set_storage(&mut self, bytes: f64) -> &mut Self {
+        self.storage = Some(bytes);
+        self
     }
 
     /// The place of every host: the outermost zone around it that shares storage.
@@ -372,6 +452,21 @@ impl PlatformBuilder {
             if let Some(profile) = &profiles.state {
                 link.state = Some(profile.clone());
             }
+        }
+        Ok(())
+    }
+
+    /// Gives a link, both halves of it, another bandwidth or latency.
+    pub fn set_link_figures(
+        &mut self,
+        link: LinkId,
+        bandwidth: Option<f64>,
+        latency: Option<f64>,
+    ) -> Result<(), PlatformError> {
+        let halves = if self.links[link.index()].duplex == Some(Duplex::Up) { 2 } else { 1 };
+        for link in &mut self.links[link.index()..][..halves] {
+            link.bandwidth = bandwidth.unwrap_or(link.bandwidth);
+            link.latency = latency.unwrap_or(link.latency);
         }
         Ok(())
     }
@@ -463,6 +558,7 @@ impl PlatformBuilder {
         self.join_vivaldi_zones();
         let classes = classify(&mut self.hosts, &mut self.host_class, &self.zones, self.billing)?;
         let (place_of, tolls) = (self.places(), self.tolls());
+        let zone_resources = self.zone_resources();
         Ok(Platform {
             name: self.name,
             hosts: self.hosts,
@@ -474,6 +570,10 @@ impl PlatformBuilder {
             network,
             origin: self.origin,
             fifo: self.fifo,
+            resources: self.resources,
+            storage: self.storage,
+            zone_resources,
+            measured: self.measured,
             place_of,
             tolls,
             members: self.members,

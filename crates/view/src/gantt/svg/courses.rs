@@ -1,7 +1,7 @@
 //! Numbers over time: one area each, under the rows and on their axis.
 
 use super::frame::{Frame, HOST};
-use crate::chart::Chart;
+use crate::chart::{Chart, Course};
 use crate::svg::{Anchor, Canvas, MARGIN, Type};
 use crate::text::{coordinate, escaped, fit};
 use std::fmt::Write;
@@ -10,10 +10,15 @@ const HEIGHT: f64 = 40.0;
 const GAP: f64 = 10.0;
 const LEVEL: Type = Type { class: "dim", size: 9.5, anchor: Anchor::End };
 
-/// Draws the courses of a chart from this height on; gives what they took.
-pub(super) fn courses(canvas: &mut Canvas, chart: &Chart, frame: &Frame, top: f64) -> f64 {
+/// Draws courses from this height on; gives what they took.
+pub(super) fn courses(
+    canvas: &mut Canvas,
+    chart: &Chart,
+    (frame, courses): (&Frame, &[Course]),
+    top: f64,
+) -> f64 {
     let (left, right) = (frame.left, frame.left + frame.width);
-    for (index, course) in chart.courses.iter().enumerate() {
+    for (index, course) in courses.iter().enumerate() {
         let roof = top + index as f64 * (HEIGHT + GAP);
         let floor = roof + HEIGHT;
         frame.grid(canvas, chart, [roof, floor]);
@@ -38,7 +43,7 @@ pub(super) fn courses(canvas: &mut Canvas, chart: &Chart, frame: &Frame, top: f6
         );
         canvas.line("rule", [left, floor, right, floor]);
     }
-    match chart.courses.len() {
+    match courses.len() {
         0 => 0.0,
         count => count as f64 * (HEIGHT + GAP) + MARGIN / 2.0,
     }
@@ -46,8 +51,29 @@ pub(super) fn courses(canvas: &mut Canvas, chart: &Chart, frame: &Frame, top: f6
 
 #[cfg(test)]
 mod tests {
-    use crate::chart::{Chart, Course};
+    use crate::chart::{Arrow, Chart, Course, Group};
     use crate::gantt::{SvgOptions, svg};
+
+    #[test]
+    fn transfers_too_many_to_draw_become_a_strip() {
+        let arrow = |start: f64| Arrow {
+            from: 0,
+            to: 0,
+            start,
+            finish: start + 2.0,
+            note: "data".to_string(),
+            broken: false,
+        };
+        let group = Group { name: "h".to_string(), section: String::new(), rows: 1 };
+        let arrows = vec![arrow(0.0), arrow(1.0), arrow(5.0)];
+        let chart = Chart { span: 0.0..10.0, arrows, groups: vec![group], ..Chart::default() };
+        let drawn = svg(&chart, &SvgOptions::default());
+        assert!(drawn.contains(">transfer (3)<"), "their lines are explained: {drawn}");
+        assert_eq!(drawn.matches("class=\"course\"").count(), 0);
+        let strip = svg(&chart, &SvgOptions { most_arrows: 2, ..SvgOptions::default() });
+        assert_eq!(strip.matches("class=\"course\"").count(), 1);
+        assert!(strip.contains(">transfers<") && strip.contains(">2<"), "{strip}");
+    }
 
     #[test]
     fn courses_lie_under_the_rows() {

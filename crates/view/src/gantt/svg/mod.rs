@@ -10,7 +10,7 @@ mod courses;
 mod frame;
 mod signs;
 
-use crate::chart::Chart;
+use crate::chart::{Arrow, Chart, Course};
 use crate::lanes::{Lanes, Level};
 use crate::svg::{Anchor, Canvas, Heading, MARGIN, Type};
 use areas::areas;
@@ -35,6 +35,23 @@ impl Default for SvgOptions {
     }
 }
 
+/// How many transfers are under way: where their lines are too many to draw, it tells why hosts idle.
+fn under_way(arrows: &[Arrow]) -> Course {
+    let ends = arrows.iter().flat_map(|a| [(a.start, 1.0), (a.finish, -1.0)]);
+    let mut ends: Vec<(f64, f64)> = ends.collect();
+    ends.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let mut steps: Vec<(f64, f64)> = Vec::new();
+    let mut level = 0.0;
+    for (date, change) in ends {
+        level += change;
+        match steps.last_mut() {
+            Some(last) if last.0 == date => last.1 = level,
+            _ => steps.push((date, level)),
+        }
+    }
+    Course { name: "transfers".to_string(), steps }
+}
+
 const FOOT: Type = Type { class: "dim", size: 11.0, anchor: Anchor::Start };
 
 /// Draws a chart.
@@ -50,12 +67,14 @@ pub fn svg(chart: &Chart, options: &SvgOptions) -> String {
     });
     let frame = Frame::new(chart, &lanes, options.width, top);
     frame.background(&mut canvas, chart, &lanes);
+    let arrows_drawn = lanes.level == Level::Row && chart.arrows.len() <= options.most_arrows;
     if lanes.level == Level::Row {
-        bars(&mut canvas, chart, &lanes, &frame);
-        signs::ties(&mut canvas, chart, &frame);
-        if chart.arrows.len() <= options.most_arrows {
+        // Under the bars: no line crosses a label.
+        if arrows_drawn {
             signs::arrows(&mut canvas, chart, &frame);
         }
+        bars(&mut canvas, chart, &lanes, &frame);
+        signs::ties(&mut canvas, chart, &frame);
     } else {
         areas(&mut canvas, chart, &lanes, &frame);
     }
@@ -63,7 +82,11 @@ pub fn svg(chart: &Chart, options: &SvgOptions) -> String {
     signs::replannings(&mut canvas, chart, &frame);
     signs::marks(&mut canvas, chart, &frame);
     let mut bottom = frame.bottom() + 30.0 + MARGIN / 2.0;
-    bottom += courses(&mut canvas, chart, &frame, bottom);
+    let mut strips = chart.courses.clone();
+    if !arrows_drawn && !chart.arrows.is_empty() {
+        strips.push(under_way(&chart.arrows));
+    }
+    bottom += courses(&mut canvas, chart, (&frame, &strips), bottom);
     let one_by_one = lanes.level == Level::Row;
     bottom += signs::legend(&mut canvas, chart, options, one_by_one, bottom);
     for note in [lanes.folded_note(chart), chart.idle_note()].into_iter().flatten() {

@@ -179,10 +179,8 @@ pub(super) fn legend(
         [(false, "wire", "transfer"), (true, "wire snap", "transfer broken off")]
     {
         let count = chart.arrows.iter().filter(|a| a.broken == broken).count();
-        // Signs that explain a plan have no need of it: lines between rows are its transfers. What is
-        // left out is said.
-        if count > 0 && (chart.happened || !arrows_drawn) {
-            let left_out = if arrows_drawn { "" } else { ", too many to draw" };
+        if count > 0 {
+            let left_out = if arrows_drawn { "" } else { ", too many to draw: see the strip" };
             let text = format!("{name} ({}{left_out})", grouped(count));
             entries.push((Sample::Wire(class), text));
         }

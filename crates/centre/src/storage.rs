@@ -1,0 +1,14 @@
+//! Storages: files behind mount points, and the flows of bytes that reading and writing them are.
+//!
+//! [`FileSystem`] knows which files are where and how much space is left; nothing there takes time.
+//! [`run`] lets operations take their time: each is one flow over the sides of its storage and the links on its
+//! way, in the same solver as everything else.
+
+mod case;
+mod files;
+mod flows;
+mod unique;
+
+pub use case::{Case, CaseError, Operation, OperationKind, Script};
+pub use files::{Answer, FileSystem, Handle, Op, Refused, Space};
+pub use flows::{Dates, Operations, StorageError, plain_models, run};

@@ -1,0 +1,245 @@
+//! Workloads of batch systems, and scenarios from their logs.
+
+use crate::failure::Failure;
+use crate::files::Files;
+use crate::input::read_platform;
+use crate::output::Output;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use slackline_centre::batch::{Machine, Policy, Replay, Site};
+use slackline_formats::batch_log::{self, BatchLog, Wrong};
+use slackline_generate::Seed;
+use slackline_generate::workload::Lublin;
+use slackline_model::Platform;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Rigid jobs after Lublin & Feitelson (2003), as a log in the Standard Workload Format
+#[derive(Args)]
+#[command(after_help = "\
+Sizes, run times and arrivals follow the published model, with its parameters for logs without \
+interactive jobs: sizes are serial, or 2 to a two-stage uniform power from 0.8 over log2(N) - 2.5 \
+(probability 0.86) to log2(N); run times the exponential of a hyper-gamma value, Gamma(4.2, 0.94) \
+with probability 0.78 - 0.0054 times the size, else Gamma(312, 0.03), at most 12; times between \
+arrivals the exponential of Gamma(10.23, 0.487), slowed down or sped up by a daily cycle \
+Gamma(8.17, 3.96) of half hours from 5:30 on. Requested times, users, groups and queues are drawn \
+beside it.
+
+Examples:
+  slackline generate workload lublin --jobs 1000 --cores 256 --load 0.85 -o log.swf
+  slackline generate workload lublin --seed 7 --overestimate 1")]
+pub(super) struct LublinArgs {
+    /// Number of jobs
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    jobs: u64,
+    /// Cores of the machine
+    #[arg(long, value_name = "N", default_value_t = 256)]
+    cores: u64,
+    /// Stretch arrivals to this load, e.g. 0.85; the model's own load if left out
+    #[arg(long, value_name = "LOAD")]
+    load: Option<f64>,
+    /// Requested times are up to this multiple of run times
+    #[arg(long, value_name = "FACTOR", default_value_t = 5.0)]
+    overestimate: f64,
+    /// Number of users
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    users: u64,
+    /// Number of groups
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    groups: u64,
+    /// Number of queues, by requested time
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    queues: u64,
+    /// Probability of a serial job
+    #[arg(long, value_name = "P", default_value_t = 0.244)]
+    serial: f64,
+    /// Probability that the size of a parallel job is a power of two
+    #[arg(long, value_name = "P", default_value_t = 0.576)]
+    power_of_two: f64,
+    /// Seed of all draws
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    seed: u64,
+    /// File to write; standard output if absent
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Availability of hosts beside the recorded load of a batch system
+#[derive(Args)]
+#[command(after_help = "\
+The jobs of the log take the hosts of the platform in order, first those with the lowest number \
+that are free; a host is as fast as the part of its cores that no job holds, and at least \
+--least. Starts are those of the log where it has them, else those under --policy. The machine of \
+the log is scaled to the cores of the platform.
+
+Example:
+  slackline generate scenario batch-log log.swf -p small-cluster -o beside.toml")]
+pub(super) struct FromLog {
+    /// The log: Standard Workload Format, or `sacct --parsable2`
+    log: PathBuf,
+    /// The platform
+    #[arg(short, long, value_name = "FILE")]
+    platform: PathBuf,
+    /// Cores of the machine of the log; the one it names if left out
+    #[arg(long, value_name = "N")]
+    cores: Option<u64>,
+    /// Policy that starts the jobs of a log without starts
+    #[arg(long, value_name = "POLICY", default_value = "easy")]
+    policy: Policy,
+    /// Date of the log at which the scenario begins, in seconds after its first submission
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0)]
+    from: f64,
+    /// Least part of its speed that a host keeps
+    #[arg(long, value_name = "PART", default_value_t = 0.01)]
+    least: f64,
+    /// Skip wrong lines of the log
+    #[arg(long)]
+    lenient: bool,
+    /// File to write; standard output if absent
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// `generate workload KIND`.
+pub(super) fn workload_command() -> Command {
+    Command::new("workload")
+        .about("Jobs of a batch system")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand_value_name("KIND")
+        .subcommand_help_heading("Kinds")
+        .subcommand(LublinArgs::augment_args(Command::new("lublin")))
+}
+
+fn arguments<T: FromArgMatches>(matches: &ArgMatches) -> Result<T, Failure> {
+    let (_, matches) = matches.subcommand().ok_or_else(|| Failure::input("say what kind"))?;
+    T::from_arg_matches(matches).map_err(Failure::input)
+}
+
+fn write(output: &mut Output, path: Option<&Path>, text: &str) -> Result<(), Failure> {
+    match path {
+        Some(path) => Ok(output.files.write(path, |out| out.write_all(text.as_bytes()))?),
+        None => output.text(text),
+    }
+}
+
+pub(super) fn workload(matches: &ArgMatches, output: &mut Output) -> Result<(), Failure> {
+    let args: LublinArgs = arguments(matches)?;
+    Files::default().writes("--output", args.output.as_ref()).check(output)?;
+    let model = Lublin {
+        jobs: args.jobs,
+        cores: args.cores,
+        load: args.load,
+        overestimate: args.overestimate,
+        users: args.users,
+        groups: args.groups,
+        queues: args.queues,
+        serial: args.serial,
+        power_of_two: args.power_of_two,
+    };
+    let jobs = model.jobs(Seed::new(args.seed))?;
+    let load = args.load.map_or_else(String::new, |load| format!(" --load {load}"));
+    let note = format!(
+        "slackline generate workload lublin --jobs {} --cores {}{load} --overestimate {} --users {} \
+         --groups {} --queues {} --serial {} --power-of-two {} --seed {}",
+        args.jobs,
+        args.cores,
+        args.overestimate,
+        args.users,
+        args.groups,
+        args.queues,
+        args.serial,
+        args.power_of_two,
+        args.seed
+    );
+    write(output, args.output.as_deref(), &model.to_swf(&jobs, &note))
+}
+
+pub(super) fn from_log(matches: &ArgMatches, output: &mut Output) -> Result<(), Failure> {
+    let args: FromLog = arguments(matches)?;
+    Files::default()
+        .reads(Some(&args.log))
+        .reads(Some(&args.platform))
+        .writes("--output", args.output.as_ref())
+        .check(output)?;
+    if !(args.least > 0.0 && args.least <= 1.0) {
+        return Err(Failure::input("--least: above 0, and not above 1"));
+    }
+    if !(args.from >= 0.0 && args.from < 1e12) {
+        return Err(Failure::input("--from: 0 or more seconds"));
+    }
+    let wrong = if args.lenient { Wrong::Skip } else { Wrong::Refuse };
+    let log = batch_log::read(&output.files, &args.log, wrong)?;
+    let platform = read_platform(&args.platform, output)?;
+    let Some(cores) = args.cores.or(log.machine_cores) else {
+        return Err(Failure::input("the log does not say how many cores the machine has")
+            .with_help("give --cores N"));
+    };
+    let held = held(&log, cores, args.policy)?;
+    write(output, args.output.as_deref(), &scenario(&platform, cores, &held, &args))
+}
+
+/// Cores of each job, and from when to when it holds them.
+fn held(log: &BatchLog, cores: u64, policy: Policy) -> Result<Vec<(f64, f64, u64)>, Failure> {
+    let jobs = || log.jobs.iter().filter(|job| job.cores <= cores);
+    if jobs().all(|job| job.start.is_some()) {
+        let recorded = jobs().filter_map(|job| Some((job.start?, job.start? + job.run, job.cores)));
+        return Ok(recorded.collect());
+    }
+    let site = Site::new(Machine::Cores(cores)).map_err(Failure::input)?;
+    let outcome = Replay { log, site: &site }.run(policy);
+    let dates = outcome.starts.iter().zip(&outcome.ends);
+    let held = log.jobs.iter().zip(dates);
+    Ok(held.filter_map(|(job, (start, end))| Some(((*start)?, (*end)?, job.cores))).collect())
+}
+
+/// The scenario as TOML.
+fn scenario(platform: &Platform, cores: u64, held: &[(f64, f64, u64)], args: &FromLog) -> String {
+    let begin = held.iter().map(|job| job.0).fold(f64::INFINITY, f64::min);
+    let begin = if begin.is_finite() { begin + args.from } else { 0.0 };
+    let total: u64 = platform.hosts().iter().map(|host| u64::from(host.cores)).sum();
+    let scale = total as f64 / cores as f64;
+    let mut changes: Vec<(f64, f64)> = Vec::with_capacity(2 * held.len());
+    for &(start, end, cores) in held.iter().filter(|job| job.1 > begin) {
+        let share = cores as f64 * scale;
+        changes.push(((start - begin).max(0.0), share));
+        changes.push((end - begin, -share));
+    }
+    changes.sort_by(|a, b| a.0.total_cmp(&b.0));
+    // The course of what is held, in cores of the platform.
+    let mut course: Vec<(f64, f64)> = Vec::new();
+    let mut now = 0.0;
+    for (date, change) in changes {
+        now += change;
+        match course.last_mut() {
+            Some(last) if last.0 == date => last.1 = now,
+            _ => course.push((date, now)),
+        }
+    }
+    let mut text = "# Recorded load of a batch system beside a workflow.\n".to_string();
+    let mut before = 0.0;
+    for host in platform.hosts().iter().filter(|host| host.cores > 0) {
+        let own = f64::from(host.cores);
+        let mut steps: Vec<(f64, f64)> = Vec::new();
+        for &(date, held) in &course {
+            let taken = (held - before).clamp(0.0, own);
+            // Sums of shares carry rounding errors that are no load.
+            let part = (((own - taken) / own).max(args.least) * 1e6).round() / 1e6;
+            if steps.last().map_or(1.0, |last| last.1) != part {
+                steps.push((date, part));
+            }
+        }
+        before += own;
+        if steps.is_empty() {
+            continue;
+        }
+        let list: Vec<String> =
+            steps.iter().map(|(date, part)| format!("[{date}, {part}]")).collect();
+        let _ = write!(
+            text,
+            "\n[[host]]\nname = {}\navailability = [{}]\n",
+            serde_json::to_string(&*host.name).unwrap_or_default(),
+            list.join(", ")
+        );
+    }
+    text
+}

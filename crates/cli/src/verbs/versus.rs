@@ -1,0 +1,253 @@
+//! `slackline versus`: the instance on which one method is worst against another.
+
+use super::compare::report::number;
+use crate::failure::Failure;
+use crate::files::Files;
+use crate::output::Output;
+use crate::table::Table;
+use clap::Args;
+use serde::Serialize;
+use slackline_formats::instance;
+use slackline_lab::campaign::{Kind, Method};
+use slackline_lab::versus::{Bounds, Drawn, Found, Search, drawn, schedule, worst};
+use slackline_model::Problem;
+use slackline_schedule::registry::{ALL, Family, find};
+use slackline_view::plot::{Cell, matrix};
+use slackline_view::{Chart, gantt};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Find a small problem on which a method is worst against another
+#[derive(Args)]
+#[command(after_help = "\
+Planners are judged by their plans, policies by simulated runs. The search is simulated annealing over small \
+problems: times of tasks on processors, edges and their data, and bandwidths vary within bounds. What is found \
+is a lower bound: the ratio is at least this.
+
+Examples:
+  slackline versus heft cpop --iterations 800
+  slackline versus peft heft --iterations 800 -o worst.json --gantt worst.svg")]
+pub(crate) struct Versus {
+    /// The method whose worst case is searched; all for a table of the list heuristics
+    a: String,
+    /// The method it is compared with
+    b: Option<String>,
+    /// Problems that are tried (of each pair, with all)
+    #[arg(long, value_name = "N", default_value_t = 40_000, value_parser = clap::value_parser!(u64).range(8..))]
+    iterations: u64,
+    /// Seed of the search
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Tasks of the problems
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(2..=50))]
+    tasks: usize,
+    /// Processors of the problems
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=20))]
+    processors: usize,
+    /// Bounds of the seconds of a task on a processor
+    #[arg(long, value_name = "LOW..HIGH", value_parser = bounds, default_value = "1..100")]
+    costs: (f64, f64),
+    /// Bounds of the data of an edge
+    #[arg(long, value_name = "LOW..HIGH", value_parser = bounds, default_value = "0..100")]
+    data: (f64, f64),
+    /// Bounds of the data per second between two processors
+    #[arg(long, value_name = "LOW..HIGH", value_parser = bounds, default_value = "0.1..10")]
+    bandwidths: (f64, f64),
+    /// Write the problem that was found
+    #[arg(short, long, value_name = "FILE.json")]
+    output: Option<PathBuf>,
+    /// Draw the problem as both methods place it, one above the other; with all, the table as a heat map
+    #[arg(short, long, value_name = "FILE.svg")]
+    gantt: Option<PathBuf>,
+    /// Print one JSON document instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+fn bounds(text: &str) -> Result<(f64, f64), String> {
+    let ends = text.split_once("..").and_then(|(l, h)| Some((l.parse().ok()?, h.parse().ok()?)));
+    match ends {
+        Some((low, high)) if 0.0 <= low && low <= high && f64::is_finite(high) && high > 0.0 => {
+            Ok((low, high))
+        }
+        _ => Err("expected two numbers such as 1..100, the lower one first".to_string()),
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    a: &'a str,
+    b: &'a str,
+    iterations: u64,
+    seed: u64,
+    /// The worst of a against b.
+    worst: &'a Found,
+    /// The worst of b against a.
+    reverse: &'a Found,
+    drawn: &'a Drawn,
+}
+
+#[derive(Serialize)]
+struct TableDocument {
+    schema: &'static str,
+    methods: Vec<String>,
+    iterations: u64,
+    seed: u64,
+    /// The worst ratio of the row to the column, at least.
+    ratios: Vec<Vec<Option<f64>>>,
+}
+
+/// A planner of that name, else a policy.
+fn method(name: &str) -> Result<Method, Failure> {
+    let planner = name.split(['?', ':']).next().unwrap_or(name);
+    let kind = if find(planner).is_some() { Kind::Plan } else { Kind::Simulate };
+    Method::parse(kind, name).map_err(Failure::from)
+}
+
+impl Versus {
+    pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        Files::default()
+            .writes("-o", self.output.as_ref())
+            .draws("--gantt", self.gantt.as_ref())
+            .json(self.json)
+            .check(output)?;
+        for (name, bounds) in [("--costs", self.costs), ("--bandwidths", self.bandwidths)] {
+            if bounds.0 <= 0.0 {
+                return Err(Failure::input(format!("{name}: the lower bound has to be above 0")));
+            }
+        }
+        let search = Search {
+            bounds: Bounds {
+                tasks: self.tasks,
+                processors: self.processors,
+                costs: self.costs,
+                data: self.data,
+                bandwidths: self.bandwidths,
+            },
+            iterations: self.iterations,
+            seed: self.seed,
+        };
+        if self.a == "all" {
+            return self.every(&search, output);
+        }
+        let Some(name) = &self.b else {
+            return Err(Failure::input("two methods are compared: name the other one too"));
+        };
+        let (a, b) = (method(&self.a)?, method(name)?);
+        if a == b {
+            return Err(Failure::input("a method is never worse than itself"));
+        }
+        let found = worst(&a, &b, &search).map_err(Failure::work)?;
+        let reverse = worst(&b, &a, &search).map_err(Failure::work)?;
+        let drawn = drawn(&a, &b, &search).map_err(Failure::work)?;
+        if let Some(path) = &self.output {
+            output.files.write(path, |out| out.write_all(found.instance.as_bytes()))?;
+        }
+        if let Some(path) = &self.gantt {
+            let svg = charts(&a, &b, &found)?;
+            crate::picture::write(&output.files, path, &svg)?;
+        }
+        if self.json {
+            return output.json(&Document {
+                schema: "slackline/versus/1",
+                a: &a.text,
+                b: &b.text,
+                iterations: self.iterations,
+                seed: self.seed,
+                worst: &found,
+                reverse: &reverse,
+                drawn: &drawn,
+            });
+        }
+        let (a, b) = (&a.text, &b.text);
+        output.say(&format!(
+            "{}\n\n",
+            output.bold(&format!("{a} can be at least {:.2} times as long as {b}", found.ratio))
+        ))?;
+        let mut table = Table::new(&["<", &format!(">{a}"), &format!(">{b}"), ">ratio"]);
+        table.row([
+            "worst found".into(),
+            number(found.a),
+            number(found.b),
+            format!("{:.3}", found.ratio),
+        ]);
+        let ratio = format!("{:.3}", 1.0 / reverse.ratio);
+        table.row([format!("worst of {b}"), number(reverse.b), number(reverse.a), ratio]);
+        output.say(&table.render(output.width))?;
+        output.say(&format!(
+            "\n  On {} drawn problems of the same bounds: {:.3} to {:.3}, median {:.3}, geometric mean {:.3}.\n",
+            drawn.n, drawn.least, drawn.most, drawn.median, drawn.geometric
+        ))
+    }
+
+    /// All list heuristics against each other.
+    fn every(&self, search: &Search, output: &mut Output) -> Result<(), Failure> {
+        // Random placement is no rival; the rest of the family decides without draws.
+        let general = ALL
+            .iter()
+            .filter(|a| a.family == Family::List && a.needs.is_empty() && a.name != "random");
+        let methods = general.map(|a| method(a.name)).collect::<Result<Vec<_>, _>>()?;
+        let bar = crate::progress::Bar::new(output.quiet);
+        let mut ratios = vec![vec![None; methods.len()]; methods.len()];
+        for (r, a) in methods.iter().enumerate() {
+            bar.show("methods", r, methods.len());
+            for (c, b) in methods.iter().enumerate().filter(|(c, _)| *c != r) {
+                // A method that cannot plan some problem has no ratio.
+                ratios[r][c] = worst(a, b, search).ok().map(|found| found.ratio);
+            }
+        }
+        bar.finish();
+        let names: Vec<String> = methods.iter().map(|m| m.text.clone()).collect();
+        if let Some(path) = &self.gantt {
+            let cell = |ratio: &Option<f64>| {
+                ratio.map(|r| Cell { shade: -(r.ln() / 1.5), text: format!("≥ {r:.2}") })
+            };
+            let cells: Vec<Vec<Option<Cell>>> =
+                ratios.iter().map(|row| row.iter().map(cell).collect()).collect();
+            let note =
+                format!("at least: rows over columns, {} problems tried per cell", self.iterations);
+            let svg = matrix("Worst ratios found", &note, &names, &names, &cells);
+            crate::picture::write(&output.files, path, &svg)?;
+        }
+        if self.json {
+            return output.json(&TableDocument {
+                schema: "slackline/versus-all/1",
+                methods: names,
+                iterations: self.iterations,
+                seed: self.seed,
+                ratios,
+            });
+        }
+        let mut table = Table::new(&["<method", ">worst", "<against", ">best rival's worst"]);
+        for (r, name) in names.iter().enumerate() {
+            let row = ratios[r].iter().enumerate().filter_map(|(c, ratio)| Some((c, (*ratio)?)));
+            let Some((against, most)) = row.max_by(|x, y| x.1.total_cmp(&y.1)) else { continue };
+            let column = ratios.iter().filter_map(|row| row[r]);
+            let rivals = column.fold(0.0, f64::max);
+            table.row([
+                name.clone(),
+                format!("≥ {most:.2}"),
+                names[against].clone(),
+                format!("≥ {rivals:.2}"),
+            ]);
+        }
+        output.say(&table.render(output.width))
+    }
+}
+
+/// Both charts, one above the other on the same scale.
+fn charts(a: &Method, b: &Method, found: &Found) -> Result<String, Failure> {
+    let read = instance::read(&found.instance).map_err(Failure::from)?;
+    let (workflow, platform) = (Arc::new(read.workflow), Arc::new(read.platform));
+    let problem = Problem::new(&workflow, &platform).map_err(Failure::from)?;
+    let end = found.a.max(found.b);
+    let chart = |method: &Method| {
+        let schedule = schedule(method, &workflow, &platform).map_err(Failure::work)?;
+        let mut chart = Chart::of_schedule(&problem, &schedule);
+        chart.title.clone_from(&method.text);
+        chart.span.end = chart.span.end.max(end);
+        Ok::<String, Failure>(gantt::svg(&chart, &gantt::SvgOptions::default()))
+    };
+    Ok(super::diff::stacked([chart(a)?, chart(b)?]))
+}

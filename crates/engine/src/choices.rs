@@ -1,0 +1,182 @@
+//! Runs of workflows with choices and loops: each decision that falls makes tasks known.
+
+use crate::supply::{Growth, Supply};
+use slackline_model::control::{
+    Chances, Control, Decider, Decision, Released, UnfoldError, Unfolding, Walk,
+};
+use slackline_model::workflow::CostTable;
+use slackline_model::{TaskId, Workflow, WorkflowError};
+use slackline_react::Situation;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a run is one course of, and how its decisions fall.
+#[derive(Clone, Debug)]
+pub struct Undecided {
+    /// The workflow with choices and loops.
+    pub template: Arc<Workflow>,
+    /// How decisions fall.
+    pub chances: Chances,
+    /// What became of the last run.
+    pub course: Arc<Mutex<CourseRun>>,
+}
+
+/// The course of a run.
+#[derive(Clone, Debug, Default)]
+pub struct CourseRun {
+    /// All instances that were released, as they were known, in order of release.
+    pub released: Option<Arc<Workflow>>,
+    /// How the decisions fell.
+    pub taken: Vec<(Decision, u32)>,
+}
+
+/// How the decisions of a run fell so far, in the order in which they were taken.
+pub type Taken = Rc<RefCell<Vec<(Decision, u32)>>>;
+
+/// The numbers in the whole course of the instances that a run has released, by their numbers in
+/// the run.
+pub type Numbers = Rc<RefCell<Vec<TaskId>>>;
+
+/// Task instances that decisions set free, as a supply of work.
+pub struct DecidedCourse<'d> {
+    unfolding: Unfolding,
+    walk: Walk,
+    decider: Box<dyn Decider + 'd>,
+    taken: Taken,
+    /// The whole course as it is known to policies, and where its tasks are, where run times are
+    /// known otherwise than the workflow states them.
+    known: Option<Known>,
+}
+
+/// Estimates of all instances.
+struct Known {
+    whole: Arc<Workflow>,
+    by_name: HashMap<String, TaskId>,
+    numbers: Numbers,
+}
+
+impl Undecided {
+    /// Courses of a workflow.
+    pub fn new(template: Arc<Workflow>, chances: Chances) -> Undecided {
+        Undecided { template, chances, course: Arc::default() }
+    }
+
+    /// What became of the last run.
+    pub fn last(&self) -> CourseRun {
+        self.course.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn note(&self, course: CourseRun) {
+        *self.course.lock().unwrap_or_else(PoisonError::into_inner) = course;
+    }
+}
+
+impl<'d> DecidedCourse<'d> {
+    /// A run of a workflow with choices and loops. What is due before any task has run is decided
+    /// at once.
+    pub fn new(
+        template: Arc<Workflow>,
+        decider: Box<dyn Decider + 'd>,
+    ) -> Result<DecidedCourse<'d>, UnfoldError> {
+        let unfolding = Unfolding::new(template.clone())?;
+        let control = template.control().ok_or(UnfoldError::Plain)?.clone();
+        let (walk, _) = Walk::new(control);
+        let mut run =
+            DecidedCourse { unfolding, walk, decider, taken: Taken::default(), known: None };
+        run.decide()?;
+        Ok(run)
+    }
+
+    /// The same with run times as the whole course has them, matched by name.
+    pub fn known_as(mut self, whole: Arc<Workflow>) -> DecidedCourse<'d> {
+        let by_name = whole.tasks().map(|t| (whole.task_name(t).to_string(), t)).collect();
+        self.known = Some(Known { whole, by_name, numbers: Numbers::default() });
+        self
+    }
+
+    /// What is known at the begin.
+    pub fn first(&mut self) -> Result<Arc<Workflow>, UnfoldError> {
+        self.grown()
+    }
+
+    /// How decisions fell; filled as the run goes on.
+    pub fn taken(&self) -> Taken {
+        self.taken.clone()
+    }
+
+    /// The course so far.
+    pub fn course(&self) -> CourseRun {
+        CourseRun {
+            released: self.unfolding.clone().grow(&self.walk).ok(),
+            taken: self.taken.borrow().clone(),
+        }
+    }
+
+    /// The numbers of instances in the whole course; filled as the run goes on.
+    pub fn numbers(&self) -> Numbers {
+        self.known.as_ref().map_or_else(Numbers::default, |k| k.numbers.clone())
+    }
+
+    /// Takes every decision that is due; returns whether tasks became known.
+    fn decide(&mut self) -> Result<bool, UnfoldError> {
+        let control: Arc<Control> = self.walk.control().clone();
+        let mut grown = false;
+        while let Some(due) = self.walk.due().first() {
+            let mut outcome = 0;
+            if let Some(decision) = control.decision_of(due) {
+                outcome = self.decider.decide(&control, &decision)?;
+                self.taken.borrow_mut().push((decision, outcome));
+            }
+            let Released { instances, .. } = self.walk.take(due, outcome);
+            grown |= !instances.is_empty();
+        }
+        Ok(grown)
+    }
+
+    /// All instances so far.
+    fn grown(&mut self) -> Result<Arc<Workflow>, UnfoldError> {
+        let grown = self.unfolding.grow(&self.walk)?;
+        match &self.known {
+            None => Ok(grown),
+            Some(known) => Ok(Arc::new(known.estimates(&grown)?)),
+        }
+    }
+}
+
+impl Known {
+    /// The same tasks with work and times as they are known.
+    fn estimates(&self, grown: &Workflow) -> Result<Workflow, WorkflowError> {
+        let mut numbers = self.numbers.borrow_mut();
+        for task in grown.tasks().skip(numbers.len()) {
+            // An instance outside of the course cannot be released: both follow the same outcomes.
+            let number = self.by_name.get(grown.task_name(task)).copied();
+            numbers.push(number.unwrap_or(TaskId(0)));
+        }
+        let work = |_: &Workflow, task: TaskId| self.whole.work(numbers[task.index()]);
+        let same = grown.clone().with_work(self.whole.reference_speed(), work);
+        let Some(table) = self.whole.cost_table() else { return Ok(same) };
+        let seconds = numbers.iter().flat_map(|&task| table.row(task)).copied().collect();
+        let mut builder = same.reopen()?;
+        builder.set_cost_table(CostTable { columns: table.columns.clone(), seconds });
+        builder.build()
+    }
+}
+
+impl Supply for DecidedCourse<'_> {
+    fn next_date(&self) -> f64 {
+        f64::INFINITY
+    }
+
+    fn grow(&mut self, _: &Situation, ended: &[TaskId]) -> Result<Option<Growth>, String> {
+        for task in ended {
+            self.walk.end(task.0);
+        }
+        if ended.is_empty() || !self.decide().map_err(|e| e.to_string())? {
+            return Ok(None);
+        }
+        let workflow = self.grown().map_err(|e| e.to_string())?;
+        Ok(Some(Growth::Tasks { workflow, of: 0 }))
+    }
+}

@@ -1,0 +1,282 @@
+//! Pools in a run: what tasks hold, and who may take next.
+//!
+//! A task holds what it demands from its start to its end; one that a policy starts at once, from that
+//! decision on; one that is being stopped, until the backend says that it has ended. Planned tasks
+//! take of a pool in planned order: when every task that is planned to begin before and takes of it has
+//! begun. One that rests after a failure, or whose host is gone, lets others pass.
+
+use super::Engine;
+use crate::backend::OpId;
+use slackline_model::problem::{PoolId, Pools};
+use slackline_model::{HostId, ProcId, TaskId, approx};
+use slackline_react::{Event, TaskState};
+use std::collections::{BTreeMap, BTreeSet};
+
+type Uses = Vec<(PoolId, u64)>;
+
+/// Who holds what, and who is next.
+#[derive(Default)]
+pub(super) struct Holdings {
+    tasks: BTreeMap<TaskId, Uses>,
+    /// Of tasks that are being stopped.
+    stopping: BTreeMap<OpId, Uses>,
+    /// Per pool: planned tasks that take of it and have not begun, by their place in the plan.
+    turns: Vec<BTreeSet<(u32, TaskId)>>,
+    /// Processors whose next task found no room, or not its turn.
+    refused: BTreeSet<u32>,
+    /// Opening of a window that processors wait for.
+    opens: f64,
+}
+
+impl Holdings {
+    pub(super) fn new(pools: &Pools) -> Holdings {
+        let turns = vec![BTreeSet::new(); pools.all().len()];
+        Holdings { turns, opens: f64::INFINITY, ..Holdings::default() }
+    }
+
+    /// When a window opens that somebody waits for.
+    pub(super) fn next_date(&self) -> f64 {
+        self.opens
+    }
+}
+
+impl Engine<'_, '_> {
+    /// Whether concurrent tasks share more than processors here.
+    fn shares(&self) -> bool {
+        self.situation.pools.bind()
+    }
+
+    /// More work is known: pools have new numbers.
+    pub(super) fn count_pools_again(&mut self) {
+        if !self.shares() {
+            return;
+        }
+        let tasks: Vec<TaskId> = self.holdings.tasks.keys().copied().collect();
+        let mut holdings = Holdings::new(&self.situation.pools);
+        for task in tasks {
+            let procs = self.situation.task(task).procs().unwrap_or_default().to_vec();
+            let uses = self.situation.uses(task, &procs);
+            for &(pool, amount) in &uses {
+                self.situation.held[pool as usize] += amount;
+            }
+            holdings.tasks.insert(task, uses);
+        }
+        self.holdings = holdings;
+        self.line_up();
+    }
+
+    /// The planned tasks line up for the pools that they take of.
+    pub(super) fn line_up(&mut self) {
+        if !self.shares() {
+            return;
+        }
+        self.holdings.turns.iter_mut().for_each(BTreeSet::clear);
+        for task in self.queues.planned() {
+            let begun =
+                self.situation.task(task).is_done() || self.holdings.tasks.contains_key(&task);
+            let Some(procs) = self.queues.assigned(task).filter(|_| !begun) else { continue };
+            let rank = self.queues.rank[task.index()];
+            for (pool, _) in self.situation.uses(task, procs) {
+                self.holdings.turns[pool as usize].insert((rank, task));
+            }
+        }
+    }
+
+    /// Whether all pools have room for a task, it is its turn, and a window holds it.
+    pub(super) fn pools_let_in(&mut self, task: TaskId, procs: &[ProcId]) -> bool {
+        if !self.shares() || self.holdings.tasks.contains_key(&task) {
+            return true;
+        }
+        let passes = self.stores.passed == Some((task, self.situation.tasks.done()));
+        let uses = self.situation.uses(task, procs);
+        let lets = self.lacks_in_pools(&uses).is_none()
+            && (passes || uses.iter().all(|&(pool, _)| self.is_its_turn(pool, task)))
+            && self.is_in_window(task, procs);
+        if !lets {
+            self.holdings.refused.extend(procs.iter().map(|p| p.0));
+        }
+        lets
+    }
+
+    /// The pool that has no room.
+    fn lacks_in_pools(&self, uses: &[(PoolId, u64)]) -> Option<PoolId> {
+        let pools = self.situation.pools.all();
+        let short = |(pool, amount): &&(PoolId, u64)| {
+            self.situation.held[*pool as usize] + amount > pools[*pool as usize].capacity
+        };
+        uses.iter().find(short).map(|(pool, _)| *pool)
+    }
+
+    fn is_its_turn(&self, pool: PoolId, task: TaskId) -> bool {
+        if self.queues.rank[task.index()] == u32::MAX {
+            return true;
+        }
+        let passes = |&(_, other): &(u32, TaskId)| {
+            other == task
+                || !self.attempts.holds(other)
+                    && !self.situation.tasks.cannot_run(other)
+                    && self.queues.assigned(other).is_some_and(|procs| !self.are_lost(procs))
+        };
+        let first = self.holdings.turns[pool as usize].iter().find(|turn| passes(turn));
+        first.is_none_or(|(_, first)| *first == task)
+    }
+
+    /// Whether the windows of its hosts hold a task that starts now; else notes when they open.
+    fn is_in_window(&mut self, task: TaskId, procs: &[ProcId]) -> bool {
+        if !self.situation.pools.has_windows() {
+            return true;
+        }
+        let now = self.situation.now;
+        let mut from = now;
+        let Ok(problem) = self.situation.seen_problem() else { return true };
+        let hosts = problem.hosts_of(procs);
+        let first = procs.first().copied().unwrap_or(ProcId(0));
+        let seconds = problem.exec_wide(task, problem.class_of(first), procs.len() as u32);
+        for host in hosts {
+            from = self.situation.pools.in_window(host, from, seconds);
+        }
+        if approx::le(from, now) {
+            return true;
+        }
+        self.holdings.opens = self.holdings.opens.min(from);
+        false
+    }
+
+    /// A task holds what it demands from now on.
+    pub(super) fn take_of_pools(&mut self, task: TaskId, procs: &[ProcId]) {
+        if !self.shares() || self.holdings.tasks.contains_key(&task) {
+            return;
+        }
+        let uses = self.situation.uses(task, procs);
+        for &(pool, amount) in &uses {
+            self.situation.held[pool as usize] += amount;
+        }
+        let rank = self.queues.rank[task.index()];
+        for turns in self.holdings.turns.iter_mut().filter(|_| rank != u32::MAX) {
+            turns.remove(&(rank, task));
+        }
+        self.holdings.tasks.insert(task, uses);
+        self.ask_pools_again();
+    }
+
+    /// A task is over, or stands back: what it holds is free.
+    pub(super) fn give_back_to_pools(&mut self, task: TaskId) {
+        if let Some(uses) = self.holdings.tasks.remove(&task) {
+            self.free_pools(&uses);
+        }
+    }
+
+    /// The same of a task that is being stopped: its processors drain.
+    pub(super) fn drain_from_pools(&mut self, task: TaskId, op: OpId) {
+        if let Some(uses) = self.holdings.tasks.remove(&task) {
+            self.holdings.stopping.insert(op, uses);
+        }
+    }
+
+    /// An operation has ended that was to be stopped.
+    pub(super) fn drained_from_pools(&mut self, op: OpId) {
+        if let Some(uses) = self.holdings.stopping.remove(&op) {
+            self.free_pools(&uses);
+        }
+    }
+
+    fn free_pools(&mut self, uses: &[(PoolId, u64)]) {
+        for &(pool, amount) in uses {
+            let held = &mut self.situation.held[pool as usize];
+            *held = held.saturating_sub(amount);
+        }
+        self.ask_pools_again();
+    }
+
+    /// Who found no room asks again.
+    fn ask_pools_again(&mut self) {
+        let refused = std::mem::take(&mut self.holdings.refused);
+        self.queues.touched.extend(refused);
+    }
+
+    /// Windows that open now: their hosts are there.
+    pub(super) fn see_windows_open(&mut self) {
+        if self.situation.pools.has_windows() && approx::le(self.holdings.opens, self.situation.now)
+        {
+            self.holdings.opens = f64::INFINITY;
+            self.ask_pools_again();
+        }
+        if !self.situation.pools.has_windows() {
+            return;
+        }
+        let now = self.situation.now;
+        let hosts: Vec<HostId> = self.situation.platform.host_ids().collect();
+        for host in hosts {
+            let opens = |&(from, _): &(f64, f64)| from > 0.0 && approx::eq(from, now);
+            if self.situation.pools.windows(host).iter().any(opens) {
+                self.events.push(Event::HostChanged(host));
+            }
+        }
+    }
+
+    /// When the next window of any host opens, while tasks are not done.
+    pub(super) fn next_window(&self) -> f64 {
+        if !self.situation.pools.has_windows() || self.open == 0 {
+            return f64::INFINITY;
+        }
+        let now = self.situation.now;
+        let hosts = self.situation.platform.host_ids();
+        let opens = hosts.flat_map(|h| self.situation.pools.windows(h)).map(|(from, _)| *from);
+        let next = opens.filter(|&from| approx::gt(from, now)).fold(f64::INFINITY, f64::min);
+        next.min(self.holdings.next_date())
+    }
+
+    /// Why pools refuse a task that is to start at once, by name.
+    pub(super) fn check_pools(&self, task: TaskId, procs: &[ProcId]) -> Result<(), String> {
+        let (workflow, pools) = (&self.situation.workflow, &self.situation.pools);
+        let name = workflow.task_name(task);
+        let width = procs.len() as u32;
+        for host in self.distinct_hosts(procs) {
+            let own = procs.iter().filter(|p| self.situation.host_of[p.index()] == host).count();
+            if let Some(unmet) = pools.first_unmet(workflow, task, (host, own as u32, width)) {
+                let host = &self.situation.platform.host(host).name;
+                let shown = pools.describe(workflow, task, width);
+                let unmet = unmet.to_string();
+                let needs = shown.iter().find(|(known, _)| *known == unmet);
+                let needs = needs.map_or(String::new(), |(_, text)| format!("{text} of "));
+                return Err(format!("'{name}' needs {needs}{unmet}, more than '{host}' has"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Why pools have no room for a task now, by name.
+    pub(super) fn check_room(&self, task: TaskId, procs: &[ProcId]) -> Result<(), String> {
+        if !self.shares() || self.holdings.tasks.contains_key(&task) {
+            return Ok(());
+        }
+        let uses = self.situation.uses(task, procs);
+        let Some(pool) = self.lacks_in_pools(&uses) else { return Ok(()) };
+        let of = &self.situation.pools.all()[pool as usize];
+        let amount = uses.iter().find(|(id, _)| *id == pool).map_or(0, |(_, amount)| *amount);
+        let (amount, held) =
+            (of.unit.show_short(amount), of.unit.show_short(self.situation.held[pool as usize]));
+        let (name, capacity) =
+            (self.situation.workflow.task_name(task), of.unit.show_short(of.capacity));
+        let place = self.situation.pools.place(pool, &self.situation.platform);
+        Err(format!(
+            "pool: '{name}' needs {amount} of {} of {place}, where {held} of {capacity} is held",
+            of.name
+        ))
+    }
+
+    /// What a waiting task lacks in pools, in words.
+    pub(super) fn lacks_in_words(&self, task: TaskId, procs: &[ProcId]) -> Option<String> {
+        if !self.shares() || !matches!(self.situation.task(task), TaskState::Waiting) {
+            return None;
+        }
+        self.check_room(task, procs).err()
+    }
+
+    fn distinct_hosts(&self, procs: &[ProcId]) -> Vec<HostId> {
+        let mut hosts: Vec<HostId> =
+            procs.iter().map(|p| self.situation.host_of[p.index()]).collect();
+        hosts.dedup();
+        hosts
+    }
+}

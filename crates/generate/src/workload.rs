@@ -1,0 +1,309 @@
+//! Workloads of batch systems, after Lublin & Feitelson, "The workload on parallel supercomputers:
+//! modeling the characteristics of rigid jobs", JPDC 63 (2003).
+//!
+//! Sizes: serial with some probability, else two to a two-stage uniform power, rounded to a power of two with some
+//! probability. Run times: the exponential of a hyper-gamma value whose weight depends on the size. Arrivals: the exponential of a
+//! gamma value counts half hours of the rush, and a daily cycle says how many of those a half hour of the day is worth. The
+//! parameters are those published for logs that do not tell batch from interactive jobs. Requested times, users, groups
+//! and queues are ours: the model has none.
+
+use crate::draw::Seed;
+use crate::error::{GenerateError, Result};
+use rand::RngExt;
+use rand_distr::{Distribution, Gamma};
+use slackline_model::rng::{Stream, stream};
+use std::fmt::Write;
+
+/// What to generate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lublin {
+    /// Number of jobs.
+    pub jobs: u64,
+    /// Cores of the machine; a job needs at most all of them.
+    pub cores: u64,
+    /// Core-seconds asked for and run over those that the machine offers; arrivals are stretched to it. As the model
+    /// has it where nothing is said.
+    pub load: Option<f64>,
+    /// Requested times are evenly distributed between the run time and this multiple of it.
+    pub overestimate: f64,
+    /// Number of users; those with small numbers submit more.
+    pub users: u64,
+    /// Number of groups, among which users are dealt out.
+    pub groups: u64,
+    /// Number of queues, by requested time, shortest first.
+    pub queues: u64,
+    /// Probability of a serial job.
+    pub serial: f64,
+    /// Probability that the size of a parallel job is a power of two.
+    pub power_of_two: f64,
+}
+
+impl Default for Lublin {
+    fn default() -> Lublin {
+        Lublin {
+            jobs: 1000,
+            cores: 256,
+            load: None,
+            overestimate: 5.0,
+            users: 20,
+            groups: 4,
+            queues: 3,
+            serial: 0.244,
+            power_of_two: 0.576,
+        }
+    }
+}
+
+/// A job of a generated workload; seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GeneratedJob {
+    /// Submission.
+    pub submit: u64,
+    /// Run time.
+    pub run: u64,
+    /// Cores.
+    pub cores: u64,
+    /// Requested time.
+    pub limit: u64,
+    /// User, from 1.
+    pub user: u64,
+    /// Group, from 1.
+    pub group: u64,
+    /// Queue, from 1.
+    pub queue: u64,
+}
+
+/// Shape and scale of the two gamma distributions of the logarithm of run times.
+const SHORT: (f64, f64) = (4.2, 0.94);
+const LONG: (f64, f64) = (312.0, 0.03);
+/// The weight of the short ones falls with the size.
+const SLOPE: f64 = -0.0054;
+const INTERCEPT: f64 = 0.78;
+/// Longest logarithm of a run time.
+const LONGEST: f64 = 12.0;
+/// Logarithm of the time between two arrivals in the rush.
+const BETWEEN: (f64, f64) = (10.2303, 0.4871);
+/// Half hours of the day, from half past five on, at which jobs arrive.
+const CYCLE: (f64, f64) = (8.1737, 3.9631);
+/// Smallest logarithm of the size of a parallel job, how far its middle lies below the top, and the
+/// probability of the lower part.
+const LOWEST: f64 = 0.8;
+const MIDDLE: f64 = 2.5;
+const LOWER: f64 = 0.86;
+/// Seconds of half an hour.
+const SLOT: f64 = 1800.0;
+const SLOTS: usize = 48;
+/// The cycle begins at 5:30.
+const FIRST_SLOT: usize = 11;
+/// Queues by requested time: each next one takes four times as long.
+const FIRST_QUEUE: f64 = 3600.0;
+
+fn gamma((shape, scale): (f64, f64)) -> Result<Gamma<f64>> {
+    Gamma::new(shape, scale).map_err(|e| GenerateError::Impossible(e.to_string()))
+}
+
+impl Lublin {
+    fn check(&self) -> Result<()> {
+        let wrong = |message: &str| Err(GenerateError::Impossible(message.to_string()));
+        if self.jobs == 0 || self.jobs > 100_000_000 {
+            return wrong("--jobs: from 1 to 100000000");
+        }
+        if self.cores == 0 || self.cores > 1 << 32 {
+            return wrong("--cores: from 1 to 4294967296");
+        }
+        if self.users == 0 || self.groups == 0 || self.queues == 0 || self.users > 1 << 20 {
+            return wrong("--users, --groups, --queues: at least 1");
+        }
+        if self.load.is_some_and(|load| !(load > 0.0 && load <= 100.0)) {
+            return wrong("--load: above 0, and not above 100");
+        }
+        if !(1.0..=1000.0).contains(&self.overestimate) {
+            return wrong("--overestimate: from 1 to 1000");
+        }
+        if [self.serial, self.power_of_two].iter().any(|p| !(0.0..=1.0).contains(p)) {
+            return wrong("a probability is from 0 to 1");
+        }
+        Ok(())
+    }
+
+    /// Draws the jobs, by submission.
+    pub fn jobs(&self, seed: Seed) -> Result<Vec<GeneratedJob>> {
+        self.check()?;
+        let random =
+            |purpose: &str| stream(seed.seed, &format!("workload/lublin/{purpose}"), seed.member);
+        let (short, long, between) = (gamma(SHORT)?, gamma(LONG)?, gamma(BETWEEN)?);
+        let weights = daily_cycle();
+        let (mut sizes, mut runs, mut arrivals, mut people) =
+            (random("size"), random("run"), random("arrival"), random("account"));
+        let mut clock = Clock { slot: 0, into: 0.0 };
+        let mut jobs = Vec::with_capacity(self.jobs as usize);
+        let mut submits = Vec::with_capacity(self.jobs as usize);
+        for _ in 0..self.jobs {
+            let gap = between.sample(&mut arrivals).exp().min(1e7);
+            clock.advance(gap, &weights);
+            let cores = self.size(&mut sizes);
+            let weight = (SLOPE * cores as f64 + INTERCEPT).clamp(0.0, 1.0);
+            let run = loop {
+                let is_short = runs.random_bool(weight);
+                let log = if is_short { short.sample(&mut runs) } else { long.sample(&mut runs) };
+                if log <= LONGEST {
+                    break (log.exp().ceil() as u64).max(1);
+                }
+            };
+            let factor = 1.0 + (self.overestimate - 1.0) * people.random::<f64>();
+            let limit = ((run as f64 * factor / 60.0).ceil() as u64 * 60).max(run);
+            // Half of all jobs are of the first third of the users, and so on.
+            let user =
+                ((people.random::<f64>().powi(2) * self.users as f64) as u64).min(self.users - 1);
+            let mut queue = 1;
+            let mut longest = FIRST_QUEUE;
+            while queue < self.queues && limit as f64 > longest {
+                (queue, longest) = (queue + 1, 4.0 * longest);
+            }
+            submits.push(clock.date());
+            jobs.push(GeneratedJob {
+                submit: 0,
+                run,
+                cores,
+                limit,
+                user: user + 1,
+                group: user % self.groups + 1,
+                queue,
+            });
+        }
+        self.date(&mut jobs, &submits);
+        Ok(jobs)
+    }
+
+    /// Turns arrivals into whole seconds, stretched to the load.
+    fn date(&self, jobs: &mut [GeneratedJob], submits: &[f64]) {
+        let first = submits.first().copied().unwrap_or(0.0);
+        let span = submits.last().copied().unwrap_or(0.0) - first;
+        let work: f64 = jobs.iter().map(|job| job.cores as f64 * job.run as f64).sum();
+        let stretch = match self.load {
+            Some(load) if span > 0.0 => work / (self.cores as f64 * load) / span,
+            _ => 1.0,
+        };
+        for (job, submit) in jobs.iter_mut().zip(submits) {
+            job.submit = ((submit - first) * stretch).round() as u64;
+        }
+    }
+
+    fn size(&self, random: &mut Stream) -> u64 {
+        let top = (self.cores as f64).log2();
+        if top < 1.0 || random.random_bool(self.serial) {
+            return 1;
+        }
+        let middle = (top - MIDDLE).max(LOWEST.min(top));
+        let low = LOWEST.min(middle);
+        let (from, to) = if random.random_bool(LOWER) { (low, middle) } else { (middle, top) };
+        let mut power = from + (to - from) * random.random::<f64>();
+        if random.random_bool(self.power_of_two) {
+            power = power.round();
+        }
+        (power.exp2().round() as u64).clamp(1, self.cores)
+    }
+
+    /// The workload in the Standard Workload Format, below a note on how it is made again.
+    pub fn to_swf(&self, jobs: &[GeneratedJob], note: &str) -> String {
+        let mut text = String::with_capacity(64 * jobs.len() + 400);
+        let _ = writeln!(text, "; Version: 2.2");
+        let _ = writeln!(text, "; Note: {note}");
+        let _ =
+            writeln!(text, "; Note: arrivals, sizes and run times after Lublin & Feitelson 2003");
+        let _ = writeln!(text, "; MaxJobs: {}", jobs.len());
+        let _ = writeln!(text, "; MaxRecords: {}", jobs.len());
+        let _ = writeln!(text, "; MaxProcs: {}", self.cores);
+        for (k, job) in jobs.iter().enumerate() {
+            let GeneratedJob { submit, run, cores, limit, user, group, queue } = *job;
+            let _ = writeln!(
+                text,
+                "{} {submit} -1 {run} {cores} -1 -1 {cores} {limit} -1 1 {user} {group} -1 {queue} -1 -1 -1",
+                k + 1
+            );
+        }
+        text
+    }
+}
+
+/// Half hours of the day and what each is worth; the mean is 1.
+fn daily_cycle() -> [f64; SLOTS] {
+    let mut weights = [0.0; SLOTS];
+    for (k, weight) in weights.iter_mut().enumerate() {
+        // The density at the middle of the slot: the cycle begins in the morning.
+        let at = ((k + SLOTS - FIRST_SLOT) % SLOTS) as f64 + 0.5;
+        let (shape, scale) = CYCLE;
+        *weight = ((shape - 1.0) * at.ln() - at / scale).exp();
+    }
+    let mean = weights.iter().sum::<f64>() / SLOTS as f64;
+    weights.iter_mut().for_each(|weight| *weight = (*weight / mean).max(1e-3));
+    weights
+}
+
+/// A date as a half hour since the beginning, and the part of it that is over.
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    slot: u64,
+    into: f64,
+}
+
+impl Clock {
+    fn date(self) -> f64 {
+        SLOT * (self.slot as f64 + self.into)
+    }
+
+    /// Lets so many seconds of rush pass: half an hour of a busy time of day is worth more than one.
+    fn advance(&mut self, seconds: f64, weights: &[f64; SLOTS]) {
+        let mut left = seconds / SLOT;
+        loop {
+            let weight = weights[(self.slot % SLOTS as u64) as usize];
+            let here = (1.0 - self.into) * weight;
+            if left < here {
+                self.into += left / weight;
+                return;
+            }
+            left -= here;
+            *self = Clock { slot: self.slot + 1, into: 0.0 };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workloads_have_the_published_shape() {
+        let model = Lublin { jobs: 20_000, load: Some(0.85), ..Lublin::default() };
+        let seed = Seed::new(3);
+        let jobs = model.jobs(seed).unwrap();
+        assert_eq!(jobs, model.jobs(seed).unwrap());
+        let part = |is: &dyn Fn(&GeneratedJob) -> bool| {
+            jobs.iter().filter(|job| is(job)).count() as f64 / jobs.len() as f64
+        };
+        assert!((part(&|job| job.cores == 1) - 0.26).abs() < 0.04);
+        assert!(part(&|job| job.cores.is_power_of_two()) > 0.6);
+        // The mean of the logarithm of a run time lies between the two gammas'.
+        let log = jobs.iter().map(|job| (job.run as f64).ln()).sum::<f64>() / jobs.len() as f64;
+        assert!((4.0..7.0).contains(&log), "{log}");
+        let span = jobs.last().map_or(0, |job| job.submit) as f64;
+        let work: f64 = jobs.iter().map(|job| (job.cores * job.run) as f64).sum();
+        assert!((work / (256.0 * span) - 0.85).abs() < 1e-3);
+        assert!(jobs.iter().all(|job| job.limit >= job.run && job.cores <= 256));
+        assert!(jobs.is_sorted_by_key(|job| job.submit));
+    }
+
+    #[test]
+    fn odd_workloads_are_refused() {
+        for model in [
+            Lublin { jobs: 0, ..Lublin::default() },
+            Lublin { cores: 0, ..Lublin::default() },
+            Lublin { load: Some(f64::NAN), ..Lublin::default() },
+            Lublin { overestimate: 0.5, ..Lublin::default() },
+        ] {
+            assert!(model.jobs(Seed::new(1)).is_err());
+        }
+        let tiny = Lublin { jobs: 10, cores: 1, ..Lublin::default() };
+        assert!(tiny.jobs(Seed::new(1)).unwrap().iter().all(|job| job.cores == 1));
+    }
+}
