@@ -177,7 +177,7 @@ fn cores_memory_and_what_is_not_known() {
     place.write(
         "cores.toml",
         "name = \"cores\"\n\
-         [cluster.roomy]\ncount = 2\ncores = 2\nspeed = \"1Gf\"\nmemory = \"8GB\"\n\
+         [cluster.roomy]\ncount = 2\ncores = 2\nspeed = \"1Gf\"\nmemory = \"16GB\"\n\
          [cluster.quick]\ncount = 4\ncores = 2\nspeed = \"2Gf\"\nmemory = \"4GB\"\n",
     );
     let load = "load --jobs 1 --length 20s --horizon 200s";

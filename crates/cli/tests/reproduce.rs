@@ -40,5 +40,6 @@ fn a_report_is_shown_written_and_machine_readable() {
 fn names_that_do_not_exist_are_refused() {
     let place = Place::new();
     assert!(place.fails(2, "reproduce nothing").contains("selective-rescheduling"));
-    place.fails(2, "reproduce selective-rescheduling -o no/such/folder.md");
+    place.write("taken", "");
+    place.fails(2, "reproduce selective-rescheduling -o taken/report.md");
 }

@@ -284,7 +284,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let seeds = all(folder.path());
         // Bundled platforms, workflows and scenarios, and what is made or written here.
-        assert_eq!(seeds.len(), 17 + 12 + WRITTEN.len() + PRINTED.len());
+        assert_eq!(seeds.len(), 21 + 12 + WRITTEN.len() + PRINTED.len());
         assert!(seeds.iter().all(|seed| !seed.text.is_empty()));
     }
 }

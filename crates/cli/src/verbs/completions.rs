@@ -104,9 +104,15 @@ mod tests {
     #[test]
     fn scripts_know_names_and_files() {
         for (shell, files) in [
-            (Shell::Bash, "compgen -f -W \"four-sites priced-cloud small-cluster two-site-grid\""),
+            (
+                Shell::Bash,
+                "compgen -f -W \"four-sites gpu-cluster priced-cloud small-cluster two-site-grid\"",
+            ),
             (Shell::Fish, "-r -F -a \"four-sites"),
-            (Shell::Zsh, "\"names:bundled:(four-sites priced-cloud small-cluster two-site-grid)\""),
+            (
+                Shell::Zsh,
+                "\"names:bundled:(four-sites gpu-cluster priced-cloud small-cluster two-site-grid)\"",
+            ),
         ] {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut with_names(), "slackline", &mut script);

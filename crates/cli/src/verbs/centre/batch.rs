@@ -30,7 +30,8 @@ Without --site, --cores or --nodes the machine is the one the log names (MaxProc
 
 Examples:
   slackline centre batch log.swf --cores 256 --policy fcfs,easy,conservative
-  slackline centre batch log.swf.gz --site site.toml --by week --picture load.svg
+  slackline centre batch log.swf.gz --site site.toml --by week
+  slackline centre batch log.swf --cores 256 --policy easy --picture load.svg
   slackline centre batch jobs.txt --nodes 40 --cores-per-node 64 --lenient --json")]
 pub(crate) struct Batch {
     /// The log
