@@ -95,6 +95,11 @@ fn examples_of_help_work() {
     );
     place.write(
         "case.json",
+        r#"{"library": {"drives": 1, "mount": 1, "unmount": 1, "wind": 1, "rate": 10}, "requests": [
+        {"id": "a", "file": "f", "tape": "T", "position": 1, "size": 10, "arrival": 0}]}"#,
+    );
+    place.write(
+        "ops.json",
         r#"{"storages": {"d": {"model": "linear", "read": 100, "write": 50, "host": "h"}},
         "operations": [{"id": "r", "op": "read", "storage": "d", "bytes": 1000}]}"#,
     );

@@ -49,7 +49,7 @@ fn commands(folder: &Path) -> Vec<Vec<String>> {
             "simulate montage --transfers pull:2 --period 0.2 --policy gtp/c",
             "simulate montage --threshold 1 --policy gtp/c --set transfers=pull",
             "simulate montage --monitoring-delay 5s --decision-time 1s --policy aheft --retries 1",
-            "simulate montage --knows kinds --data central --policy just-in-time --until 10h",
+            "simulate montage --knows kinds --data hosts --policy just-in-time --until 10h",
             "simulate montage --compare static,just-in-time,aheft",
             "simulate montage -p priced-cloud --deadline 100s --budget 5 -a peft --seed 7 --policy slackline",
         ]
@@ -260,7 +260,7 @@ fn copy_folder(from: &Path, to: &Path) {
 fn assert_keeps(new: &Value, old: &Value, place: &str) {
     match old {
         Value::Object(members) => {
-            for (name, value) in members {
+            for (name, value) in members.iter().filter(|(name, _)| *name != "wall_seconds") {
                 assert_keeps(&new[name], value, &format!("{place}.{name}"));
             }
         }
@@ -289,10 +289,8 @@ fn older_run_folders_are_repeated_and_resumed() {
         }
     }
     let repeated = place.ok("simulate --replay finished --json");
-    let old = steady(&place.read("finished/replay.json"));
-    let (old, new) =
-        (serde_json::from_str(&old).unwrap(), serde_json::from_str(&steady(&repeated)));
-    assert_keeps(&new.unwrap(), &old, "");
+    let old: Value = serde_json::from_str(&place.read("finished/replay.json")).unwrap();
+    assert_keeps(&serde_json::from_str(&repeated).unwrap(), &old, "");
     let repeated = place.ok("simulate --replay cut --json");
     let document: Value = serde_json::from_str(&repeated).unwrap();
     assert_eq!(document["finished"], false);

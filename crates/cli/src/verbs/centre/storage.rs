@@ -22,8 +22,8 @@ storage}} and a `script` of operations on files, which take no time.
 Models: linear, affine, piecewise, concurrency, stochastic; bytes and bytes/s, seconds.
 
 Examples:
-  slackline centre storage case.json
-  slackline centre storage case.json --json")]
+  slackline centre storage ops.json
+  slackline centre storage ops.json --json")]
 pub(crate) struct Storage {
     /// The case
     case: PathBuf,
