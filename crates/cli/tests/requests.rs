@@ -51,7 +51,7 @@ fn commands(folder: &Path) -> Vec<Vec<String>> {
             "simulate montage --monitoring-delay 5s --decision-time 1s --policy aheft --retries 1",
             "simulate montage --knows kinds --data hosts --policy just-in-time --until 10h",
             "simulate montage --compare static,just-in-time,aheft",
-            "simulate montage -p priced-cloud --deadline 100s --budget 5 -a peft --seed 7 --policy slackline",
+            "simulate montage -p priced-cloud --deadline 100s --budget 5 -a peft --policy slackline",
         ]
         .map(str::to_string),
     );
