@@ -1,6 +1,6 @@
 //! What real runs teach: how long kinds of tasks really take, how fast hosts and connections are.
 //!
-//! A task takes `(start-up + factor * estimate) / level`, of its kind and its host ([`tasks`] has the reasoning). Levels are
+//! A task takes `(start-up + factor * estimate) / level`, of its kind and its host (the module `tasks` has the reasoning). Levels are
 //! counted from the fastest host, whatever all have in common is a factor of the kinds.
 
 mod connections;

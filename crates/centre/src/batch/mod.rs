@@ -1,7 +1,7 @@
 //! Batch systems: jobs wait in a queue for cores of one machine.
 //!
 //! A [`Policy`] is an [`Order`] of the queue and a [`Filling`] of the machine. The [`Scheduler`] is
-//! the on-line service: jobs are submitted and end, a pass starts those whose turn it is. [`replay`]
+//! the on-line service: jobs are submitted and end, a pass starts those whose turn it is. `replay`
 //! drives it with the jobs of a log, [`metrics`] measures the outcome.
 
 mod caps;
