@@ -266,9 +266,9 @@ fn absorb(cells: &mut Vec<String>, at: &HashMap<&str, usize>, extra: usize) -> b
         {
             // A line of submission begins with the command's name.
             let is_line = |text: &str| {
-                ["sbatch", "srun", "salloc"]
-                    .iter()
-                    .any(|c| text.split(' ').next().is_some_and(|w| w.ends_with(c)))
+                ["sbatch", "srun", "salloc"].iter().any(|c| {
+                    text.split(' ').next().is_some_and(|w| w.rsplit('/').next() == Some(*c))
+                })
             };
             if line.is_none_or(|i| joined[i].is_empty() || is_line(&joined[i])) {
                 *cells = joined;
