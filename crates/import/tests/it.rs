@@ -1,5 +1,7 @@
 //! Records of each engine, written here in the form in which the engine leaves them.
 
+#![allow(clippy::unwrap_used)]
+
 use slackline_import::{Engine, Options, Origin, Outcome, RecordedRun, read};
 use slackline_io::FileAccess;
 use std::path::Path;

@@ -1,5 +1,7 @@
 //! Programs in C, compiled with our header, run under simulation.
 
+#![allow(clippy::unwrap_used)]
+
 use slackline_formats::FileAccess;
 use slackline_model::{HostId, Platform};
 use slackline_mpi::{Replay, ReplaySettings, Traces};

@@ -37,7 +37,7 @@ use slackline_core::Failure;
 /// What to do.
 #[derive(Subcommand)]
 pub(crate) enum Verb {
-    Plan(plan::Plan),
+    Plan(Box<plan::Plan>),
     Simulate(Box<simulate::Simulate>),
     Activities(activities::Activities),
     Run(Box<run::Run>),

@@ -73,7 +73,7 @@ pub(super) fn simulate(args: &Simulate, output: &mut Output) -> Option<Result<()
     }
     let asked = Asked {
         method,
-        limits: limits,
+        limits,
         given: args.parameters.set.clone(),
         seed: args.seed.unwrap_or_default(),
         run: args.run.unwrap_or_default(),
