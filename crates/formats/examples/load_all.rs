@@ -6,7 +6,7 @@
 //! ```
 #![allow(clippy::print_stdout)]
 
-#[path = "../tests/common/facts.rs"]
+#[path = "../tests/it/common/facts.rs"]
 mod facts;
 
 use facts::facts;

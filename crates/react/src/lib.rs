@@ -19,7 +19,7 @@
 
 mod aheft;
 #[cfg(test)]
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/it/common/mod.rs"]
 mod common;
 pub mod concurrent;
 mod foresight;

@@ -1,7 +1,7 @@
 //! Planning time on layered random graphs: `cargo bench -p slackline-schedule`.
 //! Give a filter such as `heft` to run a part; the largest cases take minutes in all.
 
-#[path = "../tests/layered/mod.rs"]
+#[path = "../tests/it/layered/mod.rs"]
 mod layered;
 
 use divan::counter::ItemsCount;

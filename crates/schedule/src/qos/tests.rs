@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
-#[path = "../../tests/published/mod.rs"]
+#[path = "../../tests/it/published/mod.rs"]
 mod published;
 
 use super::*;

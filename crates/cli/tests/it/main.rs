@@ -1,0 +1,30 @@
+//! The integration tests of this crate, as one binary.
+
+mod answers;
+mod bad_input;
+mod bad_luck;
+mod cells;
+mod common;
+mod documents;
+mod files;
+mod generate;
+mod help;
+mod interrupt;
+mod json;
+mod known_worlds;
+mod memory;
+mod moldable;
+mod never_worse;
+mod one_answer;
+mod refusals;
+mod reproduce;
+mod requests;
+mod run;
+mod security;
+mod simulate;
+mod slurm;
+mod staging;
+mod streams;
+mod sweep_files;
+mod sweeps;
+mod verbs;

@@ -1,0 +1,8 @@
+//! The integration tests of this crate, as one binary.
+
+mod bounds_hold;
+mod habits;
+mod papers;
+mod plans_come_true;
+#[path = "../../../schedule/tests/it/random/mod.rs"]
+mod random;

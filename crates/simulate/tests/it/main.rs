@@ -1,0 +1,5 @@
+//! The integration tests of this crate, as one binary.
+
+mod golden;
+mod solver;
+mod vectors;
