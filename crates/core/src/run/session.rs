@@ -2,6 +2,7 @@
 
 use super::settings::{self, Transfers, own_program};
 use super::{Repetition, given_files};
+use crate::choices::outcomes;
 use crate::context::{Context, RunView};
 use crate::details_json::check_needs;
 use crate::failure::{Failure, no_plan};
@@ -30,7 +31,7 @@ use slackline_machines::local::Local;
 use slackline_machines::real::{Desk, Past, Real, RealOptions, Workshop};
 use slackline_machines::session::{self, Repeated, SessionError};
 use slackline_machines::slurm::Slurm;
-use slackline_model::control::{Chances, draw_course};
+use slackline_model::control::{Chances, Decision, draw_course};
 use slackline_model::platform::Charges;
 use slackline_model::{Problem, Schedule, Terms, Workflow};
 use slackline_react::registry::Options;
@@ -312,10 +313,12 @@ impl RunSession {
         let Chosen { mut policy, planned } = self.choose(problem)?;
         let stage = self.stage()?;
         let outcome = stage.run(policy.as_mut())?;
+        let taken = stage.undecided.as_ref().map(|undecided| undecided.last().taken);
         let whole = outcome.workflow.clone();
         let course = self.problem_of(&whole)?;
         let problem = course.as_ref().unwrap_or(problem);
         let mut ran = self.ran(problem, outcome, planned, clock);
+        ran.outcomes = self.outcomes(&taken.unwrap_or_default());
         let Stage { workflow, platform, models, inputs, .. } = stage;
         let wait = self.request.overheads.wait();
         let bound = lower_bound(&workflow, &platform, &models.charges(), inputs, true)? + wait;
@@ -431,6 +434,7 @@ impl RunSession {
             execution.supply = Some(course);
         }
         let driven = session::drive(execution, policy.as_mut(), &mut backend, &log, records);
+        let taken = course.map(|course| course.course().taken).unwrap_or_default();
         if driven.is_ok() {
             backend.close();
         }
@@ -456,7 +460,8 @@ impl RunSession {
             _ => {}
         };
         folder::notes(&folder.log(), see).map_err(Failure::work)?;
-        let ran = Ran { real: true, ..self.ran(problem, outcome, planned, clock) };
+        let outcomes = self.outcomes(&taken);
+        let ran = Ran { real: true, outcomes, ..self.ran(problem, outcome, planned, clock) };
         Ok(FinishedRun { ran, attempts, failures, folder })
     }
 
@@ -478,8 +483,10 @@ impl RunSession {
             execution.supply = Some(course);
         }
         let done = session::repeat(execution, policy.as_mut(), self.charges(), records);
+        let taken = course.map(|course| course.course().taken).unwrap_or_default();
         match done {
             Ok(Repeated { outcome, records }) => {
+                let outcomes = self.outcomes(&taken);
                 // A run that was left between the end of a task and what it decided is not over.
                 let outcome = outcome.filter(|_| !is_open.get());
                 let whole = outcome.as_ref().map(|o| o.workflow.clone());
@@ -487,11 +494,17 @@ impl RunSession {
                 let course = course.flatten();
                 let problem = course.as_ref().unwrap_or(problem);
                 let ran = outcome.map(|o| self.ran(problem, o, planned, clock));
-                let ran = ran.map(|ran| Ran { real: true, ..ran });
+                let ran = ran.map(|ran| Ran { real: true, outcomes, ..ran });
                 Ok(Repetition { ran, records })
             }
             Err(error) => Err(Failure::work(format!("the run does not repeat: {error}"))),
         }
+    }
+
+    /// How decisions fell.
+    fn outcomes(&self, taken: &[(Decision, u32)]) -> Vec<String> {
+        let control = self.undecided.as_ref().and_then(|template| template.control());
+        control.map_or_else(Vec::new, |control| outcomes(control, taken))
     }
 
     fn broken_log(&self, why: &RecordError) -> Failure {

@@ -67,7 +67,7 @@ fn files_of(workflow: &Workflow) -> Vec<(&str, Cow<'_, str>)> {
             files.read_by(*task).contains(name) || files.written_by(*task).contains(name)
         };
         let user = |name: &String| (0..control.tasks() as u32).find(|task| uses(task, name));
-        let named = |name| (user(name).map_or("", |task| control.task_name(task)).into());
+        let named = |name| user(name).map_or("", |task| control.task_name(task)).into();
         return files.names().iter().map(|name| (name.as_str(), named(name))).collect();
     }
     let user = |file| workflow.producer(file).or(workflow.consumers(file).next());
