@@ -211,6 +211,7 @@ fn place() -> Place {
     let place = Place::new();
     place.write("stream.toml", STREAM);
     place.write("two.json", TWO);
+    place.write("looped.toml", "[loop.l]\niterations = 2\n[task.t]\nin = \"l\"\ncommand = \"true\"\n");
     place.write("bad.toml", BAD_DAY);
     place.write("last.toml", LAST_DAY);
     place.write("one.toml", ONE_HOST);
@@ -308,6 +309,7 @@ const PRINT: &[&str] = &[
     "show leases.json --json",
     "plan W/assembly.toml -p P/priced-cloud.toml -a deferred --set pool=all --budget 1 --json",
     "simulate W/assembly.toml -p P/priced-cloud.toml --policy combined --set adaptive=yes --budget 1 --deadline 9h --json",
+    "simulate W/assembly.toml -p P/small-cluster.toml --policy static --run 1 --json",
     "simulate W/assembly.toml -p P/priced-cloud.toml --policy eager --set adaptive=yes --budget 1 --deadline 9h --runs 9 --json",
     "compare results.csv --json",
     "compare campaign.toml --json",
@@ -328,6 +330,7 @@ const PRINT: &[&str] = &[
     "generate platform cluster --count 2 -o clusters --json",
     "run real.toml -p P/four-sites.toml --policy static --retries 1 --folder real.run --json",
     "simulate --replay cut --json",
+    "run looped.toml -j 1 --folder looped.run --json",
     "diff real.json made.run --json",
     "run deliveries.toml -p delivered.toml --policy static --throttle --folder taught.run --json",
     "run uneven.toml -p pair.toml --policy just-in-time --folder uneven.run --json",
