@@ -15,6 +15,7 @@ mod explain;
 mod generate;
 mod import;
 mod man;
+mod mpi_capture;
 mod mpicc;
 mod mpirun;
 mod pilot;
@@ -46,6 +47,7 @@ pub(crate) enum Verb {
     Replay(replay::Replay),
     Mpirun(mpirun::Mpirun),
     Mpicc(mpicc::Mpicc),
+    MpiCapture(mpi_capture::MpiCapture),
     Compare(Box<compare::Compare>),
     Versus(Box<versus::Versus>),
     Calibrate(calibrate::Calibrate),
@@ -91,6 +93,7 @@ impl Verb {
             Verb::Replay(verb) => verb.run(output),
             Verb::Mpirun(verb) => verb.run(output),
             Verb::Mpicc(verb) => verb.run(output),
+            Verb::MpiCapture(verb) => verb.run(output),
             Verb::Compare(verb) => verb.run(output),
             Verb::Versus(verb) => verb.run(output),
             Verb::Calibrate(verb) => verb.run(output),
