@@ -187,6 +187,11 @@ impl RunSession {
         Ok(Some(Problem::charged(course, platform, &charges, self.inputs)?))
     }
 
+    /// Whether it is a run of a workflow with choices and loops.
+    pub fn is_undecided(&self) -> bool {
+        self.undecided.is_some()
+    }
+
     /// The course of a run whose decisions an oracle knows; none where all is known beforehand.
     fn course<'o>(&self, oracle: Box<dyn Oracle + 'o>) -> Result<Option<DecidedCourse<'o>>, Failure> {
         let Some(template) = &self.undecided else { return Ok(None) };
