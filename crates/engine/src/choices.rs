@@ -225,13 +225,14 @@ impl Supply for DecidedCourse<'_> {
 
     fn task_ended(&mut self, now: &Situation, task: TaskId, procs: &[ProcId], report: &Report) {
         let workflow = &now.workflow;
-        let (Some(unfolded), Some(&proc)) = (workflow.unfolded(task), procs.first()) else { return };
+        let (Some(unfolded), Some(&proc)) = (workflow.unfolded(task), procs.first()) else {
+            return;
+        };
         if !self.deciding.contains(&unfolded.of) {
             return;
         }
-        let output = |(file, local): &(_, String)| {
-            (local.clone(), workflow.file_name(*file).to_string())
-        };
+        let output =
+            |(file, local): &(_, String)| (local.clone(), workflow.file_name(*file).to_string());
         let name = workflow.task_name(task).to_string();
         let ended = Ended {
             name: name.clone(),

@@ -95,7 +95,8 @@ impl Desk {
     /// What a decision comes to, by what its task said.
     fn ask(&self, control: &Control, decision: &Decision, by: Option<&Ended>) -> Chose {
         let name = |outcome| Some(control.outcome_name(decision, outcome).to_string());
-        let chose = Chose { decision: decision.name.clone(), value: None, outcome: None, why: None };
+        let chose =
+            Chose { decision: decision.name.clone(), value: None, outcome: None, why: None };
         if control.read_by(decision).is_none()
             && let Some(outcome) = control.certain_outcome(decision)
         {
@@ -150,7 +151,8 @@ impl Desk {
         match reads {
             Reads::ExitCode => {
                 let place = format!("the exit code of '{}'", by.name);
-                let code = by.exit_code.ok_or_else(|| format!("nothing from {place}: it has none"))?;
+                let code =
+                    by.exit_code.ok_or_else(|| format!("nothing from {place}: it has none"))?;
                 Ok((Json::from(code), place))
             }
             Reads::Output { file, at } => {
@@ -158,12 +160,16 @@ impl Desk {
                 let nothing = |why: String| format!("nothing from {place}: {why}");
                 let stored = by.outputs.get(file).map_or(file, |stored| stored);
                 let path = self.folder.store(self.host(by.place)).join(stored);
-                let text = beginning(&path).map_err(|e| nothing(format!("{}: {e}", path.display())))?;
+                let text =
+                    beginning(&path).map_err(|e| nothing(format!("{}: {e}", path.display())))?;
                 let text = text.ok_or_else(|| nothing("it is larger than 1 MiB".to_string()))?;
                 let json: Json = serde_json::from_slice(&text)
                     .map_err(|e| nothing(format!("it is no JSON: {e}")))?;
                 let found = json.pointer(at).cloned();
-                Ok((found.ok_or_else(|| nothing("there is nothing at that place".to_string()))?, place))
+                Ok((
+                    found.ok_or_else(|| nothing("there is nothing at that place".to_string()))?,
+                    place,
+                ))
             }
         }
     }

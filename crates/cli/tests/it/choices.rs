@@ -229,7 +229,7 @@ fn any_policy_drives_the_same_course_and_outcomes_can_be_given() {
     };
     let seed = "--seed 5 --run 3";
     let first = simulate(&format!("--policy static {seed}"));
-    for policy in ["just-in-time", "slackline", "work-stealing", "gtp-c", "aheft"] {
+    for policy in ["just-in-time", "slackline", "work-stealing", "gtp/c", "aheft"] {
         let other = simulate(&format!("--policy {policy} {seed}"));
         assert_eq!(other["finished"], true, "{policy}");
         assert_eq!(outcomes(&other), outcomes(&first), "{policy}");
@@ -255,9 +255,15 @@ fn what_means_nothing_is_refused_by_name() {
     let place = Place::new();
     assembly(&place, POOR);
     let plan = "plan assembly.toml -p priced-cloud --budget 1";
-    for option in
-        ["--gantt x.svg", "-o x.json", "--front x.svg", "--robust", "--deadline 3h", "--seed 1", "--no-check"]
-    {
+    for option in [
+        "--gantt x.svg",
+        "-o x.json",
+        "--front x.svg",
+        "--robust",
+        "--deadline 3h",
+        "--seed 1",
+        "--no-check",
+    ] {
         let error = place.fails(2, &format!("{plan} {option}"));
         let name = option.split(' ').next().unwrap().replace("-o", "--output");
         assert!(error.contains(&name), "{name}: {error}");

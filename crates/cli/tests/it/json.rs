@@ -211,7 +211,10 @@ fn place() -> Place {
     let place = Place::new();
     place.write("stream.toml", STREAM);
     place.write("two.json", TWO);
-    place.write("looped.toml", "[loop.l]\niterations = 2\n[task.t]\nin = \"l\"\ncommand = \"true\"\n");
+    place.write(
+        "looped.toml",
+        "[loop.l]\niterations = 2\n[task.t]\nin = \"l\"\ncommand = \"true\"\n",
+    );
     place.write("bad.toml", BAD_DAY);
     place.write("last.toml", LAST_DAY);
     place.write("one.toml", ONE_HOST);

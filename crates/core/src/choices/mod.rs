@@ -170,9 +170,11 @@ fn option_of(member: &str) -> String {
 /// Refuses members of a request that are not the default and mean nothing here.
 fn refuse_rest<T: Serialize>(rest: &T, nothing: &T, method: Method) -> Result<(), Failure> {
     let (rest, nothing) = (serde_json::to_value(rest)?, serde_json::to_value(nothing)?);
-    let other = rest.as_object().into_iter().flatten().find(|(name, value)| {
-        nothing.get(name.as_str()) != Some(value)
-    });
+    let other = rest
+        .as_object()
+        .into_iter()
+        .flatten()
+        .find(|(name, value)| nothing.get(name.as_str()) != Some(value));
     let Some((member, _)) = other else { return Ok(()) };
     let message = format!(
         "{} has no meaning under {}, where every estimate comes true on machines that are leased",
@@ -209,7 +211,6 @@ impl PlanRequest {
             parameters: Default::default(),
             limits: Default::default(),
             overheads,
-            check: true,
             ..self.clone()
         };
         refuse_rest(&rest, &PlanRequest::default(), method)?;
@@ -299,7 +300,8 @@ impl SimulationSetup {
         ];
         let (option, _) = options.iter().find(|(_, given)| *given)?;
         if !undecided {
-            let message = format!("{option} is for workflows with choices and loops; this one has none");
+            let message =
+                format!("{option} is for workflows with choices and loops; this one has none");
             return Some(Failure::input(message));
         }
         self.runs.map(|_| {

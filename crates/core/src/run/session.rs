@@ -10,7 +10,7 @@ use crate::input::{self, Loaded};
 use crate::methods::{check_parameters, check_results, planner, policies_of, settle_period};
 use crate::plan_check;
 use crate::request::{InputPlace, ModelSettings, RunRequest};
-use crate::simulation::Ran;
+use crate::simulation::{MOST_ORDERS, Ran, same_order};
 use slackline_analysis::calibration::first_estimates;
 use slackline_analysis::cost::Money;
 use slackline_analysis::metrics::Metrics;
@@ -176,10 +176,7 @@ impl RunSession {
     }
 
     /// The course that a run of a workflow with choices and loops has taken, as a problem; none of other runs.
-    pub fn problem_of<'w>(
-        &'w self,
-        course: &'w Workflow,
-    ) -> Result<Option<Problem<'w>>, Failure> {
+    pub fn problem_of<'w>(&'w self, course: &'w Workflow) -> Result<Option<Problem<'w>>, Failure> {
         if self.undecided.is_none() {
             return Ok(None);
         }
@@ -193,7 +190,10 @@ impl RunSession {
     }
 
     /// The course of a run whose decisions an oracle knows; none where all is known beforehand.
-    fn course<'o>(&self, oracle: Box<dyn Oracle + 'o>) -> Result<Option<DecidedCourse<'o>>, Failure> {
+    fn course<'o>(
+        &self,
+        oracle: Box<dyn Oracle + 'o>,
+    ) -> Result<Option<DecidedCourse<'o>>, Failure> {
         let Some(template) = &self.undecided else { return Ok(None) };
         DecidedCourse::new(template.clone(), oracle).map(Some).map_err(Failure::input)
     }
@@ -289,14 +289,18 @@ impl RunSession {
         }
     }
 
-    /// The simulated run that stands for the real one. Its estimates are exact: there is nothing to learn.
-    fn stage(&self) -> Result<Stage, Failure> {
+    /// The simulated run that stands for the real one. Its estimates are exact: there is nothing to learn. The
+    /// tasks of a course may be in the order of an earlier run.
+    fn stage(&self, order: Option<Arc<Workflow>>) -> Result<Stage, Failure> {
         let (mut workflow, platform) = (self.loaded.workflow.clone(), self.loaded.platform.clone());
         let mut undecided = None;
         if let Some(template) = &self.undecided {
             let mut chances = Chances { seed: self.header.seed, ..Chances::default() };
             undecided = Some(Undecided::new(template.clone(), chances.clone()));
-            workflow = draw_course(template, &mut chances).map_err(Failure::input)?.0;
+            workflow = match order {
+                Some(order) => order,
+                None => draw_course(template, &mut chances).map_err(Failure::input)?.0,
+            };
         }
         Ok(Stage {
             inputs: self.inputs,
@@ -315,10 +319,21 @@ impl RunSession {
         context: &mut Context<'_>,
     ) -> Result<(Ran, f64), Failure> {
         let clock = Instant::now();
-        let Chosen { mut policy, planned } = self.choose(problem)?;
-        let stage = self.stage()?;
-        let outcome = stage.run(policy.as_mut())?;
-        let taken = stage.undecided.as_ref().map(|undecided| undecided.last().taken);
+        let mut order = None;
+        let mut rounds = 0;
+        // Tasks of a course are numbered as they become known, which shows in the run.
+        let (stage, outcome, planned, taken) = loop {
+            let Chosen { mut policy, planned } = self.choose(problem)?;
+            let stage = self.stage(order)?;
+            let outcome = stage.run(policy.as_mut())?;
+            let last = stage.undecided.as_ref().map(Undecided::last);
+            let (released, taken) = last.map_or((None, None), |l| (l.released, Some(l.taken)));
+            order = released.filter(|released| !same_order(released, &stage.workflow));
+            rounds += 1;
+            if order.is_none() || rounds == MOST_ORDERS {
+                break (stage, outcome, planned, taken);
+            }
+        };
         let whole = outcome.workflow.clone();
         let course = self.problem_of(&whole)?;
         let problem = course.as_ref().unwrap_or(problem);

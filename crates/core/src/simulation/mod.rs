@@ -291,7 +291,7 @@ impl SimulationSetup {
 }
 
 /// How often the order is looked for in which a run releases the tasks of its course.
-const MOST_ORDERS: usize = 8;
+pub(crate) const MOST_ORDERS: usize = 8;
 
 impl SimulationInput {
     /// One course of a workflow with choices and loops: the policy sees only what decisions have released.
@@ -345,7 +345,7 @@ impl SimulationInput {
 }
 
 /// Whether both have the same tasks under the same numbers.
-fn same_order(one: &Workflow, other: &Workflow) -> bool {
+pub(crate) fn same_order(one: &Workflow, other: &Workflow) -> bool {
     let names = |w: &Workflow, task| w.task_name(task).to_string();
     one.len() == other.len() && one.tasks().all(|t| names(one, t) == names(other, t))
 }
@@ -480,7 +480,8 @@ fn runs(
     let entries = policies_of(&names, stage.problem, &limits)?;
     check_parameters(&entries, &options)?;
     let lots = stage.undecided.is_some()
-        || algorithm.heeds().contains(&Heed::Seed) || entries.iter().any(|e| e.draws_lots());
+        || algorithm.heeds().contains(&Heed::Seed)
+        || entries.iter().any(|e| e.draws_lots());
     if setup.seed.is_some() && !lots {
         return Err(unheeded(Heed::Seed));
     }

@@ -82,7 +82,11 @@ impl Nondeterministic {
     pub(crate) fn read(s: &Values) -> Result<Nondeterministic> {
         let seconds = (s.number("min-seconds")?, s.number("max-seconds")?);
         if seconds.0 > seconds.1 {
-            return Err(bad("min-seconds", seconds.0, format!("it lies above max-seconds = {}", seconds.1)));
+            return Err(bad(
+                "min-seconds",
+                seconds.0,
+                format!("it lies above max-seconds = {}", seconds.1),
+            ));
         }
         Ok(Nondeterministic {
             tasks: s.count("tasks")?,
@@ -101,8 +105,7 @@ impl Nondeterministic {
         let mut shape = seed.draws("nondeterministic/shape");
         let mut chances = seed.draws("nondeterministic/chances");
         let mut times = seed.draws("nondeterministic/times");
-        let mut regions =
-            vec![Region { name: None, depth: 0, items: Vec::new(), body_of: None }];
+        let mut regions = vec![Region { name: None, depth: 0, items: Vec::new(), body_of: None }];
         let mut tasks: Vec<(String, Option<String>)> = Vec::new();
         let mut builder = ControlBuilder::default();
         let (mut choices, mut loops) = (0..self.choices, 0..self.loops);
@@ -124,17 +127,29 @@ impl Nondeterministic {
                 let name = format!("loop{number}");
                 regions[at].items.push(name.clone());
                 let depth = regions[at].depth + 1;
-                regions.push(Region { name: Some(name.clone()), depth, items: Vec::new(), body_of: Some(number) });
+                regions.push(Region {
+                    name: Some(name.clone()),
+                    depth,
+                    items: Vec::new(),
+                    body_of: Some(number),
+                });
                 let again = format!("{name}.again");
                 regions.push(Region { name: Some(again), depth, items: Vec::new(), body_of: None });
                 let again = chances.uniform(self.again / 2.0, self.again);
                 let iterations = Iterations::Again { again, max: Some(self.passes as u64) };
                 let by = Some(format!("check{number}"));
-                builder.repeat(LoopSpec { name, region, by, iterations: Some(iterations), ..LoopSpec::default() });
+                builder.repeat(LoopSpec {
+                    name,
+                    region,
+                    by,
+                    iterations: Some(iterations),
+                    ..LoopSpec::default()
+                });
             }
         }
         let checks = regions.iter().filter(|region| region.body_of.is_some()).count();
-        let rest = self.tasks.saturating_sub(tasks.len() + checks).max(usize::from(regions.len() == 1));
+        let rest =
+            self.tasks.saturating_sub(tasks.len() + checks).max(usize::from(regions.len() == 1));
         for number in 0..rest {
             let at = shape.below(regions.len());
             add_task(&mut tasks, &mut regions[at], &format!("t{number}"));
@@ -161,7 +176,8 @@ impl Nondeterministic {
                 before.into_iter().for_each(|b| builder.edge(&items[b], item, None));
             }
         }
-        let control = builder.build().map_err(|why| bad("choices", self.choices, why.to_string()))?;
+        let control =
+            builder.build().map_err(|why| bad("choices", self.choices, why.to_string()))?;
         let mut workflow = WorkflowBuilder::new(format!("nondeterministic-{}", tasks.len()));
         for (name, _) in tasks {
             let seconds = times.uniform(self.seconds.0, self.seconds.1);
@@ -212,7 +228,13 @@ impl Nondeterministic {
             let of = Some(format!("{name}.{}", branch.name));
             regions.push(Region { name: of, depth, items: Vec::new(), body_of: None });
         }
-        ChoiceSpec { name, region, by: Some(decider.to_string()), branches, ..ChoiceSpec::default() }
+        ChoiceSpec {
+            name,
+            region,
+            by: Some(decider.to_string()),
+            branches,
+            ..ChoiceSpec::default()
+        }
     }
 }
 
@@ -228,15 +250,20 @@ mod tests {
     #[test]
     fn blocks_and_tasks_are_as_many_as_asked_for() {
         for seed in 0..50 {
-            let wanted = Nondeterministic { choices: 3, loops: 4, depth: 3, ..Nondeterministic::default() };
+            let wanted =
+                Nondeterministic { choices: 3, loops: 4, depth: 3, ..Nondeterministic::default() };
             let workflow = wanted.workflow(Seed::new(seed)).unwrap();
             let control = workflow.control().unwrap();
-            assert_eq!((workflow.len(), control.choices().len(), control.loops().len()), (20, 3, 4));
+            assert_eq!(
+                (workflow.len(), control.choices().len(), control.loops().len()),
+                (20, 3, 4)
+            );
             let parts = control.split();
             let counts = control.executions(&parts);
             assert!(counts.iter().all(|c| c.mean >= 0.0 && c.most.is_finite()));
         }
-        let plain = Nondeterministic { tasks: 1, choices: 0, loops: 0, ..Nondeterministic::default() };
+        let plain =
+            Nondeterministic { tasks: 1, choices: 0, loops: 0, ..Nondeterministic::default() };
         assert_eq!(plain.workflow(Seed::new(1)).unwrap().len(), 1);
     }
 }

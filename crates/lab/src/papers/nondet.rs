@@ -128,7 +128,13 @@ fn of_workflow(workflow: &Workflow, platform: &Platform, seed: u64) -> Result<Ro
 
 fn options_of(variant: &Variant, budget: f64) -> nondet::Options {
     let &(_, method, rate, pool, area) = variant;
-    nondet::Options { rate, pool, area, share: Share::Floor, ..nondet::Options::new(method, budget) }
+    nondet::Options {
+        rate,
+        pool,
+        area,
+        share: Share::Floor,
+        ..nondet::Options::new(method, budget)
+    }
 }
 
 fn under(
@@ -212,7 +218,8 @@ fn reproduce(options: &Options, watch: &Watch<'_>) -> Result<Report, StudyError>
     }
     for budget in [1, 2] {
         let ratio = Estimate::mean(&kinds[SMALL].eager_to_deferred(budget));
-        let what = format!("makespan of eager over deferred, {}, {}", kinds[SMALL].name, times(budget));
+        let what =
+            format!("makespan of eager over deferred, {}, {}", kinds[SMALL].name, times(budget));
         small.check(what, "", (ratio, Unit::Times(3)), Rule::AtLeast(1.0));
     }
     let mut large = Claim::new(

@@ -160,18 +160,19 @@ impl Unfolding {
 /// Per task: the exit codes by which it decides something, other than 0.
 fn accepted_codes(control: &Control) -> Vec<Arc<[i32]>> {
     let mut codes: Vec<Vec<i32>> = vec![Vec::new(); control.tasks()];
-    let mut add = |by: Option<u32>, reads: &Option<Reads>, values: &mut dyn Iterator<Item = &Value>| {
-        let (Some(by), Some(Reads::ExitCode)) = (by, reads) else { return };
-        for value in values {
-            if let Value::Number(number) = value
-                && let code @ 1..=255 = *number as i32
-                && f64::from(code) == *number
-                && !codes[by as usize].contains(&code)
-            {
-                codes[by as usize].push(code);
+    let mut add =
+        |by: Option<u32>, reads: &Option<Reads>, values: &mut dyn Iterator<Item = &Value>| {
+            let (Some(by), Some(Reads::ExitCode)) = (by, reads) else { return };
+            for value in values {
+                if let Value::Number(number) = value
+                    && let code @ 1..=255 = *number as i32
+                    && f64::from(code) == *number
+                    && !codes[by as usize].contains(&code)
+                {
+                    codes[by as usize].push(code);
+                }
             }
-        }
-    };
+        };
     for choice in control.choices() {
         add(choice.by, &choice.reads, &mut choice.branches.iter().flat_map(|b| &b.when));
     }

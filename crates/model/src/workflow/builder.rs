@@ -1,7 +1,8 @@
 //! Building a workflow and refusing one that makes no sense.
 
 use super::{
-    Command, CostTable, Demands, Member, NO_TASK, Payload, REFERENCE_SPEED, Rows, Task, Unfolded, Workflow,
+    Command, CostTable, Demands, Member, NO_TASK, Payload, REFERENCE_SPEED, Rows, Task, Unfolded,
+    Workflow,
 };
 use crate::ids::{FileId, TaskId};
 use crate::names::UniqueNames;

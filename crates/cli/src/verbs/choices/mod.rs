@@ -33,7 +33,9 @@ pub(super) fn simulate(
     if let Some(path) = gantt {
         let svg = match &simulated {
             Simulated::Run(run) => picture::run(&planned, run)?,
-            Simulated::Forecast(forecast) => picture::forecast(&planned, forecast, input.limits.deadline),
+            Simulated::Forecast(forecast) => {
+                picture::forecast(&planned, forecast, input.limits.deadline)
+            }
         };
         write(&output.files, path, &svg)?;
     }

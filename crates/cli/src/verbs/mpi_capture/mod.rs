@@ -109,12 +109,16 @@ impl MpiCapture {
             return Err(Failure::work(message));
         }
         if traces.is_empty() {
-            let message = format!("no rank has written a trace: nothing called {} with the library loaded", mpi.name());
+            let message = format!(
+                "no rank has written a trace: nothing called {} with the library loaded",
+                mpi.name()
+            );
             return Err(Failure::work(message)
                 .with_help("ranks on other machines need LD_PRELOAD and SLACKLINE_CAPTURE passed on by mpiexec, and a folder that all share"));
         }
         if let Some(broken) = traces.iter().find(|trace| !trace.is_whole) {
-            let message = format!("{}: the rank has not called MPI_Finalize", broken.path.display());
+            let message =
+                format!("{}: the rank has not called MPI_Finalize", broken.path.display());
             return Err(Failure::work(message));
         }
         let actions: usize = traces.iter().map(|trace| trace.actions).sum();
@@ -134,8 +138,9 @@ impl MpiCapture {
         });
         let own = || elf::mpi_of(&in_path(&self.command[0])?).ok().flatten();
         found.or_else(own).ok_or_else(|| {
-            Failure::input("no program of the command is linked with MPICH or Open MPI")
-                .with_help("--mpi mpich or --mpi open-mpi says which it is, where a script starts the program")
+            Failure::input("no program of the command is linked with MPICH or Open MPI").with_help(
+                "--mpi mpich or --mpi open-mpi says which it is, where a script starts the program",
+            )
         })
     }
 
@@ -190,11 +195,14 @@ impl MpiCapture {
                 }
             }
         }
-        Err(Failure::input(format!("the recording library for {} cannot be compiled: {said}", mpi.name()))
-            .with_help(format!(
-                "install the development package of {}, or name its compiler with --cc",
-                mpi.name()
-            )))
+        Err(Failure::input(format!(
+            "the recording library for {} cannot be compiled: {said}",
+            mpi.name()
+        ))
+        .with_help(format!(
+            "install the development package of {}, or name its compiler with --cc",
+            mpi.name()
+        )))
     }
 }
 

@@ -361,8 +361,9 @@ pub(crate) fn carry_out(
         if !rest.is_none() {
             let method = input.options.method.name();
             let message = format!("{method} has no trace, progress or decisions to write");
-            return Err(Failure::input(message)
-                .with_help("--gantt draws the run; policies such as static or slackline take the others"));
+            return Err(Failure::input(message).with_help(
+                "--gantt draws the run; policies such as static or slackline take the others",
+            ));
         }
         return choices::simulate(&input, outputs.json, outputs.gantt.as_deref(), output);
     }
