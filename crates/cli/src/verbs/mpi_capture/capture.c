@@ -1040,6 +1040,136 @@ void mpi_waitall_(F *n, F *q, F *s, F *e) {
     free(own);
     free(mine);
 }
+void mpi_sendrecv_replace_(void *b, F *n, F *t, F *to, F *stag, F *from, F *rtag, F *c, F *s, F *e) {
+    MPI_Status mine;
+    *e = MPI_Sendrecv_replace(at(b), *n, T(t), *to, *stag, *from, *rtag, C, &mine);
+    give(s, &mine);
+}
+void mpi_probe_(F *from, F *tag, F *c, F *s, F *e) {
+    MPI_Status mine;
+    *e = MPI_Probe(*from, *tag, C, &mine);
+    give(s, &mine);
+}
+void mpi_iprobe_(F *from, F *tag, F *c, F *flag, F *s, F *e) {
+    MPI_Status mine;
+    int there;
+    *e = MPI_Iprobe(*from, *tag, C, &there, &mine);
+    *flag = there != 0;
+    if (there) give(s, &mine);
+}
+void mpi_test_(F *q, F *flag, F *s, F *e) {
+    MPI_Status mine;
+    int done;
+    MPI_Request own = PMPI_Request_f2c(*q);
+    *e = MPI_Test(&own, &done, &mine);
+    *q = PMPI_Request_c2f(own);
+    *flag = done != 0;
+    if (done) give(s, &mine);
+}
+/* Several requests of Fortran as those of C, and back. */
+static MPI_Request *from_fortran(int n, const F *q) {
+    MPI_Request *own = need(sizeof *own * (size_t)(n + 1));
+    for (int k = 0; k < n; k++) own[k] = PMPI_Request_f2c(q[k]);
+    return own;
+}
+static void to_fortran(int n, MPI_Request *own, F *q) {
+    for (int k = 0; k < n; k++) q[k] = PMPI_Request_c2f(own[k]);
+    free(own);
+}
+static void give_all(F *s, MPI_Status *mine, int n) {
+    if ((void *)s != (void *)&mpi_fortran_statuses_ignore_)
+        for (int k = 0; k < n; k++) PMPI_Status_c2f(&mine[k], s + k * (int)(sizeof(MPI_Status) / sizeof(F)));
+    free(mine);
+}
+/* Fortran counts from 1. */
+void mpi_waitany_(F *n, F *q, F *index, F *s, F *e) {
+    MPI_Status mine;
+    int found;
+    MPI_Request *own = from_fortran(*n, q);
+    *e = MPI_Waitany(*n, own, &found, &mine);
+    to_fortran(*n, own, q);
+    *index = found == MPI_UNDEFINED ? MPI_UNDEFINED : found + 1;
+    give(s, &mine);
+}
+void mpi_testany_(F *n, F *q, F *index, F *flag, F *s, F *e) {
+    MPI_Status mine;
+    int found, done;
+    MPI_Request *own = from_fortran(*n, q);
+    *e = MPI_Testany(*n, own, &found, &done, &mine);
+    to_fortran(*n, own, q);
+    *index = !done || found == MPI_UNDEFINED ? MPI_UNDEFINED : found + 1;
+    *flag = done != 0;
+    if (done) give(s, &mine);
+}
+void mpi_testall_(F *n, F *q, F *flag, F *s, F *e) {
+    int done;
+    MPI_Request *own = from_fortran(*n, q);
+    MPI_Status *mine = need(sizeof *mine * (size_t)(*n + 1));
+    *e = MPI_Testall(*n, own, &done, mine);
+    to_fortran(*n, own, q);
+    *flag = done != 0;
+    give_all(s, mine, done ? *n : 0);
+}
+#define FSOME(name, Name)                                                                                          \
+    void name(F *n, F *q, F *count, F *indices, F *s, F *e) {                                                      \
+        int done, *found = need(sizeof *found * (size_t)(*n + 1));                                                 \
+        MPI_Request *own = from_fortran(*n, q);                                                                    \
+        MPI_Status *mine = need(sizeof *mine * (size_t)(*n + 1));                                                  \
+        *e = MPI_##Name(*n, own, &done, found, mine);                                                              \
+        to_fortran(*n, own, q);                                                                                    \
+        *count = done;                                                                                             \
+        if (done == MPI_UNDEFINED) done = 0;                                                                       \
+        for (int k = 0; k < done; k++) indices[k] = found[k] + 1;                                                  \
+        give_all(s, mine, done);                                                                                   \
+        free(found);                                                                                               \
+    }
+FSOME(mpi_waitsome_, Waitsome)
+FSOME(mpi_testsome_, Testsome)
+void mpi_startall_(F *n, F *q, F *e) {
+    MPI_Request *own = from_fortran(*n, q);
+    *e = MPI_Startall(*n, own);
+    to_fortran(*n, own, q);
+}
+void mpi_request_free_(F *q, F *e) {
+    MPI_Request own = PMPI_Request_f2c(*q);
+    *e = MPI_Request_free(&own);
+    *q = PMPI_Request_c2f(own);
+}
+void mpi_cancel_(F *q, F *e) { MPI_Request own = PMPI_Request_f2c(*q); *e = MPI_Cancel(&own); }
+void mpi_exscan_(void *s, void *r, F *n, F *t, F *op, F *c, F *e) { *e = MPI_Exscan(at(s), at(r), *n, T(t), PMPI_Op_f2c(*op), C); }
+void mpi_reduce_scatter_(void *s, void *r, F *n, F *t, F *op, F *c, F *e) { *e = MPI_Reduce_scatter(at(s), at(r), n, T(t), PMPI_Op_f2c(*op), C); }
+void mpi_reduce_scatter_block_(void *s, void *r, F *n, F *t, F *op, F *c, F *e) { *e = MPI_Reduce_scatter_block(at(s), at(r), *n, T(t), PMPI_Op_f2c(*op), C); }
+void mpi_gatherv_(void *s, F *sn, F *st, void *r, F *rn, F *rd, F *rt, F *root, F *c, F *e) { *e = MPI_Gatherv(at(s), *sn, T(st), at(r), rn, rd, T(rt), *root, C); }
+void mpi_scatterv_(void *s, F *sn, F *sd, F *st, void *r, F *rn, F *rt, F *root, F *c, F *e) { *e = MPI_Scatterv(at(s), sn, sd, T(st), at(r), *rn, T(rt), *root, C); }
+void mpi_allgatherv_(void *s, F *sn, F *st, void *r, F *rn, F *rd, F *rt, F *c, F *e) { *e = MPI_Allgatherv(at(s), *sn, T(st), at(r), rn, rd, T(rt), C); }
+void mpi_alltoallv_(void *s, F *sn, F *sd, F *st, void *r, F *rn, F *rd, F *rt, F *c, F *e) { *e = MPI_Alltoallv(at(s), sn, sd, T(st), at(r), rn, rd, T(rt), C); }
+#define FBACK(call) { MPI_Request own; *e = call; *q = PMPI_Request_c2f(own); }
+void mpi_ibarrier_(F *c, F *q, F *e) FBACK(MPI_Ibarrier(C, &own))
+void mpi_ibcast_(void *b, F *n, F *t, F *root, F *c, F *q, F *e) FBACK(MPI_Ibcast(at(b), *n, T(t), *root, C, &own))
+void mpi_ireduce_(void *s, void *r, F *n, F *t, F *op, F *root, F *c, F *q, F *e) FBACK(MPI_Ireduce(at(s), at(r), *n, T(t), PMPI_Op_f2c(*op), *root, C, &own))
+void mpi_iallreduce_(void *s, void *r, F *n, F *t, F *op, F *c, F *q, F *e) FBACK(MPI_Iallreduce(at(s), at(r), *n, T(t), PMPI_Op_f2c(*op), C, &own))
+void mpi_iallgather_(void *s, F *sn, F *st, void *r, F *rn, F *rt, F *c, F *q, F *e) FBACK(MPI_Iallgather(at(s), *sn, T(st), at(r), *rn, T(rt), C, &own))
+void mpi_ialltoall_(void *s, F *sn, F *st, void *r, F *rn, F *rt, F *c, F *q, F *e) FBACK(MPI_Ialltoall(at(s), *sn, T(st), at(r), *rn, T(rt), C, &own))
+void mpi_comm_create_(F *c, F *g, F *new, F *e) { MPI_Comm made; *e = MPI_Comm_create(C, PMPI_Group_f2c(*g), &made); *new = PMPI_Comm_c2f(made); }
+void mpi_comm_free_(F *c, F *e) { MPI_Comm gone = C; *e = MPI_Comm_free(&gone); *c = PMPI_Comm_c2f(gone); }
+void mpi_cart_create_(F *c, F *n, F *dims, F *periods, F *reorder, F *new, F *e) {
+    MPI_Comm made;
+    int *round = need(sizeof *round * (size_t)(*n + 1));
+    for (int k = 0; k < *n; k++) round[k] = periods[k] != 0;
+    *e = MPI_Cart_create(C, *n, dims, round, *reorder != 0, &made);
+    *new = PMPI_Comm_c2f(made);
+    free(round);
+}
+void mpi_cart_sub_(F *c, F *remain, F *new, F *e) {
+    MPI_Comm made;
+    int n = 0;
+    PMPI_Cartdim_get(C, &n);
+    int *stays = need(sizeof *stays * (size_t)(n + 1));
+    for (int k = 0; k < n; k++) stays[k] = remain[k] != 0;
+    *e = MPI_Cart_sub(C, stays, &made);
+    *new = PMPI_Comm_c2f(made);
+    free(stays);
+}
 void mpi_start_(F *q, F *e) { MPI_Request own = PMPI_Request_f2c(*q); *e = MPI_Start(&own); }
 void mpi_barrier_(F *c, F *e) { *e = MPI_Barrier(C); }
 void mpi_bcast_(void *b, F *n, F *t, F *root, F *c, F *e) { *e = MPI_Bcast(at(b), *n, T(t), *root, C); }
