@@ -25,6 +25,7 @@ pub mod document;
 pub mod dot;
 pub mod error;
 mod flow;
+pub mod hand_over;
 pub mod instance;
 pub mod jedule;
 mod names;

@@ -316,18 +316,38 @@ impl RecordedRun {
         used[file].then(|| FileId(used[..file].iter().filter(|u| **u).count() as u32))
     }
 
-    /// The placements of the attempts that counted.
+    /// The attempt that stands for a task in a plan, by position: the one with the result, else the last with dates.
+    pub(crate) fn planned_attempt(&self, task: usize) -> Option<usize> {
+        let attempts = &self.tasks[task].attempts;
+        let dated = |a: &Attempt| a.start.is_some() && a.end.is_some() && a.host.is_some();
+        let succeeded = attempts.iter().rposition(|a| a.outcome.is_success() && dated(a));
+        succeeded.or_else(|| attempts.iter().rposition(dated))
+    }
+
+    /// The placements of the attempts that counted. Tasks without dates take no time, where the last of their
+    /// parents ran, as soon as all of these have ended.
     pub fn schedule(&self) -> Schedule {
         let zero = self.first_date().unwrap_or(0.0);
         let procs = self.processors();
-        let place = |(index, task): (usize, &crate::record::TaskRecord)| {
-            let number = task.attempts.iter().rposition(|a| a.outcome.is_success())?;
-            let attempt = &task.attempts[number];
-            let (start, end) = (value(attempt.start)?, value(attempt.end)?);
-            let of_attempt = &procs[index][number];
-            (!of_attempt.is_empty()).then(|| Placement::wide(of_attempt, start - zero, end - zero))
-        };
-        let placements = self.tasks.iter().enumerate().map(place).collect();
+        let mut placements: Vec<Option<Placement>> = (0..self.tasks.len())
+            .map(|index| {
+                let number = self.planned_attempt(index)?;
+                let attempt = &self.tasks[index].attempts[number];
+                let (start, end) = (value(attempt.start)?, value(attempt.end)?);
+                let held = &procs[index][number];
+                (!held.is_empty()).then(|| Placement::wide(held, start - zero, end - zero))
+            })
+            .collect();
+        let parents = self.parents();
+        for index in order(&parents) {
+            if placements[index].is_some() {
+                continue;
+            }
+            let of_parents = parents[index].iter().filter_map(|&p| placements[p].as_ref());
+            let last = of_parents.max_by(|a, b| a.finish.total_cmp(&b.finish));
+            let (at, proc) = last.map_or((0.0, ProcId(0)), |p| (p.finish, p.procs()[0]));
+            placements[index] = Some(Placement::wide(&[proc], at, at));
+        }
         Schedule { placements, ..Schedule::default() }
     }
 
@@ -335,6 +355,27 @@ impl RecordedRun {
     pub fn records(&self) -> Vec<Record> {
         self.trace().records().to_vec()
     }
+}
+
+/// Tasks in an order in which parents come first.
+fn order(parents: &[Vec<usize>]) -> Vec<usize> {
+    let mut missing: Vec<usize> = parents.iter().map(Vec::len).collect();
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); parents.len()];
+    for (child, of_task) in parents.iter().enumerate() {
+        of_task.iter().for_each(|&parent| children[parent].push(child));
+    }
+    let mut order: Vec<usize> = (0..parents.len()).filter(|&t| missing[t] == 0).collect();
+    let mut next = 0;
+    while let Some(&task) = order.get(next) {
+        next += 1;
+        for &child in &children[task] {
+            missing[child] -= 1;
+            if missing[child] == 0 {
+                order.push(child);
+            }
+        }
+    }
+    order
 }
 
 fn failed(task: TaskId, reason: &str) -> Happening {

@@ -15,12 +15,14 @@ mod record;
 mod repair;
 mod sources;
 mod summary;
+mod waits;
 
 pub use engines::Engine;
 pub use record::{
     Attempt, Figure, FileRecord, HostRecord, Origin, Outcome, RecordedRun, TaskRecord, Transfer,
 };
 pub use summary::{Counts, Summary};
+pub use waits::StartUp;
 
 use slackline_io::{FileAccess, FormatError, Result};
 use std::path::PathBuf;

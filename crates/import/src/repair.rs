@@ -1,8 +1,9 @@
 //! What records of any engine may contradict themselves in, put right and counted.
 
+use crate::engines::Engine;
 use crate::record::{Figure, Origin, Outcome, RecordedRun, value};
 use slackline_io::{FormatError, Result};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) fn repair(run: &mut RecordedRun) -> Result<()> {
     if run.tasks.is_empty() {
@@ -17,6 +18,7 @@ pub(crate) fn repair(run: &mut RecordedRun) -> Result<()> {
     }
     names(run);
     dates(run);
+    threads(run);
     files(run);
     edges(run)
 }
@@ -83,6 +85,46 @@ fn dates(run: &mut RecordedRun) {
         "transfer that ends before it starts left out",
         before - run.transfers.len(),
     );
+}
+
+/// Computations that overlap on one thread: dates of two clocks, or taken around the measurement.
+fn threads(run: &mut RecordedRun) {
+    // Only Dask names threads; slots of other engines are groups of workers.
+    if run.engine != Engine::Dask {
+        return;
+    }
+    let mut of_thread: BTreeMap<(usize, String), Vec<(usize, usize)>> = BTreeMap::new();
+    for (index, task) in run.tasks.iter().enumerate() {
+        for (number, attempt) in task.attempts.iter().enumerate() {
+            if let (Some(host), Some(slot), Some(_), Some(_)) =
+                (attempt.host, &attempt.slot, attempt.start, attempt.end)
+            {
+                of_thread.entry((host, slot.clone())).or_default().push((index, number));
+            }
+        }
+    }
+    let mut overlaps = 0;
+    for attempts in of_thread.values_mut() {
+        let date = |run: &RecordedRun, (index, number): (usize, usize)| {
+            let attempt = &run.tasks[index].attempts[number];
+            (value(attempt.start).unwrap_or(0.0), value(attempt.end).unwrap_or(0.0))
+        };
+        attempts.sort_by(|&a, &b| {
+            let (a, b) = (date(run, a), date(run, b));
+            a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+        });
+        let mut free = f64::NEG_INFINITY;
+        for &(index, number) in attempts.iter() {
+            let (start, end) = date(run, (index, number));
+            if start < free {
+                let attempt = &mut run.tasks[index].attempts[number];
+                attempt.start = Figure::derived(free.min(end));
+                overlaps += 1;
+            }
+            free = free.max(end);
+        }
+    }
+    run.repaired_times("overlap on one thread: started when the one before ended", overlaps);
 }
 
 /// Files with several producers, files read twice or by their own producer, negative sizes.

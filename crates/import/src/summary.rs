@@ -2,6 +2,7 @@
 
 use crate::dates;
 use crate::record::{Figure, Origin, RecordedRun};
+use crate::waits::StartUp;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -44,6 +45,8 @@ pub struct Summary {
     pub began: Option<String>,
     /// Seconds from the first date to the last end of a task.
     pub makespan: Option<f64>,
+    /// What the engine took beside the tasks, where they have dates.
+    pub start_up: Option<StartUp>,
     /// Number of tasks.
     pub tasks: usize,
     /// Number of dependencies between tasks.
@@ -118,6 +121,7 @@ impl RecordedRun {
             name: self.name.clone(),
             began: self.first_date().map(dates::write),
             makespan: self.makespan(),
+            start_up: self.start_up(),
             tasks: self.tasks.len(),
             edges: parents.iter().map(Vec::len).sum(),
             attempts: attempts().count(),

@@ -1,0 +1,104 @@
+//! What tasks of a recorded run waited for beyond their parents and processors: start-up times, queues and
+//! attempts that failed.
+
+use crate::record::{RecordedRun, value};
+use serde::Serialize;
+use slackline_model::scenario::{Actual, Scenario};
+use slackline_model::{Problem, TaskId};
+
+/// What the engine took beside the tasks, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct StartUp {
+    /// From the begin of the run to the start of its first task.
+    pub before: f64,
+    /// Median over the other tasks of the time between the moment a task had its parents' results and its
+    /// processors, and its start.
+    pub per_task: f64,
+}
+
+/// What went by for one task.
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    /// Seconds from the moment it could start to its first attempt.
+    idle: f64,
+    /// Seconds from the moment it could start to its end.
+    total: f64,
+    /// Whether it has dates.
+    is_timed: bool,
+}
+
+impl RecordedRun {
+    /// The waits of all tasks under the recorded placements; transfers take what a plan counts for them.
+    fn waits(&self) -> Vec<Wait> {
+        let untimed = Wait { idle: 0.0, total: 0.0, is_timed: false };
+        let mut waits = vec![untimed; self.tasks.len()];
+        let (Ok(document), Ok(platform)) = (self.document(), self.platform()) else { return waits };
+        let Ok(problem) = Problem::new(&document.workflow, &platform) else { return waits };
+        let schedule = self.schedule();
+        let zero = self.first_date().unwrap_or(0.0);
+        let mut order: Vec<TaskId> = document.workflow.tasks().collect();
+        let start = |t: TaskId| schedule.placement(t).map_or(0.0, |p| p.start);
+        order.sort_by(|&a, &b| start(a).total_cmp(&start(b)).then(a.cmp(&b)));
+        let mut free = vec![0.0f64; problem.procs()];
+        for task in order {
+            let Some(placement) = schedule.placement(task) else { continue };
+            let held = placement.procs();
+            let mut ready = held.iter().map(|p| free[p.index()]).fold(0.0, f64::max);
+            for (parent, edge) in document.workflow.predecessors(task) {
+                if let Some(made) = schedule.placement(parent) {
+                    let way = problem.edge_transfer(edge, made.procs(), held);
+                    ready = ready.max(made.finish + way);
+                }
+            }
+            for proc in held {
+                free[proc.index()] = free[proc.index()].max(placement.finish);
+            }
+            let is_timed = self.planned_attempt(task.index()).is_some();
+            let attempts = &self.tasks[task.index()].attempts;
+            let first = attempts.iter().filter_map(|a| value(a.start)).min_by(f64::total_cmp);
+            let first = first.map_or(placement.start, |at| at - zero);
+            waits[task.index()] = Wait {
+                idle: (first - ready).max(0.0),
+                total: (placement.finish - ready).max(0.0),
+                is_timed,
+            };
+        }
+        waits
+    }
+
+    /// The conditions of the run: every task takes what it took on any host, its waits and failed attempts
+    /// among it, so that the recorded plan under this scenario ends when the run did.
+    pub fn scenario(&self) -> Scenario {
+        let seconds = self.waits();
+        let actual = |(task, wait): (&crate::record::TaskRecord, Wait)| Actual {
+            task: task.name.clone(),
+            host: None,
+            seconds: wait.total,
+        };
+        Scenario {
+            name: format!("{} as recorded", self.name),
+            note: "waits and failed attempts are part of the seconds of each task".to_string(),
+            actuals: self.tasks.iter().zip(seconds).map(actual).collect(),
+            ..Scenario::default()
+        }
+    }
+
+    /// What the engine took beside the tasks; nothing where no task has dates.
+    pub fn start_up(&self) -> Option<StartUp> {
+        let first = |index: usize| {
+            let attempts = &self.tasks[index].attempts;
+            attempts.iter().filter_map(|a| value(a.start)).min_by(f64::total_cmp)
+        };
+        let starts: Vec<Option<f64>> = (0..self.tasks.len()).map(first).collect();
+        let earliest = starts.iter().flatten().copied().min_by(f64::total_cmp)?;
+        let before = earliest - self.first_date()?;
+        let parents = self.parents();
+        // Tasks that could run from the start waited for that too: the rest is told by those with parents.
+        let waits = self.waits().into_iter().zip(&parents);
+        let later = waits.filter(|(wait, parents)| wait.is_timed && !parents.is_empty());
+        let mut idle: Vec<f64> = later.map(|(wait, _)| wait.idle).collect();
+        idle.sort_by(f64::total_cmp);
+        let per_task = idle.get(idle.len() / 2).copied().unwrap_or(0.0);
+        Some(StartUp { before: before.max(0.0), per_task })
+    }
+}
