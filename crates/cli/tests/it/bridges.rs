@@ -17,7 +17,7 @@ const SACCT: &str = "JobID|JobName|State|AllocCPUS|ReqCPUS|ReqMem|Submit|Start|E
     4|join|COMPLETED|2|2|200M|2026-01-01T00:00:00|2026-01-01T00:00:37|2026-01-01T00:00:47|n2|sbatch -d afterok:2:3 join.sh|0:0\n";
 
 /// Sixty tasks of a kind with known peaks: 100 MiB and one more for each.
-fn history() -> String {
+pub(crate) fn history() -> String {
     let mut text =
         "JobID|JobName|State|AllocCPUS|ReqMem|Submit|Start|End|NodeList|MaxRSS|TotalCPU\n"
             .to_string();

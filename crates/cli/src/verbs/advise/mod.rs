@@ -36,7 +36,7 @@ the recorded request is kept. Each PATH is a run of its own; several are one his
 
 Examples:
   slackline advise .
-  slackline advise run-1/ run-2/ run-3/ --risk 1%
+  slackline advise trace.txt old/trace.txt --risk 1%
   slackline advise trace.txt --to nextflow -o requests.config
   slackline advise . --to snakemake -o profile/config.yaml")]
 pub(crate) struct Advise {
@@ -167,14 +167,7 @@ impl Advise {
             .into_iter()
             .map(|(kind, history)| advise(kind, &history, self.risk))
             .collect();
-        let measured = |k: &Kind| k.memory.is_some() || k.time.is_some() || k.cores.is_some();
         let Some(engine) = engine else { return Ok(()) };
-        if !kinds.iter().any(measured) && self.to.is_some() {
-            return Err(Failure::work(
-                "the records measure neither memory nor times of enough tasks",
-            )
-            .with_help("slackline advise without --to shows what is missing"));
-        }
         let advice = Advice {
             schema: "slackline/advice/1",
             engine: engine.name(),
