@@ -50,9 +50,9 @@ def by_planner(
     lines = ["name = 'snakemake'"]
     for job, of_job in enumerate(parents):
         after = json.dumps([f"j{parent}" for parent in of_job])
-        lines.append(f"\n[task.j{job}]\nseconds = {float(seconds[job])}\nafter = {after}")
+        lines.append(f"\n[task.j{job}]\ntime = '{float(seconds[job])}s'\nafter = {after}")
         if width[job] > 1:
-            lines.append(f"width = {width[job]}")
+            lines.append(f"cores = {width[job]}")
     platform = f"[host.here]\ncores = {cores}\nspeed = '1Gf'\n"
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
