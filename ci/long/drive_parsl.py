@@ -33,7 +33,7 @@ def main():
         max_workers_per_node=workers,
         provider=LocalProvider(init_blocks=1, max_blocks=1),
     )
-    hub = MonitoringHub(hub_address="127.0.0.1", resource_monitoring_enabled=False)
+    hub = MonitoringHub(hub_address="127.0.0.1", resource_monitoring_interval=1)
     parsl.load(Config(executors=[executor], monitoring=hub, run_dir="runinfo"))
     begun = time.time()
     futures = {}

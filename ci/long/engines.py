@@ -134,7 +134,8 @@ def predict():
                 facts = json.loads(call(SLACKLINE, "import", *paths, "-o", made, "--json").stdout)
                 spans[workers] = facts["makespan"]
                 if workers == 2:
-                    predicted = forecast(made, facts, name)
+                    told = json.loads(call(SLACKLINE, "explain", *paths, "--json").stdout)
+                    predicted = told["what_if"]["twice_the_slots"]
             error = predicted / spans[4] - 1
             expect(f"{shape}, {name}: predicted within 10 %", abs(error) <= 0.1, True)
             print(
@@ -142,24 +143,6 @@ def predict():
                 f"| {100 * error:+.1f} % |",
                 flush=True,
             )
-
-
-def forecast(made, facts, name):
-    """Simulates an import on twice the workers, with the start-up times it tells."""
-    platform = (made / "platform.toml").read_text()
-    if name == "dask":
-        hosts = platform.split("[host.")
-        more = [part.replace('"', '"b-', 1) for part in hosts[1:]]
-        platform = "[host.".join(hosts + more)
-    else:
-        platform = "\n".join(
-            "cores = 4" if line.startswith("cores = ") else line for line in platform.splitlines()
-        )
-    (made / "four.toml").write_text(platform)
-    start_up = facts["start_up"]
-    words = ["simulate", "workflow.json", "-p", "four.toml", "--policy", "just-in-time", "--json"]
-    words += ["--queue-wait", f"{start_up['before']}s", "--overhead", f"{start_up['per_task']}s"]
-    return json.loads(call(SLACKLINE, *words, cwd=made).stdout)["makespan"]
 
 
 def plugin():

@@ -11,6 +11,8 @@ use slackline_model::workflow::{Command, REFERENCE_SPEED, Task};
 use slackline_model::{
     FileId, HostId, Placement, Platform, ProcId, Schedule, TaskId, Trace, WorkflowBuilder,
 };
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 /// Bandwidth of hosts where no transfer was measured, in bytes per second.
 const ASSUMED_BANDWIDTH: f64 = 1.25e8;
@@ -221,8 +223,7 @@ impl RecordedRun {
         let at = |&(task, attempt): &(usize, usize)| &self.tasks[task].attempts[attempt];
         let start = |pair: &(usize, usize)| value(at(pair).start).unwrap_or(f64::MAX);
         order.sort_by(|a, b| start(a).total_cmp(&start(b)).then(a.cmp(b)));
-        let mut free: Vec<Vec<f64>> =
-            cores.iter().map(|(cores, _)| vec![f64::MIN; *cores as usize]).collect();
+        let mut held: Vec<Cores> = cores.iter().map(|(cores, _)| Cores::of(*cores)).collect();
         let mut result: Vec<Vec<Vec<ProcId>>> =
             self.tasks.iter().map(|t| vec![Vec::new(); t.attempts.len()]).collect();
         for pair in &order {
@@ -232,20 +233,9 @@ impl RecordedRun {
             else {
                 continue;
             };
-            let width = self.width(attempt) as usize;
-            // Those that were free longest last: the same cores are used again.
-            let mut by_release: Vec<usize> = (0..free[host].len()).collect();
-            by_release.sort_by(|&a, &b| {
-                let (x, y) = (free[host][a], free[host][b]);
-                (x > start).cmp(&(y > start)).then(y.total_cmp(&x)).then(a.cmp(&b))
-            });
-            let mut chosen: Vec<usize> = by_release.into_iter().take(width).collect();
-            chosen.sort_unstable();
-            for &core in &chosen {
-                free[host][core] = free[host][core].max(end);
-            }
+            let chosen = held[host].take(self.width(attempt), start, end);
             result[pair.0][pair.1] =
-                chosen.into_iter().map(|core| ProcId(first[host] + core as u32)).collect();
+                chosen.into_iter().map(|core| ProcId(first[host] + core)).collect();
         }
         result
     }
@@ -286,6 +276,7 @@ impl RecordedRun {
             }
         }
         let producers = self.producers();
+        let exported = self.exported_files();
         for transfer in &self.transfers {
             let (from, to) = (HostId(transfer.from as u32), HostId(transfer.to as u32));
             let inputs = self.tasks[transfer.task].inputs.iter();
@@ -294,7 +285,7 @@ impl RecordedRun {
                 maker.and_then(|a| a.host) == Some(transfer.from)
             };
             for &file in inputs.filter(lies_there) {
-                let Some(file_id) = self.exported_file(file) else { continue };
+                let Some(file_id) = exported[file] else { continue };
                 let bytes = value(self.files[file].bytes).unwrap_or(0.0);
                 let began = Happening::TransferStarted { file: file_id, from, to, bytes };
                 records.push((transfer.start - zero, 1, began));
@@ -308,12 +299,17 @@ impl RecordedRun {
         trace
     }
 
-    /// The id of a file in the exported workflow, which leaves out files that nobody names.
-    fn exported_file(&self, file: usize) -> Option<FileId> {
+    /// The ids of files in the exported workflow, which leaves out files that nobody names.
+    fn exported_files(&self) -> Vec<Option<FileId>> {
         let mut used = vec![false; self.files.len()];
         let named = self.tasks.iter().flat_map(|t| t.inputs.iter().chain(&t.outputs));
         named.for_each(|&file| used[file] = true);
-        used[file].then(|| FileId(used[..file].iter().filter(|u| **u).count() as u32))
+        let mut next = 0;
+        let number = |used: bool| {
+            next += u32::from(used);
+            used.then(|| FileId(next - 1))
+        };
+        used.into_iter().map(number).collect()
     }
 
     /// The attempt that stands for a task in a plan, by position: the one with the result, else the last with dates.
@@ -354,6 +350,62 @@ impl RecordedRun {
     /// The records of the trace, for writers that take them one by one.
     pub fn records(&self) -> Vec<Record> {
         self.trace().records().to_vec()
+    }
+}
+
+/// A date in an order.
+#[derive(Clone, Copy, PartialEq)]
+struct Date(f64);
+
+impl Eq for Date {}
+
+impl Ord for Date {
+    fn cmp(&self, other: &Date) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Date {
+    fn partial_cmp(&self, other: &Date) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The cores of a host, as attempts take them in the order of their starts.
+struct Cores {
+    /// Free ones; those that were released last come first, so that the same cores are used again.
+    free: BTreeSet<(Reverse<Date>, u32)>,
+    /// Held ones, by their releases.
+    held: BTreeSet<(Date, u32)>,
+}
+
+impl Cores {
+    fn of(count: u32) -> Cores {
+        let free = (0..count).map(|core| (Reverse(Date(f64::MIN)), core)).collect();
+        Cores { free, held: BTreeSet::new() }
+    }
+
+    /// The cores that an attempt takes, in order; those that are released last where too few are free.
+    fn take(&mut self, width: u32, start: f64, end: f64) -> Vec<u32> {
+        while let Some(&(release, core)) = self.held.first().filter(|(at, _)| at.0 <= start) {
+            self.held.remove(&(release, core));
+            self.free.insert((Reverse(release), core));
+        }
+        let mut chosen = Vec::with_capacity(width as usize);
+        let mut until = end;
+        while chosen.len() < width as usize {
+            if let Some((_, core)) = self.free.pop_first() {
+                chosen.push(core);
+            } else if let Some((release, core)) = self.held.pop_last() {
+                until = until.max(release.0);
+                chosen.push(core);
+            } else {
+                break;
+            }
+        }
+        self.held.extend(chosen.iter().map(|&core| (Date(until), core)));
+        chosen.sort_unstable();
+        chosen
     }
 }
 

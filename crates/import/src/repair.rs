@@ -3,7 +3,7 @@
 use crate::engines::Engine;
 use crate::record::{Figure, Origin, Outcome, RecordedRun, value};
 use slackline_io::{FormatError, Result};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 pub(crate) fn repair(run: &mut RecordedRun) -> Result<()> {
     if run.tasks.is_empty() {
@@ -26,25 +26,47 @@ pub(crate) fn repair(run: &mut RecordedRun) -> Result<()> {
 /// Names with the characters that WfFormat allows, all different.
 fn names(run: &mut RecordedRun) {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "_.#:/-".contains(c);
-    let clean =
-        |name: &str| -> String { name.chars().map(|c| if allowed(c) { c } else { '_' }).collect() };
-    let distinct = |names: Vec<String>| -> Vec<String> {
-        let mut taken: BTreeSet<String> = BTreeSet::new();
-        let numbered = |name: String| {
-            let name = if name.is_empty() { "_".to_string() } else { name };
-            let candidates = (2..).map(|number| format!("{name}#{number}"));
-            let free = std::iter::once(name.clone()).chain(candidates).find(|n| !taken.contains(n));
-            let free = free.unwrap_or(name.clone());
-            taken.insert(free.clone());
-            free
-        };
-        names.into_iter().map(numbered).collect()
+    let clean = |name: &mut String| {
+        if name.is_empty() {
+            name.push('_');
+        } else if !name.chars().all(allowed) {
+            *name = name.chars().map(|c| if allowed(c) { c } else { '_' }).collect();
+        }
     };
-    let tasks = distinct(run.tasks.iter().map(|t| clean(&t.name)).collect());
+    let mut tasks: Vec<String> =
+        run.tasks.iter_mut().map(|t| std::mem::take(&mut t.name)).collect();
+    tasks.iter_mut().for_each(clean);
+    distinct(&mut tasks);
     run.tasks.iter_mut().zip(tasks).for_each(|(task, name)| task.name = name);
-    let files = distinct(run.files.iter().map(|f| clean(&f.name)).collect());
+    let mut files: Vec<String> =
+        run.files.iter_mut().map(|f| std::mem::take(&mut f.name)).collect();
+    files.iter_mut().for_each(clean);
+    distinct(&mut files);
     run.files.iter_mut().zip(files).for_each(|(file, name)| file.name = name);
     run.file_ids.clear();
+}
+
+/// Numbers the names that occur again.
+fn distinct(names: &mut [String]) {
+    let mut seen: HashSet<&str> = HashSet::with_capacity(names.len());
+    let again: Vec<usize> =
+        (0..names.len()).filter(|&index| !seen.insert(names[index].as_str())).collect();
+    if again.is_empty() {
+        return;
+    }
+    let mut taken: HashSet<String> = seen.into_iter().map(str::to_string).collect();
+    let mut last: HashMap<String, usize> = HashMap::new();
+    for index in again {
+        let number = last.entry(names[index].clone()).or_insert(1);
+        loop {
+            *number += 1;
+            let name = format!("{}#{number}", names[index]);
+            if taken.insert(name.clone()) {
+                names[index] = name;
+                break;
+            }
+        }
+    }
 }
 
 /// Ends before starts, starts before submissions, attempts out of order.

@@ -65,6 +65,7 @@ impl Artefact {
             SnakemakeMetadata
                 | SnakemakeD3Dag
                 | NextflowTrace
+                | NextflowDag
                 | ParslDatabase
                 | DaskStream
                 | DaskReport

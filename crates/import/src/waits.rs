@@ -4,7 +4,6 @@
 use crate::record::{RecordedRun, value};
 use serde::Serialize;
 use slackline_model::scenario::{Actual, Scenario};
-use slackline_model::{Problem, TaskId};
 
 /// What the engine took beside the tasks, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -32,35 +31,46 @@ impl RecordedRun {
     fn waits(&self) -> Vec<Wait> {
         let untimed = Wait { idle: 0.0, total: 0.0, is_timed: false };
         let mut waits = vec![untimed; self.tasks.len()];
-        let (Ok(document), Ok(platform)) = (self.document(), self.platform()) else { return waits };
-        let Ok(problem) = Problem::new(&document.workflow, &platform) else { return waits };
         let schedule = self.schedule();
         let zero = self.first_date().unwrap_or(0.0);
-        let mut order: Vec<TaskId> = document.workflow.tasks().collect();
-        let start = |t: TaskId| schedule.placement(t).map_or(0.0, |p| p.start);
+        let parents = self.parents();
+        let producers = self.producers();
+        let rate = self.bandwidth().filter(|_| !self.shares_storage());
+        // Bytes that a task gets from another, where data have to travel.
+        let bytes = |task: usize, parent: usize| {
+            let inputs = self.tasks[task].inputs.iter();
+            let from_there = inputs.filter(|&&file| producers[file] == Some(parent));
+            from_there.filter_map(|&file| value(self.files[file].bytes)).sum::<f64>()
+        };
+        let host = |task: usize| {
+            let attempt = self.planned_attempt(task)?;
+            self.tasks[task].attempts[attempt].host
+        };
+        let mut order: Vec<usize> = (0..self.tasks.len()).collect();
+        let placement = |task: usize| schedule.placements[task].as_ref();
+        let start = |task: usize| placement(task).map_or(0.0, |p| p.start);
         order.sort_by(|&a, &b| start(a).total_cmp(&start(b)).then(a.cmp(&b)));
-        let mut free = vec![0.0f64; problem.procs()];
+        let procs: u32 = self.cores().iter().map(|(cores, _)| cores).sum();
+        let mut free = vec![0.0f64; procs as usize];
         for task in order {
-            let Some(placement) = schedule.placement(task) else { continue };
-            let held = placement.procs();
+            let Some(placed) = placement(task) else { continue };
+            let held = placed.procs();
             let mut ready = held.iter().map(|p| free[p.index()]).fold(0.0, f64::max);
-            for (parent, edge) in document.workflow.predecessors(task) {
-                if let Some(made) = schedule.placement(parent) {
-                    let way = problem.edge_transfer(edge, made.procs(), held);
-                    ready = ready.max(made.finish + way);
-                }
+            for &parent in &parents[task] {
+                let Some(made) = placement(parent) else { continue };
+                let way = rate.filter(|_| host(parent) != host(task));
+                ready = ready.max(made.finish + way.map_or(0.0, |rate| bytes(task, parent) / rate));
             }
             for proc in held {
-                free[proc.index()] = free[proc.index()].max(placement.finish);
+                free[proc.index()] = free[proc.index()].max(placed.finish);
             }
-            let is_timed = self.planned_attempt(task.index()).is_some();
-            let attempts = &self.tasks[task.index()].attempts;
+            let attempts = &self.tasks[task].attempts;
             let first = attempts.iter().filter_map(|a| value(a.start)).min_by(f64::total_cmp);
-            let first = first.map_or(placement.start, |at| at - zero);
-            waits[task.index()] = Wait {
+            let first = first.map_or(placed.start, |at| at - zero);
+            waits[task] = Wait {
                 idle: (first - ready).max(0.0),
-                total: (placement.finish - ready).max(0.0),
-                is_timed,
+                total: (placed.finish - ready).max(0.0),
+                is_timed: self.planned_attempt(task).is_some(),
             };
         }
         waits

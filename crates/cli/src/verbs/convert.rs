@@ -30,8 +30,8 @@ Examples:
   slackline convert two-site-grid grid.xml
   slackline convert plan.json plan.csv --workflow montage -p two-site-grid
   slackline convert run.jsonl run.paje --workflow montage -p two-site-grid
-  slackline plan fork-join -p small-cluster -o words.json
-  slackline convert words.json submit.sh --to slurm --workflow fork-join -p small-cluster
+  slackline plan fork-join -p small-cluster -o w.json
+  slackline convert w.json w.sh --to slurm -w fork-join -p small-cluster
   slackline convert fork-join Snakefile --to snakemake
   slackline convert traces/ lu.tib    # MPI traces, packed; .tit unpacks them")]
 pub(crate) struct Convert {
