@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -149,7 +150,7 @@ def plugin():
     """The scheduler plug-in beside Snakemake's own, on random graphs with heavy tails."""
 
     def one(seed):
-        graph = shapes.random_graph(60, 0.8, seed)
+        graph = shapes.random_graph(60, 1.5, seed)
         found = {}
         folder = write(graph, "random", fresh(f"plugin-{seed}"))
         # The first run is the history of the others.
@@ -179,6 +180,59 @@ def plugin():
     print(call(sys.executable, HERE / "decision_time.py").stdout, end="")
 
 
-{"check": check, "predict": predict, "plugin": plugin}[PART]()
+def fixtures():
+    """Records of small runs as test data, without names of this machine, and their definition."""
+    graph = shapes.layers(8, 0.2, 1, width=3)
+    target = HERE.parent.parent / "crates" / "import" / "tests" / "fixtures"
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    (target / "definition.json").write_text(json.dumps(graph, indent=1) + "\n")
+    kept = {
+        "snakemake": [".snakemake/metadata", ".snakemake/log"],
+        "dask": ["records"],
+        "parsl": ["runinfo/monitoring.db"],
+        "cwl": ["research/metadata/provenance/primary.cwlprov.json"],
+        "makeflow": ["w.makeflow", "w.makeflow.makeflowlog"],
+    }
+    for name, run in {"snakemake": snakemake, "dask": dask, "parsl": parsl, "cwl": cwl, "makeflow": makeflow}.items():
+        folder = write(graph, name, fresh(f"fixtures-{name}"))
+        run(folder, 2)
+        for path in kept[name]:
+            keep(folder / path, target / name / (path if name == "snakemake" else Path(path).name), folder)
+        if name == "cwl":
+            call(os.environ["RUNCRATE"], "convert", "research", "-o", "crate", cwd=folder)
+            keep(folder / "crate" / "ro-crate-metadata.json", target / "ro-crate" / "ro-crate-metadata.json", folder)
+
+
+def keep(source, target, folder):
+    """Copies a record without the names of this machine."""
+    if source.is_dir():
+        for entry in sorted(source.iterdir()):
+            keep(entry, target / entry.name, folder)
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    python = f"{Path(sys.executable).parent}/"
+    names = {SLACKLINE: "slackline", python: "", str(folder): "/home/user", str(FOLDER): "/home", os.uname().nodename: "node"}
+
+    if source.suffix == ".db":
+        shutil.copyfile(source, target)
+        database = sqlite3.connect(target)
+        tables = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        for (table,) in tables:
+            for _, column, kind, *_ in database.execute(f'PRAGMA table_info("{table}")').fetchall():
+                if kind.upper().startswith(("TEXT", "VARCHAR")):
+                    for old, new in names.items():
+                        database.execute(f'UPDATE "{table}" SET "{column}" = replace("{column}", ?, ?)', (old, new))
+        database.commit()
+        database.execute("VACUUM")
+        database.close()
+        return
+    text = source.read_text()
+    for old, new in names.items():
+        text = text.replace(old, new)
+    target.write_text(text)
+
+
+{"fixtures": fixtures, "check": check, "predict": predict, "plugin": plugin}[PART]()
 if FAILED:
     sys.exit(f"{len(FAILED)} checks failed")

@@ -52,14 +52,13 @@ def tree(tasks, mean, seed):
 
 
 def random_graph(tasks, mean, seed):
-    """Tasks in random order, each with up to three earlier parents; a few take very long."""
+    """Each task has up to two parents among all before it; a few take very long."""
     rng = random.Random(f"random-{seed}")
     made = {}
     for k in range(tasks):
-        near = range(max(0, k - 12), k)
-        few = rng.sample(near, min(len(near), rng.choice([0, 1, 1, 2, 3])))
+        few = rng.sample(range(k), min(k, rng.choice([0, 0, 1, 1, 2])))
         seconds = mean * rng.lognormvariate(-0.72, 1.2)
-        made[f"t{k}"] = (round(min(seconds, 12 * mean), 3), [f"t{p}" for p in sorted(few)])
+        made[f"t{k}"] = (round(min(seconds, 8 * mean), 3), [f"t{p}" for p in sorted(few)])
     return made
 
 

@@ -151,6 +151,10 @@ fn steps(run: &RecordedRun) -> Option<Steps> {
     let began = run.first_date()?;
     run.last_end()?;
     let parents = run.parents();
+    let mut fetches: Vec<Vec<(f64, f64)>> = vec![Vec::new(); run.tasks.len()];
+    for transfer in &run.transfers {
+        fetches[transfer.task].push((transfer.start, transfer.end));
+    }
     let mut all = Vec::with_capacity(run.tasks.len());
     for (index, task) in run.tasks.iter().enumerate() {
         let chosen = task.attempts.iter().rposition(|a| a.outcome.is_success());
@@ -164,12 +168,7 @@ fn steps(run: &RecordedRun) -> Option<Steps> {
             host: last.and_then(|a| a.host).unwrap_or(0),
             cores: last.and_then(|a| a.cores).map_or(1, |c| c.value.ceil().clamp(1.0, 1e6) as u32),
             earlier: task.attempts[..chosen.unwrap_or(0)].iter().filter_map(dates).collect(),
-            fetches: run
-                .transfers
-                .iter()
-                .filter(|t| t.task == index)
-                .map(|t| (t.start, t.end))
-                .collect(),
+            fetches: std::mem::take(&mut fetches[index]),
         });
     }
     let cores = run.cores().into_iter().map(|(cores, _)| cores).collect();

@@ -152,3 +152,26 @@ fn plans_are_handed_over() {
     let told = place.fails(2, "convert examples/workflows/gauss.dot out.cwl --to cwl");
     assert!(told.contains("has no command"), "{told}");
 }
+
+/// Records of real engines, repeated as they were: the simulated run ends within 2 % of the recorded one, and the
+/// shares of its explanation add up.
+#[test]
+fn closed_loops_of_real_engines() {
+    let place = Place::new();
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../import/tests/fixtures");
+    for engine in ["snakemake", "dask", "parsl", "cwl", "ro-crate", "makeflow"] {
+        let path = format!("{fixtures}/{engine}");
+        let summary = json(&place.ok(&format!("import {path} --json")));
+        let recorded = summary["makespan"].as_f64().unwrap();
+        let again =
+            json(&place.ok(&format!("simulate {path} --schedule {path} --scenario {path} --json")));
+        let ratio = again["makespan"].as_f64().unwrap() / recorded;
+        assert!((ratio - 1.0).abs() < 0.02, "{engine}: {ratio}");
+        let told = json(&place.ok(&format!("explain {path} --json")));
+        let shares: f64 =
+            told["shares"].as_object().unwrap().values().filter_map(Value::as_f64).sum();
+        assert!((shares - 1.0).abs() < 1e-9, "{engine}: {shares}");
+        let repeated = told["repeated"].as_f64().unwrap() / recorded;
+        assert!((repeated - 1.0).abs() < 0.05, "{engine}: {repeated}");
+    }
+}

@@ -459,3 +459,37 @@ fn nextflow_before_a_run() {
     names.sort_unstable();
     assert_eq!((names, run.summary().edges), (vec!["ALIGN", "ALONE", "SORT"], 1));
 }
+
+/// Records of real runs of one graph (`ci/long/engines … fixtures`): every engine leaves all its tasks and edges.
+#[test]
+fn real_engines_leave_the_whole_graph() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let text = std::fs::read_to_string(fixtures.join("definition.json")).unwrap();
+    let definition: std::collections::BTreeMap<String, (f64, Vec<String>)> =
+        serde_json::from_str(&text).unwrap();
+    let mut depths: Vec<usize> = definition.values().map(|(_, parents)| parents.len()).collect();
+    depths.sort_unstable();
+    for engine in [
+        Engine::Snakemake,
+        Engine::Dask,
+        Engine::Parsl,
+        Engine::Cwl,
+        Engine::RoCrate,
+        Engine::Makeflow,
+    ] {
+        let run = import(&fixtures.join(engine.name()));
+        assert_eq!((run.engine, run.tasks.len()), (engine, definition.len()));
+        let mut found: Vec<usize> = run.parents().iter().map(Vec::len).collect();
+        found.sort_unstable();
+        assert_eq!(found, depths, "{engine}");
+        assert!(
+            run.tasks
+                .iter()
+                .all(|t| t.attempts.len() == 1 && t.attempts[0].outcome == Outcome::Completed)
+        );
+        // Nobody sleeps less than it should, and the longest takes not much more.
+        let slept: f64 = definition.values().map(|(seconds, _)| seconds).sum();
+        let ran: f64 = run.tasks.iter().filter_map(|t| t.attempts[0].seconds()).sum();
+        assert!(ran > 0.95 * slept, "{engine}: {ran} of {slept}");
+    }
+}

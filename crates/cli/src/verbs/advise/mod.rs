@@ -291,14 +291,14 @@ fn memory(samples: &[Sample], requested: &[Option<f64>], request: Request) -> Me
     }
 }
 
+/// `37 MB + 2.2 x input`.
 fn amount(amount: Amount) -> String {
-    const SHOWN: f64 = 1e9;
-    if amount.per_input == 0.0 {
-        return fmt_bytes(amount.base);
+    let base = fmt_bytes(amount.base.abs());
+    match amount.per_input {
+        0.0 => base,
+        slope if amount.base < 0.0 => format!("{slope:.2} x input - {base}"),
+        slope => format!("{slope:.2} x input + {base}"),
     }
-    let sign = if amount.base < 0.0 { "-" } else { "+" };
-    let input = fmt_bytes(amount.per_input * SHOWN);
-    format!("{input} per GB of input {sign} {}", fmt_bytes(amount.base.abs()))
 }
 
 fn describe(advice: &Advice, width: usize) -> String {
