@@ -36,12 +36,12 @@ pub(super) fn write(workflow: &Workflow) -> Result<String> {
             return Err(FormatError::new(format!("a makeflow cannot name the file '{name}'")));
         }
         let width = workflow.width(task).0;
-        let mut own = format!(
-            "\nCATEGORY=\"{}\"\nCORES={width}\n",
-            workflow
-                .kind_name(workflow.kind(task))
-                .replace(|c: char| c.is_control() || c == '"', "_")
-        );
+        let kind = workflow.kind_name(workflow.kind(task));
+        let kind = if kind.is_empty() { "default" } else { kind };
+        let kind = workflow.kind_name(workflow.kind(task));
+        let kind = if kind.is_empty() { "default" } else { kind };
+        let kind = kind.replace(|c: char| c.is_control() || c == '"', "_");
+        let mut own = format!("\nCATEGORY=\"{kind}\"\nCORES={width}\n");
         // Makeflow counts megabytes; 0 asks for none, and a value holds until another is set.
         let _ = writeln!(own, "MEMORY={}", mebibytes(workflow, task, width).unwrap_or(0));
         if own != head {

@@ -493,3 +493,18 @@ fn real_engines_leave_the_whole_graph() {
         assert!(ran > 0.95 * slept, "{engine}: {ran} of {slept}");
     }
 }
+
+/// A verbose log repeats the rules, so that the makeflow itself is not needed.
+#[test]
+fn makeflow_of_a_verbose_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = "# NODE\t1\tsort b\n# CATEGORY\t1\t\"sorts\"\n# SOURCES\t1\tb\n# TARGETS\t1\tc\td\n\
+        # COMMAND\t1\tsort b\n# NODE\t0\tcut a\n# CATEGORY\t0\t\"\"\n# SOURCES\t0\ta\n# TARGETS\t0\tb\n# COMMAND\t0\tcut a\n\
+        # STARTED 1000000\n1000000 0 1 7 1 1 0 0 0 2\n3000000 0 2 7 1 0 1 0 0 2\n\
+        3000000 1 1 8 0 1 1 0 0 2\n9000000 1 2 8 0 0 2 0 0 2\n# COMPLETED 9000000\n";
+    write(folder.path(), "w.makeflowlog", log);
+    let run = import(folder.path());
+    let names: Vec<&str> = run.tasks.iter().map(|t| t.name.as_str()).collect();
+    assert_eq!(names, ["cut:b", "sorts:c"]);
+    assert_eq!((run.parents(), run.makespan()), (vec![vec![], vec![0]], Some(8.0)));
+}
