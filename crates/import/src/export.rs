@@ -13,14 +13,20 @@ use slackline_model::{
 };
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// Bandwidth of hosts where no transfer was measured, in bytes per second.
 const ASSUMED_BANDWIDTH: f64 = 1.25e8;
 
+/// Cores of one attempt at most; more stand for a slip of the records.
+const MOST_WIDTH: f64 = 65_536.0;
+/// Cores of a host at most.
+const MOST_CORES: f64 = 1_000_000.0;
+
 impl RecordedRun {
     /// Cores an attempt held, as a width.
     fn width(&self, attempt: &Attempt) -> u32 {
-        value(attempt.cores).map_or(1, |cores| cores.ceil().clamp(1.0, 1e6) as u32)
+        value(attempt.cores).map_or(1, |cores| cores.ceil().clamp(1.0, MOST_WIDTH) as u32)
     }
 
     /// The workflow with what was recorded of it.
@@ -149,7 +155,7 @@ impl RecordedRun {
     pub fn cores(&self) -> Vec<(u32, bool)> {
         let peaks = self.peak_cores();
         let of = |(host, peak): (&crate::record::HostRecord, u32)| match value(host.cores) {
-            Some(cores) if cores >= f64::from(peak) => (cores as u32, true),
+            Some(cores) if cores >= f64::from(peak) => (cores.min(MOST_CORES) as u32, true),
             _ => (peak, false),
         };
         self.hosts.iter().zip(peaks).map(of).collect()
@@ -211,10 +217,10 @@ impl RecordedRun {
     fn processors(&self) -> Vec<Vec<Vec<ProcId>>> {
         let cores = self.cores();
         let mut first = Vec::with_capacity(cores.len());
-        let mut total = 0;
+        let mut total = 0u32;
         for (cores, _) in &cores {
             first.push(total);
-            total += cores;
+            total = total.saturating_add(*cores);
         }
         let mut order: Vec<(usize, usize)> = Vec::new();
         for (index, task) in self.tasks.iter().enumerate() {
@@ -235,7 +241,7 @@ impl RecordedRun {
             };
             let chosen = held[host].take(self.width(attempt), start, end);
             result[pair.0][pair.1] =
-                chosen.into_iter().map(|core| ProcId(first[host] + core)).collect();
+                chosen.into_iter().map(|core| ProcId(first[host].saturating_add(core))).collect();
         }
         result
     }
@@ -373,7 +379,9 @@ impl PartialOrd for Date {
 
 /// The cores of a host, as attempts take them in the order of their starts.
 struct Cores {
-    /// Free ones; those that were released last come first, so that the same cores are used again.
+    /// Those that were never taken.
+    fresh: Range<u32>,
+    /// Free ones that were; those that were released last come first, so that the same cores are used again.
     free: BTreeSet<(Reverse<Date>, u32)>,
     /// Held ones, by their releases.
     held: BTreeSet<(Date, u32)>,
@@ -381,8 +389,7 @@ struct Cores {
 
 impl Cores {
     fn of(count: u32) -> Cores {
-        let free = (0..count).map(|core| (Reverse(Date(f64::MIN)), core)).collect();
-        Cores { free, held: BTreeSet::new() }
+        Cores { fresh: 0..count, free: BTreeSet::new(), held: BTreeSet::new() }
     }
 
     /// The cores that an attempt takes, in order; those that are released last where too few are free.
@@ -391,10 +398,11 @@ impl Cores {
             self.held.remove(&(release, core));
             self.free.insert((Reverse(release), core));
         }
-        let mut chosen = Vec::with_capacity(width as usize);
+        let mut chosen = Vec::new();
         let mut until = end;
         while chosen.len() < width as usize {
-            if let Some((_, core)) = self.free.pop_first() {
+            let free = self.free.pop_first().map(|(_, core)| core);
+            if let Some(core) = free.or_else(|| self.fresh.next()) {
                 chosen.push(core);
             } else if let Some((release, core)) = self.held.pop_last() {
                 until = until.max(release.0);

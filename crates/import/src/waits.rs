@@ -3,7 +3,9 @@
 
 use crate::record::{RecordedRun, value};
 use serde::Serialize;
+use slackline_model::ProcId;
 use slackline_model::scenario::{Actual, Scenario};
+use std::collections::HashMap;
 
 /// What the engine took beside the tasks, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -50,19 +52,19 @@ impl RecordedRun {
         let placement = |task: usize| schedule.placements[task].as_ref();
         let start = |task: usize| placement(task).map_or(0.0, |p| p.start);
         order.sort_by(|&a, &b| start(a).total_cmp(&start(b)).then(a.cmp(&b)));
-        let procs: u32 = self.cores().iter().map(|(cores, _)| cores).sum();
-        let mut free = vec![0.0f64; procs as usize];
+        let mut free: HashMap<ProcId, f64> = HashMap::new();
         for task in order {
             let Some(placed) = placement(task) else { continue };
             let held = placed.procs();
-            let mut ready = held.iter().map(|p| free[p.index()]).fold(0.0, f64::max);
+            let mut ready = held.iter().filter_map(|p| free.get(p)).copied().fold(0.0, f64::max);
             for &parent in &parents[task] {
                 let Some(made) = placement(parent) else { continue };
                 let way = rate.filter(|_| host(parent) != host(task));
                 ready = ready.max(made.finish + way.map_or(0.0, |rate| bytes(task, parent) / rate));
             }
-            for proc in held {
-                free[proc.index()] = free[proc.index()].max(placed.finish);
+            for &proc in held {
+                let until = free.entry(proc).or_insert(0.0);
+                *until = until.max(placed.finish);
             }
             let attempts = &self.tasks[task].attempts;
             let first = attempts.iter().filter_map(|a| value(a.start)).min_by(f64::total_cmp);
