@@ -162,6 +162,8 @@ def plugin():
             found[scheduler] = facts["makespan"]
         return seed, found
 
+    tests = HERE.parent.parent / "bridges" / "snakemake-scheduler-plugin-slackline" / "tests"
+    call(sys.executable, "-m", "unittest", "discover", "-s", tests)
     together = int(os.environ.get("ENGINES_TOGETHER", "2"))
     ratios = []
     print("| graph | greedy | slackline | ratio |\n|---|---|---|---|")
