@@ -22,11 +22,7 @@ pub fn engine_of(path: &Path, files: &FileAccess) -> Option<Engine> {
 /// Reads the records under a path.
 pub fn read(path: &Path, context: &Context<'_>) -> Result<RecordedRun, Failure> {
     let options = Options { strict: context.strict, ..Options::default() };
-    let read = slackline_import::read(&[path.to_path_buf()], &options, &context.files);
-    read.map_err(|error| match error.file {
-        Some(_) => error.into(),
-        None => error.in_file(path).into(),
-    })
+    Ok(slackline_import::read(&[path.to_path_buf()], &options, &context.files)?)
 }
 
 /// The workflow of a recorded run; repairs are warnings of the document.
