@@ -5,12 +5,12 @@ use crate::failure::Failure;
 use crate::files::Files;
 use crate::output::Output;
 use crate::picture;
-use crate::table::{Table, cut};
+use crate::table::{Table, cut, wrap};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 use slackline_analysis::waits::{Cause, Change, Link, Step, Steps, by_cause, chain, repeat};
-use slackline_import::{Engine, RecordedRun};
+use slackline_import::{Engine, Figure, Origin, RecordedRun};
 use slackline_model::Problem;
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_view::Chart;
@@ -139,11 +139,26 @@ impl Explain {
         }
         let text = describe(&explanation, &sums, output.width);
         output.text(&text)?;
+        if !tells_slots(&run) {
+            output.say(&wrap(
+                "Note: the records name neither cores of tasks nor of hosts. How many tasks ran at once stands for the \
+                 slots: what waited for one may count as waiting for the engine.\n",
+                0,
+                output.width,
+            ))?;
+        }
         for (repair, times) in &run.repairs {
             output.say(&format!("Repaired {times} times: {repair}.\n"))?;
         }
         Ok(())
     }
+}
+
+/// Whether it is known how many cores there were, or how many tasks took.
+fn tells_slots(run: &RecordedRun) -> bool {
+    let attempts = || run.tasks.iter().flat_map(|t| &t.attempts);
+    let measured = |f: Option<Figure>| f.is_some_and(|f| f.origin != Origin::Assumed);
+    attempts().any(|a| measured(a.cores)) || run.hosts.iter().any(|h| measured(h.cores))
 }
 
 /// The run as steps, or nothing where no task has times.
