@@ -42,8 +42,10 @@ impl RecordedRun {
             ..Recorded::default()
         };
         let producers = self.producers();
+        let speeds = self.relative_speeds();
         for task in &self.tasks {
             let last = task.last();
+            let speed = last.map_or(1.0, |a| self.speed_of(speeds.as_deref(), a));
             let seconds = last.and_then(Attempt::seconds);
             let width = last.map_or(1, |attempt| self.width(attempt));
             let peak = last.and_then(|a| value(a.peak_memory)).unwrap_or(0.0);
@@ -51,7 +53,7 @@ impl RecordedRun {
                 .add_task(Task {
                     name: task.name.clone(),
                     kind: task.kind.clone(),
-                    work: seconds.unwrap_or(0.0) * REFERENCE_SPEED,
+                    work: seconds.unwrap_or(0.0) * speed * REFERENCE_SPEED,
                     min_width: width,
                     max_width: width,
                     memory: peak,
@@ -103,10 +105,13 @@ impl RecordedRun {
             machines: self
                 .hosts
                 .iter()
-                .map(|host| RecordedMachine {
+                .enumerate()
+                .map(|(index, host)| RecordedMachine {
                     name: host.name.clone(),
                     cores: value(host.cores),
                     memory_bytes: value(host.memory),
+                    // One flop per cycle.
+                    speed_mhz: speeds.as_ref().map(|speeds| speeds[index] * REFERENCE_SPEED / 1e6),
                     ..RecordedMachine::default()
                 })
                 .collect(),
@@ -182,12 +187,19 @@ impl RecordedRun {
             text.push_str("\n[site.recorded]\nshared-storage = true    # files are where tasks look for them\n");
         }
         let bandwidth = self.bandwidth();
-        for (host, (cores, known)) in self.hosts.iter().zip(self.cores()) {
+        let speeds = self.relative_speeds();
+        for (index, (host, (cores, known))) in self.hosts.iter().zip(self.cores()).enumerate() {
             text.push_str(&format!("\n[host.{}]\ncores = {cores}", quoted(&host.name)));
             text.push_str(if known { "\n" } else { "    # as many as tasks held at once\n" });
+            let (speed, why) = match &speeds {
+                Some(speeds) => {
+                    (speeds[index], "beside the other hosts, by kinds of tasks that ran on several")
+                }
+                None => (1.0, "recorded seconds count as they are"),
+            };
             text.push_str(&format!(
-                "speed = {}    # recorded seconds count as they are\n",
-                quoted(&Quantity::Speed.write(REFERENCE_SPEED))
+                "speed = {}    # {why}\n",
+                quoted(&Quantity::Speed.write(speed * REFERENCE_SPEED))
             ));
             if let Some(memory) = value(host.memory) {
                 text.push_str(&format!("memory = {}\n", quoted(&Quantity::Size.write(memory))));

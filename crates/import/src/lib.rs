@@ -14,6 +14,7 @@ mod export;
 mod record;
 mod repair;
 mod sources;
+mod speeds;
 mod summary;
 mod waits;
 

@@ -508,3 +508,44 @@ fn makeflow_of_a_verbose_log() {
     assert_eq!(names, ["cut:b", "sorts:c"]);
     assert_eq!((run.parents(), run.makespan()), (vec![vec![], vec![0]], Some(8.0)));
 }
+
+/// Kinds that ran on two hosts tell how fast these are beside each other; noise does not.
+#[test]
+fn hosts_are_as_fast_as_their_tasks() {
+    let listing = |factor: f64| {
+        let mut text = "JobID|JobName|State|AllocCPUS|Submit|Start|End|NodeList\n".to_string();
+        for k in 0..24u32 {
+            let (host, speed) = if k % 2 == 0 { ("n1", 1.0) } else { ("n2", factor) };
+            let kind = if k % 3 == 0 { 100.0 } else { 400.0 };
+            let seconds = (kind / speed) as u32 + k % 5;
+            let date =
+                |at: u32| format!("2026-01-01T{:02}:{:02}:{:02}", at / 3600, at / 60 % 60, at % 60);
+            let start = k * 500;
+            text += &format!(
+                "{}|kind{}|COMPLETED|1|{}|{}|{}|{host}\n",
+                k + 1,
+                kind,
+                date(start),
+                date(start),
+                date(start + seconds)
+            );
+        }
+        text
+    };
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "jobs.txt", &listing(2.0));
+    let run = import(folder.path());
+    let speeds = run.relative_speeds().unwrap();
+    assert!((speeds[1] / speeds[0] - 2.0).abs() < 0.06, "{speeds:?}");
+    // Where it ran, a task takes as long as it did.
+    let (document, platform) = (run.document().unwrap(), run.platform().unwrap());
+    let problem = slackline_model::Problem::new(&document.workflow, &platform).unwrap();
+    let schedule = run.schedule();
+    for task in document.workflow.tasks() {
+        let placed = schedule.placement(task).unwrap();
+        let seconds = problem.exec_on(task, placed.procs()[0]);
+        assert!((seconds - (placed.finish - placed.start)).abs() < 1e-3 * seconds);
+    }
+    write(folder.path(), "jobs.txt", &listing(1.01));
+    assert_eq!(import(folder.path()).relative_speeds(), None);
+}
