@@ -38,6 +38,8 @@ const VERBS: &[&str] = &[
     "centre batch",
     "centre tape",
     "centre storage",
+    "centre stack",
+    "centre attribute",
     "completions",
     "man",
 ];

@@ -337,6 +337,8 @@ const PRINT: &[&str] = &[
     "centre tape tape.json --policy fifo --json",
     "centre storage ops.json --json",
     "centre storage script.json --json",
+    "centre stack pilot-stack --json",
+    "centre attribute pilot-stack --json",
     "calibrate recorded.json -o fitted --json",
     "mpirun -np 1 -p one.toml --json ./one",
     "import w.makeflow w.makeflowlog --json",

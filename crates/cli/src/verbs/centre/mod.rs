@@ -1,6 +1,8 @@
-//! `slackline centre`: services of a computing centre, each on its own.
+//! `slackline centre`: services of a computing centre, each on its own or stacked.
 
+mod attribute;
 mod batch;
+mod stack;
 mod storage;
 mod tape;
 
@@ -18,7 +20,9 @@ pub(crate) struct Centre {
 
 #[derive(Subcommand)]
 enum Service {
+    Attribute(attribute::Attribute),
     Batch(batch::Batch),
+    Stack(stack::Stack),
     Storage(storage::Storage),
     Tape(tape::Tape),
 }
@@ -26,7 +30,9 @@ enum Service {
 impl Centre {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         match self.service {
+            Service::Attribute(service) => service.run(output),
             Service::Batch(service) => service.run(output),
+            Service::Stack(service) => service.run(output),
             Service::Storage(service) => service.run(output),
             Service::Tape(service) => service.run(output),
         }
