@@ -38,6 +38,7 @@ const VERBS: &[&str] = &[
     "centre batch",
     "centre tape",
     "centre storage",
+    "centre adopt",
     "centre stack",
     "centre attribute",
     "completions",

@@ -70,15 +70,6 @@ pub(super) enum What {
     Join(ProcessId),
 }
 
-impl What {
-    fn activity(self) -> Option<ActivityId> {
-        match self {
-            What::Compute(id) | What::Io(id) | What::Sleep(id) => Some(id),
-            _ => None,
-        }
-    }
-}
-
 #[derive(Debug)]
 pub(super) enum State<M> {
     Running,
@@ -463,7 +454,7 @@ impl<'p, M> Core<'p, M> {
         self.release(key);
     }
 
-    /// Stops or resumes everything that a process has under way.
+    /// Stops or resumes everything that a process has under way but its sleeps.
     pub(super) fn hold(&mut self, id: ProcessId, is_held: bool) {
         let Some(process) = self.process_mut(id) else { return };
         if process.is_suspended == is_held {
@@ -478,7 +469,9 @@ impl<'p, M> Core<'p, M> {
                 What::Send(comm) | What::Receive(comm) => {
                     self.comms.get(comm).and_then(|comm| comm.activity)
                 }
-                what => what.activity(),
+                What::Compute(id) | What::Io(id) => Some(id),
+                // Time passes also for who is suspended.
+                What::Sleep(_) | What::Join(_) => None,
             };
             if let (Some(activity), State::Running) = (activity, &op.state) {
                 if is_held {

@@ -175,6 +175,16 @@ impl<'p, M: 'p> World<'p, M> {
         }
     }
 
+    /// Most processes that were alive at a time.
+    pub fn places(&self) -> usize {
+        self.bodies.len()
+    }
+
+    /// Number of operations that somebody holds, ended ones included.
+    pub fn operations(&self) -> usize {
+        self.core.borrow().ops.iter().count()
+    }
+
     /// Runs processes that can go on, one after the other, until none can.
     fn run_ready(&mut self) {
         loop {
@@ -410,7 +420,7 @@ impl<'p, M: 'p> Process<'p, M> {
         self.core.borrow_mut().dying.push(other);
     }
 
-    /// Stops a process and everything it has under way.
+    /// Stops a process, and what it computes, reads, writes and transfers; its sleeps run on.
     pub fn suspend(&self, other: ProcessId) {
         self.core.borrow_mut().hold(other, true);
     }

@@ -1,10 +1,13 @@
 //! `slackline centre`: services of a computing centre, each on its own or stacked.
 
+mod adopt;
 mod attribute;
 mod batch;
 mod stack;
 mod storage;
 mod tape;
+
+pub(super) use stack::simulate_on_stack;
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -20,6 +23,7 @@ pub(crate) struct Centre {
 
 #[derive(Subcommand)]
 enum Service {
+    Adopt(adopt::Adopt),
     Attribute(attribute::Attribute),
     Batch(batch::Batch),
     Stack(stack::Stack),
@@ -30,6 +34,7 @@ enum Service {
 impl Centre {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         match self.service {
+            Service::Adopt(service) => service.run(output),
             Service::Attribute(service) => service.run(output),
             Service::Batch(service) => service.run(output),
             Service::Stack(service) => service.run(output),

@@ -11,6 +11,7 @@ use serde::{Serialize, Serializer};
 use slackline_centre::stack::{self, AttemptResult, Case, Outcome, PilotEnd, Validity};
 use slackline_model::names::{Names, printable};
 use slackline_model::units::{fmt_bytes, fmt_seconds};
+use slackline_model::{TaskId, Workflow};
 use slackline_view::gantt::{self, SvgOptions};
 use slackline_view::{Bar, Category, Chart, Group, Look};
 use std::path::{Path, PathBuf};
@@ -186,6 +187,57 @@ impl Stack {
             report(&case, &outcome, output)?;
         }
         verdict(&case, &outcome)
+    }
+}
+
+/// `slackline simulate WORKFLOW --stack STACK`: a workflow from anywhere on a stack from a file.
+pub(crate) fn simulate_on_stack(
+    workflow: &Path,
+    stack: &Path,
+    gantt: Option<&Path>,
+    json: bool,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    let read = slackline_formats::read_workflow(&output.files, workflow, None)?;
+    let flow = &read.workflow;
+    if flow.control().is_some() {
+        return Err(Failure::input(format!(
+            "{}: a workflow with choices or loops has no fixed tasks for pilots",
+            workflow.display()
+        ))
+        .with_help("unfold one course of it: slackline convert --draw SEED"));
+    }
+    let text = output.files.read_text(stack)?;
+    let case = Case::parse_stack(&text, work_of(flow))
+        .map_err(|error| Failure::input(format!("{}: {error}", stack.display())))?;
+    let outcome = stack::run(&case).map_err(|error| failure(error, stack))?;
+    if let Some(path) = gantt {
+        let svg = gantt::svg(&chart(&case, &outcome, flow.name()), &SvgOptions::default());
+        picture::write(&output.files, path, &svg)?;
+    }
+    if json {
+        let robust =
+            stack::is_robust(&case, None, &outcome).map_err(|error| failure(error, stack))?;
+        output.json(&document(&case, &outcome, robust))?;
+    } else {
+        report(&case, &outcome, output)?;
+    }
+    verdict(&case, &outcome)
+}
+
+/// Tasks with their flop, files with their bytes.
+fn work_of(workflow: &Workflow) -> stack::Work {
+    let task = |task: TaskId| stack::Task {
+        id: workflow.task_name(task).to_string(),
+        work: workflow.work(task),
+        inputs: workflow.inputs(task).map(|file| file.index()).collect(),
+        outputs: workflow.outputs(task).map(|file| file.index()).collect(),
+        dependencies: workflow.predecessors(task).map(|(parent, _)| parent.index()).collect(),
+    };
+    let file = |file| (workflow.file_label(file), workflow.file_bytes(file));
+    stack::Work {
+        tasks: workflow.tasks().map(task).collect(),
+        files: workflow.files().map(file).collect(),
     }
 }
 
