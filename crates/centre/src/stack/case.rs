@@ -203,7 +203,7 @@ struct CaseFile {
     record: Option<RecordFile>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TaskFile {
     id: String,
@@ -214,6 +214,8 @@ struct TaskFile {
     outputs: Vec<String>,
     #[serde(default)]
     after: Vec<String>,
+    /// That many tasks, `id-1` to `id-N`, which write nothing.
+    count: Option<usize>,
 }
 
 #[derive(Deserialize)]
@@ -309,6 +311,8 @@ pub struct Work {
     pub files: Vec<(String, f64)>,
 }
 
+/// Most tasks that `count` may make.
+const MOST_TASKS: usize = 10_000_000;
 /// Most pilots of a case.
 const MOST_PILOTS: usize = 10_000_000;
 /// Largest amount of anything.
@@ -372,6 +376,19 @@ impl Case {
         build(file, work, true)
     }
 
+    /// The same with another number of pilots: those of the case in turn, again and again.
+    pub fn with_pilots(&self, count: usize) -> Case {
+        let mut case = Case { record: None, ..self.clone() };
+        let pilots = (0..count).filter_map(|k| {
+            let pilot = self.pilots.get(k % self.pilots.len().max(1))?;
+            let round = k / self.pilots.len().max(1);
+            let id = if round == 0 { pilot.id.clone() } else { format!("{}+{round}", pilot.id) };
+            Some(Pilot { id, ..pilot.clone() })
+        });
+        case.pilots = pilots.collect();
+        case
+    }
+
     /// Sites at which nothing can run, because they have no pilot.
     pub fn sites_without_pilots(&self) -> impl Iterator<Item = &str> + '_ {
         let used: BTreeSet<usize> = self.pilots.iter().map(|pilot| pilot.site).collect();
@@ -390,23 +407,40 @@ fn parse(text: &str) -> Result<CaseFile, CaseError> {
 
 /// Tasks with the files they name.
 fn work(tasks: Vec<TaskFile>, files: UniqueMap<f64>) -> Result<Work, CaseError> {
-    let ids = Index::new("task", tasks.iter().map(|task| task.id.as_str()))?;
+    let mut all: Vec<(String, TaskFile)> = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        let Some(count) = task.count else {
+            all.push((task.id.clone(), task));
+            continue;
+        };
+        if !task.outputs.is_empty() {
+            return error(format!(
+                "task `{}`: of several alike each would write its outputs",
+                task.id
+            ));
+        }
+        if all.len().saturating_add(count) > MOST_TASKS {
+            return error(format!("task `{}`: there are more than {MOST_TASKS} tasks", task.id));
+        }
+        all.extend((1..=count).map(|k| (format!("{}-{k}", task.id), task.clone())));
+    }
+    let ids = Index::new("task", all.iter().map(|(id, _)| id.as_str()))?;
     let names = Index::new("file", files.0.iter().map(|(name, _)| name.as_str()))?;
-    let mut all = Vec::with_capacity(tasks.len());
-    for task in &tasks {
-        let by = || format!("task `{}`", task.id);
+    let mut tasks = Vec::with_capacity(all.len());
+    for (id, task) in &all {
+        let by = || format!("task `{id}`");
         let places = |index: &Index<'_>, list: &[String]| {
             list.iter().map(|name| index.find(name, by)).collect::<Result<Vec<usize>, _>>()
         };
-        all.push(Task {
-            id: task.id.clone(),
+        tasks.push(Task {
+            id: id.clone(),
             work: task.work,
             inputs: places(&names, &task.inputs)?,
             outputs: places(&names, &task.outputs)?,
             dependencies: places(&ids, &task.after)?,
         });
     }
-    Ok(Work { tasks: all, files: files.0 })
+    Ok(Work { tasks, files: files.0 })
 }
 
 fn build(file: CaseFile, work: Work, is_elsewhere: bool) -> Result<Case, CaseError> {

@@ -46,14 +46,12 @@ fn the_job_of_a_dead_pilot_goes_to_the_end_of_the_queue() {
 fn more_pilots_help_until_every_job_has_its_own() {
     // 240 jobs of 60 s on p pilots: ceil(240 / p) rounds.
     for (pilots, expected) in [(1, 14400.0), (3, 4800.0), (13, 1140.0), (50, 300.0), (100, 180.0)] {
-        let tasks: Vec<String> =
-            (0..240).map(|k| format!("{{\"id\": \"{k}\", \"work\": 60}}")).collect();
         let case = case(&format!(
-            "{{\"tasks\": [{}], \"sites\": {{\"s\": {{\"speed\": 1}}}}, \"idle_timeout\": 1,
-              \"pilots\": [{{\"id\": \"p\", \"site\": \"s\", \"start\": 0, \"count\": {pilots}}}]}}",
-            tasks.join(", ")
+            "{{\"tasks\": [{{\"id\": \"job\", \"work\": 60, \"count\": 240}}], \"sites\": {{\"s\": {{\"speed\": 1}}}},
+              \"idle_timeout\": 1, \"pilots\": [{{\"id\": \"p\", \"site\": \"s\", \"start\": 0, \"count\": {pilots}}}]}}"
         ));
         assert_eq!(run(&case).unwrap().makespan(), Some(expected));
+        assert_eq!(run(&case.with_pilots(7)).unwrap().makespan(), Some(35.0 * 60.0));
     }
 }
 

@@ -338,6 +338,7 @@ const PRINT: &[&str] = &[
     "centre storage ops.json --json",
     "centre storage script.json --json",
     "centre stack pilot-stack --json",
+    "centre stack pilot-stack --pilots 1,3 --json",
     "centre adopt --jobs 60 --replicas 4 --candidate easy --trials 2 --json",
     "centre attribute pilot-stack --json",
     "calibrate recorded.json -o fitted --json",

@@ -534,11 +534,7 @@ fn workflows_run_on_a_stack_of_services() {
     place.fails(2, "simulate montage --stack grid.toml -p small-cluster");
     place.fails(2, "simulate assembly --stack grid.toml");
     place.fails(2, "centre attribute again.json --switch platform=maybe");
-    place.write(
-        "alone.toml",
-        GRID.replace("idle_timeout = 600", "idle_timeout = 0")
-            .replace("\"there\"\ncount = 2", "\"there\"\nwalltime = 1"),
-    );
+    place.write("alone.toml", GRID.replace("count", "walltime = 1\ncount"));
     let said = place.fails(1, "simulate montage --stack alone.toml");
     assert!(said.contains("not finished"), "{said}");
 }

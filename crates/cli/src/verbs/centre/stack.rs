@@ -13,6 +13,7 @@ use slackline_model::names::{Names, printable};
 use slackline_model::units::{fmt_bytes, fmt_seconds};
 use slackline_model::{TaskId, Workflow};
 use slackline_view::gantt::{self, SvgOptions};
+use slackline_view::plot::{self, Point};
 use slackline_view::{Bar, Category, Chart, Group, Look};
 use std::path::{Path, PathBuf};
 
@@ -29,11 +30,15 @@ CASE (JSON or TOML) has `tasks` [{id, work, inputs, outputs, after}], `files` {n
 Examples:
   slackline centre stack pilot-stack
   slackline centre stack pilot-stack --picture pilots.svg
+  slackline centre stack pilot-stack --pilots 1,2,3,5,8,13 --picture saturation.svg
   slackline centre stack pilot-stack --json")]
 pub(crate) struct Stack {
     /// The case
     case: PathBuf,
-    /// Draw what the pilots do over time: .svg or .png
+    /// Run once with each of these numbers of pilots, those of the case in turn, and compare
+    #[arg(long, value_name = "NUMBERS", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pilots: Vec<u32>,
+    /// Draw what the pilots do over time, or the makespan by number of pilots: .svg or .png
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
     /// Print one JSON document instead of text
@@ -172,6 +177,9 @@ impl Stack {
             .json(self.json)
             .check(output)?;
         let case = read(&self.case, output)?;
+        if !self.pilots.is_empty() {
+            return self.saturation(&case, output);
+        }
         let outcome = stack::run(&case).map_err(|error| failure(error, &self.case))?;
         if let Some(path) = &self.picture {
             let title =
@@ -187,6 +195,72 @@ impl Stack {
             report(&case, &outcome, output)?;
         }
         verdict(&case, &outcome)
+    }
+}
+
+#[derive(Serialize)]
+struct SaturationDocument {
+    schema: &'static str,
+    runs: Vec<SaturationLine>,
+}
+
+#[derive(Serialize)]
+struct SaturationLine {
+    pilots: u32,
+    makespan: Option<Number>,
+    done: usize,
+    used: Option<f64>,
+}
+
+impl Stack {
+    /// The same workflow with different numbers of pilots.
+    fn saturation(&self, case: &Case, output: &mut Output) -> Result<(), Failure> {
+        let mut runs = Vec::new();
+        for &pilots in &self.pilots {
+            let other = case.with_pilots(pilots as usize);
+            let outcome = stack::run(&other).map_err(|error| failure(error, &self.case))?;
+            let held: f64 = outcome.attempts.iter().flatten().map(|a| a.end - a.start).sum();
+            let makespan = outcome.makespan();
+            runs.push(SaturationLine {
+                pilots,
+                makespan: makespan.map(Number),
+                done: outcome.done.iter().flatten().count(),
+                used: makespan.filter(|m| *m > 0.0).map(|m| held / (m * f64::from(pilots))),
+            });
+        }
+        if let Some(path) = &self.picture {
+            let points = runs.iter().enumerate();
+            let points = points
+                .filter_map(|(k, run)| Some(Point { x: k as f64, y: run.makespan?.0, band: None }));
+            let levels: Vec<String> = runs.iter().map(|run| run.pilots.to_string()).collect();
+            let line = plot::Line { name: "makespan".into(), points: points.collect() };
+            let svg =
+                plot::lines("Makespan by number of pilots", "seconds", "pilots", &levels, &[line]);
+            picture::write(&output.files, path, &svg)?;
+        }
+        let unfinished = runs.iter().filter(|run| run.makespan.is_none()).count();
+        if self.json {
+            output.json(&SaturationDocument { schema: "slackline/centre-pilots/1", runs })?;
+        } else {
+            let mut table = Table::new(&[">pilots", ">makespan", ">done", ">used"]);
+            for run in &runs {
+                table.row([
+                    run.pilots.to_string(),
+                    run.makespan.map_or_else(|| "-".into(), |makespan| fmt_seconds(makespan.0)),
+                    run.done.to_string(),
+                    run.used.map_or_else(|| "-".into(), |used| format!("{:.0} %", 100.0 * used)),
+                ]);
+            }
+            let text = table.render(output.width);
+            output.text(&text)?;
+        }
+        match unfinished {
+            0 => Ok(()),
+            _ => Err(Failure::work(format!(
+                "{} do not finish the workflow",
+                count(unfinished, "run")
+            ))),
+        }
     }
 }
 
