@@ -30,8 +30,8 @@ class Policy:
     strict: ClassVar[bool] = True
     #: Whether only events call that can make a task ready or a processor idle.
     dispatches: ClassVar[bool] = False
-    #: Whether the progress of running tasks is measured before each call.
-    progress: ClassVar[bool] = False
+    #: Whether the progress of tasks and transfers is measured before each call; without it `now.seconds` goes by what was last known.
+    progress: ClassVar[bool] = True
     #: Whether changes of the platform are seen when the policy wakes up alone.
     looks: ClassVar[bool] = False
 

@@ -117,7 +117,8 @@ class _Result:
         return svg
 
     def _repr_svg_(self) -> str:
-        return self.to_svg()
+        svg: str = self._native.svg(True)
+        return svg
 
     def to_dict(self) -> Document:
         """The document of the command as a table."""
@@ -266,7 +267,7 @@ def _kept(result: _Result) -> tuple[Any, ...]:
         {name: getattr(native, name) for name in ("policy", "finished", "why", "planned", "folder") if hasattr(native, name)}
     )
     calls: dict[str, Any] = {
-        "svg": native.svg(),
+        "svg": native.svg(True),
         "shares": native.shares(),
         "transfers": native.transfers(),
         "columns": native.columns(),
@@ -290,7 +291,7 @@ class _Frozen:
         if name.startswith("__") or name == "_calls" or name not in self._calls:
             raise AttributeError(name)
         value = self._calls[name]
-        return lambda: value
+        return lambda *_: value
 
     def row(self, task: Any) -> Any:
         rows = self._calls["rows"]

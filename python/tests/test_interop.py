@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from types import SimpleNamespace
+from dataclasses import make_dataclass
 
 import pytest
 
 import slackline as sl
+
+
+def frozen(name, *fields):
+    return make_dataclass(name, fields, frozen=True)
 
 
 def test_graphs_of_networkx_come_back():
@@ -32,21 +36,19 @@ def test_tables(wf, pf):
 
 
 def test_objects_of_saga_and_wfcommons():
-    task = lambda name, cost: SimpleNamespace(name=name, cost=cost)
-    edge = lambda source, target, size: SimpleNamespace(source=source, target=target, size=size)
-    graph = SimpleNamespace(tasks={task("a", 2.0), task("b", 1.0)}, dependencies={edge("a", "b", 5.0)})
-    network = SimpleNamespace(
-        nodes={SimpleNamespace(name="n1", speed=1.0), SimpleNamespace(name="n2", speed=2.0)},
-        edges={SimpleNamespace(source="n1", target="n2", speed=10.0)},
-    )
+    task, edge = frozen("task", "name", "cost"), frozen("edge", "source", "target", "size")
+    node, link = frozen("node", "name", "speed"), frozen("link", "source", "target", "speed")
+    graph = frozen("graph", "tasks", "dependencies")({task("a", 2.0), task("b", 1.0)}, {edge("a", "b", 5.0)})
+    network = frozen("network", "nodes", "edges")({node("n1", 1.0), node("n2", 2.0)}, {link("n1", "n2", 10.0)})
     plan = sl.Workflow.from_saga(graph).plan(sl.Platform.from_saga(network), "heft", check=False)
     assert plan.makespan == 1.5
-    file = lambda name, size: SimpleNamespace(file_id=name, size=size)
+    file = frozen("file", "file_id", "size")
+    job = frozen("job", "program", "runtime", "cores", "memory", "input_files", "output_files", "task_parents")
     tasks = {
-        "t1": SimpleNamespace(program="p", runtime=2.0, cores=1, memory=None, input_files=[], output_files=[file("f", 10)], task_parents=[]),
-        "t2": SimpleNamespace(program="q", runtime=1.0, cores=1, memory=None, input_files=[file("f", 10)], output_files=[], task_parents=["t1"]),
+        "t1": job("p", 2.0, 1, None, [], [file("f", 10)], []),
+        "t2": job("q", 1.0, 1, None, [file("f", 10)], [], ["t1"]),
     }
-    wf = sl.Workflow.from_wfcommons(SimpleNamespace(name="w", tasks=tasks))
+    wf = sl.Workflow.from_wfcommons(frozen("workflow", "name", "tasks")("w", tasks))
     assert wf.edge_count == 1 and wf.plan(sl.Platform.processors(1), "heft").makespan == pytest.approx(3.0)
 
 

@@ -658,7 +658,7 @@ impl Foreign {
                 value.ok().and_then(|value| value.extract::<bool>().ok()).unwrap_or(usual)
             };
             let (dispatches, strict) = (flag("dispatches", false), flag("strict", true));
-            let progress = flag("progress", false);
+            let progress = flag("progress", true);
             let monitoring = match flag("looks", false) {
                 true => Monitoring::OnWakeUp,
                 false => Monitoring::Continuous,

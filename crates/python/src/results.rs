@@ -123,6 +123,19 @@ impl Placements {
     }
 }
 
+/// Bytes of a picture that a notebook keeps.
+const SMALL: usize = 300_000;
+
+fn drawn(chart: &Chart, small: bool) -> String {
+    let usual = SvgOptions::default();
+    let svg = gantt::svg(chart, &usual);
+    if !small || svg.len() < SMALL {
+        return svg;
+    }
+    // One area for each host or cluster instead of a row for each processor.
+    gantt::svg(chart, &SvgOptions { most_rows: 0, most_arrows: 0, ..usual })
+}
+
 fn shares(platform: &Platform, busy: &[f64], end: f64) -> Vec<(String, f64)> {
     let share = |(host, busy): (&slackline_core::model::platform::Host, &f64)| {
         let whole = f64::from(host.cores) * end;
@@ -250,7 +263,9 @@ impl Plan_ {
         schedule.transfers.iter().map(row).collect()
     }
 
-    fn svg(&self, py: Python<'_>) -> PyResult<String> {
+    /// A Gantt chart; a small one leaves out processors rather than be large.
+    #[pyo3(signature = (small = false))]
+    fn svg(&self, py: Python<'_>, small: bool) -> PyResult<String> {
         py.detach(|| {
             let Some(ground) = &self.ground else {
                 return Err(errors::refused("this plan cannot be drawn"));
@@ -260,7 +275,9 @@ impl Plan_ {
             if self.bound.is_finite() {
                 chart = chart.with_bound(self.bound);
             }
-            Ok(gantt::svg(&chart.without_idle_hosts(), &SvgOptions::default()))
+            let workflow = self.placements.workflow.name();
+            chart.title = format!("{workflow}: {}", self.algorithm);
+            Ok(drawn(&chart.without_idle_hosts(), small))
         })
     }
 }
@@ -449,7 +466,9 @@ impl Run_ {
         })
     }
 
-    fn svg(&self, py: Python<'_>) -> PyResult<String> {
+    /// A Gantt chart; a small one leaves out processors rather than be large.
+    #[pyo3(signature = (small = false))]
+    fn svg(&self, py: Python<'_>, small: bool) -> PyResult<String> {
         py.detach(|| {
             let Some(ground) = &self.ground else {
                 return Err(errors::refused("this run cannot be drawn"));
@@ -460,7 +479,7 @@ impl Run_ {
                 .without_idle_hosts();
             let workflow = self.placements.workflow.name();
             chart.title = format!("{workflow}: {}", self.policy);
-            Ok(gantt::svg(&chart, &SvgOptions::default()))
+            Ok(drawn(&chart, small))
         })
     }
 }
