@@ -86,7 +86,7 @@ class Comparison(Sequence[Row]):
         return f"<comparison of {', '.join(self.methods)}: {len(self)} runs>"
 
 
-def _labelled(values: Any, what: str, kind: type) -> list[tuple[str, Any]]:
+def _labelled(values: Any, what: str, kind: Any) -> list[tuple[str, Any]]:
     if isinstance(values, kind):
         values = [values]
     items = list(values.items()) if isinstance(values, Mapping) else [(None, value) for value in values]

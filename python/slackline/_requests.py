@@ -83,7 +83,11 @@ def models_of(models: Mapping[str, Any]) -> Document | None:
 
 def sources(values: Values, workflows: Iterable[Any], platform: Any) -> Document:
     """The part of a request that names workflows and platform."""
-    named = [values.add(workflow, "workflow") for workflow in workflows]
+    named: list[str] = []
+    for workflow in workflows:
+        # A file that brings its processors along is read as one.
+        brings = platform is None and workflow.source and _native.platform_of(workflow.source) is not None
+        named.append(workflow.source if brings else values.add(workflow, "workflow"))
     input: Document = {"workflows": named}
     if platform is not None:
         if not isinstance(platform, _native.Platform):

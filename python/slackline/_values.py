@@ -199,13 +199,15 @@ class Workflow(_native.Workflow):
     def ranks(self, platform: _native.Platform, direction: str = "upward") -> numpy.ndarray[Any, Any]:
         """The rank of every task on a platform, by position: `upward` or `downward`."""
         np = need("numpy", "ranks")
-        return np.asarray(_native.ranks(self, platform, direction), dtype=float)
+        ranks: numpy.ndarray[Any, Any] = np.asarray(_native.ranks(self, platform, direction), dtype=float)
+        return ranks
 
     def costs(self, platform: _native.Platform) -> numpy.ndarray[Any, Any]:
         """Seconds of every task on every host, tasks by hosts; infinite where a task does not fit."""
         np = need("numpy", "costs")
         flat = np.frombuffer(_native.costs(self, platform), dtype="<f8")
-        return flat.reshape(len(self), len(platform)).copy()
+        costs: numpy.ndarray[Any, Any] = flat.reshape(len(self), len(platform)).copy()
+        return costs
 
     def plan(
         self,
@@ -282,7 +284,7 @@ class Workflow(_native.Workflow):
         The options are those of `slackline simulate`; `run.request` has all of them with their defaults. With `trace=False`
         neither trace nor decisions are kept.
         """
-        return _requests.simulate(
+        runs = _requests.simulate(
             self,
             platform,
             [policy],
@@ -304,18 +306,20 @@ class Workflow(_native.Workflow):
                 "until": _seconds(until),
                 "data": data,
             },
-        )[0]
+        )
+        run: Run = runs[0]
+        return run
 
     def simulate_all(
         self, platform: _native.Platform | None = None, policies: Sequence[Method] | str = "all", **options: Any
     ) -> Runs:
         """A simulated run of each policy under the same conditions; `all` for every policy that can."""
-        setup = {key: options.pop(key) for key in _SETUP if key in options}
+        setup: dict[str, Any] = {key: options.pop(key) for key in _SETUP if key in options}
         for key in ("monitoring_delay", "decision_time", "until"):
             if key in setup:
                 setup[key] = _seconds(setup[key])
-        limits = {key: options.pop(key) for key in ("budget", "deadline") if key in options}
-        models = {key: options.pop(key) for key in ("inputs", "settings") if key in options}
+        limits: dict[str, Any] = {key: options.pop(key) for key in ("budget", "deadline") if key in options}
+        models: dict[str, Any] = {key: options.pop(key) for key in ("inputs", "settings") if key in options}
         chosen = [policies] if isinstance(policies, str) else list(policies)
         return _requests.simulate(
             self, platform, chosen, limits=limits, models=models, setup=setup, several=True, **options

@@ -67,14 +67,14 @@ class Env(Base):
         self._facts[:, 1] = np.array(ranks) / (max(ranks) or 1.0)
         self._facts[:, 2] = np.array(means) / (max(means) or 1.0)
         box = gymnasium.spaces.Box
-        self.observation_space = gymnasium.spaces.Dict(
+        self.observation_space: Any = gymnasium.spaces.Dict(
             {
                 "tasks": box(0.0, float(DONE), (self._tasks, 3), np.float32),
                 "hosts": box(0.0, np.inf, (self._hosts, 2), np.float32),
                 "time": box(0.0, np.inf, (1,), np.float32),
             }
         )
-        self.action_space = gymnasium.spaces.MultiDiscrete([self._tasks + 1, self._hosts])
+        self.action_space: Any = gymnasium.spaces.MultiDiscrete([self._tasks + 1, self._hosts])
         self._episode: _native.Episode | None = None
         self._number = 0
         self._time = 0.0
