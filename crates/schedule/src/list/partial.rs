@@ -111,7 +111,7 @@ impl<'a, 'p> Partial<'a, 'p> {
             general: Vec::new(),
             spans: Spans::new(problem),
             staging: Staging::new(problem),
-            pools: PoolUse::for_searches(problem).map(Box::new),
+            pools: PoolUse::with_running(problem).map(Box::new),
             idle: problem.platform().host_ids().map(|host| Idle::of(problem, host)).collect(),
             ready: vec![0.0; problem.platform().hosts().len()],
             outside: vec![0.0; groups],

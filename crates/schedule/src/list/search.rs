@@ -123,34 +123,14 @@ impl Partial<'_, '_> {
         &self,
         task: TaskId,
         times: &[f64],
-        best: Best<S, F>,
-        fit: &impl Fit,
-    ) -> Option<Slot> {
-        match &self.pools {
-            None => self.search_hosts(task, times, best, fit, |_, date, _| date),
-            Some(pools) => self.search_hosts(task, times, best, fit, |host, date, seconds| {
-                later(date, pools.not_before(self.problem, task, HostId::new(host), seconds))
-            }),
-        }
-    }
-
-    /// Looks at hosts that promise something: `not_before(host, date, seconds)` is the date or a later one
-    /// before which something else than processors lets nothing begin there.
-    #[inline]
-    fn search_hosts<S: Score, F: Fn(&Slot) -> S>(
-        &self,
-        task: TaskId,
-        times: &[f64],
         mut best: Best<S, F>,
         fit: &impl Fit,
-        not_before: impl Fn(usize, f64, f64) -> f64,
     ) -> Option<Slot> {
         let hosts = || self.ready.iter().zip(&self.idle).enumerate();
         let mut first = None;
         for (host, (&ready, idle)) in hosts() {
             let seconds = times[idle.class as usize];
-            let promised = not_before(host, idle.not_before(ready, seconds), seconds);
-            if best.take(idle.proc, promised, seconds) {
+            if best.take(idle.proc, idle.not_before(ready, seconds), seconds) {
                 first = Some(host);
             }
         }
@@ -170,10 +150,7 @@ impl Partial<'_, '_> {
             let seconds = times[idle.class as usize];
             if host == first {
                 known.map(|slot| best.take(slot.proc, slot.start, seconds));
-                continue;
-            }
-            let promised = not_before(host, idle.not_before(ready, seconds), seconds);
-            if best.hopes(idle.proc, promised, seconds) {
+            } else if best.hopes(idle.proc, idle.not_before(ready, seconds), seconds) {
                 self.search_host((task, host, seconds), &mut best, fit, &mut takes);
             }
         }

@@ -6,7 +6,7 @@ mod profile;
 pub(crate) use profile::Profile;
 
 use slackline_model::problem::{PoolId, Pools};
-use slackline_model::{HostId, Placement, Problem, ProcId, TaskId};
+use slackline_model::{HostId, Placement, Problem, TaskId};
 use std::sync::Arc;
 
 /// What a task would hold on a host: the pools that may be short, with what may be held of them beside
@@ -38,92 +38,16 @@ impl PoolUse {
         Some(PoolUse { pools, profiles })
     }
 
-    /// The same for many searches: demands and times of some tasks are marked.
-    pub(crate) fn for_searches(problem: &Problem<'_>) -> Option<PoolUse> {
-        let mut used = PoolUse::new(problem)?;
-        used.mark(problem);
-        used.hold_running(problem);
-        Some(used)
-    }
-
-    /// Marks quartiles of what tasks demand, and of how long they run.
-    fn mark(&mut self, problem: &Problem<'_>) {
-        let (tasks, pools) = (problem.tasks(), self.pools.all().len());
-        let samples = (SAMPLES / pools.max(1)).clamp(LEAST_SAMPLES, MOST_SAMPLES);
-        let open = problem.workflow().tasks().step_by(tasks.div_ceil(samples).max(1));
-        let open: Vec<TaskId> = open.filter(|t| problem.state().fixed(*t).is_none()).collect();
-        let mut rooms: Vec<Vec<u64>> = vec![Vec::new(); pools];
-        let mut times: Vec<Vec<f64>> = vec![Vec::new(); pools];
-        for host in problem.platform().host_ids() {
-            let procs = problem.procs_of(host);
-            if procs.is_empty() {
-                continue;
-            }
-            for &task in &open {
-                let width = problem.workflow().width(task).0;
-                let seconds = problem.exec_on(task, ProcId(procs.start));
-                self.pools.each_use(
-                    problem.workflow(),
-                    task,
-                    (host, width, width),
-                    |pool, amount| {
-                        let (pool, capacity) =
-                            (pool as usize, self.pools.all()[pool as usize].capacity);
-                        if seconds.is_finite()
-                            && self.profiles[pool].is_some()
-                            && amount <= capacity
-                        {
-                            rooms[pool].push(capacity - amount);
-                            times[pool].push(seconds);
-                        }
-                    },
-                );
-            }
-        }
-        for (profile, (mut rooms, mut times)) in
-            self.profiles.iter_mut().zip(rooms.into_iter().zip(times))
-        {
-            if let Some(profile) = profile.as_mut().filter(|_| !rooms.is_empty()) {
-                rooms.sort_unstable_by(|a, b| b.cmp(a));
-                times.sort_by(f64::total_cmp);
-                *profile = Profile::with_marks(quartiles(&rooms), quartiles(&times));
-            }
-        }
-    }
-
-    /// No earlier than what is kept of pools lets a task of one processor begin on a host.
-    #[inline]
-    pub(crate) fn not_before(
-        &self,
-        problem: &Problem<'_>,
-        task: TaskId,
-        host: HostId,
-        seconds: f64,
-    ) -> f64 {
-        let mut date = 0.0f64;
-        self.pools.each_use(problem.workflow(), task, (host, 1, 1), |pool, amount| {
-            if let Some(profile) = &self.profiles[pool as usize] {
-                let capacity = self.pools.all()[pool as usize].capacity;
-                date = date.max(profile.not_before(capacity.saturating_sub(amount), seconds));
-            }
-        });
-        date
-    }
-
     /// The same with what runs, which holds its pools until its expected end.
     pub(crate) fn with_running(problem: &Problem<'_>) -> Option<PoolUse> {
         let mut used = PoolUse::new(problem)?;
-        used.hold_running(problem);
-        Some(used)
-    }
-
-    fn hold_running(&mut self, problem: &Problem<'_>) {
         let now = problem.state().now;
         for task in problem.workflow().tasks() {
             if let Some(placement) = problem.state().fixed(task).filter(|p| p.finish > now) {
-                self.hold(problem, task, placement);
+                used.hold(problem, task, placement);
             }
         }
+        Some(used)
     }
 
     /// What a task with `width` cores takes where `own` of them are on a host.
@@ -268,16 +192,6 @@ impl PoolUse {
             }
         });
     }
-}
-
-/// Looks at demands of tasks to find which to mark: in all, and least and most by pool.
-const SAMPLES: usize = 100_000;
-const LEAST_SAMPLES: usize = 16;
-const MOST_SAMPLES: usize = 256;
-
-/// The first and every further quarter of a sorted list.
-fn quartiles<T: Copy>(sorted: &[T]) -> Vec<T> {
-    (0..4).map(|quarter| sorted[quarter * sorted.len() / 4]).collect()
 }
 
 impl Default for Takes {

@@ -1,9 +1,7 @@
 //! What is held of one pool over time: sorted steps, in chunks, as the gaps of a processor are.
 //!
 //! The least and the largest use of every chunk lie side by side, so that a search skips stretches
-//! in which a demand cannot fit, and those in which it fits throughout, without touching the steps. For a
-//! few demands the first date at which they fit is kept up to date ([`Marks`]): no search for as much or
-//! more looks at anything before it.
+//! in which a demand cannot fit, and those in which it fits throughout, without touching the steps.
 
 use slackline_model::approx;
 
@@ -35,76 +33,18 @@ impl Digest {
     }
 }
 
-/// Dates before which certain demands fit nowhere.
-#[derive(Clone, Debug, Default)]
-struct Marks {
-    /// What may be held beside each demand, falling, and the seconds that each lasts, rising.
-    rooms: Vec<u64>,
-    seconds: Vec<f64>,
-    /// By room, then by seconds.
-    dates: Vec<f64>,
-}
-
 /// Use of one pool over time.
 #[derive(Clone, Debug)]
 pub(crate) struct Profile {
     digests: Vec<Digest>,
     chunks: Vec<Vec<Step>>,
-    marks: Marks,
 }
 
 impl Profile {
     /// Nothing is held.
     pub(crate) fn new() -> Profile {
         let first = Step { at: 0.0, used: 0 };
-        let (digests, chunks) = (vec![Digest::of(&[first])], vec![vec![first]]);
-        Profile { digests, chunks, marks: Marks::default() }
-    }
-
-    /// The same, keeping marks for all pairs of what may be held beside a demand and how long that lasts.
-    pub(crate) fn with_marks(mut rooms: Vec<u64>, mut seconds: Vec<f64>) -> Profile {
-        rooms.sort_unstable_by(|a, b| b.cmp(a));
-        rooms.dedup();
-        seconds.sort_by(f64::total_cmp);
-        seconds.dedup();
-        let dates = vec![0.0; rooms.len() * seconds.len()];
-        Profile { marks: Marks { rooms, seconds, dates }, ..Profile::new() }
-    }
-
-    /// A date before which no stretch of so many seconds has so much room.
-    #[inline]
-    pub(crate) fn not_before(&self, room: u64, seconds: f64) -> f64 {
-        let marks = &self.marks;
-        let rooms = marks.rooms.iter().take_while(|r| **r >= room).count();
-        let lengths = marks.seconds.iter().take_while(|s| **s <= seconds).count();
-        if rooms == 0 || lengths == 0 {
-            return 0.0;
-        }
-        // Dates that only differ in rounding are one.
-        let date = marks.dates[(rooms - 1) * marks.seconds.len() + lengths - 1];
-        date * (1.0 - 2.0 * approx::EPSILON)
-    }
-
-    /// Moves the marks on that something held in `[start, finish)` has met.
-    fn renew_marks(&mut self, start: f64, finish: f64) {
-        let lengths = self.marks.seconds.len();
-        for at in 0..self.marks.dates.len() {
-            let (room, seconds) =
-                (self.marks.rooms[at / lengths], self.marks.seconds[at % lengths]);
-            let date = self.marks.dates[at];
-            if finish >= date && start <= date + seconds {
-                self.marks.dates[at] = self.search(room, date, seconds);
-            }
-        }
-    }
-
-    /// Moves marks back to before a stretch in which less is held.
-    fn take_marks_back(&mut self, start: f64) {
-        let lengths = self.marks.seconds.len();
-        for (at, date) in self.marks.dates.iter_mut().enumerate() {
-            let before = (start - self.marks.seconds[at % lengths]).max(0.0);
-            *date = date.min(before * (1.0 - 2.0 * approx::EPSILON));
-        }
+        Profile { digests: vec![Digest::of(&[first])], chunks: vec![vec![first]] }
     }
 
     /// The last step that begins at or before a date, within rounding.
@@ -118,12 +58,7 @@ impl Profile {
 
     /// The earliest date, not before `from`, from which on no more than `room` is held for so many
     /// seconds.
-    #[inline]
     pub(crate) fn earliest(&self, room: u64, from: f64, seconds: f64) -> f64 {
-        self.search(room, from.max(self.not_before(room, seconds)), seconds)
-    }
-
-    fn search(&self, room: u64, from: f64, seconds: f64) -> f64 {
         let mut start = from;
         let (mut chunk, mut at) = self.at(from);
         loop {
@@ -227,13 +162,11 @@ impl Profile {
     /// Holds so much in `[start, finish)`.
     pub(crate) fn hold(&mut self, amount: u64, start: f64, finish: f64) {
         self.change(start, finish, |used| used + amount);
-        self.renew_marks(start, finish);
     }
 
     /// Takes back what was held so.
     pub(crate) fn release(&mut self, amount: u64, start: f64, finish: f64) {
         self.change(start, finish, |used| used.saturating_sub(amount));
-        self.take_marks_back(start);
         if approx::lt(start, finish) {
             self.join(finish);
             self.join(start);
@@ -287,10 +220,7 @@ mod tests {
             jobs in prop::collection::vec((0u32..600, 1u32..40, 1u64..9), 1..250)
         ) {
             const CAPACITY: u64 = 16;
-            let marks = [(0, 1.0), (3, 4.0), (6, 20.0)];
-            let rooms = marks.iter().map(|(amount, _)| CAPACITY - 1 - amount).collect();
-            let mut profile =
-                Profile::with_marks(rooms, marks.iter().map(|(_, seconds)| *seconds).collect());
+            let mut profile = Profile::new();
             let mut used = vec![0u64; 40_000];
             let mut held = Vec::new();
             for (index, (ready, seconds, amount)) in jobs.into_iter().enumerate() {
