@@ -184,6 +184,14 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     Quantity::Duration.parse_or_bare(text).map_err(|e| e.to_string())
 }
 
+/// A multiple above 1.
+pub(crate) fn factor(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(factor) if factor > 1.0 && factor.is_finite() => Ok(factor),
+        _ => Err("give a number above 1".to_string()),
+    }
+}
+
 /// A time that is not negative, in seconds, or with a unit.
 pub(crate) fn duration(text: &str) -> Result<f64, String> {
     match seconds(text)? {

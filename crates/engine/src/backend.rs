@@ -8,6 +8,7 @@ use crate::load::Load;
 use serde::{Deserialize, Serialize};
 use slackline_model::platform::Charges;
 use slackline_model::problem::{Block, View};
+use slackline_model::units::fmt_bytes;
 use slackline_model::{FileId, HostId, LinkId, ProcId, Procs, TaskId, Workflow};
 use std::sync::Arc;
 use thiserror::Error;
@@ -23,6 +24,10 @@ pub struct Computation<'a> {
     pub task: TaskId,
     /// On which processors.
     pub procs: &'a [ProcId],
+    /// Bytes of memory that it is granted; none where it demands none.
+    pub memory: Option<u64>,
+    /// Ids of the devices that it is granted on its host.
+    pub devices: &'a [u32],
     /// What it reads from the store before it computes, one after the other, with the bytes as
     /// estimated; empty where files travel between hosts.
     pub reads: &'a [(FileId, f64)],
@@ -61,6 +66,12 @@ pub enum Work {
         task: TaskId,
         /// Where.
         procs: Procs,
+        /// Bytes of memory that it is granted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        memory: Option<u64>,
+        /// Devices that it is granted.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        devices: Vec<u32>,
         /// What it reads from the store.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         reads: Vec<(FileId, f64)>,
@@ -88,11 +99,23 @@ pub enum Work {
 }
 
 impl Work {
+    /// Whether a recorded work is this one; logs from before grants were recorded have none.
+    pub(crate) fn is_recorded_as(&self, recorded: &Work) -> bool {
+        match (self, recorded) {
+            (
+                Work::Compute { task, procs, reads, writes, .. },
+                Work::Compute { task: t, procs: p, memory: None, devices, reads: r, writes: w },
+            ) if devices.is_empty() => (task, procs, reads, writes) == (t, p, r, w),
+            _ => self == recorded,
+        }
+    }
+
     /// Asks a backend for it.
     pub fn begin(&self, op: OpId, backend: &mut dyn Backend) -> Result<Accepted, OpError> {
         match self {
-            Work::Compute { task, procs, reads, writes } => {
-                backend.compute(op, Computation { task: *task, procs, reads, writes })
+            Work::Compute { task, procs, memory, devices, reads, writes } => {
+                let (task, memory) = (*task, *memory);
+                backend.compute(op, Computation { task, procs, memory, devices, reads, writes })
             }
             Work::Move { file, blocks, since } => {
                 backend.transfer(op, Movement { file: *file, blocks, since: *since })
@@ -104,8 +127,9 @@ impl Work {
 
 impl From<Computation<'_>> for Work {
     fn from(work: Computation<'_>) -> Work {
-        let Computation { task, procs, reads, writes } = work;
-        Work::Compute { task, procs: procs.into(), reads: reads.into(), writes: writes.into() }
+        let Computation { task, procs, memory, devices, reads, writes } = work;
+        let (procs, devices) = (procs.into(), devices.into());
+        Work::Compute { task, procs, memory, devices, reads: reads.into(), writes: writes.into() }
     }
 }
 
@@ -153,6 +177,15 @@ pub enum OpError {
     /// It may succeed when it is tried again.
     #[error("{0}")]
     Transient(String),
+    /// A task ran out of memory: it may succeed with more.
+    #[error("{}", out_of_memory(*grant, *peak))]
+    Memory {
+        /// Bytes it was granted.
+        grant: u64,
+        /// Most that it was seen to use, where that was measured.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        peak: Option<u64>,
+    },
     /// It would not be over before what it uses goes away; nothing is wrong with the operation.
     #[error("{0}")]
     NotNow(String),
@@ -164,6 +197,16 @@ pub enum OpError {
         /// In words.
         why: String,
     },
+}
+
+fn out_of_memory(grant: u64, peak: Option<u64>) -> String {
+    let size = |bytes: u64| fmt_bytes(bytes as f64);
+    match peak.filter(|peak| *peak > grant) {
+        Some(peak) => {
+            format!("it ran out of memory: it used {} of {}", size(peak), size(grant))
+        }
+        None => format!("it ran out of memory: {} were not enough", size(grant)),
+    }
 }
 
 /// What is known of an operation that is complete.

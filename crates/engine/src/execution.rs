@@ -20,6 +20,9 @@ pub enum Dispatch {
     FirstReady,
 }
 
+/// The usual [`Settings::memory_factor`].
+pub const MEMORY_FACTOR: f64 = 2.0;
+
 /// How a run is carried out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
@@ -41,6 +44,8 @@ pub struct Settings {
     pub storage: Option<DiskId>,
     /// How often a task or transfer that fails of itself is tried again.
     pub retries: u32,
+    /// How much more memory a task is granted that ran out of it, as a multiple; more than 1.
+    pub memory_factor: f64,
     /// Run times that differ from their estimates change those of their kind, and the level of their
     /// host where others of the kind took less.
     pub learning: bool,
@@ -62,6 +67,7 @@ impl Default for Settings {
             central: false,
             storage: None,
             retries: 3,
+            memory_factor: MEMORY_FACTOR,
             learning: false,
             patience: 600.0,
             until: f64::INFINITY,

@@ -433,7 +433,7 @@ impl<'b> Resumed<'b> {
 
     fn begin(&mut self, op: OpId, work: Work) -> Result<Accepted, OpError> {
         let same = |r: &Record| match r {
-            Record::Begin { op: o, work: w } => (*o == op && *w == work).then_some(()),
+            Record::Begin { op: o, work: w } => (*o == op && work.is_recorded_as(w)).then_some(()),
             _ => None,
         };
         if self.take(same).is_none() {

@@ -46,7 +46,9 @@ pub use backend::{
 };
 pub use checked::{Checked, Decided, Keep};
 pub use choices::{CourseRun, DecidedCourse, Ended, Numbers, Oracle, Taken, Undecided};
-pub use execution::{Dispatch, Execution, Glance, Recording, Settings, Watcher, run};
+pub use execution::{
+    Dispatch, Execution, Glance, MEMORY_FACTOR, Recording, Settings, Watcher, run,
+};
 pub use journal::{Journal, JournalError, Journaled, Record, Resumed, Sight, Sink};
 pub use load::Load;
 pub use log::{Call, DecisionLog, Logged, Repeat};

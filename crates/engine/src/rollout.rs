@@ -226,8 +226,7 @@ fn profile(levels: impl Iterator<Item = (f64, f64)>) -> Option<Option<Arc<Profil
 fn can_copy(now: &Situation) -> bool {
     let bounded = now.platform.shares_storage()
         && now.platform.host_ids().any(|host| now.platform.storage_of(host).is_some());
-    // What tasks hold of pools is not copied.
-    !(now.central || now.anticipated || bounded || now.charges_local() || now.pools.bind())
+    !(now.central || now.anticipated || bounded || now.charges_local())
 }
 
 impl Foresight for Rollout {

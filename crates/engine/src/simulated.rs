@@ -27,6 +27,12 @@ pub trait Reality {
     /// Seconds a task takes on some processors at their peak.
     fn seconds(&self, task: TaskId, procs: &[ProcId]) -> f64;
 
+    /// Bytes of memory that a task uses, and the part of its time after which it does; none where that is
+    /// not known to be more than it is granted.
+    fn memory(&self, _task: TaskId) -> Option<(f64, f64)> {
+        None
+    }
+
     /// Bytes that move where `stated` are expected to.
     fn bytes(&self, _file: FileId, stated: f64) -> f64 {
         stated
@@ -51,8 +57,17 @@ struct Operation {
     /// Parts that stand for shares of one whole, not for cores that go on together.
     shares: bool,
     store: Option<Box<Traffic>>,
+    /// It is a task that runs out of memory: how much it was granted, and after which part of its time.
+    short: Option<Box<Short>>,
     /// What it moves, where that is not what is stated.
     weighs: Option<Box<(FileId, f64)>>,
+}
+
+/// A grant of memory that is too small.
+#[derive(Clone, Copy)]
+struct Short {
+    grant: u64,
+    at: f64,
 }
 
 /// What a task moves from the store and to it.
@@ -278,6 +293,11 @@ impl<'p, 't> Simulated<'p, 't> {
                     return self.read_on(op);
                 }
                 if let Some(mut done) = self.operations.remove(&op) {
+                    if let Some(short) = done.short {
+                        let error = OpError::Memory { grant: short.grant, peak: None };
+                        self.tell(What::Failed(op, error));
+                        return Ok(());
+                    }
                     let seconds = Some(self.simulation.clock() - done.since);
                     let sizes = done.weighs.take().map(|weighs| *weighs).into_iter().collect();
                     self.tell(What::Done(op, Report { seconds, sizes, ..Report::default() }));
@@ -381,7 +401,7 @@ impl<'p, 't> Simulated<'p, 't> {
     }
 
     fn begin(&mut self, op: OpId, operation: Operation) {
-        if operation.left == 0 {
+        if operation.left == 0 && operation.short.is_none() {
             self.tell(What::Done(op, Report::default()));
         } else {
             self.operations.insert(op, operation);
@@ -390,8 +410,8 @@ impl<'p, 't> Simulated<'p, 't> {
 
     fn operation(&self, hosts: Vec<HostId>, activities: Vec<(ActivityId, f64)>) -> Operation {
         let (left, since) = (activities.len() as u32, self.simulation.clock());
-        let (hosts, shares, store, weighs) = (hosts.into(), false, None, None);
-        Operation { activities, left, since, hosts, shares, store, weighs }
+        let (hosts, shares, store, short, weighs) = (hosts.into(), false, None, None, None);
+        Operation { activities, left, since, hosts, shares, store, short, weighs }
     }
 
     fn start_computing(
@@ -399,8 +419,10 @@ impl<'p, 't> Simulated<'p, 't> {
         op: OpId,
         task: TaskId,
         procs: &[ProcId],
+        short: Option<&Short>,
     ) -> Result<Vec<(ActivityId, f64)>, SimulationError> {
-        let seconds = self.reality.seconds(task, procs);
+        let part = short.map_or(1.0, |short| short.at);
+        let seconds = self.reality.seconds(task, procs) * part;
         let part = |backend: &Self, proc: &ProcId| {
             let host = backend.host_of[proc.index()];
             (host, seconds * backend.simulation.platform().host(host).speed)
@@ -453,9 +475,10 @@ impl<'p, 't> Simulated<'p, 't> {
             };
             let Reader { task, procs, writes, .. } = reader;
             let (since, hosts) = (operation.since, std::mem::take(&mut operation.hosts));
-            let activities = self.start_computing(op, task, &procs)?;
+            let short = operation.short.take();
+            let activities = self.start_computing(op, task, &procs, short.as_deref())?;
             let computing = self.operation(hosts.into(), activities).writing(writes);
-            self.operations.insert(op, Operation { since, ..computing });
+            self.operations.insert(op, Operation { since, short, ..computing });
             return Ok(());
         };
         if self.writing.wait(file, op) {
@@ -533,6 +556,7 @@ impl<'p, 't> Simulated<'p, 't> {
         if operation.store.as_ref().is_some_and(|store| store.reader.is_some()) {
             return 0.0; // it does not compute yet
         }
+        let whole = operation.short.as_ref().map_or(1.0, |short| short.at);
         let rest =
             |&(activity, _): &(ActivityId, f64)| self.simulation.remaining(activity).unwrap_or(0.0);
         let remaining = if operation.shares {
@@ -553,7 +577,7 @@ impl<'p, 't> Simulated<'p, 't> {
             };
             operation.activities.iter().map(part).fold(0.0, f64::max)
         };
-        (1.0 - remaining).clamp(0.0, 1.0)
+        (1.0 - remaining).clamp(0.0, 1.0) * whole
     }
 }
 
@@ -668,22 +692,26 @@ impl Backend for Simulated<'_, '_> {
         if let Some(known) = self.known(op) {
             return known;
         }
-        let Computation { task, procs, reads, writes } = work;
+        let Computation { task, procs, memory, reads, writes, .. } = work;
         let hosts: Vec<HostId> = procs.iter().map(|p| self.host_of[p.index()]).collect();
         self.absent(&hosts)?;
         self.unleased(&hosts)?;
         let writes = writes.to_vec();
+        let used = self.reality.memory(task);
+        let too_small = |&(grant, (bytes, _)): &(u64, (f64, f64))| bytes > grant as f64;
+        let short = memory.zip(used).filter(too_small);
+        let short = short.map(|(grant, (_, at))| Box::new(Short { grant, at }));
         if reads.is_empty() {
-            let activities = self.start_computing(op, task, procs).map_err(refused)?;
-            let computing = self.operation(hosts, activities);
-            self.begin(op, computing.writing(writes));
+            let started = self.start_computing(op, task, procs, short.as_deref());
+            let computing = self.operation(hosts, started.map_err(refused)?);
+            self.begin(op, Operation { short, ..computing.writing(writes) });
             return Ok(Accepted::Running);
         }
         let reads = reads.iter().copied().collect();
         let reader = Some(Reader { task, procs: procs.into(), reads, writes });
         let store = Some(Box::new(Traffic { reader, writes: Vec::new() }));
         let reading = self.operation(hosts, Vec::new());
-        self.operations.insert(op, Operation { store, ..reading });
+        self.operations.insert(op, Operation { store, short, ..reading });
         self.try_read_on(op).map_err(refused)?;
         Ok(Accepted::Running)
     }

@@ -220,16 +220,26 @@ struct AsTheScenarioSays<'a> {
     numbers: Option<Numbers>,
 }
 
-impl Reality for AsTheScenarioSays<'_> {
-    fn seconds(&self, task: TaskId, procs: &[ProcId]) -> f64 {
-        let problem = self.problem;
-        let task = match &self.numbers {
+impl AsTheScenarioSays<'_> {
+    /// The number here of a task of the run.
+    fn own_number(&self, task: TaskId) -> TaskId {
+        match &self.numbers {
             Some(numbers) => numbers.borrow().get(task.index()).copied().unwrap_or(task),
             None => task,
-        };
+        }
+    }
+}
+
+impl Reality for AsTheScenarioSays<'_> {
+    fn seconds(&self, task: TaskId, procs: &[ProcId]) -> f64 {
+        let (problem, task) = (self.problem, self.own_number(task));
         let first = procs.first().copied().unwrap_or(ProcId(0));
         let stated = problem.exec_wide(task, problem.class_of(first), procs.len() as u32);
         self.truth.actual_seconds(task, problem.host_of(first), stated)
+    }
+
+    fn memory(&self, task: TaskId) -> Option<(f64, f64)> {
+        self.truth.actual_memory(self.own_number(task))
     }
 
     fn bytes(&self, file: FileId, stated: f64) -> f64 {

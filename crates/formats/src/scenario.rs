@@ -25,6 +25,11 @@
 //! seconds = 12
 //!
 //! [[actual]]
+//! task = "t2"
+//! memory = "21GB"                           # really uses so much: with a smaller grant it fails
+//! at = 0.3                                  # after this part of its time; 0.5 if left out
+//!
+//! [[actual]]
 //! file = "genome.fa"                        # really larger than the workflow says
 //! bytes = 3e9
 //!
@@ -50,11 +55,11 @@ use slackline_model::Scenario;
 use slackline_model::Terms;
 use slackline_model::platform::{Profile, ProfileEvent};
 use slackline_model::scenario::{
-    Actual, ActualSize, Arrival, ErrorLaw, EstimateErrors, Grain, HostStory, LinkName, LinkStory,
-    Moment, Outage, SpreadCopy, When, Wrong,
+    Actual, ActualMemory, ActualSize, Arrival, ErrorLaw, EstimateErrors, Grain, HostStory,
+    LinkName, LinkStory, Moment, Outage, SpreadCopy, When, Wrong,
 };
 use slackline_model::schedule::Limits;
-use slackline_model::units::parse_duration;
+use slackline_model::units::{parse_duration, parse_size};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -139,7 +144,13 @@ pub fn to_toml(scenario: &Scenario) -> String {
                 let _ = writeln!(out, "{name} = {}", quoted(text));
             }
         }
-        for (name, number) in [("seconds", actual.seconds), ("bytes", actual.bytes)] {
+        let numbers = [
+            ("seconds", actual.seconds),
+            ("memory", actual.memory),
+            ("at", actual.at),
+            ("bytes", actual.bytes),
+        ];
+        for (name, number) in numbers {
             if let Some(number) = number {
                 let _ = writeln!(out, "{name} = {number}");
             }
@@ -316,7 +327,30 @@ fn seconds<'de, D: Deserializer<'de>>(
     }
 }
 
-/// The run time of a task or the size of a file.
+/// Bytes, as a number or as text with a unit such as `"21GB"`.
+fn bytes<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<f64>, D::Error> {
+    match RawMoment::deserialize(deserializer)? {
+        RawMoment::Seconds(bytes) => Ok(Some(bytes)),
+        RawMoment::Share(text) => match parse_size(&text) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) => Err(D::Error::custom(error)),
+        },
+    }
+}
+
+/// A part of a whole, as a number or as a percentage such as `"30%"`.
+fn part<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<f64>, D::Error> {
+    match RawMoment::deserialize(deserializer)? {
+        RawMoment::Seconds(part) => Ok(Some(part)),
+        RawMoment::Share(text) => {
+            let percent = text.trim().strip_suffix('%').and_then(|n| n.trim().parse::<f64>().ok());
+            let error = || D::Error::custom(format!("'{text}' is no part such as 0.3 or \"30%\""));
+            percent.map(|percent| Some(percent / 100.0)).ok_or_else(error)
+        }
+    }
+}
+
+/// The run time or the memory of a task, or the size of a file.
 #[derive(Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
 struct RawActual {
@@ -326,6 +360,10 @@ struct RawActual {
     host: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     seconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "bytes")]
+    memory: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "part")]
+    at: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -426,16 +464,31 @@ impl Raw {
             scenario.links.push(read().map_err(|e| at(place, e))?);
         }
         for (index, actual) in self.actual.into_iter().enumerate() {
-            match (actual.task, actual.seconds, actual.file, actual.bytes) {
-                (Some(task), Some(seconds), None, None) => {
-                    scenario.actuals.push(Actual { task, host: actual.host, seconds });
+            let bad = |why: &str| Err(FormatError::in_path(format!("actual[{index}]"), why));
+            if actual.at.is_some() && actual.memory.is_none() {
+                return bad("`at` says when `memory` runs out: give both");
+            }
+            match (actual.task, actual.file, actual.bytes) {
+                (Some(task), None, None) if actual.seconds.or(actual.memory).is_some() => {
+                    if let Some(bytes) = actual.memory {
+                        if actual.host.is_some() && actual.seconds.is_none() {
+                            return bad("`memory` is that on every host: leave out `host`");
+                        }
+                        let (task, at) = (task.clone(), actual.at);
+                        let at = at.unwrap_or(ActualMemory::USUALLY_AT);
+                        scenario.memory.push(ActualMemory { task, bytes, at });
+                    }
+                    if let Some(seconds) = actual.seconds {
+                        scenario.actuals.push(Actual { task, host: actual.host, seconds });
+                    }
                 }
-                (None, None, Some(file), Some(bytes)) if actual.host.is_none() => {
+                (None, Some(file), Some(bytes))
+                    if actual.host.is_none() && actual.seconds.or(actual.memory).is_none() =>
+                {
                     scenario.sizes.push(ActualSize { file, bytes });
                 }
                 _ => {
-                    let error = "give `task` and `seconds`, or `file` and `bytes`";
-                    return Err(FormatError::in_path(format!("actual[{index}]"), error));
+                    return bad("give `task` with `seconds` or `memory`, or `file` and `bytes`");
                 }
             }
         }
@@ -472,6 +525,7 @@ impl Raw {
                 .actuals
                 .iter()
                 .map(raw_time)
+                .chain(scenario.memory.iter().map(raw_memory))
                 .chain(scenario.sizes.iter().map(raw_size))
                 .collect(),
             copy: scenario.copies.iter().map(raw_copy).collect(),
@@ -553,6 +607,12 @@ fn raw_link(story: &LinkStory) -> RawLink {
 fn raw_time(actual: &Actual) -> RawActual {
     let (task, host) = (Some(actual.task.clone()), actual.host.clone());
     RawActual { task, host, seconds: Some(actual.seconds), ..RawActual::default() }
+}
+
+fn raw_memory(used: &ActualMemory) -> RawActual {
+    let at = Some(used.at).filter(|at| *at != ActualMemory::USUALLY_AT);
+    let (task, memory) = (Some(used.task.clone()), Some(used.bytes));
+    RawActual { task, memory, at, ..RawActual::default() }
 }
 
 fn raw_size(size: &ActualSize) -> RawActual {

@@ -71,6 +71,14 @@ impl Amount {
         checked("a size", bytes).map(|bytes| Amount::Bytes(whole_down(bytes)))
     }
 
+    /// Units, or bytes.
+    pub fn units(self) -> f64 {
+        match self {
+            Amount::Parts(parts) => parts as f64 / PARTS,
+            Amount::Bytes(bytes) => bytes as f64,
+        }
+    }
+
     /// The whole number: ten-thousandths of a unit, or bytes.
     #[inline]
     pub fn whole(self) -> u64 {

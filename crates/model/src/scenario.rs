@@ -38,6 +38,8 @@ pub struct Scenario {
     pub errors: EstimateErrors,
     /// Run times that are fixed, whatever the errors say.
     pub actuals: Vec<Actual>,
+    /// Memory that tasks really use.
+    pub memory: Vec<ActualMemory>,
     /// Sizes of files that are not as the workflow says.
     pub sizes: Vec<ActualSize>,
     /// What the workflow's own file states besides its estimates; `actuals` and `sizes` go before.
@@ -175,6 +177,22 @@ pub struct Actual {
     pub seconds: f64,
 }
 
+/// Memory that a task really uses. An attempt that was granted less runs out of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ActualMemory {
+    /// Name of the task.
+    pub task: String,
+    /// Bytes it uses at most.
+    pub bytes: f64,
+    /// The part of its run time after which it uses more than any smaller grant, 0 to 1.
+    pub at: f64,
+}
+
+impl ActualMemory {
+    /// The part of its run time after which a task runs out of memory, where nothing else is said.
+    pub const USUALLY_AT: f64 = 0.5;
+}
+
 /// A file size that is known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActualSize {
@@ -264,6 +282,7 @@ impl Scenario {
             && self.links.is_empty()
             && self.errors == EstimateErrors::default()
             && self.actuals.is_empty()
+            && self.memory.is_empty()
             && self.sizes.is_empty()
             && self.measured.is_none()
     }
@@ -313,6 +332,13 @@ impl Scenario {
         self.errors.transfer.check("error of transfers")?;
         for actual in &self.actuals {
             not_negative(|| format!("run time of '{}'", actual.task), actual.seconds)?;
+        }
+        for used in &self.memory {
+            not_negative(|| format!("memory of '{}'", used.task), used.bytes)?;
+            if !(0.0..=1.0).contains(&used.at) {
+                let what = format!("`at` of the memory of '{}'", used.task);
+                return Err(bad_number(what, used.at, "a part from 0 to 1"));
+            }
         }
         for size in &self.sizes {
             not_negative(|| format!("size of '{}'", size.file), size.bytes)?;

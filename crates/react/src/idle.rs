@@ -7,6 +7,7 @@ use crate::policy::{Decision, Event};
 use crate::room::{self, Room};
 use crate::situation::{Fetch, Situation};
 use crate::strangers::Strangers;
+use slackline_model::problem::PoolId;
 use slackline_model::{HostId, Problem, ProcId, TaskId, approx};
 use std::collections::BTreeSet;
 
@@ -70,7 +71,13 @@ pub(crate) fn idle_procs(now: &Situation) -> Vec<bool> {
 pub(crate) struct Ready {
     /// By key, then by task. Those that have begun since are left out when they are met.
     tasks: BTreeSet<(u64, TaskId)>,
+    /// The first task that found no room when tasks were last offered, and how often others began before
+    /// it until then.
+    passed: Option<(TaskId, u32)>,
 }
+
+/// How often others may begin before a task that finds no room in pools; then a host is kept for it.
+const PATIENCE: u32 = 2;
 
 impl Ready {
     /// Takes in what happened; tasks of the lowest `key` come first. After anything out of the
@@ -135,7 +142,52 @@ impl Ready {
         decisions: &mut Vec<Decision>,
         place: impl Fn(TaskId, &[bool], Option<&Room>) -> Option<Vec<ProcId>>,
     ) {
-        self.start_some(now, idle, decisions, usize::MAX, place);
+        match now.pools.bind() {
+            true => self.start_in_turn(now, idle, decisions, place),
+            false => self.start_some(now, idle, decisions, usize::MAX, place),
+        }
+    }
+
+    /// The same where tasks share more than processors: others begin twice before the first that finds no
+    /// room; then nothing begins on the first host it fits on, or takes of what it shares with other
+    /// hosts, until it does.
+    fn start_in_turn(
+        &mut self,
+        now: &Situation,
+        idle: &mut [bool],
+        decisions: &mut Vec<Decision>,
+        place: impl Fn(TaskId, &[bool], Option<&Room>) -> Option<Vec<ProcId>>,
+    ) {
+        self.tasks.retain(|(_, task)| now.is_ready(*task));
+        let mut room = Room::of(now);
+        let (mut first, mut kept) = (None, Vec::new());
+        for &(_, task) in &self.tasks {
+            if !idle.contains(&true) {
+                break;
+            }
+            let Some(procs) = place(task, idle, room.as_ref()) else {
+                if first.is_none() {
+                    let known = self.passed.filter(|(of, _)| *of == task);
+                    let times = known.map_or(0, |(_, times)| times);
+                    first = Some((task, times, decisions.len()));
+                    if times >= PATIENCE {
+                        kept = keep_host(now, task, idle);
+                    }
+                }
+                continue;
+            };
+            let uses = now.uses(task, &procs);
+            if uses.iter().any(|(pool, _)| kept.contains(pool)) {
+                continue;
+            }
+            if let Some(room) = &mut room {
+                room.take(now, task, &procs);
+            }
+            procs.iter().for_each(|proc| idle[proc.index()] = false);
+            decisions.push(Decision::Start { task, procs: procs.into() });
+        }
+        self.passed =
+            first.map(|(task, times, before)| (task, times + u32::from(decisions.len() > before)));
     }
 
     /// The same until so many tasks were not to start anywhere.
@@ -175,6 +227,18 @@ impl Ready {
             self.tasks.remove(&entry);
         }
     }
+}
+
+/// Keeps the first host on which a task fits for it; gives the pools that it shares with others there.
+fn keep_host(now: &Situation, task: TaskId, idle: &mut [bool]) -> Vec<PoolId> {
+    let fits = |h: &HostId| now.computes(*h) && now.fits(task, *h) && !now.shuns(task, *h);
+    let Some(host) = now.platform.host_ids().find(fits) else { return Vec::new() };
+    let procs = (0..now.host_of.len()).filter(|&proc| now.host_of[proc] == host).map(ProcId::new);
+    let procs: Vec<ProcId> = procs.collect();
+    procs.iter().for_each(|proc| idle[proc.index()] = false);
+    let width = now.workflow.width(task).0 as usize;
+    let uses = now.uses(task, &procs[..width.min(procs.len())]).into_iter().map(|(pool, _)| pool);
+    uses.filter(|pool| now.pools.all()[*pool as usize].is_shared).collect()
 }
 
 /// Seconds until all inputs of a ready task are on one host or another, for a loop over hosts.

@@ -10,7 +10,7 @@ use crate::planning;
 use crate::policy::{Decision, Event, Policy};
 use crate::room::{self, Room};
 use crate::situation::Situation;
-use slackline_model::{FileId, HostId, ProcId, TaskId};
+use slackline_model::{FileId, HostId, Problem, ProcId, TaskId};
 
 /// The policy; see the module's head.
 #[derive(Clone, Debug, Default)]
@@ -35,9 +35,11 @@ impl WorkQueue {
             idle[proc] &= self.needs_origin || Some(host) != origin;
         }
         self.ready.update(events, now, |_| 0);
+        // Where hosts are there for a time only, that has to hold the task.
+        let problem = if now.pools.has_windows() { now.seen_problem().ok() } else { None };
         let first = |task, idle: &[bool], room: Option<&Room>| {
             let user = origin.filter(|_| self.needs_origin && fits_elsewhere(task));
-            first_idle(now, idle, task, user, room)
+            first_idle(now, problem.as_ref(), idle, task, user, room)
         };
         self.ready.start(now, &mut idle, decisions, first);
     }
@@ -46,24 +48,34 @@ impl WorkQueue {
 /// The first host with the memory and enough idle processors, but for one.
 fn first_idle(
     now: &Situation,
+    problem: Option<&Problem<'_>>,
     idle: &[bool],
     task: TaskId,
     but: Option<HostId>,
     room: Option<&Room>,
 ) -> Option<Vec<ProcId>> {
     let width = now.workflow.width(task).0 as usize;
+    let mut gather = idle::gathers(now, task);
+    let mut is_there = |proc: ProcId, host| match problem {
+        None => true,
+        Some(problem) => {
+            let seconds = gather(host) + problem.exec_on(task, proc);
+            now.pools.in_window(host, now.now, seconds) <= now.now
+        }
+    };
     let free = (0..idle.len()).filter(|&p| idle[p]).map(ProcId::new).collect::<Vec<_>>();
     let of_host = free.chunk_by(|a, b| now.host_of[a.index()] == now.host_of[b.index()]);
-    let takes = |procs: &&[ProcId]| {
+    let mut takes = |procs: &&[ProcId]| {
         let host = now.host_of[procs[0].index()];
         procs.len() >= width
             && Some(host) != but
             && now.fits(task, host)
             && !now.shuns(task, host)
-            && now.is_open(host)
+            && is_there(procs[0], host)
             && room::allows(room, now, task, &procs[..width])
     };
-    of_host.into_iter().find(takes).map(|procs| procs[..width].to_vec())
+    let mut of_host = of_host.into_iter();
+    of_host.find(|procs| takes(procs)).map(|procs| procs[..width].to_vec())
 }
 
 /// Whether results that were asked for may not have arrived.

@@ -149,7 +149,10 @@ impl Retiming {
             }
             if let Some(shared) = &mut plan.shared {
                 let procs = placement.procs();
-                shared.uses.push((problem.uses(task, procs), problem.hosts_of(procs)));
+                // The others always have room.
+                let mut uses = problem.uses(task, procs);
+                uses.retain(|(pool, _)| problem.pools().all()[*pool as usize].binds);
+                shared.uses.push((uses, problem.hosts_of(procs)));
             }
             step_of[task.index()] = index as u32;
             plan.steps.push(Step { task, earliest, seconds, first_wait });
@@ -187,7 +190,7 @@ impl Retiming {
             if let Some((held, uses)) = &mut shared {
                 let (uses, hosts) = &uses[index];
                 for &(pool, _) in uses.iter().filter(|_| seconds > 0.0) {
-                    begun.resize(begun.len().max(pool as usize + 1), 0.0);
+                    begun.resize(begun.len().max(pool as usize + 1), f64::NEG_INFINITY);
                     start = start.max(begun[pool as usize]);
                 }
                 start = held.earliest_of(uses, hosts, start, seconds);

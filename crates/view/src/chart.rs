@@ -146,12 +146,16 @@ pub struct Replanning {
 }
 
 /// A number that changes over time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Course {
     /// What it counts.
     pub name: String,
     /// Dates in order, and the level from then on.
     pub steps: Vec<(f64, f64)>,
+    /// The highest level there may be, which has a line of its own.
+    pub capacity: Option<f64>,
+    /// What stands at the top; the highest level if empty.
+    pub top: String,
 }
 
 /// What a mark points out.

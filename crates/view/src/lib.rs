@@ -40,6 +40,7 @@ mod palette;
 mod planned;
 pub mod plot;
 mod png;
+mod pools;
 pub mod progress;
 pub mod series;
 mod svg;

@@ -174,16 +174,21 @@ fn cores_memory_and_what_is_not_known() {
         text += &format!("memory = \"{memory}GB\"\ninputs = [\"f{i}\", \"f{}\"]\n", i + 12);
     }
     place.write("memory.toml", text);
-    place.write(
-        "cores.toml",
-        "name = \"cores\"\n\
-         [cluster.roomy]\ncount = 2\ncores = 2\nspeed = \"1Gf\"\nmemory = \"16GB\"\n\
-         [cluster.quick]\ncount = 4\ncores = 2\nspeed = \"2Gf\"\nmemory = \"4GB\"\n",
-    );
+    for (name, memory) in [("cores", "16GB"), ("binding", "8GB")] {
+        let platform = format!(
+            "name = \"{name}\"\n\
+             [cluster.roomy]\ncount = 2\ncores = 2\nspeed = \"1Gf\"\nmemory = \"{memory}\"\n\
+             [cluster.quick]\ncount = 4\ncores = 2\nspeed = \"2Gf\"\nmemory = \"4GB\"\n",
+        );
+        place.write(&format!("{name}.toml"), platform);
+    }
     let load = "load --jobs 1 --length 20s --horizon 200s";
     for knows in ["estimates", "kinds", "nothing"] {
         let line = format!("memory.toml --knows {knows} -p cores.toml");
         let share = over_seeds(&place, &line, load, 1..=4);
         assert!(share < 0.97, "{knows}: {share} of static");
     }
+    // Two of the large tasks do not fit beside each other on a host any more.
+    let share = over_seeds(&place, "memory.toml -p binding.toml", load, 1..=4);
+    assert!(share < 1.0, "{share} of static where memory binds");
 }

@@ -572,3 +572,40 @@ fn a_run_that_is_terminated_ends_its_pilots(cluster: &Cluster) {
 fn name_ends(entry: &std::fs::DirEntry, end: &str) -> bool {
     entry.file_name().to_string_lossy().ends_with(end)
 }
+
+/// What Slurm says of the job in which a task runs, and the devices that the task sees.
+#[test]
+fn jobs_ask_for_the_memory_and_devices_of_their_tasks() {
+    let Some(cluster) = Cluster::start() else { return };
+    let place = Place::new();
+    let here = place.path().display().to_string();
+    place.write(
+        "p.toml",
+        "name = \"nodes\"\n[cluster.main]\nnumbers = \"1-2\"\nnames = \"n{}\"\nspeed = \"1Gf\"\n\
+         memory = \"2GB\"\ngpus = 2\nshared-storage = true\n\
+         [resources]\nsim = { amount = 2, slurm = true }\n",
+    );
+    let command = "scontrol show job $SLURM_JOB_ID > HERE/job; echo =$CUDA_VISIBLE_DEVICES > HERE/sees; \
+                   echo $SLACKLINE_MEMORY >> HERE/sees";
+    let text = format!(
+        "[task.a]\ncommand = \"{command}\"\nmemory = \"500MB\"\ngpus = 1\n\
+         resources = {{ sim = 1 }}\ntime = \"1s\"\n"
+    );
+    place.write("w.toml", text.replace("HERE", &here));
+    // Mebibytes, rounded up: of the host for pilots, of the task for a job of its own.
+    for (mode, memory, devices) in [("pilots", "1908M", "2"), ("job", "477M", "1")] {
+        let line =
+            format!("run w.toml --platform p.toml --on slurm --mode {mode} --folder r-{mode}");
+        cluster.ok(&place, &line);
+        let job = place.read("job");
+        assert!(job.contains(memory), "{mode}: {job}");
+        let asked = [format!("gpu:{devices}"), format!("gpu={devices}")];
+        assert!(asked.iter().any(|words| job.contains(words)), "{mode}: {job}");
+        assert_eq!(
+            job.contains("Licenses=sim:1") || job.contains("Licenses=sim "),
+            mode == "job",
+            "{job}"
+        );
+        assert!(place.read("sees").ends_with("\n500000000\n"), "{}", place.read("sees"));
+    }
+}

@@ -28,6 +28,10 @@ fn seconds(member: &str, value: Option<f64>) -> Result<(), Failure> {
     holds(member, value.is_none_or(is_duration), "seconds, 0 or more")
 }
 
+fn factor(member: &str, value: f64) -> Result<(), Failure> {
+    holds(member, value > 1.0 && value.is_finite(), "a number above 1")
+}
+
 impl Sources {
     fn check(&self) -> Result<(), Failure> {
         let speed = self.reference_speed.is_none_or(|s| s > 0.0 && s.is_finite());
@@ -102,6 +106,7 @@ impl SimulationSetup {
         self.overheads.check()?;
         seconds("monitoring_delay", Some(self.monitoring_delay))?;
         seconds("decision_time", Some(self.decision_time))?;
+        factor("memory_factor", self.memory_factor)?;
         let runs = self.runs.is_none_or(|n| (1..=MOST_RUNS).contains(&n));
         holds("runs", runs, &format!("a number between 1 and {MOST_RUNS}"))?;
         let some = |n| (1..=MOST_REPLICATIONS).contains(&n);
@@ -124,6 +129,7 @@ impl RunRequest {
 impl ExecutionSettings {
     fn check(&self) -> Result<(), Failure> {
         seconds("execution.time_limit", self.time_limit)?;
+        factor("execution.memory_factor", self.memory_factor)?;
         let Some(slurm) = &self.slurm else { return Ok(()) };
         seconds("execution.slurm.patience", Some(slurm.patience))?;
         let (least, most) = QUEUE_INTERVALS;

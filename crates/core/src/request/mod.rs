@@ -11,7 +11,9 @@ pub use pairs::Pairs;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use slackline_engine::MEMORY_FACTOR;
 use slackline_formats::Format;
+use slackline_machines::attempt::Enforce;
 use slackline_machines::slurm::Mode;
 use slackline_model::parameter::Given;
 use slackline_model::schedule::Limits;
@@ -102,6 +104,12 @@ pub struct RunRequest {
     /// Tasks at once on this machine, where no platform is named; its cores where it is left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cores: Option<u32>,
+    /// Bytes of memory of this machine for the tasks, where no platform is named; all it has where it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
+    /// Devices of this machine for the tasks, where no platform is named; all it has where it is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpus: Option<u32>,
     /// The planner that plans before and, where the policy asks for it, during the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planner: Option<String>,
@@ -222,6 +230,9 @@ pub struct SimulationSetup {
     pub decision_time: f64,
     /// How often a task or transfer that failed by itself is tried again.
     pub retries: u32,
+    /// How much more memory a task is granted that ran out of it, as a multiple above 1.
+    #[serde(skip_serializing_if = "is_usual_factor")]
+    pub memory_factor: f64,
     /// The date at which the run is cut off, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<f64>,
@@ -342,6 +353,13 @@ pub enum InputPlace {
 pub struct ExecutionSettings {
     /// How often a task or transfer that failed by itself is tried again.
     pub retries: u32,
+    /// How much more memory a task is granted that ran out of it, as a multiple above 1.
+    #[serde(skip_serializing_if = "is_usual_factor")]
+    pub memory_factor: f64,
+    /// How tasks are held to the memory that they are granted: `auto`, `cgroup`, `poll` or `off`.
+    #[serde(skip_serializing_if = "is_default")]
+    #[schemars(with = "String")]
+    pub enforce: Enforce,
     /// Seconds after which an attempt is ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_limit: Option<f64>,
@@ -390,6 +408,10 @@ pub struct SlurmSettings {
     pub sbatch: Vec<String>,
     /// Seconds without an engine after which a pilot ends.
     pub patience: f64,
+}
+
+fn is_usual_factor(factor: &f64) -> bool {
+    *factor == MEMORY_FACTOR
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -509,6 +531,8 @@ impl Default for RunRequest {
             schema: RunRequest::SCHEMA.to_string(),
             input: Sources::default(),
             cores: None,
+            memory: None,
+            gpus: None,
             planner: None,
             policy: WORK_STEALING.to_string(),
             transfers: None,
@@ -583,6 +607,7 @@ impl Default for SimulationSetup {
             monitoring_delay: 0.0,
             decision_time: 0.0,
             retries: RETRIES,
+            memory_factor: MEMORY_FACTOR,
             until: None,
             models: ModelSettings::default(),
             explain: false,
@@ -614,6 +639,8 @@ impl Default for ExecutionSettings {
     fn default() -> ExecutionSettings {
         ExecutionSettings {
             retries: RETRIES,
+            memory_factor: MEMORY_FACTOR,
+            enforce: Enforce::Auto,
             time_limit: None,
             learning: true,
             throttle: false,

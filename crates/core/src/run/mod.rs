@@ -150,7 +150,7 @@ impl RunRequest {
                     "slackline platform detect --slurm -o cluster.toml describes the cluster",
                 ));
             }
-            None => this_machine(self.cores, context)?,
+            None => this_machine(&self, context)?,
         };
         let home = workflow.parent().filter(|p| !p.as_os_str().is_empty());
         let home = home.unwrap_or(Path::new(".")).canonicalize()?;
@@ -192,11 +192,17 @@ impl RunInput {
     /// Makes the folder of the run.
     pub fn begin(self, context: &mut Context<'_>) -> Result<OpenRun, Failure> {
         if let Some(slurm) = &self.request.execution.slurm {
+            slurm::check_words(&self.document.workflow, &slurm.sbatch).map_err(|why| {
+                Failure::input(why).with_help("give jobs as much, or leave --mem out")
+            })?;
             let id = self.header("")?.id;
             let options = slurm.options(id, &self.platform, None)?;
             let waits = slurm::check(&self.platform, &self.document.workflow, &options);
             let refused = |why| Failure::work(format!("Slurm refuses the jobs of this run: {why}"));
             waits.map_err(refused)?.iter().for_each(|why| context.note(why));
+        }
+        if self.request.execution.slurm.is_none() {
+            session::settled(&self.request.execution)?;
         }
         let workflow = &self.request.input.workflows[0];
         let path = self.request.folder.clone().unwrap_or_else(|| free_name(workflow));
@@ -389,11 +395,17 @@ pub fn verdict(ran: &Ran) -> Result<(), Failure> {
 }
 
 /// Where no platform is named, the machine that this is.
-fn this_machine(cores: Option<u32>, context: &mut Context<'_>) -> Result<Platform, Failure> {
+fn this_machine(request: &RunRequest, context: &mut Context<'_>) -> Result<Platform, Failure> {
     let mut found = local::detect(Some(REFERENCE_SPEED));
-    match cores {
-        Some(cores) => found.machines.iter_mut().for_each(|machine| machine.cores = cores),
-        None => context.note("no --platform given: running on the cores of this machine"),
+    for machine in &mut found.machines {
+        machine.cores = request.cores.unwrap_or(machine.cores);
+        machine.memory = request.memory.map(|bytes| bytes as f64).or(machine.memory);
+        if let Some(count) = request.gpus {
+            machine.gpus = vec![(String::new(), count)];
+        }
+    }
+    if request.cores.is_none() {
+        context.note("no --platform given: running on the cores of this machine");
     }
     Ok(platform_toml::parse(&found.to_toml())?)
 }

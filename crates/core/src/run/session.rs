@@ -9,7 +9,7 @@ use crate::failure::{Failure, no_plan};
 use crate::input::{self, Loaded};
 use crate::methods::{check_parameters, check_results, planner, policies_of, settle_period};
 use crate::plan_check;
-use crate::request::{InputPlace, ModelSettings, RunRequest};
+use crate::request::{ExecutionSettings, InputPlace, ModelSettings, RunRequest};
 use crate::simulation::{MOST_ORDERS, Ran, same_order};
 use slackline_analysis::calibration::first_estimates;
 use slackline_analysis::cost::Money;
@@ -21,7 +21,7 @@ use slackline_engine::{
 };
 use slackline_formats::Format;
 use slackline_machines::attempt::{
-    Stamp, adopt_orphans, boot, checksum, raise_open_files, stamped_checksum,
+    Enforce, Stamp, adopt_orphans, boot, checksum, raise_open_files, stamped_checksum,
 };
 use slackline_machines::decide::{Asked, Desk as DecisionDesk};
 use slackline_machines::folder::{
@@ -92,6 +92,14 @@ fn copy(root: &Path, name: &str) -> Result<PathBuf, Failure> {
         true => Ok(path),
         false => Err(Failure::input(format!("{}: no file {name:?} in it", root.display()))),
     }
+}
+
+/// How attempts are held to their memory on this machine.
+pub(super) fn settled(settings: &ExecutionSettings) -> Result<Enforce, Failure> {
+    settings.enforce.settled().map_err(|why| {
+        Failure::input(format!("--enforce cgroup: {why}"))
+            .with_help("--enforce poll looks at the processes of tasks instead")
+    })
 }
 
 impl RunSession {
@@ -280,6 +288,7 @@ impl RunSession {
         Execution {
             settings: Rules {
                 retries: self.request.execution.retries,
+                memory_factor: self.request.execution.memory_factor,
                 learning: self.request.execution.learning,
                 ..Rules::default()
             },
@@ -351,6 +360,28 @@ impl RunSession {
         Ok((ran, bound))
     }
 
+    /// How tasks will be held to the memory that they are granted, in words; nothing where none demands any.
+    fn enforcement(&self, problem: &Problem<'_>) -> Result<Option<String>, Failure> {
+        let settings = &self.request.execution;
+        let workflow = problem.workflow();
+        if !workflow.tasks().any(|t| workflow.memory_at(t, workflow.width(t).0) > 0.0) {
+            return Ok(None);
+        }
+        if settings.slurm.is_some() {
+            let how = match settings.enforce {
+                Enforce::Off => "not enforced",
+                _ => "enforced by Slurm and on the nodes",
+            };
+            return Ok(Some(format!("memory of tasks: {how}")));
+        }
+        let how = match settled(settings)? {
+            Enforce::Off => "not enforced",
+            Enforce::Cgroup => "enforced by control groups",
+            Enforce::Auto | Enforce::Poll => "enforced by polling, five times a second",
+        };
+        Ok(Some(format!("memory of tasks: {how}")))
+    }
+
     fn ran(
         &self,
         problem: &Problem<'_>,
@@ -399,10 +430,14 @@ impl RunSession {
         };
         keep(date, driven)?;
         let settings = &self.request.execution;
+        if let Some(remark) = self.enforcement(problem)? {
+            context.note(&remark);
+        }
         let options = RealOptions {
             throttle: settings.throttle,
             charges: self.charges(),
             pin: settings.pin,
+            enforce: settings.enforce,
             time_limit: settings.time_limit,
             checksum_limit: settings.checksum_limit,
             scratch: settings.scratch.clone(),

@@ -94,6 +94,7 @@ impl OldSettings {
                 scratch: self.scratch,
                 checksum_limit: self.checksum_limit,
                 slurm: self.slurm,
+                ..ExecutionSettings::default()
             },
             ..RunRequest::default()
         })

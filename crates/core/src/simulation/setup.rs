@@ -157,6 +157,7 @@ impl<'a> Stage<'a> {
                 central: setup.data == DataPlace::Central || setup.storage.is_some(),
                 storage: storage(setup, &world.platform)?,
                 retries: setup.retries,
+                memory_factor: setup.memory_factor,
                 until: setup.until.unwrap_or(f64::INFINITY),
                 ..Settings::default()
             },
@@ -239,10 +240,11 @@ impl<'a> Stage<'a> {
 
     /// Whether a run followed its plan in a world as stated: following it again would come to the same.
     fn is_undisturbed(&self, ran: &Ran) -> bool {
-        let (procs, Settings { until, retries, .. }) = (self.problem.procs(), self.settings);
+        let Settings { until, retries, memory_factor, .. } = self.settings;
+        let procs = self.problem.procs();
         self.scenario == Scenario::default()
             && Arc::ptr_eq(&self.known, &self.stated)
-            && self.settings == Settings { until, retries, ..Settings::default() }
+            && self.settings == Settings { until, retries, memory_factor, ..Settings::default() }
             && self.transfers == Transfers::Push
             && matches!(ran.name.as_str(), "static" | "schedule")
             && ran.set.is_empty()

@@ -50,6 +50,8 @@ pub(super) struct Attempts {
     postponed: BTreeMap<TaskId, u32>,
     /// Tasks that rest and all that depend on them: others in their queues go first.
     held: BTreeSet<TaskId>,
+    /// What tasks are granted that ran out of memory, in bytes.
+    pub(super) grown: BTreeMap<TaskId, u64>,
     /// Some tasks were abandoned that the supply has not been asked about.
     pub(super) newly_abandoned: bool,
 }
@@ -107,6 +109,19 @@ impl Attempts {
         self.resting.insert(what.clone());
         self.until.insert(((now + seconds).to_bits(), what));
         *times
+    }
+
+    /// Counts a failure of a task that need not rest; gives how often it did.
+    pub(super) fn count(&mut self, task: TaskId) -> u32 {
+        let times = self.failed.entry(Resting::Task(task)).or_insert(0);
+        *times += 1;
+        *times
+    }
+
+    /// A task goes where no plan and no policy had put it.
+    pub(super) fn moves(&mut self, task: TaskId) {
+        self.failures += 1;
+        self.moved.insert(task, self.failures);
     }
 
     /// Lets a task rest that has not failed.
@@ -234,8 +249,7 @@ impl Engine<'_, '_> {
         if times > self.settings.retries || refused {
             return self.abandon_task(task, times, error);
         }
-        self.attempts.failures += 1;
-        self.attempts.moved.insert(task, self.attempts.failures);
+        self.attempts.moves(task);
         match elsewhere {
             Some(procs) => self.queues.jump(task, &procs, &self.situation),
             // Everywhere once: the next round may begin anywhere.
@@ -260,8 +274,7 @@ impl Engine<'_, '_> {
                 avoid.push(*host);
             }
         }
-        self.attempts.failures += 1;
-        self.attempts.moved.insert(task, self.attempts.failures);
+        self.attempts.moves(task);
         match self.elsewhere(task) {
             Some(procs) => self.queues.jump(task, &procs, &self.situation),
             None => {
@@ -348,7 +361,7 @@ impl Engine<'_, '_> {
     }
 
     /// Processors of a host on which the task has not failed: the least queue, then the lowest.
-    fn elsewhere(&self, task: TaskId) -> Option<Procs> {
+    pub(super) fn elsewhere(&self, task: TaskId) -> Option<Procs> {
         let now = &self.situation;
         let width = now.workflow.width(task).0 as usize;
         let failed_on = now.avoid.get(&task).map_or(&[][..], Vec::as_slice);
@@ -385,7 +398,7 @@ impl Engine<'_, '_> {
     }
 
     /// The task is not tried again; what depends on it never runs.
-    fn abandon_task(
+    pub(super) fn abandon_task(
         &mut self,
         task: TaskId,
         times: u32,

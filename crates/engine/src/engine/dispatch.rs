@@ -135,7 +135,10 @@ impl Engine<'_, '_> {
         self.situation.progress[task.index()] = 0.0;
         self.situation.set_task(task, TaskState::Placed { procs: procs.clone() });
         let (reads, writes) = self.traffic_with_store(task);
-        let work = Computation { task, procs: &procs, reads: &reads, writes: &writes };
+        let memory = self.grant_of_memory(task, procs.len() as u32);
+        let devices = self.take_devices(id, task, &procs);
+        let (reads, writes) = (&reads[..], &writes[..]);
+        let work = Computation { task, procs: &procs, memory, devices: &devices, reads, writes };
         match self.backend.compute(id, work) {
             Ok(accepted) => {
                 self.task_op[task.index()] = Some(id);

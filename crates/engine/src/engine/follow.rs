@@ -10,6 +10,7 @@ use slackline_model::{FileId, TaskId};
 use slackline_react::{
     Assignment, Decision, Event, FileCopy, Holders, Monitoring, Plan, Policy, Situation, TaskState,
 };
+use std::sync::Arc;
 
 /// Adopts one plan, and leaves what comes later to somebody else, or everything at that.
 struct Follow<'a> {
@@ -49,6 +50,11 @@ pub(crate) fn seconds_to_end(
     let mut situation = now.clone();
     situation.now = 0.0;
     situation.tasks.end_pauses();
+    // What runs takes of its pools again when it begins.
+    situation.held.fill(0);
+    if now.pools.has_windows() {
+        situation.pools = Arc::new(now.pools.earlier(now.now));
+    }
     let running: Vec<TaskId> = now.tasks.begun().filter(|&t| runs(now, t)).collect();
     running.iter().for_each(|&task| situation.set_task(task, TaskState::Waiting));
     if then.is_some() {

@@ -52,7 +52,15 @@ impl Engine<'_, '_> {
         let new = now.workflow.len();
         self.task_op.resize(new, None);
         self.queues.resize(new);
-        self.count_pools_again();
+        // What tasks were granted that ran out of memory outlives what is known of them.
+        let grown: Vec<_> =
+            self.attempts.grown.iter().map(|(task, bytes)| (*task, *bytes)).collect();
+        let width = |task| self.situation.workflow.width(task).0;
+        let grown: Vec<_> = grown.into_iter().map(|(t, bytes)| (t, width(t), bytes)).collect();
+        match grown.is_empty() {
+            true => self.count_pools_again(),
+            false => self.demand_memory(&grown),
+        }
         self.open += new - old;
         self.lay_out_inputs(files);
         self.lay_out_late_results(files);

@@ -8,6 +8,7 @@ mod growth;
 mod learn;
 mod leases;
 mod levels;
+mod memory;
 mod monitor;
 mod pools;
 mod queues;

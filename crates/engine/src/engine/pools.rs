@@ -5,9 +5,10 @@
 //! take of a pool in planned order: when every task that is planned to begin before and takes of it has
 //! begun. One that rests after a failure, or whose host is gone, lets others pass.
 
-use super::Engine;
+use super::{Engine, Op};
 use crate::backend::OpId;
 use slackline_model::problem::{PoolId, Pools};
+use slackline_model::schedule::DevicesInUse;
 use slackline_model::{HostId, ProcId, TaskId, approx};
 use slackline_react::{Event, TaskState};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,6 +21,10 @@ pub(super) struct Holdings {
     tasks: BTreeMap<TaskId, Uses>,
     /// Of tasks that are being stopped.
     stopping: BTreeMap<OpId, Uses>,
+    /// Devices that tasks have on hosts, by their operations.
+    devices: BTreeMap<OpId, Vec<(HostId, Vec<u32>)>>,
+    /// By host: the devices in use.
+    in_use: BTreeMap<HostId, DevicesInUse>,
     /// Per pool: planned tasks that take of it and have not begun, by their place in the plan.
     turns: Vec<BTreeSet<(u32, TaskId)>>,
     /// Processors whose next task found no room, or not its turn.
@@ -46,23 +51,63 @@ impl Engine<'_, '_> {
         self.situation.pools.bind()
     }
 
-    /// More work is known: pools have new numbers.
+    /// More work is known, or demands have changed: pools have new numbers, and others may bind.
     pub(super) fn count_pools_again(&mut self) {
+        let mut holding: BTreeSet<TaskId> = self.holdings.tasks.keys().copied().collect();
+        let begun = self.task_op.iter().enumerate().filter(|(_, op)| op.is_some());
+        holding.extend(begun.map(|(task, _)| TaskId::new(task)));
+        let before = std::mem::take(&mut self.holdings);
+        self.holdings = Holdings::new(&self.situation.pools);
+        (self.holdings.devices, self.holdings.in_use) = (before.devices, before.in_use);
+        self.situation.held.fill(0);
         if !self.shares() {
             return;
         }
-        let tasks: Vec<TaskId> = self.holdings.tasks.keys().copied().collect();
-        let mut holdings = Holdings::new(&self.situation.pools);
-        for task in tasks {
+        for task in holding {
             let procs = self.situation.task(task).procs().unwrap_or_default().to_vec();
             let uses = self.situation.uses(task, &procs);
-            for &(pool, amount) in &uses {
-                self.situation.held[pool as usize] += amount;
-            }
-            holdings.tasks.insert(task, uses);
+            self.add_to_held(&uses);
+            self.holdings.tasks.insert(task, uses);
         }
-        self.holdings = holdings;
+        for op in before.stopping.into_keys() {
+            let Some(Op::Stopping { task, procs }) = self.ops.get(&op).cloned() else { continue };
+            let uses = self.situation.uses(task, &procs);
+            self.add_to_held(&uses);
+            self.holdings.stopping.insert(op, uses);
+        }
         self.line_up();
+        self.queues.look_again();
+    }
+
+    fn add_to_held(&mut self, uses: &[(PoolId, u64)]) {
+        for &(pool, amount) in uses {
+            self.situation.held[pool as usize] += amount;
+        }
+    }
+
+    /// The devices that a task gets on its hosts for an operation: the lowest ids that are free, host after
+    /// host.
+    pub(super) fn take_devices(&mut self, op: OpId, task: TaskId, procs: &[ProcId]) -> Vec<u32> {
+        let workflow = &self.situation.workflow;
+        if workflow.demand(task).is_none_or(|demand| demand.gpus.is_none()) {
+            return Vec::new();
+        }
+        let mut taken = Vec::new();
+        for host in self.distinct_hosts(procs) {
+            let in_use = self.holdings.in_use.entry(host).or_default();
+            taken.push((host, in_use.take(workflow, task, self.situation.platform.host(host))));
+        }
+        let ids = taken.iter().flat_map(|(_, ids)| ids.iter().copied()).collect();
+        self.holdings.devices.insert(op, taken);
+        ids
+    }
+
+    fn give_devices_back(&mut self, op: OpId) {
+        for (host, ids) in self.holdings.devices.remove(&op).into_iter().flatten() {
+            if let Some(in_use) = self.holdings.in_use.get_mut(&host) {
+                in_use.give_back(&ids);
+            }
+        }
     }
 
     /// The planned tasks line up for the pools that they take of.
@@ -76,22 +121,28 @@ impl Engine<'_, '_> {
                 self.situation.task(task).is_done() || self.holdings.tasks.contains_key(&task);
             let Some(procs) = self.queues.assigned(task).filter(|_| !begun) else { continue };
             let rank = self.queues.rank[task.index()];
+            // Nobody waits for a turn where there always is room.
+            let pools = self.situation.pools.all();
             for (pool, _) in self.situation.uses(task, procs) {
-                self.holdings.turns[pool as usize].insert((rank, task));
+                if pools[pool as usize].binds {
+                    self.holdings.turns[pool as usize].insert((rank, task));
+                }
             }
         }
     }
 
     /// Whether all pools have room for a task, it is its turn, and a window holds it.
     pub(super) fn pools_let_in(&mut self, task: TaskId, procs: &[ProcId]) -> bool {
-        if !self.shares() || self.holdings.tasks.contains_key(&task) {
+        if !self.shares() || self.headstart.tasks.contains_key(&task) {
             return true;
         }
         let passes = self.stores.passed == Some((task, self.situation.tasks.done()));
         let uses = self.situation.uses(task, procs);
-        let lets = self.lacks_in_pools(&uses).is_none()
-            && (passes || uses.iter().all(|&(pool, _)| self.is_its_turn(pool, task)))
-            && self.is_in_window(task, procs);
+        let holds = self.holdings.tasks.contains_key(&task);
+        let is_next = || passes || uses.iter().all(|&(pool, _)| self.is_its_turn(pool, task));
+        let has_room = holds || self.lacks_in_pools(&uses).is_none() && is_next();
+        // Inputs of one that holds already may have come later than whoever decided expected.
+        let lets = has_room && self.is_in_window(task, procs);
         if !lets {
             self.holdings.refused.extend(procs.iter().map(|p| p.0));
         }
@@ -148,9 +199,7 @@ impl Engine<'_, '_> {
             return;
         }
         let uses = self.situation.uses(task, procs);
-        for &(pool, amount) in &uses {
-            self.situation.held[pool as usize] += amount;
-        }
+        self.add_to_held(&uses);
         let rank = self.queues.rank[task.index()];
         for turns in self.holdings.turns.iter_mut().filter(|_| rank != u32::MAX) {
             turns.remove(&(rank, task));
@@ -173,8 +222,9 @@ impl Engine<'_, '_> {
         }
     }
 
-    /// An operation has ended that was to be stopped.
+    /// An operation has ended: its devices are free, and all that it held if it was to be stopped.
     pub(super) fn drained_from_pools(&mut self, op: OpId) {
+        self.give_devices_back(op);
         if let Some(uses) = self.holdings.stopping.remove(&op) {
             self.free_pools(&uses);
         }

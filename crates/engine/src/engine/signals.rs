@@ -141,6 +141,7 @@ impl Engine<'_, '_> {
             (self.most_done, self.begun_since) = (self.situation.tasks.done(), 0);
         }
         self.attempt_succeeded(task);
+        self.teach_kind_memory(task);
         if after_all {
             self.see_what_cannot_run();
         }
@@ -231,6 +232,7 @@ impl Engine<'_, '_> {
         }
         match error {
             OpError::Lost { .. } => Ok(()),
+            OpError::Memory { grant, peak } => self.ran_out_of_memory(task, procs, (*grant, *peak)),
             OpError::NotNow(_) => {
                 self.counters.failures -= 1;
                 self.put_off(task, procs);

@@ -175,6 +175,8 @@ fn all_parts_advance_together() {
     let compute = |task: u32, procs: &'static [ProcId]| Computation {
         task: TaskId(task),
         procs,
+        memory: None,
+        devices: &[],
         reads: &[],
         writes: &[],
     };

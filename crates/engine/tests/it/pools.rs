@@ -3,10 +3,12 @@
 
 #![allow(clippy::unwrap_used)] // a panic is how a test fails
 
+use proptest::prelude::*;
 use slackline_engine::{Ending, Outcome, Stage};
 use slackline_formats::instance;
+use slackline_model::scenario::ActualMemory;
 use slackline_model::schedule::{Limits, devices, keeps_pools, validate};
-use slackline_model::{Problem, Schedule, TaskId};
+use slackline_model::{Problem, ProcId, Scenario, Schedule, TaskId};
 use slackline_react::registry::{self as policies, Options};
 use slackline_react::{Policy, StaticPlan, Transfers};
 use slackline_schedule::{Planner, Request, bounds, exact, registry};
@@ -123,6 +125,26 @@ fn the_first_that_cannot_begin_reserves() {
 }
 
 #[test]
+fn small_tasks_pass_a_large_one_twice() {
+    // h needs all of the memory; l1 to l6 of 10 s begin in pairs, 10 s apart in turn. Without patience h would
+    // be the last: at 35. It is passed at 0 and at 5, and begins when those tasks have ended.
+    let task = |id: &str, cost: u32, memory: u32| {
+        format!(r#"{{"id": "{id}", "cost": {cost}, "memory": {memory}}}"#)
+    };
+    let mut tasks = vec![task("s", 5, 10), task("h", 5, 32)];
+    tasks.extend((1..7).map(|n| task(&format!("l{n}"), 10, 10)));
+    let (tasks, processors) = (tasks.join(", "), cores("m", 2));
+    let stage = stage(&format!(
+        r#"{{"tasks": [{tasks}], "edges": [], "hosts": [{{"id": "m", "memory": 32}}],
+            "processors": [{processors}], "bandwidth": null}}"#
+    ));
+    let outcome = run(&stage, policy("work-queue").as_mut());
+    // s and l1 begin at 0, l2 at 5: h is kept the host at 10, and begins when l2 has ended.
+    assert_eq!(outcome.schedule.placement(TaskId(1)).unwrap().start, 15.0);
+    assert_eq!(outcome.makespan, 40.0);
+}
+
+#[test]
 fn a_plan_is_followed_in_the_order_of_its_pools() {
     // a 10 s 12 GB -> t1 10 s 20 GB -> c 20 s; t2 15 s 20 GB would fit beside a, but then t1 waits until 15.
     let processors = cores("h", 2);
@@ -152,11 +174,162 @@ fn a_window_holds_the_whole_of_a_task() {
     for name in ["heft", "minmin", "best", "exact"] {
         assert_eq!(plan(&problem, name).makespan(), 18.0, "{name}");
     }
-    for name in ["just-in-time", "static"] {
+    for name in ["just-in-time", "static", "work-queue", "work-stealing", "slackline"] {
         let entry = policies::ALL.iter().find(|entry| entry.name == name).unwrap();
         let planner = Planner::from(registry::find("heft").unwrap());
         let mut policy = entry.policy(&Options::new(planner)).unwrap();
         assert_eq!(run(&stage, policy.as_mut()).makespan, 18.0, "{name}");
+    }
+}
+
+/// Actual memory of tasks, by name, all after half of their time.
+fn really(stage: Stage, used: &[(&str, f64)]) -> Stage {
+    let one = |&(task, bytes): &(&str, f64)| ActualMemory {
+        task: task.to_string(),
+        bytes,
+        at: ActualMemory::USUALLY_AT,
+    };
+    let scenario = Scenario { memory: used.iter().map(one).collect(), ..Scenario::default() };
+    Stage { scenario, ..stage }
+}
+
+/// Hosts of 16 and 64 bytes with a core each.
+fn small_and_large(tasks: &str) -> Stage {
+    stage(&format!(
+        r#"{{"tasks": [{tasks}], "edges": [],
+            "hosts": [{{"id": "small", "memory": 16}}, {{"id": "large", "memory": 64}}],
+            "processors": [{{"id": "s", "host": "small"}}, {{"id": "l", "host": "large"}}],
+            "bandwidth": null}}"#
+    ))
+}
+
+/// The policy of a name, planning with HEFT.
+fn policy(name: &str) -> Box<dyn Policy> {
+    let entry = policies::ALL.iter().find(|entry| entry.name == name).unwrap();
+    let planner = Planner::from(registry::find("heft").unwrap());
+    entry.policy(&Options::new(planner)).unwrap()
+}
+
+#[test]
+fn what_runs_out_of_memory_is_tried_with_more() {
+    // Demand 4, really 21: attempts at 4, 8 and 16 fail after 5 s each, 32 only fits the large host and
+    // succeeds: 3 retries.
+    let task = r#"{"id": "a", "cost": 10, "memory": 4}"#;
+    for name in ["static", "just-in-time", "work-stealing", "slackline", "work-queue"] {
+        let stage = really(small_and_large(task), &[("a", 21.0)]);
+        let outcome = run(&stage, policy(name).as_mut());
+        assert_eq!((outcome.makespan, outcome.counters.failures), (25.0, 3), "{name}");
+        let placed = outcome.schedule.placement(TaskId(0)).unwrap();
+        assert_eq!(placed.proc(), ProcId(1), "{name}");
+    }
+}
+
+#[test]
+fn more_than_the_largest_host_has_is_not_tried() {
+    // 20, 40 and 64 fail.
+    let task = r#"{"id": "a", "cost": 10, "memory": 20}"#;
+    let stage = really(small_and_large(task), &[("a", 65.0)]);
+    let outcome = stage.run(&mut slackline_react::JustInTime::default()).unwrap();
+    assert_eq!(outcome.counters.failures, 3);
+    let Ending::CannotFinish(why) = outcome.ending else { panic!("{:?}", outcome.ending) };
+    assert!(why.contains("needs more than 64 B, the largest host has no more"), "{why}");
+}
+
+#[test]
+fn what_has_enough_memory_or_demands_none_does_not_fail() {
+    for memory in [r#", "memory": 21"#, ""] {
+        let task = format!(r#"{{"id": "a", "cost": 10{memory}}}"#);
+        let stage = really(small_and_large(&task), &[("a", 21.0)]);
+        let outcome = run(&stage, &mut slackline_react::JustInTime::default());
+        assert_eq!((outcome.counters.failures, outcome.makespan), (0, 10.0));
+    }
+}
+
+#[test]
+fn a_larger_grant_takes_of_the_pool() {
+    // Two tasks of 8 of 24 bytes run together; a really needs 17: it fails at 5, and with 16 begins at once
+    // beside b. It fails at 10 again, and ends at 20 with 24.
+    let task = |id: &str| format!(r#"{{"id": "{id}", "cost": 10, "memory": 8}}"#);
+    let (tasks, processors) = (["a", "b"].map(task).join(", "), cores("h", 2));
+    for (memory, end) in [(24, 20.0), (23, 25.0)] {
+        // With 23 in all it waits for b before it has 16.
+        let text = format!(
+            r#"{{"tasks": [{tasks}], "edges": [], "hosts": [{{"id": "h", "memory": {memory}}}],
+                "processors": [{processors}], "bandwidth": null}}"#
+        );
+        for name in ["static", "just-in-time", "slackline"] {
+            let stage = really(stage(&text), &[("a", 17.0)]);
+            let outcome = stage.run(policy(name).as_mut()).unwrap();
+            assert_eq!(outcome.ending, Ending::Finished);
+            assert_eq!((outcome.counters.failures, outcome.makespan), (2, end), "{name}");
+        }
+    }
+}
+
+/// Random tasks that depend on earlier ones, and hosts on which memory binds: with so much memory, and with twice
+/// as much.
+fn shared() -> impl Strategy<Value = (String, String)> {
+    type One = (u32, u32, usize, bool);
+    let task = (1u32..20, 1u32..20, 0usize..8, any::<bool>());
+    (prop::collection::vec(task, 2..10), 1usize..3, 20u32..40).prop_map(|(tasks, hosts, memory)| {
+        let one = |(at, (cost, memory, _, licensed)): (usize, &One)| {
+            let licence = if *licensed { r#", "resources": {"seat": 1}"# } else { "" };
+            format!(r#"{{"id": "t{at}", "cost": {cost}, "memory": {memory}{licence}}}"#)
+        };
+        let edge = |(at, (.., from, _)): (usize, &One)| {
+            (*from < at).then(|| format!(r#"{{"from": "t{from}", "to": "t{at}"}}"#))
+        };
+        let list: Vec<String> = tasks.iter().enumerate().map(one).collect();
+        let edges: Vec<String> = tasks.iter().enumerate().filter_map(edge).collect();
+        let text = |memory: u32| {
+            let host = |h| format!(r#"{{"id": "h{h}", "memory": {memory}}}"#);
+            let processors: Vec<String> = (0..hosts).map(|h| cores(&format!("h{h}"), 3)).collect();
+            let hosts: Vec<String> = (0..hosts).map(host).collect();
+            let (list, edges) = (list.join(", "), edges.join(", "));
+            let (hosts, processors) = (hosts.join(", "), processors.join(", "));
+            format!(
+                r#"{{"tasks": [{list}], "edges": [{edges}], "hosts": [{hosts}],
+                    "processors": [{processors}], "resources": {{"seat": 1}}, "bandwidth": null}}"#
+            )
+        };
+        (text(memory), text(2 * memory))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    /// Plans are valid, no sooner than their bounds, and followed to the date; optima are the same on any
+    /// number of threads, and more memory makes none worse; forecasts of `slackline` know pools.
+    #[test]
+    fn plans_with_pools_end_when_they_say((text, roomier) in shared()) {
+        let first = stage(&text);
+        let problem = first.problem().unwrap();
+        let bound = bounds::lower_bound(&problem);
+        for name in ["heft", "mh", "peft", "minmin", "dls", "cpop", "best"] {
+            let algorithm = registry::find(name).unwrap();
+            let request = Request { iterations: Some(10), ..Request::seeded(3) };
+            let plan = algorithm.plan(&problem, &request).unwrap();
+            prop_assert_eq!(validate(&problem, &plan, &Limits::default()), vec![], "{}", name);
+            prop_assert!(plan.makespan() >= bound * (1.0 - 1e-9), "{} before the bound", name);
+            let makespan = plan.makespan();
+            let mut policy = StaticPlan::of_schedule(plan, algorithm, Transfers::Push);
+            let end = run(&first, &mut policy).makespan;
+            prop_assert!((end - makespan).abs() <= 1e-9 * makespan, "{}: {} not {}", name, end, makespan);
+        }
+        let threads = |threads| Request { threads: Some(threads), ..Request::default() };
+        let solved = exact::solve(&problem, &threads(1)).unwrap();
+        let again = exact::solve(&problem, &threads(2)).unwrap();
+        prop_assert_eq!(&solved.schedule, &again.schedule);
+        let more = stage(&roomier);
+        let more = exact::solve(&more.problem().unwrap(), &Request::default()).unwrap();
+        if solved.is_optimal() && more.is_optimal() {
+            let (less, more) = (solved.schedule.makespan(), more.schedule.makespan());
+            prop_assert!(more <= less * (1.0 + 1e-9) && bound <= less * (1.0 + 1e-9));
+        }
+        // Nothing changes here: plans of `slackline` come out as forecast.
+        let end = |name| run(&first, policy(name).as_mut()).makespan;
+        prop_assert!(end("slackline") <= end("static") * (1.0 + 1e-9));
     }
 }
 

@@ -428,6 +428,7 @@ pub fn onto(mut below: Scenario, above: Scenario) -> Scenario {
         below.seed = above.seed;
     }
     below.actuals.extend(above.actuals);
+    below.memory.extend(above.memory);
     below.sizes.extend(above.sizes);
     below.copies.extend(above.copies);
     below.arrivals.extend(above.arrivals);

@@ -4,12 +4,14 @@
 
 mod files;
 mod limits;
+mod memory;
 mod orphans;
 mod process;
 
 pub(crate) use files::{Pace, copy_paced, is_missing, publish};
 pub use files::{Scratch, Stamp, Version, Written, checksum, stamped_checksum};
 pub use limits::raise_open_files;
+pub use memory::Enforce;
 pub(crate) use orphans::{ATTEMPT_VARIABLE, HOST_VARIABLE, RUN_VARIABLE, TASK_VARIABLE};
 pub use orphans::{adopt_orphans, boot, end_orphans};
 pub(crate) use orphans::{end_adopted, is_there, process_of};
@@ -109,6 +111,17 @@ pub enum Broken {
         /// What it wrote last.
         last_lines: Vec<String>,
     },
+    /// It used more memory than it was granted.
+    #[error("it ran out of memory")]
+    Memory {
+        /// Bytes that it was granted.
+        grant: u64,
+        /// The most it was seen to use.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        peak: Option<u64>,
+        /// What it wrote last.
+        last_lines: Vec<String>,
+    },
     /// It was stopped, as was asked.
     #[error("it was stopped")]
     Stopped,
@@ -124,7 +137,12 @@ impl Attempt {
     ) -> Result<Completed, Broken> {
         let done = self.try_perform(control, begun);
         let created = !self.work.as_os_str().is_empty();
-        if created && matches!(done, Err(Broken::Impossible(_) | Broken::Failed { .. })) {
+        if created
+            && matches!(
+                done,
+                Err(Broken::Impossible(_) | Broken::Failed { .. } | Broken::Memory { .. })
+            )
+        {
             // What a failed attempt left may explain it.
             let _ = std::fs::rename(&self.work, self.captured.join("work"));
         }
@@ -181,6 +199,10 @@ impl Attempt {
         if let Some(name) = spoilt {
             return Err(self.failed(format!("its input '{name}' was changed"), usage.exit));
         }
+        if let Some(grant) = self.limits.memory.filter(|_| usage.out_of_memory) {
+            let (peak, last_lines) = (usage.peak_memory, self.last_lines());
+            return Err(Broken::Memory { grant, peak, last_lines });
+        }
         if !usage.succeeded(&self.accepts) || usage.overran {
             return Err(self.failed(usage.how_it_ended(self.limits.seconds), usage.exit));
         }
@@ -191,11 +213,13 @@ impl Attempt {
     }
 
     fn failed(&self, why: String, exit: Option<i32>) -> Broken {
-        let mut last_lines = last_lines(&self.captured.join(STDERR));
-        if last_lines.is_empty() {
-            last_lines = self::last_lines(&self.captured.join(STDOUT));
-        }
-        Broken::Failed { why, exit, last_lines }
+        Broken::Failed { why, exit, last_lines: self.last_lines() }
+    }
+
+    /// What it wrote last.
+    fn last_lines(&self) -> Vec<String> {
+        let lines = last_lines(&self.captured.join(STDERR));
+        if lines.is_empty() { last_lines(&self.captured.join(STDOUT)) } else { lines }
     }
 }
 

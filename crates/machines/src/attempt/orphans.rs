@@ -42,7 +42,7 @@ pub(crate) fn is_there(process: Process) -> bool {
 }
 
 /// What is said of a process after its name, which may hold anything.
-fn stat(pid: u32) -> Option<String> {
+pub(super) fn stat(pid: u32) -> Option<String> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     Some(text[text.rfind(')')? + 1..].to_string())
 }

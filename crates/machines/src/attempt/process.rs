@@ -1,6 +1,7 @@
 //! A process with all it starts: its group is stopped as a whole, and what it leaves behind ends
 //! with it, in other sessions too.
 
+use super::memory::{Enforce, Guard};
 use super::{Attempt, Broken, Process, STDERR, STDOUT, limits, orphans};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
@@ -31,6 +32,12 @@ pub struct Limits {
     /// The cores it is held to; any where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cores: Vec<usize>,
+    /// Bytes of memory that it is granted, for all its processes together; any where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
+    /// How it is held to that.
+    #[serde(default)]
+    pub enforce: Enforce,
 }
 
 /// What a process used and how it ended.
@@ -52,6 +59,9 @@ pub struct Usage {
     /// It was ended because its time was over.
     #[serde(default)]
     pub overran: bool,
+    /// It used more memory than it was granted.
+    #[serde(default)]
+    pub out_of_memory: bool,
 }
 
 impl Usage {
@@ -178,6 +188,8 @@ pub(super) fn run(
         .stdout(captured(STDOUT)?)
         .stderr(captured(STDERR)?)
         .process_group(0);
+    let limits = &attempt.limits;
+    let mut guard = limits.memory.and_then(|grant| Guard::new(grant, limits.enforce));
     let begin = Instant::now();
     let (child, pid) = {
         let mut life = control.life();
@@ -188,6 +200,9 @@ pub(super) fn run(
             .map_err(|e| cannot_start(program, &attempt.work, &e))?;
         let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         life.group = pid;
+        if let (Some(guard), Some(pid)) = (&mut guard, pid) {
+            guard.begins(pid);
+        }
         pid.into_iter().for_each(limits::restore_open_files);
         (child, pid)
     };
@@ -195,7 +210,7 @@ pub(super) fn run(
     let running = orphans::Running::new(process);
     begun(process);
     let overran = match pid {
-        Some(pid) => watch(pid, attempt, control, begin),
+        Some(pid) => watch(pid, attempt, control, begin, &mut guard),
         None => false,
     };
     // While it is not reaped its number, and that of its group, belongs to nobody else.
@@ -211,7 +226,10 @@ pub(super) fn run(
         exit: None,
         last_lines: Vec::new(),
     })?;
-    let usage = Usage { overran, ..usage };
+    let (peak, out_of_memory) = guard.map_or((None, false), |guard| guard.end(usage.signal));
+    let peak_memory = usage.peak_memory.max(peak);
+    let out_of_memory = out_of_memory && !usage.succeeded(&attempt.accepts);
+    let usage = Usage { overran, peak_memory, out_of_memory, ..usage };
     // What was done before it heard of its end is done.
     if stopped && !usage.succeeded(&attempt.accepts) { Err(Broken::Stopped) } else { Ok(usage) }
 }
@@ -244,7 +262,13 @@ fn is_no_program(program: &str, work: &Path) -> bool {
 
 /// Waits until a process has ended, without taking note of it; ends it where its time is over or
 /// it does not listen. Gives whether its time was over.
-fn watch(pid: Pid, attempt: &Attempt, control: &Control, begin: Instant) -> bool {
+fn watch(
+    pid: Pid,
+    attempt: &Attempt,
+    control: &Control,
+    begin: Instant,
+    guard: &mut Option<Guard>,
+) -> bool {
     let handle = pidfd_open(pid, PidfdFlags::empty());
     let limit = attempt.limits.seconds.filter(|s| s.is_finite()).map(Duration::from_secs_f64);
     let mut overran = false;
@@ -270,8 +294,9 @@ fn watch(pid: Pid, attempt: &Attempt, control: &Control, begin: Instant) -> bool
             overran = true;
             control.stop();
         }
+        let exceeded = guard.as_mut().is_some_and(|guard| guard.is_exceeded(pid));
         let life = control.life();
-        if life.stopping.is_some_and(|since| since.elapsed() >= GRACE) {
+        if exceeded || life.stopping.is_some_and(|since| since.elapsed() >= GRACE) {
             life.signal(Signal::KILL);
         }
     }
@@ -289,6 +314,7 @@ fn reap(mut child: Child, seconds: f64) -> std::io::Result<Usage> {
         exit: status.code(),
         signal: status.signal(),
         overran: false,
+        out_of_memory: false,
     })
 }
 

@@ -3,6 +3,7 @@
 use super::{Found, Machine};
 use slackline_model::workflow::REFERENCE_SPEED;
 use std::hint::black_box;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Describes this machine; its speed is measured unless given.
@@ -17,8 +18,14 @@ pub fn detect(speed: Option<f64>) -> Found {
         None => (measure(), "speed measured: dependent multiply-adds on one core".to_string()),
     };
     let memory = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| memory(&text));
+    let memory = [memory, group_limit()].into_iter().flatten().reduce(f64::min);
+    let gpus = match gpus() {
+        0 => Vec::new(),
+        count => vec![(String::new(), count)],
+    };
+    let machine = Machine { name: name.clone(), cores, memory, gpus, ..Machine::default() };
     Found {
-        machines: vec![Machine { name: name.clone(), cores, memory, group: String::new() }],
+        machines: vec![machine],
         remarks: vec![format!("This machine as {name} sees itself; {how}.")],
         name,
         speed,
@@ -39,6 +46,35 @@ fn memory(text: &str) -> Option<f64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kibibytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes * 1024.0)
+}
+
+/// Bytes that the control group of this process (cgroup v2), or one above it, may have.
+fn group_limit() -> Option<f64> {
+    let own = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let own = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let base = Path::new("/sys/fs/cgroup");
+    let limits = Path::new(own.trim()).ancestors().filter_map(|group| {
+        let text = std::fs::read_to_string(base.join(group).join("memory.max")).ok()?;
+        text.trim().parse::<f64>().ok()
+    });
+    limits.reduce(f64::min)
+}
+
+/// Devices that this process may use: those it is told of, else all that the driver lists.
+fn gpus() -> u32 {
+    match std::env::var("CUDA_VISIBLE_DEVICES") {
+        Ok(list) => listed(&list),
+        Err(_) => {
+            let all = std::fs::read_dir("/proc/driver/nvidia/gpus");
+            all.map_or(0, |entries| entries.flatten().count() as u32)
+        }
+    }
+}
+
+/// The number of devices in a list; those after an invalid one (`-1`) do not count.
+fn listed(list: &str) -> u32 {
+    let names = list.split(',').map(str::trim);
+    names.take_while(|name| !name.is_empty() && !name.starts_with('-')).count() as u32
 }
 
 /// Flop/s of one core on four chains of dependent multiply-adds, the kind of work that fits no
@@ -74,6 +110,12 @@ mod tests {
     fn reads_the_kernels_words() {
         assert_eq!(memory("MemTotal:       16384 kB\nMemFree: 1 kB\n"), Some(16384.0 * 1024.0));
         assert_eq!(memory("nothing"), None);
+    }
+
+    #[test]
+    fn devices_are_counted_as_they_are_told() {
+        let counts = ["0,1,3", "", "GPU-8932f937", "0,-1,2", "-1"].map(listed);
+        assert_eq!(counts, [3, 0, 1, 1, 0]);
     }
 
     #[test]

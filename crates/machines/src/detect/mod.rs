@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// A machine as the system describes it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Machine {
     /// Its name.
     pub name: String,
@@ -16,6 +16,10 @@ pub struct Machine {
     pub cores: u32,
     /// Bytes.
     pub memory: Option<f64>,
+    /// Devices: kinds, empty where it is not known, and how many.
+    pub gpus: Vec<(String, u32)>,
+    /// Longest time in seconds that work may have there at once.
+    pub wall_time: Option<f64>,
     /// Where the system puts it: a partition. Empty for a machine on its own.
     pub group: String,
 }
@@ -55,7 +59,8 @@ impl Found {
         let alike = |a: &Machine, b: &Machine| {
             let memory = |m: &Machine| m.memory.map(f64::to_bits);
             let prefix = |m: &Machine| numbered(&m.name).map(|(prefix, _)| prefix.to_string());
-            (a.cores, memory(a), &a.group, prefix(a)) == (b.cores, memory(b), &b.group, prefix(b))
+            let size = |m: &Machine| (m.cores, memory(m), m.wall_time.map(f64::to_bits));
+            (size(a), &a.gpus, &a.group, prefix(a)) == (size(b), &b.gpus, &b.group, prefix(b))
                 && prefix(a).is_some()
         };
         let mut clusters: Vec<Vec<&Machine>> = Vec::new();
@@ -88,6 +93,21 @@ impl Found {
         let _ = writeln!(text, "speed = {}", quoted(&Quantity::Speed.write(self.speed)));
         if let Some(memory) = first.memory {
             let _ = writeln!(text, "memory = {}", quoted(&Quantity::Size.write(memory)));
+        }
+        match first.gpus.as_slice() {
+            [] => {}
+            [(kind, count)] if kind.is_empty() => {
+                let _ = writeln!(text, "gpus = {count}");
+            }
+            kinds => {
+                let one = |(kind, count): &(String, u32)| format!("{} = {count}", quoted(kind));
+                let all: Vec<String> = kinds.iter().map(one).collect();
+                let _ = writeln!(text, "gpus = {{ {} }}", all.join(", "));
+            }
+        }
+        if let Some(seconds) = first.wall_time {
+            let limit = Quantity::Duration.write(seconds);
+            let _ = writeln!(text, "# work of at most {limit} at once");
         }
         text
     }
@@ -140,7 +160,8 @@ mod tests {
     use slackline_formats::platform_toml;
 
     fn machine(name: &str, cores: u32, group: &str) -> Machine {
-        Machine { name: name.into(), cores, memory: Some(64e9), group: group.into() }
+        let (name, group) = (name.into(), group.into());
+        Machine { name, cores, memory: Some(64e9), group, ..Machine::default() }
     }
 
     #[test]

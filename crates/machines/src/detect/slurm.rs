@@ -1,6 +1,7 @@
 //! The Slurm cluster this machine can see, in the words of `sinfo` and `scontrol`.
 
 use super::{Found, Machine, local};
+use crate::slurm::slurm_seconds;
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ pub fn detect(speed: Option<f64>) -> Result<Found, DetectError> {
 }
 
 fn cluster(speed: Option<f64>) -> Result<Found, String> {
-    let listing = run("sinfo", &["--noheader", "--Node", "--format=%N|%c|%m|%P|%t"])?;
+    let listing = run("sinfo", &["--noheader", "--Node", "--format=%N|%c|%m|%P|%t|%G|%l"])?;
     let machines = machines(&listing)?;
     let name = run("scontrol", &["show", "config"])
         .ok()
@@ -42,9 +43,11 @@ fn machines(listing: &str) -> Result<Vec<Machine>, String> {
     let mut order: Vec<&str> = Vec::new();
     for line in listing.lines().filter(|line| !line.trim().is_empty()) {
         let fields: Vec<&str> = line.trim().split('|').collect();
-        let &[name, cores, mebibytes, partition, state] = fields.as_slice() else {
+        let [name, cores, mebibytes, partition, state, rest @ ..] = fields.as_slice() else {
             return Err(format!("sinfo said '{line}', which is not a node"));
         };
+        let (name, state) = (*name, *state);
+        let (devices, limit) = (rest.first().copied(), rest.get(1).copied());
         let cores: u32 = cores
             .trim_end_matches('+')
             .parse()
@@ -62,12 +65,37 @@ fn machines(listing: &str) -> Result<Vec<Machine>, String> {
                 name: name.to_string(),
                 cores,
                 memory: memory.filter(|m| *m > 1.0).map(|m| m * 1024.0 * 1024.0),
+                gpus: gpus(devices.unwrap_or_default()),
+                wall_time: limit.and_then(slurm_seconds),
                 group: partition.trim_end_matches('*').to_string(),
             },
         );
     }
     let found: Vec<Machine> = order.iter().filter_map(|name| by_name.remove(name)).collect();
     if found.is_empty() { Err("sinfo lists no node that is up".to_string()) } else { Ok(found) }
+}
+
+/// Devices in the words of Slurm: `gpu:a100:4(S:0-1),gpu:2`. What else a node has generic resources of is left
+/// out, and shards, which are parts of devices.
+fn gpus(gres: &str) -> Vec<(String, u32)> {
+    let mut found: Vec<(String, u32)> = Vec::new();
+    for word in gres.split(',') {
+        let parts: Vec<&str> = word.split('(').next().unwrap_or_default().split(':').collect();
+        let (kind, count) = match parts.as_slice() {
+            ["gpu"] => ("", "1"),
+            ["gpu", count] if count.parse::<u32>().is_ok() => ("", *count),
+            ["gpu", kind] => (*kind, "1"),
+            ["gpu", kind, count] => (*kind, *count),
+            _ => continue,
+        };
+        let count: u32 = count.parse().unwrap_or(0);
+        match found.iter_mut().find(|(known, _)| known == kind) {
+            Some((_, known)) => *known += count,
+            None if count > 0 => found.push((kind.to_string(), count)),
+            None => {}
+        }
+    }
+    found
 }
 
 fn cluster_name(config: &str) -> Option<String> {
@@ -132,6 +160,23 @@ fat1|64+|512000|fat|alloc
         assert_eq!(found[0].memory, Some(128000.0 * 1024.0 * 1024.0));
         assert!(machines("nonsense\n").is_err());
         assert!(machines("").is_err());
+    }
+
+    #[test]
+    fn devices_and_time_limits_are_found() {
+        let listing = "\
+g1|32|128000|gpu|idle|gpu:a100:4(S:0-1),gpu:l4:2,shard:8|1-00:00:00
+c1|32|128000|batch*|idle|(null)|infinite
+";
+        let found = machines(listing).unwrap();
+        assert_eq!(found[0].gpus, [("a100".to_string(), 4), ("l4".to_string(), 2)]);
+        assert_eq!(found[0].wall_time, Some(86_400.0));
+        assert_eq!((found[1].gpus.len(), found[1].wall_time), (0, None));
+        assert_eq!(gpus("gpu:2"), [(String::new(), 2)]);
+        let (name, speed, remarks) = ("c".to_string(), 1e9, Vec::new());
+        let text = Found { name, machines: found, speed, remarks }.to_toml();
+        assert!(text.contains("gpus = { \"a100\" = 4, \"l4\" = 2 }"), "{text}");
+        assert!(text.contains("# work of at most 1d at once"), "{text}");
     }
 
     #[test]

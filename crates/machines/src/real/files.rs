@@ -7,9 +7,10 @@ use crate::attempt::{
 };
 use slackline_engine::{BackendError, Computation, OpError, OpId, What};
 use slackline_model::problem::Inputs;
-use slackline_model::resources::whole_up;
+use slackline_model::resources::Amount;
 use slackline_model::{FileId, HostId, TaskId, Workflow};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Files of a task that have names: others stand for mere order.
 pub(super) fn named<'w>(
@@ -213,7 +214,7 @@ impl Real<'_> {
             env: env
                 .map(|(name, value)| (name.to_string(), value.to_string()))
                 .into_iter()
-                .chain(self.grant(task, host, work.procs.len() as u32))
+                .chain(self.grant(work, host))
                 .chain(instance_variables(workflow, task))
                 .collect(),
             work: self.folder.work(self.host_name(host)).join(op.0.to_string()),
@@ -232,24 +233,34 @@ impl Real<'_> {
             captured: self.folder.captured(name, number),
             checksum_limit: self.options.checksum_limit,
             accepts: workflow.unfolded(task).map_or_else(Vec::new, |u| u.accepts.to_vec()),
-            limits: Limits { seconds: self.options.time_limit, cores: cores.collect() },
+            limits: Limits {
+                seconds: self.options.time_limit,
+                cores: cores.collect(),
+                memory: work.memory,
+                enforce: self.options.enforce,
+            },
         })
     }
 
-    /// What an attempt is told of what it holds: memory, and devices by their ids. Where the host has
+    /// What an attempt is told of what it holds: memory, named resources, and devices by their ids. Where the host has
     /// devices, a task without one sees none.
-    fn grant(&self, task: TaskId, host: HostId, width: u32) -> Vec<(String, String)> {
+    fn grant(&self, work: &Computation<'_>, host: HostId) -> Vec<(String, String)> {
         let mut env = Vec::new();
-        let memory = whole_up(self.workflow().memory_at(task, width));
-        if memory > 0 {
+        if let Some(memory) = work.memory {
             env.push(("SLACKLINE_MEMORY".to_string(), memory.to_string()));
+        }
+        let named = self.workflow().demand(work.task).map_or(&[][..], |demand| &demand.named);
+        if !named.is_empty() {
+            let one = |(name, amount): &(Arc<str>, Amount)| format!("{name}={}", amount.units());
+            let all: Vec<String> = named.iter().map(one).collect();
+            env.push(("SLACKLINE_RESOURCES".to_string(), all.join(",")));
         }
         let own = self.platform().host(host).resources.as_deref();
         let kinds = own.map_or(&[][..], |own| own.gpus.as_slice());
         if kinds.is_empty() {
             return env;
         }
-        let mut ids = self.free_devices(task, host);
+        let mut ids = work.devices.to_vec();
         ids.dedup();
         let is_amd = |id: &u32| {
             let mut next = 0;

@@ -17,7 +17,9 @@ pub use past::Past;
 pub(crate) use workshop::News;
 pub use workshop::{Desk, Mail, Room, Turn, Workshop};
 
-use crate::attempt::{Broken, Completed, Control, Pace, Stamp, Version, copy_paced, is_missing};
+use crate::attempt::{
+    Broken, Completed, Control, Enforce, Pace, Stamp, Version, copy_paced, is_missing,
+};
 use crate::folder::{Failure, Note, RunFolder};
 use crate::jobs::{Job, Label, Made, Workers};
 use files::{named, reads};
@@ -28,7 +30,6 @@ use slackline_engine::{
 };
 use slackline_model::platform::Charges;
 use slackline_model::problem::{Block, Inputs, View};
-use slackline_model::schedule::DevicesInUse;
 use slackline_model::{FileId, HostId, Platform, Problem, ProcId, TaskId, Workflow};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -60,6 +61,8 @@ pub struct RealOptions {
     pub charges: Charges,
     /// Tasks keep to the cores of their host, counted through from the first core of the machine.
     pub pin: bool,
+    /// How attempts are held to the memory that they are granted.
+    pub enforce: Enforce,
     /// Seconds after which an attempt is ended.
     pub time_limit: Option<f64>,
     /// Bytes beyond which outputs get no checksum.
@@ -87,8 +90,6 @@ struct Running {
     /// Seconds it should take.
     expected: f64,
     cancelling: bool,
-    /// Ids of the devices that a task holds on its host.
-    devices: Vec<u32>,
 }
 
 enum Doing {
@@ -293,14 +294,6 @@ impl<'p> Real<'p> {
         self.pending.push(Signal { at, what });
     }
 
-    /// The lowest ids of devices of a host that no task under way holds, as many as a task demands.
-    fn free_devices(&self, task: TaskId, host: HostId) -> Vec<u32> {
-        let mut in_use = DevicesInUse::default();
-        let there = self.running.values().filter(|running| running.hosts.contains(&host));
-        there.for_each(|running| in_use.hold(&running.devices));
-        in_use.take(self.problem, self.stated(task), host)
-    }
-
     /// Notes an attempt at a task as under way.
     fn computing(&mut self, op: OpId, task: TaskId, procs: &[ProcId], waits: bool) {
         let host = self.problem.host_of(procs[0]);
@@ -308,9 +301,8 @@ impl<'p> Real<'p> {
         let expected = self.problem.exec_wide(self.stated(task), class, procs.len() as u32);
         let ends = self.desk.clock.now() + self.workshop.room(host).left;
         let (hosts, since, doing) = (vec![host], self.now, Doing::Task { task, waits, ends });
-        let devices = self.free_devices(task, host);
         self.last.insert(task, op);
-        let running = Running { doing, hosts, since, expected, cancelling: false, devices };
+        let running = Running { doing, hosts, since, expected, cancelling: false };
         self.running.insert(op, running);
     }
 
@@ -445,6 +437,12 @@ impl<'p> Real<'p> {
                     let label = Label { op, task, name, host, number };
                     self.failed(label, at, why, None, Vec::new(), false)
                 }
+            }
+            Err(Broken::Memory { grant, peak, last_lines }) => {
+                let error = OpError::Memory { grant, peak };
+                let label = Label { op, task, name, host, number };
+                self.failed(label, at, error.to_string(), None, last_lines, false);
+                error
             }
             Err(broken) => {
                 let reason = broken.to_string();
@@ -653,8 +651,7 @@ impl Backend for Real<'_> {
             return Err(OpError::Transient(format!("no thread can be started: {error}")));
         }
         let (since, doing) = (self.now, Doing::Copy(control));
-        let devices = Vec::new();
-        let running = Running { doing, hosts, since, expected, cancelling: false, devices };
+        let running = Running { doing, hosts, since, expected, cancelling: false };
         self.running.insert(op, running);
         Ok(Accepted::Running)
     }

@@ -105,7 +105,9 @@ fn on_site(act: impl FnOnce(&mut Site<'_>)) {
 impl Site<'_> {
     fn begin(&mut self, op: u64, task: u32, host: u32) {
         let procs = [ProcId(host)];
-        let work = Computation { task: TaskId(task), procs: &procs, reads: &[], writes: &[] };
+        let (task, memory) = (TaskId(task), None);
+        let (devices, reads, writes) = (&[], &[], &[]);
+        let work = Computation { task, procs: &procs, memory, devices, reads, writes };
         assert_eq!(self.real.compute(OpId(op), work), Ok(Accepted::Running));
     }
 

@@ -3,8 +3,8 @@
 
 use super::frames::Post;
 use slackline_engine::OpId;
-use slackline_model::HostId;
 use slackline_model::resources::DeviceKind;
+use slackline_model::{HostId, Platform};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::{ErrorKind, Read, Write};
@@ -71,6 +71,8 @@ pub(super) struct Submission {
     pub(super) memory: Option<f64>,
     /// Devices, as `gpu:KIND:NUMBER`.
     pub(super) devices: Vec<String>,
+    /// Licences, as `NAME:NUMBER`.
+    pub(super) licences: Vec<String>,
     /// The node it has to run on.
     pub(super) node: Option<String>,
     pub(super) output: PathBuf,
@@ -89,6 +91,9 @@ impl Submission {
         if !self.devices.is_empty() {
             words.push(format!("--gres={}", self.devices.join(",")));
         }
+        if !self.licences.is_empty() {
+            words.push(format!("--licenses={}", self.licences.join(",")));
+        }
         words.push(format!("--output={}", literal(&self.output.to_string_lossy())));
         words.extend(self.node.iter().map(|node| format!("--nodelist={node}")));
         words.extend(extra.iter().cloned());
@@ -103,6 +108,31 @@ pub(super) fn gres(kinds: &[DeviceKind]) -> Vec<String> {
         false => format!("gpu:{}:{}", kind.name, kind.count),
     };
     kinds.iter().filter(|kind| kind.count > 0).map(word).collect()
+}
+
+/// The kinds and numbers of some devices of a host, by their ids.
+pub(super) fn of_ids(kinds: &[DeviceKind], ids: Option<&str>) -> Vec<DeviceKind> {
+    let ids: Vec<u32> =
+        ids.unwrap_or_default().split(',').filter_map(|id| id.parse().ok()).collect();
+    let mut next = 0;
+    let among = kinds.iter().map(|kind| {
+        let range = next..next + kind.count;
+        next = range.end;
+        let count = ids.iter().filter(|id| range.contains(id)).count() as u32;
+        DeviceKind { count, ..kind.clone() }
+    });
+    among.collect()
+}
+
+/// What of a list `NAME=AMOUNT,…` Slurm knows as licences, which are whole.
+pub(super) fn licences(resources: Option<&str>, platform: &Platform) -> Vec<String> {
+    let known = |name: &str| platform.resources().iter().any(|own| own.slurm && *own.name == *name);
+    let one = |word: &str| {
+        let (name, amount) = word.rsplit_once('=')?;
+        let amount: f64 = amount.parse().ok()?;
+        known(name).then(|| format!("{name}:{}", amount.ceil()))
+    };
+    resources.unwrap_or_default().split(',').filter_map(one).collect()
 }
 
 /// A file name in which Slurm replaces nothing: a backslash anywhere makes it take every `%` as it stands.

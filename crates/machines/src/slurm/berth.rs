@@ -111,9 +111,14 @@ impl Berth {
 
     /// What its job is told of what it holds, where it is for one only.
     pub(super) fn granted(&self, variable: &str) -> Option<String> {
-        let job = self.held.values().find_map(|held| held.job.as_ref())?;
+        let job = self.held_job()?;
         let of = job.attempt.env.iter().find(|(name, _)| name == variable);
         of.map(|(_, value)| value.clone())
+    }
+
+    /// A job that is held, with what it is to do.
+    pub(super) fn held_job(&self) -> Option<&Job> {
+        self.held.values().find_map(|held| held.job.as_ref())
     }
 
     pub(super) fn needs_pilot(&self) -> bool {

@@ -3,7 +3,8 @@
 use super::batch::{NO_ANSWER, Submission, Ticket, gres, say};
 use super::frames::Post;
 use super::{Mode, SlurmOptions};
-use slackline_model::{HostId, Platform, Workflow};
+use slackline_model::units::fmt_bytes;
+use slackline_model::{HostId, Platform, TaskId, Workflow};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -25,6 +26,42 @@ struct Node {
     available: bool,
     /// All that makes a difference to the batch system.
     kind: String,
+}
+
+/// Fails where words for `sbatch` give jobs less memory than a task demands: the last of them wins over what would
+/// be asked for.
+pub fn check_words(workflow: &Workflow, words: &[String]) -> Result<(), String> {
+    let Some((word, most)) = words.iter().rev().find_map(|w| Some((w, memory_of(w)?))) else {
+        return Ok(());
+    };
+    let demand = |task: TaskId| workflow.memory_at(task, workflow.width(task).0);
+    let most_of = |best: Option<(TaskId, f64)>, task: TaskId| match best {
+        Some((_, bytes)) if bytes >= demand(task) => best,
+        _ => Some((task, demand(task))),
+    };
+    match workflow.tasks().fold(None, most_of) {
+        Some((task, bytes)) if bytes > most => Err(format!(
+            "--sbatch={word}: task '{}' needs {}",
+            workflow.task_name(task),
+            fmt_bytes(bytes)
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Bytes of a word `--mem=SIZE`, as Slurm reads it: mebibytes without a unit. None where it asks for all there is.
+fn memory_of(word: &str) -> Option<f64> {
+    let size = word.strip_prefix("--mem=")?.trim();
+    let digits = size.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match size[digits.len()..].chars().next().map(|c| c.to_ascii_uppercase()) {
+        Some('K') => 1024.0,
+        None | Some('M') => 1024.0 * 1024.0,
+        Some('G') => 1024.0 * 1024.0 * 1024.0,
+        Some('T') => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        Some(_) => return None,
+    };
+    let bytes = digits.parse::<f64>().ok()? * unit;
+    (bytes > 0.0).then_some(bytes)
 }
 
 /// Asks Slurm whether it would take the jobs of a run, once for each kind of host. Gives what has to
@@ -64,6 +101,7 @@ pub fn check(
             cores,
             memory: memory.filter(|_| options.mode == Mode::Pilots),
             devices: if options.mode == Mode::Pilots { devices } else { Vec::new() },
+            licences: Vec::new(),
             node: node.map(|_| name.clone()),
             output: PathBuf::from("/dev/null"),
         };
@@ -111,4 +149,29 @@ fn nodes() -> Result<BTreeMap<String, Node>, String> {
         node.kind += &format!("{kind}\n");
     }
     Ok(nodes)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // a broken fixture is a broken test
+
+    use super::*;
+    use slackline_model::{Task, WorkflowBuilder};
+
+    #[test]
+    fn words_that_give_less_than_a_task_demands_are_refused() {
+        let mut b = WorkflowBuilder::new("one");
+        b.add_task(Task { memory: 2e9, ..Task::new("align", 1.0) }).unwrap();
+        b.add_task(Task::new("count", 1.0)).unwrap();
+        let workflow = b.build().unwrap();
+        let check = |words: &[&str]| {
+            check_words(&workflow, &words.iter().map(|w| w.to_string()).collect::<Vec<_>>())
+        };
+        let why = check(&["--mem=1G", "--time=5"]).unwrap_err();
+        assert_eq!(why, "--sbatch=--mem=1G: task 'align' needs 2 GB");
+        assert!(check(&["--mem=1900"]).is_err());
+        for fits in [&["--mem=2G"][..], &["--mem=1G", "--mem=4000"], &["--mem=0"], &["--time=5"]] {
+            assert_eq!(check(fits), Ok(()), "{fits:?}");
+        }
+    }
 }

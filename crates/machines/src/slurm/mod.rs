@@ -20,14 +20,15 @@ mod places;
 mod tests;
 
 pub use address::{Found, address};
-pub use check::check;
+pub use check::{check, check_words};
+pub(crate) use pilot::slurm_seconds;
 pub use pilot::{Pilot, PilotError};
 
 use crate::attempt::Broken;
 use crate::folder::RunFolder;
 use crate::jobs::{Ear, Job, Label, Made};
 use crate::real::{Desk, News, Room, Turn, Workshop};
-use batch::{Batch, Refusal, Said, State, Submission, Ticket, gres};
+use batch::{Batch, Refusal, Said, State, Submission, Ticket, gres, licences, of_ids};
 use berth::Berth;
 use frames::{FromPilot, JobTime, Post, ToPilot};
 use hub::{Heard, Hub, LinkId};
@@ -230,15 +231,26 @@ impl<'p> Slurm<'p> {
         let output = self.places.words(&ticket.short());
         let cores = berth.cores().unwrap_or(host.cores).max(1);
         let granted = berth.granted("SLACKLINE_MEMORY").and_then(|text| text.parse().ok());
+        let gpus = berth.granted("SLACKLINE_GPUS");
+        let resources = berth.granted("SLACKLINE_RESOURCES").filter(|_| post.only.is_some());
+        let licences = licences(resources.as_deref(), self.platform);
         let (script, node) = (self.script(ticket), Some(host.name.to_string()));
         // A job for one task asks for what that needs, a pilot for all that its host has.
+        let kinds = host.resources.as_ref().map_or(&[][..], |own| own.gpus.as_slice());
         let (memory, devices) = match post.only {
-            Some(_) => (granted, Vec::new()),
-            None => {
-                (host.memory, host.resources.as_ref().map_or(Vec::new(), |own| gres(&own.gpus)))
-            }
+            Some(_) => (granted, gres(&of_ids(kinds, gpus.as_deref()))),
+            None => (host.memory, gres(kinds)),
         };
-        self.batch.submit(Submission { ticket, script, cores, memory, devices, node, output });
+        self.batch.submit(Submission {
+            ticket,
+            script,
+            cores,
+            memory,
+            devices,
+            licences,
+            node,
+            output,
+        });
     }
 
     /// Hears what pilots and batch system have said.
@@ -410,6 +422,13 @@ impl<'p> Slurm<'p> {
     fn lose(&mut self, post: Post, why: String) {
         let Some(berth) = self.berths.get_mut(&post) else { return };
         let name = &self.platform.host(post.host).name;
+        // A job for one task ended because the task used more memory than the job had.
+        if post.only.is_some()
+            && why.contains(OUT_OF_MEMORY)
+            && let Some(made) = berth.held_job().and_then(out_of_memory)
+        {
+            return self.take(post, made);
+        }
         let why = format!("the pilot on '{name}' is gone: {why}");
         let ops = berth.lose();
         match berth.lease() {
@@ -463,6 +482,16 @@ impl<'p> Slurm<'p> {
         }
         self.links.retain(|_, p| *p != post);
     }
+}
+
+/// The state of a batch job that used more memory than it had.
+const OUT_OF_MEMORY: &str = "OUT_OF_MEMORY";
+
+/// What came of a job that used more memory than it was granted.
+fn out_of_memory(job: &Job) -> Option<Made> {
+    let grant = job.attempt.limits.memory?;
+    let how = Err(Broken::Memory { grant, peak: None, last_lines: Vec::new() });
+    Some(Made { label: job.label.clone(), how })
 }
 
 impl Workshop for Slurm<'_> {

@@ -281,7 +281,13 @@ impl Duty<'_> {
         }
     }
 
-    fn begin(&mut self, job: Job) {
+    fn begin(&mut self, mut job: Job) {
+        let single = self.pilot.only.is_some();
+        for (name, ids) in &mut job.attempt.env {
+            if let Some(own) = DEVICES.contains(&name.as_str()).then(|| std::env::var(name).ok()) {
+                *ids = among_own(ids, own.as_deref(), single);
+            }
+        }
         if self.pilot.only.is_some() {
             let (host, task) = (self.pilot.name.as_str(), job.label.name.as_str());
             let left = [(HOST_VARIABLE, host), (TASK_VARIABLE, task)];
@@ -290,6 +296,21 @@ impl Duty<'_> {
         self.jobs.insert(job.label.op, job.label.clone());
         self.crew.begin(job);
     }
+}
+
+/// Variables that list the devices a process sees.
+const DEVICES: [&str; 2] = ["CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"];
+
+/// The devices of a task among those that Slurm gave its job: ids are places in that list, and a job for one
+/// task has those of the task alone.
+fn among_own(ids: &str, own: Option<&str>, single: bool) -> String {
+    let Some(own) = own.filter(|_| !ids.is_empty()) else { return ids.to_string() };
+    if single {
+        return own.to_string();
+    }
+    let own: Vec<&str> = own.split(',').collect();
+    let name = |id: &str| id.parse().ok().and_then(|at: usize| own.get(at).copied());
+    ids.split(',').map(|id| name(id).unwrap_or(id)).collect::<Vec<_>>().join(",")
 }
 
 /// When the batch job of this process ends, and how many seconds it has in all, where that is limited.
@@ -315,7 +336,7 @@ fn job_time() -> Option<(Instant, f64)> {
 }
 
 /// Seconds of a time as Slurm writes it: days-hours:minutes:seconds, the first parts left out.
-pub(super) fn slurm_seconds(text: &str) -> Option<f64> {
+pub(crate) fn slurm_seconds(text: &str) -> Option<f64> {
     let (days, rest) = text.split_once('-').unwrap_or(("0", text));
     let parts: Option<Vec<f64>> = rest.split(':').map(|part| part.parse().ok()).collect();
     let parts = parts.filter(|parts| parts.len() <= 3)?;
@@ -330,4 +351,17 @@ fn listen(link: u64, mut from: Reader<TcpStream>, events: &Sender<Event>) {
         }
     }
     let _ = events.send(Event::Cut(link)); // it may be about to end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_places_in_the_list_of_the_job() {
+        assert_eq!(among_own("0,2", Some("4,5,7"), false), "4,7");
+        assert_eq!(among_own("3", Some("6"), true), "6");
+        assert_eq!(among_own("", Some("6"), false), "");
+        assert_eq!(among_own("1", None, false), "1");
+    }
 }

@@ -372,6 +372,14 @@ impl Pools {
         self.windows.get(host.index()).map_or(&[], |windows| windows)
     }
 
+    /// The same with all windows so many seconds earlier: for dates that count from later on.
+    pub fn earlier(&self, seconds: f64) -> Pools {
+        let moved = |windows: &Arc<[(f64, f64)]>| {
+            windows.iter().map(|(from, to)| (from - seconds, to - seconds)).collect()
+        };
+        Pools { windows: self.windows.iter().map(moved).collect(), ..self.clone() }
+    }
+
     /// The earliest date, not before `from`, at which a window of a host holds so many seconds;
     /// infinite where none does.
     pub fn in_window(&self, host: HostId, from: f64, seconds: f64) -> f64 {
@@ -509,6 +517,20 @@ impl Pools {
     ) -> bool {
         let width = workflow.width(task).0;
         width <= platform.host(host).cores && self.fit(workflow, task, (host, width, width))
+    }
+
+    /// The most memory, in bytes, of a host that has so many cores and all else that a task demands;
+    /// [`u64::MAX`] where one has no limit, none where there is no such host.
+    pub fn most_memory(&self, platform: &Platform, task: TaskId, width: u32) -> Option<u64> {
+        let fits = |host: &HostId| {
+            let met = |&(key, amount): &(u32, u64)| self.is_met(*host, key, amount);
+            width <= platform.host(*host).cores && self.wants(task).iter().all(met)
+        };
+        let memory = |host: HostId| match platform.host(host).memory {
+            Some(bytes) => whole_down(bytes),
+            None => u64::MAX,
+        };
+        platform.host_ids().filter(fits).map(memory).max()
     }
 
     /// The most of a resource that a host has alone or with others, by the name of a demand, to show.

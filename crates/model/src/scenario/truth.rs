@@ -23,6 +23,8 @@ pub struct Truth {
     /// Seconds fixed by the scenario; `u32::MAX` stands for every host.
     fixed: HashMap<(TaskId, u32), f64>,
     sizes: HashMap<FileId, f64>,
+    /// Bytes that tasks use, and the part of their time after which they do.
+    memory: HashMap<TaskId, (f64, f64)>,
     /// With the column of every host.
     measured: Option<(Arc<Measured>, Vec<usize>)>,
 }
@@ -32,7 +34,7 @@ impl Scenario {
     pub fn truth(&self, workflow: &Workflow, platform: &Platform) -> Result<Truth, ScenarioError> {
         self.check()?;
         let mut fixed = HashMap::with_capacity(self.actuals.len());
-        let by_name: HashMap<&str, TaskId> = if self.actuals.is_empty() {
+        let by_name: HashMap<&str, TaskId> = if self.actuals.is_empty() && self.memory.is_empty() {
             HashMap::new()
         } else {
             workflow.tasks().map(|t| (workflow.task_name(t), t)).collect()
@@ -53,6 +55,16 @@ impl Scenario {
             if fixed.insert((task, host), actual.seconds).is_some() {
                 let what = format!("the run time of '{}'", actual.task);
                 return Err(ScenarioError::Twice { what });
+            }
+        }
+        let mut memory = HashMap::with_capacity(self.memory.len());
+        for used in &self.memory {
+            let unknown = || ScenarioError::UnknownTask { name: used.task.clone() };
+            let task = by_name.get(used.task.as_str()).copied().ok_or_else(unknown)?;
+            if memory.insert(task, (used.bytes, used.at)).is_some() {
+                return Err(ScenarioError::Twice {
+                    what: format!("the memory of '{}'", used.task),
+                });
             }
         }
         let kinds = workflow.tasks().map(|t| workflow.kind(t).0).collect();
@@ -76,7 +88,8 @@ impl Scenario {
             true => workflow.tasks().map(|t| number_of(workflow.task_name(t))).collect(),
             false => Vec::new(),
         };
-        Ok(Truth { seed: self.seed, errors: self.errors, kinds, named, fixed, sizes, measured })
+        let errors = self.errors;
+        Ok(Truth { seed: self.seed, errors, kinds, named, fixed, sizes, memory, measured })
     }
 
     /// The inputs that lie at other hosts than the origin's from the start.
@@ -143,6 +156,12 @@ impl Truth {
             (None, None) if self.errors.wrong == Wrong::Actual => stated * self.factor(task, host),
             (None, None) => stated,
         }
+    }
+
+    /// Bytes of memory that a task uses, and the part of its time after which it does, where that is
+    /// said.
+    pub fn actual_memory(&self, task: TaskId) -> Option<(f64, f64)> {
+        self.memory.get(&task).copied()
     }
 
     /// The size of a file, where it is not as the workflow says.

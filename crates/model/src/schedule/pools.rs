@@ -7,6 +7,7 @@ use crate::ids::{HostId, TaskId};
 use crate::platform::Host;
 use crate::problem::{PoolId, Problem, Scope};
 use crate::resources::{DeviceKind, Devices};
+use crate::workflow::Workflow;
 use std::collections::BTreeSet;
 use std::collections::HashSet;
 
@@ -117,9 +118,9 @@ pub(super) fn outside_windows(problem: &Problem<'_>, schedule: &Schedule) -> Vec
 }
 
 /// How many devices of which kinds of a host a task demands there.
-fn demanded(problem: &Problem<'_>, task: TaskId, host: &Host) -> Vec<(usize, u32)> {
+fn demanded(workflow: &Workflow, task: TaskId, host: &Host) -> Vec<(usize, u32)> {
     let Some(own) = host.resources.as_deref() else { return Vec::new() };
-    let Some(gpus) = problem.workflow().demand(task).and_then(|d| d.gpus.as_ref()) else {
+    let Some(gpus) = workflow.demand(task).and_then(|d| d.gpus.as_ref()) else {
         return Vec::new();
     };
     match gpus {
@@ -156,12 +157,11 @@ pub struct DevicesInUse {
 
 impl DevicesInUse {
     /// Gives a task the lowest ids that are free, as many of each kind as it demands.
-    pub fn take(&mut self, problem: &Problem<'_>, task: TaskId, host: HostId) -> Vec<u32> {
-        let host = problem.platform().host(host);
+    pub fn take(&mut self, workflow: &Workflow, task: TaskId, host: &Host) -> Vec<u32> {
         let first = first_ids(host);
         let kinds: Vec<&DeviceKind> = host.resources.iter().flat_map(|own| &own.gpus).collect();
         let mut ids = Vec::new();
-        for (kind, count) in demanded(problem, task, host) {
+        for (kind, count) in demanded(workflow, task, host) {
             let range = first[kind]..first[kind] + kinds[kind].count;
             self.held.resize(self.held.len().max(range.end as usize), 0);
             for _ in 0..count {
@@ -172,14 +172,6 @@ impl DevicesInUse {
             }
         }
         ids
-    }
-
-    /// A task that runs holds these ids.
-    pub fn hold(&mut self, ids: &[u32]) {
-        for &id in ids {
-            self.held.resize(self.held.len().max(id as usize + 1), 0);
-            self.held[id as usize] += 1;
-        }
     }
 
     /// The task that held these ids has ended.
@@ -227,7 +219,7 @@ pub fn devices(problem: &Problem<'_>, schedule: &Schedule) -> Vec<Vec<u32>> {
             !over
         });
         for host in problem.hosts_of(placement.procs()) {
-            let ids = in_use[host.index()].take(problem, task, host);
+            let ids = in_use[host.index()].take(workflow, task, problem.platform().host(host));
             given[task.index()].extend(&ids);
             held.push((placement.finish, host, ids));
         }
@@ -255,7 +247,7 @@ pub(super) fn wrong_devices(problem: &Problem<'_>, schedule: &Schedule) -> Vec<V
         let mut left = ids.as_slice();
         for id in hosts {
             let host = problem.platform().host(id);
-            let (first, wanted) = (first_ids(host), demanded(problem, *task, host));
+            let (first, wanted) = (first_ids(host), demanded(workflow, *task, host));
             let count: u32 = wanted.iter().map(|(_, count)| count).sum();
             let (own, rest) = left.split_at(left.len().min(count as usize));
             left = rest;

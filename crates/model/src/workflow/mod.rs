@@ -405,6 +405,13 @@ impl Workflow {
         self.memory[task.index()]
     }
 
+    /// Sets the bytes that a task holds on a number of cores.
+    pub fn set_memory_at(&mut self, task: TaskId, width: u32, bytes: f64) {
+        let of_cores = self.memory_at(task, width) - self.memory(task);
+        self.memory[task.index()] = (bytes - of_cores).max(0.0);
+        self.demands.memory = self.demands.memory.max(self.memory_at(task, self.width(task).0));
+    }
+
     /// Demands of a task besides cores and fixed memory.
     #[inline]
     pub fn demand(&self, task: TaskId) -> Option<&Demand> {

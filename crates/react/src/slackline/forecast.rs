@@ -2,7 +2,9 @@
 //! rules (queues in order, inputs pulled through a window or pushed) over links that transfers
 //! share ([`Links`]). Planners assume that transfers never meet; on a busy network
 //! that is wrong by a factor of several, and choosing between plans needs better.
-//! O((v + transfers) log v).
+//! O((v + transfers) log v). Pools serve in planned order, as in the run ([`turns`]).
+
+mod turns;
 
 use crate::policy::{Assignment, Plan, Transfers};
 use crate::situation::{FileCopy, Situation, TaskState};
@@ -11,6 +13,7 @@ use slackline_schedule::links::{Begun, Date, Known, Links};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::ops::Range;
+use turns::Turns;
 
 /// What is known of the rest of a run: how things are, and how they are expected to be later.
 #[derive(Clone, Copy)]
@@ -74,6 +77,8 @@ enum End {
     Turn(LinkId),
     /// A leased machine can compute.
     Ready(HostId),
+    /// A window opens for a task.
+    Opens(TaskId),
 }
 
 /// A file at a place, or on its way there.
@@ -206,12 +211,14 @@ struct Run<'a, 'p> {
     /// The plan cannot end before the limit.
     hopeless: bool,
     busy: Vec<bool>,
+    /// What tasks share besides processors; none where processors alone decide.
+    turns: Option<Turns>,
     /// Per host: when it can compute, where some have to be leased first.
     ready: Vec<f64>,
     first_copy: Vec<u32>,
     copies: Vec<Copy>,
     /// Inputs that leave the origin in turn under a plan that pushes, per link on which they queue.
-    turns: BTreeMap<LinkId, VecDeque<(TaskId, FileId)>>,
+    staged: BTreeMap<LinkId, VecDeque<(TaskId, FileId)>>,
     left: usize,
     times: Vec<(f64, f64)>,
     /// Who asks for what a task has made; empty in between.
@@ -250,10 +257,11 @@ impl<'a, 'p> Run<'a, 'p> {
             limit,
             hopeless: false,
             busy: vec![false; problem.procs()],
+            turns: None,
             ready: leased_from(now, plan),
             first_copy: vec![NONE; workflow.file_count()],
             copies: Vec::with_capacity(workflow.file_count()),
-            turns: BTreeMap::new(),
+            staged: BTreeMap::new(),
             left: 0,
             times: vec![(now.now, now.now); tasks],
             asking: Vec::new(),
@@ -269,6 +277,11 @@ impl<'a, 'p> Run<'a, 'p> {
             let job = &mut self.jobs[assignment.task.index()];
             (job.procs, job.rank) = (&assignment.procs, rank as u32);
         }
+        self.turns = Turns::new(self.now, plan, |task| match self.now.task(task) {
+            TaskState::Done(_) => &[],
+            TaskState::Running { procs, .. } if self.stays(task, procs) => procs,
+            _ => self.jobs[task.index()].procs,
+        });
         for task in workflow.tasks() {
             let at = task.index();
             let state = self.now.task(task);
@@ -281,8 +294,8 @@ impl<'a, 'p> Run<'a, 'p> {
                 TaskState::Running { procs, .. } => Some(&procs[..]),
                 _ => None,
             };
+            let goes_on = running.filter(|&procs| self.stays(task, procs));
             let planned = self.jobs[at].procs;
-            let goes_on = running.filter(|&procs| planned.is_empty() || planned == procs);
             let procs = goes_on.unwrap_or(planned);
             let seconds = self.seconds_of(task, procs);
             let job = &mut self.jobs[at];
@@ -361,6 +374,12 @@ impl<'a, 'p> Run<'a, 'p> {
         self.jobs[task.index()].done
     }
 
+    /// Whether the plan leaves a task that runs where it is.
+    fn stays(&self, task: TaskId, procs: &[ProcId]) -> bool {
+        let planned = self.jobs[task.index()].procs;
+        planned.is_empty() || planned == procs
+    }
+
     /// Whether a task runs where the plan has it.
     fn goes_on(&self, assignment: &Assignment) -> bool {
         let state = self.now.task(assignment.task);
@@ -418,6 +437,9 @@ impl<'a, 'p> Run<'a, 'p> {
             self.busy[proc.index()] = true;
         }
         self.times[task.index()].0 = self.clock;
+        if let Some(turns) = &mut self.turns {
+            turns.take(task);
+        }
         let later = self.later.map(|(date, _)| (date, later));
         let end = end_of(self.clock, part, now, later);
         let tail = if later.is_some_and(|(date, _)| end >= date) { tail.1 } else { tail.0 };
@@ -517,6 +539,7 @@ impl<'a, 'p> Run<'a, 'p> {
                     self.task_ends(task);
                 }
                 End::Turn(lane) => self.next_turn(lane),
+                End::Opens(task) => self.start_of(task),
                 End::Ready(host) => {
                     let procs = self.problem.procs_of(host).map(ProcId);
                     procs.for_each(|proc| self.start_next(proc));
@@ -533,6 +556,7 @@ impl<'a, 'p> Run<'a, 'p> {
                     self.now_there(file, host);
                 }
             }
+            self.wake();
         }
         Forecast { makespan, times: self.times }
     }
@@ -545,6 +569,7 @@ impl<'a, 'p> Run<'a, 'p> {
             self.push_all(plan);
         }
         procs.for_each(|proc| self.start_next(ProcId::new(proc)));
+        self.wake();
         for host in 0..self.ready.len() {
             if self.ready[host] > self.clock {
                 self.at(self.ready[host], End::Ready(HostId::new(host)));
@@ -582,16 +607,16 @@ impl<'a, 'p> Run<'a, 'p> {
         }
         staged.sort_by_key(|s| s.0); // stable: the rest in the order of the tasks
         for (_, lane, task, file) in staged {
-            self.turns.entry(lane).or_default().push_back((task, file));
+            self.staged.entry(lane).or_default().push_back((task, file));
         }
-        let lanes: Vec<LinkId> = self.turns.keys().copied().collect();
+        let lanes: Vec<LinkId> = self.staged.keys().copied().collect();
         lanes.into_iter().for_each(|lane| self.next_turn(lane));
     }
 
     /// Lets inputs leave until the link is busy.
     fn next_turn(&mut self, lane: LinkId) {
         let Some(lanes) = &self.now.lanes else { return };
-        while let Some((task, file)) = self.turns.get_mut(&lane).and_then(VecDeque::pop_front) {
+        while let Some((task, file)) = self.staged.get_mut(&lane).and_then(VecDeque::pop_front) {
             let known = self.copies.len();
             self.request_file(task, file);
             if self.copies.len() > known {
@@ -617,6 +642,9 @@ impl<'a, 'p> Run<'a, 'p> {
         }
         for proc in procs {
             self.busy[proc.index()] = false;
+        }
+        if let Some(turns) = &mut self.turns {
+            turns.give_back(task);
         }
         let mut asking = std::mem::take(&mut self.asking);
         for (child, edge) in workflow.successors(task) {
@@ -688,6 +716,29 @@ impl<'a, 'p> Run<'a, 'p> {
         }
     }
 
+    /// Who is next in a pool where something has changed starts if it can; that lets in those behind it.
+    fn wake(&mut self) {
+        while let Some(task) = self.turns.as_mut().and_then(|turns| turns.waking.pop()) {
+            self.start_of(task);
+        }
+    }
+
+    /// Whether pools and windows let a task in; else it is asked again when they might.
+    fn is_let_in(&mut self, task: TaskId, procs: &[ProcId], seconds: f64) -> bool {
+        let Some(turns) = &mut self.turns else { return true };
+        if !turns.let_in(task) {
+            return false;
+        }
+        let opens = turns.opens(self.now, procs, self.clock, seconds);
+        if approx::gt(opens, self.clock) {
+            if opens.is_finite() {
+                self.at(opens, End::Opens(task));
+            }
+            return false;
+        }
+        true
+    }
+
     fn start_of(&mut self, task: TaskId) {
         if let Some(&proc) = self.jobs[task.index()].procs.first() {
             self.start_next(proc);
@@ -697,7 +748,7 @@ impl<'a, 'p> Run<'a, 'p> {
     /// Starts the first task of a processor's queue if everything it needs is there.
     fn start_next(&mut self, proc: ProcId) {
         let Some(task) = self.queues.front(proc) else { return };
-        let Job { procs, host, lacks, .. } = self.jobs[task.index()];
+        let Job { procs, host, lacks, seconds, .. } = self.jobs[task.index()];
         if lacks > 0 {
             return;
         }
@@ -705,6 +756,10 @@ impl<'a, 'p> Run<'a, 'p> {
         let free = |p: &ProcId| !self.busy[p.index()] && self.queues.front(*p) == Some(task);
         let ready = self.ready.get(host.index()).is_none_or(|&date| date <= self.clock);
         if !ready || !procs.iter().all(free) || !self.now.is_alive(host) {
+            return;
+        }
+        let now = self.later.is_none_or(|(date, _)| self.clock < date);
+        if !self.is_let_in(task, procs, if now { seconds.0 } else { seconds.1 }) {
             return;
         }
         for proc in procs {

@@ -8,7 +8,8 @@ use super::search::sort;
 use super::trials::Choice;
 use crate::policy::{Assignment, Plan};
 use crate::situation::{Situation, TaskState};
-use slackline_model::{HostId, ProcId};
+use slackline_model::problem::PoolId;
+use slackline_model::{HostId, ProcId, approx};
 
 /// Forecasts for one plan, at most: before the run begins, and at a look.
 pub(super) const AT_FIRST: usize = 1_000;
@@ -93,6 +94,7 @@ fn by_start(plan: &Plan, forecast: &Forecast) -> Plan {
 /// waited for longest, and so on. Left out is what cannot be moved one by one.
 fn holding_up(ground: &Ground<'_, '_>, plan: &Plan, forecast: &Forecast) -> Vec<usize> {
     let end = |at: &usize| forecast.times[plan.assignments[*at].task.index()].1;
+    let pools = uses_of_pools(ground.now, plan);
     let mut place = vec![usize::MAX; forecast.times.len()];
     for (at, assignment) in plan.assignments.iter().enumerate() {
         place[assignment.task.index()] = at;
@@ -109,10 +111,28 @@ fn holding_up(ground: &Ground<'_, '_>, plan: &Plan, forecast: &Forecast) -> Vec<
         let parents = ground.problem.workflow().predecessors(*task);
         // What is done has no place, and what begins as soon comes later in the plan.
         let parents = parents.map(|(parent, _)| place[parent.index()]).filter(|&p| p < at);
-        next = last(&mut parents.chain(before));
+        // Who gave back of a pool when this one began.
+        let start = forecast.times[task.index()].0;
+        let gave = (0..at).filter(|&other| {
+            let shared = || pools[other].iter().any(|pool| pools[at].contains(pool));
+            !pools.is_empty() && approx::eq(end(&other), start) && shared()
+        });
+        next = last(&mut parents.chain(before).chain(gave));
     }
     found.retain(|&at| is_movable(&plan.assignments[at], ground.now));
     found
+}
+
+/// By place in a plan: the pools that a task takes of and that can run short; empty where none can.
+fn uses_of_pools(now: &Situation, plan: &Plan) -> Vec<Vec<PoolId>> {
+    if !now.pools.bind() {
+        return Vec::new();
+    }
+    let binds = |&(pool, _): &(PoolId, u64)| now.pools.all()[pool as usize].binds;
+    let uses = |a: &Assignment| {
+        now.uses(a.task, &a.procs).into_iter().filter(binds).map(|(pool, _)| pool).collect()
+    };
+    plan.assignments.iter().map(uses).collect()
 }
 
 fn is_movable(assignment: &Assignment, now: &Situation) -> bool {

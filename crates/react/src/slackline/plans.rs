@@ -95,7 +95,11 @@ impl Slackline {
             }
             TaskState::Waiting | TaskState::Done(_) => None,
         };
-        let placed = contended::assign(ground.problem, routes, &order, weights, &seats);
+        let mut placed = contended::assign(ground.problem, routes, &order, weights, &seats);
+        // Pools serve in planned order, which is that of dates rather than of ranks.
+        if now.pools.bind() {
+            placed.sort_by(|(_, a), (_, b)| a.start.total_cmp(&b.start));
+        }
         let assign = |(task, placement): (TaskId, Placement)| Assignment {
             task,
             procs: placement.procs().into(),
@@ -115,10 +119,12 @@ impl Slackline {
         Ok(("contended, now", self.contended(&ground, OCCUPATIONS[0])))
     }
 
-    /// Placed with contention in mind, or planned by HEFT where that leaves out what is wider than a host.
+    /// Placed with contention in mind; and planned by HEFT where that leaves out what is wider than a host,
+    /// or passes over what tasks share besides processors.
     pub(super) fn candidates(&mut self, ground: &Ground<'_, '_>) -> Vec<Made> {
         let mut plans: Vec<Made> = vec![("contended", self.contended(ground, OCCUPATIONS[0]))];
-        if plans[0].1.assignments.len() < ground.now.tasks.open()
+        let leaves_out = plans[0].1.assignments.len() < ground.now.tasks.open();
+        if (leaves_out || ground.now.pools.bind())
             && let Some(heft) = registry::find("heft")
             && let Ok(schedule) = heft.plan(ground.problem, &Request::default())
         {

@@ -11,6 +11,7 @@ use crate::request::printed;
 use crate::search::SearchOptions;
 use crate::set_option::SetOptions;
 use crate::verbs::choices;
+use crate::verbs::simulate::workflow::add_pools;
 use clap::Args;
 pub(in crate::verbs) use report::beside_recorded;
 use report::{alternatives, chart, comparison, place, summary, widths, workflows};
@@ -63,6 +64,10 @@ pub(crate) struct Plan {
     /// Draw the plan into this file (.svg or .png)
     #[arg(short, long, value_name = "FILE")]
     gantt: Option<PathBuf>,
+    /// Draw under the chart how much is held of this pool over time: memory, gpus:KIND, or the name of a
+    /// resource (repeatable)
+    #[arg(long = "pool", value_name = "NAME", requires = "gantt")]
+    pools: Vec<String>,
     /// Write the schedule to this file: .json, .csv or .jed (Jedule)
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -115,6 +120,7 @@ fn share(text: &str) -> Result<f64, String> {
 pub(crate) struct Outputs {
     json: bool,
     gantt: Option<PathBuf>,
+    pools: Vec<String>,
     transfers: bool,
     output: Option<PathBuf>,
     front: Option<PathBuf>,
@@ -144,8 +150,9 @@ impl Plan {
         if printed(&request, output)? {
             return Ok(());
         }
-        let Plan { json, gantt, transfers, output: file, front, .. } = self;
-        let outputs = Outputs { json, gantt, transfers, output: file, front: front.flatten() };
+        let Plan { json, gantt, pools, transfers, output: file, front, .. } = self;
+        let front = front.flatten();
+        let outputs = Outputs { json, gantt, pools, transfers, output: file, front };
         carry_out(request, &outputs, output)
     }
 
@@ -209,6 +216,7 @@ pub(crate) fn carry_out(
         if outputs.transfers || chart.rows() > SvgOptions::default().most_rows {
             chart = chart.with_transfers(&problem, &best.schedule);
         }
+        add_pools(&mut chart, &problem, &best.schedule, &outputs.pools)?;
         let svg = gantt::svg(&chart.without_idle_hosts(), &SvgOptions::default());
         picture::write(&output.files, path, &svg)?;
     }

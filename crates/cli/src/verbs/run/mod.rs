@@ -3,7 +3,7 @@
 mod document;
 pub(crate) mod view;
 
-use crate::input::{LimitOptions, OverheadOptions, Sources, bytes, seconds};
+use crate::input::{LimitOptions, OverheadOptions, Sources, bytes, factor, seconds};
 use crate::model;
 use crate::output::Output;
 use crate::request::printed;
@@ -11,7 +11,7 @@ use crate::set_option::SetOptions;
 use crate::verbs::simulate::report;
 use crate::verbs::simulate::workflow::draw;
 use clap::{Args, ValueEnum};
-use slackline_core::machines::attempt::STDERR;
+use slackline_core::machines::attempt::{Enforce, STDERR};
 use slackline_core::machines::folder;
 use slackline_core::machines::slurm::Mode;
 use slackline_core::request::{
@@ -83,6 +83,19 @@ pub(crate) struct Run {
     /// How often a task or transfer that fails of itself is tried again
     #[arg(long, value_name = "TIMES", default_value_t = 3)]
     retries: u32,
+    /// How much more memory a task is granted that ran out of it, as a multiple
+    #[arg(long, value_name = "FACTOR", default_value_t = 2.0, value_parser = factor)]
+    memory_factor: f64,
+    /// Memory of this machine for the tasks, e.g. 24GB, where no platform is given; all it has if left out
+    #[arg(long, value_name = "SIZE", value_parser = bytes, conflicts_with = "platform")]
+    memory: Option<f64>,
+    /// Devices of this machine for the tasks, where no platform is given; all it has if left out
+    #[arg(long, value_name = "NUMBER", conflicts_with = "platform")]
+    gpus: Option<u32>,
+    /// How tasks are held to the memory they demand: by control groups, by polling, not at all (off), or as
+    /// well as this machine can (auto)
+    #[arg(long, value_name = "HOW", default_value = "auto", value_parser = enforce)]
+    enforce: Enforce,
     /// Time after which an attempt at a task is ended, e.g. 2h
     #[arg(long, value_name = "TIME", value_parser = seconds)]
     time_limit: Option<f64>,
@@ -114,6 +127,11 @@ pub(crate) struct Run {
     dry_run: bool,
     #[command(flatten)]
     outputs: Outputs,
+}
+
+fn enforce(text: &str) -> Result<Enforce, String> {
+    let found = Enforce::ALL.iter().find(|(name, _)| *name == text);
+    found.map(|(_, how)| *how).ok_or_else(|| "give auto, cgroup, poll or off".to_string())
 }
 
 /// What is written of a run when it is over.
@@ -226,6 +244,8 @@ impl Run {
         Ok(RunRequest {
             input: self.sources.request(std::slice::from_ref(&self.workflow)),
             cores: self.cores,
+            memory: self.memory.map(|bytes| bytes as u64),
+            gpus: self.gpus,
             planner: self.algorithm.clone(),
             policy: self.policy.clone(),
             transfers: self.transfers.clone(),
@@ -240,6 +260,8 @@ impl Run {
             }),
             execution: ExecutionSettings {
                 retries: self.retries,
+                memory_factor: self.memory_factor,
+                enforce: self.enforce,
                 time_limit: self.time_limit,
                 learning: !self.no_learning,
                 throttle: self.throttle,
@@ -366,7 +388,7 @@ impl Outputs {
                 None => trace::write(records, format, workflow, platform, out),
             })?;
         }
-        self.gantt.as_ref().map_or(Ok(()), |path| draw(files, problem, ran, path))
+        self.gantt.as_ref().map_or(Ok(()), |path| draw(files, problem, ran, path, &[]))
     }
 
     /// What was only simulated.

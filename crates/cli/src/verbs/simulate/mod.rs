@@ -7,7 +7,7 @@ mod why;
 pub(super) mod workflow;
 mod worlds;
 
-use crate::input::{LimitOptions, OverheadOptions, Sources, seconds};
+use crate::input::{LimitOptions, OverheadOptions, Sources, factor, seconds};
 use crate::model::ModelOptions;
 use crate::output::Output;
 use crate::request::printed;
@@ -132,12 +132,19 @@ pub(crate) struct Simulate {
     /// How often a task or transfer that fails of itself is tried again
     #[arg(long, value_name = "TIMES", default_value_t = 3)]
     retries: u32,
+    /// How much more memory a task is granted that ran out of it, as a multiple
+    #[arg(long, value_name = "FACTOR", default_value_t = 2.0, value_parser = factor)]
+    memory_factor: f64,
     /// Break the run off at this date, e.g. 2h
     #[arg(long, value_name = "DATE", value_parser = seconds)]
     until: Option<f64>,
     /// Draw the run into this file (.svg or .png); of several runs one file each, FILE.POLICY.svg
     #[arg(short, long, value_name = "FILE")]
     gantt: Option<PathBuf>,
+    /// Draw under the chart how much is held of this pool over time: memory, gpus:KIND, or the name of a
+    /// resource (repeatable)
+    #[arg(long = "pool", value_name = "NAME", requires = "gantt")]
+    pools: Vec<String>,
     /// Draw how many tasks were done when into this file (.svg or .png), one curve
     /// per policy
     #[arg(long, value_name = "FILE")]
@@ -292,6 +299,7 @@ impl Simulate {
         Outputs {
             json: self.json,
             gantt: self.gantt.clone(),
+            pools: self.pools.clone(),
             progress: self.progress.clone(),
             trace: self.trace.clone(),
             decisions: self.decisions.clone(),
@@ -334,6 +342,7 @@ impl Simulate {
             monitoring_delay: self.monitoring_delay,
             decision_time: self.decision_time,
             retries: self.retries,
+            memory_factor: self.memory_factor,
             until: self.until,
             models: self.model.request()?,
             explain: self.why,
@@ -349,6 +358,7 @@ impl Simulate {
 pub(crate) struct Outputs {
     json: bool,
     gantt: Option<PathBuf>,
+    pools: Vec<String>,
     progress: Option<PathBuf>,
     trace: Option<PathBuf>,
     decisions: Option<PathBuf>,

@@ -10,9 +10,10 @@ use slackline_core::request::SimulationSetup;
 use slackline_core::simulation::{self, Ran, own_name};
 use slackline_engine::DecisionLog;
 use slackline_io::FileAccess;
-use slackline_model::Problem;
+use slackline_model::{Problem, Schedule};
 use slackline_view::gantt::{self, SvgOptions};
 use slackline_view::{self as view, Chart, MarkKind};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 pub(super) fn simulate(
@@ -45,7 +46,7 @@ pub(super) fn simulate(
             file.commit()?;
         }
         if let Some(path) = gantt {
-            draw(&output.files, &problem, ran, path)?;
+            draw(&output.files, &problem, ran, path, &outputs.pools)?;
         }
         if let Some(path) = decisions {
             output.files.write(path, |out| ran.log.write(out))?;
@@ -103,12 +104,36 @@ fn compare_decisions(files: &FileAccess, path: &Path, runs: &[Ran]) -> Result<()
     }
 }
 
+/// Adds what is held over time of the pools of some names.
+pub(in crate::verbs) fn add_pools(
+    chart: &mut Chart,
+    problem: &Problem<'_>,
+    schedule: &Schedule,
+    names: &[String],
+) -> Result<(), Failure> {
+    for name in names {
+        if !chart.add_pools(problem, schedule, name) {
+            let pools = problem.pools().all();
+            let known: BTreeSet<&str> = pools.iter().map(|pool| &*pool.name).collect();
+            let known: Vec<&str> = known.into_iter().collect();
+            let help = match known.as_slice() {
+                [] => "no task demands anything that is limited here".to_string(),
+                known => format!("there is {}", known.join(", ")),
+            };
+            let message = format!("--pool: tasks share no '{name}' here");
+            return Err(Failure::input(message).with_help(help));
+        }
+    }
+    Ok(())
+}
+
 /// Draws a run.
 pub(in crate::verbs) fn draw(
     files: &FileAccess,
     problem: &Problem<'_>,
     ran: &Ran,
     path: &Path,
+    pools: &[String],
 ) -> Result<(), Failure> {
     let mut chart = Chart::of_trace(problem, &ran.outcome.trace)
         .with_traced_transfers(problem, &ran.outcome.trace)
@@ -118,10 +143,11 @@ pub(in crate::verbs) fn draw(
     if !ran.served.is_empty() {
         let course = |(name, course): (&str, _)| {
             let Course(steps) = course;
-            view::Course { name: name.to_string(), steps }
+            view::Course { name: name.to_string(), steps, ..view::Course::default() }
         };
         chart.courses = several::courses(problem, ran).into_iter().map(course).collect();
     }
+    add_pools(&mut chart, problem, &ran.outcome.schedule, pools)?;
     if ran.unfinished().is_some() {
         let ends = chart.marks.iter_mut().filter(|m| m.kind == MarkKind::End);
         ends.for_each(|mark| mark.label = "nothing moves any more".to_string());

@@ -23,11 +23,13 @@ pub(super) fn courses(
         let floor = roof + HEIGHT;
         frame.grid(canvas, chart, [roof, floor]);
         let shown = course.steps.iter().filter(|(date, _)| *date < chart.span.end);
-        let most = shown.clone().map(|s| s.1).fold(0.0, f64::max);
+        let highest = shown.clone().map(|s| s.1).fold(0.0, f64::max);
+        let most = highest.max(course.capacity.unwrap_or(0.0));
         let x = left - 8.0;
         let name = fit(&course.name, (x - MARGIN / 2.0) / HOST.size).unwrap_or_default();
         canvas.text(x, floor - HEIGHT / 2.0 + 8.0, HOST, &name);
-        canvas.text(x, roof + 7.0, LEVEL, &format!("{most:.0}"));
+        let level = if course.top.is_empty() { format!("{most:.0}") } else { course.top.clone() };
+        canvas.text(x, roof + 7.0, LEVEL, &level);
         let y = |level: f64| floor - if most > 0.0 { level / most * HEIGHT } else { 0.0 };
         let mut path = format!("M{} {}", coordinate(left), coordinate(floor));
         for &(date, level) in shown {
@@ -42,6 +44,9 @@ pub(super) fn courses(
             escaped(&course.name)
         );
         canvas.line("rule", [left, floor, right, floor]);
+        if course.capacity.is_some() {
+            canvas.line("rule", [left, roof, right, roof]);
+        }
     }
     match courses.len() {
         0 => 0.0,
@@ -79,8 +84,11 @@ mod tests {
     fn courses_lie_under_the_rows() {
         let mut chart = Chart { span: 0.0..10.0, ..Chart::default() };
         let plain = svg(&chart, &SvgOptions::default());
-        let course =
-            |name: &str, steps: &[(f64, f64)]| Course { name: name.into(), steps: steps.into() };
+        let course = |name: &str, steps: &[(f64, f64)]| Course {
+            name: name.into(),
+            steps: steps.into(),
+            ..Course::default()
+        };
         chart.courses = vec![
             course("waiting", &[(0.0, 1.0), (5.0, 4.0), (10.0, 0.0)]),
             course("never", &[]),

@@ -49,7 +49,7 @@ fn under_way(arrows: &[Arrow]) -> Course {
             _ => steps.push((date, level)),
         }
     }
-    Course { name: "transfers".to_string(), steps }
+    Course { name: "transfers".to_string(), steps, ..Course::default() }
 }
 
 const FOOT: Type = Type { class: "dim", size: 11.0, anchor: Anchor::Start };
