@@ -115,6 +115,36 @@ fn a_run_that_was_killed_takes_the_same_course() {
     }
 }
 
+#[test]
+fn a_log_that_ends_before_a_decision_is_gone_on_with() {
+    let place = Place::new();
+    assembly(&place, POOR);
+    place.ok("run assembly.toml -j 2 --folder r");
+    let whole = place.read("r/log.jsonl");
+    let expected = chosen(&place.path().join("r"));
+    for decisions in 0..expected.len() {
+        let cut = format!("cut{decisions}");
+        let copied = Command::new("cp").args(["-r", "r", &cut]).current_dir(place.path()).status();
+        assert!(copied.unwrap().success());
+        let mut seen = 0;
+        let before = |line: &&str| {
+            let decides = line.contains("\"chose\":");
+            seen += usize::from(decides);
+            !decides || seen <= decisions
+        };
+        let kept: String = whole.lines().take_while(before).map(|l| format!("{l}\n")).collect();
+        place.write(&format!("{cut}/log.jsonl"), kept);
+        // Its task has ended, and nothing is known of the decision: the run is not over.
+        let repeated = json(&place.ok(&format!("replay {cut} --json")));
+        assert_eq!(repeated["finished"], false, "{decisions}");
+        place.ok(&format!("resume {cut}"));
+        assert_eq!(chosen(&place.path().join(&cut)), expected);
+        let result = |run: &str| place.read(&format!("{run}/results/genes.gff"));
+        assert_eq!(result(&cut), result("r"));
+        place.ok(&format!("diff r {cut}"));
+    }
+}
+
 /// A choice between two tasks by what `ask` says.
 fn asking(ask: &str, reads: &str, rest: &str) -> String {
     format!(
