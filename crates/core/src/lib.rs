@@ -166,6 +166,7 @@ pub mod input;
 mod methods;
 pub mod plan;
 pub mod plan_check;
+pub mod recorded;
 pub mod request;
 pub mod rules;
 pub mod run;

@@ -1,6 +1,7 @@
 //! One file per verb.
 
 mod activities;
+mod advise;
 mod algorithms;
 mod burn;
 mod calibrate;
@@ -54,6 +55,7 @@ pub(crate) enum Verb {
     Centre(centre::Centre),
     Import(import::Import),
     Explain(explain::Explain),
+    Advise(advise::Advise),
     Reproduce(reproduce::Reproduce),
     Show(show::Show),
     Validate(validate::Validate),
@@ -100,6 +102,7 @@ impl Verb {
             Verb::Centre(verb) => verb.run(output),
             Verb::Import(verb) => verb.run(output),
             Verb::Explain(verb) => verb.run(output),
+            Verb::Advise(verb) => verb.run(output),
             Verb::Reproduce(verb) => verb.run(output),
             Verb::Show(verb) => verb.run(output),
             Verb::Validate(verb) => verb.run(output),

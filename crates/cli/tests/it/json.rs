@@ -274,6 +274,7 @@ fn place() -> Place {
     );
     place.write("w.makeflow", "two: one\n\tmake two\nthree: two\n\tmake three\n");
     place.write("w.makeflowlog", MAKEFLOW_LOG);
+    place.write("history.txt", crate::bridges::history());
     place.write("results.csv", results());
     place.write("campaign.toml", CAMPAIGN);
     place.write("ring.tit", "0 init\n0 compute 1e9\n0 allreduce 8 0\n0 finalize\n");
@@ -347,6 +348,7 @@ const PRINT: &[&str] = &[
     "mpirun -np 1 -p one.toml --json ./one",
     "import w.makeflow w.makeflowlog --json",
     "explain w.makeflow w.makeflowlog --json",
+    "advise history.txt --json",
     "replay ring.tit -p one.toml --dates --profile --explain-collectives --json",
 ];
 

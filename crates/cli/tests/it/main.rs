@@ -3,6 +3,7 @@
 mod answers;
 mod bad_input;
 mod bad_luck;
+mod bridges;
 mod cells;
 mod choices;
 mod common;

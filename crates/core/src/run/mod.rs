@@ -13,6 +13,7 @@ pub use slackline_machines::folder::{Recovered, log_of, refuse_names};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::input::{Loaded, format_of, read_document, read_platform};
+use crate::recorded;
 use crate::request::{InputPlace, RunRequest};
 use crate::simulation::{Ran, SimulationReport};
 use schemars::JsonSchema;
@@ -129,6 +130,14 @@ impl RunRequest {
     pub fn read(mut self, context: &mut Context<'_>) -> Result<RunInput, Failure> {
         self.check()?;
         let workflow = self.input.workflows[0].clone();
+        if self.input.format.is_none()
+            && let Some(engine) = recorded::engine_of(&workflow, &context.files)
+        {
+            let message = format!("{}: records of a run of {engine}", workflow.display());
+            return Err(Failure::input(message).with_help(
+                "slackline import -o DIR writes them as a workflow, which can be run where its commands can",
+            ));
+        }
         let format = format_of(&context.files, &workflow, self.input.format)?;
         let document = read_document(&workflow, Some(format), context)?;
         let platform = match &self.input.platform {

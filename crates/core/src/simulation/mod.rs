@@ -16,6 +16,7 @@ use crate::details_json::check_needs;
 use crate::failure::{Failure, no_plan};
 use crate::input::{Loaded, Past, read_scenario};
 use crate::methods::{ALL_POLICIES, check_parameters, check_results, policies_of, settle_period};
+use crate::recorded;
 use crate::request::{CompareRequest, SimulateRequest, SimulationSetup};
 use crate::search::unheeded;
 use serde::Serialize;
@@ -27,7 +28,7 @@ use slackline_analysis::plan_check::Check;
 use slackline_analysis::workflow_metrics::{Beside, Served, beside, served};
 use slackline_engine::{Coming, DecisionLog, Ending, Outcome, Undecided};
 use slackline_formats::schedule_file;
-use slackline_io::AtomicFile;
+use slackline_io::{AtomicFile, FileAccess};
 use slackline_model::control::{Chances, draw_course};
 use slackline_model::parameter::{self, Given};
 use slackline_model::scenario::Scenario;
@@ -241,7 +242,10 @@ impl CompareRequest {
 impl SimulationSetup {
     /// Whether several replications are wanted.
     pub fn is_replicated(&self) -> bool {
-        self.replications.is_some() || self.scenario.as_deref().is_some_and(Path::is_dir)
+        let of_scenarios = |path: &Path| {
+            path.is_dir() && recorded::engine_of(path, &FileAccess::default()).is_none()
+        };
+        self.replications.is_some() || self.scenario.as_deref().is_some_and(of_scenarios)
     }
 
     fn report(
@@ -492,7 +496,10 @@ fn runs(
         }
     }
     if let Some(path) = &setup.schedule {
-        let schedule = schedule_file::read_schedule(&context.files, path, stage.problem)?;
+        let schedule = match recorded::engine_of(path, &context.files) {
+            Some(_) => recorded::schedule(path, stage.problem, context)?,
+            None => schedule_file::read_schedule(&context.files, path, stage.problem)?,
+        };
         if let Some(violation) = validate(stage.problem, &schedule, &Limits::default()).first() {
             context.warning(&format!("{}: {violation}", path.display()));
         }

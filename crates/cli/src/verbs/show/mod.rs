@@ -16,7 +16,7 @@ use slackline_core::file_kind as contents;
 use slackline_core::input::{Past, format_of};
 use slackline_core::request::ModelSettings;
 use slackline_core::run::log_of;
-use slackline_core::{Failure, schema};
+use slackline_core::{Failure, recorded, schema};
 use slackline_formats::{
     FileAccess, Format, FormatError, PlatformFormat, schedule_file, schedule_json, trace,
 };
@@ -75,7 +75,8 @@ impl Show {
             let help = "slackline replay shows it again, slackline diff compares it";
             return Err(Failure::input(message).with_help(help));
         }
-        if self.from.is_some() {
+        let recorded = recorded::engine_of(&self.file, &output.files).is_some();
+        if self.from.is_some() || recorded {
             return self.workflow(output);
         }
         let text = output.files.read_text(&self.file)?;
