@@ -309,6 +309,10 @@ fn what_means_nothing_is_refused_by_name() {
         let error = place.fails(2, "simulate assembly.toml --choices given.json");
         assert!(error.contains("given.json") && error.contains(said), "{error}");
     }
+    let error = place.fails(2, "convert assembly.toml Makeflow --to makeflow");
+    assert!(error.contains("no choices and loops"), "{error}");
+    let error = place.fails(2, "convert assembly.toml Makeflow --to makeflow --draw 1");
+    assert!(error.contains("other names"), "{error}");
     let error = place.fails(2, "simulate assembly.toml --compare static,slackline");
     assert!(error.contains("--compare"), "{error}");
     let error = place.fails(2, "simulate assembly.toml --policy static --runs 5");
