@@ -72,6 +72,9 @@ fn deciders_say_how_a_real_run_goes_on() {
     assert_eq!(again["schedule"], done["schedule"]);
     place.ok("resume r");
     assert_eq!(chosen(&run).len(), 3);
+    // Tasks that may be spread over hosts keep to one.
+    let sites = "run assembly.toml -p four-sites --policy slackline --folder sites --json";
+    assert_eq!(outcomes(&json(&place.ok(sites))), outcomes(&done));
     // The other branch reads the user's own file under the name of the trimmed one.
     place.write("reads.fq", "@r1\nACGTACGT\n");
     let good = json(&place.ok("run assembly.toml -j 2 --folder good --json"));
