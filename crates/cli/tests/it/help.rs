@@ -39,6 +39,9 @@ const VERBS: &[&str] = &[
     "centre batch",
     "centre tape",
     "centre storage",
+    "centre adopt",
+    "centre stack",
+    "centre attribute",
     "completions",
     "man",
 ];

@@ -13,6 +13,7 @@ use crate::output::Output;
 use crate::request::printed;
 use crate::set_option::SetOptions;
 use crate::verbs::activities::Activities;
+use crate::verbs::centre;
 use crate::verbs::choices;
 use crate::verbs::run::{self, repeat};
 use clap::{Args, ValueEnum};
@@ -49,6 +50,10 @@ pub(crate) struct Simulate {
     /// Another spelling of the verb `replay`
     #[arg(long, value_name = "RUN", hide = true, conflicts_with_all = ["workflow", "instance", "activities", "arrivals", "schedule", "policy", "compare", "scenario", "algorithm"])]
     replay: Option<PathBuf>,
+    /// Run the workflow on the services of a production centre: pilots, catalogue, transfer queues, links
+    /// (a case of `centre stack` without tasks), instead of on a platform
+    #[arg(long, value_name = "STACK.toml", conflicts_with_all = ["activities", "arrivals", "replay", "schedule", "policy", "compare", "scenario", "algorithm"])]
+    stack: Option<PathBuf>,
     #[command(flatten)]
     sources: Sources,
     /// Follow this schedule: a file of plan -o, a document of plan or simulate --json, a trace
@@ -190,7 +195,7 @@ fn data(word: &str) -> Result<Data, String> {
 impl Simulate {
     /// Whether a simulated run is asked for, instead of what has a verb of its own.
     pub(super) fn makes_request(&self) -> bool {
-        self.activities.is_none() && self.replay.is_none()
+        self.activities.is_none() && self.replay.is_none() && self.stack.is_none()
     }
 
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
@@ -200,6 +205,7 @@ impl Simulate {
             .reads(self.activities.as_ref())
             .reads(self.schedule.as_ref())
             .reads(self.scenario.as_ref())
+            .reads(self.stack.as_ref())
             .reads(self.arrivals.as_ref())
             .reads(self.same_decisions.as_ref())
             .reads(self.choices.as_ref())
@@ -213,6 +219,20 @@ impl Simulate {
         if let Some(run) = &self.replay {
             let outputs = run::Outputs::new(self.gantt, self.trace, self.json);
             return repeat(run, &outputs, output);
+        }
+        if let (Some(workflow), Some(stack)) = (&self.workflow, &self.stack) {
+            if self.setup()?.input.platform.is_some() {
+                return Err(Failure::input(
+                    "--stack describes sites and links itself: leave out the platform",
+                ));
+            }
+            return centre::simulate_on_stack(
+                workflow,
+                stack,
+                self.gantt.as_deref(),
+                self.json,
+                output,
+            );
         }
         let setup = self.setup()?;
         if let Some(plan) = &self.activities {
