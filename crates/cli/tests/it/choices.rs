@@ -72,6 +72,9 @@ fn deciders_say_how_a_real_run_goes_on() {
     assert_eq!(again["schedule"], done["schedule"]);
     place.ok("resume r");
     assert_eq!(chosen(&run).len(), 3);
+    // Tasks that may be spread over hosts keep to one.
+    let sites = "run assembly.toml -p four-sites --policy slackline --folder sites --json";
+    assert_eq!(outcomes(&json(&place.ok(sites))), outcomes(&done));
     // The other branch reads the user's own file under the name of the trimmed one.
     place.write("reads.fq", "@r1\nACGTACGT\n");
     let good = json(&place.ok("run assembly.toml -j 2 --folder good --json"));
@@ -112,6 +115,36 @@ fn a_run_that_was_killed_takes_the_same_course() {
     for name in ["genes.gff", "report.json"] {
         let result = |run: &str| place.read(&format!("{run}/results/{name}"));
         assert_eq!(result("r"), result("whole"));
+    }
+}
+
+#[test]
+fn a_log_that_ends_before_a_decision_is_gone_on_with() {
+    let place = Place::new();
+    assembly(&place, POOR);
+    place.ok("run assembly.toml -j 2 --folder r");
+    let whole = place.read("r/log.jsonl");
+    let expected = chosen(&place.path().join("r"));
+    for decisions in 0..expected.len() {
+        let cut = format!("cut{decisions}");
+        let copied = Command::new("cp").args(["-r", "r", &cut]).current_dir(place.path()).status();
+        assert!(copied.unwrap().success());
+        let mut seen = 0;
+        let before = |line: &&str| {
+            let decides = line.contains("\"chose\":");
+            seen += usize::from(decides);
+            !decides || seen <= decisions
+        };
+        let kept: String = whole.lines().take_while(before).map(|l| format!("{l}\n")).collect();
+        place.write(&format!("{cut}/log.jsonl"), kept);
+        // Its task has ended, and nothing is known of the decision: the run is not over.
+        let repeated = json(&place.ok(&format!("replay {cut} --json")));
+        assert_eq!(repeated["finished"], false, "{decisions}");
+        place.ok(&format!("resume {cut}"));
+        assert_eq!(chosen(&place.path().join(&cut)), expected);
+        let result = |run: &str| place.read(&format!("{run}/results/genes.gff"));
+        assert_eq!(result(&cut), result("r"));
+        place.ok(&format!("diff r {cut}"));
     }
 }
 
@@ -279,6 +312,10 @@ fn what_means_nothing_is_refused_by_name() {
         let error = place.fails(2, "simulate assembly.toml --choices given.json");
         assert!(error.contains("given.json") && error.contains(said), "{error}");
     }
+    let error = place.fails(2, "convert assembly.toml Makeflow --to makeflow");
+    assert!(error.contains("no choices and loops"), "{error}");
+    let error = place.fails(2, "convert assembly.toml Makeflow --to makeflow --draw 1");
+    assert!(error.contains("other names"), "{error}");
     let error = place.fails(2, "simulate assembly.toml --compare static,slackline");
     assert!(error.contains("--compare"), "{error}");
     let error = place.fails(2, "simulate assembly.toml --policy static --runs 5");

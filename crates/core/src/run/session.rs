@@ -144,8 +144,12 @@ impl RunSession {
     ) -> Result<RunSession, Failure> {
         let workflow = first_estimates(Arc::unwrap_or_clone(loaded.workflow));
         loaded.workflow = request.overheads.of(workflow.into(), &loaded.platform);
-        let undecided = loaded.workflow.control().is_some().then(|| loaded.workflow.clone());
-        if undecided.is_some() {
+        let mut undecided = None;
+        if loaded.workflow.control().is_some() {
+            // Processes of one host make an attempt: a plan that spreads a task could not be followed.
+            let whole = Workflow::clone(&loaded.workflow).on_single_hosts();
+            loaded.workflow = Arc::new(whole);
+            undecided = Some(loaded.workflow.clone());
             loaded.workflow = Arc::new(Workflow::clone(&loaded.workflow).without_control());
         }
         let inputs = match loaded.platform.origin() {

@@ -93,6 +93,24 @@ pub fn write_plan(target: Target, problem: &Problem<'_>, schedule: &Schedule) ->
 
 /// Writes a workflow for a target that takes no plan.
 pub fn write_workflow(target: Target, workflow: &Workflow) -> Result<String> {
+    if workflow.control().is_some() {
+        return Err(FormatError::new(format!(
+            "{target} has no choices and loops that this workflow could be said in"
+        ))
+        .with_help("unfold one course of it with --draw SEED"));
+    }
+    // Commands of instances know files by the names of the workflow they come from.
+    let renamed = |task: TaskId| {
+        let all = workflow.unfolded(task).map(|u| u.reads.iter().chain(&u.writes));
+        all.into_iter().flatten().any(|(file, name)| workflow.file_name(*file) != name)
+    };
+    if let Some(task) = workflow.tasks().find(|&task| renamed(task)) {
+        let name = workflow.task_name(task);
+        return Err(FormatError::new(format!(
+            "the command of '{name}' knows its files by other names than this course of the workflow has, and only \
+             slackline run gives it those"
+        )));
+    }
     match target {
         Target::Makeflow => makeflow::write(workflow),
         Target::Snakemake => snakemake::write(workflow),

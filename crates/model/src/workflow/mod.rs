@@ -671,6 +671,13 @@ impl Workflow {
         self
     }
 
+    /// The same where no task is spread over several hosts, although it may be.
+    pub fn on_single_hosts(mut self) -> Workflow {
+        self.spread.fill(false);
+        self.demands.spreads = false;
+        self
+    }
+
     /// Several workflows side by side as one; task names get their workflow's name in front.
     /// Cost tables survive when all workflows have the same columns.
     pub fn union(name: &str, parts: &[&Workflow]) -> Result<Workflow, WorkflowError> {
