@@ -125,7 +125,11 @@ impl RecordedRun {
     /// Most cores that tasks held at once on each host.
     fn peak_cores(&self) -> Vec<u32> {
         let mut changes: Vec<Vec<(f64, i64)>> = vec![Vec::new(); self.hosts.len()];
+        let mut widest = vec![1; self.hosts.len()];
         for attempt in self.tasks.iter().flat_map(|t| &t.attempts) {
+            if let Some(host) = attempt.host {
+                widest[host] = self.width(attempt).max(widest[host]);
+            }
             let (Some(host), Some(start), Some(end)) =
                 (attempt.host, value(attempt.start), value(attempt.end))
             else {
@@ -137,11 +141,6 @@ impl RecordedRun {
                 changes[host].push((end, -width));
             }
         }
-        let widest = |host: usize| {
-            let of_host =
-                self.tasks.iter().flat_map(|t| &t.attempts).filter(move |a| a.host == Some(host));
-            of_host.map(|a| self.width(a)).max().unwrap_or(1)
-        };
         changes
             .into_iter()
             .enumerate()
@@ -165,7 +164,7 @@ impl RecordedRun {
                 if above <= OVERLAP * busy && recorded >= 1.0 {
                     peak = peak.min(recorded.min(MOST_CORES) as i64);
                 }
-                (peak.max(0) as u32).max(widest(host))
+                (peak.max(0) as u32).max(widest[host])
             })
             .collect()
     }
