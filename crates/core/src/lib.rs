@@ -157,6 +157,7 @@ struct RequestsPage;
 struct Contributing;
 
 pub mod bundled;
+pub mod choices;
 mod context;
 mod details_json;
 mod failure;

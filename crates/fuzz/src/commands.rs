@@ -136,6 +136,13 @@ const BATCH_SITE: &[&str] = &[
 
 const TAPE: &[&str] = &["centre tape IN --json", "centre tape IN --policy fifo --picture OUT.svg"];
 
+const STACK: &[&str] = &[
+    "centre stack IN --json",
+    "centre stack IN --picture OUT.svg",
+    "centre attribute IN --json",
+    "centre attribute IN --switch transfers=simulate --picture OUT.svg",
+];
+
 const STORAGE: &[&str] = &["centre storage IN --json", "centre storage IN"];
 
 const RECORDS: &[&str] = &[
@@ -213,6 +220,7 @@ fn lines_of(kind: Kind) -> &'static [&'static str] {
         Kind::Measurements => MEASUREMENTS,
         Kind::BatchLog => BATCH_LOG,
         Kind::BatchSite => BATCH_SITE,
+        Kind::Stack => STACK,
         Kind::Tape => TAPE,
         Kind::Storage => STORAGE,
         Kind::Records => RECORDS,

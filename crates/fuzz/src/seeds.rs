@@ -44,6 +44,8 @@ pub enum Kind {
     BatchSite,
     /// A tape library and requests to it.
     Tape,
+    /// A service stack with a workflow and a record.
+    Stack,
     /// Operations on storages or files.
     Storage,
     /// What another workflow engine left behind.
@@ -73,6 +75,7 @@ impl Kind {
             ("batch-log", Kind::BatchLog),
             ("batch-site", Kind::BatchSite),
             ("tape", Kind::Tape),
+            ("stack", Kind::Stack),
             ("storage", Kind::Storage),
             ("records", Kind::Records),
         ];
@@ -173,6 +176,16 @@ const SACCT: &str = "JobIDRaw|User|Account|Partition|Submit|Start|End|ElapsedRaw
 const SITE: &str = r#"{"machine": {"nodes": 2, "cores_per_node": 4}, "priorities": {"1": 1, "2": 5},
  "caps": [{"by": "user", "name": "*", "cores": 6}, {"by": "group", "name": 2, "jobs": 1}], "pledges": {"1": 3, "2": 1},
  "window": 40, "deviation_window": 60, "power": {"idle": 3, "loaded": 10, "off": 1, "off_after": 5, "shutdown": 1, "boot": 2}}"#;
+
+const STACK: &str = r#"{"tasks": [{"id": "a", "work": 4, "outputs": ["x"]}, {"id": "b", "work": 2, "inputs": ["x", "y"]}],
+"files": {"x": 10, "y": 5}, "replicas": {"y": ["s"]}, "sites": {"k": {"speed": 1, "close": "s"},
+"b": {"speed": 1, "batch": {"cores": 2, "policy": "easy", "background": [[1, 0, 5, 2, 9]]}}},
+"storages": {"s": {"max_active": 1}}, "default_storage": "s", "links": {"l": {"bandwidth": 5}}, "routes": {"s k": ["l"], "s b": []},
+"catalogue_latency": 0.5, "idle_timeout": 20, "max_attempts": 3, "pilots": [{"id": "p", "site": "k", "start": 1, "dies": 4},
+{"id": "q", "site": "b", "submit": 1, "walltime": 30, "cores": 1}], "model": {"latency": {"k": 2}, "pacing": 1, "lifetime": 50},
+"platform_model": {"sites": {"k": {"speed": 2}}, "links": {"l": {"bandwidth": 6}}}, "record": {"makespan": 20, "attempts":
+{"a": [{"queued": 0, "pilot": "p", "start": 1, "end": 4, "result": "lost", "steps": []}, {"queued": 4, "pilot": "q", "start": 5, "end": 10,
+"result": "done", "steps": [4, 1]}]}, "pilots": {"p": {"submit": 0, "start": 1, "exit": 4, "why": "died"}, "q": {"submit": 0, "start": 5}}}}"#;
 
 const TAPE: &str = r#"{"library": {"drives": 2, "mount": {"distribution": "normal", "mean": 10, "deviation": 2}, "unmount": 5,
  "wind": 1, "rate": 10}, "weights": {"requests": 20, "age": 0.5}, "starvation": 25, "cache": 250, "requests": [
@@ -282,6 +295,7 @@ pub(crate) fn all(folder: &Path) -> Vec<Seed> {
         seed(Kind::BatchLog, "txt", SACCT.into()),
         seed(Kind::BatchSite, "json", SITE.into()),
         seed(Kind::Tape, "json", TAPE.into()),
+        seed(Kind::Stack, "json", STACK.into()),
         seed(Kind::Storage, "json", OPERATIONS.into()),
         seed(Kind::Storage, "json", SCRIPT.into()),
     ];

@@ -4,9 +4,9 @@ use crate::files::Files;
 use crate::input::{Sources, format_parser, read_document, read_platform};
 use crate::output::Output;
 use crate::table::count;
-use crate::verbs::choices;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use slackline_core::choices::read_outcomes;
 use slackline_core::file_kind as contents;
 use slackline_core::request::ModelSettings;
 use slackline_core::{Failure, recorded};
@@ -187,7 +187,7 @@ impl Convert {
             return Err(Failure::input(message)
                 .with_help("--draw unfolds choices and loops; this workflow has none"));
         };
-        let given = choices::read_outcomes(self.choices.as_deref(), control, output)?;
+        let given = read_outcomes(&output.files, self.choices.as_deref(), control)?;
         let mut chances = Chances { seed, run: 0, given };
         let template = Arc::new(document.workflow.clone());
         let (unfolded, _) = draw_course(&template, &mut chances).map_err(Failure::input)?;

@@ -16,6 +16,7 @@ mod explain;
 mod generate;
 mod import;
 mod man;
+mod mpi_capture;
 mod mpicc;
 mod mpirun;
 mod pilot;
@@ -47,6 +48,7 @@ pub(crate) enum Verb {
     Replay(replay::Replay),
     Mpirun(mpirun::Mpirun),
     Mpicc(mpicc::Mpicc),
+    MpiCapture(mpi_capture::MpiCapture),
     Compare(Box<compare::Compare>),
     Versus(Box<versus::Versus>),
     Calibrate(calibrate::Calibrate),
@@ -93,6 +95,7 @@ impl Verb {
             Verb::Replay(verb) => verb.run(output),
             Verb::Mpirun(verb) => verb.run(output),
             Verb::Mpicc(verb) => verb.run(output),
+            Verb::MpiCapture(verb) => verb.run(output),
             Verb::Compare(verb) => verb.run(output),
             Verb::Versus(verb) => verb.run(output),
             Verb::Calibrate(verb) => verb.run(output),

@@ -14,7 +14,7 @@ fn lines(text: &str) -> Vec<String> {
 }
 
 /// Verbs that begin real work on this machine: their own tests run them.
-const REAL: &[&str] = &["mpirun", "mpicc", "run", "resume", "diff", "burn", "pilot"];
+const REAL: &[&str] = &["mpirun", "mpicc", "mpi-capture", "run", "resume", "diff", "burn", "pilot"];
 
 /// The verbs with a help of their own, as words.
 const VERBS: &[&str] = &[
@@ -39,6 +39,9 @@ const VERBS: &[&str] = &[
     "centre batch",
     "centre tape",
     "centre storage",
+    "centre adopt",
+    "centre stack",
+    "centre attribute",
     "completions",
     "man",
 ];

@@ -5,6 +5,7 @@ mod bad_input;
 mod bad_luck;
 mod bridges;
 mod cells;
+mod choices;
 mod common;
 mod documents;
 mod files;
