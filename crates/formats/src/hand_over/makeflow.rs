@@ -38,8 +38,6 @@ pub(super) fn write(workflow: &Workflow) -> Result<String> {
         let width = workflow.width(task).0;
         let kind = workflow.kind_name(workflow.kind(task));
         let kind = if kind.is_empty() { "default" } else { kind };
-        let kind = workflow.kind_name(workflow.kind(task));
-        let kind = if kind.is_empty() { "default" } else { kind };
         let kind = kind.replace(|c: char| c.is_control() || c == '"', "_");
         let mut own = format!("\nCATEGORY=\"{kind}\"\nCORES={width}\n");
         // Makeflow counts megabytes; 0 asks for none, and a value holds until another is set.
