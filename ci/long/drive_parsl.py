@@ -29,7 +29,7 @@ def main():
     executor = HighThroughputExecutor(
         label="workers",
         address="127.0.0.1",
-        cores_per_worker=1,
+        cores_per_worker=0.1,
         max_workers_per_node=workers,
         provider=LocalProvider(init_blocks=1, max_blocks=1),
     )

@@ -20,6 +20,8 @@ const ASSUMED_BANDWIDTH: f64 = 1.25e8;
 
 /// Cores of one attempt at most; more stand for a slip of the records.
 const MOST_WIDTH: f64 = 65_536.0;
+/// Part of the busy time for which more than the recorded cores may seem to be held.
+const OVERLAP: f64 = 0.02;
 /// Cores of a host at most.
 const MOST_CORES: f64 = 1_000_000.0;
 
@@ -123,7 +125,11 @@ impl RecordedRun {
     /// Most cores that tasks held at once on each host.
     fn peak_cores(&self) -> Vec<u32> {
         let mut changes: Vec<Vec<(f64, i64)>> = vec![Vec::new(); self.hosts.len()];
+        let mut widest = vec![1; self.hosts.len()];
         for attempt in self.tasks.iter().flat_map(|t| &t.attempts) {
+            if let Some(host) = attempt.host {
+                widest[host] = self.width(attempt).max(widest[host]);
+            }
             let (Some(host), Some(start), Some(end)) =
                 (attempt.host, value(attempt.start), value(attempt.end))
             else {
@@ -135,23 +141,30 @@ impl RecordedRun {
                 changes[host].push((end, -width));
             }
         }
-        let widest = |host: usize| {
-            let of_host =
-                self.tasks.iter().flat_map(|t| &t.attempts).filter(move |a| a.host == Some(host));
-            of_host.map(|a| self.width(a)).max().unwrap_or(1)
-        };
         changes
             .into_iter()
             .enumerate()
             .map(|(host, mut changes)| {
                 // What ends makes room before what begins.
                 changes.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-                let mut now = 0;
-                let most = changes.iter().map(|(_, by)| {
+                let recorded = value(self.hosts[host].cores).map_or(f64::INFINITY, f64::floor);
+                let (mut now, mut peak, mut since) = (0i64, 0i64, f64::NAN);
+                let (mut busy, mut above) = (0.0, 0.0);
+                for (at, by) in changes {
+                    let lasted = at - since;
+                    if now > 0 && lasted > 0.0 {
+                        busy += lasted;
+                        above += if now as f64 > recorded { lasted } else { 0.0 };
+                    }
                     now += by;
-                    now
-                });
-                (most.max().unwrap_or(0).max(0) as u32).max(widest(host))
+                    peak = peak.max(now);
+                    since = at;
+                }
+                // Ends are often noted a little after the next start.
+                if above <= OVERLAP * busy && recorded >= 1.0 {
+                    peak = peak.min(recorded.min(MOST_CORES) as i64);
+                }
+                (peak.max(0) as u32).max(widest[host])
             })
             .collect()
     }
@@ -404,7 +417,7 @@ impl Cores {
         Cores { fresh: 0..count, free: BTreeSet::new(), held: BTreeSet::new() }
     }
 
-    /// The cores that an attempt takes, in order; those that are released last where too few are free.
+    /// The cores that an attempt takes, in order; those that are released first where too few are free.
     fn take(&mut self, width: u32, start: f64, end: f64) -> Vec<u32> {
         while let Some(&(release, core)) = self.held.first().filter(|(at, _)| at.0 <= start) {
             self.held.remove(&(release, core));
@@ -416,7 +429,7 @@ impl Cores {
             let free = self.free.pop_first().map(|(_, core)| core);
             if let Some(core) = free.or_else(|| self.fresh.next()) {
                 chosen.push(core);
-            } else if let Some((release, core)) = self.held.pop_last() {
+            } else if let Some((release, core)) = self.held.pop_first() {
                 until = until.max(release.0);
                 chosen.push(core);
             } else {

@@ -29,7 +29,7 @@ struct Wait {
 }
 
 impl RecordedRun {
-    /// The waits of all tasks under the recorded placements; transfers take what a plan counts for them.
+    /// The waits of all tasks under the recorded placements; transfers take their time at the measured bandwidth.
     fn waits(&self) -> Vec<Wait> {
         let untimed = Wait { idle: 0.0, total: 0.0, is_timed: false };
         let mut waits = vec![untimed; self.tasks.len()];

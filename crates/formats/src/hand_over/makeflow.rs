@@ -20,6 +20,11 @@ pub(super) fn write(workflow: &Workflow) -> Result<String> {
             let message = format!("the command of task '{name}' has several lines");
             return Err(FormatError::new(message).with_help("a rule of a makeflow has one"));
         }
+        if line.contains('\\') {
+            let name = workflow.task_name(task);
+            let message = format!("the command of task '{name}' holds a backslash");
+            return Err(FormatError::new(message).with_help("makeflows take it for their own"));
+        }
         if outputs.is_empty() || waited_for.contains(&task) {
             let done = marker(task);
             line = format!("{line} && mkdir -p .slackline-done && touch {done}");
@@ -38,8 +43,6 @@ pub(super) fn write(workflow: &Workflow) -> Result<String> {
         let width = workflow.width(task).0;
         let kind = workflow.kind_name(workflow.kind(task));
         let kind = if kind.is_empty() { "default" } else { kind };
-        let kind = workflow.kind_name(workflow.kind(task));
-        let kind = if kind.is_empty() { "default" } else { kind };
         let kind = kind.replace(|c: char| c.is_control() || c == '"', "_");
         let mut own = format!("\nCATEGORY=\"{kind}\"\nCORES={width}\n");
         // Makeflow counts megabytes; 0 asks for none, and a value holds until another is set.
@@ -48,7 +51,8 @@ pub(super) fn write(workflow: &Workflow) -> Result<String> {
             text.push_str(&own);
             head = own;
         }
-        let escaped = line.replace('$', "$$");
+        // Makeflow would take the value of a variable of its own.
+        let escaped = line.replace('$', "\\$");
         let _ = write!(text, "\n{}: {}\n\t{escaped}\n", outputs.join(" "), inputs.join(" "));
     }
     Ok(text)
