@@ -4,6 +4,7 @@ use crate::bundled;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::file_kind::{Wanted, explain};
+use crate::recorded;
 use crate::request::{LimitSettings, ModelSettings, OverheadSettings, Sources};
 use crate::rules;
 use slackline_analysis::overheads::{measured_with_overhead, with_overhead};
@@ -79,6 +80,9 @@ impl Sources {
             return Err(Failure::input("no workflow is given")
                 .with_help("name a workflow file, or an instance with --instance FILE"));
         };
+        if self.format.is_none() && recorded::engine_of(path, &context.files).is_some() {
+            return self.read_recorded(path, context);
+        }
         if self.platform.is_none()
             && self.reference_speed.is_none()
             && self.format.is_none_or(|format| format == Format::Instance)
@@ -101,6 +105,30 @@ impl Sources {
 }
 
 impl Sources {
+    /// The workflow of a recorded run; on its own hosts where no platform is named.
+    fn read_recorded(&self, path: &Path, context: &mut Context<'_>) -> Result<Loaded, Failure> {
+        let run = recorded::read(path, context)?;
+        let mut document = recorded::document(&run, path)?;
+        warn_of(&document.warnings, path, context)?;
+        if let Some(speed) = self.reference_speed {
+            let scaled = document.at_reference_speed(recorded::FORMAT, speed);
+            document = scaled.map_err(|e| e.in_file(path))?;
+        }
+        let platform = match &self.platform {
+            Some(platform) => read_platform(platform, context)?,
+            None => {
+                let hosts = run.hosts.len();
+                let hosts = if hosts == 1 { "host".into() } else { format!("{hosts} hosts") };
+                context.note(&format!("no --platform given: taking the recorded {hosts}"));
+                run.platform().map_err(|e| e.in_file(path))?
+            }
+        };
+        Ok(Loaded {
+            place: self.platform.clone(),
+            ..Loaded::of(document, recorded::FORMAT, platform)
+        })
+    }
+
     /// The platform alone; the bundled one where none is named.
     pub fn read_platform(&self, context: &mut Context<'_>) -> Result<Platform, Failure> {
         match &self.platform {
@@ -236,6 +264,11 @@ impl LimitSettings {
 
 /// Reads a scenario; where there is no such file the bundled ones are named.
 pub fn read_scenario(files: &FileAccess, path: &Path) -> Result<Scenario, Failure> {
+    if recorded::engine_of(path, files).is_some() {
+        let options = slackline_import::Options::default();
+        let run = slackline_import::read(&[path.to_path_buf()], &options, files)?;
+        return Ok(run.scenario());
+    }
     if is_standard(path) || path.exists() {
         return Ok(scenario::read_scenario(files, path)?);
     }
@@ -290,6 +323,7 @@ pub fn stream_name(stated: &str, path: &Path) -> String {
 pub fn format_of(files: &FileAccess, path: &Path, from: Option<Format>) -> Result<Format, Failure> {
     match from {
         Some(format) => Ok(format),
+        None if recorded::engine_of(path, files).is_some() => Ok(recorded::FORMAT),
         None => {
             let text = files.read_text(path)?;
             Ok(Format::detect(Some(path), &text).map_err(|e| e.in_file(path))?)
@@ -313,6 +347,11 @@ pub fn read_document(
     context: &mut Context<'_>,
 ) -> Result<Document, Failure> {
     let begin = Instant::now();
+    if from.is_none() && recorded::engine_of(path, &context.files).is_some() {
+        let document = recorded::document(&recorded::read(path, context)?, path)?;
+        warn_of(&document.warnings, path, context)?;
+        return Ok(document);
+    }
     let mut document = slackline_formats::read_workflow(&context.files, path, from)
         .map_err(|error| explain(error, &context.files, path, Wanted::Workflow))?;
     if document.workflow.name().is_empty() {
@@ -346,6 +385,10 @@ fn warn_of(warnings: &[String], path: &Path, context: &mut Context<'_>) -> Resul
 /// Reads a platform file.
 pub fn read_platform(path: &Path, context: &mut Context<'_>) -> Result<Platform, Failure> {
     let begin = Instant::now();
+    if recorded::engine_of(path, &context.files).is_some() {
+        let run = recorded::read(path, context)?;
+        return Ok(run.platform().map_err(|e| e.in_file(path))?);
+    }
     let text = context.files.read_text(path).map_err(|error| match path.exists() {
         true => Failure::from(error),
         false => {

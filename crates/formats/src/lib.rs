@@ -15,6 +15,7 @@
 
 pub mod activities;
 pub mod batch_log;
+pub mod calendar;
 mod control;
 pub mod csv;
 pub mod daggen;
@@ -25,6 +26,7 @@ pub mod document;
 pub mod dot;
 pub mod error;
 mod flow;
+pub mod hand_over;
 pub mod instance;
 pub mod jedule;
 mod names;

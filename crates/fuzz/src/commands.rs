@@ -21,6 +21,9 @@ const WORKFLOW: &[&str] = &[
     "convert IN OUT.json",
     "convert IN OUT.yml --to pegasus-yaml",
     "convert IN OUT.json --to instance --platform small-cluster",
+    "convert IN OUT.txt --to snakemake",
+    "convert IN OUT.txt --to cwl",
+    "convert IN OUT.txt --to makeflow",
     "generate workflow like IN --tasks 20 -o OUT.json",
     "generate platform recorded IN -o OUT.toml",
     "run IN --platform small-cluster --dry-run",
@@ -142,6 +145,19 @@ const STACK: &[&str] = &[
 
 const STORAGE: &[&str] = &["centre storage IN --json", "centre storage IN"];
 
+const RECORDS: &[&str] = &[
+    "import IN -o OUT.run --json",
+    "import IN --strict",
+    "explain IN --json --svg OUT.svg",
+    "advise IN --risk 50%",
+    "advise IN --risk 50% --to snakemake",
+    "show IN --json",
+    "plan IN --json",
+    "simulate IN --schedule IN --scenario IN --json",
+    "convert IN OUT.json",
+    "centre batch IN --lenient --cores 8",
+];
+
 /// Options that are added with odd values.
 const OPTIONS: &[&str] = &[
     "--seed",
@@ -207,6 +223,7 @@ fn lines_of(kind: Kind) -> &'static [&'static str] {
         Kind::Stack => STACK,
         Kind::Tape => TAPE,
         Kind::Storage => STORAGE,
+        Kind::Records => RECORDS,
     }
 }
 

@@ -341,6 +341,7 @@ impl<'a> Stage<'a> {
             told,
             check,
             recorded: None,
+            outcomes: Vec::new(),
             real: false,
             trace,
         })

@@ -5,6 +5,7 @@ mod concurrent;
 mod deadlines;
 mod gtp;
 mod markdown;
+mod nondet;
 mod poisson;
 mod policies;
 mod ptg;
@@ -140,6 +141,7 @@ pub const ALL: &[Paper] = &[
     concurrent::FDWS,
     concurrent::BUDGETS,
     deadlines::DEADLINES,
+    nondet::PAPER,
 ];
 
 /// The reproduction of that name.
