@@ -187,7 +187,8 @@ fn date_digits(date: Option<&str>) -> String {
     let begins = date.bytes().take(4).filter(u8::is_ascii_digit).count() == 4;
     let body = date.split(['+', 'Z']).next().unwrap_or_default();
     let digits: String = body.chars().filter(char::is_ascii_digit).take(14).collect();
-    let is_date = begins && digits.len() >= 8 && (digits.starts_with("19") || digits.starts_with("20"));
+    let is_date =
+        begins && digits.len() >= 8 && (digits.starts_with("19") || digits.starts_with("20"));
     if is_date { digits } else { String::new() }
 }
 
@@ -210,8 +211,8 @@ impl SiteLogs {
     }
 
     /// Adds the machines of a recorded run.
-    pub fn add_run(&mut self, recorded: &Recorded, source: &str, site: &str) -> Result<()> {
-        let Some(run) = &recorded.run else {
+    pub fn add_run(&mut self, recorded: Option<&Recorded>, source: &str, site: &str) -> Result<()> {
+        let Some(run) = recorded.and_then(|recorded| recorded.run.as_ref()) else {
             return self.wrong(source, None, "there is no recorded run in it".into());
         };
         if run.machines.is_empty() {
@@ -249,7 +250,11 @@ impl SiteLogs {
             };
             let Some(at) = value["at"].as_f64() else { continue };
             if at < last {
-                self.wrong(source, line_number, format!("the clock goes back from {last} to {at}"))?;
+                self.wrong(
+                    source,
+                    line_number,
+                    format!("the clock goes back from {last} to {at}"),
+                )?;
                 continue;
             }
             last = at;
@@ -316,7 +321,11 @@ impl SiteLogs {
             *killed += usize::from(job.run > job.limit);
         }
         if known == 0 {
-            return self.wrong(source, None, "no job of the log has a start: there are no waits".into());
+            return self.wrong(
+                source,
+                None,
+                "no job of the log has a start: there are no waits".into(),
+            );
         }
         for (queue, (mut list, killed)) in waits {
             list.sort_unstable_by(f64::total_cmp);
@@ -415,7 +424,7 @@ fn fits(sorted: &[f64]) -> Vec<Fit> {
 }
 
 fn normal(z: f64) -> f64 {
-    1.0 - slackline_analysis::statistics::normal_tail(z)
+    1.0 - slackline_analysis::statistics::distributions::normal_tail(z)
 }
 
 /// Kolmogorov's distance of sorted values from a distribution function; values that are equal count as a step.
@@ -491,7 +500,10 @@ impl SitePicture {
                         );
                     }
                     None => {
-                        let _ = writeln!(out, "speed = \"{ASSUMED_SPEED}f\"  # assumed: no log says it");
+                        let _ = writeln!(
+                            out,
+                            "speed = \"{ASSUMED_SPEED}f\"  # assumed: no log says it"
+                        );
                     }
                 }
                 let _ = writeln!(out, "cores = {}", first.cores);
@@ -518,7 +530,9 @@ impl SitePicture {
 
     /// The waits as part of a stack, for its pilots.
     pub fn stack_toml(&self) -> String {
-        let mut out = String::from("# Waits of pilots by site, the nearest of the fitted distributions.\n[model.latency]\n");
+        let mut out = String::from(
+            "# Waits of pilots by site, the nearest of the fitted distributions.\n[model.latency]\n",
+        );
         let mut sites: BTreeMap<&str, &Waits> = BTreeMap::new();
         for waits in &self.waits {
             let most = sites.entry(&waits.site).or_insert(waits);
@@ -537,7 +551,9 @@ impl SitePicture {
                     format!("{{ distribution = \"exponential\", mean = {mean:?} }}")
                 }
                 Distribution::Normal { mean, deviation } => {
-                    format!("{{ distribution = \"normal\", mean = {mean:?}, deviation = {deviation:?} }}")
+                    format!(
+                        "{{ distribution = \"normal\", mean = {mean:?}, deviation = {deviation:?} }}"
+                    )
                 }
                 Distribution::LogNormal { mu, sigma } => {
                     format!("{{ distribution = \"lognormal\", mu = {mu:?}, sigma = {sigma:?} }}")
