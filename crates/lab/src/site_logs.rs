@@ -259,7 +259,9 @@ impl SiteLogs {
             }
             last = at;
             let name = |member: &str| value[member].as_str().unwrap_or_default().to_string();
-            for host in value["hosts"].as_array().into_iter().flatten().chain([&value["host"]]) {
+            for host in
+                value["hosts"].as_array().into_iter().flatten().chain([&value["on"]["host"]])
+            {
                 if let Some(host) = host.as_str() {
                     self.sight(site, host, source);
                 }
