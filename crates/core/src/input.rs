@@ -43,6 +43,15 @@ pub struct Loaded {
     pub place: Option<PathBuf>,
 }
 
+/// A workflow in memory that stands for a file ([`FileAccess::with_value`]).
+#[derive(Clone, Debug)]
+pub struct WorkflowValue {
+    /// The workflow and what its file knew besides.
+    pub document: Document,
+    /// The format it came in; TOML where it never was a file.
+    pub format: Format,
+}
+
 /// Where the work of a workflow comes from.
 #[derive(Clone, Debug)]
 pub struct Past {
@@ -86,6 +95,7 @@ impl Sources {
         if self.platform.is_none()
             && self.reference_speed.is_none()
             && self.format.is_none_or(|format| format == Format::Instance)
+            && !context.files.has_value(path)
             && Format::detect(Some(path), &context.files.read_text(path)?) == Ok(Format::Instance)
         {
             return instance_file(path, context);
@@ -264,6 +274,9 @@ impl LimitSettings {
 
 /// Reads a scenario; where there is no such file the bundled ones are named.
 pub fn read_scenario(files: &FileAccess, path: &Path) -> Result<Scenario, Failure> {
+    if let Some(scenario) = files.value::<Scenario>(path) {
+        return Ok(Scenario::clone(&scenario));
+    }
     if recorded::engine_of(path, files).is_some() {
         let options = slackline_import::Options::default();
         let run = slackline_import::read(&[path.to_path_buf()], &options, files)?;
@@ -321,6 +334,9 @@ pub fn stream_name(stated: &str, path: &Path) -> String {
 
 /// The format of a workflow file.
 pub fn format_of(files: &FileAccess, path: &Path, from: Option<Format>) -> Result<Format, Failure> {
+    if let Some(value) = files.value::<WorkflowValue>(path) {
+        return Ok(value.format);
+    }
     match from {
         Some(format) => Ok(format),
         None if recorded::engine_of(path, files).is_some() => Ok(recorded::FORMAT),
@@ -346,6 +362,9 @@ pub fn read_document(
     from: Option<Format>,
     context: &mut Context<'_>,
 ) -> Result<Document, Failure> {
+    if let Some(value) = context.files.value::<WorkflowValue>(path) {
+        return Ok(value.document.clone());
+    }
     let begin = Instant::now();
     if from.is_none() && recorded::engine_of(path, &context.files).is_some() {
         let document = recorded::document(&recorded::read(path, context)?, path)?;
@@ -384,6 +403,9 @@ fn warn_of(warnings: &[String], path: &Path, context: &mut Context<'_>) -> Resul
 
 /// Reads a platform file.
 pub fn read_platform(path: &Path, context: &mut Context<'_>) -> Result<Platform, Failure> {
+    if let Some(platform) = context.files.value::<Platform>(path) {
+        return Ok(Platform::clone(&platform));
+    }
     let begin = Instant::now();
     if recorded::engine_of(path, &context.files).is_some() {
         let run = recorded::read(path, context)?;

@@ -238,7 +238,15 @@ impl RunInput {
     fn prepare(&self, files: &FileAccess, folder: &RunFolder) -> Result<Header, Failure> {
         let end = self.format.extensions().first().copied().unwrap_or("txt");
         let mut header = self.header(&format!("workflow.{end}"))?;
-        let text = files.read_text(&self.request.input.workflows[0])?;
+        let workflow = &self.request.input.workflows[0];
+        let text = match files.has_value(workflow) {
+            true => {
+                let mut bytes = Vec::new();
+                self.format.write(&self.document, &mut bytes)?;
+                slackline_io::decode(bytes)?.into()
+            }
+            false => files.read_text(workflow)?,
+        };
         let platform = platform_toml::to_string(&self.platform)?;
         for (name, text) in
             [(&header.workflow, text.as_str()), (&header.platform, platform.as_str())]

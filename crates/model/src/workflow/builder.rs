@@ -141,6 +141,11 @@ impl WorkflowBuilder {
         self.task_names.names().get(task.index())
     }
 
+    /// Name of a file added before; empty where it has none.
+    pub fn file_name(&self, file: FileId) -> &str {
+        self.file_names.names().get(file.index())
+    }
+
     /// Adds a task.
     pub fn add_task(&mut self, task: Task) -> Result<TaskId, WorkflowError> {
         not_negative("the work", &task.name, task.work)?;
