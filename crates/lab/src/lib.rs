@@ -15,6 +15,7 @@ pub mod cell;
 pub mod compare;
 pub mod papers;
 pub mod shapes;
+pub mod site_logs;
 pub mod study;
 pub mod versus;
 pub mod worlds;

@@ -52,6 +52,8 @@ pub struct BatchSite {
     pub cores: u64,
     /// Policy of the batch system.
     pub policy: Policy,
+    /// Longest walltime that its queue allows, in seconds.
+    pub max_walltime: Option<f64>,
     /// Other jobs: number, submission, run time, cores, limit.
     pub background: Vec<(u64, f64, f64, u64, f64)>,
 }
@@ -233,6 +235,7 @@ struct SiteFile {
 struct BatchFile {
     cores: u64,
     policy: String,
+    max_walltime: Option<f64>,
     #[serde(default)]
     background: Vec<(u64, f64, f64, u64, f64)>,
 }
@@ -577,7 +580,7 @@ fn sites(files: UniqueMap<SiteFile>, storages: &Index<'_>) -> Result<Vec<SiteSpe
 }
 
 fn batch(file: BatchFile, by: &str) -> Result<BatchSite, CaseError> {
-    let BatchFile { cores, policy, background } = file;
+    let BatchFile { cores, policy, max_walltime, background } = file;
     let policy =
         policy.parse().map_err(|e: crate::batch::UnknownPolicy| CaseError(format!("{by}: {e}")))?;
     if cores == 0 || cores > 1 << 32 {
@@ -592,7 +595,10 @@ fn batch(file: BatchFile, by: &str) -> Result<BatchSite, CaseError> {
             return error(format!("{} are 0", of("cores")));
         }
     }
-    Ok(BatchSite { cores, policy, background })
+    if let Some(longest) = max_walltime {
+        positive(longest, || format!("{by}: max_walltime"))?;
+    }
+    Ok(BatchSite { cores, policy, max_walltime, background })
 }
 
 fn model(file: ModelFile, sites: &Index<'_>, count: usize) -> Result<Model, CaseError> {
@@ -660,6 +666,16 @@ fn pilots(
         }
         if is_batch && file.walltime.is_none() {
             return error(format!("{}: a batch system needs its `walltime`", by()));
+        }
+        let longest = sites[site].batch.as_ref().and_then(|batch| batch.max_walltime);
+        if let (Some(longest), Some(walltime)) = (longest, file.walltime)
+            && walltime > longest
+        {
+            return error(format!(
+                "{}: its walltime is {walltime} s; the queue of site `{}` allows {longest} s",
+                by(),
+                file.site
+            ));
         }
         let earliest = file.start.or(file.submit).unwrap_or(0.0);
         if file.dies.is_some_and(|dies| dies < earliest) {

@@ -8,6 +8,7 @@ mod attribute;
 mod case;
 mod engine;
 mod plan;
+mod recorded;
 mod sites;
 mod switches;
 mod transport;
@@ -20,6 +21,7 @@ pub use case::{
 };
 pub use engine::{Outcome, StackError, Variation, is_robust, run, run_varied};
 pub use plan::Record;
+pub use recorded::{RecordedHost, RecordedTask, case_of_run};
 pub use switches::{Component, Switches, UnknownSwitch};
 pub use validity::{Origin, Validity};
 

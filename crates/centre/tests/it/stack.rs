@@ -97,6 +97,9 @@ fn pilots_are_jobs_of_a_batch_system() {
         "idle_timeout": 5, "pilots": [{"id": "p", "site": "a", "submit": 20, "walltime": 60}, {"id": "q", "site": "a", "submit": 30, "walltime": 90},
         {"id": "large", "site": "a", "submit": 0, "walltime": 1, "cores": 3}]}"#,
     );
+    let short = r#"{"tasks": [], "sites": {"a": {"speed": 1, "batch": {"cores": 2, "policy": "easy", "max_walltime": 50}}},
+        "pilots": [{"id": "p", "site": "a", "submit": 20, "walltime": 60}]}"#;
+    assert!(Case::parse(short).unwrap_err().to_string().contains("allows 50 s"));
     let outcome = run(&case).unwrap();
     assert_eq!(outcome.done, [45.0, 70.0, 200.0, 175.0].map(Some));
     let why: Vec<_> = outcome.pilots.iter().map(|life| life.why.unwrap()).collect();

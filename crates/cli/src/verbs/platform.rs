@@ -1,5 +1,7 @@
 //! `slackline platform`: platform files of real machines.
 
+mod from_logs;
+
 use crate::files::Files;
 use crate::output::Output;
 use crate::table::count;
@@ -21,6 +23,7 @@ pub(crate) struct Platform {
 #[derive(Subcommand)]
 enum PlatformVerb {
     Detect(Detect),
+    FromLogs(from_logs::FromLogs),
 }
 
 /// Describe this machine, or the Slurm cluster it can see, as a platform file
@@ -60,6 +63,7 @@ impl Platform {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         match self.verb {
             PlatformVerb::Detect(verb) => verb.run(output),
+            PlatformVerb::FromLogs(verb) => verb.run(output),
         }
     }
 }

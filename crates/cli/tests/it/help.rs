@@ -31,6 +31,7 @@ const VERBS: &[&str] = &[
     "compare",
     "versus",
     "platform detect",
+    "platform from-logs",
     "calibrate mpi",
     "import",
     "explain",
@@ -85,6 +86,13 @@ fn examples_of_help_work() {
     place.write(
         "pipeline_dag.dot",
         "digraph \"pipeline_dag\" {\np0 [label=\"ALIGN\"];\np1 [label=\"SORT\"];\np0 -> p1;\n}\n",
+    );
+    place.write(
+        "recorded.json",
+        r#"{"name": "r", "schemaVersion": "1.5", "workflow": {"specification": {"tasks": [{"id": "a", "name": "a",
+        "parents": [], "children": [], "inputFiles": [], "outputFiles": []}], "files": []}, "execution": {"makespanInSeconds": 5,
+        "executedAt": "2024-01-01T00:00:00Z", "tasks": [{"id": "a", "runtimeInSeconds": 5, "machines": ["n1"]}],
+        "machines": [{"nodeName": "n1", "cpu": {"coreCount": 2, "speedInMHz": 2000}}]}}}"#,
     );
     place.write("list.txt", "lu.tit\n");
     place.write("hosts.txt", "fast-0\n");

@@ -250,6 +250,7 @@ fn place() -> Place {
         "JobIDRaw|User|Account|Partition|Submit|Start|End|ElapsedRaw|TimelimitRaw|ReqCPUS|State\n\
          7|ann|g|q|2024-01-01T00:00:00|2024-01-01T00:01:00|2024-01-01T00:02:00|60|5|4|COMPLETED\n",
     );
+    place.write("started.swf", "1 0 5 10 1 -1 -1 1 10 -1 1 1 1 -1 1 -1 -1 -1\n2 3 9 10 1 -1 -1 1 10 -1 1 1 1 -1 1 -1 -1 -1\n");
     place.write(
         "tape.json",
         r#"{"library": {"drives": 1, "mount": 1, "unmount": 1, "wind": 1, "rate": 10}, "cache": 100, "requests": [
@@ -343,6 +344,7 @@ const PRINT: &[&str] = &[
     "centre batch jobs.txt --cores 8 --policy easy --json",
     "centre tape tape.json --policy fifo --json",
     "centre storage ops.json --json",
+    "platform from-logs recorded.json north:started.swf --json",
     "centre storage script.json --json",
     "centre stack pilot-stack --json",
     "centre stack pilot-stack --pilots 1,3 --json",

@@ -531,6 +531,12 @@ fn workflows_run_on_a_stack_of_services() {
     let one = place.ok("centre attribute again.json --switch platform=inject --json");
     let document: serde_json::Value = serde_json::from_str(&one).unwrap();
     assert!(document["runs"][0]["error"].as_f64().unwrap().abs() < 1e-9, "{one}");
+    // So is the trace of any run.
+    place.ok("simulate montage -p two-site-grid --trace run.jsonl");
+    let one = place.ok("centre attribute montage --trace run.jsonl -p two-site-grid --switch platform=inject --json");
+    let document: serde_json::Value = serde_json::from_str(&one).unwrap();
+    assert!(document["runs"][0]["error"].as_f64().unwrap().abs() < 1e-9, "{one}");
+    place.fails(2, "centre attribute gauss --trace run.jsonl -p two-site-grid");
     place.fails(2, "simulate montage --stack grid.toml -p small-cluster");
     place.fails(2, "simulate assembly --stack grid.toml");
     place.fails(2, "centre attribute again.json --switch platform=maybe");

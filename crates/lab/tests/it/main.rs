@@ -7,3 +7,4 @@ mod papers;
 mod plans_come_true;
 #[path = "../../../schedule/tests/it/random/mod.rs"]
 mod random;
+mod site_logs;

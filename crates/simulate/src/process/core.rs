@@ -437,19 +437,16 @@ impl<'p, M> Core<'p, M> {
         }
     }
 
-    /// The sending side does not want to know how it ends.
+    /// The sending side does not want to know how it ends: the transfer goes on without it.
     pub(super) fn detach(&mut self, key: u32) {
-        if let Some(op) = self.ops.get(key)
-            && let What::Send(comm) = op.what
+        let Some(op) = self.ops.get_mut(key) else { return };
+        if let What::Send(comm) = op.what
             && matches!(op.state, State::Running)
-            && let Some(comm) = self.comms.get_mut(comm)
-            && let Some(sender) = &mut comm.sender
         {
-            sender.op = None;
-        }
-        // Without its transfer it is only an entry.
-        if let Some(op) = self.ops.get_mut(key) {
             op.state = State::Done(None);
+            if let Some(sender) = self.comms.get_mut(comm).and_then(|comm| comm.sender.as_mut()) {
+                sender.op = None;
+            }
         }
         self.release(key);
     }

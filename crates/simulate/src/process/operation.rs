@@ -22,7 +22,8 @@ pub trait AnyOperation {
     fn watch(&self, process: ProcessId);
 }
 
-/// Something that was begun: awaiting it gives how it ended, dropping it cancels it.
+/// Something that was begun: awaiting it gives how it ended, dropping it cancels it. Only the process that began
+/// it can await it.
 #[must_use = "an operation that is dropped is cancelled"]
 pub struct Operation<'p, M> {
     core: Shared<'p, M>,

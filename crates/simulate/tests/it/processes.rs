@@ -501,7 +501,9 @@ fn drawn(platform: &Platform, seed: &[u8]) -> Vec<(u64, usize, u8)> {
                     0 => p.compute(1e7 * amount).await?,
                     1 => p.sleep(0.01 * amount).await?,
                     2 => p.send_detached("m", at as i32, 1e5 * amount),
-                    _ => drop(p.within(0.02 * amount, p.receive("m")).await),
+                    _ => {
+                        let _ = p.within(0.02 * amount, p.receive("m")).await;
+                    }
                 }
                 events.borrow_mut().push((p.now().to_bits(), k, *step));
             }

@@ -10,9 +10,11 @@ use crate::table::Table;
 use clap::Args;
 use serde::Serialize;
 use slackline_centre::stack::{self, Attributed, Attribution, Case, Component, Switches, Validity};
+use slackline_lab::site_logs::BandwidthPolicy;
 use slackline_model::units::fmt_seconds;
 use slackline_view::plot::{Cell, matrix};
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 /// Attribute the error of a simulated run to its components, by injecting them from a record
 #[derive(Args)]
@@ -26,10 +28,18 @@ platform. Each is injected from the record, or modelled or simulated.
 Examples:
   slackline centre attribute pilot-stack
   slackline centre attribute pilot-stack --switch transfers=simulate --switch platform=model
-  slackline centre attribute pilot-stack --picture errors.svg --json")]
+  slackline centre attribute pilot-stack --picture errors.svg --json
+  slackline simulate montage -p two-site-grid --trace run.jsonl
+  slackline centre attribute montage --trace run.jsonl -p two-site-grid")]
 pub(crate) struct Attribute {
-    /// The case, with a record
+    /// The case, with a record; with --trace, a workflow
     case: PathBuf,
+    /// A trace of a simulated or real run of the workflow (.jsonl), as the record
+    #[arg(long, value_name = "FILE.jsonl", requires = "platform")]
+    trace: Option<PathBuf>,
+    /// The platform of that run, with the nominal speeds
+    #[arg(short, long, value_name = "FILE", requires = "trace")]
+    platform: Option<PathBuf>,
     /// Only the run with this component not injected, e.g. platform=model (repeatable)
     #[arg(long, value_name = "COMPONENT=VALUE")]
     switch: Vec<String>,
@@ -62,6 +72,8 @@ impl Attribute {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         Files::default()
             .reads(Some(&self.case))
+            .reads(self.trace.as_ref())
+            .reads(self.platform.as_ref())
             .draws("--picture", self.picture.as_ref())
             .json(self.json)
             .check(output)?;
@@ -69,7 +81,10 @@ impl Attribute {
         for text in &self.switch {
             switches = switches.set(text).map_err(Failure::input)?;
         }
-        let case = read(&self.case, output)?;
+        let case = match (&self.trace, &self.platform) {
+            (Some(trace), Some(platform)) => recorded(&self.case, trace, platform, output)?,
+            _ => read(&self.case, output)?,
+        };
         let Some(record) = &case.record else {
             return Err(Failure::input(format!(
                 "{}: the case has no `record` to inject from",
@@ -91,6 +106,74 @@ impl Attribute {
         }
         text(&case, &found, output)
     }
+}
+
+/// A case of a workflow and the trace of its run.
+fn recorded(
+    workflow: &Path,
+    trace: &Path,
+    platform: &Path,
+    output: &Output,
+) -> Result<Case, Failure> {
+    let workflow = slackline_formats::read_workflow(&output.files, workflow, None)?.workflow;
+    let platform = slackline_formats::read_platform(&output.files, platform, None)?;
+    let text = output.files.read_text(trace)?;
+    let wrong =
+        |line: usize, why: &str| Failure::input(format!("{}:{}: {why}", trace.display(), line + 1));
+    let (mut begun, mut ran) = (HashMap::new(), HashMap::new());
+    let mut moving: HashMap<(String, String), (f64, f64)> = HashMap::new();
+    let mut rates: HashMap<String, Vec<f64>> = HashMap::new();
+    for (k, line) in text.lines().enumerate().skip(1) {
+        let value: serde_json::Value =
+            serde_json::from_str(line).map_err(|e| wrong(k, &e.to_string()))?;
+        let Some(at) = value["at"].as_f64() else { continue };
+        let name = |member: &str| value[member].as_str().unwrap_or_default().to_string();
+        match value["event"].as_str() {
+            Some("task-started") => {
+                let host = value["on"]["host"].as_str();
+                let host = host.ok_or_else(|| wrong(k, "a task starts nowhere"))?;
+                begun.insert(name("task"), (host.to_string(), at));
+            }
+            Some("task-finished") => {
+                let begun = begun.remove(&name("task"));
+                let (host, start) =
+                    begun.ok_or_else(|| wrong(k, "a task ends that was not begun"))?;
+                ran.insert(name("task"), (host, start, at));
+            }
+            Some("transfer-started") => {
+                let bytes = value["bytes"].as_f64().unwrap_or(0.0);
+                moving.insert((name("file"), name("to")), (at, bytes));
+            }
+            Some("transfer-finished") => {
+                if let Some((start, bytes)) = moving.remove(&(name("file"), name("to")))
+                    && at > start
+                    && bytes > 0.0
+                {
+                    rates.entry(name("to")).or_default().push(bytes / (at - start));
+                }
+            }
+            _ => {}
+        }
+    }
+    let tasks = workflow.tasks().map(|task| stack::RecordedTask {
+        id: workflow.task_name(task).to_string(),
+        work: workflow.work(task),
+        dependencies: workflow.predecessors(task).map(|(parent, _)| parent.index()).collect(),
+        bytes: workflow.inputs(task).map(|file| workflow.file_bytes(file)).sum(),
+        ran: ran.remove(workflow.task_name(task)),
+    });
+    let tasks: Vec<_> = tasks.collect();
+    let hosts = platform.hosts().iter().map(|host| {
+        let seen = rates.get(&*host.name).map(Vec::as_slice).unwrap_or_default();
+        stack::RecordedHost {
+            name: host.name.to_string(),
+            speed: host.speed,
+            bandwidth: BandwidthPolicy::Median.of(seen),
+        }
+    });
+    let hosts: Vec<_> = hosts.collect();
+    stack::case_of_run(tasks, &hosts)
+        .map_err(|error| Failure::input(format!("{}: {error}", trace.display())))
 }
 
 fn document<'a>(case: &'a Case, found: &Attribution, switches: Switches) -> Document<'a> {

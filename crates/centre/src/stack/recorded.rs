@@ -1,0 +1,181 @@
+//! A run that another engine of ours recorded, as a case with a record.
+//!
+//! Hosts become sites, and as many tasks as ran on a host at a time become its pilots. What a task waited for between the
+//! moment at which it could have begun (its predecessors done, a pilot free) and its start counts as its one stage-in, of the
+//! bytes of all its inputs. Attempts that did not end well are part of that wait: here only pilots die.
+
+use super::case::{
+    Case, CaseError, FileSpec, LinkSpec, Model, Pilot, PlatformModel, SiteSpec, StorageSpec, Task,
+    error,
+};
+use super::plan::Record;
+use super::{Attempt, AttemptResult, PilotLife};
+use slackline_model::distribution::Distribution;
+use std::collections::{BTreeMap, HashMap};
+
+/// A task that ran.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedTask {
+    /// Its name.
+    pub id: String,
+    /// Work, in flop.
+    pub work: f64,
+    /// Tasks that had to be done before.
+    pub dependencies: Vec<usize>,
+    /// Bytes of its inputs.
+    pub bytes: f64,
+    /// Host, start and end of the attempt that was done.
+    pub ran: Option<(String, f64, f64)>,
+}
+
+/// A host on which tasks ran.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecordedHost {
+    /// Its name.
+    pub name: String,
+    /// Nominal speed of a core, flop/s.
+    pub speed: f64,
+    /// Bytes per second to it, where transfers were seen.
+    pub bandwidth: Option<f64>,
+}
+
+/// Bandwidth where no transfer was seen, bytes per second.
+const UNSEEN: f64 = 1e9;
+
+/// Makes a case with a record of a run. Its sites are as fast as the run shows them; the nominal speeds are what
+/// `platform_model` believes.
+pub fn case_of_run(tasks: Vec<RecordedTask>, hosts: &[RecordedHost]) -> Result<Case, CaseError> {
+    let by_host: HashMap<&str, usize> =
+        hosts.iter().enumerate().map(|(k, host)| (host.name.as_str(), k)).collect();
+    let mut on_host: BTreeMap<usize, Vec<(f64, f64, usize)>> = BTreeMap::new();
+    let mut seen = vec![(0.0, 0.0); hosts.len()];
+    for (k, task) in tasks.iter().enumerate() {
+        let Some((host, start, end)) = &task.ran else {
+            return error(format!("task `{}` was not done in the recorded run", task.id));
+        };
+        let Some(&host) = by_host.get(host.as_str()) else {
+            return error(format!(
+                "task `{}` ran on `{host}`, which is no host of the platform",
+                task.id
+            ));
+        };
+        if !(*start >= 0.0 && end >= start) {
+            return error(format!("task `{}`: it starts at {start} and ends at {end}", task.id));
+        }
+        on_host.entry(host).or_default().push((*start, *end, k));
+        seen[host].0 += task.work;
+        seen[host].1 += end - start;
+    }
+    let mut pilots: Vec<Pilot> = Vec::new();
+    // Per task: its pilot, and when that became free.
+    let mut places = vec![(0, 0.0); tasks.len()];
+    for (host, mut ran) in on_host {
+        ran.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.2.cmp(&b.2)));
+        let mut free: Vec<(usize, f64)> = Vec::new();
+        for (start, end, task) in ran {
+            // Of the free places the one that became free last: the shortest wait.
+            let fits = free.iter_mut().filter(|(_, since)| *since <= start);
+            let place = match fits.max_by(|a, b| a.1.total_cmp(&b.1)) {
+                Some(place) => place,
+                None => {
+                    free.push((pilots.len(), 0.0));
+                    pilots.push(Pilot {
+                        id: format!("{}/{}", hosts[host].name, free.len()),
+                        site: host,
+                        submit: 0.0,
+                        start: None,
+                        dies: None,
+                        walltime: None,
+                        cores: 1,
+                    });
+                    let last = free.len() - 1;
+                    &mut free[last]
+                }
+            };
+            places[task] = *place;
+            place.1 = end;
+        }
+    }
+    let mut attempts = Vec::with_capacity(tasks.len());
+    for (k, task) in tasks.iter().enumerate() {
+        let ended = |&before: &usize| tasks[before].ran.as_ref().map_or(0.0, |ran| ran.2);
+        let Some((_, start, end)) = &task.ran else { continue };
+        let queued = task.dependencies.iter().map(ended).fold(0.0, f64::max).min(*start);
+        let (pilot, free) = places[k];
+        let taken = queued.max(free).min(*start);
+        attempts.push(vec![Attempt {
+            queued,
+            pilot: Some(pilot),
+            start: taken,
+            end: *end,
+            result: Some(AttemptResult::Done),
+            steps: vec![start - taken, end - start],
+        }]);
+    }
+    let makespan = attempts.iter().flatten().map(|attempt| attempt.end).fold(0.0, f64::max);
+    let files = tasks.iter().map(|task| FileSpec {
+        name: format!("inputs of {}", task.id),
+        bytes: task.bytes,
+        replicas: vec![0],
+        producer: None,
+    });
+    let files: Vec<FileSpec> = files.collect();
+    let sites = hosts.iter().zip(&seen).map(|(host, &(work, seconds))| SiteSpec {
+        name: host.name.clone(),
+        speed: if work > 0.0 && seconds > 0.0 { work / seconds } else { host.speed },
+        close: None,
+        batch: None,
+        bandwidth_in: None,
+        bandwidth_out: None,
+    });
+    let links = hosts.iter().map(|host| LinkSpec {
+        name: format!("to {}", host.name),
+        bandwidth: host.bandwidth.unwrap_or(UNSEEN),
+        latency: 0.0,
+    });
+    let links: Vec<LinkSpec> = links.collect();
+    let store = StorageSpec {
+        name: "files".into(),
+        max_active: usize::MAX,
+        capacity: None,
+        bandwidth_in: None,
+        bandwidth_out: None,
+    };
+    let life = PilotLife { submit: 0.0, start: Some(0.0), exit: None, why: None };
+    let record = Record { makespan, attempts, pilots: vec![life; pilots.len()] };
+    Ok(Case {
+        about: None,
+        sites: sites.collect(),
+        routes: (0..hosts.len()).map(|host| ((0, host), vec![host])).collect(),
+        model: Some(Model {
+            latency: vec![Distribution::Constant(0.0); hosts.len()],
+            pacing: 0.0,
+            lifetime: None,
+        }),
+        platform_model: Some(PlatformModel {
+            speeds: hosts.iter().map(|host| host.speed).collect(),
+            bandwidths: links.iter().map(|link| link.bandwidth).collect(),
+        }),
+        tasks: tasks
+            .into_iter()
+            .enumerate()
+            .map(|(k, task)| Task {
+                id: task.id,
+                work: task.work,
+                inputs: vec![k],
+                outputs: Vec::new(),
+                dependencies: task.dependencies,
+            })
+            .collect(),
+        files,
+        storages: vec![store],
+        default_storage: Some(0),
+        links,
+        pilots,
+        catalogue_latency: 0.0,
+        idle_timeout: f64::INFINITY,
+        max_attempts: None,
+        seed: 0,
+        record: Some(record),
+    })
+}
