@@ -147,7 +147,7 @@ def test_values_can_be_pickled_and_copied(wf, pf):
     plan = wf.plan(pf, "heft")
     again = pickle.loads(pickle.dumps(plan))
     assert again.makespan == plan.makespan and again["a"] == plan["a"]
-    assert again.to_json() == plan.to_json() and again.to_svg() == plan._repr_svg_()
+    assert again.to_json() == plan.to_json() and again._repr_svg_() == plan._repr_svg_()
     run = wf.simulate(pf, "slackline")
     again = pickle.loads(pickle.dumps(run))
     assert again.makespan == run.makespan and again.decisions == run.decisions
