@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import os
+import re
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from ._methods import Method, is_planner_name, own
+from ._methods import Method, import_named, is_planner_name, own
 from ._optional import need
-from .errors import BadInput
+from .errors import BadInput, Infeasible
 
 if TYPE_CHECKING:
     import pandas
@@ -171,3 +175,41 @@ def compare(
     bar = need("tqdm.auto", "progress").tqdm(range(1, repeat + 1), desc="compare", unit="repetition")
     parts = [_native.compare(flows, machines, conditions, chosen, own_methods, (at, 1), seed) for at in bar]
     return Comparison({name: [value for part in parts for value in part[name]] for name in parts[0]})
+
+
+def campaign(path: str | os.PathLike[str], *, results: str | os.PathLike[str] | None = None) -> Comparison:
+    """Carries a campaign file out, as `slackline compare` does, and returns its rows.
+
+    Methods may be named that Python registers, as `module:name`: the module is imported. `results` keeps the runs, so that they are
+    not done again; methods of Python are known there by their names alone. Callbacks come from the threads of the campaign,
+    one at a time.
+    """
+    place = os.fspath(path)
+    import_methods(place)
+    with tempfile.TemporaryDirectory() as folder:
+        store = os.fspath(results) if results is not None else os.path.join(folder, "results.db")
+        table = os.path.join(folder, "table.csv")
+        code, _, err = _native.captured(["slackline", "compare", place, "-o", store, "--csv", table, "--quiet"])
+        if code:
+            message = err.strip().removeprefix("error: ")
+            raise BadInput(message, file=place) if code == 2 else Infeasible(message)
+        with open(table, newline="", encoding="utf-8") as lines:
+            rows = list(csv.DictReader(lines))
+    head = list(rows[0]) if rows else []
+    columns: dict[str, list[Any]] = {name: [row[name] for row in rows] for name in head if name != "status"}
+    columns["done"] = [row["status"] == "done" for row in rows]
+    columns["repetition"] = [int(row["repetition"]) for row in rows]
+    for name in head[head.index("why") + 1 :] if rows else []:
+        columns[name] = [float(row[name]) if row[name] else None for row in rows]
+    return Comparison(columns)
+
+
+def import_methods(path: str) -> None:
+    """Imports the modules of methods that a campaign file names as `module:name`."""
+    try:
+        with open(path, encoding="utf-8") as lines:
+            text = lines.read()
+    except (OSError, UnicodeDecodeError):
+        return
+    for name in re.findall(r"[\"']([\w.]+:[\w./?=&-]+)[\"']", text):
+        import_named(name)
