@@ -14,7 +14,7 @@ from __future__ import annotations
 import typing as _typing
 
 from . import errors, generate
-from ._compare import Comparison, compare
+from ._compare import Comparison, campaign, compare
 from ._methods import MethodInfo, ParameterInfo, Planner, planner, planners, policies, policy
 from ._native import Event, Host, Offer, Partial, Priority, Problem, Situation, Start, Task, __version__
 from ._policy import (
@@ -80,6 +80,7 @@ __all__ = [
     "WakeAt",
     "Workflow",
     "__version__",
+    "campaign",
     "compare",
     "errors",
     "generate",

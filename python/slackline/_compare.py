@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import os
+import re
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _native
-from ._methods import Method, is_planner_name, own
+from ._methods import Method, import_named, is_planner_name, own
 from ._optional import need
-from .errors import BadInput
+from .errors import BadInput, Infeasible
 
 if TYPE_CHECKING:
     import pandas
@@ -59,6 +63,23 @@ class Comparison(Sequence[Row]):
                 found[row["method"]].append(row[metric])
         return found
 
+    def relative(self, metric: str = "makespan") -> dict[str, list[float]]:
+        """The values of a measure by method, over the least of any method in the same case and repetition."""
+        self.values(metric)
+
+        def case(row: Row) -> tuple[Any, ...]:
+            return (row["workflow"], row["platform"], row["scenario"], row["repetition"])
+
+        done = [row for row in self.rows if row["done"] and row[metric] is not None]
+        least: dict[tuple[Any, ...], float] = {}
+        for row in done:
+            least[case(row)] = min(row[metric], least.get(case(row), float("inf")))
+        found: dict[str, list[float]] = {method: [] for method in self.methods}
+        for row in done:
+            if least[case(row)] > 0.0:
+                found[row["method"]].append(row[metric] / least[case(row)])
+        return found
+
     def means(self, metric: str = "makespan") -> dict[str, float]:
         """The mean of a measure by method, over the runs that finished."""
         return {method: sum(v) / len(v) for method, v in self.values(metric).items() if v}
@@ -68,8 +89,14 @@ class Comparison(Sequence[Row]):
         return need("pandas", "to_pandas").DataFrame(self.columns)
 
     def boxplot(self, metric: str = "makespan", axes: Axes | None = None) -> Any:
-        """Box plots of a measure by method: on axes of matplotlib where they are given, else a picture that shows itself."""
-        values = {method: v for method, v in self.values(metric).items() if v}
+        """Box plots of a measure by method: on axes of matplotlib where they are given, else a picture that shows itself.
+
+        Where there are several workflows or platforms, values are shown over the least of their case.
+        """
+        cases = {(row["workflow"], row["platform"]) for row in self.rows}
+        values = {method: v for method, v in (self.relative(metric) if len(cases) > 1 else self.values(metric)).items() if v}
+        if len(cases) > 1:
+            metric = f"{metric} over the least"
         if axes is not None:
             axes.boxplot(list(values.values()), tick_labels=list(values))
             axes.set_ylabel(metric)
@@ -79,7 +106,7 @@ class Comparison(Sequence[Row]):
         return Picture(_native.boxes(f"{metric} by method", metric, list(values.items())))
 
     def _repr_svg_(self) -> str:
-        svg: str = self.boxplot().svg
+        svg: str = self.boxplot()._repr_svg_()
         return svg
 
     def __repr__(self) -> str:
@@ -113,13 +140,14 @@ def compare(
     scenarios: Sequence[Scenario] | Mapping[str, Scenario] | Scenario = (),
     repeat: int = 1,
     seed: int = 1,
+    progress: bool = False,
 ) -> Comparison:
     """Lets every method meet every workflow on every platform, `repeat` times.
 
     Planners are judged by their plans, policies by simulated runs under each scenario. Repetition r draws scenarios with the
     r-th seed from their own, and gives random methods another seed; where nothing is random its values are those of the
     first. Names may carry parameters as in campaigns (`best?iterations=500`, `slackline:peft`), and name what other modules
-    register (`module:name`).
+    register (`module:name`). `progress` shows a bar of tqdm.
     """
     from ._values import Scenario
 
@@ -135,13 +163,53 @@ def compare(
         raise BadInput(f"two methods are named '{twice}'")
     own_planners = {name for name, _ in planners}
     kinds = ["plan" if name in own_planners or is_planner_name(name) else "simulate" for name in names]
-    columns = _native.compare(
-        _labelled(workflows, "workflows", _native.Workflow),
-        _labelled(platforms, "platforms", _native.Platform),
-        _labelled(scenarios, "scenarios", _native.Scenario) if isinstance(scenarios, Scenario) or scenarios else [],
-        list(zip(kinds, names, strict=True)),
-        (planners, policies),
-        repeat,
-        seed,
-    )
+    flows = _labelled(workflows, "workflows", _native.Workflow)
+    machines = _labelled(platforms, "platforms", _native.Platform)
+    conditions = _labelled(scenarios, "scenarios", _native.Scenario) if isinstance(scenarios, Scenario) or scenarios else []
+    chosen = list(zip(kinds, names, strict=True))
+    own_methods = (planners, policies)
+    if not progress:
+        return Comparison(
+            _native.compare(flows, machines, conditions, chosen, own_methods, (1, repeat), seed)
+        )
+    bar = need("tqdm.auto", "progress").tqdm(range(1, repeat + 1), desc="compare", unit="repetition")
+    parts = [_native.compare(flows, machines, conditions, chosen, own_methods, (at, 1), seed) for at in bar]
+    return Comparison({name: [value for part in parts for value in part[name]] for name in parts[0]})
+
+
+def campaign(path: str | os.PathLike[str], *, results: str | os.PathLike[str] | None = None) -> Comparison:
+    """Carries a campaign file out, as `slackline compare` does, and returns its rows.
+
+    Methods may be named that Python registers, as `module:name`: the module is imported. `results` keeps the runs, so that they are
+    not done again; methods of Python are known there by their names alone. Callbacks come from the threads of the campaign,
+    one at a time.
+    """
+    place = os.fspath(path)
+    import_methods(place)
+    with tempfile.TemporaryDirectory() as folder:
+        store = os.fspath(results) if results is not None else os.path.join(folder, "results.db")
+        table = os.path.join(folder, "table.csv")
+        code, _, err = _native.captured(["slackline", "compare", place, "-o", store, "--csv", table, "--quiet"])
+        if code:
+            message = err.strip().removeprefix("error: ")
+            raise BadInput(message, file=place) if code == 2 else Infeasible(message)
+        with open(table, newline="", encoding="utf-8") as lines:
+            rows = list(csv.DictReader(lines))
+    head = list(rows[0]) if rows else []
+    columns: dict[str, list[Any]] = {name: [row[name] for row in rows] for name in head if name != "status"}
+    columns["done"] = [row["status"] == "done" for row in rows]
+    columns["repetition"] = [int(row["repetition"]) for row in rows]
+    for name in head[head.index("why") + 1 :] if rows else []:
+        columns[name] = [float(row[name]) if row[name] else None for row in rows]
     return Comparison(columns)
+
+
+def import_methods(path: str) -> None:
+    """Imports the modules of methods that a campaign file names as `module:name`."""
+    try:
+        with open(path, encoding="utf-8") as lines:
+            text = lines.read()
+    except (OSError, UnicodeDecodeError):
+        return
+    for name in re.findall(r"[\"']([\w.]+:[\w./?=&-]+)[\"']", text):
+        import_named(name)

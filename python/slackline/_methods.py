@@ -140,11 +140,11 @@ def own(methods: Iterable[Any]) -> tuple[list[str], list[tuple[str, Any]], list[
                 raise BadInput(f"two methods are named '{name}'")
             found.append((name, method))
         elif ":" in name and name.split(":")[0].isidentifier():
-            _import(name)
+            import_named(name)
     return names, planners_, policies_
 
 
-def _import(name: str) -> None:
+def import_named(name: str) -> None:
     """Imports the module of `module:name`, so that what it registers is found."""
     import importlib
 
@@ -152,7 +152,8 @@ def _import(name: str) -> None:
     try:
         importlib.import_module(module)
     except ModuleNotFoundError as error:
-        if error.name != module.partition(".")[0] and error.name != module:
+        # A policy with its planner, such as `slackline:peft`, is written alike.
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise
 
 

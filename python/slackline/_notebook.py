@@ -7,6 +7,11 @@ from html import escape
 from typing import Any
 
 
+def fitted(svg: str) -> str:
+    """A picture that is no wider than its column."""
+    return svg.replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
+
+
 class Picture:
     """A picture that shows itself in a notebook; `svg` is its text."""
 
@@ -14,7 +19,7 @@ class Picture:
         self.svg = svg
 
     def _repr_svg_(self) -> str:
-        return self.svg
+        return fitted(self.svg)
 
     def save(self, path: str) -> None:
         """Writes the picture as an SVG file."""

@@ -117,8 +117,9 @@ class _Result:
         return svg
 
     def _repr_svg_(self) -> str:
-        svg: str = self._native.svg(True)
-        return svg
+        from ._notebook import fitted
+
+        return fitted(self._native.svg(True))
 
     def to_dict(self) -> Document:
         """The document of the command as a table."""

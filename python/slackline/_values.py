@@ -393,7 +393,9 @@ class Workflow(_native.Workflow):
         return f"<workflow {self.name!r}: {len(self)} tasks>"
 
     def _repr_svg_(self) -> str | None:
-        return self.svg() if len(self) else None
+        from ._notebook import fitted
+
+        return fitted(self.svg()) if len(self) else None
 
     def to_svg(self) -> str:
         """The graph of the workflow as SVG."""

@@ -147,7 +147,7 @@ def test_values_can_be_pickled_and_copied(wf, pf):
     plan = wf.plan(pf, "heft")
     again = pickle.loads(pickle.dumps(plan))
     assert again.makespan == plan.makespan and again["a"] == plan["a"]
-    assert again.to_json() == plan.to_json() and again.to_svg() == plan._repr_svg_()
+    assert again.to_json() == plan.to_json() and again._repr_svg_() == plan._repr_svg_()
     run = wf.simulate(pf, "slackline")
     again = pickle.loads(pickle.dumps(run))
     assert again.makespan == run.makespan and again.decisions == run.decisions
@@ -162,3 +162,43 @@ def test_plans_are_followed(wf, pf):
     plan = wf.plan(pf, "peft")
     run = wf.simulate(pf, plan=plan)
     assert run.finished and run.makespan == pytest.approx(plan.simulated)
+
+
+def test_a_campaign_finds_what_modules_register(tmp_path, monkeypatch):
+    (tmp_path / "my_methods.py").write_text(
+        "import slackline as sl\n"
+        "@sl.planner('first-host')\n"
+        "def first(problem, partial):\n"
+        "    for task in sorted(problem.tasks, key=lambda t: t.level):\n"
+        "        partial.place(task, problem.hosts[0])\n"
+    )
+    (tmp_path / "c.toml").write_text(
+        'name = "c"\nrepeat = 2\n[workflows.w]\ngenerate = "daggen"\ntasks = 10\n'
+        '[platforms.p]\ngenerate = "cluster"\nhosts = 2\n'
+        '[methods]\nplan = ["heft", "my_methods:first-host"]\nsimulate = ["slackline:peft"]\n'
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    t = sl.campaign("c.toml")
+    assert t.methods == ["heft", "my_methods:first-host", "slackline:peft"] and len(t) == 6
+    assert all(row.done for row in t), [row.why for row in t]
+    assert t.means()["heft"] <= t.means()["my_methods:first-host"]
+    with pytest.raises(sl.BadInput):
+        sl.campaign("none.toml")
+
+
+def test_an_interrupted_search_returns_what_it_has():
+    import os
+    import signal
+    import threading
+    import warnings
+
+    wf = sl.generate.montage(tasks=300, seed=1)
+    pf = sl.Platform.cluster(5, cores=2, speed=["1Gf", "2Gf", "3Gf", "1.5Gf", "2.5Gf"])
+    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with warnings.catch_warnings(record=True) as remarks:
+        warnings.simplefilter("always")
+        plan = wf.plan(pf, "best", time_limit="60s")
+    timer.join()
+    assert len(plan) == len(wf)
+    assert any("interrupted" in str(remark.message) for remark in remarks)

@@ -24,7 +24,7 @@ type Conditions = (String, Arc<Platform>, u64, Vec<Variant<Scenario>>);
 
 type Labelled<'py, T> = Vec<(String, Bound<'py, T>)>;
 
-/// Runs every method on every combination, `repeat` times: rows as columns.
+/// Runs every method on every combination, `repeat` times, counting repetitions from `first`: rows as columns.
 #[pyfunction]
 #[allow(clippy::too_many_arguments)]
 pub(crate) fn compare<'py>(
@@ -34,9 +34,10 @@ pub(crate) fn compare<'py>(
     scenarios: Labelled<'py, Scenario_>,
     methods: Vec<(String, String)>,
     own: (Bound<'py, PyAny>, Bound<'py, PyAny>),
-    repeat: u64,
+    repetitions: (u64, u64),
     seed: u64,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let (first, repeat) = repetitions;
     let mut given: Vec<(String, Arc<Workflow>)> = Vec::new();
     for (label, workflow) in &workflows {
         given.push((label.clone(), Arc::new(workflow.get().frozen()?.workflow().clone())));
@@ -44,7 +45,7 @@ pub(crate) fn compare<'py>(
     let (planners_, policies_) = (own_planners(&own.0)?, own_policies(&own.1)?);
     // What happens to each platform in each repetition.
     let mut draws: Vec<Conditions> = Vec::new();
-    for repetition in 1..=repeat {
+    for repetition in first..first.saturating_add(repeat) {
         for (label, platform) in &platforms {
             let platform = &platform.get().platform;
             let mut drawn = Vec::new();

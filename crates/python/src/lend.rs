@@ -51,15 +51,31 @@ impl<T: ?Sized> Loan<T> {
     }
 }
 
+/// A value that may be lent: see [`Lendable::new`].
+pub(crate) struct Lendable<T: ?Sized + 'static>(*mut T);
+
+impl<T: ?Sized> Lendable<T> {
+    /// A value to be lent.
+    ///
+    /// # Safety
+    ///
+    /// The pointer comes from a `&mut` that lives, unused, until the `Lendable` and the call of [`lend`] that takes it are
+    /// over.
+    #[allow(unsafe_code)]
+    pub(crate) unsafe fn new(value: *mut T) -> Lendable<T> {
+        Lendable(value)
+    }
+}
+
 /// Lends a value to some work. `T` has no lifetime parameters (a trait object whose methods return owned values), so that
 /// nothing borrowed from the value can outlive a call of [`Loan::with`].
 pub(crate) fn lend<T: ?Sized + 'static, R>(
     what: &'static str,
-    value: *mut T,
+    value: Lendable<T>,
     work: impl FnOnce(&Arc<Loan<T>>) -> R,
 ) -> R {
     let thread = std::thread::current().id();
-    let loan = Arc::new(Loan { pointer: Cell::new(Some(value)), thread, what });
+    let loan = Arc::new(Loan { pointer: Cell::new(Some(value.0)), thread, what });
     struct End<'l, T: ?Sized + 'static>(&'l Loan<T>);
     impl<T: ?Sized> Drop for End<'_, T> {
         fn drop(&mut self) {

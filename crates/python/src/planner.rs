@@ -1,7 +1,7 @@
 //! Planners written in Python: a function that fills a partial schedule.
 
 use crate::errors;
-use crate::lend::{Loan, lend};
+use crate::lend::{Lendable, Loan, lend};
 use crate::platform::{Host_, host_of};
 use crate::quantity::number;
 use crate::workflow::{Frozen, Task_, task_of};
@@ -420,10 +420,12 @@ fn plan(
     let frozen = Arc::new(Frozen::shared(Arc::new(problem.workflow().clone())));
     let platform = Arc::new(problem.platform().clone());
     let desk: *mut (dyn Desk + '_) = &mut table;
-    // SAFETY: only the lifetime of the trait object changes; `lend` ends the loan before `table` is used again or dropped.
+    // SAFETY: only the lifetime of the trait object changes, and `table` is neither used nor dropped before `lend` has
+    // returned.
     #[allow(unsafe_code)]
-    let desk =
-        unsafe { std::mem::transmute::<*mut (dyn Desk + '_), *mut (dyn Desk + 'static)>(desk) };
+    let desk = unsafe {
+        Lendable::new(std::mem::transmute::<*mut (dyn Desk + '_), *mut (dyn Desk + 'static)>(desk))
+    };
     let called = lend("the problem of a planner", desk, |loan| {
         Python::attach(|py| {
             let (frozen_, platform_) = (frozen.clone(), platform.clone());

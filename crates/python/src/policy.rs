@@ -1,7 +1,7 @@
 //! Policies written in Python: events in, decisions out.
 
 use crate::errors::{self, bad_input};
-use crate::lend::{Loan, lend};
+use crate::lend::{Lendable, Loan, lend};
 use crate::platform::{Host_, host_of};
 use crate::quantity::number;
 use crate::workflow::{Frozen, Task_, task_of};
@@ -694,11 +694,14 @@ impl Foreign {
             decisions: Vec::new(),
         };
         let desk: *mut (dyn Desk + '_) = &mut table;
-        // SAFETY: only the lifetime of the trait object changes; `lend` ends the loan before `table` is used again or
-        // dropped.
+        // SAFETY: only the lifetime of the trait object changes, and `table` is neither used nor dropped before `lend` has
+        // returned.
         #[allow(unsafe_code)]
-        let desk =
-            unsafe { std::mem::transmute::<*mut (dyn Desk + '_), *mut (dyn Desk + 'static)>(desk) };
+        let desk = unsafe {
+            Lendable::new(std::mem::transmute::<*mut (dyn Desk + '_), *mut (dyn Desk + 'static)>(
+                desk,
+            ))
+        };
         let object = &self.object;
         lend("the situation of a policy", desk, |loan| {
             Python::attach(|py| {

@@ -221,7 +221,7 @@ fn plan(request: PlanRequest, context: &mut Context<'_>) -> Result<(Done, Answer
     };
     let best = plans.best();
     let made = chosen.into_iter().map(|planned| {
-        Plan_::new(&input, &problem, planned, (plans.lower_bound, std::ptr::eq(planned, best)))
+        Plan_::new(&input, planned, (plans.lower_bound, std::ptr::eq(planned, best)))
     });
     let made: Vec<Plan_> = made.collect();
     Ok((Done::Plans(made), Answer::Plan(answer)))
@@ -258,7 +258,7 @@ fn run(request: RunRequest, context: &mut Context<'_>) -> Result<(Done, Answer),
         let problem = session.problem()?;
         let (ran, bound) = session.rehearse(&problem, context)?;
         let report = slackline_core::SimulationReport::new(&problem, &ran, bound);
-        let run = Run_::of_session(&session, &problem, ran, None);
+        let run = Run_::of_session(&session, ran, None);
         return Ok((Done::Runs(vec![run]), Answer::Run(RunAnswer::Rehearsal(Box::new(report)))));
     }
     let open = input.begin(context)?;
@@ -267,6 +267,6 @@ fn run(request: RunRequest, context: &mut Context<'_>) -> Result<(Done, Answer),
     let problem: Problem<'_> = session.problem()?;
     let finished = driver.drive(&session, &problem, context)?;
     let report = real::report(&problem, &path, &finished)?;
-    let run = Run_::of_session(&session, &problem, finished.ran, Some(&path));
+    let run = Run_::of_session(&session, finished.ran, Some(&path));
     Ok((Done::Runs(vec![run]), Answer::Run(RunAnswer::Run(Box::new(report)))))
 }

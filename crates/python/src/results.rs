@@ -157,21 +157,15 @@ pub(crate) struct Plan_ {
     makespan: f64,
     simulated: Option<f64>,
     missed: Vec<String>,
-    /// A schedule file.
-    document: String,
 }
 
 impl Plan_ {
     pub(crate) fn new(
         given: &Arc<PlanInput>,
-        problem: &Problem<'_>,
         planned: &Planned,
         (bound, best): (f64, bool),
     ) -> Plan_ {
         let loaded = Arc::new(given.loaded.clone());
-        let mut document = Vec::new();
-        // What cannot be written is not offered as a file.
-        let _ = schedule_json::write(problem, &planned.schedule, &mut document);
         let schedule = planned.schedule.clone();
         let (workflow, platform) = (loaded.workflow.clone(), loaded.platform.clone());
         Plan_ {
@@ -184,7 +178,6 @@ impl Plan_ {
             makespan: planned.summary.makespan,
             simulated: planned.check.map(|check| check.simulated),
             missed: planned.missed.iter().map(ToString::to_string).collect(),
-            document: String::from_utf8(document).unwrap_or_default(),
         }
     }
 
@@ -231,9 +224,19 @@ impl Plan_ {
         self.missed.clone()
     }
 
+    /// The plan as a schedule file.
     #[getter]
-    fn schedule_json(&self) -> &str {
-        &self.document
+    fn schedule_json(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| {
+            let Some(ground) = &self.ground else {
+                return Err(errors::refused("this plan cannot be written"));
+            };
+            let problem = ground.problem()?;
+            let mut document = Vec::new();
+            schedule_json::write(&problem, &self.placements.schedule, &mut document)
+                .map_err(input)?;
+            String::from_utf8(document).map_err(input)
+        })
     }
 
     fn row(&self, task: &Bound<'_, PyAny>) -> PyResult<Row> {
@@ -329,12 +332,7 @@ impl Run_ {
         Run_::with(loaded.clone(), Ground::of(loaded.clone(), models), ran, folder)
     }
 
-    pub(crate) fn of_session(
-        session: &RunSession,
-        _problem: &Problem<'_>,
-        ran: Ran,
-        folder: Option<&Path>,
-    ) -> Run_ {
+    pub(crate) fn of_session(session: &RunSession, ran: Ran, folder: Option<&Path>) -> Run_ {
         let loaded = Arc::new(session.loaded.clone());
         let inputs = Inputs::of(&loaded.platform);
         let ground = Ground { loaded: loaded.clone(), charges: session.charges(), inputs };
