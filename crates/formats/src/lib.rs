@@ -15,6 +15,7 @@
 
 pub mod activities;
 pub mod batch_log;
+mod contents_db;
 mod control;
 pub mod csv;
 pub mod daggen;

@@ -30,6 +30,7 @@ const VERBS: &[&str] = &[
     "reproduce",
     "compare",
     "versus",
+    "what-if",
     "platform detect",
     "calibrate mpi",
     "import",
@@ -38,6 +39,7 @@ const VERBS: &[&str] = &[
     "centre batch",
     "centre tape",
     "centre storage",
+    "generate workload lublin-moldable",
     "completions",
     "man",
 ];

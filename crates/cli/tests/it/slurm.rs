@@ -572,3 +572,40 @@ fn a_run_that_is_terminated_ends_its_pilots(cluster: &Cluster) {
 fn name_ends(entry: &std::fs::DirEntry, end: &str) -> bool {
     entry.file_name().to_string_lossy().ends_with(end)
 }
+
+/// A campaign that is done in parts by a job array.
+const CAMPAIGN: &str = r#"
+name = "array"
+seed = 2
+repeat = 3
+[workflows.random]
+generate = "daggen"
+tasks = [8, 12]
+[platforms.flat]
+generate = "processors"
+processors = [2, 3]
+[methods]
+plan = ["heft", "peft"]
+simulate = ["static:peft"]
+"#;
+
+#[test]
+fn a_campaign_as_a_job_array_gives_the_table_of_one_process() {
+    let Some(cluster) = Cluster::start() else { return };
+    let place = Place::new();
+    place.write("campaign.toml", CAMPAIGN);
+    place.ok("compare campaign.toml -o here.db --csv here.csv -q");
+    let line = "compare campaign.toml -o there.db --csv there.csv --on slurm --jobs 3";
+    cluster.ok(&place, line);
+    assert_eq!(place.read("there.csv"), place.read("here.csv"));
+    assert!(!place.path().join("there.db.parts").exists());
+    // All is there: nothing is submitted that would change it.
+    cluster.ok(&place, line);
+    assert_eq!(place.read("there.csv"), place.read("here.csv"));
+    // A part that fails says why, and what it did is kept.
+    std::fs::create_dir(place.path().join("bad")).unwrap();
+    let line = "compare campaign.toml -o bad/all.db --on slurm --jobs 2 --sbatch --partition=none";
+    let done = cluster.slackline(&place, line).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(done.status.code() == Some(1) && said.contains("sbatch"), "{said}");
+}

@@ -4,6 +4,7 @@
 mod concurrent;
 mod deadlines;
 mod gtp;
+mod lists;
 mod markdown;
 mod poisson;
 mod policies;
@@ -11,6 +12,7 @@ mod ptg;
 mod qos;
 mod report;
 mod selective;
+mod simulator;
 mod sweep;
 
 pub use report::{Cell, Check, Claim, Judgement, Report, Rule, Table, Unit, Verdict};
@@ -140,6 +142,9 @@ pub const ALL: &[Paper] = &[
     concurrent::FDWS,
     concurrent::BUDGETS,
     deadlines::DEADLINES,
+    lists::PEFT,
+    lists::METAHEURISTICS,
+    simulator::PAPER,
 ];
 
 /// The reproduction of that name.
