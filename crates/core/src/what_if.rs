@@ -90,11 +90,14 @@ pub fn what_if(
     context: &mut Context<'_>,
 ) -> Result<WhatIfReport, Failure> {
     if setup.is_replicated() {
-        return Err(Failure::input("a what-if compares single runs")
-            .with_help("a campaign (slackline compare CAMPAIGN.toml) compares platforms over many draws"));
+        return Err(Failure::input("a what-if compares single runs").with_help(
+            "a campaign (slackline compare CAMPAIGN.toml) compares platforms over many draws",
+        ));
     }
     if setup.schedule.is_some() {
-        return Err(Failure::input("a given schedule belongs to one platform: it is not followed on others"));
+        return Err(Failure::input(
+            "a given schedule belongs to one platform: it is not followed on others",
+        ));
     }
     let mut input = setup.read(vec![policy.to_string()], context)?;
     let before = input.loaded.platform.clone();
@@ -109,8 +112,8 @@ pub fn what_if(
         let changed = before.changed(group).map_err(Failure::input)?;
         is_priced |= changed.is_priced();
         input.loaded.platform = Arc::new(changed);
-        let (mut ran, _) = run(&input, context)
-            .map_err(|failure| failure.named_by(&format!("after '{name}'")))?;
+        let (mut ran, _) =
+            run(&input, context).map_err(|failure| failure.named_by(&format!("after '{name}'")))?;
         costs.push(ran.cost.take());
         let both = base.makespan.zip(ran.makespan);
         let ratio = both.filter(|(was, _)| *was > 0.0).map(|(was, is)| is / was);
@@ -129,7 +132,8 @@ pub fn what_if(
             change.run.cost = cost;
             let finished = base.finished && change.run.finished;
             let pair = base.cost.zip(cost).filter(|_| finished);
-            change.extra_cost = pair.map(|(was, is)| if approx::eq(was, is) { 0.0 } else { is - was });
+            change.extra_cost =
+                pair.map(|(was, is)| if approx::eq(was, is) { 0.0 } else { is - was });
             let gain = change.saved_seconds.zip(change.extra_cost);
             change.saved_per_money =
                 gain.filter(|(saved, extra)| *saved > 0.0 && *extra > 0.0).map(|(s, e)| s / e);

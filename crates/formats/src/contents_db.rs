@@ -54,7 +54,9 @@ pub(crate) fn read(path: &Path) -> Result<Contents> {
         };
         let name = name.ok_or_else(|| bad("the path is no UTF-8 text"))?;
         if name.is_empty() || name.trim() != name || name.starts_with('#') {
-            return Err(bad("a path is not empty, begins with no `#` and has no spaces at its ends"));
+            return Err(bad(
+                "a path is not empty, begins with no `#` and has no spaces at its ends",
+            ));
         }
         if name.contains(['\n', '\r']) {
             return Err(bad("a path is a single line"));

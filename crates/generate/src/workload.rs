@@ -314,7 +314,8 @@ impl Lublin {
             };
             let choice = |&cores: &u64| {
                 let run = if cores == rigid.cores { rigid.run } else { scaled(rigid.run, cores) };
-                let limit = if cores == rigid.cores { rigid.limit } else { scaled(rigid.limit, cores) };
+                let limit =
+                    if cores == rigid.cores { rigid.limit } else { scaled(rigid.limit, cores) };
                 Choice { cores, run, limit: limit.max(run) }
             };
             MoldableJob { rigid, speedup, choices: sizes.iter().map(choice).collect() }
@@ -341,7 +342,8 @@ impl MoldableJob {
 
     /// All sizes of jobs as a table of comma-separated values: a row for each size of each job.
     pub fn to_csv(jobs: &[MoldableJob]) -> String {
-        let mut text = "job,submit,user,group,queue,parallelism,variation,cores,run,limit\n".to_string();
+        let mut text =
+            "job,submit,user,group,queue,parallelism,variation,cores,run,limit\n".to_string();
         for (k, job) in jobs.iter().enumerate() {
             let GeneratedJob { submit, user, group, queue, .. } = job.rigid;
             let Downey { parallelism, variation } = job.speedup;
@@ -427,7 +429,8 @@ mod tests {
     #[test]
     fn moldable_jobs_are_the_rigid_ones_at_their_own_size() {
         let model = Lublin { jobs: 500, cores: 100, ..Lublin::default() };
-        let (rigid, jobs) = (model.jobs(Seed::new(2)).unwrap(), model.moldable_jobs(Seed::new(2)).unwrap());
+        let (rigid, jobs) =
+            (model.jobs(Seed::new(2)).unwrap(), model.moldable_jobs(Seed::new(2)).unwrap());
         for (job, rigid) in jobs.iter().zip(rigid) {
             assert_eq!(job.picked(Pick::Drawn), rigid);
             let own = job.choices.iter().find(|choice| choice.cores == rigid.cores).unwrap();

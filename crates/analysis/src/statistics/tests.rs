@@ -119,7 +119,8 @@ fn estimates_of_shares_and_of_strata() {
     close(one.value, plain.value);
     close(one.margin.unwrap_or(0.0), plain.margin.unwrap_or(1.0));
     // Single samples are taken together.
-    let lone = Estimate::stratified_ratio(&[&a[..1], &a[1..2], &a[2..]], &[&b[..1], &b[1..2], &b[2..]]);
+    let lone =
+        Estimate::stratified_ratio(&[&a[..1], &a[1..2], &a[2..]], &[&b[..1], &b[1..2], &b[2..]]);
     close(lone.value, plain.value);
     close(lone.margin.unwrap_or(0.0), plain.margin.unwrap_or(1.0));
     assert!(Estimate::stratified_ratio(&[&[1.0]], &[&[2.0]]).margin.is_none());

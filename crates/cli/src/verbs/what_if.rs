@@ -25,16 +25,19 @@ commas between are made together.
 Examples:
   slackline what-if montage -p two-site-grid
   slackline what-if montage -p two-site-grid cores x2 bandwidth x10 --together
-  slackline what-if montage -p priced-cloud hosts +4 speed x1.5 --policy just-in-time
+  slackline what-if gauss hosts +4 speed x1.5 --policy just-in-time
   slackline what-if epigenomics cores x2, bandwidth x2 speed:fast-1 x3 -a peft")]
 pub(crate) struct WhatIf {
     /// The workflow, then the changes; without any the usual ones: twice of each
     #[arg(value_name = "WORKFLOW | CHANGE")]
     words: Vec<String>,
+    /// The workflow, where it is not the first word
+    #[arg(long, value_name = "FILE")]
+    workflow: Option<PathBuf>,
     #[command(flatten)]
     sources: Sources,
     /// Workflows that arrive over time: a file of [[arrival]] as in a scenario, instead of a workflow
-    #[arg(long, value_name = "STREAM.toml", conflicts_with = "instance")]
+    #[arg(long, value_name = "STREAM.toml", conflicts_with_all = ["instance", "workflow"])]
     arrivals: Option<PathBuf>,
     /// Also make all changes together
     #[arg(long)]
@@ -74,21 +77,25 @@ const USUAL: [&str; 5] = ["cores x2", "hosts x2", "speed x2", "bandwidth x2", "l
 
 impl WhatIf {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
-        let has_workflow = self.sources.instance.is_none() && self.arrivals.is_none();
+        let others = [&self.workflow, &self.sources.instance, &self.arrivals];
+        let is_first = others.iter().all(|path| path.is_none());
         let (workflow, texts) = match self.words.split_first() {
-            Some((first, rest)) if has_workflow => (Some(PathBuf::from(first)), joined(rest)),
-            _ if has_workflow => {
+            Some((first, rest)) if is_first => (Some(PathBuf::from(first)), joined(rest)),
+            _ if is_first => {
                 return Err(Failure::input("no workflow is named")
                     .with_help("slackline what-if WORKFLOW --platform FILE \"cores x2\""));
             }
-            _ => (None, joined(&self.words)),
+            _ => (self.workflow.clone(), joined(&self.words)),
         };
-        if workflow.as_ref().is_some_and(|path| !path.exists())
+        if is_first
+            && workflow.as_ref().is_some_and(|path| !path.exists())
             && let Some(first) = joined(&self.words).first()
             && parse_changes(first).is_ok()
         {
-            return Err(Failure::input(format!("\"{first}\" is a change, and no workflow is named"))
-                .with_help("the workflow comes first"));
+            return Err(Failure::input(format!(
+                "\"{first}\" is a change, and no workflow is named"
+            ))
+            .with_help("the workflow comes first"));
         }
         self.sources
             .files()
@@ -242,7 +249,8 @@ fn answer(report: &WhatIfReport) -> String {
     );
     let value = |change: &&WhatIfChange| change.saved_per_money;
     let worth = report.changes.iter().filter(|c| value(c).is_some());
-    let worth = worth.max_by(|a, b| value(a).partial_cmp(&value(b)).unwrap_or(std::cmp::Ordering::Equal));
+    let worth =
+        worth.max_by(|a, b| value(a).partial_cmp(&value(b)).unwrap_or(std::cmp::Ordering::Equal));
     if let Some(change) = worth.filter(|change| change.change != best.change) {
         text += &format!("  {} saves most per unit of money.\n", change.change);
     }

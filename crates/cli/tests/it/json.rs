@@ -314,7 +314,7 @@ const PRINT: &[&str] = &[
     "compare results.csv --by side --metric kept --ignore makespan --json",
     "compare results.csv results.csv --no-regression --json",
     "versus heft cpop --iterations 80 --json",
-    "what-if W/montage.json -p P/priced-cloud.toml speed x2 hosts +1 --json",
+    "what-if W/epigenomics.dax -p P/priced-cloud.toml -a heft cores x4 --json",
     "what-if W/gauss.dot -p one.toml --scenario last.toml speed x2 --json",
     "what-if --arrivals stream.toml -p P/priced-cloud.toml --policy fdws speed x2 --json",
     "versus all --iterations 8 --tasks 3 --json",

@@ -464,7 +464,8 @@ fn files_can_live_on_a_storage() {
     let makespan = document["makespan"].as_f64().unwrap();
     assert!((makespan - 5.0).abs() < 1e-9, "{makespan}");
     let error = place.fails(2, "simulate w.toml -p p.toml --data tape");
-    let full = place.read("p.toml").replace("name = \"raid\"", "name = \"raid\"\ncapacity = \"1B\"");
+    let full =
+        place.read("p.toml").replace("name = \"raid\"", "name = \"raid\"\ncapacity = \"1B\"");
     place.write("full.toml", full);
     let refused = place.fails(1, "simulate w.toml -p full.toml --data raid");
     assert!(refused.contains("there is room for 1 B"), "{refused}");
@@ -524,9 +525,11 @@ fn what_if_is_the_run_on_the_changed_platform() {
     assert_eq!(found["base"]["cost"], plain["cost"]);
     for (at, (name, text)) in changed.iter().enumerate() {
         place.write("changed.toml", text.clone());
-        let (change, wanted) = (&found["changes"][at], json("simulate montage -p changed.toml --json"));
+        let (change, wanted) =
+            (&found["changes"][at], json("simulate montage -p changed.toml --json"));
         assert_eq!(change["change"], *name);
-        let (is, was) = (change["makespan"].as_f64().unwrap(), wanted["makespan"].as_f64().unwrap());
+        let (is, was) =
+            (change["makespan"].as_f64().unwrap(), wanted["makespan"].as_f64().unwrap());
         // The core that the uplink has in a file is that of the cluster: only links differ in name.
         assert!((is - was).abs() <= 1e-9 * was, "{name}: {is}, not {was}");
         let (is, was) = (change["cost"].as_f64().unwrap(), wanted["cost"].as_f64().unwrap());

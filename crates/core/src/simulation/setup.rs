@@ -29,7 +29,9 @@ use slackline_model::schedule::Limits;
 use slackline_model::trace::Record;
 use slackline_model::units::fmt_bytes;
 use slackline_model::workflow::CostTable;
-use slackline_model::{approx, DiskId, FileId, HostId, Platform, Problem, Schedule, Terms, Workflow};
+use slackline_model::{
+    DiskId, FileId, HostId, Platform, Problem, Schedule, Terms, Workflow, approx,
+};
 use slackline_react::registry::transfers;
 use slackline_react::{Policy, Situation, StaticPlan, Transfers};
 use slackline_schedule::registry::Need;

@@ -98,7 +98,8 @@ fn is_balanced(axes: &[Axis<'_>], blocks: usize) -> bool {
     let Some(combinations) = combinations.filter(|&all| all <= blocks) else { return false };
     let mut counts = vec![0_usize; combinations];
     for block in 0..blocks {
-        let levels = axes.iter().filter_map(|axis| Some((axis.of_block.as_ref()?[block], axis.levels)));
+        let levels =
+            axes.iter().filter_map(|axis| Some((axis.of_block.as_ref()?[block], axis.levels)));
         counts[levels.fold(0, |at, (level, width)| at * width + level)] += 1;
     }
     counts.iter().all(|&count| count == counts[0] && count > 0)

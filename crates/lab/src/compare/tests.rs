@@ -41,7 +41,8 @@ fn names_and_units_decide_nothing() {
         let mut lines = vec!["repetition,method,makespan".to_string()];
         for block in 0..9_u32 {
             for (at, name) in names.iter().enumerate() {
-                let value = f64::from((block * 7 + at as u32 * 5) % 11 + 1) + f64::from(block) * 0.3;
+                let value =
+                    f64::from((block * 7 + at as u32 * 5) % 11 + 1) + f64::from(block) * 0.3;
                 lines.push(format!("{block},{name},{}", value * unit));
             }
         }
@@ -49,12 +50,15 @@ fn names_and_units_decide_nothing() {
         by(&table(&lines), "makespan", &[])
     };
     let plain = document(["u", "v", "w"], 1.0);
-    for (names, unit) in [(["z", "y", "x"], 1.0), (["v", "w", "u"], 1.0), (["u", "v", "w"], 1024.0)] {
+    for (names, unit) in [(["z", "y", "x"], 1.0), (["v", "w", "u"], 1.0), (["u", "v", "w"], 1024.0)]
+    {
         let other = document(names, unit);
         for pair in &plain.pairs {
-            let named = |method: &str| names[["u", "v", "w"].iter().position(|m| *m == method).unwrap()];
+            let named =
+                |method: &str| names[["u", "v", "w"].iter().position(|m| *m == method).unwrap()];
             let (a, b) = (named(&pair.a), named(&pair.b));
-            let found = other.pairs.iter().find(|p| (p.a == a && p.b == b) || (p.a == b && p.b == a));
+            let found =
+                other.pairs.iter().find(|p| (p.a == a && p.b == b) || (p.a == b && p.b == a));
             let found = found.expect("the same pair");
             let sign = if found.a == a { 1.0 } else { -1.0 };
             assert_eq!((pair.p, pair.p_holm), (found.p, found.p_holm));
@@ -144,8 +148,10 @@ fn variation_is_allocated_to_factors() {
     let rows: Vec<&str> = lines.iter().map(String::as_str).collect();
     let found = by(&table(&rows), "makespan", &[]).allocation;
     // Effects ± 6 (x), ± 3 (method), ± 1 (both), ± 0.5 (draws): squares 288, 72, 8, 2.
-    let shares: Vec<(String, f64)> =
-        found.iter().map(|v| (v.factors.join(" "), (v.share * 370.0 * 1e9).round() / 1e9)).collect();
+    let shares: Vec<(String, f64)> = found
+        .iter()
+        .map(|v| (v.factors.join(" "), (v.share * 370.0 * 1e9).round() / 1e9))
+        .collect();
     let wanted = [("x", 288.0), ("method", 72.0), ("x method", 8.0), ("", 2.0)];
     assert_eq!(shares, wanted.map(|(name, share)| (name.to_string(), share)));
     // A run less: not balanced.

@@ -71,7 +71,8 @@ impl FromStr for Change {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Change, String> {
-        const FORM: &str = "expected a change such as \"cores x2\", \"bandwidth x10\" or \"hosts +4\"";
+        const FORM: &str =
+            "expected a change such as \"cores x2\", \"bandwidth x10\" or \"hosts +4\"";
         let text = text.trim();
         let at = text.rfind(|c: char| c.is_whitespace()).ok_or(FORM)?;
         let (left, amount) = (text[..at].trim_end(), &text[at + 1..]);
@@ -154,7 +155,11 @@ impl Change {
     }
 
     /// The hosts that are meant.
-    fn hosts(&self, platform: &Platform, to: &PlatformBuilder) -> Result<Vec<HostId>, PlatformError> {
+    fn hosts(
+        &self,
+        platform: &Platform,
+        to: &PlatformBuilder,
+    ) -> Result<Vec<HostId>, PlatformError> {
         let found = to.hosts_called(self.of.as_deref());
         if found.is_empty() {
             let name = self.of.as_deref().unwrap_or_default();
@@ -227,14 +232,19 @@ impl Change {
         }
     }
 
-    fn add_hosts(&self, platform: &Platform, to: &mut PlatformBuilder) -> Result<(), PlatformError> {
+    fn add_hosts(
+        &self,
+        platform: &Platform,
+        to: &mut PlatformBuilder,
+    ) -> Result<(), PlatformError> {
         let hosts = self.hosts(platform, to)?;
         let computes = |host: &HostId| platform.host(*host).cores > 0;
         let hosts: Vec<HostId> = hosts.into_iter().filter(computes).collect();
         let each = match self.by {
             By::Plus(more) => {
                 // One of the most frequent kind among those meant, the first of equally frequent ones.
-                let count = |class: &Class| hosts.iter().filter(|h| class.hosts.contains(h)).count();
+                let count =
+                    |class: &Class| hosts.iter().filter(|h| class.hosts.contains(h)).count();
                 let most = platform.classes().iter().max_by_key(|class| {
                     (count(class), std::cmp::Reverse(class.hosts.first().copied()))
                 });
@@ -246,7 +256,8 @@ impl Change {
         };
         let all: u64 = each.iter().map(|(_, more)| u64::from(*more)).sum();
         if all > super::CLUSTER_LIMIT {
-            let message = format!("{all} more hosts; at most {} are possible", super::CLUSTER_LIMIT);
+            let message =
+                format!("{all} more hosts; at most {} are possible", super::CLUSTER_LIMIT);
             return Err(self.refused(message));
         }
         for (model, more) in each {
@@ -274,7 +285,11 @@ impl Change {
                     std::slice::from_mut(figure)
                 }
                 Matrix::Dense { bandwidth, latency, .. } => {
-                    if is_bandwidth { &mut bandwidth[..] } else { &mut latency[..] }
+                    if is_bandwidth {
+                        &mut bandwidth[..]
+                    } else {
+                        &mut latency[..]
+                    }
                 }
             };
             ends.iter_mut().for_each(|figure| *figure *= factor);
@@ -299,7 +314,9 @@ impl Change {
                 true => {
                     link.bandwidth *= factor;
                     link.bandwidth_profile = link.bandwidth_profile.as_ref().map(scaled);
-                    check(link.bandwidth, || self.refused("a bandwidth leaves the range of numbers"))?;
+                    check(link.bandwidth, || {
+                        self.refused("a bandwidth leaves the range of numbers")
+                    })?;
                 }
                 false => {
                     link.latency *= factor;
@@ -382,7 +399,8 @@ mod tests {
     #[test]
     fn figures_are_multiplied() {
         let platform = cluster();
-        let more = platform.changed(&changes(&["cores x2", "speed x1.5", "bandwidth ×10"])).unwrap();
+        let more =
+            platform.changed(&changes(&["cores x2", "speed x1.5", "bandwidth ×10"])).unwrap();
         assert_eq!(more.total_cores(), 6);
         assert_eq!((more.classes().len(), more.host(HostId(0)).speed), (1, 1.5e9));
         let (before, after) = (seconds(&platform, "c-0", "c-1"), seconds(&more, "c-0", "c-1"));
@@ -415,9 +433,8 @@ mod tests {
         let hosts: Vec<HostId> = (0..3)
             .map(|i| b.add_host(zone, HostSpec::new(format!("h{i}"), 1e9)).unwrap())
             .collect();
-        let own: Vec<LinkId> = (0..3)
-            .map(|i| b.add_link(LinkSpec::new(format!("l{i}"), 1e8, 0.0)).unwrap())
-            .collect();
+        let own: Vec<LinkId> =
+            (0..3).map(|i| b.add_link(LinkSpec::new(format!("l{i}"), 1e8, 0.0)).unwrap()).collect();
         let middle = b.add_link(LinkSpec::new("middle", 2e8, 0.0)).unwrap();
         for (x, y) in [(0, 1), (0, 2), (1, 2)] {
             let route = DeclaredRoute::between(hosts[x], hosts[y], [own[x], middle, own[y]]);
@@ -445,7 +462,8 @@ mod tests {
         b.set_matrix(Matrix::Dense { hosts: 2, bandwidth, latency });
         let more = b.build().unwrap().changed(&changes(&["hosts:p1 +1", "bandwidth x2"])).unwrap();
         let super::super::Network::Matrix(matrix) = more.network() else { panic!("a matrix") };
-        let pair = |a, b| (matrix.bandwidth(HostId(a), HostId(b)), matrix.latency(HostId(a), HostId(b)));
+        let pair =
+            |a, b| (matrix.bandwidth(HostId(a), HostId(b)), matrix.latency(HostId(a), HostId(b)));
         assert_eq!((pair(0, 2), pair(2, 0)), ((4.0, 0.5), (8.0, 0.25)));
         assert_eq!((pair(1, 2), pair(2, 1)), ((8.0, 0.25), (8.0, 0.25)));
         assert_eq!(pair(0, 1), (4.0, 0.5));
@@ -460,8 +478,7 @@ mod tests {
         assert!(refused("speed +2").contains("multiplied"));
         assert!(refused("hosts x1.5").contains("whole"));
         let platform = cluster();
-        let refused =
-            |text: &str| platform.changed(&changes(&[text])).unwrap_err().to_string();
+        let refused = |text: &str| platform.changed(&changes(&[text])).unwrap_err().to_string();
         assert!(refused("cores x1.5").contains("would have 1.5 cores"));
         assert!(refused("hosts:d +1").contains("there is no host, class or zone 'd'"));
         assert!(refused("bandwidth:c_link x2").contains("did you mean"));

@@ -159,9 +159,10 @@ fn summary(found: &Comparison, table: &GroupTable, pairs: &[&Pair]) -> Option<St
         }
         // Best over other, as a share that it lies below or above.
         let oriented = |ratio: f64| if is_first { ratio } else { 1.0 / ratio };
-        let ends = pair.ratio_low.zip(pair.ratio_high).map(|(low, high)| {
-            if is_first { (low, high) } else { (1.0 / high, 1.0 / low) }
-        });
+        let ends = pair
+            .ratio_low
+            .zip(pair.ratio_high)
+            .map(|(low, high)| if is_first { (low, high) } else { (1.0 / high, 1.0 / low) });
         ahead.push(match (pair.ratio, ends) {
             (Some(ratio), Some((low, high))) => {
                 let share = |ratio: f64| (ratio - 1.0) * 100.0;
@@ -184,7 +185,11 @@ fn summary(found: &Comparison, table: &GroupTable, pairs: &[&Pair]) -> Option<St
         let _ = write!(text, " Its {metric} is {}.", ahead.join(", "));
     }
     if !alike.is_empty() {
-        let _ = write!(text, " It cannot be told apart from {} (p of 0.05 or more after correction).", alike.join(", "));
+        let _ = write!(
+            text,
+            " It cannot be told apart from {} (p of 0.05 or more after correction).",
+            alike.join(", ")
+        );
     }
     Some(text)
 }

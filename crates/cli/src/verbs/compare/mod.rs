@@ -61,7 +61,7 @@ pub(crate) struct Compare {
     #[arg(long, value_name = "SYSTEM", conflicts_with_all = ["shard", "no_regression"])]
     on: Option<System>,
     /// With --on slurm: number of parts
-    #[arg(long, value_name = "N", default_value_t = 16, requires = "on", value_parser = clap::value_parser!(u64).range(1..=slurm::MOST_JOBS as i64))]
+    #[arg(long, value_name = "N", default_value_t = 16, requires = "on", value_parser = clap::value_parser!(u64).range(1..=slurm::MOST_JOBS))]
     jobs: u64,
     /// With --on slurm: an argument for sbatch (repeatable)
     #[arg(long, value_name = "WORD", requires = "on", allow_hyphen_values = true)]

@@ -38,9 +38,8 @@ impl Compare {
         for part in missing.iter().map(|&part| folder.results(part)) {
             // Parts begin with the runs that are there.
             if file.exists() && !part.exists() {
-                std::fs::copy(file, &part).map_err(|error| {
-                    Failure::work(format!("{}: {error}", part.display()))
-                })?;
+                std::fs::copy(file, &part)
+                    .map_err(|error| Failure::work(format!("{}: {error}", part.display())))?;
             }
         }
         if !missing.is_empty() {
@@ -62,8 +61,9 @@ impl Compare {
                 log.display(),
                 last.unwrap_or("the job left no output")
             );
-            return Err(Failure::work(message)
-                .with_help("the same command continues with what is missing"));
+            return Err(
+                Failure::work(message).with_help("the same command continues with what is missing")
+            );
         }
         let inputs: Vec<PathBuf> = (1..=parts).map(|part| folder.results(part)).collect();
         merge(&inputs, file).map_err(failure)?;
@@ -182,9 +182,8 @@ fn wait(
             let mut cancel = Command::new("scancel");
             cancel.arg(job);
             let _ = answer(cancel, None); // the job may be over
-            let message = format!(
-                "job {job} is cancelled; the same command continues with what is missing"
-            );
+            let message =
+                format!("job {job} is cancelled; the same command continues with what is missing");
             return Err(Failure::Interrupted { message, code: interrupt::exit_code() });
         }
         let mut look = Command::new("squeue");
@@ -239,8 +238,7 @@ fn answer(mut command: Command, input: Option<&str>) -> Result<String, Failure> 
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    std::path::absolute(path)
-        .map_err(|error| Failure::work(format!("{}: {error}", path.display())))
+    std::path::absolute(path).map_err(|error| Failure::work(format!("{}: {error}", path.display())))
 }
 
 /// A word of a shell script.

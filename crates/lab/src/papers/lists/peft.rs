@@ -66,7 +66,8 @@ impl Parts {
         let sizes = SIZES.iter().filter(|(tasks, _)| options.size != Size::Quick || *tasks <= 50);
         let random = sizes.map(|&size| {
             let methods = METHODS.iter().copied();
-            let methods = methods.filter(|m| size.0 <= 100 || *m != "lookahead").collect::<Vec<_>>();
+            let methods =
+                methods.filter(|m| size.0 <= 100 || *m != "lookahead").collect::<Vec<_>>();
             Ok((size.0, drawn(size, graphs, &methods)?))
         });
         let random = random.collect::<Result<Vec<_>, StudyError>>()?;
@@ -182,7 +183,10 @@ fn gain(tasks: usize, planned: &Planned, over: usize) -> Option<Estimate> {
 }
 
 fn by_size(random: &[(usize, Planned)]) -> Claim {
-    let mut claim = Claim::new("Figure 3a", "PEFT has a lower mean SLR than HEFT, by less the larger the graph");
+    let mut claim = Claim::new(
+        "Figure 3a",
+        "PEFT has a lower mean SLR than HEFT, by less the larger the graph",
+    );
     for (tasks, published) in [(10, 0.10), (100, 0.062), (500, 0.04)] {
         let Some((_, planned)) = random.iter().find(|(n, _)| *n == tasks) else { continue };
         let Some(ours) = gain(tasks, planned, HEFT) else { continue };
@@ -247,7 +251,8 @@ fn pooled(random: &[(usize, Planned)]) -> Vec<Vec<Figures>> {
 }
 
 fn table_7(random: &[(usize, Planned)]) -> Claim {
-    let mut claim = Claim::new("Table 7", "PEFT's plan is shorter than that of each other in most graphs");
+    let mut claim =
+        Claim::new("Table 7", "PEFT's plan is shorter than that of each other in most graphs");
     let rows = pooled(random);
     for (method, published) in [(1, 0.66), (2, 0.72), (3, 0.79), (4, 0.91), (5, 0.90)] {
         let [better, _, _] = shorter(&rows, PEFT, method);
@@ -262,7 +267,8 @@ fn table_7(random: &[(usize, Planned)]) -> Claim {
 }
 
 fn by_beta(random: &[(usize, Planned)]) -> Claim {
-    let mut claim = Claim::new("Figure 4b", "What PEFT gains over HEFT grows with the spread of run times");
+    let mut claim =
+        Claim::new("Figure 4b", "What PEFT gains over HEFT grows with the spread of run times");
     for (tasks, planned) in random {
         let Some(heft) = place(*tasks, HEFT) else { continue };
         let of = |low: f64, high: f64| {
@@ -303,7 +309,8 @@ fn on_processors(claim: &mut Claim, name: &str, planned: &Planned, published: &[
 }
 
 fn gauss(planned: &Planned) -> Claim {
-    let mut claim = Claim::new("Gauss", "Gaussian elimination: PEFT gains over HEFT, more on more processors");
+    let mut claim =
+        Claim::new("Gauss", "Gaussian elimination: PEFT gains over HEFT, more on more processors");
     on_processors(&mut claim, "Gauss", planned, &[(4, 0.02), (8, 0.06), (16, 0.12), (32, 0.12)]);
     claim
 }
@@ -316,7 +323,8 @@ fn fft(planned: &Planned) -> Claim {
 }
 
 fn applications(montage: &Planned, epigenomics: &Planned) -> Claim {
-    let mut claim = Claim::new("Montage, Epigenomics", "PEFT gains over HEFT, more on more processors");
+    let mut claim =
+        Claim::new("Montage, Epigenomics", "PEFT gains over HEFT, more on more processors");
     on_processors(&mut claim, "Montage", montage, &[(4, 0.10), (64, 0.19)]);
     on_processors(&mut claim, "Epigenomics", epigenomics, &[(4, 0.03), (64, 0.21)]);
     for (name, planned) in [("Montage", montage), ("Epigenomics", epigenomics)] {

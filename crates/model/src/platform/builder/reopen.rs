@@ -55,7 +55,8 @@ impl PlatformBuilder {
     /// Hosts that differ from the others of their class from now on get a class of their own.
     pub(in super::super) fn part_from_class(&mut self, hosts: &[HostId]) {
         let parted: HashSet<HostId> = hosts.iter().copied().collect();
-        let stay = |(at, wish): (usize, &super::ClassWish)| match parted.contains(&HostId::new(at)) {
+        let stay = |(at, wish): (usize, &super::ClassWish)| match parted.contains(&HostId::new(at))
+        {
             true => None,
             false => wish.0.clone(),
         };
@@ -174,8 +175,12 @@ impl PlatformBuilder {
                 shared.extend(route.links.iter().copied());
             }
         }
-        let routes: Vec<DeclaredRoute> =
-            self.zones[zone.index()].declared_routes().iter().filter(|r| touches(r)).cloned().collect();
+        let routes: Vec<DeclaredRoute> = self.zones[zone.index()]
+            .declared_routes()
+            .iter()
+            .filter(|r| touches(r))
+            .cloned()
+            .collect();
         let mut copies = HashMap::new();
         for route in &routes {
             let links = self.own_of(&route.links, host, &shared, &mut copies)?;
@@ -253,14 +258,17 @@ impl PlatformBuilder {
 
     /// Gives a new host disks like those that another has for itself, and mounts the others.
     fn equip_like(&mut self, model: HostId, host: HostId) {
-        let owned = |disk: &&Disk| {
-            disk.host == model && disk.mounts.iter().all(|(by, _)| *by == model)
-        };
+        let owned =
+            |disk: &&Disk| disk.host == model && disk.mounts.iter().all(|(by, _)| *by == model);
         let own: Vec<Disk> = self.disks.iter().filter(owned).cloned().collect();
         for disk in &mut self.disks {
             if disk.host != model || disk.mounts.iter().any(|(by, _)| *by != model) {
-                let places: Vec<String> =
-                    disk.mounts.iter().filter(|(by, _)| *by == model).map(|m| m.1.clone()).collect();
+                let places: Vec<String> = disk
+                    .mounts
+                    .iter()
+                    .filter(|(by, _)| *by == model)
+                    .map(|m| m.1.clone())
+                    .collect();
                 disk.mounts.extend(places.into_iter().map(|place| (host, place)));
             }
         }
@@ -338,7 +346,8 @@ fn grown(matrix: &Matrix, model: HostId) -> Matrix {
         };
         (matrix.bandwidth(src, dst), matrix.latency(src, dst))
     };
-    let all = || (0..=hosts).flat_map(|a| (0..=hosts).map(move |b| (HostId::new(a), HostId::new(b))));
+    let all =
+        || (0..=hosts).flat_map(|a| (0..=hosts).map(move |b| (HostId::new(a), HostId::new(b))));
     Matrix::Dense {
         hosts: hosts + 1,
         bandwidth: all().map(|(a, b)| pair(a, b).0).collect(),
