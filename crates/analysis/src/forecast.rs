@@ -1,6 +1,7 @@
 //! Forecasts of workflows with choices and loops: how makespan and cost are distributed over many
 //! runs, how likely limits are kept, and which decisions explain the spread.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use slackline_model::approx;
 use slackline_model::control::{Control, DecisionKind};
@@ -8,7 +9,7 @@ use slackline_schedule::nondet::{Options, Run};
 use std::collections::BTreeMap;
 
 /// How a figure is distributed over runs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Distribution {
     /// Mean.
     pub mean: f64,
@@ -49,7 +50,7 @@ impl Distribution {
 }
 
 /// A share of runs with its Wilson interval of 95 %.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Chance {
     /// The share of runs.
     pub share: f64,
@@ -71,7 +72,7 @@ impl Chance {
 }
 
 /// A block, and how much of the spread its decisions explain.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Explained {
     /// The choice or loop.
     pub block: String,
@@ -84,7 +85,7 @@ pub struct Explained {
 }
 
 /// One way a block went, over all runs that went so.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BlockCourse {
     /// Branches taken or passes made: `good`, `3 passes`, `not reached`.
     pub outcome: String,
@@ -97,7 +98,7 @@ pub struct BlockCourse {
 }
 
 /// How often a sub-workflow ran, and what was planned for it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PartRuns {
     /// Its name.
     pub name: String,

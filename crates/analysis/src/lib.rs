@@ -17,6 +17,7 @@ pub mod load_series;
 pub mod metrics;
 pub mod overheads;
 pub mod plan_check;
+pub mod sizing;
 pub mod statistics;
 pub mod storage;
 pub mod waits;

@@ -141,8 +141,9 @@ fn push(links: &mut Vec<Link>, task: usize, cause: Cause, from: f64, to: f64) {
 /// Splits the time between the moment a task could run and the moment it did, latest part first.
 fn wait(links: &mut Vec<Link>, run: &Steps, busy: &Busy, task: usize, from: f64, to: f64) {
     let step = &run.steps[task];
-    let mut cuts: Vec<f64> =
-        busy.changes.iter().copied().filter(|&at| at > from && at < to).collect();
+    let first = busy.changes.partition_point(|&at| at <= from);
+    let last = busy.changes.partition_point(|&at| at < to);
+    let mut cuts: Vec<f64> = busy.changes.get(first..last).unwrap_or_default().to_vec();
     cuts.extend(step.submitted.filter(|&at| at > from && at < to));
     cuts.extend(step.fetches.iter().flat_map(|f| [f.0, f.1]).filter(|&at| at > from && at < to));
     cuts.extend([from, to]);
@@ -151,7 +152,7 @@ fn wait(links: &mut Vec<Link>, run: &Steps, busy: &Busy, task: usize, from: f64,
         let middle = (pair[0] + pair[1]) / 2.0;
         let cause = if step.fetches.iter().any(|f| f.0 <= middle && middle < f.1) {
             Cause::Data
-        } else if busy.is_full(run, step.cores, middle) {
+        } else if busy.is_full(step.cores, middle) {
             Cause::Slot
         } else if step.submitted.is_some_and(|at| at <= middle) {
             Cause::Queue
@@ -162,11 +163,11 @@ fn wait(links: &mut Vec<Link>, run: &Steps, busy: &Busy, task: usize, from: f64,
     }
 }
 
-/// Cores held on each host between any two changes.
+/// The room on the hosts between any two changes.
 struct Busy {
     changes: Vec<f64>,
-    /// Per change and host: held from then on.
-    held: Vec<Vec<u32>>,
+    /// Per change: most cores that are free on any one host from then on.
+    room: Vec<u32>,
 }
 
 impl Busy {
@@ -180,25 +181,38 @@ impl Busy {
             }
         }
         events.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let mut busy = Busy { changes: Vec::new(), held: Vec::new() };
-        let mut now = vec![0u32; run.cores.len()];
+        let mut busy = Busy { changes: Vec::new(), room: Vec::new() };
+        let mut held = vec![0u32; run.cores.len()];
+        // Hosts by their free cores.
+        let mut free: BTreeMap<u32, usize> = BTreeMap::new();
+        run.cores.iter().for_each(|&cores| *free.entry(cores).or_default() += 1);
         for (at, begins, host, cores) in events {
-            let Some(held) = now.get_mut(host) else { continue };
+            let (Some(held), Some(&all)) = (held.get_mut(host), run.cores.get(host)) else {
+                continue;
+            };
+            let before = all.saturating_sub(*held);
             *held = if begins { *held + cores } else { held.saturating_sub(cores) };
+            if let Some(count) = free.get_mut(&before) {
+                *count -= 1;
+                if *count == 0 {
+                    free.remove(&before);
+                }
+            }
+            *free.entry(all.saturating_sub(*held)).or_default() += 1;
+            let room = free.last_key_value().map_or(0, |(&cores, _)| cores);
             if busy.changes.last() == Some(&at) {
-                busy.held.pop();
+                busy.room.pop();
                 busy.changes.pop();
             }
             busy.changes.push(at);
-            busy.held.push(now.clone());
+            busy.room.push(room);
         }
         busy
     }
 
-    fn is_full(&self, run: &Steps, cores: u32, at: f64) -> bool {
+    fn is_full(&self, cores: u32, at: f64) -> bool {
         let index = self.changes.partition_point(|&change| change <= at);
-        let Some(held) = index.checked_sub(1).map(|i| &self.held[i]) else { return false };
-        run.cores.iter().zip(held).all(|(&all, &held)| all.saturating_sub(held) < cores)
+        index.checked_sub(1).is_some_and(|index| self.room[index] < cores)
     }
 }
 
@@ -298,7 +312,11 @@ pub fn repeat(run: &Steps, change: Change) -> f64 {
             continue;
         }
         let mut begun = Vec::new();
+        let mut left: u64 = free.iter().map(|&cores| u64::from(cores)).sum();
         for &(at_place, task) in &waiting {
+            if left == 0 {
+                break;
+            }
             let step = &run.steps[task];
             let fits = |host: usize| free[host] >= step.cores.min(cores[host]) && cores[host] >= 1;
             let own = step.host.min(cores.len().saturating_sub(1));
@@ -306,11 +324,14 @@ pub fn repeat(run: &Steps, change: Change) -> f64 {
             let may_move = change.slots > 1;
             if let Some(host) = host.filter(|&h| may_move || h == own) {
                 free[host] -= step.cores.min(cores[host]);
+                left -= u64::from(step.cores.min(cores[host]));
                 events.push(std::cmp::Reverse((Date(at + plans[task].1), 0, task, host)));
                 begun.push((at_place, task));
             }
         }
-        waiting.retain(|task| !begun.contains(task));
+        for task in &begun {
+            waiting.remove(task);
+        }
     }
     now - run.began
 }

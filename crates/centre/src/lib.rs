@@ -4,5 +4,6 @@
 //! a log under it. [`tape`] is a tape library behind a disk cache.
 
 pub mod batch;
+pub mod stack;
 pub mod storage;
 pub mod tape;

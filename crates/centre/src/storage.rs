@@ -7,7 +7,7 @@
 mod case;
 mod files;
 mod flows;
-mod unique;
+pub(crate) mod unique;
 
 pub use case::{Case, CaseError, Operation, OperationKind, Script};
 pub use files::{Answer, FileSystem, Handle, Op, Refused, Space};

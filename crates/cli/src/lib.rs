@@ -93,7 +93,16 @@ All verbs: slackline --help    One verb: slackline VERB --help
 
 /// The program: its arguments, its streams, and signals.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse_from(with_np(std::env::args_os())) {
+    ExitCode::from(command(std::env::args_os()))
+}
+
+/// The program with these words, its name first: on the streams of the process, with signals watched. Returns the exit
+/// code.
+pub fn command<W>(words: W) -> u8
+where
+    W: IntoIterator<Item: Into<OsString>>,
+{
+    let cli = match Cli::try_parse_from(with_np(words.into_iter().map(Into::into))) {
         Ok(cli) => cli,
         Err(error) => {
             let code = error.exit_code();
@@ -104,17 +113,12 @@ pub fn main() -> ExitCode {
             } else {
                 error.print()
             };
-            return ExitCode::from(u8::try_from(code).unwrap_or(2));
+            return u8::try_from(code).unwrap_or(2);
         }
     };
     let files = cli.common.files();
     interrupt::watch(files.clone());
-    ExitCode::from(carry_out(
-        cli,
-        files,
-        Box::new(std::io::stdout().lock()),
-        Box::new(std::io::stderr()),
-    ))
+    carry_out(cli, files, Box::new(std::io::stdout().lock()), Box::new(std::io::stderr()))
 }
 
 /// Runs a command line, its name first, with these streams; gives the exit code.

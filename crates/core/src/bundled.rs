@@ -14,6 +14,7 @@ macro_rules! files {
 }
 
 files![
+    "centre/pilot-stack.json",
     "centre/tape-hierarchy.json",
     "platforms/four-sites.toml",
     "platforms/gpu-cluster.toml",

@@ -4,6 +4,7 @@ use crate::bundled;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::file_kind::{Wanted, explain};
+use crate::recorded;
 use crate::request::{LimitSettings, ModelSettings, OverheadSettings, Sources};
 use crate::rules;
 use slackline_analysis::overheads::{measured_with_overhead, with_overhead};
@@ -40,6 +41,15 @@ pub struct Loaded {
     pub release: Vec<f64>,
     /// The file of the platform.
     pub place: Option<PathBuf>,
+}
+
+/// A workflow in memory that stands for a file ([`FileAccess::with_value`]).
+#[derive(Clone, Debug)]
+pub struct WorkflowValue {
+    /// The workflow and what its file knew besides.
+    pub document: Document,
+    /// The format it came in; TOML where it never was a file.
+    pub format: Format,
 }
 
 /// Where the work of a workflow comes from.
@@ -79,9 +89,13 @@ impl Sources {
             return Err(Failure::input("no workflow is given")
                 .with_help("name a workflow file, or an instance with --instance FILE"));
         };
+        if self.format.is_none() && recorded::engine_of(path, &context.files).is_some() {
+            return self.read_recorded(path, context);
+        }
         if self.platform.is_none()
             && self.reference_speed.is_none()
             && self.format.is_none_or(|format| format == Format::Instance)
+            && !context.files.has_value(path)
             && Format::detect(Some(path), &context.files.read_text(path)?) == Ok(Format::Instance)
         {
             return instance_file(path, context);
@@ -101,6 +115,30 @@ impl Sources {
 }
 
 impl Sources {
+    /// The workflow of a recorded run; on its own hosts where no platform is named.
+    fn read_recorded(&self, path: &Path, context: &mut Context<'_>) -> Result<Loaded, Failure> {
+        let run = recorded::read(path, context)?;
+        let mut document = recorded::document(&run, path)?;
+        warn_of(&document.warnings, path, context)?;
+        if let Some(speed) = self.reference_speed {
+            let scaled = document.at_reference_speed(recorded::FORMAT, speed);
+            document = scaled.map_err(|e| e.in_file(path))?;
+        }
+        let platform = match &self.platform {
+            Some(platform) => read_platform(platform, context)?,
+            None => {
+                let hosts = run.hosts.len();
+                let hosts = if hosts == 1 { "host".into() } else { format!("{hosts} hosts") };
+                context.note(&format!("no --platform given: taking the recorded {hosts}"));
+                run.platform().map_err(|e| e.in_file(path))?
+            }
+        };
+        Ok(Loaded {
+            place: self.platform.clone(),
+            ..Loaded::of(document, recorded::FORMAT, platform)
+        })
+    }
+
     /// The platform alone; the bundled one where none is named.
     pub fn read_platform(&self, context: &mut Context<'_>) -> Result<Platform, Failure> {
         match &self.platform {
@@ -236,6 +274,14 @@ impl LimitSettings {
 
 /// Reads a scenario; where there is no such file the bundled ones are named.
 pub fn read_scenario(files: &FileAccess, path: &Path) -> Result<Scenario, Failure> {
+    if let Some(scenario) = files.value::<Scenario>(path) {
+        return Ok(Scenario::clone(&scenario));
+    }
+    if recorded::engine_of(path, files).is_some() {
+        let options = slackline_import::Options::default();
+        let run = slackline_import::read(&[path.to_path_buf()], &options, files)?;
+        return Ok(run.scenario());
+    }
     if is_standard(path) || path.exists() {
         return Ok(scenario::read_scenario(files, path)?);
     }
@@ -288,8 +334,12 @@ pub fn stream_name(stated: &str, path: &Path) -> String {
 
 /// The format of a workflow file.
 pub fn format_of(files: &FileAccess, path: &Path, from: Option<Format>) -> Result<Format, Failure> {
+    if let Some(value) = files.value::<WorkflowValue>(path) {
+        return Ok(value.format);
+    }
     match from {
         Some(format) => Ok(format),
+        None if recorded::engine_of(path, files).is_some() => Ok(recorded::FORMAT),
         None => {
             let text = files.read_text(path)?;
             Ok(Format::detect(Some(path), &text).map_err(|e| e.in_file(path))?)
@@ -312,7 +362,15 @@ pub fn read_document(
     from: Option<Format>,
     context: &mut Context<'_>,
 ) -> Result<Document, Failure> {
+    if let Some(value) = context.files.value::<WorkflowValue>(path) {
+        return Ok(value.document.clone());
+    }
     let begin = Instant::now();
+    if from.is_none() && recorded::engine_of(path, &context.files).is_some() {
+        let document = recorded::document(&recorded::read(path, context)?, path)?;
+        warn_of(&document.warnings, path, context)?;
+        return Ok(document);
+    }
     let mut document = slackline_formats::read_workflow(&context.files, path, from)
         .map_err(|error| explain(error, &context.files, path, Wanted::Workflow))?;
     if document.workflow.name().is_empty() {
@@ -345,7 +403,14 @@ fn warn_of(warnings: &[String], path: &Path, context: &mut Context<'_>) -> Resul
 
 /// Reads a platform file.
 pub fn read_platform(path: &Path, context: &mut Context<'_>) -> Result<Platform, Failure> {
+    if let Some(platform) = context.files.value::<Platform>(path) {
+        return Ok(Platform::clone(&platform));
+    }
     let begin = Instant::now();
+    if recorded::engine_of(path, &context.files).is_some() {
+        let run = recorded::read(path, context)?;
+        return Ok(run.platform().map_err(|e| e.in_file(path))?);
+    }
     let text = context.files.read_text(path).map_err(|error| match path.exists() {
         true => Failure::from(error),
         false => {

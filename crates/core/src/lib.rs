@@ -157,6 +157,7 @@ struct RequestsPage;
 struct Contributing;
 
 pub mod bundled;
+pub mod choices;
 mod context;
 mod details_json;
 mod failure;
@@ -165,6 +166,7 @@ pub mod input;
 mod methods;
 pub mod plan;
 pub mod plan_check;
+pub mod recorded;
 pub mod request;
 pub mod rules;
 pub mod run;

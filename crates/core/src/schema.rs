@@ -1,5 +1,6 @@
 //! JSON Schemas of requests and reports, generated from their types. The files in docs/schema are these.
 
+use crate::choices::{ChoicesPlanReport, ChoicesRunReport, ForecastReport};
 use crate::plan::{FrontReport, PlanReport, PlanReports};
 use crate::request::{CompareRequest, PlanRequest, RunRequest, SimulateRequest};
 use crate::run::{RepetitionReport, RunReport};
@@ -67,11 +68,14 @@ pub fn all() -> Vec<DocumentSchema> {
         document::<PlanReport>("plan.json", "slackline/plan/1"),
         document::<PlanReports>("plans.json", "slackline/plans/1"),
         document::<FrontReport>("plan-front.json", "slackline/front/1"),
+        document::<ChoicesPlanReport>("plan-choices.json", "slackline/choices-plan/1"),
         document::<SimulateRequest>("simulation-request.json", SimulateRequest::SCHEMA),
         document::<CompareRequest>("simulation-compare-request.json", CompareRequest::SCHEMA),
         document::<SimulationReport>("simulation.json", "slackline/simulation/1"),
         document::<SimulationReports>("simulations.json", "slackline/simulations/1"),
         document::<ReplicationsReport>("simulation-worlds.json", "slackline/worlds/1"),
+        document::<ChoicesRunReport>("simulation-choices.json", "slackline/choices-run/1"),
+        document::<ForecastReport>("simulation-forecast.json", "slackline/forecast/1"),
         document::<RunRequest>("execution-request.json", RunRequest::SCHEMA),
         document::<RunReport>("execution.json", "slackline/execution/1"),
         document::<RepetitionReport>("execution-repetition.json", "slackline/repetition/1"),

@@ -8,7 +8,8 @@ use crate::load::Load;
 use serde::{Deserialize, Serialize};
 use slackline_model::platform::Charges;
 use slackline_model::problem::{Block, View};
-use slackline_model::{FileId, HostId, LinkId, ProcId, Procs, TaskId};
+use slackline_model::{FileId, HostId, LinkId, ProcId, Procs, TaskId, Workflow};
+use std::sync::Arc;
 use thiserror::Error;
 
 /// An operation; the engine chooses the numbers and never uses one twice.
@@ -382,6 +383,9 @@ pub trait Backend {
     fn release(&mut self, _lease: OpId) -> Result<(), BackendError> {
         Ok(())
     }
+
+    /// More tasks of the work became known: those known before keep their numbers, and so do files.
+    fn grown(&mut self, _: &Arc<Workflow>) {}
 
     /// After the engine was away: these operations have not ended as far as it knows, and it heard
     /// the answers to so many calls of [`next`](Backend::next). The backend begins those it never

@@ -24,7 +24,7 @@ impl Journal {
         let (mut journal, mut decided) = (Journal::default(), Decided::default());
         for record in records {
             match record {
-                Record::Note(_) => {}
+                Record::Note(_) | Record::Chose(_) => {}
                 Record::Decided(decisions) => {
                     decided.calls.push_back((journal.records.len(), decisions));
                 }

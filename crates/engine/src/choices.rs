@@ -1,14 +1,15 @@
 //! Runs of workflows with choices and loops: each decision that falls makes tasks known.
 
+use crate::backend::Report;
 use crate::supply::{Growth, Supply};
 use slackline_model::control::{
-    Chances, Control, Decider, Decision, Released, UnfoldError, Unfolding, Walk,
+    Chances, Control, Decider, Decision, OutcomeError, Released, UnfoldError, Unfolding, Walk,
 };
 use slackline_model::workflow::CostTable;
-use slackline_model::{TaskId, Workflow, WorkflowError};
+use slackline_model::{HostId, ProcId, TaskId, Workflow};
 use slackline_react::Situation;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -32,6 +33,44 @@ pub struct CourseRun {
     pub taken: Vec<(Decision, u32)>,
 }
 
+/// How a task ended that decides something.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ended {
+    /// The name of the instance.
+    pub name: String,
+    /// Its exit code, where it was a process.
+    pub exit_code: Option<i32>,
+    /// The host whose store has its outputs.
+    pub place: HostId,
+    /// Its outputs: names by which its command knows them, and those in the run.
+    pub outputs: BTreeMap<String, String>,
+}
+
+/// Knows how decisions fall in a run: by chance, or by what tasks have to say.
+pub trait Oracle {
+    /// The outcome of a decision that is due at a date, with how the task ended that decides it; none where
+    /// that is not known any more, and the run stops to grow. An error ends the run.
+    fn outcome(
+        &mut self,
+        now: f64,
+        control: &Control,
+        decision: &Decision,
+        by: Option<&Ended>,
+    ) -> Result<Option<u32>, String>;
+}
+
+impl Oracle for Chances {
+    fn outcome(
+        &mut self,
+        _: f64,
+        control: &Control,
+        decision: &Decision,
+        _: Option<&Ended>,
+    ) -> Result<Option<u32>, String> {
+        self.decide(control, decision).map(Some).map_err(|e| e.to_string())
+    }
+}
+
 /// How the decisions of a run fell so far, in the order in which they were taken.
 pub type Taken = Rc<RefCell<Vec<(Decision, u32)>>>;
 
@@ -43,8 +82,11 @@ pub type Numbers = Rc<RefCell<Vec<TaskId>>>;
 pub struct DecidedCourse<'d> {
     unfolding: Unfolding,
     walk: Walk,
-    decider: Box<dyn Decider + 'd>,
+    oracle: Box<dyn Oracle + 'd>,
     taken: Taken,
+    /// Tasks that decide something, and how their instances ended.
+    deciding: BTreeSet<TaskId>,
+    ended: HashMap<String, Ended>,
     /// The whole course as it is known to policies, and where its tasks are, where run times are
     /// known otherwise than the workflow states them.
     known: Option<Known>,
@@ -78,14 +120,24 @@ impl<'d> DecidedCourse<'d> {
     /// at once.
     pub fn new(
         template: Arc<Workflow>,
-        decider: Box<dyn Decider + 'd>,
+        oracle: Box<dyn Oracle + 'd>,
     ) -> Result<DecidedCourse<'d>, UnfoldError> {
         let unfolding = Unfolding::new(template.clone())?;
         let control = template.control().ok_or(UnfoldError::Plain)?.clone();
+        let choices = control.choices().iter().filter_map(|c| c.by);
+        let loops = control.loops().iter().filter_map(|l| l.by);
+        let deciding = choices.chain(loops).map(TaskId).collect();
         let (walk, _) = Walk::new(control);
-        let mut run =
-            DecidedCourse { unfolding, walk, decider, taken: Taken::default(), known: None };
-        run.decide()?;
+        let mut run = DecidedCourse {
+            unfolding,
+            walk,
+            oracle,
+            taken: Taken::default(),
+            deciding,
+            ended: HashMap::new(),
+            known: None,
+        };
+        run.decide(0.0).map_err(|why| UnfoldError::Outcome(OutcomeError(why)))?;
         Ok(run)
     }
 
@@ -120,13 +172,17 @@ impl<'d> DecidedCourse<'d> {
     }
 
     /// Takes every decision that is due; returns whether tasks became known.
-    fn decide(&mut self) -> Result<bool, UnfoldError> {
+    fn decide(&mut self, now: f64) -> Result<bool, String> {
         let control: Arc<Control> = self.walk.control().clone();
         let mut grown = false;
         while let Some(due) = self.walk.due().first() {
             let mut outcome = 0;
             if let Some(decision) = control.decision_of(due) {
-                outcome = self.decider.decide(&control, &decision)?;
+                let by = control.decider_of(&decision).and_then(|name| self.ended.get(&name));
+                match self.oracle.outcome(now, &control, &decision, by)? {
+                    Some(found) => outcome = found,
+                    None => break,
+                }
                 self.taken.borrow_mut().push((decision, outcome));
             }
             let Released { instances, .. } = self.walk.take(due, outcome);
@@ -140,14 +196,14 @@ impl<'d> DecidedCourse<'d> {
         let grown = self.unfolding.grow(&self.walk)?;
         match &self.known {
             None => Ok(grown),
-            Some(known) => Ok(Arc::new(known.estimates(&grown)?)),
+            Some(known) => Ok(Arc::new(known.estimates(&grown))),
         }
     }
 }
 
 impl Known {
     /// The same tasks with work and times as they are known.
-    fn estimates(&self, grown: &Workflow) -> Result<Workflow, WorkflowError> {
+    fn estimates(&self, grown: &Workflow) -> Workflow {
         let mut numbers = self.numbers.borrow_mut();
         for task in grown.tasks().skip(numbers.len()) {
             // An instance outside of the course cannot be released: both follow the same outcomes.
@@ -156,11 +212,9 @@ impl Known {
         }
         let work = |_: &Workflow, task: TaskId| self.whole.work(numbers[task.index()]);
         let same = grown.clone().with_work(self.whole.reference_speed(), work);
-        let Some(table) = self.whole.cost_table() else { return Ok(same) };
+        let Some(table) = self.whole.cost_table() else { return same };
         let seconds = numbers.iter().flat_map(|&task| table.row(task)).copied().collect();
-        let mut builder = same.reopen()?;
-        builder.set_cost_table(CostTable { columns: table.columns.clone(), seconds });
-        builder.build()
+        same.with_cost_table(CostTable { columns: table.columns.clone(), seconds })
     }
 }
 
@@ -169,11 +223,31 @@ impl Supply for DecidedCourse<'_> {
         f64::INFINITY
     }
 
-    fn grow(&mut self, _: &Situation, ended: &[TaskId]) -> Result<Option<Growth>, String> {
+    fn task_ended(&mut self, now: &Situation, task: TaskId, procs: &[ProcId], report: &Report) {
+        let workflow = &now.workflow;
+        let (Some(unfolded), Some(&proc)) = (workflow.unfolded(task), procs.first()) else {
+            return;
+        };
+        if !self.deciding.contains(&unfolded.of) {
+            return;
+        }
+        let output =
+            |(file, local): &(_, String)| (local.clone(), workflow.file_name(*file).to_string());
+        let name = workflow.task_name(task).to_string();
+        let ended = Ended {
+            name: name.clone(),
+            exit_code: report.exit_code,
+            place: now.place_of(now.host_of[proc.index()]),
+            outputs: unfolded.writes.iter().map(output).collect(),
+        };
+        self.ended.insert(name, ended);
+    }
+
+    fn grow(&mut self, now: &Situation, ended: &[TaskId]) -> Result<Option<Growth>, String> {
         for task in ended {
             self.walk.end(task.0);
         }
-        if ended.is_empty() || !self.decide().map_err(|e| e.to_string())? {
+        if ended.is_empty() || !self.decide(now.now)? {
             return Ok(None);
         }
         let workflow = self.grown().map_err(|e| e.to_string())?;

@@ -7,17 +7,18 @@ use crate::backend::{
     Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open, Order,
     Outlook, Reached, RecordError, Signal, Work,
 };
-use crate::note::Note;
+use crate::note::{Chose, Note};
 use serde::{Deserialize, Serialize};
 use slackline_model::platform::{Charges, PlanningNetwork};
 use slackline_model::problem::View;
-use slackline_model::{FileId, HostId};
+use slackline_model::{FileId, HostId, Workflow};
 use slackline_react::Decision;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::io::{BufRead, Write};
 use std::rc::Rc;
+use std::sync::Arc;
 use thiserror::Error;
 
 const SCHEMA: &str = "slackline/journal/1";
@@ -72,6 +73,8 @@ pub enum Record {
     Outlook(Outlook),
     /// What the policy decided.
     Decided(Vec<Decision>),
+    /// How a decision of a workflow with choices and loops fell; kept before anything follows from it.
+    Chose(Chose),
     /// What is worth keeping besides.
     Note(Note),
 }
@@ -287,6 +290,10 @@ impl Backend for Journaled<'_> {
         self.note(Record::Release(lease));
         self.check()?;
         self.backend.release(lease)
+    }
+
+    fn grown(&mut self, workflow: &Arc<Workflow>) {
+        self.backend.grown(workflow);
     }
 
     fn reattach(&mut self, open: &[Open], heard: u64) -> Result<(), BackendError> {
@@ -526,6 +533,13 @@ impl Backend for Resumed<'_> {
             return live.release(lease);
         }
         self.stop(lease, &Record::Release(lease))
+    }
+
+    fn grown(&mut self, workflow: &Arc<Workflow>) {
+        // Also while the journal is played: what goes on with the run has to know all of it.
+        if let Some(live) = &mut self.live {
+            live.grown(workflow);
+        }
     }
 
     fn reattach(&mut self, _: &[Open], _: u64) -> Result<(), BackendError> {

@@ -45,12 +45,12 @@ pub use backend::{
     Outlook, Reached, RecordError, Report, Signal, What, Work,
 };
 pub use checked::{Checked, Decided, Keep};
-pub use choices::{CourseRun, DecidedCourse, Numbers, Taken, Undecided};
+pub use choices::{CourseRun, DecidedCourse, Ended, Numbers, Oracle, Taken, Undecided};
 pub use execution::{Dispatch, Execution, Glance, Recording, Settings, Watcher, run};
 pub use journal::{Journal, JournalError, Journaled, Record, Resumed, Sight, Sink};
 pub use load::Load;
 pub use log::{Call, DecisionLog, Logged, Repeat};
-pub use note::{Failure, Note, Process};
+pub use note::{Chose, Failure, Note, Process};
 pub use outcome::{Counters, Ending, Outcome};
 pub use rollout::Rollout;
 pub use simulated::{Reality, Simulated};

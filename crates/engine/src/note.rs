@@ -68,3 +68,19 @@ pub struct Failure {
     /// What it wrote last.
     pub last_lines: Vec<String>,
 }
+
+/// How a decision of a workflow with choices and loops fell in a real run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Chose {
+    /// Its name: `outer#2/quality`, `polish#1`.
+    pub decision: String,
+    /// What was read, as JSON; none where it was certain, or nothing could be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<serde_json::Value>,
+    /// The name of the outcome; none where the value stands for nothing, which ends the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    /// What is wrong, or worth a warning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}

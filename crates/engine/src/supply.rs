@@ -1,7 +1,8 @@
 //! Work that becomes known while a run goes on.
 
+use crate::backend::Report;
 use slackline_model::scenario::When;
-use slackline_model::{TaskId, Terms, Workflow, WorkflowError, approx};
+use slackline_model::{ProcId, TaskId, Terms, Workflow, WorkflowError, approx};
 use slackline_react::Situation;
 use std::sync::Arc;
 use thiserror::Error;
@@ -31,6 +32,9 @@ pub enum Growth {
 pub trait Supply {
     /// When the next workflow arrives by itself, as far as that is known; infinite otherwise.
     fn next_date(&self) -> f64;
+
+    /// A task has ended: on which processors, and what the backend reported. [`grow`](Supply::grow) follows.
+    fn task_ended(&mut self, _: &Situation, _: TaskId, _: &[ProcId], _: &Report) {}
 
     /// What is new, now that `ended` are done; called at every date it named and whenever tasks
     /// end, until it has nothing more to say at that instant.

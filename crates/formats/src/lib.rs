@@ -15,6 +15,7 @@
 
 pub mod activities;
 pub mod batch_log;
+pub mod calendar;
 mod contents_db;
 mod control;
 pub mod csv;
@@ -26,6 +27,7 @@ pub mod document;
 pub mod dot;
 pub mod error;
 mod flow;
+pub mod hand_over;
 pub mod instance;
 pub mod jedule;
 mod names;

@@ -48,6 +48,9 @@ pub fn is_schedule(text: &str) -> bool {
 
 /// Reads a schedule file of that problem.
 pub fn read_schedule(files: &FileAccess, path: &Path, problem: &Problem<'_>) -> Result<Schedule> {
+    if let Some(schedule) = files.value::<Schedule>(path) {
+        return Ok(Schedule::clone(&schedule));
+    }
     let text = files.read_text(path)?;
     let read = if schedule_csv::recognise(&text) {
         schedule_csv::read(&text, problem)

@@ -22,6 +22,9 @@ const WORKFLOW: &[&str] = &[
     "convert IN OUT.json",
     "convert IN OUT.yml --to pegasus-yaml",
     "convert IN OUT.json --to instance --platform small-cluster",
+    "convert IN OUT.txt --to snakemake",
+    "convert IN OUT.txt --to cwl",
+    "convert IN OUT.txt --to makeflow",
     "generate workflow like IN --tasks 20 -o OUT.json",
     "generate platform recorded IN -o OUT.toml",
     "run IN --platform small-cluster --dry-run",
@@ -136,7 +139,27 @@ const BATCH_SITE: &[&str] = &[
 
 const TAPE: &[&str] = &["centre tape IN --json", "centre tape IN --policy fifo --picture OUT.svg"];
 
+const STACK: &[&str] = &[
+    "centre stack IN --json",
+    "centre stack IN --picture OUT.svg",
+    "centre attribute IN --json",
+    "centre attribute IN --switch transfers=simulate --picture OUT.svg",
+];
+
 const STORAGE: &[&str] = &["centre storage IN --json", "centre storage IN"];
+
+const RECORDS: &[&str] = &[
+    "import IN -o OUT.run --json",
+    "import IN --strict",
+    "explain IN --json --svg OUT.svg",
+    "advise IN --risk 50%",
+    "advise IN --risk 50% --to snakemake",
+    "show IN --json",
+    "plan IN --json",
+    "simulate IN --schedule IN --scenario IN --json",
+    "convert IN OUT.json",
+    "centre batch IN --lenient --cores 8",
+];
 
 /// Options that are added with odd values.
 const OPTIONS: &[&str] = &[
@@ -200,8 +223,10 @@ fn lines_of(kind: Kind) -> &'static [&'static str] {
         Kind::Measurements => MEASUREMENTS,
         Kind::BatchLog => BATCH_LOG,
         Kind::BatchSite => BATCH_SITE,
+        Kind::Stack => STACK,
         Kind::Tape => TAPE,
         Kind::Storage => STORAGE,
+        Kind::Records => RECORDS,
     }
 }
 

@@ -44,8 +44,12 @@ pub enum Kind {
     BatchSite,
     /// A tape library and requests to it.
     Tape,
+    /// A service stack with a workflow and a record.
+    Stack,
     /// Operations on storages or files.
     Storage,
+    /// What another workflow engine left behind.
+    Records,
 }
 
 impl Kind {
@@ -71,7 +75,9 @@ impl Kind {
             ("batch-log", Kind::BatchLog),
             ("batch-site", Kind::BatchSite),
             ("tape", Kind::Tape),
+            ("stack", Kind::Stack),
             ("storage", Kind::Storage),
+            ("records", Kind::Records),
         ];
         kinds.into_iter().find(|(word, _)| name.starts_with(word)).map(|(_, kind)| kind)
     }
@@ -171,6 +177,16 @@ const SITE: &str = r#"{"machine": {"nodes": 2, "cores_per_node": 4}, "priorities
  "caps": [{"by": "user", "name": "*", "cores": 6}, {"by": "group", "name": 2, "jobs": 1}], "pledges": {"1": 3, "2": 1},
  "window": 40, "deviation_window": 60, "power": {"idle": 3, "loaded": 10, "off": 1, "off_after": 5, "shutdown": 1, "boot": 2}}"#;
 
+const STACK: &str = r#"{"tasks": [{"id": "a", "work": 4, "outputs": ["x"]}, {"id": "b", "work": 2, "inputs": ["x", "y"]}],
+"files": {"x": 10, "y": 5}, "replicas": {"y": ["s"]}, "sites": {"k": {"speed": 1, "close": "s"},
+"b": {"speed": 1, "batch": {"cores": 2, "policy": "easy", "background": [[1, 0, 5, 2, 9]]}}},
+"storages": {"s": {"max_active": 1}}, "default_storage": "s", "links": {"l": {"bandwidth": 5}}, "routes": {"s k": ["l"], "s b": []},
+"catalogue_latency": 0.5, "idle_timeout": 20, "max_attempts": 3, "pilots": [{"id": "p", "site": "k", "start": 1, "dies": 4},
+{"id": "q", "site": "b", "submit": 1, "walltime": 30, "cores": 1}], "model": {"latency": {"k": 2}, "pacing": 1, "lifetime": 50},
+"platform_model": {"sites": {"k": {"speed": 2}}, "links": {"l": {"bandwidth": 6}}}, "record": {"makespan": 20, "attempts":
+{"a": [{"queued": 0, "pilot": "p", "start": 1, "end": 4, "result": "lost", "steps": []}, {"queued": 4, "pilot": "q", "start": 5, "end": 10,
+"result": "done", "steps": [4, 1]}]}, "pilots": {"p": {"submit": 0, "start": 1, "exit": 4, "why": "died"}, "q": {"submit": 0, "start": 5}}}}"#;
+
 const TAPE: &str = r#"{"library": {"drives": 2, "mount": {"distribution": "normal", "mean": 10, "deviation": 2}, "unmount": 5,
  "wind": 1, "rate": 10}, "weights": {"requests": 20, "age": 0.5}, "starvation": 25, "cache": 250, "requests": [
  {"id": "a", "file": "f", "tape": "T1", "position": 10, "size": 100, "arrival": 0},
@@ -194,6 +210,47 @@ const SCRIPT: &str = r#"{"storages": {"d": {"capacity": 1000, "files": {"/a": 30
  {"op": "write", "handle": "f", "bytes": 150}, {"op": "read", "handle": "f", "bytes": 1}, {"op": "close", "handle": "f"},
  {"op": "move", "host": "h", "path": "/d/a", "to": "/b"}, {"op": "list", "host": "h", "path": "/"},
  {"op": "copy", "host": "h", "path": "/b", "to": "/d/c"}, {"op": "space", "host": "h", "path": "/d"}]}"#;
+
+/// Records of Nextflow, Dask, RO-Crate, Makeflow and Slurm.
+const RECORDS: &[(&str, &str)] = &[
+    (
+        "txt",
+        "name\tstatus\texit\tsubmit\tduration\trealtime\tpeak_rss\tcpus\tmemory\thostname\tattempt\n\
+         A (1)\tFAILED\t137\t2026-01-01 00:00:00.000\t5s\t4s\t1.5 GB\t2\t1 GB\tn1\t1\n\
+         A (1)\tCOMPLETED\t0\t2026-01-01 00:00:06.000\t1m 1s\t1m\t2 GB\t2\t2 GB\tn1\t2\n\
+         B (1)\tCACHED\t0\t-\t-\t0\t-\t1\t-\t-\t1\n",
+    ),
+    (
+        "json",
+        r#"[{"key": "a", "worker": "w1", "thread": 1, "nbytes": 1000, "status": "OK",
+             "startstops": [{"action": "compute", "start": 10.0, "stop": 12.0}]},
+            {"key": "c", "worker": "w2", "thread": 1, "nbytes": 8, "status": "OK",
+             "startstops": [{"action": "transfer", "start": 13.0, "stop": 14.5, "source": "w1"},
+                            {"action": "compute", "start": 14.5, "stop": 20.0}]}]"#,
+    ),
+    (
+        "json",
+        r#"{"@context": "x", "@graph": [
+            {"@id": "a", "@type": "CreateAction", "name": "Run of #main/a", "object": [{"@id": "in"}], "result": [{"@id": "mid"}],
+             "startTime": "2026-01-01T00:00:01", "endTime": "2026-01-01T00:00:03"},
+            {"@id": "b", "@type": "CreateAction", "name": "Run of #main/b", "object": [{"@id": "mid"}], "result": [{"@id": "out"}],
+             "startTime": "2026-01-01T00:00:04+01:00", "endTime": "2026-01-01T00:00:09"},
+            {"@id": "mid", "@type": "File", "contentSize": "42"}]}"#,
+    ),
+    (
+        "makeflowlog",
+        "# NODE\t0\tcut a\n# CATEGORY\t0\t\"c\"\n# SOURCES\t0\ta\n# TARGETS\t0\tb\n# COMMAND\t0\tcut a\n\
+         # STARTED 1000000\n1000000 0 1 7 1 1 0 0 0 2\n# FILE 2999999 b 2 1000\n3000000 0 2 7 1 0 1 0 0 2\n# COMPLETED 9000000\n",
+    ),
+    (
+        "txt",
+        "JobID|JobName|State|AllocCPUS|ReqMem|Submit|Start|End|NodeList|SubmitLine|MaxRSS|TotalCPU\n\
+         1|a|COMPLETED|2|4G|2026-01-01T00:00:00|2026-01-01T00:00:01|2026-01-01T00:00:31|n[1-2]|sbatch a||00:30.000\n\
+         1.batch|batch|COMPLETED|2|||2026-01-01T00:00:01|2026-01-01T00:00:31|n1||1024K|00:30.000\n\
+         2_1|b|c|RUNNING|1|2Gc|2026-01-01T00:00:00|2026-01-01T00:00:40|Unknown|n1|sbatch -d afterok:1 --array=1-2 b|||\n\
+         2_2|b|CANCELLED by 7|1|2Gn|2026-01-01T00:00:00|Unknown|Unknown|None assigned|sbatch --dependency=afterany:1|||\n",
+    ),
+];
 
 /// The log of a run; its other files lie beside it.
 const LOG: &str = include_str!("../run/log.jsonl");
@@ -238,9 +295,11 @@ pub(crate) fn all(folder: &Path) -> Vec<Seed> {
         seed(Kind::BatchLog, "txt", SACCT.into()),
         seed(Kind::BatchSite, "json", SITE.into()),
         seed(Kind::Tape, "json", TAPE.into()),
+        seed(Kind::Stack, "json", STACK.into()),
         seed(Kind::Storage, "json", OPERATIONS.into()),
         seed(Kind::Storage, "json", SCRIPT.into()),
     ];
+    seeds.extend(RECORDS.iter().map(|(end, text)| seed(Kind::Records, end, (*text).into())));
     for inner in ["course", "run"] {
         let _ = std::fs::create_dir_all(folder.join(inner));
     }
@@ -284,7 +343,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let seeds = all(folder.path());
         // Bundled platforms, workflows and scenarios, and what is made or written here.
-        assert_eq!(seeds.len(), 21 + 12 + WRITTEN.len() + PRINTED.len());
+        assert_eq!(seeds.len(), 21 + 12 + WRITTEN.len() + PRINTED.len() + RECORDS.len());
         assert!(seeds.iter().all(|seed| !seed.text.is_empty()));
     }
 }

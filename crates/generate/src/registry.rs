@@ -11,6 +11,7 @@ use crate::scenario::{self, Surroundings};
 use crate::workflow::application::{astronomy, earth, life, physics};
 use crate::workflow::daggen::{self, Daggen};
 use crate::workflow::layered::{self, Layered, SelectiveRescheduling};
+use crate::workflow::nondeterministic::{self, Nondeterministic};
 use crate::workflow::stg::{self, Stg};
 use crate::workflow::sweep::{self, Sweep};
 use crate::workflow::{like, numerical, regular};
@@ -46,6 +47,8 @@ enum Make {
     Shape(fn(&Values, Seed) -> Result<Graph>),
     /// A workflow with its own costs.
     Application(fn(&Values, Seed) -> Result<Workflow>),
+    /// A workflow with choices and loops.
+    Choices(fn(&Values, Seed) -> Result<Workflow>),
     /// A workflow like those given.
     Like,
     /// The machines of a recorded run.
@@ -81,6 +84,11 @@ impl Generator {
     /// Whether it makes an application, which has its own costs.
     pub fn is_application(&self) -> bool {
         matches!(self.make, Make::Application(_))
+    }
+
+    /// Whether what it makes has choices and loops, which few formats can say.
+    pub fn has_choices(&self) -> bool {
+        matches!(self.make, Make::Choices(_))
     }
 
     /// The default of one of its parameters.
@@ -129,7 +137,7 @@ impl Generator {
     ) -> Result<Workflow> {
         match self.make {
             Make::Shape(shape) => shape(settings, seed)?.workflow(&Costs::read(settings)?, seed),
-            Make::Application(make) => make(settings, seed),
+            Make::Application(make) | Make::Choices(make) => make(settings, seed),
             Make::Like => {
                 let formulas = settings.word("fit") == "auto";
                 like::like(instances, settings.count("tasks")?, formulas, seed)
@@ -374,6 +382,15 @@ pub static ALL: &[Generator] = &[
         &[sweep::PARAMETERS],
         |s, seed| Sweep::read(s)?.workflow(seed),
     ),
+    Generator {
+        family: Family::Workflow,
+        name: "nondeterministic",
+        about: "choices and loops in nested regions; tasks of hours that several machines share",
+        source: "",
+        parameters: &[nondeterministic::PARAMETERS],
+        defaults: &[],
+        make: Make::Choices(|s, seed| Nondeterministic::read(s)?.workflow(seed)),
+    },
     Generator {
         family: Family::Workflow,
         name: "like",

@@ -1,6 +1,8 @@
 //! Dates as engines write them, in seconds since 1970-01-01 UTC; a date without a zone counts as UTC,
 //! since only differences matter.
 
+use slackline_formats::calendar::{civil, days};
+
 /// Reads `2026-11-15 15:35:00.308695`, with `T`, with a zone (`Z`, `+01:00`) or without.
 pub(crate) fn iso(text: &str) -> Option<f64> {
     let text = text.trim();
@@ -51,29 +53,11 @@ pub(crate) fn ctime(text: &str) -> Option<f64> {
     Some(days(year.parse().ok()?, month, day.parse().ok()?) as f64 * 86400.0 + clock(time)?)
 }
 
-/// Days since 1970-01-01 in the Gregorian calendar.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    // Years begin in March, so that the leap day comes last.
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let of_era = year - era * 400;
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
-}
-
 /// Writes a date as RFC 3339 in UTC, to the millisecond.
 pub(crate) fn write(date: f64) -> String {
     let millis = (date * 1000.0).round() as i64;
     let (day, rest) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
-    let shifted = day + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let of_era = shifted - era * 146_097;
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day_of_month = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let (year, month, day_of_month) = civil(day);
     let (hours, minutes) = (rest / 3_600_000, rest / 60_000 % 60);
     let (seconds, millis) = (rest / 1000 % 60, rest % 1000);
     format!(

@@ -11,14 +11,22 @@ use slackline_model::workflow::{Command, REFERENCE_SPEED, Task};
 use slackline_model::{
     FileId, HostId, Placement, Platform, ProcId, Schedule, TaskId, Trace, WorkflowBuilder,
 };
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// Bandwidth of hosts where no transfer was measured, in bytes per second.
 const ASSUMED_BANDWIDTH: f64 = 1.25e8;
 
+/// Cores of one attempt at most; more stand for a slip of the records.
+const MOST_WIDTH: f64 = 65_536.0;
+/// Cores of a host at most.
+const MOST_CORES: f64 = 1_000_000.0;
+
 impl RecordedRun {
     /// Cores an attempt held, as a width.
     fn width(&self, attempt: &Attempt) -> u32 {
-        value(attempt.cores).map_or(1, |cores| cores.ceil().clamp(1.0, 1e6) as u32)
+        value(attempt.cores).map_or(1, |cores| cores.ceil().clamp(1.0, MOST_WIDTH) as u32)
     }
 
     /// The workflow with what was recorded of it.
@@ -34,8 +42,10 @@ impl RecordedRun {
             ..Recorded::default()
         };
         let producers = self.producers();
+        let speeds = self.relative_speeds();
         for task in &self.tasks {
             let last = task.last();
+            let speed = last.map_or(1.0, |a| self.speed_of(speeds.as_deref(), a));
             let seconds = last.and_then(Attempt::seconds);
             let width = last.map_or(1, |attempt| self.width(attempt));
             let peak = last.and_then(|a| value(a.peak_memory)).unwrap_or(0.0);
@@ -43,7 +53,7 @@ impl RecordedRun {
                 .add_task(Task {
                     name: task.name.clone(),
                     kind: task.kind.clone(),
-                    work: seconds.unwrap_or(0.0) * REFERENCE_SPEED,
+                    work: seconds.unwrap_or(0.0) * speed * REFERENCE_SPEED,
                     min_width: width,
                     max_width: width,
                     memory: peak,
@@ -95,10 +105,13 @@ impl RecordedRun {
             machines: self
                 .hosts
                 .iter()
-                .map(|host| RecordedMachine {
+                .enumerate()
+                .map(|(index, host)| RecordedMachine {
                     name: host.name.clone(),
                     cores: value(host.cores),
                     memory_bytes: value(host.memory),
+                    // One flop per cycle.
+                    speed_mhz: speeds.as_ref().map(|speeds| speeds[index] * REFERENCE_SPEED / 1e6),
                     ..RecordedMachine::default()
                 })
                 .collect(),
@@ -147,7 +160,7 @@ impl RecordedRun {
     pub fn cores(&self) -> Vec<(u32, bool)> {
         let peaks = self.peak_cores();
         let of = |(host, peak): (&crate::record::HostRecord, u32)| match value(host.cores) {
-            Some(cores) if cores >= f64::from(peak) => (cores as u32, true),
+            Some(cores) if cores >= f64::from(peak) => (cores.min(MOST_CORES) as u32, true),
             _ => (peak, false),
         };
         self.hosts.iter().zip(peaks).map(of).collect()
@@ -174,12 +187,19 @@ impl RecordedRun {
             text.push_str("\n[site.recorded]\nshared-storage = true    # files are where tasks look for them\n");
         }
         let bandwidth = self.bandwidth();
-        for (host, (cores, known)) in self.hosts.iter().zip(self.cores()) {
+        let speeds = self.relative_speeds();
+        for (index, (host, (cores, known))) in self.hosts.iter().zip(self.cores()).enumerate() {
             text.push_str(&format!("\n[host.{}]\ncores = {cores}", quoted(&host.name)));
             text.push_str(if known { "\n" } else { "    # as many as tasks held at once\n" });
+            let (speed, why) = match &speeds {
+                Some(speeds) => {
+                    (speeds[index], "beside the other hosts, by kinds of tasks that ran on several")
+                }
+                None => (1.0, "recorded seconds count as they are"),
+            };
             text.push_str(&format!(
-                "speed = {}    # recorded seconds count as they are\n",
-                quoted(&Quantity::Speed.write(REFERENCE_SPEED))
+                "speed = {}    # {why}\n",
+                quoted(&Quantity::Speed.write(speed * REFERENCE_SPEED))
             ));
             if let Some(memory) = value(host.memory) {
                 text.push_str(&format!("memory = {}\n", quoted(&Quantity::Size.write(memory))));
@@ -209,10 +229,10 @@ impl RecordedRun {
     fn processors(&self) -> Vec<Vec<Vec<ProcId>>> {
         let cores = self.cores();
         let mut first = Vec::with_capacity(cores.len());
-        let mut total = 0;
+        let mut total = 0u32;
         for (cores, _) in &cores {
             first.push(total);
-            total += cores;
+            total = total.saturating_add(*cores);
         }
         let mut order: Vec<(usize, usize)> = Vec::new();
         for (index, task) in self.tasks.iter().enumerate() {
@@ -221,8 +241,7 @@ impl RecordedRun {
         let at = |&(task, attempt): &(usize, usize)| &self.tasks[task].attempts[attempt];
         let start = |pair: &(usize, usize)| value(at(pair).start).unwrap_or(f64::MAX);
         order.sort_by(|a, b| start(a).total_cmp(&start(b)).then(a.cmp(b)));
-        let mut free: Vec<Vec<f64>> =
-            cores.iter().map(|(cores, _)| vec![f64::MIN; *cores as usize]).collect();
+        let mut held: Vec<Cores> = cores.iter().map(|(cores, _)| Cores::of(*cores)).collect();
         let mut result: Vec<Vec<Vec<ProcId>>> =
             self.tasks.iter().map(|t| vec![Vec::new(); t.attempts.len()]).collect();
         for pair in &order {
@@ -232,20 +251,9 @@ impl RecordedRun {
             else {
                 continue;
             };
-            let width = self.width(attempt) as usize;
-            // Those that were free longest last: the same cores are used again.
-            let mut by_release: Vec<usize> = (0..free[host].len()).collect();
-            by_release.sort_by(|&a, &b| {
-                let (x, y) = (free[host][a], free[host][b]);
-                (x > start).cmp(&(y > start)).then(y.total_cmp(&x)).then(a.cmp(&b))
-            });
-            let mut chosen: Vec<usize> = by_release.into_iter().take(width).collect();
-            chosen.sort_unstable();
-            for &core in &chosen {
-                free[host][core] = free[host][core].max(end);
-            }
+            let chosen = held[host].take(self.width(attempt), start, end);
             result[pair.0][pair.1] =
-                chosen.into_iter().map(|core| ProcId(first[host] + core as u32)).collect();
+                chosen.into_iter().map(|core| ProcId(first[host].saturating_add(core))).collect();
         }
         result
     }
@@ -286,6 +294,7 @@ impl RecordedRun {
             }
         }
         let producers = self.producers();
+        let exported = self.exported_files();
         for transfer in &self.transfers {
             let (from, to) = (HostId(transfer.from as u32), HostId(transfer.to as u32));
             let inputs = self.tasks[transfer.task].inputs.iter();
@@ -294,7 +303,7 @@ impl RecordedRun {
                 maker.and_then(|a| a.host) == Some(transfer.from)
             };
             for &file in inputs.filter(lies_there) {
-                let Some(file_id) = self.exported_file(file) else { continue };
+                let Some(file_id) = exported[file] else { continue };
                 let bytes = value(self.files[file].bytes).unwrap_or(0.0);
                 let began = Happening::TransferStarted { file: file_id, from, to, bytes };
                 records.push((transfer.start - zero, 1, began));
@@ -308,26 +317,51 @@ impl RecordedRun {
         trace
     }
 
-    /// The id of a file in the exported workflow, which leaves out files that nobody names.
-    fn exported_file(&self, file: usize) -> Option<FileId> {
+    /// The ids of files in the exported workflow, which leaves out files that nobody names.
+    fn exported_files(&self) -> Vec<Option<FileId>> {
         let mut used = vec![false; self.files.len()];
         let named = self.tasks.iter().flat_map(|t| t.inputs.iter().chain(&t.outputs));
         named.for_each(|&file| used[file] = true);
-        used[file].then(|| FileId(used[..file].iter().filter(|u| **u).count() as u32))
+        let mut next = 0;
+        let number = |used: bool| {
+            next += u32::from(used);
+            used.then(|| FileId(next - 1))
+        };
+        used.into_iter().map(number).collect()
     }
 
-    /// The placements of the attempts that counted.
+    /// The attempt that stands for a task in a plan, by position: the one with the result, else the last with dates.
+    pub(crate) fn planned_attempt(&self, task: usize) -> Option<usize> {
+        let attempts = &self.tasks[task].attempts;
+        let dated = |a: &Attempt| a.start.is_some() && a.end.is_some() && a.host.is_some();
+        let succeeded = attempts.iter().rposition(|a| a.outcome.is_success() && dated(a));
+        succeeded.or_else(|| attempts.iter().rposition(dated))
+    }
+
+    /// The placements of the attempts that counted. Tasks without dates take no time, where the last of their
+    /// parents ran, as soon as all of these have ended.
     pub fn schedule(&self) -> Schedule {
         let zero = self.first_date().unwrap_or(0.0);
         let procs = self.processors();
-        let place = |(index, task): (usize, &crate::record::TaskRecord)| {
-            let number = task.attempts.iter().rposition(|a| a.outcome.is_success())?;
-            let attempt = &task.attempts[number];
-            let (start, end) = (value(attempt.start)?, value(attempt.end)?);
-            let of_attempt = &procs[index][number];
-            (!of_attempt.is_empty()).then(|| Placement::wide(of_attempt, start - zero, end - zero))
-        };
-        let placements = self.tasks.iter().enumerate().map(place).collect();
+        let mut placements: Vec<Option<Placement>> = (0..self.tasks.len())
+            .map(|index| {
+                let number = self.planned_attempt(index)?;
+                let attempt = &self.tasks[index].attempts[number];
+                let (start, end) = (value(attempt.start)?, value(attempt.end)?);
+                let held = &procs[index][number];
+                (!held.is_empty()).then(|| Placement::wide(held, start - zero, end - zero))
+            })
+            .collect();
+        let parents = self.parents();
+        for index in order(&parents) {
+            if placements[index].is_some() {
+                continue;
+            }
+            let of_parents = parents[index].iter().filter_map(|&p| placements[p].as_ref());
+            let last = of_parents.max_by(|a, b| a.finish.total_cmp(&b.finish));
+            let (at, proc) = last.map_or((0.0, ProcId(0)), |p| (p.finish, p.procs()[0]));
+            placements[index] = Some(Placement::wide(&[proc], at, at));
+        }
         Schedule { placements, ..Schedule::default() }
     }
 
@@ -335,6 +369,85 @@ impl RecordedRun {
     pub fn records(&self) -> Vec<Record> {
         self.trace().records().to_vec()
     }
+}
+
+/// A date in an order.
+#[derive(Clone, Copy, PartialEq)]
+struct Date(f64);
+
+impl Eq for Date {}
+
+impl Ord for Date {
+    fn cmp(&self, other: &Date) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Date {
+    fn partial_cmp(&self, other: &Date) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The cores of a host, as attempts take them in the order of their starts.
+struct Cores {
+    /// Those that were never taken.
+    fresh: Range<u32>,
+    /// Free ones that were; those that were released last come first, so that the same cores are used again.
+    free: BTreeSet<(Reverse<Date>, u32)>,
+    /// Held ones, by their releases.
+    held: BTreeSet<(Date, u32)>,
+}
+
+impl Cores {
+    fn of(count: u32) -> Cores {
+        Cores { fresh: 0..count, free: BTreeSet::new(), held: BTreeSet::new() }
+    }
+
+    /// The cores that an attempt takes, in order; those that are released last where too few are free.
+    fn take(&mut self, width: u32, start: f64, end: f64) -> Vec<u32> {
+        while let Some(&(release, core)) = self.held.first().filter(|(at, _)| at.0 <= start) {
+            self.held.remove(&(release, core));
+            self.free.insert((Reverse(release), core));
+        }
+        let mut chosen = Vec::new();
+        let mut until = end;
+        while chosen.len() < width as usize {
+            let free = self.free.pop_first().map(|(_, core)| core);
+            if let Some(core) = free.or_else(|| self.fresh.next()) {
+                chosen.push(core);
+            } else if let Some((release, core)) = self.held.pop_last() {
+                until = until.max(release.0);
+                chosen.push(core);
+            } else {
+                break;
+            }
+        }
+        self.held.extend(chosen.iter().map(|&core| (Date(until), core)));
+        chosen.sort_unstable();
+        chosen
+    }
+}
+
+/// Tasks in an order in which parents come first.
+fn order(parents: &[Vec<usize>]) -> Vec<usize> {
+    let mut missing: Vec<usize> = parents.iter().map(Vec::len).collect();
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); parents.len()];
+    for (child, of_task) in parents.iter().enumerate() {
+        of_task.iter().for_each(|&parent| children[parent].push(child));
+    }
+    let mut order: Vec<usize> = (0..parents.len()).filter(|&t| missing[t] == 0).collect();
+    let mut next = 0;
+    while let Some(&task) = order.get(next) {
+        next += 1;
+        for &child in &children[task] {
+            missing[child] -= 1;
+            if missing[child] == 0 {
+                order.push(child);
+            }
+        }
+    }
+    order
 }
 
 fn failed(task: TaskId, reason: &str) -> Happening {

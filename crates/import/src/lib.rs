@@ -14,13 +14,16 @@ mod export;
 mod record;
 mod repair;
 mod sources;
+mod speeds;
 mod summary;
+mod waits;
 
 pub use engines::Engine;
 pub use record::{
     Attempt, Figure, FileRecord, HostRecord, Origin, Outcome, RecordedRun, TaskRecord, Transfer,
 };
 pub use summary::{Counts, Summary};
+pub use waits::StartUp;
 
 use slackline_io::{FileAccess, FormatError, Result};
 use std::path::PathBuf;
@@ -38,6 +41,17 @@ pub struct Options {
 
 /// Reads the records of one run; several paths are joined.
 pub fn read(paths: &[PathBuf], options: &Options, files: &FileAccess) -> Result<RecordedRun> {
+    // What is wrong with all records together is said of the path they were looked for under.
+    joined(paths, options, files).map_err(|error| {
+        let unplaced = error.file.is_none();
+        match paths.first().filter(|_| unplaced) {
+            Some(path) => error.in_file(path),
+            None => error,
+        }
+    })
+}
+
+fn joined(paths: &[PathBuf], options: &Options, files: &FileAccess) -> Result<RecordedRun> {
     let found = sources::find(paths, options.from, files)?;
     let engine = found.engine;
     let mut run = engines::read(engine, &found, files)?;

@@ -1,8 +1,9 @@
 //! What records of any engine may contradict themselves in, put right and counted.
 
+use crate::engines::Engine;
 use crate::record::{Figure, Origin, Outcome, RecordedRun, value};
 use slackline_io::{FormatError, Result};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 pub(crate) fn repair(run: &mut RecordedRun) -> Result<()> {
     if run.tasks.is_empty() {
@@ -17,6 +18,7 @@ pub(crate) fn repair(run: &mut RecordedRun) -> Result<()> {
     }
     names(run);
     dates(run);
+    threads(run);
     files(run);
     edges(run)
 }
@@ -24,25 +26,47 @@ pub(crate) fn repair(run: &mut RecordedRun) -> Result<()> {
 /// Names with the characters that WfFormat allows, all different.
 fn names(run: &mut RecordedRun) {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "_.#:/-".contains(c);
-    let clean =
-        |name: &str| -> String { name.chars().map(|c| if allowed(c) { c } else { '_' }).collect() };
-    let distinct = |names: Vec<String>| -> Vec<String> {
-        let mut taken: BTreeSet<String> = BTreeSet::new();
-        let numbered = |name: String| {
-            let name = if name.is_empty() { "_".to_string() } else { name };
-            let candidates = (2..).map(|number| format!("{name}#{number}"));
-            let free = std::iter::once(name.clone()).chain(candidates).find(|n| !taken.contains(n));
-            let free = free.unwrap_or(name.clone());
-            taken.insert(free.clone());
-            free
-        };
-        names.into_iter().map(numbered).collect()
+    let clean = |name: &mut String| {
+        if name.is_empty() {
+            name.push('_');
+        } else if !name.chars().all(allowed) {
+            *name = name.chars().map(|c| if allowed(c) { c } else { '_' }).collect();
+        }
     };
-    let tasks = distinct(run.tasks.iter().map(|t| clean(&t.name)).collect());
+    let mut tasks: Vec<String> =
+        run.tasks.iter_mut().map(|t| std::mem::take(&mut t.name)).collect();
+    tasks.iter_mut().for_each(clean);
+    distinct(&mut tasks);
     run.tasks.iter_mut().zip(tasks).for_each(|(task, name)| task.name = name);
-    let files = distinct(run.files.iter().map(|f| clean(&f.name)).collect());
+    let mut files: Vec<String> =
+        run.files.iter_mut().map(|f| std::mem::take(&mut f.name)).collect();
+    files.iter_mut().for_each(clean);
+    distinct(&mut files);
     run.files.iter_mut().zip(files).for_each(|(file, name)| file.name = name);
     run.file_ids.clear();
+}
+
+/// Numbers the names that occur again.
+fn distinct(names: &mut [String]) {
+    let mut seen: HashSet<&str> = HashSet::with_capacity(names.len());
+    let again: Vec<usize> =
+        (0..names.len()).filter(|&index| !seen.insert(names[index].as_str())).collect();
+    if again.is_empty() {
+        return;
+    }
+    let mut taken: HashSet<String> = seen.into_iter().map(str::to_string).collect();
+    let mut last: HashMap<String, usize> = HashMap::new();
+    for index in again {
+        let number = last.entry(names[index].clone()).or_insert(1);
+        loop {
+            *number += 1;
+            let name = format!("{}#{number}", names[index]);
+            if taken.insert(name.clone()) {
+                names[index] = name;
+                break;
+            }
+        }
+    }
 }
 
 /// Ends before starts, starts before submissions, attempts out of order.
@@ -83,6 +107,46 @@ fn dates(run: &mut RecordedRun) {
         "transfer that ends before it starts left out",
         before - run.transfers.len(),
     );
+}
+
+/// Computations that overlap on one thread: dates of two clocks, or taken around the measurement.
+fn threads(run: &mut RecordedRun) {
+    // Only Dask names threads; slots of other engines are groups of workers.
+    if run.engine != Engine::Dask {
+        return;
+    }
+    let mut of_thread: BTreeMap<(usize, String), Vec<(usize, usize)>> = BTreeMap::new();
+    for (index, task) in run.tasks.iter().enumerate() {
+        for (number, attempt) in task.attempts.iter().enumerate() {
+            if let (Some(host), Some(slot), Some(_), Some(_)) =
+                (attempt.host, &attempt.slot, attempt.start, attempt.end)
+            {
+                of_thread.entry((host, slot.clone())).or_default().push((index, number));
+            }
+        }
+    }
+    let mut overlaps = 0;
+    for attempts in of_thread.values_mut() {
+        let date = |run: &RecordedRun, (index, number): (usize, usize)| {
+            let attempt = &run.tasks[index].attempts[number];
+            (value(attempt.start).unwrap_or(0.0), value(attempt.end).unwrap_or(0.0))
+        };
+        attempts.sort_by(|&a, &b| {
+            let (a, b) = (date(run, a), date(run, b));
+            a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+        });
+        let mut free = f64::NEG_INFINITY;
+        for &(index, number) in attempts.iter() {
+            let (start, end) = date(run, (index, number));
+            if start < free {
+                let attempt = &mut run.tasks[index].attempts[number];
+                attempt.start = Figure::derived(free.min(end));
+                overlaps += 1;
+            }
+            free = free.max(end);
+        }
+    }
+    run.repaired_times("overlap on one thread: started when the one before ended", overlaps);
 }
 
 /// Files with several producers, files read twice or by their own producer, negative sizes.

@@ -65,6 +65,7 @@ impl Artefact {
             SnakemakeMetadata
                 | SnakemakeD3Dag
                 | NextflowTrace
+                | NextflowDag
                 | ParslDatabase
                 | DaskStream
                 | DaskReport
@@ -155,9 +156,12 @@ pub(crate) fn find(paths: &[PathBuf], from: Option<Engine>, files: &FileAccess) 
         .into_iter()
         .max_by_key(|(engine, found)| (*engine != Engine::RoCrate, weight(found)));
     let Some((engine, mut found)) = best else {
-        let shown: Vec<String> = paths.iter().map(|p| format!("'{}'", p.display())).collect();
+        // The first path is named as the place of the error.
+        let also: Vec<String> =
+            paths.iter().skip(1).map(|p| format!(", nor in '{}'", p.display())).collect();
+        let also = also.concat();
         let of = from.map_or("an engine that is known".to_string(), |e| e.to_string());
-        return Err(FormatError::new(format!("no records of {of} in {}", shown.join(", ")))
+        return Err(FormatError::new(format!("no records of {of}{also}"))
             .with_help(format!("engines: {}", crate::engines::names())));
     };
     found.values_mut().for_each(|paths| paths.sort());

@@ -2,6 +2,7 @@
 
 use crate::dates;
 use crate::record::{Figure, Origin, RecordedRun};
+use crate::waits::StartUp;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -44,6 +45,8 @@ pub struct Summary {
     pub began: Option<String>,
     /// Seconds from the first date to the last end of a task.
     pub makespan: Option<f64>,
+    /// What the engine took beside the tasks, where they have dates.
+    pub start_up: Option<StartUp>,
     /// Number of tasks.
     pub tasks: usize,
     /// Number of dependencies between tasks.
@@ -69,29 +72,44 @@ pub struct Summary {
 impl RecordedRun {
     /// Counts what is known of the run.
     pub fn summary(&self) -> Summary {
-        let mut fields: BTreeMap<&'static str, Counts> = BTreeMap::new();
+        let of_task = ["requested_cores", "requested_memory", "requested_time"];
+        let of_attempt = [
+            "submitted",
+            "start",
+            "end",
+            "cores",
+            "peak_memory",
+            "cpu",
+            "bytes_read",
+            "bytes_written",
+        ];
+        let mut by_task = [Counts::default(); 3];
+        let mut by_attempt = [Counts::default(); 8];
+        let add = |counts: &mut [Counts], figures: &[Option<Figure>]| {
+            for (count, figure) in counts.iter_mut().zip(figures) {
+                count.add(figure.map(|f| f.origin));
+            }
+        };
+        for task in &self.tasks {
+            add(&mut by_task, &[task.cores, task.memory, task.time_limit]);
+            if task.attempts.is_empty() {
+                add(&mut by_attempt[1..3], &[None, None]);
+            }
+            for a in &task.attempts {
+                let times = [a.submitted, a.start, a.end, a.cores];
+                add(&mut by_attempt[..4], &times);
+                add(&mut by_attempt[4..], &[a.peak_memory, a.cpu, a.read, a.written]);
+            }
+        }
+        let mut fields: BTreeMap<&'static str, Counts> = of_task.into_iter().zip(by_task).collect();
+        if self.tasks.iter().any(|t| !t.attempts.is_empty()) {
+            fields.extend(of_attempt.into_iter().zip(by_attempt));
+        } else {
+            fields.extend([("start", by_attempt[1]), ("end", by_attempt[2])]);
+        }
         let mut count = |field: &'static str, figure: Option<Figure>| {
             fields.entry(field).or_default().add(figure.map(|f| f.origin));
         };
-        for task in &self.tasks {
-            count("requested_cores", task.cores);
-            count("requested_memory", task.memory);
-            count("requested_time", task.time_limit);
-            if task.attempts.is_empty() {
-                count("start", None);
-                count("end", None);
-            }
-            for attempt in &task.attempts {
-                count("submitted", attempt.submitted);
-                count("start", attempt.start);
-                count("end", attempt.end);
-                count("cores", attempt.cores);
-                count("peak_memory", attempt.peak_memory);
-                count("cpu", attempt.cpu);
-                count("bytes_read", attempt.read);
-                count("bytes_written", attempt.written);
-            }
-        }
         for file in &self.files {
             count("file_size", file.bytes);
         }
@@ -118,6 +136,7 @@ impl RecordedRun {
             name: self.name.clone(),
             began: self.first_date().map(dates::write),
             makespan: self.makespan(),
+            start_up: self.start_up(),
             tasks: self.tasks.len(),
             edges: parents.iter().map(Vec::len).sum(),
             attempts: attempts().count(),

@@ -3,6 +3,7 @@
 use crate::atomic::{AtomicFile, Unfinished};
 use crate::error::{FormatError, Place, Result};
 use flate2::read::MultiGzDecoder;
+use std::any::Any;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Write};
@@ -32,8 +33,12 @@ pub struct FileAccess {
     bundled: Option<Bundled>,
     allow_outside: bool,
     texts: Arc<Mutex<HashMap<PathBuf, Arc<String>>>>,
+    values: Values,
     unfinished: Unfinished,
 }
+
+/// Documents that a caller has in memory, by the names under which they stand for files.
+type Values = Arc<HashMap<PathBuf, Arc<dyn Any + Send + Sync>>>;
 
 impl FileAccess {
     /// Resolves names that are no files to bundled texts.
@@ -46,6 +51,22 @@ impl FileAccess {
     pub fn allow_outside(mut self, allow: bool) -> FileAccess {
         self.allow_outside = allow;
         self
+    }
+
+    /// Lets a value in memory stand for the file of that name. Readers that know its type take it as it is.
+    pub fn with_value<T: Any + Send + Sync>(mut self, name: &Path, value: Arc<T>) -> FileAccess {
+        Arc::make_mut(&mut self.values).insert(name.to_path_buf(), value);
+        self
+    }
+
+    /// Returns the value that stands for a file, where there is one of that type.
+    pub fn value<T: Any + Send + Sync>(&self, name: &Path) -> Option<Arc<T>> {
+        self.values.get(name).cloned()?.downcast().ok()
+    }
+
+    /// Returns whether a value stands for a file.
+    pub fn has_value(&self, name: &Path) -> bool {
+        self.values.contains_key(name)
     }
 
     /// Returns whether a file may name others outside its own folder.

@@ -9,6 +9,7 @@
 //! assert!((ratio.value - 0.9).abs() < 1e-12 && ratio.margin.is_some_and(|m| m < 1e-9));
 //! ```
 
+pub mod adopt;
 pub mod campaign;
 pub mod cell;
 pub mod compare;

@@ -2,6 +2,7 @@
 //! and the folder of a run. It needs a Unix system.
 
 pub mod attempt;
+pub mod decide;
 pub mod detect;
 pub mod folder;
 pub mod jobs;

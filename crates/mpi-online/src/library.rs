@@ -1,12 +1,14 @@
 //! The library that programs are started with, and the files it is unpacked to.
 
-use std::fs;
+use flate2::read::GzDecoder;
+use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use tempfile::TempDir;
 
-static RANK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libslackline_mpi.so"));
+/// The library, compressed with gzip.
+static RANK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libslackline_mpi.so.gz"));
 
 /// Our `mpi.h`, with the values of MPICH.
 pub static HEADER: &str = include_str!("../include/mpi.h");
@@ -29,7 +31,8 @@ impl Unpacked {
             return Err(io::Error::other("MPI programs can be run on Linux only"));
         }
         let folder = tempfile::Builder::new().prefix("slackline-mpi-").tempdir()?;
-        fs::write(folder.path().join("libslackline_mpi.so"), RANK)?;
+        let mut library = File::create(folder.path().join("libslackline_mpi.so"))?;
+        io::copy(&mut GzDecoder::new(RANK), &mut library)?;
         let plain = ["libmpich.so", "libmpi.so", "libmpichfort.so", "libmpifort.so"];
         for name in NAMES.into_iter().chain(plain) {
             symlink("libslackline_mpi.so", folder.path().join(name))?;

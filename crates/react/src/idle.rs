@@ -203,6 +203,20 @@ fn gather_seconds(now: &Situation, task: TaskId, host: HostId) -> f64 {
     wait.max(from_origin)
 }
 
+/// Seconds until a task would end on a processor that is idle now: its inputs are gathered first.
+pub(crate) fn seconds_on(
+    problem: &Problem<'_>,
+    now: &Situation,
+    task: TaskId,
+    first: ProcId,
+) -> f64 {
+    let host = now.host_of[first.index()];
+    let seconds = gather_seconds(now, task, host).max(now.seconds_to_lease(host));
+    let seconds = seconds + problem.exec_on(task, first);
+    let open = !now.pools.has_windows() || now.pools.in_window(host, now.now, seconds) <= now.now;
+    if open { seconds } else { f64::INFINITY }
+}
+
 /// The idle processors of one host on which the task is expected to end first, and in how many seconds.
 pub(crate) fn quickest_idle(
     problem: &Problem<'_>,

@@ -17,11 +17,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod added;
 mod aheft;
 #[cfg(test)]
 #[path = "../tests/it/common/mod.rs"]
 mod common;
 pub mod concurrent;
+mod dispatcher;
 mod foresight;
 pub mod gtp;
 mod holders;
@@ -47,6 +49,7 @@ mod work_queue;
 mod work_stealing;
 
 pub use aheft::Aheft;
+pub use dispatcher::{Dispatcher, ReadyTasks, frees_or_readies};
 pub use foresight::{Course, Foresight};
 pub use holders::Holders;
 pub use just_in_time::JustInTime;

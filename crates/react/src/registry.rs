@@ -1,6 +1,7 @@
 //! Every policy with its name, parameters and source; the command, the lab and the tests read this
 //! list.
 
+use crate::added;
 use crate::concurrent::methods;
 use crate::gtp::{Costing, DlsSr, Gtp, Period, Variant};
 use crate::moldable::{Dmheft, Postponing, Queue};
@@ -90,7 +91,11 @@ impl Entry {
                 _ => {}
             }
         }
-        (self.make)(&Made { options: &options, values })
+        let made = Made { options: &options, values };
+        match added::maker(self) {
+            Some(make) => make(&made),
+            None => (self.make)(&made),
+        }
     }
 
     /// It looks at the platform when it wakes up; others are told of each change.
@@ -449,5 +454,5 @@ pub const ALL: &[Entry] = &[
 pub fn find(name: &str) -> Option<&'static Entry> {
     let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
     let name = alias.map_or(name, |(_, name)| name);
-    ALL.iter().find(|e| e.name == name)
+    ALL.iter().find(|e| e.name == name).or_else(|| added::find(name))
 }

@@ -28,6 +28,7 @@
 //! # Ok(()) }
 //! ```
 
+pub mod added;
 pub mod aliases;
 pub mod best;
 pub mod bounds;

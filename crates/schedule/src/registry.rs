@@ -1,5 +1,6 @@
 //! Every planner with its name, family and source.
 
+use crate::added;
 use crate::aliases::ALIASES;
 use crate::budget::Watch;
 use crate::compact::fits_one_host;
@@ -122,6 +123,8 @@ pub enum Basis {
     Recalled,
     /// First made here.
     Own,
+    /// Added by the program ([`crate::added`]).
+    Added,
 }
 
 impl Basis {
@@ -131,6 +134,7 @@ impl Basis {
             Basis::Published => "published",
             Basis::Recalled => "recalled",
             Basis::Own => "own",
+            Basis::Added => "added",
         }
     }
 }
@@ -235,7 +239,10 @@ impl Algorithm {
     /// Plans the unfinished part of a problem. A method that knows processors alone has its plan timed
     /// anew, in its order and places, so that pools and windows are kept.
     pub fn plan(&self, problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError> {
-        let schedule = (self.plan)(problem, request)?;
+        let schedule = match self.basis {
+            Basis::Added => added::plan(self, problem, request)?,
+            _ => (self.plan)(problem, request)?,
+        };
         if !problem.has_pools() || keeps_pools(problem, &schedule) {
             return Ok(schedule);
         }
@@ -444,9 +451,9 @@ pub fn usual_within(problem: &Problem<'_>, limits: &Limits) -> &'static Algorith
 }
 
 /// The planner of that name. Case, `-`, `.` and `_` do not matter: `Min-Min` is `minmin`,
-/// `heft.meantime` is `heft-meantime`.
+/// `heft.meantime` is `heft-meantime`. Added planners are found by their exact names.
 pub fn find(name: &str) -> Option<&'static Algorithm> {
-    every().find(|a| letters(a.name).eq(letters(name)))
+    every().find(|a| letters(a.name).eq(letters(name))).or_else(|| added::find(name))
 }
 
 fn letters(name: &str) -> impl Iterator<Item = char> + '_ {

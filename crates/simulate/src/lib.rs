@@ -3,7 +3,7 @@
 //!
 //! From the inside out: [`solver`] shares capacities, [`kernel`] lets time pass over the shares,
 //! [`simulation`] knows hosts, links and disks under the rules of [`models`], [`graph`] runs
-//! activities that wait for each other. Nothing here knows about schedules.
+//! activities that wait for each other, [`process`] concurrent processes that are programs. Nothing here knows about schedules.
 //!
 //! Two computations on one core share it:
 //!
@@ -28,6 +28,7 @@ mod drawn;
 pub mod graph;
 pub mod kernel;
 pub mod models;
+pub mod process;
 mod ranked;
 pub mod simulation;
 pub mod solver;

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 
 /// Names with values, in the order of the file.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct UniqueMap<T>(pub(super) Vec<(String, T)>);
+pub(crate) struct UniqueMap<T>(pub(crate) Vec<(String, T)>);
 
 impl<T> Default for UniqueMap<T> {
     fn default() -> Self {

@@ -1,3 +1,4 @@
 //! The integration tests of this crate, as one binary.
 
 mod services;
+mod stack;

@@ -4,11 +4,13 @@ use crate::files::Files;
 use crate::input::{Sources, format_parser, read_document, read_platform};
 use crate::output::Output;
 use crate::table::count;
-use crate::verbs::choices;
 use clap::Args;
-use slackline_core::Failure;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use slackline_core::choices::read_outcomes;
 use slackline_core::file_kind as contents;
 use slackline_core::request::ModelSettings;
+use slackline_core::{Failure, recorded};
+use slackline_formats::hand_over::{self, Target};
 use slackline_formats::trace::{self, TraceFormat};
 use slackline_formats::{Document, Format, PlatformFormat, instance, is_standard, schedule_file};
 use slackline_model::control::{Chances, draw_course};
@@ -28,6 +30,9 @@ Examples:
   slackline convert two-site-grid grid.xml
   slackline convert plan.json plan.csv --workflow montage -p two-site-grid
   slackline convert run.jsonl run.paje --workflow montage -p two-site-grid
+  slackline plan fork-join -p small-cluster -o w.json
+  slackline convert w.json w.sh --to slurm -w fork-join -p small-cluster
+  slackline convert fork-join Snakefile --to snakemake
   slackline convert traces/ lu.tib    # MPI traces, packed; .tit unpacks them")]
 pub(crate) struct Convert {
     /// The file to read
@@ -37,9 +42,9 @@ pub(crate) struct Convert {
     /// Format of the input
     #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     from: Option<Format>,
-    /// Format of the output
-    #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
-    to: Option<Format>,
+    /// Format of the output, or what takes over a plan (slurm, hq, makeflow) or a workflow (snakemake, cwl, makeflow)
+    #[arg(long, value_name = "FORMAT", value_parser = to_parser())]
+    to: Option<To>,
     /// The workflow of a schedule or trace
     #[arg(short, long, value_name = "FILE")]
     workflow: Option<PathBuf>,
@@ -57,6 +62,22 @@ pub(crate) struct Convert {
     instance: Option<PathBuf>,
 }
 
+/// What is written.
+#[derive(Clone, Copy, Debug)]
+enum To {
+    Format(Format),
+    HandOver(Target),
+}
+
+fn to_parser() -> impl TypedValueParser<Value = To> {
+    let formats = Format::ALL.iter().map(|format| format.name());
+    let names: Vec<&str> = formats.chain(Target::ALL.map(Target::name)).collect();
+    PossibleValuesParser::new(names).try_map(|name| match name.parse::<Target>() {
+        Ok(target) => Ok(To::HandOver(target)),
+        Err(_) => name.parse::<Format>().map(To::Format),
+    })
+}
+
 impl Convert {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         Files::default()
@@ -66,11 +87,15 @@ impl Convert {
             .reads(self.instance.as_ref())
             .writes("the output", Some(&self.output))
             .check(output)?;
+        if let Some(To::HandOver(target)) = self.to {
+            return self.hand_over(target, output);
+        }
         let extension = self.output.extension().unwrap_or_default();
         if self.from.is_none() && self.to.is_none() && (extension == "tib" || extension == "tit") {
             return self.traces(extension == "tib", output);
         }
-        if self.from.is_none() && self.to.is_none() {
+        let recorded = recorded::engine_of(&self.input, &output.files).is_some();
+        if self.from.is_none() && self.to.is_none() && !recorded {
             let text = output.files.read_text(&self.input)?;
             if contents::holds_schedule(&text) || trace::one_way(&text).is_some() {
                 return self.schedule(&text, output);
@@ -128,6 +153,32 @@ impl Convert {
         output.say(&format!("{said}: the places of {} written\n", count(placed, "task")))
     }
 
+    /// A plan, or a workflow, in the words of a system that carries it out.
+    fn hand_over(&self, target: Target, output: &mut Output) -> Result<(), Failure> {
+        let is_plan = self.from.is_none()
+            && recorded::engine_of(&self.input, &output.files).is_none()
+            && contents::holds_schedule(&*output.files.read_text(&self.input)?);
+        let said = self.output.display().to_string();
+        let text = if is_plan {
+            let sources = Sources::of_schedule(&self.platform, &self.instance);
+            let world = sources.read_for_schedule(&self.input, self.workflow.as_deref(), output)?;
+            let problem = world.problem(&ModelSettings::default())?;
+            let schedule = schedule_file::read_schedule(&output.files, &self.input, &problem)?;
+            let dropped = target.drops().join(", ");
+            if !dropped.is_empty() {
+                output.warning(&format!("{said}: {target} cannot say {dropped}: left out"));
+            }
+            hand_over::write_plan(target, &problem, &schedule)
+        } else {
+            let mut document = read_document(&self.input, self.from, output)?;
+            self.unfold(&mut document, output)?;
+            hand_over::write_workflow(target, &document.workflow)
+        };
+        let text = text.map_err(|e| e.in_file(&self.input))?;
+        output.files.write(&self.output, |out| out.write_all(text.as_bytes()))?;
+        output.say(&format!("{said}: written for {target}\n"))
+    }
+
     /// Replaces choices and loops by one course of the workflow.
     fn unfold(&self, document: &mut Document, output: &Output) -> Result<(), Failure> {
         let Some(seed) = self.draw else { return Ok(()) };
@@ -136,7 +187,7 @@ impl Convert {
             return Err(Failure::input(message)
                 .with_help("--draw unfolds choices and loops; this workflow has none"));
         };
-        let given = choices::read_outcomes(self.choices.as_deref(), control, output)?;
+        let given = read_outcomes(&output.files, self.choices.as_deref(), control)?;
         let mut chances = Chances { seed, run: 0, given };
         let template = Arc::new(document.workflow.clone());
         let (unfolded, _) = draw_course(&template, &mut chances).map_err(Failure::input)?;
@@ -146,7 +197,8 @@ impl Convert {
 
     fn workflow(&self, output: &mut Output) -> Result<(), Failure> {
         let format = match self.to {
-            Some(format) => format,
+            Some(To::Format(format)) => format,
+            Some(To::HandOver(target)) => return self.hand_over(target, output),
             None if self.to_stdout() => {
                 return Err(Failure::input(
                     "standard output has no extension that says the format",
@@ -161,6 +213,12 @@ impl Convert {
         match (&self.platform, format) {
             (Some(platform), Format::Instance) => {
                 let platform = read_platform(platform, output)?;
+                instance::write(&document.workflow, &platform, &mut bytes)?;
+            }
+            (None, Format::Instance)
+                if recorded::engine_of(&self.input, &output.files).is_some() =>
+            {
+                let platform = read_platform(&self.input, output)?;
                 instance::write(&document.workflow, &platform, &mut bytes)?;
             }
             (None, Format::Instance)

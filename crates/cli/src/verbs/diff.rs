@@ -10,11 +10,12 @@ use slackline_core::{Failure, schema};
 use slackline_formats::{schedule_json, trace};
 use slackline_model::trace::Happening;
 use slackline_model::units::fmt_seconds;
-use slackline_model::{Placement, Problem, Schedule, TaskId, Trace};
+use slackline_model::{Placement, Problem, Schedule, TaskId, Trace, Workflow};
 use slackline_view::Chart;
 use slackline_view::gantt::{self, SvgOptions};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Compare a run with its plan, a simulation of it, or another run of the same workflow
 #[derive(Args)]
@@ -90,8 +91,9 @@ impl Diff {
         let recovered = read_folder(&self.after)?;
         let steering =
             RunSession::open(&self.after, recovered.header.clone(), &mut output.context(false))?;
-        let problem = steering.problem()?;
-        let after = of_run(&self.after, &steering, &problem, recovered)?;
+        let stated = steering.problem()?;
+        let (after, whole) = of_run(&self.after, &steering, &stated, recovered)?;
+        let problem = steering.problem_of(&whole)?.unwrap_or(stated);
         let before = self.first(&problem, output)?;
         let pairs = both(&problem, &before.schedule, &after.schedule);
         if pairs.is_empty() {
@@ -130,7 +132,8 @@ impl Diff {
                 &mut output.context(false),
             )?;
             let own = steering.problem()?;
-            let side = of_run(&self.before, &steering, &own, recovered)?;
+            let (side, whole) = of_run(&self.before, &steering, &own, recovered)?;
+            let own = steering.problem_of(&whole)?.unwrap_or(own);
             return Ok(Side { schedule: renamed(&own, problem, &side.schedule), ..side });
         }
         let text = output.files.read_text(&self.before)?;
@@ -153,15 +156,16 @@ fn of_run(
     steering: &RunSession,
     problem: &Problem<'_>,
     recovered: Recovered,
-) -> Result<Side, Failure> {
+) -> Result<(Side, Arc<Workflow>), Failure> {
     let ran = steering.repeat(problem, recovered)?.ran;
     let Some(ran) = ran else {
         let message = format!("{}: this run is not over", path.display());
         let help = format!("go on with it first: slackline resume {}", path.display());
         return Err(Failure::work(message).with_help(help));
     };
+    let whole = ran.outcome.workflow;
     let (schedule, trace) = (ran.outcome.schedule, Some(ran.outcome.trace));
-    Ok(Side { name: path.display().to_string(), schedule, trace })
+    Ok((Side { name: path.display().to_string(), schedule, trace }, whole))
 }
 
 /// The schedule of another run in the numbers of this one, by the names of tasks.

@@ -2,16 +2,22 @@
 
 use super::import::records;
 use crate::failure::Failure;
+use crate::files::Files;
 use crate::output::Output;
-use crate::table::{Table, cut};
+use crate::picture;
+use crate::table::{Table, cut, wrap};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 use slackline_analysis::waits::{Cause, Change, Link, Step, Steps, by_cause, chain, repeat};
-use slackline_import::{Engine, RecordedRun};
+use slackline_import::{Engine, Figure, Origin, RecordedRun};
+use slackline_model::Problem;
 use slackline_model::units::{fmt_bytes, fmt_seconds};
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use slackline_view::Chart;
+use slackline_view::chart::{Bar, Category, Group, Look};
+use slackline_view::gantt::{self, SvgOptions};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 /// Links of the chain that are shown to people.
 const SHOWN: usize = 12;
@@ -26,7 +32,7 @@ submitted and had room; 'waited for the engine', the rest.
 
 Examples:
   slackline explain .
-  slackline explain trace.txt pipeline_dag.dot
+  slackline explain trace.txt pipeline_dag.dot --svg chain.svg
   slackline explain trace.txt --json")]
 pub(crate) struct Explain {
     /// Folders or files with the records of one run
@@ -35,6 +41,9 @@ pub(crate) struct Explain {
     /// The engine, where its records are not recognised or several left some
     #[arg(long, value_name = "ENGINE", value_parser = PossibleValuesParser::new(Engine::ALL.map(Engine::name)))]
     from: Option<String>,
+    /// Draw the run with the chain marked into this file (.svg or .png)
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -86,6 +95,11 @@ struct Kind {
 
 impl Explain {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
+        Files::default()
+            .reads_all(&self.paths)
+            .draws("--svg", self.svg.as_ref())
+            .json(self.json)
+            .check(output)?;
         let run = records(&self.paths, self.from.as_deref(), None, output)?;
         let Some(steps) = steps(&run) else {
             return Err(Failure::work("the records have no times: there is nothing to explain"));
@@ -117,11 +131,22 @@ impl Explain {
             },
             kinds: kinds(&run),
         };
+        if let Some(path) = &self.svg {
+            draw(&run, &links, &explanation, path, output)?;
+        }
         if self.json {
             return output.json(&explanation);
         }
         let text = describe(&explanation, &sums, output.width);
         output.text(&text)?;
+        if !tells_slots(&run) {
+            output.say(&wrap(
+                "Note: the records name neither cores of tasks nor of hosts. How many tasks ran at once stands for the \
+                 slots: what waited for one may count as waiting for the engine.\n",
+                0,
+                output.width,
+            ))?;
+        }
         for (repair, times) in &run.repairs {
             output.say(&format!("Repaired {times} times: {repair}.\n"))?;
         }
@@ -129,11 +154,22 @@ impl Explain {
     }
 }
 
+/// Whether it is known how many cores there were, or how many tasks took.
+fn tells_slots(run: &RecordedRun) -> bool {
+    let attempts = || run.tasks.iter().flat_map(|t| &t.attempts);
+    let measured = |f: Option<Figure>| f.is_some_and(|f| f.origin != Origin::Assumed);
+    attempts().any(|a| measured(a.cores)) || run.hosts.iter().any(|h| measured(h.cores))
+}
+
 /// The run as steps, or nothing where no task has times.
 fn steps(run: &RecordedRun) -> Option<Steps> {
     let began = run.first_date()?;
     run.last_end()?;
     let parents = run.parents();
+    let mut fetches: Vec<Vec<(f64, f64)>> = vec![Vec::new(); run.tasks.len()];
+    for transfer in &run.transfers {
+        fetches[transfer.task].push((transfer.start, transfer.end));
+    }
     let mut all = Vec::with_capacity(run.tasks.len());
     for (index, task) in run.tasks.iter().enumerate() {
         let chosen = task.attempts.iter().rposition(|a| a.outcome.is_success());
@@ -147,16 +183,79 @@ fn steps(run: &RecordedRun) -> Option<Steps> {
             host: last.and_then(|a| a.host).unwrap_or(0),
             cores: last.and_then(|a| a.cores).map_or(1, |c| c.value.ceil().clamp(1.0, 1e6) as u32),
             earlier: task.attempts[..chosen.unwrap_or(0)].iter().filter_map(dates).collect(),
-            fetches: run
-                .transfers
-                .iter()
-                .filter(|t| t.task == index)
-                .map(|t| (t.start, t.end))
-                .collect(),
+            fetches: std::mem::take(&mut fetches[index]),
         });
     }
     let cores = run.cores().into_iter().map(|(cores, _)| cores).collect();
     Some(Steps { began, steps: all, cores })
+}
+
+/// Draws the run by host, tasks of the chain apart from the others, and the chain itself on top.
+fn draw(
+    run: &RecordedRun,
+    links: &[Link],
+    explanation: &Explanation,
+    path: &Path,
+    output: &mut Output,
+) -> Result<(), Failure> {
+    const OTHER: u16 = 0;
+    const ON_CHAIN: u16 = 1;
+    let document = run.document()?;
+    let platform = run.platform()?;
+    let problem = Problem::new(&document.workflow, &platform).map_err(Failure::input)?;
+    let mut chart = Chart::of_trace(&problem, &run.trace()).without_idle_hosts();
+    let chain: BTreeSet<&str> =
+        explanation.chain.iter().filter(|s| s.link.cause == Cause::Ran).map(|s| &*s.task).collect();
+    for bar in &mut chart.bars {
+        let on_chain = chain.contains(chart.labels.get(bar.label as usize));
+        bar.category = if on_chain { ON_CHAIN } else { OTHER };
+        bar.rows = bar.rows.start + 1..bar.rows.end + 1;
+    }
+    let group = Group { name: "chain of waits".to_string(), section: String::new(), rows: 1 };
+    chart.groups.insert(0, group);
+    chart.ordered = false;
+    let mut causes: Vec<Cause> = Vec::new();
+    for link in links.iter().filter(|l| l.cause != Cause::Ran) {
+        if !causes.contains(&link.cause) {
+            causes.push(link.cause);
+        }
+    }
+    causes.sort_unstable();
+    for link in links {
+        let waited = causes.iter().position(|c| *c == link.cause);
+        let label = match link.cause {
+            Cause::Ran => run.tasks[link.task].name.clone(),
+            cause => format!("{}: {}", run.tasks[link.task].name, cause.name()),
+        };
+        let label = chart.labels.push(&label) as u32;
+        chart.bars.push(Bar {
+            rows: 0..1,
+            start: link.from,
+            finish: link.to,
+            category: waited.map_or(ON_CHAIN, |at| at as u16 + 2),
+            look: Look::Work,
+            label,
+        });
+    }
+    let names = ["other tasks", "tasks of the chain"].into_iter();
+    let names: Vec<&str> = names.chain(causes.iter().map(|c| c.name())).collect();
+    chart.categories = names
+        .into_iter()
+        .enumerate()
+        .map(|(at, name)| Category {
+            name: name.to_string(),
+            count: chart.bars.iter().filter(|b| usize::from(b.category) == at).count(),
+            rest: at == usize::from(OTHER),
+        })
+        .collect();
+    chart.title = format!("{}, a run of {}", run.name, run.engine);
+    chart.facts = explanation
+        .shares
+        .iter()
+        .map(|(cause, share)| format!("{cause} {:.0} %", 100.0 * share))
+        .collect();
+    let svg = gantt::svg(&chart, &SvgOptions::default());
+    picture::write(&output.files, path, &svg)
 }
 
 fn kinds(run: &RecordedRun) -> Vec<Kind> {

@@ -6,7 +6,7 @@ use crate::table::{count, wrap};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use slackline_formats::trace::{self, TraceFormat};
-use slackline_formats::{Format, schedule_json};
+use slackline_formats::{Format, scenario, schedule_json};
 use slackline_import::{Counts, Engine, Options, RecordedRun, Summary};
 use slackline_model::Problem;
 use slackline_model::units::fmt_seconds;
@@ -18,8 +18,8 @@ use std::path::PathBuf;
 Read are the working folder of Snakemake, traces of Nextflow with the process graph, Parsl's monitoring.db, \
 Dask's graph with task stream or performance report, CWLProv, Workflow Run RO-Crates, Makeflow's log, and \
 sacct of Slurm (--parsable2, or --json). Several paths are joined. The folder DIR gets workflow.json \
-(WfFormat 1.6), platform.toml, trace.jsonl, plan.json (where and when each task ran) and import.json, which \
-counts what was measured, derived, assumed and missing, and every repair.
+(WfFormat 1.6), platform.toml, trace.jsonl, plan.json (where and when each task ran), recorded.toml (a scenario in which every task waits as long as it \
+did) and import.json, which counts what was measured, derived, assumed and missing, and every repair.
 
 Examples:
   slackline import . -o last-run
@@ -56,7 +56,7 @@ impl Import {
         output.text(&describe(&summary, output.width))?;
         match &self.output {
             Some(folder) => output.say(&format!(
-                "\n{}: workflow.json, platform.toml, trace.jsonl, plan.json, import.json\n",
+                "\n{}: workflow.json, platform.toml, trace.jsonl, plan.json, recorded.toml, import.json\n",
                 folder.display()
             )),
             None => output
@@ -98,6 +98,7 @@ fn write(
     let problem = Problem::new(workflow, &platform).map_err(Failure::input)?;
     let schedule = run.schedule();
     files.write(&folder.join("plan.json"), |out| schedule_json::write(&problem, &schedule, out))?;
+    scenario::write_scenario(files, &folder.join("recorded.toml"), &run.scenario())?;
     files.write(&folder.join("import.json"), |out| {
         serde_json::to_writer_pretty(&mut *out, summary).map_err(std::io::Error::from)?;
         out.write_all(b"\n")
@@ -111,6 +112,13 @@ fn describe(summary: &Summary, width: usize) -> String {
     let mut text = format!("{}: a run of {}{version}\n\n", summary.name, summary.engine);
     let span = summary.makespan.map_or("unknown".to_string(), fmt_seconds);
     text.push_str(&format!("  makespan   {span}\n"));
+    if let Some(start_up) = summary.start_up {
+        text.push_str(&format!(
+            "  start-up   {} before the first task, {} for each other\n",
+            fmt_seconds(start_up.before),
+            fmt_seconds(start_up.per_task)
+        ));
+    }
     text.push_str(&format!(
         "  tasks      {}, {}, {}\n",
         count(summary.tasks, "task"),

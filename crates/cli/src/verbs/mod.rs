@@ -1,6 +1,7 @@
 //! One file per verb.
 
 mod activities;
+mod advise;
 mod algorithms;
 mod burn;
 mod calibrate;
@@ -15,6 +16,7 @@ mod explain;
 mod generate;
 mod import;
 mod man;
+mod mpi_capture;
 mod mpicc;
 mod mpirun;
 mod pilot;
@@ -47,6 +49,7 @@ pub(crate) enum Verb {
     Replay(replay::Replay),
     Mpirun(mpirun::Mpirun),
     Mpicc(mpicc::Mpicc),
+    MpiCapture(mpi_capture::MpiCapture),
     Compare(Box<compare::Compare>),
     Versus(Box<versus::Versus>),
     WhatIf(Box<what_if::WhatIf>),
@@ -54,6 +57,7 @@ pub(crate) enum Verb {
     Centre(centre::Centre),
     Import(import::Import),
     Explain(explain::Explain),
+    Advise(advise::Advise),
     Reproduce(reproduce::Reproduce),
     Show(show::Show),
     Validate(validate::Validate),
@@ -93,6 +97,7 @@ impl Verb {
             Verb::Replay(verb) => verb.run(output),
             Verb::Mpirun(verb) => verb.run(output),
             Verb::Mpicc(verb) => verb.run(output),
+            Verb::MpiCapture(verb) => verb.run(output),
             Verb::Compare(verb) => verb.run(output),
             Verb::Versus(verb) => verb.run(output),
             Verb::WhatIf(verb) => verb.run(output),
@@ -100,6 +105,7 @@ impl Verb {
             Verb::Centre(verb) => verb.run(output),
             Verb::Import(verb) => verb.run(output),
             Verb::Explain(verb) => verb.run(output),
+            Verb::Advise(verb) => verb.run(output),
             Verb::Reproduce(verb) => verb.run(output),
             Verb::Show(verb) => verb.run(output),
             Verb::Validate(verb) => verb.run(output),

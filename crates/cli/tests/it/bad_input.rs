@@ -304,3 +304,18 @@ fn numbers_that_are_far_too_large_are_told_in_few_digits() {
     let told = place.fails(2, "show p.toml");
     assert!(told.contains("expected a whole number from 0 to 4294967295"), "{told}");
 }
+
+#[test]
+fn only_runs_of_mpi_are_recorded() {
+    let place = Place::new();
+    let error = place.fails(2, "mpi-capture -o t -- sh -c true");
+    assert!(error.contains("MPICH or Open MPI"), "{error}");
+    let error = place.fails(2, "mpi-capture -o t --speed fast -- sh");
+    assert!(error.contains("--speed"), "{error}");
+    std::fs::create_dir(place.path().join("full")).unwrap();
+    place.write("full/x", "");
+    let error = place.fails(2, "mpi-capture -o full --mpi mpich -- sh");
+    assert!(error.contains("is not empty"), "{error}");
+    let error = place.fails(2, "mpi-capture -o t --mpi mpich --cc no-such-compiler -- sh");
+    assert!(error.contains("no-such-compiler"), "{error}");
+}

@@ -49,6 +49,10 @@ fn every_workflow_loads_again_in_every_format_and_plans() {
             let mut out = Vec::new();
             let mut document = Document::new(workflow.clone());
             let written = note::write_workflow(format, &mut document, "a note", &mut out);
+            if generator.has_choices() && format.name() != "toml" {
+                written.unwrap_err(); // it has no words for choices and loops
+                continue;
+            }
             // A sweep's format has no words for tasks that only wait for each other.
             if format.name() == "work" && written.is_err() {
                 continue;
@@ -61,6 +65,9 @@ fn every_workflow_loads_again_in_every_format_and_plans() {
             let name = generator.name;
             assert!((0..=more).contains(&(back.len() - workflow.len())), "{name} as {format}");
             assert!(back.edge_count() >= workflow.edge_count(), "{name} as {format}");
+        }
+        if generator.has_choices() {
+            continue;
         }
         let columns = workflow.cost_table().map_or(4, |table| table.columns.len());
         assert!(makespan("heft", &workflow, &processors(columns, "125MBps")) > 0.0);

@@ -14,7 +14,7 @@ fn lines(text: &str) -> Vec<String> {
 }
 
 /// Verbs that begin real work on this machine: their own tests run them.
-const REAL: &[&str] = &["mpirun", "mpicc", "run", "resume", "diff", "burn", "pilot"];
+const REAL: &[&str] = &["mpirun", "mpicc", "mpi-capture", "run", "resume", "diff", "burn", "pilot"];
 
 /// The verbs with a help of their own, as words.
 const VERBS: &[&str] = &[
@@ -35,11 +35,15 @@ const VERBS: &[&str] = &[
     "calibrate mpi",
     "import",
     "explain",
+    "advise",
     "replay",
     "centre batch",
     "centre tape",
     "centre storage",
     "generate workload lublin-moldable",
+    "centre adopt",
+    "centre stack",
+    "centre attribute",
     "completions",
     "man",
 ];
@@ -74,12 +78,12 @@ fn examples_of_help_work() {
     place.write("stream.toml", STREAM);
     let trace = "0 init\n0 compute 1e9\n0 finalize\n";
     place.write("lu.tit", trace);
-    place.write(
-        "trace.txt",
-        "task_id\tname\tstatus\tsubmit\tduration\trealtime\n\
+    let nextflow = "task_id\tname\tstatus\tsubmit\tduration\trealtime\n\
          1\tALIGN (s1)\tCOMPLETED\t2026-01-01 00:00:00.000\t5s\t4s\n\
-         2\tSORT (s1)\tCOMPLETED\t2026-01-01 00:00:06.000\t2s\t1s\n",
-    );
+         2\tSORT (s1)\tCOMPLETED\t2026-01-01 00:00:06.000\t2s\t1s\n";
+    place.write("trace.txt", nextflow);
+    std::fs::create_dir(place.path().join("old")).unwrap();
+    place.write("old/trace.txt", nextflow);
     place.write(
         "pipeline_dag.dot",
         "digraph \"pipeline_dag\" {\np0 [label=\"ALIGN\"];\np1 [label=\"SORT\"];\np0 -> p1;\n}\n",

@@ -211,6 +211,10 @@ fn place() -> Place {
     let place = Place::new();
     place.write("stream.toml", STREAM);
     place.write("two.json", TWO);
+    place.write(
+        "looped.toml",
+        "[loop.l]\niterations = 2\n[task.t]\nin = \"l\"\ncommand = \"true\"\n",
+    );
     place.write("bad.toml", BAD_DAY);
     place.write("last.toml", LAST_DAY);
     place.write("one.toml", ONE_HOST);
@@ -270,6 +274,7 @@ fn place() -> Place {
     );
     place.write("w.makeflow", "two: one\n\tmake two\nthree: two\n\tmake three\n");
     place.write("w.makeflowlog", MAKEFLOW_LOG);
+    place.write("history.txt", crate::bridges::history());
     place.write("results.csv", results());
     place.write("campaign.toml", CAMPAIGN);
     place.write("ring.tit", "0 init\n0 compute 1e9\n0 allreduce 8 0\n0 finalize\n");
@@ -308,6 +313,7 @@ const PRINT: &[&str] = &[
     "show leases.json --json",
     "plan W/assembly.toml -p P/priced-cloud.toml -a deferred --set pool=all --budget 1 --json",
     "simulate W/assembly.toml -p P/priced-cloud.toml --policy combined --set adaptive=yes --budget 1 --deadline 9h --json",
+    "simulate W/assembly.toml -p P/small-cluster.toml --policy static --run 1 --json",
     "simulate W/assembly.toml -p P/priced-cloud.toml --policy eager --set adaptive=yes --budget 1 --deadline 9h --runs 9 --json",
     "compare results.csv --json",
     "compare campaign.toml --json",
@@ -332,6 +338,7 @@ const PRINT: &[&str] = &[
     "generate platform cluster --count 2 -o clusters --json",
     "run real.toml -p P/four-sites.toml --policy static --retries 1 --folder real.run --json",
     "simulate --replay cut --json",
+    "run looped.toml -j 1 --folder looped.run --json",
     "diff real.json made.run --json",
     "run deliveries.toml -p delivered.toml --policy static --throttle --folder taught.run --json",
     "run uneven.toml -p pair.toml --policy just-in-time --folder uneven.run --json",
@@ -341,10 +348,15 @@ const PRINT: &[&str] = &[
     "centre tape tape.json --policy fifo --json",
     "centre storage ops.json --json",
     "centre storage script.json --json",
+    "centre stack pilot-stack --json",
+    "centre stack pilot-stack --pilots 1,3 --json",
+    "centre adopt --jobs 60 --replicas 4 --candidate easy --trials 2 --json",
+    "centre attribute pilot-stack --json",
     "calibrate recorded.json -o fitted --json",
     "mpirun -np 1 -p one.toml --json ./one",
     "import w.makeflow w.makeflowlog --json",
     "explain w.makeflow w.makeflowlog --json",
+    "advise history.txt --json",
     "replay ring.tit -p one.toml --dates --profile --explain-collectives --json",
 ];
 

@@ -3,7 +3,9 @@
 mod answers;
 mod bad_input;
 mod bad_luck;
+mod bridges;
 mod cells;
+mod choices;
 mod common;
 mod documents;
 mod files;

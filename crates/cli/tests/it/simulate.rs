@@ -486,6 +486,78 @@ fn workflows_run_beside_recorded_load() {
     assert!((document["makespan"].as_f64().unwrap() - 11.0).abs() < 1e-6, "{text}");
 }
 
+const GRID: &str = r#"
+idle_timeout = 600
+catalogue_latency = 0.2
+default_storage = "store"
+[sites.here]
+speed = 1e9
+[sites.there]
+speed = 2e9
+bandwidth_in = 5e6
+[storages.store]
+max_active = 2
+[links.wan]
+bandwidth = 1e7
+[routes]
+"store here" = ["wan"]
+"store there" = ["wan"]
+[model.latency]
+here = 5
+there = { distribution = "exponential", mean = 60 }
+[[pilots]]
+id = "p"
+site = "here"
+count = 3
+pacing = 10
+[[pilots]]
+id = "q"
+site = "there"
+count = 2
+"#;
+
+#[test]
+fn workflows_run_on_a_stack_of_services() {
+    let place = Place::new();
+    place.write("grid.toml", GRID);
+    let text = place.ok("simulate montage --stack grid.toml --gantt pilots.svg");
+    assert!(text.contains("site") && place.read("pilots.svg").contains("stage-in"), "{text}");
+    let first = place.ok("simulate montage --stack grid.toml --json");
+    assert_eq!(place.ok("simulate montage --stack grid.toml --json"), first);
+    let document: serde_json::Value = serde_json::from_str(&first).unwrap();
+    assert!(
+        document["makespan"].as_f64().unwrap() > 0.0 && document["pilots"]["p-3"]["submit"] == 20
+    );
+    // What was simulated is a record, from which everything can be injected.
+    let text = place.read("examples/centre/pilot-stack.json");
+    let mut case: serde_json::Value = serde_json::from_str(&text).unwrap();
+    case["record"] = serde_json::from_str(&place.ok("centre stack pilot-stack --json")).unwrap();
+    place.write("again.json", case.to_string());
+    let one = place.ok("centre attribute again.json --switch platform=inject --json");
+    let document: serde_json::Value = serde_json::from_str(&one).unwrap();
+    assert!(document["runs"][0]["error"].as_f64().unwrap().abs() < 1e-9, "{one}");
+    place.fails(2, "simulate montage --stack grid.toml -p small-cluster");
+    place.fails(2, "simulate assembly --stack grid.toml");
+    place.fails(2, "centre attribute again.json --switch platform=maybe");
+    place.write("alone.toml", GRID.replace("count", "walltime = 1\ncount"));
+    let said = place.fails(1, "simulate montage --stack alone.toml");
+    assert!(said.contains("not finished"), "{said}");
+}
+
+#[test]
+fn adoption_is_one_page() {
+    let place = Place::new();
+    let text = place.ok("centre adopt --candidate easy --jobs 150 --replicas 6 -o adopt.html");
+    let page = place.read("adopt.html");
+    assert!(
+        page.contains("easy on 256 cores instead of fcfs") && !page.contains("<script"),
+        "{text}"
+    );
+    place.fails(2, "centre adopt --candidate easy --candidate-cores 512");
+    place.fails(2, "centre adopt --candidate easy --tolerance speed=1%");
+    place.fails(2, "centre adopt --candidate best");
+}
+
 #[test]
 fn workloads_are_made_again_from_their_note() {
     let place = Place::new();

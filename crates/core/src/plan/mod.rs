@@ -8,6 +8,7 @@ pub use front::{FrontPlan, FrontReport};
 pub use report::{Limited, PlanReport, PlanReports, Spread, staging};
 pub use scale::{End, Scale, alternatives, three_digits};
 
+use crate::choices::ChoicesPlanReport;
 use crate::context::Context;
 use crate::details_json::check_needs;
 use crate::failure::{Failure, no_plan};
@@ -137,6 +138,8 @@ pub enum PlanAnswer {
     Plans(PlanReports),
     /// Of time against cost.
     Front(FrontReport),
+    /// Of a workflow with choices and loops.
+    Choices(Box<ChoicesPlanReport>),
 }
 
 impl PlanRequest {
@@ -160,6 +163,9 @@ impl PlanRequest {
 
     /// Carries the request out. Limits that no plan keeps are no error: the report says so.
     pub fn report(self, context: &mut Context<'_>) -> Result<PlanAnswer, Failure> {
+        if let Some(input) = self.choices(context)? {
+            return Ok(input.plan(&input.problem()?)?.report());
+        }
         let input = self.read(context)?;
         let problem = input.problem()?;
         if input.request.front {

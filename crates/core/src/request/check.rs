@@ -10,6 +10,9 @@ use std::time::Duration;
 /// Most replications of a scenario.
 pub const MOST_REPLICATIONS: u32 = 100_000;
 
+/// Most runs of a forecast.
+pub const MOST_RUNS: u32 = 1_000_000;
+
 /// Most threads of a search.
 pub const MOST_THREADS: u16 = 1024;
 
@@ -99,6 +102,8 @@ impl SimulationSetup {
         self.overheads.check()?;
         seconds("monitoring_delay", Some(self.monitoring_delay))?;
         seconds("decision_time", Some(self.decision_time))?;
+        let runs = self.runs.is_none_or(|n| (1..=MOST_RUNS).contains(&n));
+        holds("runs", runs, &format!("a number between 1 and {MOST_RUNS}"))?;
         let some = |n| (1..=MOST_REPLICATIONS).contains(&n);
         let wanted = format!("a number between 1 and {MOST_REPLICATIONS}");
         holds("replications", self.replications.is_none_or(some), &wanted)

@@ -5,7 +5,7 @@ mod check;
 mod document;
 mod pairs;
 
-pub use check::{MOST_REPLICATIONS, MOST_THREADS, QUEUE_INTERVALS};
+pub use check::{MOST_REPLICATIONS, MOST_RUNS, MOST_THREADS, QUEUE_INTERVALS};
 pub use document::{Answer, AnyRequest, RequestError};
 pub use pairs::Pairs;
 
@@ -231,6 +231,16 @@ pub struct SimulationSetup {
     /// Whether what the policy weighed at each call is shown.
     #[serde(skip_serializing_if = "is_default")]
     pub explain: bool,
+    /// Of a workflow with choices and loops: the number of the run, each of which draws its own decisions; 0 where it
+    /// is left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<u64>,
+    /// Of a workflow with choices and loops: how many runs a forecast is made of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runs: Option<u32>,
+    /// Of a workflow with choices and loops: a JSON file with outcomes that are not drawn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub choices: Option<PathBuf>,
 }
 
 /// What a plan or a run has to keep.
@@ -576,6 +586,9 @@ impl Default for SimulationSetup {
             until: None,
             models: ModelSettings::default(),
             explain: false,
+            run: None,
+            runs: None,
+            choices: None,
         }
     }
 }

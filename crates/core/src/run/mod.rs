@@ -13,6 +13,7 @@ pub use slackline_machines::folder::{Recovered, log_of, refuse_names};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::input::{Loaded, format_of, read_document, read_platform};
+use crate::recorded;
 use crate::request::{InputPlace, RunRequest};
 use crate::simulation::{Ran, SimulationReport};
 use schemars::JsonSchema;
@@ -25,6 +26,7 @@ use slackline_machines::attempt::{checksum, stamped_checksum};
 use slackline_machines::detect::local;
 use slackline_machines::folder::{self, FolderError, Header, Note, RunFolder, RunLog};
 use slackline_machines::slurm;
+use slackline_model::control::Control;
 use slackline_model::platform::Charges;
 use slackline_model::workflow::REFERENCE_SPEED;
 use slackline_model::{Platform, Problem, Workflow};
@@ -108,7 +110,9 @@ impl RunRequest {
             let session = input.rehearsal()?;
             let problem = session.problem()?;
             let (ran, bound) = session.rehearse(&problem, context)?;
-            let report = SimulationReport::new(&problem, &ran, bound);
+            let whole = ran.outcome.workflow.clone();
+            let course = session.problem_of(&whole)?;
+            let report = SimulationReport::new(course.as_ref().unwrap_or(&problem), &ran, bound);
             return Ok(RunAnswer::Rehearsal(Box::new(report)));
         }
         let open = input.begin(context)?;
@@ -116,13 +120,24 @@ impl RunRequest {
         let (session, driver) = open.parts();
         let problem = session.problem()?;
         let finished = driver.drive(&session, &problem, context)?;
-        Ok(RunAnswer::Run(Box::new(report(&problem, &path, &finished)?)))
+        let whole = finished.ran.outcome.workflow.clone();
+        let course = session.problem_of(&whole)?;
+        let problem = course.as_ref().unwrap_or(&problem);
+        Ok(RunAnswer::Run(Box::new(report(problem, &path, &finished)?)))
     }
 
     /// Reads what the request names.
     pub fn read(mut self, context: &mut Context<'_>) -> Result<RunInput, Failure> {
         self.check()?;
         let workflow = self.input.workflows[0].clone();
+        if self.input.format.is_none()
+            && let Some(engine) = recorded::engine_of(&workflow, &context.files)
+        {
+            let message = format!("{}: records of a run of {engine}", workflow.display());
+            return Err(Failure::input(message).with_help(
+                "slackline import -o DIR writes them as a workflow, which can be run where its commands can",
+            ));
+        }
         let format = format_of(&context.files, &workflow, self.input.format)?;
         let document = read_document(&workflow, Some(format), context)?;
         let platform = match &self.input.platform {
@@ -223,7 +238,15 @@ impl RunInput {
     fn prepare(&self, files: &FileAccess, folder: &RunFolder) -> Result<Header, Failure> {
         let end = self.format.extensions().first().copied().unwrap_or("txt");
         let mut header = self.header(&format!("workflow.{end}"))?;
-        let text = files.read_text(&self.request.input.workflows[0])?;
+        let workflow = &self.request.input.workflows[0];
+        let text = match files.has_value(workflow) {
+            true => {
+                let mut bytes = Vec::new();
+                self.format.write(&self.document, &mut bytes)?;
+                slackline_io::decode(bytes)?.into()
+            }
+            false => files.read_text(workflow)?,
+        };
         let platform = platform_toml::to_string(&self.platform)?;
         for (name, text) in
             [(&header.workflow, text.as_str()), (&header.platform, platform.as_str())]
@@ -400,13 +423,40 @@ fn free_name(workflow: &Path) -> PathBuf {
 }
 
 /// Files that no task makes and some task reads: the name of a reader, and their own.
-pub fn given_files(workflow: &Workflow) -> impl Iterator<Item = (&str, &str)> {
-    workflow.files().filter_map(|file| {
+pub fn given_files(workflow: &Workflow) -> Vec<(&str, &str)> {
+    if let Some(control) = workflow.control() {
+        return given_to(control);
+    }
+    let given = |file| {
         let name = workflow.file_name(file);
         let given = !name.is_empty() && workflow.producer(file).is_none();
         let reader = workflow.consumers(file).next().filter(|_| given)?;
         Some((workflow.task_name(reader), name))
-    })
+    };
+    workflow.files().filter_map(given).collect()
+}
+
+/// The same where names mean different files in branches and passes: those that no task writes and
+/// that are no other file's name for who reads them.
+fn given_to(control: &Control) -> Vec<(&str, &str)> {
+    let files = control.file_uses();
+    let tasks = || 0..control.tasks() as u32;
+    let is_written = |name: &String| tasks().any(|task| files.written_by(task).contains(name));
+    let branches = || control.choices().iter().flat_map(|choice| &choice.branches);
+    let is_passed = |name: &String| branches().any(|b| b.pass.iter().any(|(to, _)| to == name));
+    let given = |name: &'_ &String| !is_written(name) && !is_passed(name);
+    let mut found: Vec<(&str, &str)> = Vec::new();
+    for name in files.names().iter().filter(given) {
+        let reader = tasks().find(|&task| files.read_by(task).contains(name));
+        let behind = branches().find(|b| b.pass.iter().any(|(_, from)| from == name));
+        let user = match (reader, behind) {
+            (Some(task), _) => control.task_name(task),
+            (None, Some(branch)) => branch.name.as_str(),
+            (None, None) => continue,
+        };
+        found.push((user, name));
+    }
+    found
 }
 
 /// Fails where some task cannot be run at all: no command, a file that would leave its folder, an
@@ -422,6 +472,9 @@ fn check_runnable(files: &FileAccess, workflow: &Workflow, home: &Path) -> Resul
         }
     }
     refuse_names(workflow).map_err(Failure::input)?;
+    if let Some(control) = workflow.control() {
+        control.check_decidable().map_err(Failure::input)?;
+    }
     for (task, name) in given_files(workflow) {
         let path = home.join(name);
         let real = path.canonicalize();

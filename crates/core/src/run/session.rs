@@ -2,6 +2,7 @@
 
 use super::settings::{self, Transfers, own_program};
 use super::{Repetition, given_files};
+use crate::choices::outcomes;
 use crate::context::{Context, RunView};
 use crate::details_json::check_needs;
 use crate::failure::{Failure, no_plan};
@@ -9,19 +10,20 @@ use crate::input::{self, Loaded};
 use crate::methods::{check_parameters, check_results, planner, policies_of, settle_period};
 use crate::plan_check;
 use crate::request::{InputPlace, ModelSettings, RunRequest};
-use crate::simulation::Ran;
+use crate::simulation::{MOST_ORDERS, Ran, same_order};
 use slackline_analysis::calibration::first_estimates;
 use slackline_analysis::cost::Money;
 use slackline_analysis::metrics::Metrics;
 use slackline_analysis::plan_check::{Ground, lower_bound};
 use slackline_engine::{
-    BackendError, Ending, Execution, Glance, Inputs, Outcome, Record, RecordError,
-    Settings as Rules, Stage,
+    Backend, BackendError, DecidedCourse, Ending, Execution, Glance, Inputs, Oracle, Outcome,
+    Record, RecordError, Settings as Rules, Stage, Undecided,
 };
 use slackline_formats::Format;
 use slackline_machines::attempt::{
     Stamp, adopt_orphans, boot, checksum, raise_open_files, stamped_checksum,
 };
+use slackline_machines::decide::{Asked, Desk as DecisionDesk};
 use slackline_machines::folder::{
     self, Failure as Failed, Header, Note, Recovered, RunFolder, RunLog,
 };
@@ -29,8 +31,9 @@ use slackline_machines::local::Local;
 use slackline_machines::real::{Desk, Past, Real, RealOptions, Workshop};
 use slackline_machines::session::{self, Repeated, SessionError};
 use slackline_machines::slurm::Slurm;
+use slackline_model::control::{Chances, Decision, draw_course};
 use slackline_model::platform::Charges;
-use slackline_model::{Problem, Schedule, Terms};
+use slackline_model::{Problem, Schedule, Terms, Workflow};
 use slackline_react::registry::Options;
 use slackline_react::{Policy, WorkStealing};
 use slackline_schedule::{Planner, Request};
@@ -47,8 +50,10 @@ pub struct RunSession {
     pub header: Header,
     /// The request.
     pub request: RunRequest,
-    /// Workflow and platform.
+    /// Workflow and platform; of a workflow with choices and loops its tasks.
     pub loaded: Loaded,
+    /// The workflow with its choices and loops, where it has any.
+    undecided: Option<Arc<Workflow>>,
     format: Format,
     inputs: Inputs,
     /// The rules that transfers are predicted by.
@@ -131,6 +136,10 @@ impl RunSession {
     ) -> Result<RunSession, Failure> {
         let workflow = first_estimates(Arc::unwrap_or_clone(loaded.workflow));
         loaded.workflow = request.overheads.of(workflow.into(), &loaded.platform);
+        let undecided = loaded.workflow.control().is_some().then(|| loaded.workflow.clone());
+        if undecided.is_some() {
+            loaded.workflow = Arc::new(Workflow::clone(&loaded.workflow).without_control());
+        }
         let inputs = match loaded.platform.origin() {
             Some(origin) if request.inputs != Some(InputPlace::Everywhere) => Inputs::At(origin),
             _ => Inputs::Everywhere,
@@ -138,7 +147,17 @@ impl RunSession {
         let settings = ModelSettings { settings: request.execution.network.clone(), inputs: None };
         let models = settings.models(&loaded.platform, &loaded.workflow)?;
         let transfers = Transfers::Modelled;
-        Ok(RunSession { header, request, loaded, format, inputs, models, transfers, stamps: None })
+        Ok(RunSession {
+            header,
+            request,
+            loaded,
+            undecided,
+            format,
+            inputs,
+            models,
+            transfers,
+            stamps: None,
+        })
     }
 
     /// The same with the state of the user's files, whose checksums are known.
@@ -151,9 +170,40 @@ impl RunSession {
         self.format
     }
 
-    /// What is planned and run.
+    /// What is planned and run; of a workflow with choices and loops its tasks, each by itself.
     pub fn problem(&self) -> Result<Problem<'_>, Failure> {
         self.loaded.charged(&self.charges(), self.inputs)
+    }
+
+    /// The course that a run of a workflow with choices and loops has taken, as a problem; none of other runs.
+    pub fn problem_of<'w>(&'w self, course: &'w Workflow) -> Result<Option<Problem<'w>>, Failure> {
+        if self.undecided.is_none() {
+            return Ok(None);
+        }
+        let (platform, charges) = (&self.loaded.platform, self.charges());
+        Ok(Some(Problem::charged(course, platform, &charges, self.inputs)?))
+    }
+
+    /// Whether it is a run of a workflow with choices and loops.
+    pub fn is_undecided(&self) -> bool {
+        self.undecided.is_some()
+    }
+
+    /// The course of a run whose decisions an oracle knows; none where all is known beforehand.
+    fn course<'o>(
+        &self,
+        oracle: Box<dyn Oracle + 'o>,
+    ) -> Result<Option<DecidedCourse<'o>>, Failure> {
+        let Some(template) = &self.undecided else { return Ok(None) };
+        DecidedCourse::new(template.clone(), oracle).map(Some).map_err(Failure::input)
+    }
+
+    /// What is known of the workflow when the run begins.
+    fn known_first(&self) -> Result<Arc<Workflow>, Failure> {
+        match self.course(Box::new(Asked::new(&[], None)))? {
+            Some(mut course) => course.first().map_err(Failure::input),
+            None => Ok(self.loaded.workflow.clone()),
+        }
     }
 
     /// What a lone transfer is charged: the same in plans, rehearsals and throttled copies. Earlier versions
@@ -168,7 +218,8 @@ impl RunSession {
     /// Compares the user's files with those that the run was started with.
     fn compare_inputs(&self) -> Result<BTreeMap<String, Stamp>, Failure> {
         let mut stamps = BTreeMap::new();
-        for (task, name) in given_files(&self.loaded.workflow) {
+        let workflow = self.undecided.as_ref().unwrap_or(&self.loaded.workflow);
+        for (task, name) in given_files(workflow) {
             let path = self.header.inputs.join(name);
             let input = || format!("task '{task}', input {}", path.display());
             let (stamp, found) =
@@ -184,6 +235,18 @@ impl RunSession {
     }
 
     fn choose(&self, problem: &Problem<'_>) -> Result<Chosen, Failure> {
+        if self.undecided.is_none() {
+            return self.choose_for(problem);
+        }
+        let first = self.known_first()?;
+        match self.problem_of(&first)? {
+            Some(first) => self.choose_for(&first),
+            None => self.choose_for(problem),
+        }
+    }
+
+    /// The same for what is known when the run begins.
+    fn choose_for(&self, problem: &Problem<'_>) -> Result<Chosen, Failure> {
         let limits = self.request.limits.limits();
         let algorithm = match &self.request.planner {
             Some(name) => planner(name)?,
@@ -226,16 +289,27 @@ impl RunSession {
         }
     }
 
-    /// The simulated run that stands for the real one. Its estimates are exact: there is nothing to learn.
-    fn stage(&self) -> Stage {
-        let (workflow, platform) = (self.loaded.workflow.clone(), self.loaded.platform.clone());
-        Stage {
+    /// The simulated run that stands for the real one. Its estimates are exact: there is nothing to learn. The
+    /// tasks of a course may be in the order of an earlier run.
+    fn stage(&self, order: Option<Arc<Workflow>>) -> Result<Stage, Failure> {
+        let (mut workflow, platform) = (self.loaded.workflow.clone(), self.loaded.platform.clone());
+        let mut undecided = None;
+        if let Some(template) = &self.undecided {
+            let mut chances = Chances { seed: self.header.seed, ..Chances::default() };
+            undecided = Some(Undecided::new(template.clone(), chances.clone()));
+            workflow = match order {
+                Some(order) => order,
+                None => draw_course(template, &mut chances).map_err(Failure::input)?.0,
+            };
+        }
+        Ok(Stage {
             inputs: self.inputs,
+            undecided,
             terms: Terms { limits: self.request.limits.limits(), ..Terms::default() },
             settings: Rules { retries: self.request.execution.retries, ..Rules::default() },
             models: self.models.clone(),
             ..Stage::new(workflow, platform)
-        }
+        })
     }
 
     /// What the run would come to if everything were as the files say, and a date before which it cannot end.
@@ -245,14 +319,31 @@ impl RunSession {
         context: &mut Context<'_>,
     ) -> Result<(Ran, f64), Failure> {
         let clock = Instant::now();
-        let Chosen { mut policy, planned } = self.choose(problem)?;
-        let stage = self.stage();
-        let outcome = stage.run(policy.as_mut())?;
+        let mut order = None;
+        let mut rounds = 0;
+        // Tasks of a course are numbered as they become known, which shows in the run.
+        let (stage, outcome, planned, taken) = loop {
+            let Chosen { mut policy, planned } = self.choose(problem)?;
+            let stage = self.stage(order)?;
+            let outcome = stage.run(policy.as_mut())?;
+            let last = stage.undecided.as_ref().map(Undecided::last);
+            let (released, taken) = last.map_or((None, None), |l| (l.released, Some(l.taken)));
+            order = released.filter(|released| !same_order(released, &stage.workflow));
+            rounds += 1;
+            if order.is_none() || rounds == MOST_ORDERS {
+                break (stage, outcome, planned, taken);
+            }
+        };
+        let whole = outcome.workflow.clone();
+        let course = self.problem_of(&whole)?;
+        let problem = course.as_ref().unwrap_or(problem);
         let mut ran = self.ran(problem, outcome, planned, clock);
+        ran.outcomes = self.outcomes(&taken.unwrap_or_default());
         let Stage { workflow, platform, models, inputs, .. } = stage;
         let wait = self.request.overheads.wait();
         let bound = lower_bound(&workflow, &platform, &models.charges(), inputs, true)? + wait;
-        if ran.unfinished().is_none() && problem.tasks() <= plan_check::MOST_TASKS {
+        let is_planned = self.undecided.is_none();
+        if ran.unfinished().is_none() && is_planned && problem.tasks() <= plan_check::MOST_TASKS {
             let ground = Ground { workflow, platform, models, inputs, until: f64::INFINITY };
             ran.explain(plan_check::follow(&ground, problem, &ran.planned, None, context));
         }
@@ -299,7 +390,7 @@ impl RunSession {
             None => RunLog::create(&folder.log(), &self.header).map_err(Failure::work)?,
         };
         let (folder, log) = (Arc::new(folder), Arc::new(log));
-        let begun = records.iter().any(|(_, r)| !matches!(r, Record::Note(_)));
+        let begun = records.iter().any(|(_, r)| !matches!(r, Record::Note(_) | Record::Chose(_)));
         let past = Past::of(&records, problem, &boot());
         let date = past.date();
         let driven = Note::Driven { boot: boot(), since: seconds_since_1970() };
@@ -346,20 +437,40 @@ impl RunSession {
                 view.see(glance);
             }
         };
-        let execution = Execution { watch: Some(&mut see), ..self.execution() };
+        let asked = Asked::new(
+            &records,
+            Some(DecisionDesk {
+                log: Arc::clone(&log),
+                folder: Arc::clone(&folder),
+                hosts: platform.hosts().iter().map(|host| host.name.to_string()).collect(),
+            }),
+        );
+        let warnings = asked.warnings();
+        let mut course = self.course(Box::new(asked))?;
+        let mut execution = Execution { watch: Some(&mut see), ..self.execution() };
+        if let Some(course) = &mut course {
+            execution.workflow = course.first().map_err(Failure::input)?;
+            backend.grown(&execution.workflow);
+            execution.supply = Some(course);
+        }
         let driven = session::drive(execution, policy.as_mut(), &mut backend, &log, records);
+        let taken = course.map(|course| course.course().taken).unwrap_or_default();
         if driven.is_ok() {
             backend.close();
         }
         drop(backend);
         context.observer.ignore();
         view.into_iter().for_each(|view| view.finish());
+        warnings.take().iter().for_each(|warning| context.warning(warning));
         let code = context.observer.interrupted_code();
         let outcome = driven.map_err(|error| self.explain(error, folder.root(), code))?;
         let finished = outcome.ending == Ending::Finished;
         let makespan = outcome.makespan;
         keep(makespan, Note::Over { finished, makespan })?;
         log.settle().map_err(|e| self.broken_log(&e))?;
+        let whole = outcome.workflow.clone();
+        let course = self.problem_of(&whole)?;
+        let problem = course.as_ref().unwrap_or(problem);
         self.link_results(problem, &outcome, &folder)?;
         let mut attempts = 0;
         let mut failures = Vec::new();
@@ -369,7 +480,8 @@ impl RunSession {
             _ => {}
         };
         folder::notes(&folder.log(), see).map_err(Failure::work)?;
-        let ran = Ran { real: true, ..self.ran(problem, outcome, planned, clock) };
+        let outcomes = self.outcomes(&taken);
+        let ran = Ran { real: true, outcomes, ..self.ran(problem, outcome, planned, clock) };
         Ok(FinishedRun { ran, attempts, failures, folder })
     }
 
@@ -382,15 +494,37 @@ impl RunSession {
         let clock = Instant::now();
         let Chosen { mut policy, planned } = self.choose(problem)?;
         let records = recovered.records;
-        let done = session::repeat(self.execution(), policy.as_mut(), self.charges(), records);
+        let asked = Asked::new(&records, None);
+        let is_open = asked.is_open();
+        let mut course = self.course(Box::new(asked))?;
+        let mut execution = self.execution();
+        if let Some(course) = &mut course {
+            execution.workflow = course.first().map_err(Failure::input)?;
+            execution.supply = Some(course);
+        }
+        let done = session::repeat(execution, policy.as_mut(), self.charges(), records);
+        let taken = course.map(|course| course.course().taken).unwrap_or_default();
         match done {
             Ok(Repeated { outcome, records }) => {
+                let outcomes = self.outcomes(&taken);
+                // A run that was left between the end of a task and what it decided is not over.
+                let outcome = outcome.filter(|_| !is_open.get());
+                let whole = outcome.as_ref().map(|o| o.workflow.clone());
+                let course = whole.as_ref().map(|whole| self.problem_of(whole)).transpose()?;
+                let course = course.flatten();
+                let problem = course.as_ref().unwrap_or(problem);
                 let ran = outcome.map(|o| self.ran(problem, o, planned, clock));
-                let ran = ran.map(|ran| Ran { real: true, ..ran });
+                let ran = ran.map(|ran| Ran { real: true, outcomes, ..ran });
                 Ok(Repetition { ran, records })
             }
             Err(error) => Err(Failure::work(format!("the run does not repeat: {error}"))),
         }
+    }
+
+    /// How decisions fell.
+    fn outcomes(&self, taken: &[(Decision, u32)]) -> Vec<String> {
+        let control = self.undecided.as_ref().and_then(|template| template.control());
+        control.map_or_else(Vec::new, |control| outcomes(control, taken))
     }
 
     fn broken_log(&self, why: &RecordError) -> Failure {
@@ -429,7 +563,12 @@ impl RunSession {
         let (workflow, platform) = (problem.workflow(), problem.platform());
         let results = run_folder.root().join("results");
         let mut made: BTreeMap<&Path, ()> = BTreeMap::new();
-        for file in workflow.files() {
+        // Of a file that passes of a loop write the last one is the result: instances are in order of release.
+        let mut files: Vec<_> = workflow.files().collect();
+        if self.undecided.is_some() {
+            files.sort_by_key(|file| workflow.producer(*file));
+        }
+        for file in files {
             let (Some(producer), 0) = (workflow.producer(file), workflow.consumers(file).len())
             else {
                 continue;
@@ -441,6 +580,9 @@ impl RunSession {
             }
             let host = platform.place_of(problem.host_of(placement.proc()));
             let from = run_folder.store(&platform.host(host).name).join(name);
+            let of_task = workflow.unfolded(producer);
+            let local = of_task.and_then(|u| u.writes.iter().find(|(of, _)| *of == file));
+            let name = local.map_or(name, |(_, local)| local);
             let to = results.join(name);
             if let Some(parent) = Path::new(name).parent()
                 && made.insert(parent, ()).is_none()

@@ -10,11 +10,13 @@ pub use replications::{PolicyOver, ReplicatedRun, Replication, ReplicationsRepor
 pub use report::{OwnerReport, SimulationReport, SimulationReports, WorkflowReport};
 pub use sweep::Sweep;
 
-use crate::context::Context;
+use crate::choices::{ChoicesRunReport, ForecastReport, outcomes, read_outcomes};
+use crate::context::{Context, Silent};
 use crate::details_json::check_needs;
 use crate::failure::{Failure, no_plan};
 use crate::input::{Loaded, Past, read_scenario};
 use crate::methods::{ALL_POLICIES, check_parameters, check_results, policies_of, settle_period};
+use crate::recorded;
 use crate::request::{CompareRequest, SimulateRequest, SimulationSetup};
 use crate::search::unheeded;
 use serde::Serialize;
@@ -24,13 +26,14 @@ use slackline_analysis::metrics::Metrics;
 use slackline_analysis::overheads::delayed;
 use slackline_analysis::plan_check::Check;
 use slackline_analysis::workflow_metrics::{Beside, Served, beside, served};
-use slackline_engine::{Coming, DecisionLog, Ending, Outcome};
+use slackline_engine::{Coming, DecisionLog, Ending, Outcome, Undecided};
 use slackline_formats::schedule_file;
-use slackline_io::AtomicFile;
+use slackline_io::{AtomicFile, FileAccess};
+use slackline_model::control::{Chances, draw_course};
 use slackline_model::parameter::{self, Given};
 use slackline_model::scenario::Scenario;
 use slackline_model::schedule::{Detail, Limits, validate};
-use slackline_model::{Problem, Schedule};
+use slackline_model::{Problem, Schedule, Workflow};
 use slackline_react::StaticPlan;
 use slackline_react::registry::{Entry, Options};
 use slackline_schedule::qos::pareto::Point;
@@ -83,6 +86,8 @@ pub struct Ran {
     pub real: bool,
     /// What the run took that the workflow was recorded from.
     pub recorded: Option<f64>,
+    /// How decisions fell, as `DECISION=OUTCOME`, where the workflow has choices and loops.
+    pub outcomes: Vec<String>,
     /// Its trace, where one was written as it went on.
     pub trace: Option<AtomicFile>,
 }
@@ -113,6 +118,7 @@ impl Ran {
             check: None,
             real: false,
             recorded: None,
+            outcomes: Vec::new(),
             trace: None,
         }
     }
@@ -185,6 +191,8 @@ pub struct SimulationInput {
     pub loaded: Loaded,
     pub(crate) scenario: Scenario,
     arrivals: Vec<Coming>,
+    /// What the workflow is one course of.
+    undecided: Option<Undecided>,
 }
 
 /// Runs of one or more policies under the same conditions.
@@ -208,6 +216,10 @@ pub enum SimulationAnswer {
     Runs(SimulationReports),
     /// Of several replications.
     Replications(ReplicationsReport),
+    /// Of one run of a workflow with choices and loops on leased machines.
+    Course(Box<ChoicesRunReport>),
+    /// Of many.
+    Forecast(Box<ForecastReport>),
 }
 
 impl SimulateRequest {
@@ -230,7 +242,10 @@ impl CompareRequest {
 impl SimulationSetup {
     /// Whether several replications are wanted.
     pub fn is_replicated(&self) -> bool {
-        self.replications.is_some() || self.scenario.as_deref().is_some_and(Path::is_dir)
+        let of_scenarios = |path: &Path| {
+            path.is_dir() && recorded::engine_of(path, &FileAccess::default()).is_none()
+        };
+        self.replications.is_some() || self.scenario.as_deref().is_some_and(of_scenarios)
     }
 
     fn report(
@@ -238,6 +253,11 @@ impl SimulationSetup {
         policies: Vec<String>,
         context: &mut Context<'_>,
     ) -> Result<SimulationAnswer, Failure> {
+        if let Some(input) = self.choices(&policies, context)? {
+            let problem = input.problem()?;
+            let planned = input.plan(&problem)?;
+            return Ok(input.report(&planned, &input.simulate(&planned, context)?));
+        }
         if self.is_replicated() {
             let report = self.replicate(&policies, context)?;
             return Ok(SimulationAnswer::Replications(report));
@@ -265,8 +285,73 @@ impl SimulationSetup {
         if scenario.arrivals.is_empty() {
             scenario.measured = loaded.measured.take();
         }
-        Ok(SimulationInput { policies, setup: self, loaded, scenario, arrivals })
+        let input =
+            SimulationInput { policies, setup: self, loaded, scenario, arrivals, undecided: None };
+        match input.loaded.workflow.control().is_some() {
+            true => input.unfolded(context),
+            false => Ok(input),
+        }
     }
+}
+
+/// How often the order is looked for in which a run releases the tasks of its course.
+pub(crate) const MOST_ORDERS: usize = 8;
+
+impl SimulationInput {
+    /// One course of a workflow with choices and loops: the policy sees only what decisions have released.
+    fn unfolded(self, context: &mut Context<'_>) -> Result<SimulationInput, Failure> {
+        let template = self.loaded.workflow.clone();
+        let Some(control) = template.control() else { return Ok(self) };
+        let setup = &self.setup;
+        let unheard = [
+            ("--compare", self.policies.len() > 1 || self.policies == [ALL_POLICIES]),
+            ("--schedule", setup.schedule.is_some()),
+            ("--alone", setup.alone),
+            ("--arrivals", !self.arrivals.is_empty()),
+            ("--worlds", setup.is_replicated()),
+        ];
+        if let Some((option, _)) = unheard.iter().find(|(_, given)| *given) {
+            let message = format!(
+                "{option}: a workflow with choices and loops runs under one policy, in one world at a time"
+            );
+            return Err(Failure::input(message)
+                .with_help("every policy meets the same decisions at the same --seed and --run"));
+        }
+        let given = read_outcomes(&context.files, setup.choices.as_deref(), control)?;
+        let (seed, run) = (setup.seed.unwrap_or_default(), setup.run.unwrap_or_default());
+        let chances = Chances { seed, run, given };
+        let (mut course, _) =
+            draw_course(&template, &mut chances.clone()).map_err(Failure::input)?;
+        let undecided = Undecided::new(template.clone(), chances);
+        let mut silent = Silent;
+        let mut quiet = Context::new(context.files.clone(), &mut silent);
+        quiet.brief = true;
+        // Tasks are numbered as they become known, which depends on the run: it is repeated until the course is
+        // numbered as the run numbers it.
+        for _ in 0..MOST_ORDERS {
+            let loaded = Loaded { workflow: course, ..self.loaded.clone() };
+            let input =
+                SimulationInput { loaded, undecided: Some(undecided.clone()), ..self.clone() };
+            {
+                let problem = input.problem()?;
+                input.simulate(&problem, &Outputs::default(), &mut quiet)?;
+            }
+            match undecided.last().released {
+                Some(released) if !same_order(&released, &input.loaded.workflow) => {
+                    course = released;
+                }
+                _ => return Ok(input),
+            }
+        }
+        Err(Failure::work("the order in which decisions fall depends on how tasks are numbered")
+            .with_help("this is a bug: please report it with the input"))
+    }
+}
+
+/// Whether both have the same tasks under the same numbers.
+pub(crate) fn same_order(one: &Workflow, other: &Workflow) -> bool {
+    let names = |w: &Workflow, task| w.task_name(task).to_string();
+    one.len() == other.len() && one.tasks().all(|t| names(one, t) == names(other, t))
 }
 
 impl SimulationInput {
@@ -296,6 +381,7 @@ impl SimulationInput {
             arrivals,
             (outputs, &self.policies),
         )?;
+        stage.undecided = self.undecided.clone();
         let trace = outputs.trace.as_deref();
         let mut runs = runs(setup, &self.policies, trace, &mut stage, context)?;
         if runs.len() > 1 && runs.iter().all(|r| !r.served.is_empty()) {
@@ -309,6 +395,11 @@ impl SimulationInput {
             && !context.brief
         {
             one.explain(stage.check(one, context));
+        }
+        if let Some(Undecided { template, .. }) = &self.undecided
+            && let (Some(control), Some(last)) = (template.control(), &self.undecided)
+        {
+            runs.iter_mut().for_each(|ran| ran.outcomes = outcomes(control, &last.last().taken));
         }
         Ok(Simulations { problem, runs, stage, wait: setup.overheads.wait() })
     }
@@ -397,7 +488,9 @@ fn runs(
     check_needs(algorithm.name, algorithm.needs, stage.problem, &request.limits)?;
     let entries = policies_of(&names, stage.problem, &limits)?;
     check_parameters(&entries, &options)?;
-    let lots = algorithm.heeds().contains(&Heed::Seed) || entries.iter().any(|e| e.draws_lots());
+    let lots = stage.undecided.is_some()
+        || algorithm.heeds().contains(&Heed::Seed)
+        || entries.iter().any(|e| e.draws_lots());
     if setup.seed.is_some() && !lots {
         return Err(unheeded(Heed::Seed));
     }
@@ -408,7 +501,10 @@ fn runs(
         }
     }
     if let Some(path) = &setup.schedule {
-        let schedule = schedule_file::read_schedule(&context.files, path, stage.problem)?;
+        let schedule = match recorded::engine_of(path, &context.files) {
+            Some(_) => recorded::schedule(path, stage.problem, context)?,
+            None => schedule_file::read_schedule(&context.files, path, stage.problem)?,
+        };
         if let Some(violation) = validate(stage.problem, &schedule, &Limits::default()).first() {
             context.warning(&format!("{}: {violation}", path.display()));
         }

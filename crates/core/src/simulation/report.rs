@@ -115,6 +115,9 @@ pub struct SimulationReport {
     /// Beside the other policies of a comparison.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compared: Option<Beside>,
+    /// How decisions of choices and loops fell: `DECISION=OUTCOME`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outcomes: Vec<String>,
     /// Where and when every task ran.
     pub schedule: Vec<Placed>,
     /// The room that files took, by place.
@@ -228,6 +231,7 @@ impl SimulationReport {
             owners,
             totals,
             compared: ran.beside.clone(),
+            outcomes: ran.outcomes.clone(),
             schedule,
             storage: stored(problem, &outcome.schedule),
             wall_seconds: ran.wall_seconds,

@@ -344,6 +344,7 @@ impl<'a> Stage<'a> {
             told,
             check,
             recorded: None,
+            outcomes: Vec::new(),
             real: false,
             trace,
         })

@@ -1,9 +1,10 @@
 //! Workflows that arrive and tasks that appear.
 
 use super::Engine;
+use crate::backend::Report;
 use crate::supply::Growth;
 use slackline_model::problem::Inputs;
-use slackline_model::{FileId, approx};
+use slackline_model::{FileId, ProcId, TaskId, approx};
 use slackline_react::{Event, FileCopy, Situation, TaskState};
 
 impl Engine<'_, '_> {
@@ -22,6 +23,13 @@ impl Engine<'_, '_> {
         Ok(())
     }
 
+    /// Passes the report of a task that ended on to where more work comes from.
+    pub(super) fn tell_supply(&mut self, task: TaskId, procs: &[ProcId], report: &Report) {
+        if let Some(supply) = &mut self.supply {
+            supply.task_ended(&self.situation, task, procs, report);
+        }
+    }
+
     fn take_growth(&mut self, growth: Growth) -> Result<(), String> {
         let now = &mut self.situation;
         let (old, files) = (now.workflow.len(), now.copies.len());
@@ -36,6 +44,7 @@ impl Engine<'_, '_> {
                     let why = "the supply of work took back tasks or files it had given";
                     return Err(why.to_string());
                 }
+                self.backend.grown(&workflow);
                 now.grow(workflow, of);
                 Event::TasksAdded { tasks: new(now) }
             }

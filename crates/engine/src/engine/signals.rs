@@ -94,6 +94,7 @@ impl Engine<'_, '_> {
         };
         self.free(&procs);
         self.learn(task, &procs, report);
+        self.tell_supply(task, &procs, report);
         self.complete(task, &procs, since, at)
     }
 
@@ -116,6 +117,7 @@ impl Engine<'_, '_> {
         self.queues.remove(task);
         let since = (at - report.seconds.unwrap_or(0.0)).max(0.0);
         self.log(Happening::TaskStarted { task, procs: procs.to_vec() });
+        self.tell_supply(task, procs, report);
         self.complete(task, procs, since, at)?;
         self.break_off_orphans()
     }

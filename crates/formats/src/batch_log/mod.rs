@@ -4,6 +4,7 @@
 //! Two formats: the Standard Workload Format of the Parallel Workloads Archive ([`swf`]) and the
 //! accounting of Slurm as `sacct --parsable2` prints it ([`sacct`]). Either may be compressed with gzip.
 
+pub mod listing;
 pub mod sacct;
 pub mod swf;
 

@@ -3,8 +3,11 @@
 //!
 //! Steps (`17.batch`, `17.0`) are no jobs. Dates have no time zone and are taken as they are.
 
+use super::listing::Listing;
 use super::{BatchLog, DateStyle, Interners, LoggedJob, Wrong};
+use crate::calendar::{civil, days};
 use crate::error::{FormatError, Result};
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 /// Columns that are read, with other names that serve as well.
@@ -30,17 +33,14 @@ pub fn is_header(line: &str) -> bool {
 pub fn parse(text: &str, wrong: Wrong) -> Result<BatchLog> {
     let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let Some((first, header)) = lines.next() else { return Ok(BatchLog::default()) };
-    let columns = Columns::of(header).map_err(|error| error.on_line(first + 1))?;
+    let listing = Listing::of(header);
+    let columns = Columns::of(&listing).map_err(|error| error.on_line(first + 1))?;
     let mut log = BatchLog { dates: DateStyle::Calendar, ..BatchLog::default() };
     let mut names = Interners::default();
     let mut numbers = HashSet::new();
     let mut latest = f64::NEG_INFINITY;
     for (k, line) in lines {
-        let mut fields: Vec<&str> = line.trim_end_matches('\r').split('|').collect();
-        // `--parsable` ends every line with a separator.
-        if fields.len() == columns.count + 1 && fields.last() == Some(&"") {
-            fields.pop();
-        }
+        let fields = listing.split(line).fields;
         let found = match columns.entry(&fields) {
             Ok(None) => continue,
             Ok(Some(found)) if !numbers.insert(found.number) => {
@@ -94,14 +94,11 @@ struct Entry<'a> {
 }
 
 impl Columns {
-    fn of(header: &str) -> Result<Columns> {
-        let header = header.trim_end_matches('\r');
-        let header = header.strip_suffix('|').unwrap_or(header);
-        let names: Vec<&str> = header.split('|').map(str::trim).collect();
+    fn of(listing: &Listing) -> Result<Columns> {
         let mut places = [usize::MAX; COLUMNS.len()];
         for (place, (name, others)) in places.iter_mut().zip(COLUMNS) {
             let known = std::iter::once(&name).chain(others);
-            let found = known.filter_map(|name| names.iter().position(|n| n == name)).next();
+            let found = known.filter_map(|name| listing.place(name)).next();
             *place = found.ok_or_else(|| {
                 FormatError::new(format!("there is no column {name}")).with_help(
                     "ask for --format=JobIDRaw,User,Account,Partition,Submit,Start,End,ElapsedRaw,\
@@ -109,12 +106,12 @@ impl Columns {
                 )
             })?;
         }
-        let queue = names.iter().position(|name| *name == "Partition");
-        Ok(Columns { places, queue, count: names.len() })
+        let queue = listing.place("Partition");
+        Ok(Columns { places, queue, count: listing.len() })
     }
 
     /// A line as a job; none for steps.
-    fn entry<'a>(&self, fields: &[&'a str]) -> Checked<Option<Entry<'a>>> {
+    fn entry<'a>(&self, fields: &'a [Cow<'_, str>]) -> Checked<Option<Entry<'a>>> {
         let field = |k: usize| fields.get(self.places[k]).map_or("", |text| text.trim());
         if fields.len() >= self.count && field(0).contains('.') {
             return Ok(None);
@@ -228,26 +225,4 @@ fn days_of_month(year: i64, month: i64) -> i64 {
         4 | 6 | 9 | 11 => 30,
         _ => 31,
     }
-}
-
-/// Days since 1970-01-01 of a date of the Gregorian calendar.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    // Years begin in March, so that the leap day is their last.
-    let year = if month <= 2 { year - 1 } else { year };
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + of_year
-        - 719_468
-}
-
-/// The date so many days after 1970-01-01: the inverse of [`days`].
-fn civil(since: i64) -> (i64, i64, i64) {
-    let shifted = since + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let of_era = shifted.rem_euclid(146_097);
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    (year + 400 * era + i64::from(month <= 2), month, day)
 }

@@ -4,6 +4,7 @@ pub(crate) mod application;
 pub mod daggen;
 pub mod layered;
 pub mod like;
+pub mod nondeterministic;
 pub mod numerical;
 pub mod regular;
 pub mod runnable;

@@ -28,11 +28,11 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
     };
     let rules = match found.one(Artefact::MakeflowFile, "makeflows")? {
         Some(path) => parse_rules(&files.read_text(path)?).map_err(|e| e.in_file(path))?,
-        None => {
-            run.notes.push("no makeflow: rules have numbers for names and no edges".to_string());
-            Vec::new()
-        }
+        None => rules_of_log(&files.read_text(log)?),
     };
+    if rules.is_empty() {
+        run.notes.push("no makeflow: rules have numbers for names and no edges".to_string());
+    }
     let host = run.host("localhost");
     let mut taken = HashMap::new();
     for (number, rule) in rules.into_iter().enumerate() {
@@ -177,6 +177,32 @@ fn parse_rules(text: &str) -> Result<Vec<Rule>> {
         rules.push(Rule { targets, sources, category: category.clone(), ..Rule::default() });
     }
     Ok(rules)
+}
+
+/// Rules as a verbose log repeats them (`makeflow --log-verbose`); none where they are not all there.
+fn rules_of_log(text: &str) -> Vec<Rule> {
+    let mut rules: BTreeMap<usize, Rule> = BTreeMap::new();
+    for line in text.lines() {
+        let Some(rest) = line.strip_prefix("# ") else { continue };
+        let mut fields = rest.split('\t');
+        let (Some(word), Some(Ok(number))) = (fields.next(), fields.next().map(str::parse)) else {
+            continue;
+        };
+        if word == "NODE" {
+            rules.entry(number).or_default();
+        }
+        let Some(rule) = rules.get_mut(&number) else { continue };
+        let names = fields.filter(|name| !name.is_empty());
+        match word {
+            "CATEGORY" => rule.category = names.collect::<String>().trim_matches('"').to_string(),
+            "SOURCES" => rule.sources = names.map(str::to_string).collect(),
+            "TARGETS" => rule.targets = names.map(str::to_string).collect(),
+            "COMMAND" => rule.command = names.collect::<Vec<_>>().join("\t"),
+            _ => {}
+        }
+    }
+    let is_whole = rules.keys().copied().eq(0..rules.len());
+    if is_whole { rules.into_values().collect() } else { Vec::new() }
 }
 
 /// Puts values in for `$NAME` and `$(NAME)`; others stay.

@@ -1,7 +1,6 @@
 //! Nextflow: the trace with whatever columns it has, in raw or human units; the graph from the process
 //! DAG by process name and tag, which makes its edges assumed.
 
-use super::unique;
 use crate::dates;
 use crate::engines::Engine;
 use crate::record::{Attempt, Figure, Origin, Outcome, RecordedRun, TaskRecord, value};
@@ -23,24 +22,81 @@ struct Line {
     command: Option<String>,
 }
 
+/// Where the columns are that a trace has.
+struct Columns {
+    name: Option<usize>,
+    process: Option<usize>,
+    tag: Option<usize>,
+    status: Option<usize>,
+    exit: Option<usize>,
+    submit: Option<usize>,
+    duration: Option<usize>,
+    realtime: Option<usize>,
+    complete: Option<usize>,
+    start: Option<usize>,
+    cpu: Option<usize>,
+    cpus: Option<usize>,
+    peak_rss: Option<usize>,
+    rss: Option<usize>,
+    rchar: Option<usize>,
+    read_bytes: Option<usize>,
+    wchar: Option<usize>,
+    write_bytes: Option<usize>,
+    attempt: Option<usize>,
+    memory: Option<usize>,
+    time: Option<usize>,
+    hostname: Option<usize>,
+    script: Option<usize>,
+}
+
+impl Columns {
+    fn of(column: &impl Fn(&str) -> Option<usize>) -> Columns {
+        Columns {
+            name: column("name"),
+            process: column("process"),
+            tag: column("tag"),
+            status: column("status"),
+            exit: column("exit"),
+            submit: column("submit"),
+            duration: column("duration"),
+            realtime: column("realtime"),
+            complete: column("complete"),
+            start: column("start"),
+            cpu: column("%cpu"),
+            cpus: column("cpus"),
+            peak_rss: column("peak_rss"),
+            rss: column("rss"),
+            rchar: column("rchar"),
+            read_bytes: column("read_bytes"),
+            wchar: column("wchar"),
+            write_bytes: column("write_bytes"),
+            attempt: column("attempt"),
+            memory: column("memory"),
+            time: column("time"),
+            hostname: column("hostname"),
+            script: column("script"),
+        }
+    }
+}
+
 pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
     let mut run = RecordedRun::of(Engine::Nextflow);
     let Some(path) = found.one(Artefact::NextflowTrace, "traces")? else {
-        return Err(FormatError::new("a process graph alone tells no tasks")
-            .with_help("name the trace too (nextflow run -with-trace)"));
+        return processes(found, files);
     };
     let text = files.read_text(path)?;
     let lines = parse(&text, &mut run).map_err(|e| e.in_file(path))?;
-    let mut taken = HashMap::new();
     // A later line of the same process and tag repeats one that failed.
     let mut failed: HashMap<(String, Option<String>), Vec<usize>> = HashMap::new();
     for line in lines {
-        let key = (line.process.clone(), line.tag.clone());
         let is_retry = line.number.is_none_or(|number| number > 1);
-        let earlier = failed.get_mut(&key).filter(|_| is_retry).and_then(Vec::pop);
         let mut attempt = line.attempt;
         attempt.host = line.host.as_deref().map(|name| run.host(name));
         let is_failure = !attempt.outcome.is_success() && attempt.outcome != Outcome::Open;
+        let key =
+            (is_failure || !failed.is_empty()).then(|| (line.process.clone(), line.tag.clone()));
+        let earlier = key.as_ref().and_then(|key| failed.get_mut(key));
+        let earlier = earlier.filter(|_| is_retry).and_then(Vec::pop);
         let index = match earlier {
             Some(index) => {
                 run.tasks[index].attempts.push(attempt);
@@ -56,7 +112,7 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
                     None => kind.clone(),
                 };
                 run.tasks.push(TaskRecord {
-                    name: unique(&mut taken, label),
+                    name: label,
                     kind: line.process.clone(),
                     command: line.command,
                     cores: line.cores.and_then(Figure::measured),
@@ -68,7 +124,7 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
                 run.tasks.len() - 1
             }
         };
-        if is_failure {
+        if let Some(key) = key.filter(|_| is_failure) {
             failed.entry(key).or_default().push(index);
         }
     }
@@ -89,37 +145,67 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
     Ok(run)
 }
 
+/// The graph of processes alone, without operators: what is known before a run.
+fn processes(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
+    let mut run = RecordedRun::of(Engine::Nextflow);
+    let Some(path) = found.one(Artefact::NextflowDag, "process graphs")? else {
+        return Err(FormatError::new("neither a trace nor a process graph"));
+    };
+    let edges = process_edges(&files.read_text(path)?, path)?;
+    let mut ids: BTreeMap<&str, usize> = BTreeMap::new();
+    for name in edges.iter().flat_map(|(from, to)| std::iter::once(from).chain(to)) {
+        if !ids.contains_key(name.as_str()) {
+            ids.insert(name, run.tasks.len());
+            let task =
+                TaskRecord { name: name.clone(), kind: name.clone(), ..TaskRecord::default() };
+            run.tasks.push(task);
+        }
+    }
+    for (from, to) in &edges {
+        for name in to.iter().filter(|name| *name != from) {
+            run.tasks[ids[name.as_str()]].after.push((ids[from.as_str()], Origin::Measured));
+        }
+    }
+    run.notes.push(
+        "a graph of processes: their tasks are in a trace (nextflow run -with-trace)".to_string(),
+    );
+    Ok(run)
+}
+
 fn parse(text: &str, run: &mut RecordedRun) -> Result<Vec<Line>> {
     let mut rows = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let Some((_, header)) = rows.next() else { return Err(FormatError::new("empty")) };
     let header: Vec<&str> = header.split('\t').map(str::trim).collect();
     let column = |name: &str| header.iter().position(|c| *c == name);
-    let at: HashMap<&str, usize> = header.iter().enumerate().map(|(i, name)| (*name, i)).collect();
     if column("name").is_none() && column("process").is_none() {
         return Err(FormatError::at(1, 1, "has neither a column 'name' nor 'process'"));
     }
+    let at = Columns::of(&column);
     let mut lines = Vec::new();
+    let mut cells: Vec<&str> = Vec::with_capacity(header.len());
+    let (mut cut, mut open) = (0, 0);
     for (index, row) in rows {
-        let cells: Vec<&str> = row.split('\t').map(str::trim).collect();
+        cells.clear();
+        cells.extend(row.split('\t').map(str::trim));
         if cells.len() > header.len() {
             let message = format!("{} values under {} columns", cells.len(), header.len());
             return Err(FormatError::at(index + 1, 1, message));
         }
         if cells.len() < header.len() {
-            run.repaired("cut-off line left out");
+            cut += 1;
             continue;
         }
         // `-` is unknown; `0` of a measurement too.
         let cell =
-            |name: &str| at.get(name).map(|&i| cells[i]).filter(|c| !c.is_empty() && *c != "-");
-        let size = |name: &str| cell(name).and_then(bytes);
-        let span = |name: &str| cell(name).and_then(seconds);
-        let date = |name: &str| cell(name).and_then(moment);
+            |column: Option<usize>| column.map(|i| cells[i]).filter(|c| !c.is_empty() && *c != "-");
+        let size = |column: Option<usize>| cell(column).and_then(bytes);
+        let span = |column: Option<usize>| cell(column).and_then(seconds);
+        let date = |column: Option<usize>| cell(column).and_then(moment);
         let measured = |value: Option<f64>| value.filter(|v| *v > 0.0).and_then(Figure::measured);
-        let name = cell("name");
-        let (process, tag) = match (cell("process"), name) {
+        let name = cell(at.name);
+        let (process, tag) = match (cell(at.process), name) {
             (Some(process), name) => {
-                let tag = cell("tag").or_else(|| split_name(name.unwrap_or_default()).1);
+                let tag = cell(at.tag).or_else(|| split_name(name.unwrap_or_default()).1);
                 (process.to_string(), tag.map(str::to_string))
             }
             (None, Some(name)) => {
@@ -129,8 +215,8 @@ fn parse(text: &str, run: &mut RecordedRun) -> Result<Vec<Line>> {
             (None, None) => return Err(FormatError::at(index + 1, 1, "a task without a name")),
         };
         let tag = tag.filter(|tag| tag != "null");
-        let status = cell("status").unwrap_or("COMPLETED");
-        let exit = cell("exit").and_then(|c| c.parse::<i64>().ok());
+        let status = cell(at.status).unwrap_or("COMPLETED");
+        let exit = cell(at.exit).and_then(|c| c.parse::<i64>().ok());
         let outcome = match status {
             "COMPLETED" => Outcome::Completed,
             "CACHED" => Outcome::Cached,
@@ -144,14 +230,14 @@ fn parse(text: &str, run: &mut RecordedRun) -> Result<Vec<Line>> {
             }
         };
         if outcome == Outcome::Open {
-            run.repaired("open task: the run was still going on");
+            open += 1;
         }
-        let submitted = date("submit").and_then(Figure::measured);
-        let (duration, real) = (span("duration"), span("realtime"));
-        let end = date("complete").and_then(Figure::measured);
+        let submitted = date(at.submit).and_then(Figure::measured);
+        let (duration, real) = (span(at.duration), span(at.realtime));
+        let end = date(at.complete).and_then(Figure::measured);
         let end =
             end.or(value(submitted).zip(duration).and_then(|(at, d)| Figure::derived(at + d)));
-        let start = date("start").and_then(Figure::measured);
+        let start = date(at.start).and_then(Figure::measured);
         // The computation itself ends when the task does: what came before was waiting and staging.
         let start =
             start.or(value(end).zip(real).and_then(|(end, real)| Figure::derived(end - real)));
@@ -161,8 +247,8 @@ fn parse(text: &str, run: &mut RecordedRun) -> Result<Vec<Line>> {
             Outcome::Open => (start, None, submitted),
             _ => (start, end, submitted),
         };
-        let cpu = cell("%cpu").and_then(|c| c.trim_end_matches('%').parse::<f64>().ok());
-        let cores = cell("cpus").and_then(|c| c.parse::<f64>().ok());
+        let cpu = cell(at.cpu).and_then(|c| c.trim_end_matches('%').parse::<f64>().ok());
+        let cores = cell(at.cpus).and_then(|c| c.parse::<f64>().ok());
         let attempt = Attempt {
             submitted,
             start,
@@ -170,24 +256,26 @@ fn parse(text: &str, run: &mut RecordedRun) -> Result<Vec<Line>> {
             cores: cores.and_then(Figure::measured).or(Figure::assumed(1.0)),
             outcome,
             exit,
-            peak_memory: measured(size("peak_rss").or_else(|| size("rss"))),
+            peak_memory: measured(size(at.peak_rss).or_else(|| size(at.rss))),
             cpu: cpu.zip(real).and_then(|(percent, s)| Figure::derived(percent / 100.0 * s)),
-            read: measured(size("rchar").or_else(|| size("read_bytes"))),
-            written: measured(size("wchar").or_else(|| size("write_bytes"))),
+            read: measured(size(at.rchar).or_else(|| size(at.read_bytes))),
+            written: measured(size(at.wchar).or_else(|| size(at.write_bytes))),
             ..Attempt::default()
         };
         lines.push(Line {
             process,
             tag,
             attempt,
-            number: cell("attempt").and_then(|c| c.parse().ok()),
+            number: cell(at.attempt).and_then(|c| c.parse().ok()),
             cores,
-            memory: size("memory"),
-            time: span("time"),
-            host: cell("hostname").map(str::to_string),
-            command: cell("script").map(str::to_string),
+            memory: size(at.memory),
+            time: span(at.time),
+            host: cell(at.hostname).map(str::to_string),
+            command: cell(at.script).map(str::to_string),
         });
     }
+    run.repaired_times("cut-off line left out", cut);
+    run.repaired_times("open task: the run was still going on", open);
     lines.sort_by(|a, b| {
         let date =
             |line: &Line| value(line.attempt.submitted.or(line.attempt.start)).unwrap_or(f64::MAX);
@@ -247,7 +335,8 @@ fn process_edges(text: &str, path: &Path) -> Result<BTreeMap<String, BTreeSet<St
             return Err(FormatError::at(index + 1, 1, "neither a node nor an edge").in_file(path));
         }
     }
-    let mut edges: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut edges: BTreeMap<String, BTreeSet<String>> =
+        labels.values().map(|label| (label.to_string(), BTreeSet::new())).collect();
     for (&node, &label) in &labels {
         let mut seen = BTreeSet::new();
         let mut open: Vec<&str> = next.get(node).cloned().unwrap_or_default();
@@ -271,17 +360,15 @@ fn is_process(traced: &str, drawn: &str) -> bool {
     traced == drawn || traced.strip_suffix(drawn).is_some_and(|outer| outer.ends_with(':'))
 }
 
+/// Parents of a task at most, where all tasks of a process come before it.
+const MOST_PARENTS: usize = 2000;
+
 /// Joins tasks along the edges of their processes: those with the same tag, else all that had ended
 /// before the other was submitted.
 fn join(run: &mut RecordedRun, edges: &BTreeMap<String, BTreeSet<String>>) {
     let mut members: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-    let tags: Vec<Option<String>> = run
-        .tasks
-        .iter()
-        .map(|t| {
-            t.name.split_once(':').map(|(_, tag)| tag.split('#').next().unwrap_or(tag).to_string())
-        })
-        .collect();
+    let tags: Vec<Option<String>> =
+        run.tasks.iter().map(|t| t.name.split_once(':').map(|(_, tag)| tag.to_string())).collect();
     let drawn: BTreeSet<&String> =
         edges.iter().flat_map(|(from, to)| std::iter::once(from).chain(to)).collect();
     let mut nameless = 0;
@@ -298,29 +385,39 @@ fn join(run: &mut RecordedRun, edges: &BTreeMap<String, BTreeSet<String>>) {
     };
     let ended = |index: usize| run.tasks[index].last().and_then(|a| value(a.end));
     let mut after: Vec<(usize, usize)> = Vec::new();
+    let mut shortened = 0;
     for (from, targets) in edges {
         let Some(parents) = members.get(from.as_str()) else { continue };
+        let mut by_tag: HashMap<&str, Vec<usize>> = HashMap::new();
+        for &parent in parents {
+            if let Some(tag) = &tags[parent] {
+                by_tag.entry(tag).or_default().push(parent);
+            }
+        }
+        // By their ends, those without one first.
+        let mut by_end = parents.clone();
+        let end_of = |p: usize| ended(p).unwrap_or(f64::NEG_INFINITY);
+        by_end.sort_by(|&a, &b| end_of(a).total_cmp(&end_of(b)).then(a.cmp(&b)));
         for child in targets.iter().filter_map(|to| members.get(to.as_str())).flatten().copied() {
-            let fits = |parent: &&usize| {
-                // Dates are told to the millisecond.
-                **parent != child
-                    && ended(**parent)
-                        .zip(begun(child))
-                        .is_none_or(|(end, start)| end <= start + 1e-3)
+            // Dates are told to the millisecond.
+            let begin = begun(child).map_or(f64::INFINITY, |at| at + 1e-3);
+            let alike = tags[child].as_deref().and_then(|tag| by_tag.get(tag));
+            let before: &[usize] = match alike {
+                Some(alike) => alike,
+                None => &by_end[..by_end.partition_point(|&p| end_of(p) <= begin)],
             };
-            let alike: Vec<usize> = parents
-                .iter()
-                .filter(|&&p| tags[p].is_some() && tags[p] == tags[child])
-                .copied()
-                .collect();
-            let chosen: Vec<usize> = if alike.is_empty() {
-                parents.iter().filter(fits).copied().collect()
+            // All to all of many tasks is an edge for each pair: the last that had ended stands for them.
+            let before = if before.len() > MOST_PARENTS {
+                shortened += 1;
+                &before[before.len() - MOST_PARENTS..]
             } else {
-                alike.iter().filter(fits).copied().collect()
+                before
             };
-            after.extend(chosen.into_iter().map(|parent| (parent, child)));
+            let fits = |parent: &usize| *parent != child && end_of(*parent) <= begin;
+            after.extend(before.iter().copied().filter(fits).map(|parent| (parent, child)));
         }
     }
+    run.repaired_times("more parents than can be told apart: the last to end count", shortened);
     after.sort_unstable();
     after.dedup();
     for (parent, child) in after {

@@ -65,16 +65,36 @@ fn from_database(connection: &Connection, path: &Path) -> rusqlite::Result<Resul
         run.repaired("run without an end: it was still going on or was killed");
     }
 
-    let mut nodes = connection.prepare(
-        "SELECT hostname, max(cpu_count), max(total_memory) FROM node WHERE run_id = ?1 GROUP BY hostname ORDER BY hostname",
-    )?;
-    let nodes: Vec<(String, Option<f64>, Option<f64>)> = nodes
-        .query_map([id], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?
+    // A host has as many slots as its managers have workers; older databases do not say how many.
+    let has_workers = {
+        let mut columns = connection.prepare("SELECT name FROM pragma_table_info('node')")?;
+        let names = columns.query_map([], |row| row.get::<_, String>(0))?;
+        let names: Vec<String> = names.collect::<rusqlite::Result<_>>()?;
+        ["worker_count", "uid", "timestamp"].iter().all(|c| names.iter().any(|n| n == c))
+    };
+    let query = if has_workers {
+        "SELECT hostname, max(cpu_count), max(total_memory), sum(worker_count), min(since) FROM \
+         (SELECT hostname, max(cpu_count) AS cpu_count, max(total_memory) AS total_memory, \
+         max(worker_count) AS worker_count, min(timestamp) AS since \
+         FROM node WHERE run_id = ?1 GROUP BY hostname, uid) GROUP BY hostname ORDER BY hostname"
+    } else {
+        "SELECT hostname, max(cpu_count), max(total_memory), NULL, NULL \
+         FROM node WHERE run_id = ?1 GROUP BY hostname ORDER BY hostname"
+    };
+    type Node = (String, Option<f64>, Option<f64>, Option<f64>, Text);
+    let mut nodes = connection.prepare(query)?;
+    let nodes: Vec<Node> = nodes
+        .query_map([id], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?)))?
         .collect::<rusqlite::Result<_>>()?;
-    for (name, cores, memory) in nodes {
+    let mut ready: Vec<(usize, f64)> = Vec::new();
+    for (name, cores, memory, workers, since) in nodes {
         let host = run.host(&name);
-        run.hosts[host].cores = cores.and_then(Figure::measured);
+        let slots = workers.filter(|w| *w >= 1.0);
+        run.hosts[host].cores = slots.or(cores).and_then(Figure::measured);
         run.hosts[host].memory = memory.and_then(Figure::measured);
+        if let (Some(slots), Some(since)) = (slots, date(&since)) {
+            ready.extend(std::iter::repeat_n((host, since), slots.min(1e6) as usize));
+        }
     }
 
     // Peaks of what was sampled, by task and try.
@@ -191,7 +211,42 @@ fn from_database(connection: &Connection, path: &Path) -> rusqlite::Result<Resul
             }
         }
     }
+    if !ready.is_empty() {
+        begin_on_workers(&mut run, ready);
+    }
     Ok(Ok(run))
+}
+
+/// Starts of tries that Parsl did not monitor: workers take them in the order of their launches, each when it has
+/// ended the one before. Without workers a try counts as started when it was launched.
+fn begin_on_workers(run: &mut RecordedRun, mut workers: Vec<(usize, f64)>) {
+    let mut tries: Vec<(usize, usize)> = Vec::new();
+    for (index, task) in run.tasks.iter().enumerate() {
+        for (number, attempt) in task.attempts.iter().enumerate() {
+            if attempt.end.is_none() {
+                continue;
+            }
+            if attempt.start.is_none_or(|start| start.origin != Origin::Assumed) {
+                return; // some were monitored: what is known of the others is too little
+            }
+            tries.push((index, number));
+        }
+    }
+    let launched = |run: &RecordedRun, (index, number): (usize, usize)| {
+        run.tasks[index].attempts[number].submitted.map_or(0.0, |f| f.value)
+    };
+    tries.sort_by(|&a, &b| launched(run, a).total_cmp(&launched(run, b)).then(a.cmp(&b)));
+    for pair in tries {
+        let at = launched(run, pair);
+        let first = (0..workers.len()).min_by(|&a, &b| workers[a].1.total_cmp(&workers[b].1));
+        let Some(first) = first else { return };
+        let attempt = &mut run.tasks[pair.0].attempts[pair.1];
+        let end = attempt.end.map_or(at, |f| f.value);
+        let (host, free) = workers[first];
+        attempt.start = Figure::derived(free.max(at).min(end));
+        attempt.host = Some(host);
+        workers[first].1 = end.max(free);
+    }
 }
 
 /// The paths in the text of a list of files: `<File at … path=/data/x.fits filename=x.fits>`.

@@ -7,6 +7,7 @@ use crate::engines::Engine;
 use crate::record::{Attempt, Figure, Origin, Outcome, RecordedRun, TaskRecord};
 use crate::sources::{Artefact, Found};
 use serde_json::Value;
+use slackline_formats::batch_log::listing::{Line, Listing};
 use slackline_io::{FileAccess, FormatError, Result};
 use std::collections::{BTreeMap, HashMap};
 
@@ -133,32 +134,28 @@ pub(crate) fn read(found: &Found, files: &FileAccess) -> Result<RecordedRun> {
 fn parse(text: &str, run: &mut RecordedRun, add: &mut impl FnMut(Job)) -> Result<()> {
     let mut lines = text.lines().enumerate();
     let Some((_, header)) = lines.next() else { return Err(FormatError::new("empty")) };
-    let header: Vec<&str> = header.split('|').collect();
-    let at: HashMap<&str, usize> = header.iter().enumerate().map(|(i, name)| (*name, i)).collect();
+    let listing = Listing::of(header);
     for needed in ["JobID", "State"] {
-        if !at.contains_key(needed) {
+        if listing.place(needed).is_none() {
             return Err(FormatError::at(1, 1, format!("no column {needed}")));
         }
     }
     let (mut shifted, mut cut) = (0, 0);
     let mut current: Option<Job> = None;
     for (index, line) in lines.filter(|(_, l)| !l.is_empty()) {
-        let mut cells: Vec<String> = line.split('|').map(str::to_string).collect();
-        if cells.len() < header.len() {
+        let Line { fields, is_mended } = listing.split(line);
+        if fields.len() < listing.len() {
             cut += 1;
             continue;
         }
-        if cells.len() > header.len() {
-            let extra = cells.len() - header.len();
-            if !absorb(&mut cells, &at, extra) {
-                let message = format!("{} values under {} columns", cells.len(), header.len());
-                return Err(FormatError::at(index + 1, 1, message)
-                    .with_help("a '|' in a value that is neither JobName nor SubmitLine"));
-            }
-            shifted += 1;
+        if fields.len() > listing.len() {
+            let message = format!("{} values under {} columns", fields.len(), listing.len());
+            return Err(FormatError::at(index + 1, 1, message)
+                .with_help("a '|' in a value that is neither JobName nor SubmitLine"));
         }
+        shifted += usize::from(is_mended);
         let cell = |name: &str| {
-            let value = at.get(name).map(|&i| cells[i].trim())?;
+            let value = listing.place(name).map(|place| fields[place].trim())?;
             let is_known = !matches!(
                 value,
                 "" | "Unknown" | "None" | "None assigned" | "INVALID" | "Partition_Limit"
@@ -229,54 +226,6 @@ fn parse(text: &str, run: &mut RecordedRun, add: &mut impl FnMut(Job)) -> Result
     run.repaired_times("'|' in a value: columns moved back", shifted);
     run.repaired_times("cut-off line left out", cut);
     Ok(())
-}
-
-/// Puts values with `|` together again: the job's name, the line of submission, or both, so that the
-/// state is one.
-fn absorb(cells: &mut Vec<String>, at: &HashMap<&str, usize>, extra: usize) -> bool {
-    let (name, line) = (at.get("JobName").copied(), at.get("SubmitLine").copied());
-    for of_name in (0..=extra).rev() {
-        if (of_name > 0 && name.is_none()) || (of_name < extra && line.is_none()) {
-            continue;
-        }
-        let mut joined = cells.clone();
-        // The later column first, so that the earlier one's place still holds.
-        let mut columns = [(name, of_name), (line, extra - of_name)];
-        columns.sort_by_key(|(column, _)| std::cmp::Reverse(*column));
-        let earlier = |column: usize| {
-            if name < line && Some(column) == line {
-                of_name
-            } else if line < name && Some(column) == name {
-                extra - of_name
-            } else {
-                0
-            }
-        };
-        for (column, more) in columns {
-            if let Some(column) = column.filter(|_| more > 0) {
-                let from = column + earlier(column);
-                let whole = joined[from..=from + more].join("|");
-                joined.splice(from..=from + more, [whole]);
-            }
-        }
-        let is_number = |name: &str| at.get(name).is_none_or(|&i| joined[i].parse::<u32>().is_ok());
-        if outcome_of(&joined[at["State"]]).is_some()
-            && is_number("AllocCPUS")
-            && is_number("NCPUS")
-        {
-            // A line of submission begins with the command's name.
-            let is_line = |text: &str| {
-                ["sbatch", "srun", "salloc"].iter().any(|c| {
-                    text.split(' ').next().is_some_and(|w| w.rsplit('/').next() == Some(*c))
-                })
-            };
-            if line.is_none_or(|i| joined[i].is_empty() || is_line(&joined[i])) {
-                *cells = joined;
-                return true;
-            }
-        }
-    }
-    false
 }
 
 fn outcome_of(state: &str) -> Option<Outcome> {

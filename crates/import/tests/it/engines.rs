@@ -324,7 +324,7 @@ fn contradictions_are_repaired_or_refused() {
     let stream = |first: (f64, f64), second: (f64, f64)| {
         let task = |key: &str, (start, stop): (f64, f64)| {
             format!(
-                "{{\"key\": \"{key}\", \"worker\": \"w\", \"thread\": 1, \"nbytes\": 1, \"status\": \"OK\", \
+                "{{\"key\": \"{key}\", \"worker\": \"w\", \"thread\": \"{key}\", \"nbytes\": 1, \"status\": \"OK\", \
                  \"startstops\": [{{\"action\": \"compute\", \"start\": {start}, \"stop\": {stop}}}]}}"
             )
         };
@@ -342,4 +342,210 @@ fn contradictions_are_repaired_or_refused() {
     assert!(fails(Path::new("/nowhere/at/all")).contains("no such file"));
     let empty = tempfile::tempdir().unwrap();
     assert!(fails(empty.path()).contains("no records of an engine"));
+}
+
+/// What no reader may choke on: each is read with repairs, or refused with the file and the place.
+#[test]
+fn hostile_records() {
+    const HEAD: &str = "JobID|JobName|State|AllocCPUS|Submit|Start|End|NodeList\n";
+    let refused = |name: &str, text: &[u8], words: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        let error = read(std::slice::from_ref(&path), &Options::default(), &FileAccess::default());
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains(words) && error.contains(name), "{name}: {error}");
+    };
+    let one = |name: &str, text: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), name, text);
+        import(folder.path())
+    };
+    let log = |lines: &str| [HEAD, lines].concat();
+    refused("a.txt", log("1|a|b|c|d|e|f|g|h|i\n").as_bytes(), "2:1: 10 values under 8 columns");
+    refused("b.txt", HEAD.as_bytes(), "hold no task");
+    refused(
+        "c.html",
+        b"<html><title>Dask Performance Report</title></html>",
+        "no performance report",
+    );
+    refused("d.json", b"{\"@context\": 1, \"@graph\": [{]}", "not valid JSON");
+    refused("e.db", b"SQLite format 3\0and nothing else", "as a database");
+    refused("f.txt", b"nothing of anybody", "no records of an engine");
+    refused("trace.txt", b"status\tname\tduration\nCOMPLETED\ta\t1s\tmore\n", "2:1");
+    // A run that is going on, a job that never starts, dates that nobody assigned, a cut-off last line.
+    let run = one(
+        "jobs.txt",
+        &log("1|a|RUNNING|1|2026-01-01T00:00:00|2026-01-01T00:00:01|Unknown|n1\n\
+              2|b|PENDING|0|2026-01-01T00:00:00|Unknown|Unknown|None assigned\n\
+              3|c|COMPLETED|1|2026-01-01T00:00:00|2026-01-01T00:00:02|2026-01-01T00:00:09|n1\n4|d|COMP"),
+    );
+    assert_eq!((run.tasks.len(), run.repairs["open task: the job had not ended"]), (3, 2));
+    assert_eq!((run.repairs["cut-off line left out"], run.makespan()), (1, Some(9.0)));
+    // Cached tasks have no times; zones and fractions of dates.
+    let run = one(
+        "trace.txt",
+        "name\tstatus\tsubmit\tcomplete\trealtime\n\
+         A (1)\tCACHED\t-\t-\t0\nA (2)\tCOMPLETED\t2026-01-01T01:00:00+01:00\t2026-01-01T00:00:08.5Z\t3s\n",
+    );
+    assert_eq!(run.tasks[0].attempts[0].start, None);
+    assert_eq!((run.makespan(), run.schedule().placements.len()), (Some(8.5), 2));
+    // Paths of a crate lead nowhere outside: files are named, never opened.
+    let run = one(
+        "ro-crate-metadata.json",
+        "{\"@context\": \"x\", \"@graph\": [{\"@id\": \"a\", \"@type\": \"CreateAction\", \"name\": \"Run of step\", \
+         \"object\": [{\"@id\": \"../../../etc/passwd\"}], \"result\": [{\"@id\": \"/dev/zero\"}], \
+         \"startTime\": \"2026-01-01T00:00:01\", \"endTime\": \"2026-01-01T00:00:03\"}, \
+         {\"@id\": \"../../../etc/passwd\", \"@type\": \"File\"}, {\"@id\": \"/dev/zero\", \"@type\": \"File\"}]}",
+    );
+    assert!(run.files.iter().all(|file| file.bytes.is_none()));
+    // The same name many times.
+    let lines: String = (0..50)
+        .map(|k| format!("{k}|x|COMPLETED|1|2026-01-01T00:00:00|2026-01-01T00:00:01|2026-01-01T00:00:02|n\u{301}{k}\n"))
+        .collect();
+    assert_eq!(one("jobs.txt", &log(&lines)).tasks.len(), 50);
+}
+
+/// Tries that were not monitored begin when a worker is free.
+#[test]
+fn parsl_without_monitoring_of_resources() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = rusqlite::Connection::open(folder.path().join("monitoring.db")).unwrap();
+    database
+        .execute_batch(
+            "CREATE TABLE workflow (run_id, workflow_name, time_began, time_completed, host);
+             CREATE TABLE task (task_id, run_id, task_depends, task_func_name, task_memoize, task_inputs, task_outputs);
+             CREATE TABLE try (try_id, task_id, run_id, hostname, task_executor, task_try_time_launched,
+               task_try_time_running, task_try_time_returned, task_fail_history);
+             CREATE TABLE node (run_id, hostname, uid, cpu_count, total_memory, worker_count, timestamp);
+             CREATE TABLE status (task_id, task_status_name, timestamp, run_id, try_id);
+             CREATE TABLE resource (task_id, try_id, run_id, psutil_process_memory_resident, psutil_process_time_user,
+               psutil_process_time_system, psutil_process_disk_read, psutil_process_disk_write);
+             INSERT INTO workflow VALUES ('r', 'w.py', '2026-01-01 00:00:00', '2026-01-01 00:01:00', 'm');
+             INSERT INTO node VALUES ('r', 'n1', 'u', 64, 8000000000, 2, '2026-01-01 00:00:10');
+             INSERT INTO node VALUES ('r', 'n1', 'u', 64, 8000000000, 2, '2026-01-01 00:00:40');",
+        )
+        .unwrap();
+    for (task, returned) in [(0, 20), (1, 15), (2, 25), (3, 31)] {
+        let sql = format!(
+            "INSERT INTO task VALUES ({task}, 'r', '', 'work', '0', 'None', 'None');
+             INSERT INTO try VALUES (0, {task}, 'r', NULL, 'htex', '2026-01-01 00:00:01.{task}', NULL, '2026-01-01 00:00:{returned}', '');"
+        );
+        database.execute_batch(&sql).unwrap();
+    }
+    let run = import(folder.path());
+    let starts: Vec<f64> = run
+        .tasks
+        .iter()
+        .map(|t| t.attempts[0].start.unwrap().value - run.began.unwrap().value)
+        .collect();
+    assert_eq!(starts, [10.0, 10.0, 15.0, 20.0]);
+    assert_eq!(run.cores(), [(2, true)], "workers, not processors, are slots");
+    assert_eq!(run.start_up().unwrap().before, 10.0);
+}
+
+/// The graph of processes is no graph of tasks: operators are left out.
+#[test]
+fn nextflow_before_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        "dag.dot",
+        "digraph \"pipeline_dag\" {\np0 [label=\"ALIGN\"];\np1 [shape=circle,label=\"\",xlabel=\"map\"];\n\
+         p0 -> p1;\np2 [label=\"SORT\"];\np1 -> p2 [label=\"bam\"];\np3 [label=\"ALONE\"];\n}\n",
+    );
+    let run = import(folder.path());
+    let mut names: Vec<&str> = run.tasks.iter().map(|t| t.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!((names, run.summary().edges), (vec!["ALIGN", "ALONE", "SORT"], 1));
+}
+
+/// Records of real runs of one graph (`ci/long/engines … fixtures`): every engine leaves all its tasks and edges.
+#[test]
+fn real_engines_leave_the_whole_graph() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    let text = std::fs::read_to_string(fixtures.join("definition.json")).unwrap();
+    let definition: std::collections::BTreeMap<String, (f64, Vec<String>)> =
+        serde_json::from_str(&text).unwrap();
+    let mut depths: Vec<usize> = definition.values().map(|(_, parents)| parents.len()).collect();
+    depths.sort_unstable();
+    for engine in [
+        Engine::Snakemake,
+        Engine::Dask,
+        Engine::Parsl,
+        Engine::Cwl,
+        Engine::RoCrate,
+        Engine::Makeflow,
+    ] {
+        let run = import(&fixtures.join(engine.name()));
+        assert_eq!((run.engine, run.tasks.len()), (engine, definition.len()));
+        let mut found: Vec<usize> = run.parents().iter().map(Vec::len).collect();
+        found.sort_unstable();
+        assert_eq!(found, depths, "{engine}");
+        assert!(
+            run.tasks
+                .iter()
+                .all(|t| t.attempts.len() == 1 && t.attempts[0].outcome == Outcome::Completed)
+        );
+        // Nobody sleeps less than it should, and the longest takes not much more.
+        let slept: f64 = definition.values().map(|(seconds, _)| seconds).sum();
+        let ran: f64 = run.tasks.iter().filter_map(|t| t.attempts[0].seconds()).sum();
+        assert!(ran > 0.95 * slept, "{engine}: {ran} of {slept}");
+    }
+}
+
+/// A verbose log repeats the rules, so that the makeflow itself is not needed.
+#[test]
+fn makeflow_of_a_verbose_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = "# NODE\t1\tsort b\n# CATEGORY\t1\t\"sorts\"\n# SOURCES\t1\tb\n# TARGETS\t1\tc\td\n\
+        # COMMAND\t1\tsort b\n# NODE\t0\tcut a\n# CATEGORY\t0\t\"\"\n# SOURCES\t0\ta\n# TARGETS\t0\tb\n# COMMAND\t0\tcut a\n\
+        # STARTED 1000000\n1000000 0 1 7 1 1 0 0 0 2\n3000000 0 2 7 1 0 1 0 0 2\n\
+        3000000 1 1 8 0 1 1 0 0 2\n9000000 1 2 8 0 0 2 0 0 2\n# COMPLETED 9000000\n";
+    write(folder.path(), "w.makeflowlog", log);
+    let run = import(folder.path());
+    let names: Vec<&str> = run.tasks.iter().map(|t| t.name.as_str()).collect();
+    assert_eq!(names, ["cut:b", "sorts:c"]);
+    assert_eq!((run.parents(), run.makespan()), (vec![vec![], vec![0]], Some(8.0)));
+}
+
+/// Kinds that ran on two hosts tell how fast these are beside each other; noise does not.
+#[test]
+fn hosts_are_as_fast_as_their_tasks() {
+    let listing = |factor: f64| {
+        let mut text = "JobID|JobName|State|AllocCPUS|Submit|Start|End|NodeList\n".to_string();
+        for k in 0..24u32 {
+            let (host, speed) = if k % 2 == 0 { ("n1", 1.0) } else { ("n2", factor) };
+            let kind = if k % 3 == 0 { 100.0 } else { 400.0 };
+            let seconds = (kind / speed) as u32 + k % 5;
+            let date =
+                |at: u32| format!("2026-01-01T{:02}:{:02}:{:02}", at / 3600, at / 60 % 60, at % 60);
+            let start = k * 500;
+            text += &format!(
+                "{}|kind{}|COMPLETED|1|{}|{}|{}|{host}\n",
+                k + 1,
+                kind,
+                date(start),
+                date(start),
+                date(start + seconds)
+            );
+        }
+        text
+    };
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), "jobs.txt", &listing(2.0));
+    let run = import(folder.path());
+    let speeds = run.relative_speeds().unwrap();
+    assert!((speeds[1] / speeds[0] - 2.0).abs() < 0.06, "{speeds:?}");
+    // Where it ran, a task takes as long as it did.
+    let (document, platform) = (run.document().unwrap(), run.platform().unwrap());
+    let problem = slackline_model::Problem::new(&document.workflow, &platform).unwrap();
+    let schedule = run.schedule();
+    for task in document.workflow.tasks() {
+        let placed = schedule.placement(task).unwrap();
+        let seconds = problem.exec_on(task, placed.procs()[0]);
+        assert!((seconds - (placed.finish - placed.start)).abs() < 1e-3 * seconds);
+    }
+    write(folder.path(), "jobs.txt", &listing(1.01));
+    assert_eq!(import(folder.path()).relative_speeds(), None);
 }

@@ -84,6 +84,7 @@ impl Method {
             Kind::Plan => (None, Some(planner_named(name)?)),
             Kind::Simulate => {
                 let (policy, planner) = match name.split_once(':') {
+                    _ if policies::find(name).is_some() => (name, None),
                     Some((policy, planner)) => (policy, Some(planner_named(planner)?)),
                     None => (name, None),
                 };

@@ -60,7 +60,7 @@ impl Verdict {
 }
 
 /// New results against old ones.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Regression {
     /// Schema of the document.
     pub schema: &'static str,
@@ -81,7 +81,7 @@ pub struct Regression {
 }
 
 /// The change of one metric.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Change {
     /// The metric.
     pub metric: String,

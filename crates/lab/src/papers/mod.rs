@@ -6,6 +6,7 @@ mod deadlines;
 mod gtp;
 mod lists;
 mod markdown;
+mod nondet;
 mod poisson;
 mod policies;
 mod ptg;
@@ -145,6 +146,7 @@ pub const ALL: &[Paper] = &[
     lists::PEFT,
     lists::METAHEURISTICS,
     simulator::PAPER,
+    nondet::PAPER,
 ];
 
 /// The reproduction of that name.

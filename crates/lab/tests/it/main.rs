@@ -1,5 +1,6 @@
 //! The integration tests of this crate, as one binary.
 
+mod adopt;
 mod bounds_hold;
 mod habits;
 mod papers;

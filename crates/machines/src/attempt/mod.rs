@@ -65,6 +65,9 @@ pub struct Attempt {
     /// Bytes beyond which an output gets no checksum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checksum_limit: Option<u64>,
+    /// Exit codes that count as success besides 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accepts: Vec<i32>,
     /// What it may use.
     pub limits: Limits,
 }
@@ -178,7 +181,7 @@ impl Attempt {
         if let Some(name) = spoilt {
             return Err(self.failed(format!("its input '{name}' was changed"), usage.exit));
         }
-        if !usage.succeeded() || usage.overran {
+        if !usage.succeeded(&self.accepts) || usage.overran {
             return Err(self.failed(usage.how_it_ended(self.limits.seconds), usage.exit));
         }
         match files::collect(&self.work, &self.outputs, self.checksum_limit) {

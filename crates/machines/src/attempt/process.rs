@@ -55,8 +55,8 @@ pub struct Usage {
 }
 
 impl Usage {
-    pub(super) fn succeeded(&self) -> bool {
-        self.exit == Some(0)
+    pub(super) fn succeeded(&self, accepts: &[i32]) -> bool {
+        self.exit.is_some_and(|code| code == 0 || accepts.contains(&code))
     }
 
     pub(super) fn how_it_ended(&self, limit: Option<f64>) -> String {
@@ -213,7 +213,7 @@ pub(super) fn run(
     })?;
     let usage = Usage { overran, ..usage };
     // What was done before it heard of its end is done.
-    if stopped && !usage.succeeded() { Err(Broken::Stopped) } else { Ok(usage) }
+    if stopped && !usage.succeeded(&attempt.accepts) { Err(Broken::Stopped) } else { Ok(usage) }
 }
 
 fn cannot_start(program: &str, work: &Path, error: &std::io::Error) -> Broken {

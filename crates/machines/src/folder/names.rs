@@ -1,6 +1,6 @@
 //! Names of workflows as names of files and folders.
 
-use slackline_model::{FileId, TaskId, Workflow};
+use slackline_model::{TaskId, Workflow};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
@@ -59,32 +59,57 @@ fn plain(name: &str) -> Result<PathBuf, &'static str> {
 #[error("{0}")]
 pub struct NameError(String);
 
+/// The files of a workflow that have names, each with a task that reads or writes it.
+fn files_of(workflow: &Workflow) -> Vec<(&str, Cow<'_, str>)> {
+    if let Some(control) = workflow.control() {
+        let files = control.file_uses();
+        let uses = |task: &u32, name: &String| {
+            files.read_by(*task).contains(name) || files.written_by(*task).contains(name)
+        };
+        let user = |name: &String| (0..control.tasks() as u32).find(|task| uses(task, name));
+        let named = |name| user(name).map_or("", |task| control.task_name(task)).into();
+        return files.names().iter().map(|name| (name.as_str(), named(name))).collect();
+    }
+    let user = |file| workflow.producer(file).or(workflow.consumers(file).next());
+    let named = |task: Option<TaskId>| {
+        task.map_or(Cow::Borrowed(""), |task| workflow.task_name(task).into())
+    };
+    let files = workflow.files().filter(|file| !workflow.file_name(*file).is_empty());
+    files.map(|file| (workflow.file_name(file), named(user(file)))).collect()
+}
+
 /// Fails where a file of a workflow would leave the folder of its run, or take the name of
 /// another one; says which task and which file.
 pub fn refuse_names(workflow: &Workflow) -> Result<(), NameError> {
-    let mut taken: HashMap<PathBuf, FileId> = HashMap::new();
-    for file in workflow.files() {
-        let name = workflow.file_name(file);
-        if name.is_empty() {
-            continue;
-        }
-        let user: Option<TaskId> = workflow.producer(file).or(workflow.consumers(file).next());
-        let task = user.map_or(Cow::Borrowed(""), |t| workflow.task_name(t).into());
+    let mut taken: HashMap<PathBuf, &str> = HashMap::new();
+    for (name, task) in files_of(workflow) {
         let path =
             plain(name).map_err(|why| NameError(format!("task '{task}', file '{name}': {why}")))?;
-        if let Some(other) = taken.insert(path, file) {
-            let other = workflow.file_name(other);
+        if let Some(of) = in_a_pass(workflow, &path) {
+            return Err(NameError(format!(
+                "task '{task}', file '{name}': the folder '{of}' is for files of that pass"
+            )));
+        }
+        if let Some(other) = taken.insert(path, name) {
             return Err(NameError(format!(
                 "task '{task}', file '{name}': the same file as '{other}'"
             )));
         }
     }
-    let folder = |path: &Path| taken.get_key_value(path).map(|(_, file)| *file);
-    for (path, file) in &taken {
+    let folder = |path: &Path| taken.get(path).copied();
+    for (path, name) in &taken {
         if let Some(other) = path.ancestors().skip(1).find_map(folder) {
-            let (name, other) = (workflow.file_name(*file), workflow.file_name(other));
             return Err(NameError(format!("file '{name}': '{other}' is a file, not a folder")));
         }
     }
     Ok(())
+}
+
+/// The name that a file begins with, where that is the folder of a pass of a loop.
+fn in_a_pass(workflow: &Workflow, path: &Path) -> Option<String> {
+    let first = path.components().next()?.as_os_str().to_str()?;
+    let (name, pass) = first.rsplit_once('#')?;
+    let is_loop = workflow.control()?.loops().iter().any(|l| l.name == name);
+    let is_pass = !pass.is_empty() && pass.bytes().all(|b| b.is_ascii_digit());
+    (is_loop && is_pass).then(|| first.to_string())
 }

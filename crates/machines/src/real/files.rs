@@ -19,6 +19,29 @@ pub(super) fn named<'w>(
     files.filter(|file| !workflow.file_name(*file).is_empty())
 }
 
+/// The files that a task reads, with the names by which its command knows them.
+pub(super) fn reads(workflow: &Workflow, task: TaskId) -> Vec<(FileId, String)> {
+    let own = |file: FileId| (file, workflow.file_name(file).to_string());
+    match workflow.unfolded(task) {
+        Some(unfolded) => unfolded.reads.clone(),
+        None => named(workflow, workflow.inputs(task)).map(own).collect(),
+    }
+}
+
+/// What an instance is told of itself: its name and, in a loop, the pass of the innermost one.
+fn instance_variables(workflow: &Workflow, task: TaskId) -> Vec<(String, String)> {
+    let Some(unfolded) = workflow.unfolded(task) else { return Vec::new() };
+    let name = ("SLACKLINE_INSTANCE".to_string(), workflow.task_name(task).to_string());
+    let pass = unfolded.pass().map(|pass| ("SLACKLINE_PASS".to_string(), pass.to_string()));
+    [Some(name), pass].into_iter().flatten().collect()
+}
+
+/// The name by which a task's command knows one of its outputs.
+fn written_as(workflow: &Workflow, task: TaskId, file: FileId) -> String {
+    let local = workflow.unfolded(task).and_then(|u| u.writes.iter().find(|(f, _)| *f == file));
+    local.map_or_else(|| workflow.file_name(file).to_string(), |(_, local)| local.clone())
+}
+
 impl Real<'_> {
     /// Where a file lies at a host: in its store, or where the user put it, with the state that it has to
     /// be in.
@@ -65,7 +88,8 @@ impl Real<'_> {
         host: HostId,
         written: &[Written],
     ) -> Result<(), String> {
-        let workflow = self.workflow();
+        let (problem, grown) = (self.problem, self.grown.clone());
+        let workflow = grown.as_deref().unwrap_or_else(|| problem.workflow());
         let place = self.platform().place_of(host);
         for (file, written) in named(workflow, workflow.outputs(task)).zip(written) {
             let stored = self.stored(file, host);
@@ -160,12 +184,10 @@ impl Real<'_> {
             argv[0] = self.options.myself.to_string_lossy().into_owned();
         }
         argv.extend(command.arguments.iter().cloned());
-        let own = |file: FileId| workflow.file_name(file).to_string();
-        let inputs = named(workflow, workflow.inputs(task));
         let outputs = named(workflow, workflow.outputs(task));
         let (mut brought, mut own_files, mut versions) = (Vec::new(), Vec::new(), Vec::new());
         let place = self.platform().place_of(host);
-        for (index, file) in inputs.enumerate() {
+        for (index, (file, local)) in reads(workflow, task).into_iter().enumerate() {
             let (path, stamp) = self.place(file, host);
             match stamp {
                 Some(stamp) => own_files.push((index, stamp)),
@@ -174,7 +196,7 @@ impl Real<'_> {
                     versions.extend(known.map(|known| (index, known.clone())));
                 }
             }
-            brought.push((own(file), path));
+            brought.push((local, path));
         }
         let cores = work.procs.iter().map(|p| p.index()).filter(|_| self.options.pin);
         let width = work.procs.len().to_string();
@@ -192,6 +214,7 @@ impl Real<'_> {
                 .map(|(name, value)| (name.to_string(), value.to_string()))
                 .into_iter()
                 .chain(self.grant(task, host, work.procs.len() as u32))
+                .chain(instance_variables(workflow, task))
                 .collect(),
             work: self.folder.work(self.host_name(host)).join(op.0.to_string()),
             scratch: self.options.scratch.as_ref().map(|base| {
@@ -204,10 +227,11 @@ impl Real<'_> {
             versions,
             outputs: outputs
                 .enumerate()
-                .map(|(index, file)| (own(file), self.left(host, op, index)))
+                .map(|(index, file)| (written_as(workflow, task, file), self.left(host, op, index)))
                 .collect(),
             captured: self.folder.captured(name, number),
             checksum_limit: self.options.checksum_limit,
+            accepts: workflow.unfolded(task).map_or_else(Vec::new, |u| u.accepts.to_vec()),
             limits: Limits { seconds: self.options.time_limit, cores: cores.collect() },
         })
     }

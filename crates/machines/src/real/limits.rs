@@ -21,7 +21,7 @@ impl Real<'_> {
             return Ok(());
         }
         let class = self.problem.class_of(procs[0]);
-        let estimate = self.problem.exec_wide(task, class, procs.len() as u32);
+        let estimate = self.problem.exec_wide(self.stated(task), class, procs.len() as u32);
         let most = self.options.time_limit.unwrap_or(f64::INFINITY);
         let cut = self.cut_after.get(&task).copied();
         let needed = estimate.max(cut.map_or(0.0, |cut| cut * GROWTH)).min(most);

@@ -20,7 +20,7 @@ pub use workshop::{Desk, Mail, Room, Turn, Workshop};
 use crate::attempt::{Broken, Completed, Control, Pace, Stamp, Version, copy_paced, is_missing};
 use crate::folder::{Failure, Note, RunFolder};
 use crate::jobs::{Job, Label, Made, Workers};
-use files::named;
+use files::{named, reads};
 use slackline_engine::Record;
 use slackline_engine::{
     Abilities, Accepted, Backend, BackendError, Computation, Movement, OpError, OpId, Open, Order,
@@ -152,7 +152,10 @@ enum Tenure {
 
 /// See the module's head.
 pub struct Real<'p> {
+    /// Of a workflow with choices and loops: that of its tasks, of which those of the run are instances.
     problem: &'p Problem<'p>,
+    /// All that is known of such a run.
+    grown: Option<Arc<Workflow>>,
     inputs: Inputs,
     options: RealOptions,
     folder: Arc<RunFolder>,
@@ -205,6 +208,7 @@ impl<'p> Real<'p> {
             options.throttle.then(|| Throttle::new(problem.platform(), &options.charges));
         Real {
             problem,
+            grown: None,
             inputs,
             options,
             folder,
@@ -250,8 +254,13 @@ impl<'p> Real<'p> {
         self.sweep(|_, _| true);
     }
 
-    fn workflow(&self) -> &'p Workflow {
-        self.problem.workflow()
+    fn workflow(&self) -> &Workflow {
+        self.grown.as_deref().unwrap_or_else(|| self.problem.workflow())
+    }
+
+    /// The task as the problem knows it.
+    fn stated(&self, task: TaskId) -> TaskId {
+        self.workflow().unfolded(task).map_or(task, |unfolded| unfolded.of)
     }
 
     fn platform(&self) -> &'p Platform {
@@ -289,14 +298,14 @@ impl<'p> Real<'p> {
         let mut in_use = DevicesInUse::default();
         let there = self.running.values().filter(|running| running.hosts.contains(&host));
         there.for_each(|running| in_use.hold(&running.devices));
-        in_use.take(self.problem, task, host)
+        in_use.take(self.problem, self.stated(task), host)
     }
 
     /// Notes an attempt at a task as under way.
     fn computing(&mut self, op: OpId, task: TaskId, procs: &[ProcId], waits: bool) {
         let host = self.problem.host_of(procs[0]);
         let class = self.problem.class_of(procs[0]);
-        let expected = self.problem.exec_wide(task, class, procs.len() as u32);
+        let expected = self.problem.exec_wide(self.stated(task), class, procs.len() as u32);
         let ends = self.desk.clock.now() + self.workshop.room(host).left;
         let (hosts, since, doing) = (vec![host], self.now, Doing::Task { task, waits, ends });
         let devices = self.free_devices(task, host);
@@ -419,7 +428,7 @@ impl<'p> Real<'p> {
             Err(Broken::Stopped) => return self.stopped(op, cancelling, at),
             Err(Broken::InputGone { index, name: input }) => {
                 let workflow = self.workflow();
-                let file = named(workflow, workflow.inputs(task)).nth(index);
+                let file = reads(workflow, task).get(index).map(|(file, _)| *file);
                 let why = format!("input '{input}' is gone");
                 let made = file.filter(|file| workflow.producer(*file).is_some());
                 if let Some(file) = file.filter(|f| made.is_some() || !self.is_given(*f, host)) {
@@ -682,6 +691,10 @@ impl Backend for Real<'_> {
             self.doomed.push((file, host));
         }
         Ok(())
+    }
+
+    fn grown(&mut self, workflow: &Arc<Workflow>) {
+        self.grown = Some(Arc::clone(workflow));
     }
 
     fn reattach(&mut self, open: &[Open], _: u64) -> Result<(), BackendError> {

@@ -1,7 +1,7 @@
 //! Decisions: their names, how they are drawn, and outcomes that are given.
 
 use super::walk::Due;
-use super::{Choice, Control, Loop};
+use super::{Choice, Control, Loop, Reads, Value};
 use crate::rng::stream;
 use rand::Rng;
 use std::collections::BTreeMap;
@@ -124,13 +124,153 @@ impl Control {
             DecisionKind::Choice(c) => self.choices[c as usize].outcomes(),
             DecisionKind::Loop { .. } => Loop::OUTCOMES.to_vec(),
         };
-        known.iter().position(|k| *k == name).map(|at| at as u32).ok_or_else(|| {
+        let found = known.iter().position(|k| *k == name).map(|at| at as u32);
+        let outcome = found.ok_or_else(|| {
             OutcomeError(format!(
                 "decision '{}' has no outcome '{name}': it is one of {}",
                 decision.name,
                 known.join(", ")
             ))
+        })?;
+        match self.last_pass(decision) {
+            Some(most) if outcome > 0 => Err(OutcomeError(format!(
+                "decision '{}' cannot be 'again': the loop has at most {most} passes",
+                decision.name
+            ))),
+            _ => Ok(outcome),
+        }
+    }
+
+    /// The number of passes, where this is the decision after the last that the loop may have.
+    pub fn last_pass(&self, decision: &Decision) -> Option<u64> {
+        match decision.kind {
+            DecisionKind::Choice(_) => None,
+            DecisionKind::Loop { number, pass } => {
+                self.loops[number as usize].law.most().filter(|&most| pass >= most)
+            }
+        }
+    }
+
+    /// The outcome that is certain whatever is read: that of a loop with a fixed number of passes.
+    pub fn certain_outcome(&self, decision: &Decision) -> Option<u32> {
+        match decision.kind {
+            DecisionKind::Choice(_) => None,
+            DecisionKind::Loop { number, pass } => {
+                let passes = self.loops[number as usize].law.passes();
+                let certain = passes.least == passes.most;
+                certain.then(|| u32::from((pass as f64) < passes.most))
+            }
+        }
+    }
+
+    /// The task whose end decides, and what of it is read.
+    pub fn read_by(&self, decision: &Decision) -> Option<(u32, &Reads)> {
+        let (by, reads) = match decision.kind {
+            DecisionKind::Choice(c) => {
+                let choice = &self.choices[c as usize];
+                (choice.by, &choice.reads)
+            }
+            DecisionKind::Loop { number, .. } => {
+                let spec = &self.loops[number as usize];
+                (spec.by, &spec.reads)
+            }
+        };
+        Some((by?, reads.as_ref()?))
+    }
+
+    /// Name of the instance whose end decides.
+    pub fn decider_of(&self, decision: &Decision) -> Option<String> {
+        let (by, _) = self.read_by(decision)?;
+        let path = match decision.kind {
+            DecisionKind::Choice(_) => decision.name.rsplit_once('/').map_or("", |(path, _)| path),
+            DecisionKind::Loop { .. } => decision.name.as_str(),
+        };
+        Some(match path {
+            "" => self.task_name(by).to_string(),
+            path => format!("{path}/{}", self.task_name(by)),
         })
+    }
+
+    /// The outcome that a value stands for; none where the workflow does not say.
+    pub fn outcome_of(&self, decision: &Decision, value: &Value) -> Option<u32> {
+        match decision.kind {
+            DecisionKind::Choice(c) => {
+                let branches = &self.choices[c as usize].branches;
+                let listed = branches.iter().position(|b| b.when.contains(value));
+                let found = listed.or_else(|| branches.iter().position(|b| b.otherwise));
+                found.map(|at| at as u32)
+            }
+            DecisionKind::Loop { number, .. } => {
+                let spec = &self.loops[number as usize];
+                if spec.again_when.contains(value) {
+                    Some(1)
+                } else if spec.stop_when.contains(value) {
+                    Some(0)
+                } else {
+                    spec.otherwise.map(u32::from)
+                }
+            }
+        }
+    }
+
+    /// The values that a decision understands, with what each leads to.
+    pub fn values_of(&self, decision: &Decision) -> String {
+        let all = |values: &[Value], outcome: &str| -> Vec<String> {
+            values.iter().map(|value| format!("{value} ({outcome})")).collect()
+        };
+        match decision.kind {
+            DecisionKind::Choice(c) => {
+                let branches = self.choices[c as usize].branches.iter();
+                branches.flat_map(|b| all(&b.when, &b.name)).collect::<Vec<_>>().join(", ")
+            }
+            DecisionKind::Loop { number, .. } => {
+                let spec = &self.loops[number as usize];
+                let [exit, again] = Loop::OUTCOMES;
+                [all(&spec.again_when, again), all(&spec.stop_when, exit)].concat().join(", ")
+            }
+        }
+    }
+
+    /// Fails where the run of real tasks could not decide: a choice or loop without a decider, or a branch
+    /// that no value leads to.
+    pub fn check_decidable(&self) -> Result<(), OutcomeError> {
+        let error = |message: String| Err(OutcomeError(message));
+        let read = |what: &str, by: Option<u32>, reads: &Option<Reads>| match (by, reads) {
+            (None, _) => error(format!(
+                "{what} cannot be decided in a run: `by` names the task whose end decides"
+            )),
+            (_, None) => error(format!(
+                "{what} cannot be decided in a run: `reads` says what of its task is read, \"exit-code\" or a place in an output"
+            )),
+            _ => Ok(()),
+        };
+        for choice in &self.choices {
+            let what = format!("choice '{}'", choice.name);
+            read(&what, choice.by, &choice.reads)?;
+            let dead = choice.branches.iter().find(|b| b.when.is_empty() && !b.otherwise);
+            if let Some(branch) = dead {
+                return error(format!(
+                    "{what}: no value leads to branch '{}'; `when` lists them, or else = true",
+                    branch.name
+                ));
+            }
+        }
+        for spec in &self.loops {
+            let passes = spec.law.passes();
+            if passes.least == passes.most && spec.by.is_none() {
+                continue;
+            }
+            let what = format!("loop '{}'", spec.name);
+            read(&what, spec.by, &spec.reads)?;
+            for (values, name, otherwise) in
+                [(&spec.again_when, "again", true), (&spec.stop_when, "stop", false)]
+            {
+                if values.is_empty() && spec.otherwise != Some(otherwise) {
+                    return error(format!("{what}: no value means `{name}`"));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Checks that given outcomes name decisions that can occur, and outcomes they have.

@@ -2,8 +2,8 @@
 
 use super::decisions::{Decider, Decision, OutcomeError};
 use super::walk::{InstanceId, Source, Walk};
-use super::{Control, FileUse};
-use crate::workflow::{CostTable, Workflow, WorkflowBuilder, WorkflowError};
+use super::{Control, FileUse, Reads, Value};
+use crate::workflow::{CostTable, Unfolded, Workflow, WorkflowBuilder, WorkflowError};
 use crate::{FileId, TaskId};
 use std::sync::Arc;
 use thiserror::Error;
@@ -36,6 +36,9 @@ pub enum UnfoldError {
 pub struct Unfolding {
     template: Arc<Workflow>,
     control: Arc<Control>,
+    /// Per task: exit codes that count as success besides 0.
+    accepts: Vec<Arc<[i32]>>,
+    instances: Vec<Unfolded>,
     grown: Option<Arc<Workflow>>,
 }
 
@@ -54,7 +57,8 @@ impl Unfolding {
     /// Of a workflow with choices and loops.
     pub fn new(template: Arc<Workflow>) -> Result<Unfolding, UnfoldError> {
         let control = template.control().ok_or(UnfoldError::Plain)?.clone();
-        Ok(Unfolding { template, control, grown: None })
+        let accepts = accepted_codes(&control);
+        Ok(Unfolding { template, control, accepts, instances: Vec::new(), grown: None })
     }
 
     /// The workflow with its choices and loops.
@@ -111,17 +115,27 @@ impl Unfolding {
         }
         for id in known as u32..walk.instances().len() as u32 {
             let instance = &walk.instances()[id as usize];
-            let mut sources = Vec::new();
+            let mut unfolded = Unfolded {
+                of: TaskId(instance.task),
+                path: walk.path_of(id).trim_end_matches('/').to_string(),
+                reads: Vec::new(),
+                writes: Vec::new(),
+                accepts: self.accepts[instance.task as usize].clone(),
+            };
             for LocalFile { local, file, how } in self.files(walk, id) {
                 let file = file_of(&mut builder, &file, sizes.bytes(&local))?;
                 match how {
-                    FileUse::Write => builder.writes(TaskId(id), file)?,
+                    FileUse::Write => {
+                        builder.writes(TaskId(id), file)?;
+                        unfolded.writes.push((file, local));
+                    }
                     FileUse::Read => {
                         builder.reads(TaskId(id), file);
-                        sources.push(file);
+                        unfolded.reads.push((file, local));
                     }
                 }
             }
+            self.instances.push(unfolded);
             for &(from, bytes) in &instance.data {
                 builder.add_edge(TaskId(from), TaskId(id), bytes)?;
             }
@@ -136,10 +150,36 @@ impl Unfolding {
             let (columns, seconds) = (table.columns.clone(), rows.copied().collect());
             builder.set_cost_table(CostTable { columns, seconds });
         }
-        let grown = Arc::new(builder.build()?.unfolded());
+        let instances = Arc::new(self.instances.clone());
+        let grown = Arc::new(builder.build()?.with_unfolded(instances));
         self.grown = Some(grown.clone());
         Ok(grown)
     }
+}
+
+/// Per task: the exit codes by which it decides something, other than 0.
+fn accepted_codes(control: &Control) -> Vec<Arc<[i32]>> {
+    let mut codes: Vec<Vec<i32>> = vec![Vec::new(); control.tasks()];
+    let mut add =
+        |by: Option<u32>, reads: &Option<Reads>, values: &mut dyn Iterator<Item = &Value>| {
+            let (Some(by), Some(Reads::ExitCode)) = (by, reads) else { return };
+            for value in values {
+                if let Value::Number(number) = value
+                    && let code @ 1..=255 = *number as i32
+                    && f64::from(code) == *number
+                    && !codes[by as usize].contains(&code)
+                {
+                    codes[by as usize].push(code);
+                }
+            }
+        };
+    for choice in control.choices() {
+        add(choice.by, &choice.reads, &mut choice.branches.iter().flat_map(|b| &b.when));
+    }
+    for spec in control.loops() {
+        add(spec.by, &spec.reads, &mut spec.again_when.iter().chain(&spec.stop_when));
+    }
+    codes.into_iter().map(Arc::from).collect()
 }
 
 fn file_of(builder: &mut WorkflowBuilder, name: &str, bytes: f64) -> Result<FileId, WorkflowError> {

@@ -1,7 +1,8 @@
 //! Building a workflow and refusing one that makes no sense.
 
 use super::{
-    Command, CostTable, Demands, Member, NO_TASK, Payload, REFERENCE_SPEED, Rows, Task, Workflow,
+    Command, CostTable, Demands, Member, NO_TASK, Payload, REFERENCE_SPEED, Rows, Task, Unfolded,
+    Workflow,
 };
 use crate::ids::{FileId, TaskId};
 use crate::names::UniqueNames;
@@ -96,7 +97,7 @@ pub struct WorkflowBuilder {
     controls: Vec<(u32, u32)>,
     cost_table: Option<CostTable>,
     members: Vec<Member>,
-    unfolded: bool,
+    unfolded: Option<Arc<Vec<Unfolded>>>,
 }
 
 impl WorkflowBuilder {
@@ -138,6 +139,11 @@ impl WorkflowBuilder {
     /// Name of a task added before.
     pub fn task_name(&self, task: TaskId) -> &str {
         self.task_names.names().get(task.index())
+    }
+
+    /// Name of a file added before; empty where it has none.
+    pub fn file_name(&self, file: FileId) -> &str {
+        self.file_names.names().get(file.index())
     }
 
     /// Adds a task.
@@ -517,7 +523,7 @@ pub(super) fn reopen(workflow: &Workflow) -> Result<WorkflowBuilder, WorkflowErr
     builder.append(workflow, "")?;
     builder.members = workflow.members.clone();
     builder.cost_table = workflow.cost_table.clone();
-    builder.unfolded = workflow.is_unfolded();
+    builder.unfolded = workflow.unfolded.clone();
     Ok(builder)
 }
 

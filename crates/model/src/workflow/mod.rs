@@ -133,6 +133,28 @@ pub struct Member {
     pub tasks: Range<u32>,
 }
 
+/// What an instance of a task of a workflow with choices and loops is besides its name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unfolded {
+    /// The task, by its number in the workflow with choices and loops.
+    pub of: TaskId,
+    /// The enclosing loops with their passes, the innermost last: `outer#2/inner#1`; empty outside of loops.
+    pub path: String,
+    /// The files that it reads, with the names by which its command knows them.
+    pub reads: Vec<(FileId, String)>,
+    /// The files that it writes, likewise.
+    pub writes: Vec<(FileId, String)>,
+    /// Exit codes that count as success besides 0: those that decide something.
+    pub accepts: Arc<[i32]>,
+}
+
+impl Unfolded {
+    /// The pass of the innermost loop around it, from 1; none outside of loops.
+    pub fn pass(&self) -> Option<&str> {
+        self.path.rsplit_once('#').map(|(_, pass)| pass)
+    }
+}
+
 /// Compressed rows: the entries of row `i` are `items[start[i]..start[i + 1]]`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Rows<T> {
@@ -252,7 +274,8 @@ pub struct Workflow {
     cost_table: Option<CostTable>,
     members: Vec<Member>,
     control: Option<Arc<Control>>,
-    unfolded: bool,
+    /// Per task, where all are instances of a workflow with choices and loops.
+    unfolded: Option<Arc<Vec<Unfolded>>>,
 }
 
 impl Workflow {
@@ -620,12 +643,18 @@ impl Workflow {
 
     /// Whether its tasks are instances of one with choices and loops; their names say of which task.
     pub fn is_unfolded(&self) -> bool {
-        self.unfolded
+        self.unfolded.is_some()
     }
 
-    /// The same, marked as one course of a workflow with choices and loops.
-    pub(crate) fn unfolded(mut self) -> Workflow {
-        self.unfolded = true;
+    /// What a task is besides its name, where it is an instance of one of a workflow with choices and loops.
+    pub fn unfolded(&self, task: TaskId) -> Option<&Unfolded> {
+        self.unfolded.as_ref()?.get(task.index())
+    }
+
+    /// The same, marked as one course of a workflow with choices and loops: what each task is besides its name.
+    pub(crate) fn with_unfolded(mut self, instances: Arc<Vec<Unfolded>>) -> Workflow {
+        debug_assert_eq!(instances.len(), self.len());
+        self.unfolded = Some(instances);
         self
     }
 

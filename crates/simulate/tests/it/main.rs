@@ -1,5 +1,6 @@
 //! The integration tests of this crate, as one binary.
 
 mod golden;
+mod processes;
 mod solver;
 mod vectors;

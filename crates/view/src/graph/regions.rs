@@ -49,12 +49,12 @@ pub fn regions_svg(workflow: &Workflow, control: &Control) -> String {
     let wide = (piece.width + 2.0 * MARGIN).max(420.0);
     let heading = Heading {
         title,
-        facts: &[format!(
-            "{} tasks, {} choices, {} loops",
-            workflow.len(),
-            control.choices().len(),
-            control.loops().len()
-        )],
+        facts: &[[
+            counted(workflow.len(), "task"),
+            counted(control.choices().len(), "choice"),
+            counted(control.loops().len(), "loop"),
+        ]
+        .join(", ")],
         categories: &[],
         ordered: false,
         width: wide,
@@ -64,6 +64,10 @@ pub fn regions_svg(workflow: &Workflow, control: &Control) -> String {
     piece.at((wide - piece.width) / 2.0, top, &mut body);
     canvas.body.push_str(&body);
     canvas.finish(wide, top + piece.height + MARGIN, title)
+}
+
+fn counted(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
 fn text(out: &mut String, at: Point, size: f64, anchor: Anchor, class: &str, text: &str) {
@@ -286,7 +290,8 @@ fn repeated(control: &Control, number: u32) -> Piece {
     let beside = back.as_ref().map_or(22.0, |b| b.width + 30.0);
     let inner = body_piece.width.max(width(&label) * NOTE);
     let whole = inner + beside + 2.0 * FRAME;
-    let (top, start) = (18.0, 18.0 + FRAME + 12.0);
+    // Below the label, so that the way back does not run through it.
+    let (top, start) = (32.0, 32.0 + FRAME + 12.0);
     let middle = FRAME + inner / 2.0;
     let tall = body_piece.height.max(back.as_ref().map_or(0.0, |b| b.height));
     let join = (middle, top + 6.0);

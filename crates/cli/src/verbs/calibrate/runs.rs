@@ -76,6 +76,11 @@ impl Runs {
             let recovered = read_folder(run)?;
             let header = recovered.header.clone();
             let steering = RunSession::open(run, header.clone(), &mut output.context(false))?;
+            if steering.is_undecided() {
+                let message = format!("{}: a run of choices and loops", run.display());
+                return Err(Failure::input(message)
+                    .with_help("calibrate learns from runs of plain workflows; slackline diff compares both sorts"));
+            }
             let problem = steering.problem()?;
             let charges = steering.charges();
             let network = problem.platform().charged_network(&charges);

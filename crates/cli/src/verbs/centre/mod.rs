@@ -1,8 +1,13 @@
-//! `slackline centre`: services of a computing centre, each on its own.
+//! `slackline centre`: services of a computing centre, each on its own or stacked.
 
+mod adopt;
+mod attribute;
 mod batch;
+mod stack;
 mod storage;
 mod tape;
+
+pub(super) use stack::simulate_on_stack;
 
 use crate::failure::Failure;
 use crate::output::Output;
@@ -18,7 +23,10 @@ pub(crate) struct Centre {
 
 #[derive(Subcommand)]
 enum Service {
+    Adopt(adopt::Adopt),
+    Attribute(attribute::Attribute),
     Batch(batch::Batch),
+    Stack(stack::Stack),
     Storage(storage::Storage),
     Tape(tape::Tape),
 }
@@ -26,7 +34,10 @@ enum Service {
 impl Centre {
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
         match self.service {
+            Service::Adopt(service) => service.run(output),
+            Service::Attribute(service) => service.run(output),
             Service::Batch(service) => service.run(output),
+            Service::Stack(service) => service.run(output),
             Service::Storage(service) => service.run(output),
             Service::Tape(service) => service.run(output),
         }

@@ -1,27 +1,28 @@
 //! Pictures of runs and forecasts.
 
-use super::Template;
 use slackline_analysis::forecast::Forecast;
+use slackline_core::Failure;
+use slackline_core::choices::PlannedChoices;
 use slackline_model::control::{Chances, draw_course};
 use slackline_model::{Placement, Problem, ProcId, Schedule};
-use slackline_schedule::nondet::{Kinds, Run};
+use slackline_schedule::nondet::Run;
 use slackline_view::Chart;
 use slackline_view::forecast::{Figure, Group, Picture};
 use slackline_view::gantt::{self, SvgOptions};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A run as a Gantt chart of its task instances; nothing where they make no plain workflow.
-pub(super) fn run(template: &Template, kinds: &Kinds<'_>, run: &Run) -> String {
+/// A run as a Gantt chart of its task instances.
+pub(super) fn run(planned: &PlannedChoices<'_>, run: &Run) -> Result<String, Failure> {
+    let PlannedChoices { template, platform, kinds, .. } = planned;
     let given = run.outcomes.iter().map(|(decision, outcome)| {
         let outcome = template.control.outcome_name(decision, *outcome);
         (decision.name.clone(), outcome.to_string())
     });
     let mut chances = Chances { given: given.collect(), ..Chances::default() };
     let whole = Arc::new(template.tasks.clone().with_control(template.control.clone()));
-    let Ok((workflow, _)) = draw_course(&whole, &mut chances) else { return String::new() };
-    let platform = kinds.problem().platform();
-    let Ok(problem) = Problem::at_peak(&workflow, platform) else { return String::new() };
+    let (workflow, _) = draw_course(&whole, &mut chances).map_err(Failure::input)?;
+    let problem = Problem::at_peak(&workflow, platform)?;
     let placed: HashMap<&str, _> = run.instances.iter().map(|i| (i.name.as_str(), i)).collect();
     let placements = workflow.tasks().map(|task| {
         let instance = placed.get(workflow.task_name(task))?;
@@ -35,16 +36,16 @@ pub(super) fn run(template: &Template, kinds: &Kinds<'_>, run: &Run) -> String {
     let mut chart = Chart::of_schedule(&problem, &schedule).without_idle_hosts();
     chart.title = format!("{}, one run", template.tasks.name());
     chart.facts = vec![format!("cost {:.6}", run.cost)];
-    gantt::svg(&chart, &SvgOptions::default())
+    Ok(gantt::svg(&chart, &SvgOptions::default()))
 }
 
 /// The distribution of makespan and cost, and what the decisions make of it.
 pub(super) fn forecast(
-    title: &str,
+    planned: &PlannedChoices<'_>,
     forecast: &Forecast,
-    budget: f64,
     deadline: Option<f64>,
 ) -> String {
+    let (title, budget) = (planned.template.tasks.name(), planned.options.budget);
     let column = |pick: fn(&(f64, f64)) -> f64| forecast.runs.iter().map(pick).collect();
     let groups = |cost: bool| {
         let mut blocks: Vec<_> = forecast.explained.iter().collect();

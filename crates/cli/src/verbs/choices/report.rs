@@ -1,15 +1,13 @@
 //! What people read of workflows with choices and loops.
 
-use super::Template;
-use super::document::ASSUMES;
 use crate::output::Output;
 use crate::table::{Table, count, wrap};
 use slackline_analysis::forecast::{Chance, Distribution, Forecast};
 use slackline_core::Failure;
-use slackline_model::Platform;
+use slackline_core::choices::{ASSUMES, PlannedChoices};
 use slackline_model::control::{Control, Count, Item, RegionId};
 use slackline_model::units::fmt_seconds;
-use slackline_schedule::nondet::{Kinds, Options, Plan, Run};
+use slackline_schedule::nondet::{Options, Run};
 use std::fmt::Write;
 
 fn number(value: f64) -> String {
@@ -112,14 +110,8 @@ pub(in crate::verbs) fn parts(control: &Control, width: usize) -> String {
     table.render(width)
 }
 
-pub(super) fn plan(
-    template: &Template,
-    platform: &Platform,
-    kinds: &Kinds<'_>,
-    plan: &Plan,
-    options: &Options,
-    output: &mut Output,
-) -> Result<(), Failure> {
+pub(super) fn plan(planned: &PlannedChoices<'_>, output: &mut Output) -> Result<(), Failure> {
+    let PlannedChoices { template, platform, kinds, plan, options, .. } = planned;
     let (name, method) = (template.tasks.name(), options.method.name());
     let headline = format!(
         "{name} on {}, planned by {method} under a budget of {}",
@@ -174,13 +166,12 @@ pub(super) fn plan(
 }
 
 pub(super) fn run(
-    control: &Control,
-    kinds: &Kinds<'_>,
-    plan: &Plan,
+    planned: &PlannedChoices<'_>,
     run: &Run,
-    options: &Options,
     output: &mut Output,
 ) -> Result<(), Failure> {
+    let PlannedChoices { template, kinds, plan, options, .. } = planned;
+    let control = &template.control;
     let kept = if Options::affords(run.cost, options.budget) { "within" } else { "above" };
     let facts = format!(
         "{}: {}, makespan {}, cost {} ({kept} the budget of {})",
@@ -218,13 +209,13 @@ pub(super) fn run(
 }
 
 pub(super) fn forecast(
-    title: &str,
+    planned: &PlannedChoices<'_>,
     forecast: &Forecast,
-    options: &Options,
     (deadline, seed): (Option<f64>, u64),
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let runs = forecast.runs.len();
+    let (runs, options) = (forecast.runs.len(), planned.options);
+    let title = planned.template.tasks.name();
     let headline =
         format!("{title}: forecast of {} by {}", count(runs, "run"), options.method.name());
     output.say(&format!("{}\n\n", output.bold(&headline)))?;

@@ -23,7 +23,7 @@ pub(super) struct About<'a> {
 /// A method and the points of its performance profile.
 type Profile = (String, Vec<(f64, f64)>);
 
-const STYLE: &str = "\
+pub(in crate::verbs) const STYLE: &str = "\
 :root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1rem}\
 h1{font-size:1.6rem;margin:.5rem 0}h2{font-size:1.2rem;margin:2rem 0 .5rem}h3{font-size:1rem;margin:1.2rem 0 .3rem}\
 figure{margin:1rem 0}img{max-width:100%;height:auto;border:1px solid #8884;border-radius:6px}\
@@ -33,12 +33,12 @@ th:first-child,td:first-child,.l{text-align:left}pre{overflow-x:auto;font-size:.
 .lead{font-size:1.1rem}.note{color:#666}li{margin:.2rem 0}\
 @media (prefers-color-scheme:dark){.note{color:#aaa}}";
 
-fn escaped(text: &str) -> String {
+pub(in crate::verbs) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// A picture inside the page.
-fn picture(out: &mut String, svg: &str, alt: &str) {
+pub(in crate::verbs) fn picture(out: &mut String, svg: &str, alt: &str) {
     let mut data = String::with_capacity(svg.len() * 3 / 2);
     for byte in svg.bytes() {
         match byte {

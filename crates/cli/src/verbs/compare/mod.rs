@@ -1,7 +1,7 @@
 //! `slackline compare`: methods compared by results of runs.
 
 mod campaign;
-mod html;
+pub(super) mod html;
 mod regression;
 pub(super) mod report;
 mod slurm;

@@ -227,6 +227,7 @@ impl Job {
                 None if name.ends_with(".instance.json") => Form::Instance,
                 None => match path.map(Format::for_output) {
                     Some(Ok(format)) => Form::Workflow(format),
+                    _ if self.population.generator.has_choices() => Form::of_workflow("toml"),
                     _ => Form::of_workflow("wfformat"),
                 },
             },

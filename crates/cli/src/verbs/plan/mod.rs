@@ -17,7 +17,6 @@ use report::{alternatives, chart, comparison, place, summary, widths, workflows}
 use slackline_core::plan::{Plans, is_limited, planner_name};
 use slackline_core::{Failure, PlanRequest, plan_check};
 use slackline_formats::{ScheduleFormat, schedule_file};
-use slackline_schedule::nondet::Method;
 use slackline_view::gantt::{self, SvgOptions, TerminalOptions};
 use std::path::PathBuf;
 
@@ -141,19 +140,6 @@ impl Plan {
         if let Some(path) = &self.output {
             ScheduleFormat::for_output(path)?;
         }
-        let file = self.sources.instance.as_deref().or(self.workflow.first().map(PathBuf::as_path));
-        let named = self.algorithm.iter().any(|name| Method::find(name).is_some());
-        if named || file.is_some_and(|file| choices::may_have_choices(file, output)) {
-            let world = {
-                let sources = self.sources.request(&self.workflow);
-                sources.read_all(&self.workflow, &mut output.context(false))?
-            };
-            if let Some(method) = choices::method_of(&self.algorithm, &world.workflow)? {
-                let limits = self.limits.settings().limits();
-                let asked = (method, &limits, &self.parameters.set);
-                return choices::plan(&world.workflow, &world.platform, asked, self.json, output);
-            }
-        }
         let request = self.request()?;
         if printed(&request, output)? {
             return Ok(());
@@ -191,6 +177,18 @@ pub(crate) fn carry_out(
     output: &mut Output,
 ) -> Result<(), Failure> {
     let is_checked = request.check;
+    if let Some(input) = request.choices(&mut output.context(false))? {
+        let method = input.options.method.name();
+        let pictures =
+            [("--gantt", outputs.gantt.is_some()), ("--output", outputs.output.is_some())];
+        if let Some((option, _)) = pictures.iter().find(|(_, given)| *given) {
+            let message =
+                format!("{option}: {method} plans sub-workflows, which only a run puts together");
+            return Err(Failure::input(message)
+                .with_help("slackline simulate --policy combined --gantt FILE draws one run"));
+        }
+        return choices::plan(&input, outputs.json, output);
+    }
     // One plan is written as it is, whatever becomes of it.
     let brief = output.quiet && !outputs.json && outputs.gantt.is_none();
     let mut context = output.context(brief);

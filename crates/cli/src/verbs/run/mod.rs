@@ -275,9 +275,12 @@ pub(crate) fn carry_out(
     let session = input.rehearsal()?;
     let problem = session.problem()?;
     let (ran, bound) = session.rehearse(&problem, &mut context)?;
-    outputs.rehearsed(&problem, &ran, bound, output)?;
+    let whole = ran.outcome.workflow.clone();
+    let course = session.problem_of(&whole)?;
+    let problem = course.as_ref().unwrap_or(&problem);
+    outputs.rehearsed(problem, &ran, bound, output)?;
     if !outputs.json {
-        output.say(&document::whole_plan(&problem, &ran, output.width))?;
+        output.say(&document::whole_plan(problem, &ran, output.width))?;
     }
     Ok(())
 }
@@ -287,7 +290,9 @@ fn drive(open: OpenRun, outputs: &Outputs, output: &mut Output) -> Result<(), Fa
     let (session, driver) = open.parts();
     let problem = session.problem()?;
     let finished = driver.drive(&session, &problem, &mut output.context(false))?;
-    outputs.finished(&problem, &path, &finished, output)
+    let whole = finished.ran.outcome.workflow.clone();
+    let course = session.problem_of(&whole)?;
+    outputs.finished(course.as_ref().unwrap_or(&problem), &path, &finished, output)
 }
 
 /// Goes on with a run that was left.
@@ -309,7 +314,10 @@ pub(super) fn repeat(path: &Path, outputs: &Outputs, output: &mut Output) -> Res
     let records = repetition.records;
     match repetition.ran {
         Some(ran) => {
-            outputs.rehearsed(&problem, &ran, run::bound(&problem)?, output)?;
+            let whole = ran.outcome.workflow.clone();
+            let course = session.problem_of(&whole)?;
+            let problem = course.as_ref().unwrap_or(&problem);
+            outputs.rehearsed(problem, &ran, run::bound(problem)?, output)?;
             let told = format!("\nRepeated: {records} records, every decision the same.\n");
             if outputs.json { Ok(()) } else { output.say(&told) }
         }

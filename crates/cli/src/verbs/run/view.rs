@@ -95,6 +95,7 @@ impl<'a> View<'a> {
         let turns = turns(glance.counters, lost, self.failures);
         let pause = match &self.bar {
             Some(bar) => {
+                bar.set_length(now.tasks.len() as u64); // choices and loops release more
                 bar.set_position(done as u64);
                 let turns = turns.map_or(String::new(), |turns| format!("\n  {turns}"));
                 bar.set_message(format!("{end}{}", self.fit(&format!("{turns}{}", self.who(now)))));
@@ -169,7 +170,7 @@ impl<'a> View<'a> {
 
     fn who(&self, now: &Situation) -> String {
         let platform = self.problem.platform();
-        let workflow = self.problem.workflow();
+        let workflow = &now.workflow;
         let running = |host: HostId| {
             let on = move |task: &TaskId| match now.task(*task) {
                 TaskState::Running { procs, .. } => {

@@ -11,11 +11,12 @@ use crate::picture;
 use crate::table::count;
 use crate::verbs::choices;
 use clap::Args;
+use slackline_core::choices::{Named, PartFacts, part_facts};
 use slackline_core::file_kind as contents;
 use slackline_core::input::{Past, format_of};
 use slackline_core::request::ModelSettings;
 use slackline_core::run::log_of;
-use slackline_core::{Failure, schema};
+use slackline_core::{Failure, recorded, schema};
 use slackline_formats::{
     FileAccess, Format, FormatError, PlatformFormat, schedule_file, schedule_json, trace,
 };
@@ -74,7 +75,8 @@ impl Show {
             let help = "slackline replay shows it again, slackline diff compares it";
             return Err(Failure::input(message).with_help(help));
         }
-        if self.from.is_some() {
+        let recorded = recorded::engine_of(&self.file, &output.files).is_some();
+        if self.from.is_some() || recorded {
             return self.workflow(output);
         }
         let text = output.files.read_text(&self.file)?;
@@ -122,7 +124,7 @@ impl Show {
                 // As the methods for leased machines see it.
                 true => {
                     let control = Control::of_plain(workflow).map_err(Failure::input)?;
-                    Some(choices::part_facts(&control))
+                    Some(part_facts(&control))
                 }
                 false => None,
             };
@@ -149,7 +151,7 @@ impl Show {
                 tasks: workflow.len(),
                 choices: control.choices().len(),
                 loops: control.loops().len(),
-                subworkflows: choices::part_facts(control),
+                subworkflows: part_facts(control),
             })?;
         } else {
             let headline = format!(
@@ -275,7 +277,7 @@ struct WithParts<F> {
     #[serde(flatten)]
     facts: F,
     #[serde(skip_serializing_if = "Option::is_none")]
-    subworkflows: Option<choices::Named<choices::PartFacts>>,
+    subworkflows: Option<Named<PartFacts>>,
 }
 
 #[derive(serde::Serialize)]
@@ -285,7 +287,7 @@ struct ChoicesDocument<'a> {
     tasks: usize,
     choices: usize,
     loops: usize,
-    subworkflows: choices::Named<choices::PartFacts>,
+    subworkflows: Named<PartFacts>,
 }
 
 #[derive(serde::Serialize)]

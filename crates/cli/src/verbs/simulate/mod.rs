@@ -1,6 +1,5 @@
 //! `slackline simulate`: what happens when work shares a platform.
 
-mod choices;
 mod curve;
 pub(super) mod report;
 mod several;
@@ -14,10 +13,13 @@ use crate::output::Output;
 use crate::request::printed;
 use crate::set_option::SetOptions;
 use crate::verbs::activities::Activities;
+use crate::verbs::centre;
+use crate::verbs::choices;
 use crate::verbs::run::{self, repeat};
 use clap::{Args, ValueEnum};
+use slackline_core::choices::may_have_choices;
 use slackline_core::request::{DataPlace, Knows as Known, Pairs, SimulationSetup};
-use slackline_core::{CompareRequest, Failure, SimulateRequest};
+use slackline_core::{CompareRequest, Context, Failure, Silent, SimulateRequest};
 use slackline_formats::trace::TraceFormat;
 use std::path::PathBuf;
 
@@ -48,6 +50,10 @@ pub(crate) struct Simulate {
     /// Another spelling of the verb `replay`
     #[arg(long, value_name = "RUN", hide = true, conflicts_with_all = ["workflow", "instance", "activities", "arrivals", "schedule", "policy", "compare", "scenario", "algorithm"])]
     replay: Option<PathBuf>,
+    /// Run the workflow on the services of a production centre: pilots, catalogue, transfer queues, links
+    /// (a case of `centre stack` without tasks), instead of on a platform
+    #[arg(long, value_name = "STACK.toml", conflicts_with_all = ["activities", "arrivals", "replay", "schedule", "policy", "compare", "scenario", "algorithm"])]
+    stack: Option<PathBuf>,
     #[command(flatten)]
     sources: Sources,
     /// Follow this schedule: a file of plan -o, a document of plan or simulate --json, a trace
@@ -157,6 +163,9 @@ pub(crate) struct Simulate {
 /// The policy that is taken where none is named.
 const STATIC: &str = "static";
 
+/// The same for choices and loops under a budget.
+const COMBINED: &str = "combined";
+
 /// What is known of run times.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Knows {
@@ -186,7 +195,7 @@ fn data(word: &str) -> Result<Data, String> {
 impl Simulate {
     /// Whether a simulated run is asked for, instead of what has a verb of its own.
     pub(super) fn makes_request(&self) -> bool {
-        self.activities.is_none() && self.replay.is_none()
+        self.activities.is_none() && self.replay.is_none() && self.stack.is_none()
     }
 
     pub(crate) fn run(self, output: &mut Output) -> Result<(), Failure> {
@@ -196,6 +205,7 @@ impl Simulate {
             .reads(self.activities.as_ref())
             .reads(self.schedule.as_ref())
             .reads(self.scenario.as_ref())
+            .reads(self.stack.as_ref())
             .reads(self.arrivals.as_ref())
             .reads(self.same_decisions.as_ref())
             .reads(self.choices.as_ref())
@@ -210,10 +220,19 @@ impl Simulate {
             let outputs = run::Outputs::new(self.gantt, self.trace, self.json);
             return repeat(run, &outputs, output);
         }
-        if (self.workflow.is_some() || self.sources.instance.is_some())
-            && let Some(done) = choices::simulate(&self, output)
-        {
-            return done;
+        if let (Some(workflow), Some(stack)) = (&self.workflow, &self.stack) {
+            if self.setup()?.input.platform.is_some() {
+                return Err(Failure::input(
+                    "--stack describes sites and links itself: leave out the platform",
+                ));
+            }
+            return centre::simulate_on_stack(
+                workflow,
+                stack,
+                self.gantt.as_deref(),
+                self.json,
+                output,
+            );
         }
         let setup = self.setup()?;
         if let Some(plan) = &self.activities {
@@ -234,7 +253,11 @@ impl Simulate {
             return Activities { plan, platform, settings, json: self.json }.run(output);
         }
         if self.compare.is_empty() {
-            let policy = self.policy.clone().unwrap_or_else(|| STATIC.to_string());
+            let policy = match &self.policy {
+                Some(policy) => policy.clone(),
+                None if self.is_under_budget(output)? => COMBINED.to_string(),
+                None => STATIC.to_string(),
+            };
             let request = SimulateRequest { policy, setup, ..SimulateRequest::default() };
             if printed(&request, output)? {
                 return Ok(());
@@ -247,6 +270,22 @@ impl Simulate {
             return Ok(());
         }
         carry_out(request.setup, request.policies, &self.outputs(), output)
+    }
+
+    /// Whether choices and loops are simulated under a budget, which their own methods know how to spend.
+    fn is_under_budget(&self, output: &mut Output) -> Result<bool, Failure> {
+        let file = self.sources.instance.as_deref().or(self.workflow.as_deref());
+        let Some(file) = file.filter(|_| self.limits.settings().budget.is_some()) else {
+            return Ok(false);
+        };
+        if !may_have_choices(&output.files, file) || self.arrivals.is_some() {
+            return Ok(false);
+        }
+        let mut silent = Silent;
+        let mut quiet = Context::new(output.files.clone(), &mut silent);
+        let sources = self.sources.request(self.workflow.as_slice());
+        let world = sources.read(self.workflow.as_deref(), &mut quiet)?;
+        Ok(world.workflow.control().is_some())
     }
 
     fn outputs(&self) -> Outputs {
@@ -298,12 +337,15 @@ impl Simulate {
             until: self.until,
             models: self.model.request()?,
             explain: self.why,
+            run: self.run,
+            runs: self.runs,
+            choices: self.choices.clone(),
         })
     }
 }
 
 /// What is shown and written of simulated runs.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Outputs {
     json: bool,
     gantt: Option<PathBuf>,
@@ -334,6 +376,17 @@ pub(crate) fn carry_out(
     outputs: &Outputs,
     output: &mut Output,
 ) -> Result<(), Failure> {
+    if let Some(input) = setup.choices(&policies, &mut output.context(false))? {
+        let rest = Outputs { json: false, gantt: None, ..outputs.clone() };
+        if !rest.is_none() {
+            let method = input.options.method.name();
+            let message = format!("{method} has no trace, progress or decisions to write");
+            return Err(Failure::input(message).with_help(
+                "--gantt draws the run; policies such as static or slackline take the others",
+            ));
+        }
+        return choices::simulate(&input, outputs.json, outputs.gantt.as_deref(), output);
+    }
     match setup.is_replicated() {
         true => worlds::simulate(&setup, &policies, outputs, output),
         false => workflow::simulate(setup, policies, outputs, output),

@@ -58,6 +58,10 @@ pub(in crate::verbs) fn one(
 ) -> Result<(), Failure> {
     let headline = output.bold(&title(problem, &ran.name, ran.real));
     output.say(&format!("{headline}\n\n"))?;
+    if !ran.outcomes.is_empty() {
+        let text = format!("Decisions: {}.", ran.outcomes.join(", "));
+        output.say(&format!("{}\n", wrap(&text, 0, output.width)))?;
+    }
     output.say(&summary(problem, ran, output.width))?;
     output.say("\n")?;
     if !ran.served.is_empty() {

@@ -1,0 +1,141 @@
+//! Which component is injected from a record, and which is modelled or simulated.
+
+use serde::{Serialize, Serializer};
+use std::fmt;
+use thiserror::Error;
+
+/// A component of a simulated centre that can be injected from a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Component {
+    /// Length of the computations.
+    Application,
+    /// Length of stage-in and stage-out.
+    Transfers,
+    /// When attempts enter the queue.
+    Workflow,
+    /// Which pilot runs which attempts.
+    Placement,
+    /// Wait of pilots from submission to start.
+    QueueWait,
+    /// Submission of pilots.
+    Provisioning,
+    /// Ages at which pilots die.
+    Failures,
+    /// Speeds and bandwidths.
+    Platform,
+}
+
+impl Component {
+    /// All components, in the order in which they are set free one after the other: from what lies
+    /// nearest to the application outwards.
+    pub const ALL: [Component; 8] = [
+        Component::Platform,
+        Component::Application,
+        Component::Transfers,
+        Component::Workflow,
+        Component::Placement,
+        Component::QueueWait,
+        Component::Provisioning,
+        Component::Failures,
+    ];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Component::Application => "application",
+            Component::Transfers => "transfers",
+            Component::Workflow => "workflow",
+            Component::Placement => "placement",
+            Component::QueueWait => "queue_wait",
+            Component::Provisioning => "provisioning",
+            Component::Failures => "failures",
+            Component::Platform => "platform",
+        }
+    }
+
+    /// What it is when it is not injected: a model, or simulated by what the rest of the run does.
+    pub fn free(self) -> &'static str {
+        match self {
+            Component::Transfers | Component::Workflow | Component::Placement => "simulate",
+            _ => "model",
+        }
+    }
+}
+
+/// A switch that does not exist.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[error("{0}")]
+pub struct UnknownSwitch(pub String);
+
+/// The state of all components.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Switches {
+    free: u8,
+}
+
+impl Switches {
+    /// Everything comes from the record.
+    pub const INJECTED: Switches = Switches { free: 0 };
+    /// Nothing comes from the record.
+    pub const FREE: Switches = Switches { free: u8::MAX };
+
+    /// Whether a component is injected.
+    pub fn injects(self, component: Component) -> bool {
+        self.free & (1 << component as u8) == 0
+    }
+
+    /// The same with a component modelled or simulated.
+    pub fn freeing(self, component: Component) -> Switches {
+        Switches { free: self.free | 1 << component as u8 }
+    }
+
+    /// The same with a component injected.
+    pub fn injecting(self, component: Component) -> Switches {
+        Switches { free: self.free & !(1 << component as u8) }
+    }
+
+    /// Sets one component from `NAME=VALUE`.
+    pub fn set(self, text: &str) -> Result<Switches, UnknownSwitch> {
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
+        let Some(component) = Component::ALL.into_iter().find(|c| c.name() == name) else {
+            let known = Component::ALL.map(Component::name).join(", ");
+            return Err(UnknownSwitch(format!("unknown component `{name}`; known: {known}")));
+        };
+        match value {
+            "inject" => Ok(self.injecting(component)),
+            value if value == component.free() => Ok(self.freeing(component)),
+            _ => Err(UnknownSwitch(format!(
+                "`{text}`: {name} is `inject` or `{}`",
+                component.free()
+            ))),
+        }
+    }
+
+    /// The value of a component.
+    pub fn value(self, component: Component) -> &'static str {
+        if self.injects(component) { "inject" } else { component.free() }
+    }
+}
+
+impl Serialize for Switches {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(Component::ALL.map(|c| (c.name(), self.value(c))))
+    }
+}
+
+impl fmt::Display for Switches {
+    /// Names what is not injected, or injected where that is less.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let of = |injected: bool| {
+            let some = Component::ALL.into_iter().filter(move |&c| self.injects(c) == injected);
+            some.map(Component::name).collect::<Vec<_>>()
+        };
+        let (injected, free) = (of(true), of(false));
+        match (injected.len(), free.len()) {
+            (_, 0) => f.write_str("everything injected"),
+            (0, _) => f.write_str("nothing injected"),
+            (few, many) if few < many => write!(f, "injected: {}", injected.join(", ")),
+            _ => write!(f, "free: {}", free.join(", ")),
+        }
+    }
+}

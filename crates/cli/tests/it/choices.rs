@@ -1,0 +1,310 @@
+//! Choices and loops: real runs by what their deciders say, bad luck around decisions, any policy in the simulator.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used)] // a broken fixture is a broken test
+
+use crate::common;
+
+use common::Place;
+use common::runs::wait_for;
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const EXAMPLE: &str = include_str!("../../../../examples/workflows/assembly.toml");
+
+/// Two bases that could not be read: poor. Two gaps: two passes of polishing.
+const POOR: &str = "@r1\nACGTNNACGT\n@r2\nGGATGG\n";
+
+fn assembly(place: &Place, reads: &str) {
+    place.write("assembly.toml", EXAMPLE);
+    place.write("reads.fq", reads);
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+fn outcomes(document: &Value) -> Vec<String> {
+    let all = document["outcomes"].as_array().unwrap();
+    all.iter().map(|o| o.as_str().unwrap().to_string()).collect()
+}
+
+/// The decisions in the log of a run, in order: decision, value, outcome.
+fn chosen(run: &Path) -> Vec<(String, Value, String)> {
+    let log = std::fs::read_to_string(run.join("log.jsonl")).unwrap_or_default();
+    let records = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let chose = records.filter_map(|record| Some(record.get("chose")?.clone()));
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
+    chose.map(|c| (text(&c["decision"]), c["value"].clone(), text(&c["outcome"]))).collect()
+}
+
+#[test]
+fn deciders_say_how_a_real_run_goes_on() {
+    let place = Place::new();
+    assembly(&place, POOR);
+    let run = place.path().join("r");
+    let done = json(&place.ok("run assembly.toml -j 2 --folder r --json"));
+    assert_eq!(done["finished"], true);
+    assert_eq!(outcomes(&done), ["polish#1=again", "polish#2=exit", "quality=poor"]);
+    let expected = [
+        ("quality".to_string(), Value::from("poor"), "poor".to_string()),
+        ("polish#1".to_string(), Value::from(10), "again".to_string()),
+        ("polish#2".to_string(), Value::from(0), "exit".to_string()),
+    ];
+    assert_eq!(chosen(&run), expected);
+    let names: Vec<&str> =
+        done["schedule"].as_array().unwrap().iter().map(|t| t["task"].as_str().unwrap()).collect();
+    for name in ["inspect", "trim", "assemble", "polish#1/improve", "polish#2/check", "annotate"] {
+        assert!(names.contains(&name), "{name} in {names:?}");
+    }
+    assert_eq!(names.len(), 8);
+    // Passes are kept apart, and the last one is the result.
+    let result = |name: &str| std::fs::read_to_string(run.join("results").join(name)).unwrap();
+    assert_eq!(json(&result("report.json")), json(r#"{"gaps": 0, "pass": 2}"#));
+    assert_eq!(result("genes.gff").trim(), "14");
+    let stored = std::fs::read_dir(run.join("hosts")).unwrap().next().unwrap().unwrap().path();
+    let first = std::fs::read_to_string(stored.join("files/polish#1/report.json")).unwrap();
+    assert_eq!(json(&first)["gaps"], 1);
+    // The log alone tells the same course, without the file that was read.
+    std::fs::remove_file(stored.join("files/verdict.json")).unwrap();
+    let again = json(&place.ok("replay r --json"));
+    assert_eq!(outcomes(&again), outcomes(&done));
+    assert_eq!(again["schedule"], done["schedule"]);
+    place.ok("resume r");
+    assert_eq!(chosen(&run).len(), 3);
+    // The other branch reads the user's own file under the name of the trimmed one.
+    place.write("reads.fq", "@r1\nACGTACGT\n");
+    let good = json(&place.ok("run assembly.toml -j 2 --folder good --json"));
+    assert_eq!(outcomes(&good), ["polish#1=exit", "quality=good"]);
+    assert_eq!(good["schedule"].as_array().unwrap().len(), 5);
+}
+
+#[test]
+fn a_run_that_was_killed_takes_the_same_course() {
+    let place = Place::new();
+    // Six gaps: six passes and eight decisions.
+    assembly(&place, "@r1\nANNGGTGGTGGTGGTGGTGG\n");
+    let spawn = |line: &str| {
+        Command::new(env!("CARGO_BIN_EXE_slackline"))
+            .args(line.split_whitespace())
+            .current_dir(place.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap()
+    };
+    place.ok("run assembly.toml -j 2 --folder whole");
+    let expected = chosen(&place.path().join("whole"));
+    assert_eq!(expected.len(), 7);
+    let run = place.path().join("r");
+    let mut line = "run assembly.toml -j 2 --folder r";
+    for decisions in 1..=6 {
+        let mut child = spawn(line);
+        wait_for("a decision", || {
+            chosen(&run).len() >= decisions || child.try_wait().unwrap().is_some()
+        });
+        let _ = child.kill();
+        child.wait().unwrap();
+        line = "resume r";
+    }
+    place.ok("resume r");
+    assert_eq!(chosen(&run), expected, "nothing is decided twice");
+    for name in ["genes.gff", "report.json"] {
+        let result = |run: &str| place.read(&format!("{run}/results/{name}"));
+        assert_eq!(result("r"), result("whole"));
+    }
+}
+
+/// A choice between two tasks by what `ask` says.
+fn asking(ask: &str, reads: &str, rest: &str) -> String {
+    format!(
+        r#"
+[task.ask]
+outputs = ["answer.json"]
+command = "{ask}"
+[choice.way]
+by = "ask"
+reads = {reads}
+[choice.way.branch.left]
+when = ["l", 1]
+[choice.way.branch.right]
+when = ["r", 2, true]
+{rest}
+[task.left]
+in = "way.left"
+command = "true"
+[task.right]
+in = "way.right"
+command = "true"
+"#
+    )
+}
+
+const POINTER: &str = r#"{ file = "answer.json", at = "/way" }"#;
+
+#[test]
+fn what_no_branch_lists_ends_the_run_with_what_was_read() {
+    let place = Place::new();
+    let write = |text: &str| format!("printf '%s' '{}' > answer.json", text.replace('"', "\\\""));
+    for (ask, reads, said) in [
+        (write(r#"{"way": "up"}"#), POINTER, "reads \"up\" from 'answer.json' of 'ask', at '/way'"),
+        (write(r#"{"way": "up"}"#), POINTER, "\"l\" (left), 1 (left), \"r\" (right)"),
+        (write(r#"{"other": 1}"#), POINTER, "there is nothing at that place"),
+        (write(r#"{"way": [1]}"#), POINTER, "a list from"),
+        (write(r#"{"way": null}"#), POINTER, "null from"),
+        (write("no json"), POINTER, "it is no JSON"),
+        ("head -c 1048577 /dev/zero > answer.json".to_string(), POINTER, "larger than 1 MiB"),
+        ("touch answer.json".to_string(), "\"exit-code\"", "reads 0 from the exit code of 'ask'"),
+    ] {
+        place.write("w.toml", asking(&ask, reads, ""));
+        let _ = std::fs::remove_dir_all(place.path().join("r"));
+        let error = place.fails(1, "run w.toml -j 1 --folder r");
+        assert!(error.contains("decision 'way'") && error.contains(said), "{said}: {error}");
+        // It was decided: going on comes to the same.
+        let error = place.fails(1, "resume r");
+        assert!(error.contains(said), "{error}");
+    }
+    // Exit codes that are listed are no failures; what is not listed and not 0 is one, as ever.
+    place.write("w.toml", asking("touch answer.json; exit 2", "\"exit-code\"", ""));
+    let done = json(&place.ok("run w.toml -j 1 --folder two --json"));
+    assert_eq!(outcomes(&done), ["way=right"]);
+    place.write("w.toml", asking("touch answer.json; exit 3", "\"exit-code\"", ""));
+    let error = place.fails(1, "run w.toml -j 1 --folder three --retries 0");
+    assert!(error.contains("exit code 3"), "{error}");
+    // Everything else goes where `else` says.
+    place.write("w.toml", asking(&write(r#"{"way": 7}"#), POINTER, "else = true"));
+    let done = json(&place.ok("run w.toml -j 1 --folder else --json"));
+    assert_eq!(outcomes(&done), ["way=right"]);
+}
+
+#[test]
+fn a_loop_ends_at_its_maximum_and_workflows_that_cannot_decide_are_refused() {
+    let place = Place::new();
+    let endless = r#"
+[loop.again]
+by = "turn"
+reads = "exit-code"
+again = 1
+stop = 0
+iterations = { again = 0.5, max = 3 }
+[task.turn]
+in = "again"
+outputs = ["count"]
+command = "echo $SLACKLINE_INSTANCE > count; exit 1"
+"#;
+    place.write("w.toml", endless);
+    let done = place.run("run w.toml -j 1 --folder r --json");
+    assert_eq!(done.code, Some(0), "{}", done.err);
+    assert!(done.err.contains("decision 'again#3' asks for another pass"), "{}", done.err);
+    assert_eq!(outcomes(&json(&done.out)), ["again#1=again", "again#2=again", "again#3=exit"]);
+    assert_eq!(place.read("r/results/count"), "again#3/turn\n");
+    for (from, to, said) in [
+        ("by = \"turn\"\nreads = \"exit-code\"", "", "`by` names the task"),
+        ("reads = \"exit-code\"", "", "`reads` says what"),
+        ("stop = 0", "", "no value means `stop`"),
+    ] {
+        place.write("w.toml", endless.replace(from, to));
+        let error = place.fails(2, "run w.toml -j 1 --folder x");
+        assert!(error.contains("loop 'again'") && error.contains(said), "{error}");
+    }
+    place.write("w.toml", asking("true", POINTER, "").replace("when = [\"l\", 1]", ""));
+    let error = place.fails(2, "run w.toml -j 1 --folder x");
+    assert!(error.contains("no value leads to branch 'left'"), "{error}");
+    // A fixed number of passes needs nobody to ask.
+    let fixed = "[loop.l]\niterations = 3\n[task.t]\nin = \"l\"\ncommand = \"true\"\n";
+    place.write("w.toml", fixed);
+    let done = json(&place.ok("run w.toml -j 1 --folder fixed --json"));
+    assert_eq!(done["tasks_done"], 3);
+    place.write("w.toml", fixed.replace("command", "outputs = [\"l#1/x\"]\ncommand"));
+    let error = place.fails(2, "run w.toml -j 1 --folder x");
+    assert!(error.contains("is for files of that pass"), "{error}");
+}
+
+#[test]
+fn any_policy_drives_the_same_course_and_outcomes_can_be_given() {
+    let place = Place::new();
+    assembly(&place, POOR);
+    let simulate = |options: &str| {
+        json(&place.ok(&format!("simulate assembly.toml -p small-cluster --json {options}")))
+    };
+    let seed = "--seed 5 --run 3";
+    let first = simulate(&format!("--policy static {seed}"));
+    for policy in ["just-in-time", "slackline", "work-stealing", "gtp/c", "aheft"] {
+        let other = simulate(&format!("--policy {policy} {seed}"));
+        assert_eq!(other["finished"], true, "{policy}");
+        assert_eq!(outcomes(&other), outcomes(&first), "{policy}");
+        assert_eq!(other["tasks_done"], first["tasks_done"], "{policy}");
+    }
+    // The same decisions on leased machines.
+    let leased = json(&place.ok(&format!(
+        "simulate assembly.toml -p priced-cloud --policy combined --budget 1 {seed} --json"
+    )));
+    assert_eq!(outcomes(&leased), outcomes(&first));
+    place.write("given.json", r#"{"quality": "poor", "polish#1": "again", "polish#2": "exit"}"#);
+    let given = simulate("--policy slackline --choices given.json --trace t.jsonl");
+    assert_eq!(outcomes(&given), ["polish#1=again", "polish#2=exit", "quality=poor"]);
+    assert!(place.read("t.jsonl").contains("polish#2/check"));
+    // A rehearsal draws its decisions, and says which.
+    let dry = json(&place.ok("run assembly.toml -p small-cluster --dry-run --seed 5 --json"));
+    let drawn = simulate("--policy work-stealing --seed 5");
+    assert_eq!(outcomes(&dry), outcomes(&drawn));
+}
+
+#[test]
+fn what_means_nothing_is_refused_by_name() {
+    let place = Place::new();
+    assembly(&place, POOR);
+    let plan = "plan assembly.toml -p priced-cloud --budget 1";
+    for option in [
+        "--gantt x.svg",
+        "-o x.json",
+        "--front x.svg",
+        "--robust",
+        "--deadline 3h",
+        "--seed 1",
+        "--no-check",
+    ] {
+        let error = place.fails(2, &format!("{plan} {option}"));
+        let name = option.split(' ').next().unwrap().replace("-o", "--output");
+        assert!(error.contains(&name), "{name}: {error}");
+    }
+    for (given, said) in [
+        (r#"{"nobody": "x"}"#, "no choice is called 'nobody'"),
+        (r#"{"quality": "bad"}"#, "no outcome 'bad'"),
+        (r#"{"polish#7": "exit"}"#, "at most 6 passes"),
+        (r#"{"polish#6": "again"}"#, "at most 6 passes"),
+        ("[1]", "expected an object"),
+    ] {
+        place.write("given.json", given);
+        let error = place.fails(2, "simulate assembly.toml --choices given.json");
+        assert!(error.contains("given.json") && error.contains(said), "{error}");
+    }
+    let error = place.fails(2, "simulate assembly.toml --compare static,slackline");
+    assert!(error.contains("--compare"), "{error}");
+    let error = place.fails(2, "simulate assembly.toml --policy static --runs 5");
+    assert!(error.contains("--runs"), "{error}");
+    let error = place.fails(2, "simulate montage --policy static --run 5");
+    assert!(error.contains("--run"), "{error}");
+}
+
+#[test]
+fn requests_give_the_same_plans_and_runs() {
+    let place = Place::new();
+    assembly(&place, POOR);
+    for line in [
+        "plan assembly.toml -p priced-cloud -a deferred --set pool=all --budget 1",
+        "simulate assembly.toml -p priced-cloud --policy eager --budget 1 --run 2",
+        "simulate assembly.toml -p priced-cloud --policy combined --budget 1 --runs 40",
+        "simulate assembly.toml -p small-cluster --policy just-in-time --run 4",
+    ] {
+        let request = place.ok(&format!("{line} --print-request"));
+        place.write("request.json", request);
+        let strip = |text: String| {
+            let mut value = json(&text);
+            value.as_object_mut().unwrap().remove("wall_seconds");
+            value
+        };
+        let answer = strip(place.ok("--request request.json --json"));
+        assert_eq!(answer, strip(place.ok(&format!("{line} --json"))), "{line}");
+    }
+}

@@ -1,0 +1,206 @@
+//! Decisions of a real run: what the deciding task said is read once, kept, and never read again.
+
+use crate::folder::{RunFolder, RunLog};
+use serde_json::Value as Json;
+use slackline_engine::{Chose, Ended, Oracle, Record};
+use slackline_model::HostId;
+use slackline_model::control::{Control, Decision, Reads, Value};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::io::Read;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Most bytes of an output in which a value is looked for.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Where decisions that are not in the log are read and kept.
+pub struct Desk {
+    /// The log, which has a decision before anything follows from it.
+    pub log: Arc<RunLog>,
+    /// The folder with the outputs.
+    pub folder: Arc<RunFolder>,
+    /// Names of the hosts.
+    pub hosts: Vec<String>,
+}
+
+/// See the module's head.
+pub struct Asked {
+    recorded: VecDeque<Chose>,
+    desk: Option<Desk>,
+    warnings: Rc<RefCell<Vec<String>>>,
+    open: Rc<Cell<bool>>,
+}
+
+impl Asked {
+    /// Decides as the log says and, with a desk, by what is read where the log ends.
+    pub fn new(records: &[(f64, Record)], desk: Option<Desk>) -> Asked {
+        let chose = |(_, record): &(f64, Record)| match record {
+            Record::Chose(chose) => Some(chose.clone()),
+            _ => None,
+        };
+        let recorded = records.iter().filter_map(chose).collect();
+        Asked { recorded, desk, warnings: Rc::default(), open: Rc::default() }
+    }
+
+    /// What users should look at; filled as the run goes on.
+    pub fn warnings(&self) -> Rc<RefCell<Vec<String>>> {
+        Rc::clone(&self.warnings)
+    }
+
+    /// Whether a decision fell of which the log knows nothing.
+    pub fn is_open(&self) -> Rc<Cell<bool>> {
+        Rc::clone(&self.open)
+    }
+}
+
+impl Oracle for Asked {
+    fn outcome(
+        &mut self,
+        now: f64,
+        control: &Control,
+        decision: &Decision,
+        by: Option<&Ended>,
+    ) -> Result<Option<u32>, String> {
+        let chose = match (self.recorded.pop_front(), &self.desk) {
+            (Some(chose), _) if chose.decision == decision.name => chose,
+            (Some(chose), _) => {
+                return Err(format!(
+                    "the log has decision '{}' where '{}' is due",
+                    chose.decision, decision.name
+                ));
+            }
+            (None, None) => {
+                self.open.set(true);
+                return Ok(None);
+            }
+            (None, Some(desk)) => {
+                let chose = desk.ask(control, decision, by);
+                let kept = desk.log.append(now, &Record::Chose(chose.clone()));
+                let kept = kept.and_then(|()| desk.log.settle());
+                kept.map_err(|why| format!("the log of the run cannot be kept: {why}"))?;
+                chose
+            }
+        };
+        let Some(outcome) = &chose.outcome else {
+            return Err(chose.why.unwrap_or_else(|| format!("decision '{}'", decision.name)));
+        };
+        self.warnings.borrow_mut().extend(chose.why);
+        control.outcome_named(decision, outcome).map(Some).map_err(|e| e.to_string())
+    }
+}
+
+impl Desk {
+    /// What a decision comes to, by what its task said.
+    fn ask(&self, control: &Control, decision: &Decision, by: Option<&Ended>) -> Chose {
+        let name = |outcome| Some(control.outcome_name(decision, outcome).to_string());
+        let chose =
+            Chose { decision: decision.name.clone(), value: None, outcome: None, why: None };
+        if control.read_by(decision).is_none()
+            && let Some(outcome) = control.certain_outcome(decision)
+        {
+            return Chose { outcome: name(outcome), ..chose };
+        }
+        let (read, found) = match self.value(control, decision, by) {
+            Ok((json, place)) => {
+                let value = model_value(&json);
+                let found = value.as_ref().and_then(|v| control.outcome_of(decision, v));
+                let known = control.values_of(decision);
+                let known = if known.is_empty() { String::new() } else { format!(": {known}") };
+                let why = match value {
+                    Some(_) => format!("{json} from {place}, for which it has no outcome{known}"),
+                    None => format!(
+                        "{} from {place}: a string, a number, true or false is expected{known}",
+                        short(&json)
+                    ),
+                };
+                (Some(json), found.ok_or(why))
+            }
+            Err(why) => (None, Err(why)),
+        };
+        // A value that is too long to be one is not kept whole.
+        let value = read.map(|json| if model_value(&json).is_some() { json } else { Json::Null });
+        let chose = Chose { value, ..chose };
+        match (control.last_pass(decision), found) {
+            (Some(most), Ok(1..)) => {
+                let why = format!(
+                    "decision '{}' asks for another pass, but `iterations` allows {most}: the loop ends",
+                    decision.name
+                );
+                Chose { outcome: name(0), why: Some(why), ..chose }
+            }
+            (_, Ok(outcome)) => Chose { outcome: name(outcome), ..chose },
+            (_, Err(why)) => {
+                let why = format!("decision '{}' reads {why}", decision.name);
+                Chose { why: Some(why), ..chose }
+            }
+        }
+    }
+
+    /// What is read, and where it stands.
+    fn value(
+        &self,
+        control: &Control,
+        decision: &Decision,
+        by: Option<&Ended>,
+    ) -> Result<(Json, String), String> {
+        let (Some((_, reads)), Some(by)) = (control.read_by(decision), by) else {
+            return Err("nothing: no task that decides it has ended".to_string());
+        };
+        match reads {
+            Reads::ExitCode => {
+                let place = format!("the exit code of '{}'", by.name);
+                let code =
+                    by.exit_code.ok_or_else(|| format!("nothing from {place}: it has none"))?;
+                Ok((Json::from(code), place))
+            }
+            Reads::Output { file, at } => {
+                let place = format!("'{file}' of '{}', at '{at}'", by.name);
+                let nothing = |why: String| format!("nothing from {place}: {why}");
+                let stored = by.outputs.get(file).map_or(file, |stored| stored);
+                let path = self.folder.store(self.host(by.place)).join(stored);
+                let text =
+                    beginning(&path).map_err(|e| nothing(format!("{}: {e}", path.display())))?;
+                let text = text.ok_or_else(|| nothing("it is larger than 1 MiB".to_string()))?;
+                let json: Json = serde_json::from_slice(&text)
+                    .map_err(|e| nothing(format!("it is no JSON: {e}")))?;
+                let found = json.pointer(at).cloned();
+                Ok((
+                    found.ok_or_else(|| nothing("there is nothing at that place".to_string()))?,
+                    place,
+                ))
+            }
+        }
+    }
+
+    fn host(&self, host: HostId) -> &str {
+        self.hosts.get(host.index()).map_or("", String::as_str)
+    }
+}
+
+/// The bytes of a file; none where they are too many.
+fn beginning(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= MOST_BYTES).then_some(bytes))
+}
+
+/// A value that can decide.
+fn model_value(json: &Json) -> Option<Value> {
+    match json {
+        Json::String(text) => Some(Value::Text(text.clone())),
+        Json::Number(number) => number.as_f64().map(Value::Number),
+        Json::Bool(truth) => Some(Value::Truth(*truth)),
+        _ => None,
+    }
+}
+
+/// What a value is that cannot decide.
+fn short(json: &Json) -> &'static str {
+    match json {
+        Json::Null => "null",
+        Json::Array(_) => "a list",
+        _ => "an object",
+    }
+}

@@ -1,0 +1,144 @@
+//! Errors on their way to Python. The classes are Python's (`slackline.errors`), so that they can be pickled.
+
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+use slackline_core::Failure;
+use std::cell::{Cell, RefCell};
+
+static CLASSES: PyOnceLock<Classes> = PyOnceLock::new();
+
+struct Classes {
+    error: Py<PyType>,
+    bad_input: Py<PyType>,
+    infeasible: Py<PyType>,
+    broken_rule: Py<PyType>,
+    refused: Py<PyType>,
+}
+
+fn classes(py: Python<'_>) -> PyResult<&Classes> {
+    CLASSES.get_or_try_init(py, || {
+        let module = py.import("slackline.errors")?;
+        let class = |name: &str| -> PyResult<Py<PyType>> {
+            Ok(module.getattr(name)?.cast_into::<PyType>()?.unbind())
+        };
+        Ok(Classes {
+            error: class("Error")?,
+            bad_input: class("BadInput")?,
+            infeasible: class("Infeasible")?,
+            broken_rule: class("BrokenRule")?,
+            refused: class("Refused")?,
+        })
+    })
+}
+
+fn make(
+    class: impl FnOnce(&Classes) -> &Py<PyType>,
+    message: &str,
+    help: Option<&str>,
+    file: Option<&str>,
+    place: Option<&str>,
+) -> PyErr {
+    Python::attach(|py| {
+        let made = classes(py)
+            .and_then(|classes| class(classes).bind(py).call1((message, help, file, place)));
+        made.map_or_else(|error| error, PyErr::from_value)
+    })
+}
+
+/// Wrong input.
+pub(crate) fn bad_input(message: &str) -> PyErr {
+    make(|c| &c.bad_input, message, None, None, None)
+}
+
+/// Something that cannot be done now.
+pub(crate) fn refused(message: &str) -> PyErr {
+    make(|c| &c.refused, message, None, None, None)
+}
+
+/// A plan or a decision that breaks a rule.
+pub(crate) fn broken_rule(message: &str) -> PyErr {
+    make(|c| &c.broken_rule, message, None, None, None)
+}
+
+/// Anything that is wrong with what was given.
+pub(crate) fn input(error: impl std::fmt::Display) -> PyErr {
+    bad_input(&error.to_string())
+}
+
+/// Splits `file:line:column: message`, where the message begins with one of the files that were named.
+fn placed<'m>(message: &'m str, files: &[String]) -> (Option<&'m str>, Option<&'m str>, &'m str) {
+    for file in files.iter().filter(|file| !file.is_empty()) {
+        let Some(rest) = message.strip_prefix(file.as_str()) else { continue };
+        let Some(rest) = rest.strip_prefix(':') else { continue };
+        let name = &message[..file.len()];
+        let digits = |c: char| c.is_ascii_digit() || c == ':';
+        let end = rest.find(|c: char| !digits(c)).unwrap_or(rest.len());
+        let place = rest[..end].trim_end_matches(':');
+        return (Some(name), (!place.is_empty()).then_some(place), rest[end..].trim_start());
+    }
+    (None, None, message)
+}
+
+/// The error for a failure of a request that named these files.
+pub(crate) fn of_failure(failure: Failure, files: &[String]) -> PyErr {
+    match failure {
+        Failure::Input { message, help } => {
+            let (file, place, _) = placed(&message, files);
+            make(|c| &c.bad_input, &message, help.as_deref(), file, place)
+        }
+        Failure::Work { message, help } => {
+            make(|c| &c.infeasible, &message, help.as_deref(), None, None)
+        }
+        Failure::Interrupted { message, .. } => {
+            pyo3::exceptions::PyKeyboardInterrupt::new_err(message)
+        }
+        other @ Failure::BrokenPipe => make(|c| &c.error, &other.to_string(), None, None, None),
+    }
+}
+
+thread_local! {
+    /// The exception of a callback, which ends the request that called it.
+    static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Keeps the exception of a callback until its request has ended; the first one counts.
+pub(crate) fn raise_later(error: PyErr) {
+    RAISED.with_borrow_mut(|raised| {
+        raised.get_or_insert(error);
+    });
+}
+
+/// Whether a callback of this request has raised.
+pub(crate) fn has_raised() -> bool {
+    RAISED.with_borrow(Option::is_some)
+}
+
+/// Most requests inside each other, by callbacks that make requests: more would leave the stack of the thread.
+const MOST_NESTED: u32 = 12;
+
+/// Carries out a request: what a callback raises in it goes before what it comes to.
+pub(crate) fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    struct Up(Option<PyErr>);
+    impl Drop for Up {
+        fn drop(&mut self) {
+            DEPTH.set(DEPTH.get() - 1);
+            let outer = self.0.take();
+            RAISED.with_borrow_mut(|raised| *raised = outer);
+        }
+    }
+    if DEPTH.get() >= MOST_NESTED {
+        let why = format!("more than {MOST_NESTED} requests inside each other");
+        return Err(refused(&why));
+    }
+    DEPTH.set(DEPTH.get() + 1);
+    let up = Up(RAISED.with_borrow_mut(Option::take));
+    let done = work();
+    let raised = RAISED.with_borrow_mut(Option::take);
+    drop(up);
+    match raised {
+        Some(error) => Err(error),
+        None => done,
+    }
+}

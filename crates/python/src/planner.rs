@@ -1,0 +1,492 @@
+//! Planners written in Python: a function that fills a partial schedule.
+
+use crate::errors;
+use crate::lend::{Loan, lend};
+use crate::platform::{Host_, host_of};
+use crate::quantity::number;
+use crate::workflow::{Frozen, Task_, task_of};
+use pyo3::prelude::*;
+use slackline_core::model::schedule::{Limits, validate};
+use slackline_core::model::{HostId, Placement, Platform, Problem, ProcId, Schedule, TaskId};
+use slackline_schedule::added::{self, Plan};
+use slackline_schedule::list::{Partial, Slot, ranks};
+use slackline_schedule::{PlanError, Request};
+use std::sync::{Arc, OnceLock};
+
+/// Where and when a task could run.
+#[pyclass(frozen, get_all, name = "Offer", module = "slackline._native")]
+#[derive(Clone)]
+pub(crate) struct Offer_ {
+    host: Host_,
+    start: f64,
+    finish: f64,
+    seconds: f64,
+    cost: f64,
+    processor: u32,
+}
+
+#[pymethods]
+impl Offer_ {
+    fn __repr__(&self) -> String {
+        let Offer_ { host, start, finish, .. } = self;
+        format!("<offer of {:?} from {start} to {finish}>", host.of_name())
+    }
+}
+
+/// The tasks, hosts and times of a planning problem, as a planner sees them.
+trait Desk {
+    fn offers(&mut self, task: TaskId) -> Result<Vec<(ProcId, HostId, Slot, f64)>, String>;
+    fn place(&mut self, task: TaskId, slot: Slot) -> Result<(), String>;
+    fn place_at(&mut self, task: TaskId, host: HostId, start: f64) -> Result<(), String>;
+    fn slot_on(&mut self, task: TaskId, host: HostId) -> Result<Slot, String>;
+    fn placement(&self, task: TaskId) -> Option<(ProcId, f64, f64)>;
+    fn is_fixed(&self, task: TaskId) -> bool;
+    fn ready(&self) -> Vec<TaskId>;
+    fn seconds(&self, task: TaskId, host: HostId) -> f64;
+    fn transfer(&self, bytes: f64, from: HostId, to: HostId) -> f64;
+    fn ranks(&self) -> Vec<f64>;
+    fn host_of(&self, proc: ProcId) -> HostId;
+    fn now(&self) -> f64;
+    fn limits(&self) -> (Option<f64>, Option<f64>);
+    fn seed(&self) -> u64;
+}
+
+struct Table<'a, 'p> {
+    problem: &'a Problem<'p>,
+    request: &'a Request,
+    partial: Partial<'a, 'p>,
+    /// Tasks that are placed at dates of the planner's own, which the partial schedule does not know.
+    own: Vec<Option<Placement>>,
+    placed: Vec<bool>,
+}
+
+impl Table<'_, '_> {
+    fn check(&self, task: TaskId) -> Result<(), String> {
+        let workflow = self.problem.workflow();
+        let name = workflow.task_name(task);
+        if self.placed[task.index()] {
+            return Err(format!("placed twice: task '{name}' has a place already"));
+        }
+        let missing = workflow.predecessors(task).find(|(p, _)| !self.placed[p.index()]);
+        match missing {
+            Some((parent, _)) => {
+                let parent = workflow.task_name(parent);
+                Err(format!(
+                    "precedence: task '{name}' is placed before '{parent}', on which it depends"
+                ))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn nowhere(&self, task: TaskId, host: HostId) -> String {
+        let (task, host) =
+            (self.problem.workflow().task_name(task), &self.problem.platform().host(host).name);
+        format!("task '{task}' cannot run on host '{host}'")
+    }
+
+    fn best_on(&self, task: TaskId, host: HostId) -> Option<Slot> {
+        let procs = self.problem.procs_of(host).map(ProcId);
+        let wide = self.problem.workflow().width(task).0 > 1;
+        let procs = procs.take(if wide { 1 } else { usize::MAX });
+        let slots = procs.map(|proc| self.partial.slot_on(task, proc)).filter(Slot::possible);
+        slots.reduce(|best, slot| if slot.finish < best.finish { slot } else { best })
+    }
+}
+
+impl Desk for Table<'_, '_> {
+    fn offers(&mut self, task: TaskId) -> Result<Vec<(ProcId, HostId, Slot, f64)>, String> {
+        self.check(task)?;
+        let problem = self.problem;
+        let mut found = Vec::new();
+        for host in problem.platform().host_ids() {
+            if let Some(slot) = self.best_on(task, host) {
+                let seconds = slot.finish - slot.start;
+                let width = f64::from(problem.workflow().width(task).0);
+                found.push((slot.proc, host, slot, seconds * width * problem.price(slot.proc)));
+            }
+        }
+        match found.is_empty() {
+            true => {
+                let name = problem.workflow().task_name(task);
+                Err(format!("task '{name}' can run nowhere: every processor that fits it is gone"))
+            }
+            false => Ok(found),
+        }
+    }
+
+    fn place(&mut self, task: TaskId, slot: Slot) -> Result<(), String> {
+        self.check(task)?;
+        self.placed[task.index()] = true;
+        self.partial.place(task, slot);
+        Ok(())
+    }
+
+    fn place_at(&mut self, task: TaskId, host: HostId, start: f64) -> Result<(), String> {
+        self.check(task)?;
+        let first = ProcId(self.problem.procs_of(host).start);
+        let width = self.problem.workflow().width(task).0;
+        let seconds = self.problem.exec_on(task, first);
+        if !seconds.is_finite() || !start.is_finite() || start < 0.0 {
+            return Err(self.nowhere(task, host));
+        }
+        let taken = |proc: &ProcId| {
+            let free = |other: &Option<Placement>| {
+                other.as_ref().is_none_or(|p| {
+                    p.proc() != *proc || p.finish <= start || start + seconds <= p.start
+                })
+            };
+            self.own.iter().all(free)
+        };
+        let procs: Vec<ProcId> = self.problem.procs_of(host).map(ProcId).collect();
+        let proc = procs.iter().copied().find(taken).unwrap_or(first);
+        let slot = Slot { proc, start, finish: start + seconds };
+        // Later offers see the place as far as the processor has room there; the validator sees it as it is.
+        if (width as usize) > procs.len() {
+            return Err(self.nowhere(task, host));
+        }
+        let found = self.partial.slot_on(task, proc);
+        self.partial.place(task, Slot { start: found.start, finish: found.finish, proc });
+        let wide: Vec<ProcId> = procs.into_iter().take(width as usize).collect();
+        let placement = match width {
+            1 => Placement::new(slot.proc, slot.start, slot.finish),
+            _ => Placement::wide(&wide, slot.start, slot.finish),
+        };
+        self.own[task.index()] = Some(placement);
+        self.placed[task.index()] = true;
+        Ok(())
+    }
+
+    fn slot_on(&mut self, task: TaskId, host: HostId) -> Result<Slot, String> {
+        self.check(task)?;
+        self.best_on(task, host).ok_or_else(|| self.nowhere(task, host))
+    }
+
+    fn placement(&self, task: TaskId) -> Option<(ProcId, f64, f64)> {
+        let placement = match &self.own[task.index()] {
+            Some(own) => own,
+            None => self.partial.placement(task)?,
+        };
+        Some((placement.proc(), placement.start, placement.finish))
+    }
+
+    fn is_fixed(&self, task: TaskId) -> bool {
+        self.problem.state().fixed(task).is_some()
+    }
+
+    fn ready(&self) -> Vec<TaskId> {
+        let workflow = self.problem.workflow();
+        let placed = |task: TaskId| self.placed[task.index()];
+        let ready = |t: &TaskId| !placed(*t) && workflow.predecessors(*t).all(|(p, _)| placed(p));
+        workflow.tasks().filter(ready).collect()
+    }
+
+    fn seconds(&self, task: TaskId, host: HostId) -> f64 {
+        self.problem.exec_on(task, ProcId(self.problem.procs_of(host).start))
+    }
+
+    fn transfer(&self, bytes: f64, from: HostId, to: HostId) -> f64 {
+        self.problem.transfer(bytes, from, to)
+    }
+
+    fn ranks(&self) -> Vec<f64> {
+        ranks::upward(self.problem)
+    }
+
+    fn host_of(&self, proc: ProcId) -> HostId {
+        self.problem.host_of(proc)
+    }
+
+    fn now(&self) -> f64 {
+        self.problem.state().now
+    }
+
+    fn limits(&self) -> (Option<f64>, Option<f64>) {
+        let Limits { budget, deadline } = self.request.limits;
+        (budget, deadline)
+    }
+
+    fn seed(&self) -> u64 {
+        self.request.seed
+    }
+}
+
+type Lent = Arc<Loan<dyn Desk>>;
+
+/// What is to be planned.
+#[pyclass(frozen, name = "Problem", module = "slackline._native")]
+pub(crate) struct Problem_ {
+    desk: Lent,
+    frozen: Arc<Frozen>,
+    platform: Arc<Platform>,
+    tasks: OnceLock<Vec<TaskId>>,
+}
+
+#[pymethods]
+impl Problem_ {
+    /// Tasks that are still to be placed.
+    #[getter]
+    fn tasks(&self) -> PyResult<Vec<Task_>> {
+        let open = match self.tasks.get() {
+            Some(open) => open,
+            None => {
+                let workflow = self.frozen.workflow();
+                let open = self.desk.with(|desk| {
+                    workflow.tasks().filter(|&task| !desk.is_fixed(task)).collect::<Vec<_>>()
+                })?;
+                self.tasks.get_or_init(|| open)
+            }
+        };
+        Ok(open.iter().map(|&id| Task_::new(&self.frozen, id)).collect())
+    }
+
+    #[getter]
+    fn hosts(&self) -> Vec<Host_> {
+        self.platform.host_ids().map(|id| Host_::new(&self.platform, id)).collect()
+    }
+
+    /// The date at which planning begins.
+    #[getter]
+    fn now(&self) -> PyResult<f64> {
+        self.desk.with(|desk| desk.now())
+    }
+
+    #[getter]
+    fn budget(&self) -> PyResult<Option<f64>> {
+        self.desk.with(|desk| desk.limits().0)
+    }
+
+    #[getter]
+    fn deadline(&self) -> PyResult<Option<f64>> {
+        self.desk.with(|desk| desk.limits().1)
+    }
+
+    #[getter]
+    fn seed(&self) -> PyResult<u64> {
+        self.desk.with(|desk| desk.seed())
+    }
+
+    fn task(&self, task: &Bound<'_, PyAny>) -> PyResult<Task_> {
+        Ok(Task_::new(&self.frozen, task_of(task, self.frozen.workflow())?))
+    }
+
+    fn host(&self, host: &Bound<'_, PyAny>) -> PyResult<Host_> {
+        Ok(Host_::new(&self.platform, host_of(host, &self.platform)?))
+    }
+
+    /// Seconds that a task computes on a host; infinite where it does not fit.
+    fn seconds(&self, task: &Bound<'_, PyAny>, host: &Bound<'_, PyAny>) -> PyResult<f64> {
+        let task = task_of(task, self.frozen.workflow())?;
+        let host = host_of(host, &self.platform)?;
+        self.desk.with(|desk| desk.seconds(task, host))
+    }
+
+    /// Seconds that bytes take from one host to another, alone on the way.
+    fn transfer(
+        &self,
+        bytes: &Bound<'_, PyAny>,
+        source: &Bound<'_, PyAny>,
+        target: &Bound<'_, PyAny>,
+    ) -> PyResult<f64> {
+        let bytes = crate::quantity::bytes(bytes, "bytes")?;
+        let (from, to) = (host_of(source, &self.platform)?, host_of(target, &self.platform)?);
+        self.desk.with(|desk| desk.transfer(bytes, from, to))
+    }
+
+    /// The upward rank of every task, by position.
+    fn ranks(&self) -> PyResult<Vec<f64>> {
+        self.desk.with(|desk| desk.ranks())
+    }
+}
+
+/// A schedule in the making.
+#[pyclass(frozen, name = "Partial", module = "slackline._native")]
+pub(crate) struct Partial_ {
+    desk: Lent,
+    frozen: Arc<Frozen>,
+    platform: Arc<Platform>,
+}
+
+impl Partial_ {
+    fn offer(&self, host: HostId, slot: Slot, cost: f64) -> Offer_ {
+        Offer_ {
+            host: Host_::new(&self.platform, host),
+            start: slot.start,
+            finish: slot.finish,
+            seconds: slot.finish - slot.start,
+            cost,
+            processor: slot.proc.0,
+        }
+    }
+}
+
+#[pymethods]
+impl Partial_ {
+    /// Where a task could run now, one offer for each host on which it fits, its parents being placed.
+    fn offers(&self, task: &Bound<'_, PyAny>) -> PyResult<Vec<Offer_>> {
+        let id = task_of(task, self.frozen.workflow())?;
+        let offers =
+            self.desk.with(|desk| desk.offers(id))?.map_err(|why| errors::broken_rule(&why))?;
+        let made =
+            |(_, host, slot, cost): (ProcId, HostId, Slot, f64)| self.offer(host, slot, cost);
+        Ok(offers.into_iter().map(made).collect())
+    }
+
+    /// Puts a task where an offer says, or on a host: as early as it can start, or at a date of the planner's own, which
+    /// the validator checks in the end.
+    #[pyo3(signature = (task, on, start = None))]
+    fn place(
+        &self,
+        task: &Bound<'_, PyAny>,
+        on: &Bound<'_, PyAny>,
+        start: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let id = task_of(task, self.frozen.workflow())?;
+        let done = match (on.cast::<Offer_>(), start) {
+            (Ok(offer), None) => {
+                let offer = offer.get();
+                let (proc, start, finish) = (ProcId(offer.processor), offer.start, offer.finish);
+                self.desk.with(|desk| {
+                    // An offer of another task, or from before others were placed, is looked up again.
+                    let now = desk.slot_on(id, desk.host_of(proc))?;
+                    let same = now.start <= start && now.finish - now.start == finish - start;
+                    desk.place(
+                        id,
+                        if same && now.proc == proc {
+                            Slot { proc, start: now.start, finish: now.finish }
+                        } else {
+                            now
+                        },
+                    )
+                })
+            }
+            (Ok(offer), Some(date)) => {
+                let (host, date) = (offer.get().host.id, number(date, "start")?);
+                self.desk.with(|desk| desk.place_at(id, host, date))
+            }
+            (Err(_), date) => {
+                let host = host_of(on, &self.platform)?;
+                match date {
+                    Some(date) => {
+                        let date = number(date, "start")?;
+                        self.desk.with(|desk| desk.place_at(id, host, date))
+                    }
+                    None => self.desk.with(|desk| {
+                        let slot = desk.slot_on(id, host)?;
+                        desk.place(id, slot)
+                    }),
+                }
+            }
+        };
+        done?.map_err(|why| errors::broken_rule(&why))
+    }
+
+    /// Tasks without a place whose parents all have one.
+    #[getter]
+    fn ready(&self) -> PyResult<Vec<Task_>> {
+        let ready = self.desk.with(|desk| desk.ready())?;
+        Ok(ready.into_iter().map(|id| Task_::new(&self.frozen, id)).collect())
+    }
+
+    /// Host, start and finish of a task that has a place.
+    fn placement(&self, task: &Bound<'_, PyAny>) -> PyResult<Option<(Host_, f64, f64)>> {
+        let id = task_of(task, self.frozen.workflow())?;
+        let found = self.desk.with(|desk| {
+            desk.placement(id).map(|(proc, start, finish)| (desk.host_of(proc), start, finish))
+        })?;
+        Ok(found.map(|(host, start, finish)| (Host_::new(&self.platform, host), start, finish)))
+    }
+}
+
+/// Lets a function of Python plan.
+fn plan(
+    function: &Py<PyAny>,
+    name: &'static str,
+    problem: &Problem<'_>,
+    request: &Request,
+) -> Result<Schedule, PlanError> {
+    let unsupported = |why: String| PlanError::Unsupported { algorithm: name, why };
+    if errors::has_raised() {
+        return Err(unsupported("it raised before".to_string()));
+    }
+    let placed = |task| problem.state().fixed(task).is_some();
+    let mut table = Table {
+        problem,
+        request,
+        partial: Partial::new(problem),
+        own: vec![None; problem.tasks()],
+        placed: problem.workflow().tasks().map(placed).collect(),
+    };
+    let frozen = Arc::new(Frozen::shared(Arc::new(problem.workflow().clone())));
+    let platform = Arc::new(problem.platform().clone());
+    let desk: *mut (dyn Desk + '_) = &mut table;
+    // SAFETY: only the lifetime of the trait object changes; `lend` ends the loan before `table` is used again or dropped.
+    #[allow(unsafe_code)]
+    let desk =
+        unsafe { std::mem::transmute::<*mut (dyn Desk + '_), *mut (dyn Desk + 'static)>(desk) };
+    let called = lend("the problem of a planner", desk, |loan| {
+        Python::attach(|py| {
+            let (frozen_, platform_) = (frozen.clone(), platform.clone());
+            let problem = Problem_ {
+                desk: loan.clone(),
+                frozen: frozen.clone(),
+                platform: platform.clone(),
+                tasks: OnceLock::new(),
+            };
+            let partial = Partial_ { desk: loan.clone(), frozen: frozen_, platform: platform_ };
+            function.bind(py).call1((problem, partial)).map(drop)
+        })
+    });
+    if let Err(error) = called {
+        let why = error.to_string();
+        errors::raise_later(error);
+        return Err(unsupported(why));
+    }
+    let own = std::mem::take(&mut table.own);
+    let mut schedule = table.partial.into_schedule();
+    for (at, placement) in own.into_iter().enumerate() {
+        if let Some(placement) = placement {
+            schedule.place(TaskId::new(at), placement);
+        }
+    }
+    match validate(problem, &schedule, &Limits::default()).first() {
+        None => Ok(schedule),
+        Some(violation) => {
+            let why = format!("planner '{name}': {violation}");
+            errors::raise_later(errors::broken_rule(&why));
+            Err(unsupported(why))
+        }
+    }
+}
+
+fn planner(name: &str, function: Py<PyAny>) -> Arc<Plan> {
+    let name: Arc<str> = name.into();
+    Arc::new(move |problem: &Problem<'_>, request: &Request| {
+        let known = slackline_schedule::registry::find(&name).map_or("a planner", |a| a.name);
+        plan(&function, known, problem, request)
+    })
+}
+
+/// Planners of one request.
+pub(crate) fn own_planners(given: &Bound<'_, PyAny>) -> PyResult<Vec<(String, Arc<Plan>)>> {
+    let mut own = Vec::new();
+    for item in given.try_iter()? {
+        let (name, function): (String, Py<PyAny>) = item?.extract()?;
+        if !added::is_free(&name) {
+            return Err(errors::bad_input(&format!("there is a planner '{name}' already")));
+        }
+        let plan = planner(&name, function);
+        own.push((name, plan));
+    }
+    Ok(own)
+}
+
+/// Registers a planner for the whole process.
+#[pyfunction]
+pub(crate) fn add_planner(name: &str, about: &str, function: Py<PyAny>) -> PyResult<()> {
+    if !added::is_free(name) {
+        return Err(errors::bad_input(&format!("there is a planner '{name}' already")));
+    }
+    added::add(name, about, planner(name, function));
+    Ok(())
+}
