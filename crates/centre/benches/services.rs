@@ -44,6 +44,19 @@ fn replay<const JOBS: u64>(bencher: divan::Bencher<'_, '_>, policy: &str) {
     bencher.counter(ItemsCount::new(JOBS)).bench(|| replay.run(policy));
 }
 
+/// Reading and replaying a log of 2,000 jobs on 256 cores: what other simulators are compared by.
+#[divan::bench(args = ["fcfs", "easy", "conservative"])]
+fn read_and_replay_2000(bencher: divan::Bencher<'_, '_>, policy: &str) {
+    let model = Lublin { jobs: 2000, load: Some(0.85), ..Lublin::default() };
+    let text = model.to_swf(&model.jobs(Seed::new(7)).expect("a workload"), "bench");
+    let site = Site::new(Machine::Cores(model.cores)).expect("a site");
+    let policy = policy.parse().expect("a policy");
+    bencher.counter(ItemsCount::new(2000_u64)).bench(|| {
+        let log = batch_log::parse(&text, Wrong::Refuse).expect("a log");
+        Replay { log: &log, site: &site }.run(policy)
+    });
+}
+
 const OPERATIONS: usize = 1_000_000;
 
 /// Reads one after the other on a storage of their own: they contend with nothing.

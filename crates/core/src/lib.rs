@@ -174,6 +174,7 @@ mod schedule_json;
 pub mod schema;
 mod search;
 pub mod simulation;
+pub mod what_if;
 
 pub use context::{Context, Observer, RunView, Silent};
 pub use details_json::{Details, Set, check_needs};

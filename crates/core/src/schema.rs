@@ -5,6 +5,7 @@ use crate::plan::{FrontReport, PlanReport, PlanReports};
 use crate::request::{CompareRequest, PlanRequest, RunRequest, SimulateRequest};
 use crate::run::{RepetitionReport, RunReport};
 use crate::simulation::{ReplicationsReport, SimulationReport, SimulationReports};
+use crate::what_if::WhatIfReport;
 use schemars::{JsonSchema, schema_for};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -78,6 +79,7 @@ pub fn all() -> Vec<DocumentSchema> {
         document::<RunRequest>("execution-request.json", RunRequest::SCHEMA),
         document::<RunReport>("execution.json", "slackline/execution/1"),
         document::<RepetitionReport>("execution-repetition.json", "slackline/repetition/1"),
+        document::<WhatIfReport>("what-if.json", "slackline/what-if/1"),
     ]
 }
 

@@ -1,5 +1,6 @@
 //! Performance models of disks as text: a table of the platform TOML, a property of SimGrid's XML.
 
+use crate::contents_db;
 use crate::error::{FormatError, Result};
 use crate::platform_toml::{Bandwidth, Bytes, Seconds};
 use serde::{Deserialize, Serialize};
@@ -128,6 +129,11 @@ pub(crate) fn read_contents(
     file: &str,
 ) -> Result<Option<Arc<Contents>>> {
     let Some(siblings) = siblings.filter(|_| !file.is_empty()) else { return Ok(None) };
+    let path = siblings.path(file)?;
+    if contents_db::recognise(&path) {
+        let contents = contents_db::read(&path).map_err(|error| error.in_file(&path))?;
+        return Ok(Some(Arc::new(contents)));
+    }
     let (path, text) = siblings.read(file)?;
     let contents = Contents::parse(text);
     let contents = contents.map_err(|(line, why)| FormatError::at(line, 1, why).in_file(&path))?;

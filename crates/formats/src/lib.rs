@@ -16,6 +16,7 @@
 pub mod activities;
 pub mod batch_log;
 pub mod calendar;
+mod contents_db;
 mod control;
 pub mod csv;
 pub mod daggen;

@@ -6,6 +6,7 @@ use slackline_model::rng::Stream;
 use std::path::{Path, PathBuf};
 
 const WORKFLOW: &[&str] = &[
+    "what-if IN -p small-cluster cores x2 hosts +2, bandwidth x10",
     "show IN",
     "show IN --json --svg OUT.svg",
     "show IN --platform two-site-grid",
@@ -30,6 +31,8 @@ const WORKFLOW: &[&str] = &[
 ];
 
 const PLATFORM: &[&str] = &[
+    "what-if gauss -p IN cores x2 hosts +3 bandwidth x10 latency x0.5 disks x2",
+    "what-if gauss -p IN hosts x2, speed x3",
     "show IN",
     "show IN --json",
     "plan fork-join --platform IN",

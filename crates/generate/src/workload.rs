@@ -226,6 +226,139 @@ impl Lublin {
     }
 }
 
+/// A moldable job: one of several sizes is chosen before it starts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MoldableJob {
+    /// The job as the model for rigid jobs has it, at the size that it gives.
+    pub rigid: GeneratedJob,
+    /// How its speed grows with its size.
+    pub speedup: Downey,
+    /// Every size that it can have, rising, with run time and requested time in seconds.
+    pub choices: Vec<Choice>,
+}
+
+/// One size of a moldable job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// Cores.
+    pub cores: u64,
+    /// Run time, in seconds.
+    pub run: u64,
+    /// Requested time, in seconds.
+    pub limit: u64,
+}
+
+/// Speed-up after Downey, "A model for speedup of parallel programs", 1997.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Downey {
+    /// Average parallelism, at least 1.
+    pub parallelism: f64,
+    /// Variation of the parallelism; 0 is linear up to the average parallelism.
+    pub variation: f64,
+}
+
+impl Downey {
+    /// Speed on so many cores over that on one.
+    pub fn on(&self, cores: u64) -> f64 {
+        let (n, a, v) = (cores as f64, self.parallelism, self.variation);
+        let speedup = if v <= 1.0 {
+            if n <= a {
+                a * n / (a + v / 2.0 * (n - 1.0))
+            } else if n <= 2.0 * a - 1.0 {
+                a * n / (v * (a - 0.5) + n * (1.0 - v / 2.0))
+            } else {
+                a
+            }
+        } else if n <= a + a * v - v {
+            n * a * (v + 1.0) / (v * (n + a - 1.0) + a)
+        } else {
+            a
+        };
+        speedup.clamp(1.0, a.max(1.0))
+    }
+}
+
+/// Which size of a moldable job is taken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pick {
+    /// That of the rigid job.
+    Drawn,
+    /// The one with the shortest run time, the smallest of equally short ones.
+    Shortest,
+    /// The largest whose speed-up is at least this part of its size.
+    Efficient(f64),
+}
+
+/// Largest variation of the parallelism.
+const VARIATION: f64 = 2.0;
+
+impl Lublin {
+    /// Draws the jobs as moldable ones: sizes are powers of two and that of the rigid job, at which it runs as long as
+    /// the rigid one does. Average parallelisms are log-uniform from that size to the cores of the machine, variations
+    /// uniform from 0 to 2. Rigid jobs are those of [`jobs`](Self::jobs).
+    pub fn moldable_jobs(&self, seed: Seed) -> Result<Vec<MoldableJob>> {
+        let mut random = stream(seed.seed, "workload/lublin/moldable", seed.member);
+        let moldable = |rigid: GeneratedJob| {
+            let own = rigid.cores as f64;
+            let wider = (self.cores as f64 / own).max(1.0);
+            let parallelism = own * wider.powf(random.random::<f64>());
+            let speedup = Downey { parallelism, variation: VARIATION * random.random::<f64>() };
+            let powers = (0..64).map(|power| 1_u64 << power);
+            let mut sizes: Vec<u64> = powers.take_while(|&size| size <= self.cores).collect();
+            if let Err(at) = sizes.binary_search(&rigid.cores) {
+                sizes.insert(at, rigid.cores);
+            }
+            let at_own = speedup.on(rigid.cores);
+            let scaled = |seconds: u64, cores: u64| {
+                ((seconds as f64 * at_own / speedup.on(cores)).ceil() as u64).max(1)
+            };
+            let choice = |&cores: &u64| {
+                let run = if cores == rigid.cores { rigid.run } else { scaled(rigid.run, cores) };
+                let limit =
+                    if cores == rigid.cores { rigid.limit } else { scaled(rigid.limit, cores) };
+                Choice { cores, run, limit: limit.max(run) }
+            };
+            MoldableJob { rigid, speedup, choices: sizes.iter().map(choice).collect() }
+        };
+        Ok(self.jobs(seed)?.into_iter().map(moldable).collect())
+    }
+}
+
+impl MoldableJob {
+    /// The job at one of its sizes.
+    pub fn picked(&self, pick: Pick) -> GeneratedJob {
+        let choices = || self.choices.iter();
+        let chosen = match pick {
+            Pick::Drawn => None,
+            Pick::Shortest => choices().min_by_key(|choice| (choice.run, choice.cores)),
+            Pick::Efficient(least) => choices()
+                .rfind(|choice| self.speedup.on(choice.cores) >= least * choice.cores as f64),
+        };
+        match chosen {
+            Some(&Choice { cores, run, limit }) => GeneratedJob { cores, run, limit, ..self.rigid },
+            None => self.rigid,
+        }
+    }
+
+    /// All sizes of jobs as a table of comma-separated values: a row for each size of each job.
+    pub fn to_csv(jobs: &[MoldableJob]) -> String {
+        let mut text =
+            "job,submit,user,group,queue,parallelism,variation,cores,run,limit\n".to_string();
+        for (k, job) in jobs.iter().enumerate() {
+            let GeneratedJob { submit, user, group, queue, .. } = job.rigid;
+            let Downey { parallelism, variation } = job.speedup;
+            for Choice { cores, run, limit } in &job.choices {
+                let _ = writeln!(
+                    text,
+                    "{},{submit},{user},{group},{queue},{parallelism:.3},{variation:.3},{cores},{run},{limit}",
+                    k + 1
+                );
+            }
+        }
+        text
+    }
+}
+
 /// Half hours of the day and what each is worth; the mean is 1.
 fn daily_cycle() -> [f64; SLOTS] {
     let mut weights = [0.0; SLOTS];
@@ -291,6 +424,39 @@ mod tests {
         assert!((work / (256.0 * span) - 0.85).abs() < 1e-3);
         assert!(jobs.iter().all(|job| job.limit >= job.run && job.cores <= 256));
         assert!(jobs.is_sorted_by_key(|job| job.submit));
+    }
+
+    #[test]
+    fn moldable_jobs_are_the_rigid_ones_at_their_own_size() {
+        let model = Lublin { jobs: 500, cores: 100, ..Lublin::default() };
+        let (rigid, jobs) =
+            (model.jobs(Seed::new(2)).unwrap(), model.moldable_jobs(Seed::new(2)).unwrap());
+        for (job, rigid) in jobs.iter().zip(rigid) {
+            assert_eq!(job.picked(Pick::Drawn), rigid);
+            let own = job.choices.iter().find(|choice| choice.cores == rigid.cores).unwrap();
+            assert_eq!((own.run, own.limit), (rigid.run, rigid.limit));
+            assert!(job.choices.is_sorted_by_key(|choice| choice.cores));
+            // More cores never take longer, but for rounding up.
+            assert!(job.choices.windows(2).all(|pair| pair[1].run <= pair[0].run + 1));
+            assert!(job.choices.iter().all(|c| c.limit >= c.run && c.cores <= 100));
+            assert!(job.picked(Pick::Shortest).run <= rigid.run);
+            let wide = job.picked(Pick::Efficient(0.5)).cores;
+            assert!(wide == rigid.cores || job.speedup.on(wide) >= 0.5 * wide as f64);
+        }
+        assert_eq!(MoldableJob::to_csv(&jobs[..1]).lines().count(), 1 + jobs[0].choices.len());
+    }
+
+    /// Downey's curves: linear without variation, A at and beyond 2 A - 1 (or A + A v - v) cores.
+    #[test]
+    fn speedups_of_downey() {
+        let on = |parallelism, variation, cores| Downey { parallelism, variation }.on(cores);
+        assert_eq!((on(8.0, 0.0, 4), on(8.0, 0.0, 8), on(8.0, 0.0, 99)), (4.0, 8.0, 8.0));
+        assert!((on(8.0, 1.0, 8) - 64.0 / 11.5).abs() < 1e-12);
+        assert!((on(8.0, 1.0, 15) - 8.0).abs() < 1e-12);
+        assert!((on(8.0, 2.0, 22) - 8.0).abs() < 1e-12);
+        assert_eq!(on(8.0, 2.0, 1), 1.0);
+        // Both branches meet at a variation of 1.
+        assert!((on(8.0, 1.0, 5) - on(8.0, 1.0 + 1e-12, 5)).abs() < 1e-9);
     }
 
     #[test]

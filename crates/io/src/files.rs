@@ -114,7 +114,7 @@ impl FileAccess {
         Siblings { files: self, folder: document.parent().unwrap_or(Path::new("")) }
     }
 
-    fn read_sibling(&self, folder: &Path, name: &str) -> Result<(PathBuf, Arc<String>)> {
+    fn sibling(&self, folder: &Path, name: &str) -> Result<PathBuf> {
         let path = folder.join(name);
         let fail = |e: std::io::Error| FormatError::from(e).in_file(&path);
         let real = std::fs::canonicalize(&path).map_err(fail)?;
@@ -128,8 +128,7 @@ impl FileAccess {
         if !real.is_file() {
             return Err(FormatError::new("is no regular file").in_file(&path));
         }
-        let text = self.read_text(&path)?;
-        Ok((path, text))
+        Ok(path)
     }
 
     /// Writes a file whole or not at all; see [`AtomicFile`].
@@ -176,7 +175,14 @@ impl Siblings<'_> {
     /// regular file inside the document's folder unless outside is allowed: a platform from
     /// somebody else must not read arbitrary files.
     pub fn read(&self, name: &str) -> Result<(PathBuf, Arc<String>)> {
-        self.files.read_sibling(self.folder, name)
+        let path = self.path(name)?;
+        let text = self.files.read_text(&path)?;
+        Ok((path, text))
+    }
+
+    /// The path of a file that the document names, under the same rules: for what is no text.
+    pub fn path(&self, name: &str) -> Result<PathBuf> {
+        self.files.sibling(self.folder, name)
     }
 }
 

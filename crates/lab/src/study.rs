@@ -186,7 +186,11 @@ impl Results {
 
     /// Mean of a policy over the mean of another in the chosen cells.
     pub fn ratio(&self, policy: usize, to: usize, keep: impl Fn(&Kind) -> bool) -> Estimate {
-        Estimate::ratio(&self.lengths(policy, &keep), &self.lengths(to, &keep))
+        let of = |policy: usize| -> Vec<&[f64]> {
+            let cells = self.cells.iter().zip(&self.nsl).filter(|(cell, _)| keep(cell));
+            cells.map(|(_, nsl)| nsl[policy].as_slice()).collect()
+        };
+        Estimate::stratified_ratio(&of(policy), &of(to))
     }
 
     /// The cells by falling ratio of a policy's mean to another's.

@@ -136,15 +136,13 @@ fn thinned(steps: &[(f64, f64)], (begin, end): (f64, f64)) -> Vec<(f64, f64)> {
     for (k, &(date, value)) in steps.iter().enumerate() {
         let until = steps.get(k + 1).map_or(end, |next| next.0).clamp(begin, end);
         let mut from = date.clamp(begin, end);
-        while from < until {
-            let bin = (((from - begin) / length) as usize).min(bins - 1);
+        // Rounding may put a date at the end of a span into that span: the next one goes on.
+        let mut bin = (((from - begin) / length) as usize).min(bins - 1);
+        while from < until && bin < bins {
             let bin_end = if bin + 1 == bins { end } else { begin + (bin + 1) as f64 * length };
-            let to = until.min(bin_end);
+            let to = until.min(bin_end).max(from);
             sums[bin] += value * (to - from);
-            if to <= from {
-                break;
-            }
-            from = to;
+            (from, bin) = (to, bin + 1);
         }
     }
     let point = |(bin, sum): (usize, f64)| (begin + bin as f64 * length, sum / length);
@@ -177,6 +175,14 @@ mod tests {
         let thin = thinned(&steps, (0.0, 10_000.0));
         assert_eq!(thin.len(), POINTS / 2);
         assert!(thin.iter().all(|(_, mean)| (0.4..=0.6).contains(mean)), "{:?}", &thin[..4]);
+    }
+
+    #[test]
+    fn long_steps_among_many_are_not_lost() {
+        let mut steps: Vec<(f64, f64)> = (0..9_999).map(|k| (f64::from(k) * 0.1, 7.0)).collect();
+        steps.push((2e5 / 3.0, 7.0));
+        let thin = thinned(&steps, (0.0, 1e6 / 3.0));
+        assert!(thin.iter().all(|(_, mean)| (mean - 7.0).abs() < 1e-9), "{thin:?}");
     }
 
     #[test]

@@ -259,3 +259,48 @@ pub fn holm(p: &[f64]) -> Vec<f64> {
     }
     corrected
 }
+
+/// See [`super::Estimate::stratified_ratio`].
+pub(super) fn stratified_ratio(above: &[&[f64]], below: &[&[f64]]) -> super::Estimate {
+    let mean = |values: &[f64]| super::Moments::of(values).mean;
+    let strata = || above.iter().zip(below).filter(|(a, b)| !a.is_empty() && a.len() == b.len());
+    let total: f64 = strata().map(|(_, b)| mean(b)).sum();
+    let ratio = strata().map(|(a, _)| mean(a)).sum::<f64>() / total;
+    let count = strata().count() as f64;
+    let residuals = |a: &[f64], b: &[f64]| -> Vec<f64> {
+        a.iter().zip(b).map(|(a, b)| a - ratio * b).collect()
+    };
+    // Variance of the sum of means of residuals, and Satterthwaite's degrees of freedom.
+    let (mut variance, mut spread) = (0.0, 0.0);
+    let mut lone: Vec<f64> = Vec::new();
+    let mut samples = 0;
+    let mut add = |squares: f64, n: f64, weight: f64| {
+        let part = weight * squares / (n - 1.0) / n;
+        variance += part;
+        spread += part * part / (n - 1.0);
+    };
+    for (a, b) in strata() {
+        samples += a.len();
+        let values = residuals(a, b);
+        if values.len() < 2 {
+            lone.extend(values);
+            continue;
+        }
+        let centre = mean(&values);
+        let squares = values.iter().map(|r| (r - centre).powi(2)).sum();
+        add(squares, values.len() as f64, 1.0);
+    }
+    let is_known = lone.len() != 1;
+    if lone.len() > 1 {
+        let (n, centre) = (lone.len() as f64, mean(&lone));
+        let squares = lone.iter().map(|r| (r - centre).powi(2)).sum();
+        // They are n of the means that are summed.
+        add(squares, n, n * n);
+    }
+    let margin = (is_known && count > 0.0 && samples > 1).then(|| {
+        let degrees = if spread > 0.0 { variance * variance / spread } else { f64::INFINITY };
+        let degrees = degrees.clamp(1.0, 1e9);
+        super::distributions::student_quantile(degrees, 0.025) * variance.sqrt() / total.abs()
+    });
+    super::Estimate { value: ratio, margin, interval: None, samples, exact: false }
+}

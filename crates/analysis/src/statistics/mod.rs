@@ -67,6 +67,9 @@ pub struct Estimate {
     /// Half the width of the interval; none where the figure is no mean of samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub margin: Option<f64>,
+    /// The interval itself, where it does not lie evenly around the figure (shares).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
     /// How many samples it comes from.
     pub samples: usize,
     /// The figure has no uncertainty: a count, an extreme, a worked example. A mean of one sample
@@ -78,14 +81,34 @@ pub struct Estimate {
 impl Estimate {
     /// A figure without uncertainty, such as a count or an extreme.
     pub fn exact(value: f64) -> Estimate {
-        Estimate { value, margin: None, samples: 1, exact: true }
+        Estimate { value, margin: None, interval: None, samples: 1, exact: true }
+    }
+
+    /// The share of samples that are so, with Wilson's interval.
+    pub fn share(samples: &[bool]) -> Estimate {
+        let (yes, n) = (samples.iter().filter(|&&is_so| is_so).count(), samples.len());
+        if n == 0 {
+            return Estimate { exact: false, ..Estimate::exact(f64::NAN) };
+        }
+        let interval = wilson(yes, n);
+        let margin = (n > 1).then_some((interval.high - interval.low) / 2.0);
+        let interval = (n > 1).then_some(interval);
+        Estimate { value: yes as f64 / n as f64, margin, interval, samples: n, exact: false }
+    }
+
+    /// The ratio of two sums over strata (cells of a fixed grid): `above` and `below` have the same
+    /// samples, stratum by stratum, and strata count alike whatever their size. Only what varies within strata is
+    /// uncertain. Strata of a single sample are taken together, which can only widen the interval.
+    pub fn stratified_ratio(above: &[&[f64]], below: &[&[f64]]) -> Estimate {
+        blocks::stratified_ratio(above, below)
     }
 
     /// The mean of independent samples, with Student's interval.
     pub fn mean(samples: &[f64]) -> Estimate {
         let moments = Moments::of(samples);
         let margin = moments.margin(0.05);
-        Estimate { value: moments.mean, margin, samples: moments.n, exact: false }
+        let (value, samples) = (moments.mean, moments.n);
+        Estimate { value, margin, interval: None, samples, exact: false }
     }
 
     /// Mean of `above` over mean of `below`, sample by sample from the same scenarios. The interval
@@ -103,12 +126,12 @@ impl Estimate {
 
     /// Lower end of the interval.
     pub fn low(&self) -> f64 {
-        self.value - self.margin.unwrap_or(0.0)
+        self.interval.map_or(self.value - self.margin.unwrap_or(0.0), |i| i.low)
     }
 
     /// Upper end of the interval.
     pub fn high(&self) -> f64 {
-        self.value + self.margin.unwrap_or(0.0)
+        self.interval.map_or(self.value + self.margin.unwrap_or(0.0), |i| i.high)
     }
 }
 

@@ -279,5 +279,5 @@ pub(super) fn ratio_of_sums(above: &[f64], below: &[f64]) -> Estimate {
     let margin = Moments { n, mean: 0.0, sd: (n > 1).then(|| (squares / (n - 1) as f64).sqrt()) }
         .margin(0.05)
         .map(|margin| margin / (total / n as f64).abs() * (up / down));
-    Estimate { value: ratio * (up / down), margin, samples: n, exact: false }
+    Estimate { value: ratio * (up / down), margin, interval: None, samples: n, exact: false }
 }

@@ -4,7 +4,7 @@ use super::distributions::{Z_95, binomial_half, student_quantile};
 use serde::Serialize;
 
 /// The ends of a 95 % confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, schemars::JsonSchema)]
 pub struct Interval {
     /// Lower end.
     pub low: f64,

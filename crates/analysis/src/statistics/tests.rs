@@ -97,6 +97,35 @@ fn shares_have_wilsons_interval() {
     assert!(Summary::of(&[0.0, 2.0]).is_some_and(|s| s.wilson.is_none()));
 }
 
+#[test]
+fn estimates_of_shares_and_of_strata() {
+    let share = Estimate::share(&[true, true, true, false]);
+    let (low, high) = (share.low(), share.high());
+    assert_eq!(share.value, 0.75);
+    close(low, wilson(3, 4).low);
+    close(high, wilson(3, 4).high);
+    // One sample decides nothing, none has no share.
+    assert!(Estimate::share(&[true]).interval.is_none());
+    assert!(Estimate::share(&[]).value.is_nan());
+    // Cells that differ among each other, but not within, are no uncertainty.
+    let (above, below): (Vec<f64>, Vec<f64>) = (vec![2.0, 2.0], vec![1.0, 1.0]);
+    let (more, less): (Vec<f64>, Vec<f64>) = (vec![30.0, 30.0], vec![15.0, 15.0]);
+    let ratio = Estimate::stratified_ratio(&[&above, &more], &[&below, &less]);
+    close(ratio.value, 2.0);
+    assert!(ratio.margin.is_some_and(|margin| margin < 1e-12));
+    // One stratum is the plain ratio with its interval.
+    let (a, b) = ([1.0, 2.5, 3.0], [1.0, 2.0, 4.0]);
+    let (plain, one) = (Estimate::ratio(&a, &b), Estimate::stratified_ratio(&[&a], &[&b]));
+    close(one.value, plain.value);
+    close(one.margin.unwrap_or(0.0), plain.margin.unwrap_or(1.0));
+    // Single samples are taken together.
+    let lone =
+        Estimate::stratified_ratio(&[&a[..1], &a[1..2], &a[2..]], &[&b[..1], &b[1..2], &b[2..]]);
+    close(lone.value, plain.value);
+    close(lone.margin.unwrap_or(0.0), plain.margin.unwrap_or(1.0));
+    assert!(Estimate::stratified_ratio(&[&[1.0]], &[&[2.0]]).margin.is_none());
+}
+
 fn pairs(a: &[f64], b: &[f64]) -> Pairs {
     Pairs::new(a.iter().zip(b).map(|(&a, &b)| (Some(a), Some(b))))
 }

@@ -30,6 +30,7 @@ mod show;
 pub(crate) mod simulate;
 mod validate;
 mod versus;
+mod what_if;
 
 use crate::output::Output;
 use clap::Subcommand;
@@ -51,6 +52,7 @@ pub(crate) enum Verb {
     MpiCapture(mpi_capture::MpiCapture),
     Compare(Box<compare::Compare>),
     Versus(Box<versus::Versus>),
+    WhatIf(Box<what_if::WhatIf>),
     Calibrate(calibrate::Calibrate),
     Centre(centre::Centre),
     Import(import::Import),
@@ -98,6 +100,7 @@ impl Verb {
             Verb::MpiCapture(verb) => verb.run(output),
             Verb::Compare(verb) => verb.run(output),
             Verb::Versus(verb) => verb.run(output),
+            Verb::WhatIf(verb) => verb.run(output),
             Verb::Calibrate(verb) => verb.run(output),
             Verb::Centre(verb) => verb.run(output),
             Verb::Import(verb) => verb.run(output),

@@ -54,6 +54,20 @@ fn a_million_files_are_declared_in_64_megabytes() {
         place.write(&format!("{name}.txt"), list);
         place.write(&format!("{name}.toml"), format!("{disk}content = \"{name}.txt\"\n"));
     }
-    let more = peak(&place, "show many.toml --json") - peak(&place, "show few.toml --json");
+    let few = peak(&place, "show few.toml --json");
+    let more = peak(&place, "show many.toml --json") - few;
     assert!(more < f64::from(64 << 20), "{more:.0} bytes");
+    // The same in a table.
+    let connection = rusqlite::Connection::open(place.path().join("many.db")).unwrap();
+    connection
+        .execute_batch(
+            "PRAGMA synchronous = off; CREATE TABLE files (path TEXT, size INTEGER);
+             WITH RECURSIVE n (k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM n WHERE k < 999999)
+             INSERT INTO files SELECT printf('/data/run%03d/f%07d', k % 997, k), 1048576 FROM n;",
+        )
+        .unwrap();
+    drop(connection);
+    place.write("table.toml", format!("{disk}content = \"many.db\"\n"));
+    let more = peak(&place, "show table.toml --json") - few;
+    assert!(more < f64::from(64 << 20), "{more:.0} bytes from a table");
 }

@@ -464,6 +464,11 @@ fn files_can_live_on_a_storage() {
     let makespan = document["makespan"].as_f64().unwrap();
     assert!((makespan - 5.0).abs() < 1e-9, "{makespan}");
     let error = place.fails(2, "simulate w.toml -p p.toml --data tape");
+    let full =
+        place.read("p.toml").replace("name = \"raid\"", "name = \"raid\"\ncapacity = \"1B\"");
+    place.write("full.toml", full);
+    let refused = place.fails(1, "simulate w.toml -p full.toml --data raid");
+    assert!(refused.contains("there is room for 1 B"), "{refused}");
     assert!(error.contains("no such storage") && error.contains("raid"), "{error}");
 }
 
@@ -571,4 +576,53 @@ fn workloads_are_made_again_from_their_note() {
     place.fails(2, "centre batch log.swf --policy best");
     place.fails(2, "centre batch log.swf --cores 0");
     place.fails(2, "generate workload lublin --load 0");
+}
+
+/// Every run of a what-if is that of `simulate` on a platform that was written so.
+#[test]
+fn what_if_is_the_run_on_the_changed_platform() {
+    let place = Place::new();
+    let platform = |count: u32, cores: u32, speed: &str, bandwidth: &str| {
+        format!(
+            "name = \"p\"\n[cluster.c]\ncount = {count}\ncores = {cores}\nspeed = \"{speed}\"\nbandwidth = \"{bandwidth}\"\nprice = 0.001\n"
+        )
+    };
+    place.write("p.toml", platform(3, 1, "1Gf", "100MBps"));
+    let changed = [
+        ("cores x2", platform(3, 2, "1Gf", "100MBps")),
+        ("hosts +2", platform(5, 1, "1Gf", "100MBps")),
+        ("speed x1.5", platform(3, 1, "1.5Gf", "100MBps")),
+        ("bandwidth x10", platform(3, 1, "1Gf", "1GBps")),
+    ];
+    let names: Vec<&str> = changed.iter().map(|(name, _)| *name).collect();
+    let json = |line: &str| -> serde_json::Value { serde_json::from_str(&place.ok(line)).unwrap() };
+    let line = format!("what-if montage -p p.toml {} --together --json", names.join(" "));
+    let found = json(&line);
+    let plain = json("simulate montage -p p.toml --json");
+    assert_eq!(found["base"]["makespan"], plain["makespan"]);
+    assert_eq!(found["base"]["cost"], plain["cost"]);
+    for (at, (name, text)) in changed.iter().enumerate() {
+        place.write("changed.toml", text.clone());
+        let (change, wanted) =
+            (&found["changes"][at], json("simulate montage -p changed.toml --json"));
+        assert_eq!(change["change"], *name);
+        let (is, was) =
+            (change["makespan"].as_f64().unwrap(), wanted["makespan"].as_f64().unwrap());
+        // The core that the uplink has in a file is that of the cluster: only links differ in name.
+        assert!((is - was).abs() <= 1e-9 * was, "{name}: {is}, not {was}");
+        let (is, was) = (change["cost"].as_f64().unwrap(), wanted["cost"].as_f64().unwrap());
+        assert!((is - was).abs() <= 1e-9 * was, "{name}: {is}, not {was}");
+    }
+    assert_eq!(found["changes"][4]["change"], "cores x2, hosts +2, speed x1.5, bandwidth x10");
+    assert_eq!(found["changes"][4]["cores"], 10);
+    let table = place.ok("what-if montage -p p.toml speed x4 latency x1");
+    assert!(table.contains("speed x4 helps most") && table.contains("none"), "{table}");
+    for (line, says) in [
+        ("what-if montage -p p.toml core x2", "did you mean 'cores'"),
+        ("what-if montage -p p.toml speed:d x2", "there is no host, class or zone 'd'"),
+        ("what-if", "no workflow is named"),
+        ("what-if cores x2", "no workflow is named"),
+    ] {
+        assert!(place.fails(2, line).contains(says), "{line}");
+    }
 }

@@ -609,3 +609,40 @@ fn jobs_ask_for_the_memory_and_devices_of_their_tasks() {
         assert!(place.read("sees").ends_with("\n500000000\n"), "{}", place.read("sees"));
     }
 }
+
+/// A campaign that is done in parts by a job array.
+const CAMPAIGN: &str = r#"
+name = "array"
+seed = 2
+repeat = 3
+[workflows.random]
+generate = "daggen"
+tasks = [8, 12]
+[platforms.flat]
+generate = "processors"
+processors = [2, 3]
+[methods]
+plan = ["heft", "peft"]
+simulate = ["static:peft"]
+"#;
+
+#[test]
+fn a_campaign_as_a_job_array_gives_the_table_of_one_process() {
+    let Some(cluster) = Cluster::start() else { return };
+    let place = Place::new();
+    place.write("campaign.toml", CAMPAIGN);
+    place.ok("compare campaign.toml -o here.db --csv here.csv -q");
+    let line = "compare campaign.toml -o there.db --csv there.csv --on slurm --jobs 3";
+    cluster.ok(&place, line);
+    assert_eq!(place.read("there.csv"), place.read("here.csv"));
+    assert!(!place.path().join("there.db.parts").exists());
+    // All is there: nothing is submitted that would change it.
+    cluster.ok(&place, line);
+    assert_eq!(place.read("there.csv"), place.read("here.csv"));
+    // A part that fails says why, and what it did is kept.
+    std::fs::create_dir(place.path().join("bad")).unwrap();
+    let line = "compare campaign.toml -o bad/all.db --on slurm --jobs 2 --sbatch --partition=none";
+    let done = cluster.slackline(&place, line).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(done.status.code() == Some(1) && said.contains("sbatch"), "{said}");
+}

@@ -189,7 +189,7 @@ pub struct SimulationInput {
     pub setup: SimulationSetup,
     /// Workflow and platform.
     pub loaded: Loaded,
-    scenario: Scenario,
+    pub(crate) scenario: Scenario,
     arrivals: Vec<Coming>,
     /// What the workflow is one course of.
     undecided: Option<Undecided>,
@@ -413,6 +413,11 @@ impl Simulations<'_> {
             ran.delay(self.wait);
             ran.recorded = Past::makespan(input.loaded.past.as_ref());
         }
+    }
+
+    /// The scenario of all runs; dates that were parts of a makespan are settled.
+    pub fn scenario(&self) -> &Scenario {
+        &self.stage.scenario
     }
 
     /// The report of the run, or of all of them.

@@ -27,8 +27,11 @@ use slackline_model::scenario::{
 };
 use slackline_model::schedule::Limits;
 use slackline_model::trace::Record;
+use slackline_model::units::fmt_bytes;
 use slackline_model::workflow::CostTable;
-use slackline_model::{DiskId, FileId, HostId, Platform, Problem, Schedule, Terms, Workflow};
+use slackline_model::{
+    DiskId, FileId, HostId, Platform, Problem, Schedule, Terms, Workflow, approx,
+};
 use slackline_react::registry::transfers;
 use slackline_react::{Policy, Situation, StaticPlan, Transfers};
 use slackline_schedule::registry::Need;
@@ -69,7 +72,7 @@ pub(super) struct Stage<'a> {
     pub(super) problem: &'a Problem<'a>,
     /// The platform at its peak, as planners know it.
     pub(super) world: &'a Loaded,
-    scenario: Scenario,
+    pub(super) scenario: Scenario,
     /// Where the scenario comes from.
     pub(super) scenario_file: Option<&'a Path>,
     /// All work, as far as its run times are known.
@@ -155,7 +158,7 @@ impl<'a> Stage<'a> {
                 decision_seconds: setup.decision_time,
                 anticipated: setup.is_anticipated(),
                 central: setup.data == DataPlace::Central || setup.storage.is_some(),
-                storage: storage(setup, &world.platform)?,
+                storage: storage(setup, world)?,
                 retries: setup.retries,
                 memory_factor: setup.memory_factor,
                 until: setup.until.unwrap_or(f64::INFINITY),
@@ -522,10 +525,23 @@ impl<'o> Watcher<'o> {
 }
 
 /// The storage of the platform on which files live.
-fn storage(setup: &SimulationSetup, platform: &Platform) -> Result<Option<DiskId>, Failure> {
+fn storage(setup: &SimulationSetup, world: &Loaded) -> Result<Option<DiskId>, Failure> {
     let Some(name) = &setup.storage else { return Ok(None) };
-    let disks = platform.disks();
+    let (workflow, disks) = (&world.workflow, world.platform.disks());
     if let Some(found) = disks.iter().position(|disk| *disk.name == **name) {
+        let disk = &disks[found];
+        let taken = disk.contents.as_ref().map_or(0.0, |contents| contents.used() as f64);
+        // Nothing is removed from it during a run.
+        let needed: f64 = workflow.files().map(|file| workflow.file_bytes(file)).sum();
+        if let Some(room) = disk.capacity.map(|capacity| capacity - taken)
+            && approx::gt(needed, room)
+        {
+            let (needed, room) = (fmt_bytes(needed), fmt_bytes(room));
+            let message = format!(
+                "--data {name}: the files of the workflow take {needed}, and there is room for {room}"
+            );
+            return Err(Failure::work(message));
+        }
         return Ok(Some(DiskId::new(found)));
     }
     let known: Vec<&str> = disks.iter().map(|disk| &*disk.name).collect();

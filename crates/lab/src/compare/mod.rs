@@ -1,12 +1,14 @@
 //! Methods compared by results of runs, whoever made them: figures per group, pairs, tests over
 //! all methods, and warnings about what the figures do not show.
 
+mod allocation;
 mod level;
 pub mod metric;
 mod regression;
 mod runs;
 mod warnings;
 
+pub use allocation::Variation;
 pub use level::{Decimal, Level};
 pub use regression::{Change, Family, Limits, Regression, Verdict, no_regression};
 pub use runs::{Key, Roles, Runs, is_done};
@@ -115,6 +117,9 @@ pub struct Comparison {
     pub pairs: Vec<Pair>,
     /// Tests over all methods per group.
     pub tests: Vec<Test>,
+    /// Shares of the variation of all values, of a balanced table.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allocation: Vec<Variation>,
     /// What the figures alone do not show.
     pub warnings: Vec<Warning>,
     /// The values behind the figures, for pictures.
@@ -410,6 +415,11 @@ impl Data<'_> {
             groups,
             pairs,
             tests,
+            allocation: allocation::allocation(
+                self.runs,
+                &self.table,
+                self.options.scale == Scale::Log,
+            ),
             warnings,
             tables,
             methods: self.runs.methods.clone(),

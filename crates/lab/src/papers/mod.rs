@@ -4,6 +4,7 @@
 mod concurrent;
 mod deadlines;
 mod gtp;
+mod lists;
 mod markdown;
 mod nondet;
 mod poisson;
@@ -12,6 +13,7 @@ mod ptg;
 mod qos;
 mod report;
 mod selective;
+mod simulator;
 mod sweep;
 
 pub use report::{Cell, Check, Claim, Judgement, Report, Rule, Table, Unit, Verdict};
@@ -141,6 +143,9 @@ pub const ALL: &[Paper] = &[
     concurrent::FDWS,
     concurrent::BUDGETS,
     deadlines::DEADLINES,
+    lists::PEFT,
+    lists::METAHEURISTICS,
+    simulator::PAPER,
     nondet::PAPER,
 ];
 

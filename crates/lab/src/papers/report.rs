@@ -2,7 +2,7 @@
 
 use super::{Options, Paper};
 use serde::{Serialize, Serializer};
-use slackline_analysis::statistics::Estimate;
+use slackline_analysis::statistics::{Estimate, Interval};
 
 /// How a figure is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,9 @@ impl Unit {
     /// A figure with its interval as text.
     pub fn show_estimate(self, estimate: &Estimate) -> String {
         let value = self.show(estimate.value);
+        if let Some(Interval { low, high }) = estimate.interval {
+            return format!("{value} ({} to {})", self.show(low), self.show(high));
+        }
         match estimate.margin.filter(|m| m.is_finite()) {
             None => value,
             Some(margin) => {
@@ -408,7 +411,7 @@ mod tests {
     use super::*;
 
     fn estimate(value: f64, margin: f64) -> Estimate {
-        Estimate { value, margin: Some(margin), samples: 9, exact: false }
+        Estimate { value, margin: Some(margin), interval: None, samples: 9, exact: false }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! [`Platform::planning_network`] instead.
 
 mod builder;
+mod change;
 mod charges;
 mod classes;
 mod cluster;
@@ -31,6 +32,7 @@ mod vivaldi;
 mod zone;
 
 pub use builder::PlatformBuilder;
+pub use change::Change;
 pub use charges::{Band, Charges, Contention, Way, WayLink};
 pub use cluster::{
     CLUSTER_LIMIT, CORE_LIMIT, ClusterSharing, ClusterSpec, LinkShape, PLATFORM_CORE_LIMIT,

@@ -69,6 +69,11 @@ impl Compare {
         }
         let name = || path.with_extension(if self.shard.is_some() { "part.db" } else { "db" });
         let file = self.output.clone().unwrap_or_else(name);
+        if let Some(super::System::Slurm) = self.on {
+            self.on_slurm(path, &campaign, &file, output)?;
+            let store = Store::open(&file).map_err(failure)?;
+            return self.finish(&campaign, &store, output);
+        }
         let identity = Identity { name: campaign.name.clone(), seed: campaign.seed };
         let mut store = Store::create(&file, &identity, &campaign.text, &campaign.columns, VERSION)
             .map_err(failure)?;
@@ -105,14 +110,24 @@ impl Compare {
             counts.before,
             counts.failed
         ));
-        self.tables(&store, output)?;
         if self.shard.is_some() {
-            return Ok(());
+            return self.tables(&store, output);
         }
-        let comparisons = self.comparisons(&store, &campaign.methods)?;
-        self.report(&comparisons, &campaign, output)?;
+        self.finish(&campaign, &store, output)
+    }
+
+    /// Writes and shows what was asked for of a whole campaign.
+    fn finish(
+        &self,
+        campaign: &Campaign,
+        store: &Store,
+        output: &mut Output,
+    ) -> Result<(), Failure> {
+        self.tables(store, output)?;
+        let comparisons = self.comparisons(store, &campaign.methods)?;
+        self.report(&comparisons, campaign, output)?;
         if let Some(folder) = &self.bundle {
-            self.bundle(&campaign, &store, &comparisons, folder, output)?;
+            self.bundle(campaign, store, &comparisons, folder, output)?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! One self-contained page per comparison: words made from the figures, tables, pictures. No network,
 //! no script.
 
-use super::report::{number, words};
+use super::report::{number, variation, words};
 use slackline_engine::{Ending, Recording};
 use slackline_lab::campaign::{Campaign, Kind};
 use slackline_lab::compare::{Comparison, GroupTable, Pair};
@@ -118,16 +118,19 @@ fn answer(out: &mut String, found: &Comparison) {
             true => String::new(),
             false => format!("At {}: ", table.factors),
         };
-        for pair in pairs {
-            let _ = writeln!(
-                out,
-                "<li>{}{}</li>",
-                escaped(&place),
-                escaped(&sentence(pair, &found.metric))
-            );
+        let mut say = |text: &str| {
+            let _ = writeln!(out, "<li>{}{}</li>", escaped(&place), escaped(text));
+        };
+        match summary(found, table, &pairs) {
+            // Every pair by itself would be a wall of words.
+            Some(text) if pairs.len() > MOST_SENTENCES => say(&text),
+            _ => pairs.iter().for_each(|pair| say(&sentence(pair, &found.metric))),
         }
     }
     out.push_str("</ul>\n");
+    if let Some(text) = variation(found) {
+        let _ = writeln!(out, "<p>{}</p>", escaped(&text));
+    }
     if !found.warnings.is_empty() {
         out.push_str("<h3>What these figures alone do not show</h3>\n<ul>\n");
         for warning in &found.warnings {
@@ -135,6 +138,60 @@ fn answer(out: &mut String, found: &Comparison) {
         }
         out.push_str("</ul>\n");
     }
+}
+
+/// Pairs of a group that are told one by one.
+const MOST_SENTENCES: usize = 3;
+
+/// The best method of a group and how it stands against each other one; none where no method has a rank.
+fn summary(found: &Comparison, table: &GroupTable, pairs: &[&Pair]) -> Option<String> {
+    let rows = found.groups.iter().filter(|row| row.factors == table.factors);
+    let ranked = rows.filter_map(|row| Some((row.rank?, &row.method)));
+    let (rank, best) = ranked.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let metric = &found.metric;
+    let (mut ahead, mut alike) = (Vec::new(), Vec::new());
+    for pair in pairs.iter().filter(|pair| pair.a == *best || pair.b == *best) {
+        let is_first = pair.a == *best;
+        let other = if is_first { &pair.b } else { &pair.a };
+        if pair.p_holm.is_none_or(|p| p >= 0.05) {
+            alike.push(other.as_str());
+            continue;
+        }
+        // Best over other, as a share that it lies below or above.
+        let oriented = |ratio: f64| if is_first { ratio } else { 1.0 / ratio };
+        let ends = pair
+            .ratio_low
+            .zip(pair.ratio_high)
+            .map(|(low, high)| if is_first { (low, high) } else { (1.0 / high, 1.0 / low) });
+        ahead.push(match (pair.ratio, ends) {
+            (Some(ratio), Some((low, high))) => {
+                let share = |ratio: f64| (ratio - 1.0) * 100.0;
+                let of = share(oriented(ratio));
+                let word = if of < 0.0 { "below" } else { "above" };
+                let (one, two) = (share(low).abs(), share(high).abs());
+                // An interval on both sides keeps its signs.
+                let interval = if share(low) * share(high) > 0.0 {
+                    format!("{:.2} to {:.2} %", one.min(two), one.max(two))
+                } else {
+                    format!("{:+.2} to {:+.2} %", share(low), share(high))
+                };
+                format!("{:.2} % {word} that of {other} ({interval})", of.abs())
+            }
+            _ => format!("better than that of {other}"),
+        });
+    }
+    let mut text = format!("{best} has the best mean rank ({rank:.2}).");
+    if !ahead.is_empty() {
+        let _ = write!(text, " Its {metric} is {}.", ahead.join(", "));
+    }
+    if !alike.is_empty() {
+        let _ = write!(
+            text,
+            " It cannot be told apart from {} (p of 0.05 or more after correction).",
+            alike.join(", ")
+        );
+    }
+    Some(text)
 }
 
 /// One pair in words: ratio and interval first.

@@ -4,6 +4,7 @@ mod campaign;
 pub(super) mod html;
 mod regression;
 pub(super) mod report;
+mod slurm;
 
 use crate::failure::Failure;
 use crate::files::Files;
@@ -56,7 +57,16 @@ pub(crate) struct Compare {
     /// Do a part of a campaign, e.g. 2/8; parts are brought together with compare A.db B.db -o ALL.db
     #[arg(long, value_name = "PART", value_parser = campaign::shard)]
     shard: Option<Shard>,
-    /// Threads of a campaign [default: all cores]
+    /// Have the parts of a campaign done by the batch system of a cluster, as one job array, and bring them together
+    #[arg(long, value_name = "SYSTEM", conflicts_with_all = ["shard", "no_regression"])]
+    on: Option<System>,
+    /// With --on slurm: number of parts
+    #[arg(long, value_name = "N", default_value_t = 16, requires = "on", value_parser = clap::value_parser!(u64).range(1..=slurm::MOST_JOBS))]
+    jobs: u64,
+    /// With --on slurm: an argument for sbatch (repeatable)
+    #[arg(long, value_name = "WORD", requires = "on", allow_hyphen_values = true)]
+    sbatch: Vec<String>,
+    /// Threads of a campaign [default: all cores; of each part with --on slurm: 1]
     #[arg(long, value_name = "N", value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=1024))]
     threads: Option<usize>,
     /// Factors whose levels make groups, e.g. ccr,tasks
@@ -101,6 +111,13 @@ pub(crate) struct Compare {
     /// Print one JSON document instead of tables
     #[arg(long)]
     json: bool,
+}
+
+/// A batch system.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum System {
+    /// Slurm
+    Slurm,
 }
 
 /// Better direction of a metric.
@@ -153,6 +170,7 @@ impl Compare {
                     ("--bundle", self.bundle.is_some()),
                     ("--shard", self.shard.is_some()),
                     ("--threads", self.threads.is_some()),
+                    ("--on", self.on.is_some()),
                 ],
             )?;
         }

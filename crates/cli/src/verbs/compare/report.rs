@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::table::{Table, count};
-use slackline_lab::compare::{Comparison, Factors, Warning};
+use slackline_lab::compare::{Comparison, Factors, Variation, Warning};
 
 /// A number with four significant digits.
 pub(in crate::verbs) fn number(value: f64) -> String {
@@ -131,6 +131,9 @@ pub(super) fn tell(found: &Comparison, output: &mut Output) -> Result<(), Failur
             output.say(&format!("\n{}", crate::table::wrap(&text, 2, output.width)))?;
         }
     }
+    if let Some(text) = variation(found) {
+        output.say(&format!("\n{}", crate::table::wrap(&text, 2, output.width)))?;
+    }
     if !found.unit.is_empty() {
         let text =
             format!("Inference rests on blocks, one per combination of {}.", found.unit.join(", "));
@@ -140,6 +143,27 @@ pub(super) fn tell(found: &Comparison, output: &mut Output) -> Result<(), Failur
         output.warning(&words(warning));
     }
     Ok(())
+}
+
+/// Shares of the variation that are told one by one, at most.
+const MOST_SHARES: usize = 8;
+
+/// The allocation of variation in words; none where the table is not balanced.
+pub(super) fn variation(found: &Comparison) -> Option<String> {
+    let named = |v: &Variation| !v.factors.is_empty() && v.share >= 5e-4;
+    let shares = found.allocation.iter().filter(|v| named(v)).take(MOST_SHARES);
+    let told: Vec<&Variation> = shares.collect();
+    let rest = 1.0 - told.iter().map(|v| v.share).sum::<f64>();
+    let mut parts: Vec<String> = told
+        .iter()
+        .map(|v| format!("{} {:.1} %", v.factors.join(" with "), 100.0 * v.share))
+        .collect();
+    if parts.is_empty() {
+        return None;
+    }
+    parts.push(format!("draws and everything else {:.1} %", 100.0 * rest.max(0.0)));
+    let of = &found.metric;
+    Some(format!("Variation of {of} over all runs: {}.", parts.join(", ")))
 }
 
 /// A warning in words.

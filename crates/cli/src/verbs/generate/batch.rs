@@ -8,7 +8,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use slackline_centre::batch::{Machine, Policy, Replay, Site};
 use slackline_formats::batch_log::{self, BatchLog, Wrong};
 use slackline_generate::Seed;
-use slackline_generate::workload::Lublin;
+use slackline_generate::workload::{Lublin, MoldableJob, Pick};
 use slackline_model::Platform;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -28,6 +28,13 @@ Examples:
   slackline generate workload lublin --jobs 1000 --cores 256 --load 0.85 -o log.swf
   slackline generate workload lublin --seed 7 --overestimate 1")]
 pub(super) struct LublinArgs {
+    #[command(flatten)]
+    rigid: LublinOptions,
+}
+
+/// Parameters of the model, and the log.
+#[derive(Args)]
+struct LublinOptions {
     /// Number of jobs
     #[arg(long, value_name = "N", default_value_t = 1000)]
     jobs: u64,
@@ -61,6 +68,38 @@ pub(super) struct LublinArgs {
     /// File to write; standard output if absent
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+}
+
+/// Moldable jobs: those of `lublin`, each with several sizes and a run time for each
+#[derive(Args)]
+#[command(after_help = "\
+A job has its size of `lublin` and every power of two as choices. Its speed-up is Downey's (1997): an average \
+parallelism, log-uniform from its size to the cores of the machine, and a variation of the parallelism, uniform from \
+0 to 2. At its own size it runs as long as the rigid job of the same seed. The log has one size of each job, as --pick \
+says; --choices writes all of them.
+
+Examples:
+  slackline generate workload lublin-moldable --jobs 1000 --cores 256 -o log.swf --choices sizes.csv
+  slackline generate workload lublin-moldable --seed 7 --pick shortest")]
+pub(super) struct MoldableArgs {
+    #[command(flatten)]
+    rigid: LublinOptions,
+    /// Size of each job in the log: that of the rigid job (drawn), the one with the shortest run time (shortest), or the
+    /// largest at which speed-up over size is at least a part, such as 0.5
+    #[arg(long, value_name = "RULE", value_parser = pick, default_value = "0.5")]
+    pick: Pick,
+    /// Write all sizes of all jobs
+    #[arg(long, value_name = "FILE.csv")]
+    choices: Option<PathBuf>,
+}
+
+fn pick(text: &str) -> Result<Pick, String> {
+    match (text, text.parse::<f64>()) {
+        ("drawn", _) => Ok(Pick::Drawn),
+        ("shortest", _) => Ok(Pick::Shortest),
+        (_, Ok(part)) if part > 0.0 && part <= 1.0 => Ok(Pick::Efficient(part)),
+        _ => Err("drawn, shortest, or a part above 0 and not above 1".to_string()),
+    }
 }
 
 /// Availability of hosts beside the recorded load of a batch system
@@ -99,6 +138,9 @@ pub(super) struct FromLog {
     output: Option<PathBuf>,
 }
 
+/// The variant for moldable jobs.
+const MOLDABLE: &str = "lublin-moldable";
+
 /// `generate workload KIND`.
 pub(super) fn workload_command() -> Command {
     Command::new("workload")
@@ -108,6 +150,7 @@ pub(super) fn workload_command() -> Command {
         .subcommand_value_name("KIND")
         .subcommand_help_heading("Kinds")
         .subcommand(LublinArgs::augment_args(Command::new("lublin")))
+        .subcommand(MoldableArgs::augment_args(Command::new(MOLDABLE)))
 }
 
 fn arguments<T: FromArgMatches>(matches: &ArgMatches) -> Result<T, Failure> {
@@ -123,35 +166,65 @@ fn write(output: &mut Output, path: Option<&Path>, text: &str) -> Result<(), Fai
 }
 
 pub(super) fn workload(matches: &ArgMatches, output: &mut Output) -> Result<(), Failure> {
-    let args: LublinArgs = arguments(matches)?;
+    if matches.subcommand_name() == Some(MOLDABLE) {
+        let args: MoldableArgs = arguments(matches)?;
+        Files::default()
+            .writes("--output", args.rigid.output.as_ref())
+            .writes("--choices", args.choices.as_ref())
+            .check(output)?;
+        let (model, note) = args.rigid.model();
+        let jobs = model.moldable_jobs(Seed::new(args.rigid.seed))?;
+        if let Some(path) = &args.choices {
+            write(output, Some(path), &MoldableJob::to_csv(&jobs))?;
+        }
+        let picked: Vec<_> = jobs.iter().map(|job| job.picked(args.pick)).collect();
+        let pick = match args.pick {
+            Pick::Drawn => "drawn".to_string(),
+            Pick::Shortest => "shortest".to_string(),
+            Pick::Efficient(part) => part.to_string(),
+        };
+        let note = format!("slackline generate workload {MOLDABLE} {note} --pick {pick}");
+        return write(output, args.rigid.output.as_deref(), &model.to_swf(&picked, &note));
+    }
+    let LublinArgs { rigid: args } = arguments(matches)?;
     Files::default().writes("--output", args.output.as_ref()).check(output)?;
-    let model = Lublin {
-        jobs: args.jobs,
-        cores: args.cores,
-        load: args.load,
-        overestimate: args.overestimate,
-        users: args.users,
-        groups: args.groups,
-        queues: args.queues,
-        serial: args.serial,
-        power_of_two: args.power_of_two,
-    };
+    let (model, note) = args.model();
     let jobs = model.jobs(Seed::new(args.seed))?;
-    let load = args.load.map_or_else(String::new, |load| format!(" --load {load}"));
-    let note = format!(
-        "slackline generate workload lublin --jobs {} --cores {}{load} --overestimate {} --users {} \
-         --groups {} --queues {} --serial {} --power-of-two {} --seed {}",
-        args.jobs,
-        args.cores,
-        args.overestimate,
-        args.users,
-        args.groups,
-        args.queues,
-        args.serial,
-        args.power_of_two,
-        args.seed
-    );
+    let note = format!("slackline generate workload lublin {note}");
     write(output, args.output.as_deref(), &model.to_swf(&jobs, &note))
+}
+
+impl LublinOptions {
+    /// The model, and the options that make it again.
+    fn model(&self) -> (Lublin, String) {
+        let args = self;
+        let model = Lublin {
+            jobs: args.jobs,
+            cores: args.cores,
+            load: args.load,
+            overestimate: args.overestimate,
+            users: args.users,
+            groups: args.groups,
+            queues: args.queues,
+            serial: args.serial,
+            power_of_two: args.power_of_two,
+        };
+        let load = args.load.map_or_else(String::new, |load| format!(" --load {load}"));
+        let note = format!(
+            "--jobs {} --cores {}{load} --overestimate {} --users {} --groups {} --queues {} --serial {} \
+             --power-of-two {} --seed {}",
+            args.jobs,
+            args.cores,
+            args.overestimate,
+            args.users,
+            args.groups,
+            args.queues,
+            args.serial,
+            args.power_of_two,
+            args.seed
+        );
+        (model, note)
+    }
 }
 
 pub(super) fn from_log(matches: &ArgMatches, output: &mut Output) -> Result<(), Failure> {

@@ -369,7 +369,8 @@ const CHOICES: [&str; 7] = [
      graphs (seeds 1,000,000 further on), and that counts: of several hundred cells with few graphs \
      each, some look bad by chance.",
     "NSL: makespan over the mean run times on the critical path. Every cell counts the same, \
-     whatever its number of graphs; intervals are over cells, for single cells over graphs.",
+     whatever its number of graphs. The grid is fixed: intervals are those of graphs within cells (cells of one \
+     graph taken together, which widens them).",
     "Standard size: 4 graphs per cell for 50 and 100 tasks, 2 for 300, 1 for 1000 (there only z = 0 \
      and 90 %); full: 12 everywhere.",
     "The constants of slackline were tuned on seeds 1 to 20.",

@@ -264,11 +264,11 @@ fn delta(many: &[Vec<Figures>]) -> Claim {
         [0, 2, 3, 4].map(|m| row[m].makespan).into_iter().fold(f64::INFINITY, f64::min)
     };
     let away: Vec<f64> = many.iter().map(|row| row[5].makespan / best(row) - 1.0).collect();
-    let won: Vec<f64> = away.iter().map(|&a| f64::from(u8::from(a <= approx::EPSILON))).collect();
+    let won: Vec<bool> = away.iter().map(|&a| a <= approx::EPSILON).collect();
     claim.check(
         "equal or shorter",
         "80 %",
-        (Estimate::mean(&won), Unit::Percent(0)),
+        (Estimate::share(&won), Unit::Percent(0)),
         Rule::Between(0.7, 0.9),
     );
     let lost: Vec<f64> = away.into_iter().filter(|&a| a > approx::EPSILON).collect();
@@ -299,9 +299,8 @@ fn shares(parts: &[Series; 2], watch: &Watch<'_>) -> Result<Claim, StudyError> {
                 over.push(figures.work / figures.makespan / processors / wanted - 1.0);
             }
         }
-        let kept: Vec<f64> =
-            over.iter().map(|&o| f64::from(u8::from(o <= approx::EPSILON))).collect();
-        let ours = (Estimate::mean(&kept), Unit::Percent(1));
+        let kept: Vec<bool> = over.iter().map(|&o| o <= approx::EPSILON).collect();
+        let ours = (Estimate::share(&kept), Unit::Percent(1));
         claim.check(format!("{name}: kept"), "99 %", ours, Rule::AtLeast(0.97));
         let most = over.into_iter().fold(0.0, f64::max);
         let ours = (Estimate::exact(most), Unit::Percent(1));

@@ -299,19 +299,18 @@ fn kept<'r>(wishes: &[Wish], of: &dyn Fn(usize, usize) -> &'r [Ran]) -> Table {
     ];
     let mut table = Table::new("Share of the runs that keep the limits", &columns);
     for (index, wish) in wishes.iter().enumerate() {
-        let mean = |policy: usize, figure: fn(&Ran) -> f64, unit: Unit| {
-            Cell::mean(&of(index, policy).iter().map(figure).collect::<Vec<_>>(), unit)
+        let share = |policy: usize, kept: fn(&Ran) -> bool| {
+            let kept: Vec<bool> = of(index, policy).iter().map(kept).collect();
+            Cell::Figure(Estimate::share(&kept), Unit::Percent(0))
         };
         let mut row = vec![name(wish).into()];
-        let figures: [fn(&Ran) -> f64; 3] = [
-            |r| f64::from(u8::from(r.in_budget)),
-            |r| f64::from(u8::from(r.in_time)),
-            |r| f64::from(u8::from(r.in_budget && r.in_time)),
-        ];
-        for figure in figures {
-            row.extend([STATIC, QOS].map(|policy| mean(policy, figure, Unit::Percent(0))));
+        let limits: [fn(&Ran) -> bool; 3] =
+            [|r| r.in_budget, |r| r.in_time, |r| r.in_budget && r.in_time];
+        for kept in limits {
+            row.extend([STATIC, QOS].map(|policy| share(policy, kept)));
         }
-        row.push(mean(QOS, |r| r.replannings, Unit::Number(1)));
+        let plans: Vec<f64> = of(index, QOS).iter().map(|r| r.replannings).collect();
+        row.push(Cell::mean(&plans, Unit::Number(1)));
         table.rows.push(row);
     }
     table

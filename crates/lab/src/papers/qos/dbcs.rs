@@ -184,10 +184,9 @@ struct Point {
 }
 
 impl Point {
-    fn succeeds(&self, way: Way) -> f64 {
-        let kept = affordable(self.done.cost, self.budget)
-            && approx::le(self.done.makespan(way), self.deadline);
-        f64::from(u8::from(kept))
+    fn succeeds(&self, way: Way) -> bool {
+        affordable(self.done.cost, self.budget)
+            && approx::le(self.done.makespan(way), self.deadline)
     }
 }
 
@@ -263,12 +262,12 @@ impl Results {
     /// Share of a site's plans that keep both limits (PSR).
     fn success(&self, site: usize, point: usize, method: usize, way: Way) -> Estimate {
         let all = self.sites[site].iter().filter_map(|r| r.points[point][method]);
-        Estimate::mean(&all.map(|p| p.succeeds(way)).collect::<Vec<f64>>())
+        Estimate::share(&all.map(|p| p.succeeds(way)).collect::<Vec<bool>>())
     }
 
     fn ratio(&self, site: usize, ratio: usize, way: Way) -> Estimate {
         let all = self.sites[site].iter().filter_map(|r| r.ratios.get(ratio));
-        Estimate::mean(&all.map(|p| p.succeeds(way)).collect::<Vec<f64>>())
+        Estimate::share(&all.map(|p| p.succeeds(way)).collect::<Vec<bool>>())
     }
 
     fn points(&self) -> usize {
@@ -292,7 +291,7 @@ impl Results {
     fn rate(&self, site: usize, point: usize, method: usize, searched: bool, way: Way) -> f64 {
         let same = |r: &&OnMachine| !searched || r.points[point][DCA].is_some();
         let all = self.sites[site].iter().filter(same).filter_map(|r| r.points[point][method]);
-        Estimate::mean(&all.map(|p| p.succeeds(way)).collect::<Vec<f64>>()).value
+        Estimate::share(&all.map(|p| p.succeeds(way)).collect::<Vec<bool>>()).value
     }
 }
 
@@ -419,7 +418,7 @@ fn table(label: &str, results: &Results, way: Way) -> Table {
             let mut row = vec![name.into(), factor(point / 3), factor(point % 3)];
             row.extend((0..METHODS.len()).map(|method| {
                 let share = results.success(site, point, method, way);
-                Cell::Figure(Estimate { margin: None, ..share }, Unit::Percent(0))
+                Cell::Figure(Estimate { margin: None, interval: None, ..share }, Unit::Percent(0))
             }));
             table.rows.push(row);
         }

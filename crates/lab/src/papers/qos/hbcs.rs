@@ -175,9 +175,9 @@ impl Results {
     /// Share of plans within both limits, mean of a site's three machines (PSR).
     fn success(&self, site: usize, budget: usize, method: usize, k_d: f64, way: Way) -> Estimate {
         let machines = &self.0[3 * site..3 * site + 3];
-        let one = |r: &OnMachine| f64::from(u8::from(r.succeeds(budget, method, k_d, way)));
-        let all: Vec<f64> = machines.iter().flatten().map(one).collect();
-        Estimate::mean(&all)
+        let one = |r: &OnMachine| r.succeeds(budget, method, k_d, way);
+        let all: Vec<bool> = machines.iter().flatten().map(one).collect();
+        Estimate::share(&all)
     }
 }
 
@@ -318,14 +318,14 @@ fn budgets_kept(label: &str, results: &Results) -> Table {
         for budget in [0, 2, 4, 6, 8] {
             let all = &results.0[machine];
             let kept = |r: &OnMachine| affordable(r.done[budget][BHEFT].cost, r.budgets[budget]);
-            let kept: Vec<f64> = all.iter().map(|r| f64::from(u8::from(kept(r)))).collect();
+            let kept: Vec<bool> = all.iter().map(kept).collect();
             let over = |r: &OnMachine| r.done[budget][BHEFT].cost / r.budgets[budget] - 1.0;
             let over: Vec<f64> = all.iter().map(over).collect();
             let gain = results.gain(machine, budget, BHEFT, Way::Planned);
             table.rows.push(vec![
                 MACHINES[machine].into(),
                 BUDGETS[budget].to_string().into(),
-                Cell::mean(&kept, Unit::Percent(0)),
+                Cell::Figure(Estimate::share(&kept), Unit::Percent(0)),
                 Cell::mean(&over, Unit::Percent(1)),
                 Cell::Figure(gain, Unit::Percent(1)),
             ]);

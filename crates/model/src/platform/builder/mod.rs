@@ -1,6 +1,7 @@
 //! Building a platform, element by element; what cannot be right is refused on the spot with
 //! the name of the element.
 
+mod reopen;
 mod routing;
 
 use super::classes::{ClassWish, classify};
