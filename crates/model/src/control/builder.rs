@@ -9,7 +9,7 @@ use crate::workflow::Workflow;
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 
-/// What is wrong with a control structure, and with which item.
+/// An error in a control structure, with the item it concerns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ControlError {
     /// The item: its kind and number; none where several are meant.
@@ -62,7 +62,7 @@ pub struct ChoiceSpec {
     pub region: Option<String>,
     /// The deciding task.
     pub by: Option<String>,
-    /// What of it is read.
+    /// The value of that task that decides.
     pub reads: Option<Reads>,
     /// The branches.
     pub branches: Vec<BranchSpec>,
@@ -77,17 +77,17 @@ pub struct LoopSpec {
     pub region: Option<String>,
     /// The deciding task.
     pub by: Option<String>,
-    /// What of it is read.
+    /// The value of that task that decides.
     pub reads: Option<Reads>,
     /// Values for another pass.
     pub again_when: Vec<Value>,
     /// Values for the end.
     pub stop_when: Vec<Value>,
-    /// What every other value means.
+    /// Meaning of every other value: another pass (true), the end (false) or an error (none).
     pub otherwise: Option<bool>,
     /// The number of passes.
     pub iterations: Option<Iterations>,
-    /// What the next pass reads under which name.
+    /// Pairs of names: written in a pass under the first, read in the next under the second.
     pub carry: Vec<(String, String)>,
 }
 

@@ -12,7 +12,7 @@ pub enum FileUse {
     Write,
 }
 
-/// Sizes by name, and who reads and writes what.
+/// Sizes by name, with the readers and writers of each file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Files {
     bytes: BTreeMap<String, f64>,
@@ -70,7 +70,7 @@ impl Files {
 }
 
 impl Control {
-    /// Whether an item writes a name, or makes it mean something else for who comes after.
+    /// Whether an item writes a name, or gives it another meaning for later readers.
     pub(super) fn provides(&self, item: Item, name: &str) -> bool {
         let inside = |region: RegionId| {
             self.region(region).items.iter().any(|&item| self.provides(item, name))
@@ -88,7 +88,8 @@ impl Control {
         }
     }
 
-    /// The dependencies that names of files make, after a check of who may write and read them.
+    /// Adds the dependencies that names of files imply, after checking that their readers and
+    /// writers are allowed.
     pub(super) fn connect_files(&mut self) -> Result<(), ControlError> {
         let mut writers: BTreeMap<String, Vec<u32>> = BTreeMap::new();
         for task in 0..self.tasks() as u32 {

@@ -61,7 +61,7 @@ use crate::{ClassId, DiskId, HostId, LinkId, RouterId, ZoneId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// How hosts are joined.
+/// The network between hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Network {
     /// A bandwidth and a latency per pair of hosts; no links.
@@ -284,7 +284,7 @@ impl Platform {
         self
     }
 
-    /// How hosts are joined.
+    /// The network between hosts.
     pub fn network(&self) -> &Network {
         &self.network
     }
