@@ -2,7 +2,8 @@
 //! fixed order.
 //!
 //! An operation begins when it is called and ends when it is awaited: `p.compute(1e9).await` blocks,
-//! `let work = p.compute(1e9);` goes on beside it. Dropping an operation that has not ended cancels it;
+//! `let work = p.compute(1e9);` runs concurrently. Dropping an operation that has not ended cancels
+//! it;
 //! so does the end of its process. Processes meet in mailboxes: a transfer begins when a sender and a
 //! receiver are there, from the sender's host to the receiver's.
 //!
@@ -36,7 +37,7 @@ pub use world::{Process, World};
 use crate::SimulationError;
 use thiserror::Error;
 
-/// Why an operation of a process did not come to its end.
+/// The reason why an operation of a process did not end.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum Interrupted {
     /// A host it needs went off.
@@ -60,7 +61,7 @@ pub struct ProcessId {
     pub(crate) number: u64,
 }
 
-/// Why a world cannot go on.
+/// The reason why a world cannot advance.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum WorldError {
     /// The simulation refuses an operation, or cannot advance.
