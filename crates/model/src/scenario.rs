@@ -44,7 +44,7 @@ pub struct Scenario {
     pub sizes: Vec<ActualSize>,
     /// Actual values in the workflow's own file; `actuals` and `sizes` take precedence.
     pub measured: Option<Arc<Measured>>,
-    /// Inputs that also lie elsewhere than at the origin when the run begins.
+    /// Inputs of which there are copies elsewhere than at the origin when the run begins.
     pub copies: Vec<SpreadCopy>,
     /// Workflows and when they are submitted; empty: one workflow at the start.
     pub arrivals: Vec<Arrival>,
@@ -211,7 +211,7 @@ pub struct Measured {
     pub bytes: Vec<f64>,
 }
 
-/// An input that lies at a host, or at its place, from the start.
+/// An input of which there is a copy at a host, or at its place, from the start.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SpreadCopy {
     /// Name of the file.

@@ -58,7 +58,7 @@ pub struct BranchSpec {
 pub struct ChoiceSpec {
     /// Its name.
     pub name: String,
-    /// Name of the region it lies in; none for the workflow itself.
+    /// Name of the region that contains it; none for the workflow itself.
     pub region: Option<String>,
     /// The deciding task.
     pub by: Option<String>,
@@ -73,7 +73,7 @@ pub struct ChoiceSpec {
 pub struct LoopSpec {
     /// Its name.
     pub name: String,
-    /// Name of the region it lies in; none for the workflow itself.
+    /// Name of the region that contains it; none for the workflow itself.
     pub region: Option<String>,
     /// The deciding task.
     pub by: Option<String>,
@@ -103,7 +103,7 @@ pub struct ControlBuilder {
 }
 
 impl ControlBuilder {
-    /// Adds a task and the name of the region it lies in.
+    /// Adds a task and the name of the region that contains it.
     pub fn task(&mut self, name: &str, region: Option<&str>) {
         self.tasks.push((name.to_string(), region.map(str::to_string)));
     }
@@ -415,7 +415,7 @@ impl Control {
         path
     }
 
-    /// No block lies inside itself.
+    /// No block is inside itself.
     fn check_nesting(&self) -> Result<(), ControlError> {
         let choices = (0..self.choices.len() as u32).map(Item::Choice);
         let loops = (0..self.loops.len() as u32).map(Item::Loop);

@@ -129,7 +129,7 @@ impl Control {
         self.check_read_outputs()
     }
 
-    /// Whether two tasks lie in different branches of one choice.
+    /// Whether two tasks are in different branches of one choice.
     fn exclude_each_other(&self, one: u32, other: u32) -> bool {
         let branches = |task: u32| {
             let mut found = Vec::new();
@@ -201,7 +201,7 @@ impl Control {
         Ok(())
     }
 
-    /// Whether an item lies in another branch of a choice around a task.
+    /// Whether an item is in another branch of a choice around a task.
     fn is_alternative(&self, item: Item, task: u32) -> bool {
         let branches = |mut region: RegionId| {
             let mut found = Vec::new();
@@ -217,7 +217,7 @@ impl Control {
         })
     }
 
-    /// Whether a task lies inside a block.
+    /// Whether a task is inside a block.
     fn contains(&self, block: Item, task: u32) -> bool {
         let mut region = self.region_of(Item::Task(task));
         while let Some(around) = self.block_of(region) {
@@ -252,7 +252,7 @@ impl Control {
         }
     }
 
-    /// Whether a writer lies in `again` of a loop that a reader is not in.
+    /// Whether a writer is in `again` of a loop that a reader is not in.
     fn is_hidden_in_again(&self, writer: u32, reader: u32) -> bool {
         let mut region = self.region_of(Item::Task(writer));
         while let Some(block) = self.block_of(region) {

@@ -280,7 +280,7 @@ impl Control {
         }
     }
 
-    /// The region an item lies in.
+    /// The region that contains an item.
     pub fn region_of(&self, item: Item) -> RegionId {
         match item {
             Item::Task(t) => self.task_region[t as usize],

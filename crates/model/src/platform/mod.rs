@@ -289,7 +289,7 @@ impl Platform {
         &self.network
     }
 
-    /// The host where the inputs of a workflow lie at the start, if the description names one.
+    /// The host that holds the inputs of a workflow at the start, if the description names one.
     pub fn origin(&self) -> Option<HostId> {
         self.origin
     }

@@ -1,4 +1,4 @@
-//! Data over several hosts lies in equal blocks; what moves when it is redistributed. Plans and
+//! Data over several hosts is stored in equal blocks; what moves when it is redistributed. Plans and
 //! runs ask here.
 
 use crate::HostId;

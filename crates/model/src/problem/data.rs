@@ -227,7 +227,7 @@ impl Problem<'_> {
         procs.iter().all(|&p| place(p) == place(procs[0]))
     }
 
-    /// The inputs of an unfinished task that no task writes and that do not lie everywhere.
+    /// The inputs of an unfinished task that no task writes and that are not everywhere.
     #[inline]
     pub fn staged_inputs(&self, task: TaskId) -> &[FileId] {
         self.staged.of_task(task)

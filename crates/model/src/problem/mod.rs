@@ -123,7 +123,7 @@ impl<'a> Problem<'a> {
         Problem::as_seen(workflow, platform, view)
     }
 
-    /// The same with the network as a model charges for it, and inputs where they are said to lie.
+    /// The same with the network as a model charges for it, and inputs at the given hosts.
     pub fn charged(
         workflow: &'a Workflow,
         platform: &'a Platform,
@@ -145,7 +145,7 @@ impl<'a> Problem<'a> {
     }
 
     /// The workflow on a platform whose present state differs from its description, with inputs
-    /// everywhere until [`with_state`](Self::with_state) says where they lie.
+    /// everywhere until [`with_state`](Self::with_state) says where they are.
     pub fn as_seen(
         workflow: &'a Workflow,
         platform: &'a Platform,

@@ -79,7 +79,7 @@ impl Lanes {
     }
 }
 
-/// Inputs of unfinished tasks that do not lie everywhere, task by task.
+/// Inputs of unfinished tasks that are not everywhere, task by task.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Staged {
     start: Vec<u32>,
@@ -286,7 +286,7 @@ struct Move {
 }
 
 impl<'a, 'p> Staging<'a, 'p> {
-    /// Nothing on its way; none where the inputs of all unfinished tasks lie everywhere.
+    /// Nothing on its way; none where the inputs of all unfinished tasks are everywhere.
     pub fn new(problem: &'a Problem<'p>) -> Option<Self> {
         if !problem.staged.any() {
             return None;

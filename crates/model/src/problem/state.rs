@@ -23,7 +23,7 @@ impl Inputs {
     }
 }
 
-/// A file lies, or will lie, at a place.
+/// A copy of a file that is, or will be, at a place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DataCopy {
     /// The file.
@@ -49,7 +49,7 @@ pub struct State {
     pub release: Vec<f64>,
     /// Copies other than those at finished producers, sorted by file.
     pub copies: Vec<DataCopy>,
-    /// The inputs of the workflow lie only where `copies` says; otherwise on every host.
+    /// The inputs of the workflow are only where `copies` says; otherwise on every host.
     pub inputs_listed: bool,
     /// The leases so far. Open ones run, or are ordered: the machine is usable from their begin. Without
     /// one, a machine that exists only while leased has to be ordered first. The others are over and
@@ -75,7 +75,7 @@ impl State {
         &self.copies[start..start + length]
     }
 
-    /// Nothing done yet, the inputs where they lie.
+    /// The state before anything is done, with the inputs at the given hosts.
     pub fn at_start(workflow: &Workflow, inputs: Inputs) -> State {
         let Inputs::At(host) = inputs else { return State::default() };
         let unwritten = workflow.files().filter(|&f| workflow.producer(f).is_none());

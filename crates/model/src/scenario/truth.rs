@@ -92,7 +92,7 @@ impl Scenario {
         Ok(Truth { seed: self.seed, errors, kinds, named, fixed, sizes, memory, measured })
     }
 
-    /// The inputs that lie at other hosts than the origin's from the start.
+    /// The inputs that are at other hosts than the origin's from the start.
     pub fn spread(
         &self,
         workflow: &Workflow,

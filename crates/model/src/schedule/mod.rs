@@ -77,7 +77,7 @@ pub struct PlannedTransfer {
     pub finish: f64,
 }
 
-/// A machine that is rented. It computes only meanwhile; what lies on it can be read and written at any
+/// A machine that is rented. It computes only meanwhile; files on it can be read and written at any
 /// time, and costs nothing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lease {

@@ -39,7 +39,7 @@ pub struct Task {
     pub min_width: u32,
     /// Most processors it can use.
     pub max_width: u32,
-    /// Its processors may lie on several hosts of one cluster (it passes messages); else all of
+    /// Its processors may be on several hosts of one cluster (it passes messages); else all of
     /// them on one host.
     pub spread: bool,
     /// Bytes of memory it needs; 0 when unknown.
@@ -378,13 +378,13 @@ impl Workflow {
         self.width[task.index()]
     }
 
-    /// Whether the processors of a task may lie on several hosts of one cluster.
+    /// Whether the processors of a task may be on several hosts of one cluster.
     #[inline]
     pub fn spreads(&self, task: TaskId) -> bool {
         self.spread[task.index()]
     }
 
-    /// Whether some task may lie on several hosts.
+    /// Whether some task may be spread over several hosts.
     pub fn has_spread_tasks(&self) -> bool {
         self.demands.spreads
     }

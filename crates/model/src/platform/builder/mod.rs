@@ -71,7 +71,7 @@ impl PlatformBuilder {
         self
     }
 
-    /// Names the host where the inputs of workflows lie.
+    /// Names the host that holds the inputs of workflows.
     pub fn set_origin(&mut self, host: HostId) -> &mut Self {
         self.origin = Some(host);
         self
