@@ -2,14 +2,13 @@
 //!
 //! A [`Simulation`] is cheap to make (one pass over the platform), takes new activities at any
 //! moment and reports, instant by instant, its events: activities that ended or failed, hosts and
-//! links that changed.
-//! Profiles are played from the platform. When a host goes off, the executions on it, the
-//! parallel tasks using it, the operations of its disks and the transfers from or to it fail;
-//! when a link goes off, what crosses it. Starting on something that is off fails at once.
-//! An activity that would end at the very date at which a resource it needs goes off fails, as in
-//! SimGrid: changes
-//! of a date come before the ends of that date. Of several ends at one date, those of activities
-//! that started first come first; of several changes, hosts come before links, in their order.
+//! links that changed. Profiles are played from the platform. When a host goes off, the executions
+//! on it, the parallel tasks using it, the operations of its disks and the transfers from or to it
+//! fail; when a link goes off, what crosses it. Starting on something that is off fails at once. An
+//! activity that would end at the very date at which a resource it needs goes off fails, as in
+//! SimGrid: changes of a date come before the ends of that date. Of several ends at one date, those
+//! of activities that started first come first; of several changes, hosts come before links, in
+//! their order.
 
 mod infiniband;
 mod network;
@@ -487,8 +486,8 @@ impl<'p> Simulation<'p> {
     }
 
     /// Returns the events of the instant reached by the last [`Simulation::step`]: endings in order
-    /// of starting, then changes of the platform, each followed by the failures it causes (those that
-    /// would have ended now first, each group in order of starting).
+    /// of starting, then changes of the platform, each followed by the failures it causes (those
+    /// that would have ended now first, each group in order of starting).
     pub fn events(&self) -> &[Event] {
         &self.events
     }

@@ -5,17 +5,17 @@
 //! Casanova & Marchal 2002). The solution is unique, and it is the only allocation in which every variable
 //! is at its bound or crosses a saturated constraint on which no variable has a higher level.
 //!
-//! That certificate is local, which is what the algorithm lives on. Write `o_i(l)` for the level
-//! at which variable i is held by anything but constraint l (its bound, its other constraints).
-//! The level of l is the root of `sum_i ratio_i * min(o_i(l), level) = capacity`, infinite when
-//! the capacity suffices for all. Levels that satisfy these equations together give the
-//! certificate, hence the solution. So after a change only the constraints it touches are
-//! recomputed; one whose level stays as it was passes nothing on. Constraints
-//! are taken lowest level first: a level depends on lower levels only, so that in this order few
-//! are computed twice. An unsaturated constraint knows up to which level its
-//! variables may rise harmlessly (its *room*) and is not even looked at below that. A saturated
-//! one crossed by many (a *hub*) knows the sums its level follows from: a change runs from
-//! constraint to constraint and touches no variable but those that have to be held elsewhere.
+//! That certificate is local, which is what the algorithm lives on. Write `o_i(l)` for the level at
+//! which variable i is held by anything but constraint l (its bound, its other constraints). The
+//! level of l is the root of `sum_i ratio_i * min(o_i(l), level) = capacity`, infinite when the
+//! capacity suffices for all. Levels that satisfy these equations together give the certificate,
+//! hence the solution. So after a change only the constraints it touches are recomputed; one whose
+//! level stays as it was passes nothing on. Constraints are taken lowest level first: a level
+//! depends on lower levels only, so that in this order few are computed twice. An unsaturated
+//! constraint knows up to which level its variables may rise harmlessly (its *room*) and is not
+//! even looked at below that. A saturated one crossed by many (a *hub*) knows the sums its level
+//! follows from: a change runs from constraint to constraint and touches no variable but those that
+//! have to be held elsewhere.
 //!
 //! Cost: the variables of the constraints whose inputs change, times the length of their routes.
 //! Ties: a variable held equally by several constraints stays with the one that holds it;
