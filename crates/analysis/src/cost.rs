@@ -9,7 +9,7 @@ use slackline_model::{FileId, Problem, TaskId};
 /// Money of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Money {
-    /// In all.
+    /// Sum of all costs.
     pub total: f64,
     /// Per workflow that arrived: machines that are billed as a whole by the share of their use.
     pub per_workflow: Vec<f64>,

@@ -114,9 +114,9 @@ pub struct PartRuns {
 /// Distributions and chances over many runs.
 #[derive(Clone, Debug)]
 pub struct Forecast {
-    /// Of the makespan, seconds.
+    /// Distribution of the makespan, seconds.
     pub makespan: Distribution,
-    /// Of the cost.
+    /// Distribution of the cost.
     pub cost: Distribution,
     /// Chance to keep the budget.
     pub budget: Chance,

@@ -59,7 +59,7 @@ pub enum Happening {
         /// Size, bytes.
         bytes: f64,
     },
-    /// It arrived.
+    /// A transfer arrived.
     TransferFinished {
         /// The file.
         file: FileId,
@@ -322,7 +322,7 @@ pub enum Work<'t> {
 /// The way a span ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// With its result.
+    /// Ended with its result.
     Finished,
     /// Without one.
     Failed,

@@ -27,7 +27,7 @@ pub enum UnitError {
     /// It does not begin with a number.
     #[error("\"{text}\" is no {quantity}: it must begin with a number, e.g. {}", quantity.example())]
     NoNumber {
-        /// As written.
+        /// The text as written.
         text: String,
         /// The expected quantity.
         quantity: Quantity,
@@ -35,7 +35,7 @@ pub enum UnitError {
     /// A number and nothing else.
     #[error("\"{text}\" has no unit: write e.g. {} ({})", quantity.example(), quantity.known())]
     NoUnit {
-        /// As written.
+        /// The text as written.
         text: String,
         /// The expected quantity.
         quantity: Quantity,
@@ -43,7 +43,7 @@ pub enum UnitError {
     /// A unit that does not exist or measures something else.
     #[error("\"{unit}\" in \"{text}\" is no unit of {quantity}{}: use {}", hint(unit, *quantity), quantity.known())]
     UnknownUnit {
-        /// As written.
+        /// The text as written.
         text: String,
         /// The unit in it.
         unit: String,
@@ -53,7 +53,7 @@ pub enum UnitError {
     /// Below zero, or too large for a number.
     #[error("\"{text}\" is no {quantity}: it must be a finite number of at least 0")]
     OutOfRange {
-        /// As written.
+        /// The text as written.
         text: String,
         /// The expected quantity.
         quantity: Quantity,

@@ -24,11 +24,11 @@ use thiserror::Error;
 /// The way computations of the program count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compute {
-    /// They take no time.
+    /// Computations take no time.
     None,
-    /// They take their CPU time here, scaled by the speed of the machine.
+    /// Computations take their CPU time here, scaled by the speed of the machine.
     Measure,
-    /// They take what the program charges.
+    /// Computations take the time that the program charges.
     Charged,
 }
 
@@ -61,10 +61,10 @@ pub struct Finished {
 /// The reason why a program could not be run to its end.
 #[derive(Debug, Error)]
 pub enum OnlineError {
-    /// It cannot be started.
+    /// The program cannot be started.
     #[error("{0}")]
     Start(String),
-    /// It failed.
+    /// The replay failed.
     #[error(transparent)]
     Run(#[from] ReplayError),
 }

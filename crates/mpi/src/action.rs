@@ -136,7 +136,7 @@ pub const ANY: i32 = -1;
 /// The mode of a send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// As the size says.
+    /// Eager and detached below the sizes in the settings.
     Standard,
     /// The sender waits for the receiver.
     Synchronous,

@@ -21,7 +21,7 @@ pub enum JobState {
     Schedulable,
     /// Has a place, and waits for others or for its date.
     Scheduled,
-    /// Under way.
+    /// Started and not ended.
     Running,
     /// Finished.
     Done,

@@ -158,7 +158,7 @@ pub enum SettingError {
     BadValue {
         /// The setting.
         key: String,
-        /// As given.
+        /// The value as given.
         value: String,
         /// The permitted values.
         expected: &'static str,

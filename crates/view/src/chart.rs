@@ -132,7 +132,7 @@ pub struct Arrow {
     pub finish: f64,
     /// The file or files that move.
     pub note: String,
-    /// It never arrived.
+    /// Whether it never arrived.
     pub broken: bool,
 }
 

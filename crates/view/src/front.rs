@@ -15,7 +15,7 @@ pub struct FrontPoint {
     pub name: String,
     /// Its end, seconds.
     pub makespan: f64,
-    /// Its money.
+    /// Its cost, money.
     pub cost: f64,
     /// Another plan is better in one and no worse in the other.
     pub dominated: bool,

@@ -51,7 +51,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of these values.
+    /// Returns the spread of these values.
     pub fn of(values: &[f64]) -> Spread {
         if values.is_empty() {
             return Spread::default();
@@ -97,11 +97,11 @@ pub struct Host {
 /// Estimates learnt from some runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Learnt {
-    /// By name.
+    /// Kinds of tasks, by name.
     pub kinds: Vec<Kind>,
-    /// By name.
+    /// Hosts, by name.
     pub hosts: Vec<Host>,
-    /// By names.
+    /// Connections, by names of places.
     pub connections: Vec<Connection>,
     /// Of kinds that were not seen.
     #[serde(skip)]

@@ -56,7 +56,7 @@ impl Law {
 pub(super) struct Fit {
     /// Of kinds that were seen.
     pub(super) kinds: BTreeMap<String, Law>,
-    /// Of all others.
+    /// Law of all other kinds.
     pub(super) any: Option<Law>,
     /// Of hosts that were seen.
     pub(super) levels: BTreeMap<String, f64>,

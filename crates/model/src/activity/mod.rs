@@ -30,9 +30,9 @@ impl Exec {
 /// A transfer between two hosts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transfer {
-    /// From.
+    /// The sender.
     pub src: HostId,
-    /// To.
+    /// The receiver.
     pub dst: HostId,
     /// Size, bytes.
     pub bytes: f64,
@@ -63,9 +63,9 @@ pub struct ParallelTask {
 /// The direction of a disk operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiskAccess {
-    /// From the disk.
+    /// Reading from the disk.
     Read,
-    /// To the disk.
+    /// Writing to the disk.
     Write,
 }
 

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// Whether a task reads or writes a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileUse {
-    /// It reads.
+    /// The task reads the file.
     Read,
-    /// It writes.
+    /// The task writes the file.
     Write,
 }
 

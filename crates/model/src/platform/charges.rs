@@ -22,7 +22,7 @@ pub struct Band {
 pub enum Contention {
     /// Each is as quick as alone.
     Free,
-    /// They share it.
+    /// Concurrent transfers share the link.
     #[default]
     Shared,
     /// It serves one after the other.

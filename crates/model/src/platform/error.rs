@@ -30,7 +30,7 @@ pub enum PlatformError {
         element: String,
         /// The quantity.
         what: &'static str,
-        /// As given.
+        /// The value as given.
         value: f64,
         /// The rule.
         must: &'static str,

@@ -54,7 +54,7 @@ pub enum Selector {
 }
 
 impl Selector {
-    /// By name.
+    /// Returns the selector of a name.
     pub fn parse(name: &str) -> Option<Selector> {
         Some(match name {
             "default" => Selector::Default,

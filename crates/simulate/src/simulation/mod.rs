@@ -104,7 +104,7 @@ pub enum Event {
     HostState {
         /// The host.
         host: HostId,
-        /// On.
+        /// Whether it is on from now on.
         on: bool,
     },
     /// A link has another bandwidth.
@@ -125,7 +125,7 @@ pub enum Event {
     LinkState {
         /// The link.
         link: LinkId,
-        /// On.
+        /// Whether it is on from now on.
         on: bool,
     },
 }
