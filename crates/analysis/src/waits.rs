@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub struct Step {
     /// Tasks it waits for.
     pub parents: Vec<usize>,
-    /// When the first attempt was handed to a queue, where there is one.
+    /// Date at which the first attempt was handed to a queue, where there is one.
     pub submitted: Option<f64>,
     /// Start and end of the attempt that counted.
     pub ran: Option<(f64, f64)>,
@@ -37,7 +37,7 @@ pub struct Steps {
     pub cores: Vec<u32>,
 }
 
-/// What a stretch of the chain was spent on.
+/// The cause of a stretch of the chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
@@ -225,7 +225,7 @@ pub fn by_cause(links: &[Link]) -> BTreeMap<Cause, f64> {
     sums
 }
 
-/// What is different when a run is repeated.
+/// The differences of a repeated run from the original.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
     /// Factor of the cores of each host.
