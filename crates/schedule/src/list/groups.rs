@@ -16,8 +16,8 @@ pub(super) fn runs(problem: &Problem<'_>, order: impl Iterator<Item = TaskId>) -
     let mut groups: Vec<Vec<TaskId>> = Vec::new();
     for task in order {
         let current = groups.len().wrapping_sub(1);
-        // Whatever lies between two dependent tasks also stands between them in the order, so
-        // looking at parents is enough.
+        // A task between two dependent tasks in the graph is also between them in the order, so checking
+        // parents is enough.
         let depends = workflow.predecessors(task).any(|(p, _)| group_of[p.index()] == current);
         if groups.is_empty() || depends {
             groups.push(Vec::new());
