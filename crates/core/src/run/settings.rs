@@ -101,12 +101,12 @@ impl OldSettings {
     }
 }
 
-/// What a lone transfer takes in the plans of a run.
+/// Origin of transfer times in the plans of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transfers {
-    /// What the network model says.
+    /// The network model.
     Modelled,
-    /// What the platform states, as in the logs of earlier versions.
+    /// The values stated in the platform, as in the logs of earlier versions.
     Stated,
 }
 
