@@ -41,7 +41,7 @@ pub struct Options {
 
 /// Reads the records of one run; several paths are joined.
 pub fn read(paths: &[PathBuf], options: &Options, files: &FileAccess) -> Result<RecordedRun> {
-    // What is wrong with all records together is said of the path they were looked for under.
+    // Errors about all records together name the path under which they were searched.
     joined(paths, options, files).map_err(|error| {
         let unplaced = error.file.is_none();
         match paths.first().filter(|_| unplaced) {
@@ -68,7 +68,7 @@ fn joined(paths: &[PathBuf], options: &Options, files: &FileAccess) -> Result<Re
     Ok(run)
 }
 
-/// Returns whether a path holds records of an engine that [`read`] knows, without reading them whole.
+/// Returns the engine whose records a path holds, if [`read`] can read them; they are not read whole.
 pub fn recognise(path: &std::path::Path, files: &FileAccess) -> Option<Engine> {
     sources::find(std::slice::from_ref(&path.to_path_buf()), None, files)
         .ok()
