@@ -1,11 +1,11 @@
-//! What files with choices and loops have in common: the ways to state the passes of a loop.
+//! Shared parts of formats with choices and loops: the notations for the passes of a loop.
 
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use slackline_model::control::Iterations;
 use std::fmt;
 
-/// A number of passes, or a table that says how they are distributed.
+/// A number of passes, or a table with their distribution.
 pub(crate) enum IterationsEntry {
     Number(f64),
     Law(LawEntry),
@@ -57,7 +57,7 @@ fn whole(what: &str, value: f64) -> Result<u64, String> {
 }
 
 impl IterationsEntry {
-    /// What the model makes of it, or what is wrong.
+    /// Converts to the model; the error describes an invalid combination.
     pub(crate) fn read(&self) -> Result<Iterations, String> {
         let law = match self {
             IterationsEntry::Number(n) => {

@@ -43,9 +43,8 @@
 //! deadline = 600
 //! ```
 //!
-//! Times are seconds; `at = "50%"` is half of the makespan that the plan, followed
-//! without the outage, has.
-//! JSON has the same members.
+//! Times are seconds; `at = "50%"` is half of the makespan of the plan, followed without the outage. JSON has
+//! the same members.
 
 use crate::error::{FormatError, Result, json_error, toml_error};
 use serde::de::Error as _;

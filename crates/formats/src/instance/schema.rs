@@ -1,4 +1,4 @@
-//! What an instance file looks like.
+//! Members of an instance file, for reading.
 
 use super::{FormatError, Result};
 use crate::control::IterationsEntry;
@@ -40,7 +40,7 @@ pub(super) struct File {
     pub(super) files: Vec<FileEntry>,
 }
 
-/// What the processors of one host have together.
+/// Capacities that the processors of one host share.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HostEntry {

@@ -34,10 +34,10 @@
 //! work = "1Gf"
 //! ```
 //!
-//! Where no speed explains the times, every task says `seconds = { fast = 10, slow = 45 }`: its
-//! time per host or class of hosts. Other speed-up models are `speedup = [1, 0.6, 0.45]` (time on 1, 2, 3 ... cores over time on
-//! one) and `downey = { parallelism = 8, sigma = 0.5 }`. A fixed number of cores without a model
-//! means that the time was taken at that width.
+//! Where no speed explains the times, every task has `seconds = { fast = 10, slow = 45 }`: its time per host or
+//! class of hosts. Other speed-up models are `speedup = [1, 0.6, 0.45]` (time on 1, 2, 3 ... cores over time on
+//! one) and `downey = { parallelism = 8, sigma = 0.5 }`. A fixed number of cores without a model means that the
+//! time was taken at that width.
 //!
 //! Lost in writing: the difference between `Serial` and an Amdahl fraction of 1 for tasks of
 //! variable width, the grouping of workflows that were joined, and the order in which files that

@@ -16,7 +16,7 @@ fn samples(format: Format) -> Vec<String> {
     if format.can_write() {
         for document in documents() {
             let mut out = Vec::new();
-            // Some formats cannot hold some workflows; that is theirs to say.
+            // Some formats cannot hold some workflows; an error is fine.
             if format.write(&document, &mut out).is_ok() {
                 samples.push(String::from_utf8(out).unwrap());
             }
