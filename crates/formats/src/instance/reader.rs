@@ -444,8 +444,8 @@ impl File {
         builder.build().map_err(FormatError::new)
     }
 
-    /// The class of a processor: its cluster, else itself. If processors differ only in speed, equal ones form
-    /// one class.
+    /// The class of a processor: its cluster, else itself. None in a file without
+    /// `exec`, prices and clusters, where processors of equal speed form a class.
     fn class(&self, processor: &ProcessorEntry, host: &str) -> Option<String> {
         let apart = |p: &ProcessorEntry| p.cluster.is_some() || p.price.is_some();
         let named = self.exec.is_some() || self.processors.iter().any(apart);
