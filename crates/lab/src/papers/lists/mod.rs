@@ -153,7 +153,7 @@ impl Planned {
         chosen.map(|(_, row)| figure(&row[method])).collect()
     }
 
-    /// By how much the mean SLR of one method lies below that of another, as a share of the latter.
+    /// Difference of the mean SLR of two methods, as a share of the other's; positive if the one is better.
     fn gain(
         &self,
         method: usize,

@@ -10,7 +10,7 @@ use slackline_model::approx;
 use slackline_model::scenario::{ErrorLaw, EstimateErrors, Grain, Knowledge, Scenario, Wrong};
 use std::time::Instant;
 
-/// What happens.
+/// Kind of scenario.
 #[derive(Clone, Copy)]
 enum World {
     Still,
@@ -162,7 +162,7 @@ const EXPERIMENTS: &[Experiment] = &[
     },
 ];
 
-/// A way of an experiment in one world.
+/// One method of an experiment in one replication.
 struct Job {
     experiment: &'static Experiment,
     way: &'static Way,
