@@ -161,7 +161,7 @@ impl Sources {
             for path in rest {
                 parts.push(read_workflow(path, self.format, context)?);
             }
-            // Graphs of one generator share a name: their files tell them apart.
+            // Graphs of one generator share a name: the names of their files differ.
             for (part, path) in parts.iter_mut().zip(workflows) {
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy();
                 *part = part.clone().renamed(stem);

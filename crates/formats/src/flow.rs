@@ -32,7 +32,7 @@ use slackline_model::{FileId, TaskId, WorkflowBuilder};
 /// Most steps along declared dependencies that the search for ancestors takes.
 const SEARCH_BUDGET: u64 = 2_000_000_000;
 
-/// Most (task, file) pairs that come out: names read and written by everybody multiply.
+/// Most (task, file) pairs that come out: names read and written by all tasks multiply.
 const MAX_READS: usize = 100_000_000;
 
 /// Kind of use of a name by a task.

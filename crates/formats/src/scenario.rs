@@ -30,10 +30,10 @@
 //! at = 0.3                                  # after this part of its time; 0.5 if left out
 //!
 //! [[actual]]
-//! file = "genome.fa"                        # really larger than the workflow says
+//! file = "genome.fa"                        # really larger than stated in the workflow
 //! bytes = 3e9
 //!
-//! [[copy]]                                  # lies there from the start, besides the origin
+//! [[copy]]                                  # there from the start, in addition to the origin
 //! file = "genome.fa"
 //! host = "p2"
 //!

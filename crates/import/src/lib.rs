@@ -4,7 +4,7 @@
 //! [`read`] recognises the engine by content, follows a folder into the places where the engine
 //! keeps its records, and joins all artefacts of one run. [`RecordedRun::document`],
 //! [`RecordedRun::platform`] and [`RecordedRun::trace`] hand the result to the rest of Slackline;
-//! [`RecordedRun::summary`] says how many values were measured, derived, assumed or missing.
+//! [`RecordedRun::summary`] counts measured, derived, assumed and missing values.
 //!
 //! **A value is never invented silently: it carries its origin, and every repair is counted by name.**
 

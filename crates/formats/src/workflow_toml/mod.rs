@@ -4,7 +4,7 @@
 //! name = "thumbnails"
 //! reference-speed = "2Gf"            # the machine on which times were taken; default 1Gf
 //!
-//! [defaults]                         # for every task and file that says nothing else
+//! [defaults]                         # for every task and file without values of its own
 //! memory = "500MB"
 //! memory-per-core = "1GB"
 //!
@@ -26,7 +26,7 @@
 //! alpha = 0.1                        # serial fraction (Amdahl)
 //! gpus = { a100 = 1 }                # or gpus = 2: of any one kind
 //! resources = { matlab = 1, io = 2 } # shared with all that run at the same time
-//! results = []                       # outputs that are kept although somebody reads them
+//! results = []                       # outputs that are kept although some task reads them
 //! spread = true                      # over the hosts of one cluster (message passing); else on one host
 //!
 //! [task.report]

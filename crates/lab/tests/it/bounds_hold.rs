@@ -161,7 +161,7 @@ fn beats_the_bound(seed: u64, tasks: u32, kind: &str, model: &str) -> Result<(),
     let problem = Problem::charged(&workflow, &platform, &charges, inputs).unwrap();
     let planned = bounds::lower_bound(&problem);
     let simulated = plan_check::lower_bound(&workflow, &platform, &charges, inputs, true).unwrap();
-    // Limits that everybody can keep, for methods that need some.
+    // Limits that every method can keep, for methods that need some.
     let limits = Limits { budget: Some(1e12), deadline: Some(1e12) };
     let request = Request { iterations: Some(200), limits, ..Request::seeded(7) };
     let proven = registry::run(&slackline_schedule::exact::EXACT, &problem, &request, planned);

@@ -317,7 +317,7 @@ impl<'c> Walk<'c> {
     }
 
     /// Decodes the list from a position on; `None` as soon as the end cannot stay within the limit.
-    /// From `end` on the list is the one that was decoded last, and `before` knows the cores there.
+    /// From `end` on the list is the one that was decoded last, and `before` has the cores there.
     fn decode(&mut self, (from, end): (usize, usize), limit: f64) -> Option<f64> {
         let compact = self.compact;
         let mut cores = std::mem::take(&mut self.cores);
