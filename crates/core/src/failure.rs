@@ -52,7 +52,7 @@ impl Failure {
         Failure::Work { message: message.to_string(), help: None }
     }
 
-    /// The same with something to try.
+    /// Adds a suggested remedy.
     pub fn with_help(mut self, text: impl Into<String>) -> Failure {
         if let Failure::Input { help, .. } | Failure::Work { help, .. } = &mut self {
             *help = Some(text.into());

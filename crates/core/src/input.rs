@@ -149,7 +149,7 @@ impl Sources {
 }
 
 impl Sources {
-    /// The same with any number of workflows, which are planned together.
+    /// Reads any number of workflows, which are planned together, and the platform.
     pub fn read_all(
         &self,
         workflows: &[PathBuf],

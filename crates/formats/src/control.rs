@@ -86,7 +86,7 @@ impl IterationsEntry {
     }
 }
 
-/// The same as JSON.
+/// Writes the passes of a loop as JSON.
 pub(crate) fn json(iterations: &Iterations) -> String {
     match iterations {
         Iterations::Fixed(n) => n.to_string(),
@@ -106,7 +106,7 @@ pub(crate) fn json(iterations: &Iterations) -> String {
     }
 }
 
-/// The same as an inline table of TOML.
+/// Writes the passes of a loop as an inline table of TOML.
 pub(crate) fn toml(iterations: &Iterations) -> String {
     match iterations {
         Iterations::Table(table) => format!("{{ table = {table:?} }}"),

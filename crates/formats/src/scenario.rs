@@ -533,7 +533,7 @@ impl Raw {
     }
 }
 
-/// The same error at a place of the document.
+/// Adds the place in the document to an error.
 fn at(place: String, error: FormatError) -> FormatError {
     FormatError { help: error.help.clone(), ..FormatError::in_path(place, &error.message) }
 }

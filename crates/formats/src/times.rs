@@ -132,7 +132,7 @@ impl Document {
         }
     }
 
-    /// The same with all recorded seconds counted at one speed.
+    /// Converts the document so that all recorded seconds count at one speed.
     pub fn at_reference_speed(mut self, format: Format, speed: f64) -> Result<Document> {
         if !format.tells_seconds() {
             let message = format!("{format} states work, not seconds at some speed");

@@ -86,7 +86,7 @@ impl Contender {
         Ok(Way { transfers: self.transfers, ..usual })
     }
 
-    /// The same with inputs that travel otherwise.
+    /// The contender with another mode of transfers.
     pub fn with(self, transfers: Transfers) -> Contender {
         Contender { transfers, ..self }
     }

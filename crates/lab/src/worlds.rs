@@ -117,7 +117,7 @@ impl GtpWorld {
         GtpWorld::with_links(kind, graph, seed, Links::Fifo)
     }
 
-    /// The same on links that are shared in another way.
+    /// The case with another sharing of links.
     pub fn with_links(
         kind: &Kind,
         graph: usize,

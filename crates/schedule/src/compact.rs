@@ -52,7 +52,7 @@ pub(crate) struct Compact {
     bank_group: Vec<u32>,
     /// When each core can take new work.
     pub(crate) avail: Vec<f64>,
-    /// The same as far as it is certain (tasks fixed in the future leave room before them).
+    /// Certain lower bound of `avail`, per core: tasks fixed in the future leave room before them.
     pub(crate) certain: Vec<f64>,
     /// When the first core of each bank opens.
     pub(crate) open: Vec<f64>,
@@ -110,7 +110,7 @@ impl Compact {
         Compact::over(problem, FlatNetwork::planned(problem))
     }
 
-    /// The same with the least that any transfer takes in a run: what bounds count.
+    /// The arrays with the least time that any transfer takes in a run, as bounds need it.
     pub(crate) fn relaxed(problem: &Problem<'_>) -> Result<Compact, PlanError> {
         Compact::over(problem, FlatNetwork::relaxed(problem))
     }

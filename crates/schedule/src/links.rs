@@ -38,7 +38,7 @@ impl Ord for Date {
 pub struct Turns {
     /// Until when each is taken.
     free: Vec<f64>,
-    /// The same as far as it differs in the present trial, by the trial's number.
+    /// Dates changed by the present trial, with the trial's number.
     tried: Vec<(u32, f64)>,
     trial: u32,
 }

@@ -36,14 +36,14 @@ pub struct Request {
 }
 
 impl Request {
-    /// The same with some parameters set, unless they are given.
+    /// Sets some parameters as defaults: those already given take precedence.
     pub fn preset(&self, set: &[(&str, &str)]) -> Request {
         let preset = set.iter().map(|(name, value)| (name.to_string(), value.to_string()));
         let given = preset.chain(self.given.iter().cloned()).collect();
         Request { given, ..self.clone() }
     }
 
-    /// The same for a method inside another: what was given is not meant for it.
+    /// The request for a method inside another, without parameters, as these are not meant for it.
     pub fn without_parameters(&self) -> Request {
         Request { given: Given::new(), ..self.clone() }
     }
@@ -171,7 +171,7 @@ impl Need {
         }
     }
 
-    /// The same with its article.
+    /// Phrase with its article, for messages.
     pub fn phrase(self) -> &'static str {
         match self {
             Need::Budget => "a budget",
@@ -439,8 +439,8 @@ pub fn usual(problem: &Problem<'_>) -> &'static Algorithm {
     }
 }
 
-/// The same under limits: the best plan within them. Plans of moldable tasks and of several workflows have
-/// no method for limits of their own and go the same way.
+/// The default planner under limits: the best plan within them. Plans of moldable tasks and of several
+/// workflows have no method for limits of their own and use the same one.
 pub fn usual_within(problem: &Problem<'_>, limits: &Limits) -> &'static Algorithm {
     match limits.budget.is_some() || limits.deadline.is_some() {
         true => &qos::within_limits::WITHIN_LIMITS,

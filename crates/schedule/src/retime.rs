@@ -39,7 +39,7 @@ struct Step {
     first_wait: u32,
 }
 
-/// The same plan with the dates that the problem gives it; what is not placed stays so.
+/// The plan with the dates that the problem gives it; tasks without a place stay without.
 pub fn retimed(problem: &Problem<'_>, schedule: &Schedule) -> Schedule {
     let retiming = Retiming::new(problem, schedule);
     let finish = retiming.finishes(|seconds| seconds);

@@ -93,7 +93,7 @@ pub struct Metrics {
     pub core_seconds: f64,
     /// Their part of what the machine offered.
     pub utilisation: Option<f64>,
-    /// The same with the cores of whole nodes.
+    /// Utilisation with the cores of whole nodes.
     pub held: Option<f64>,
     /// Energy.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -312,8 +312,7 @@ pub struct Period {
     pub metrics: Metrics,
 }
 
-/// The same measures per period of submission, from the first submission on; periods without jobs
-/// are left out.
+/// Metrics per period of submission, from the first submission on; periods without jobs are left out.
 pub fn by_period(replay: &Replay<'_>, outcome: &Outcome, length: f64) -> Vec<Period> {
     let all = ran(replay, outcome);
     let (first, _) = bounds(&all);

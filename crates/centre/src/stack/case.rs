@@ -379,7 +379,7 @@ impl Case {
         build(file, work, true)
     }
 
-    /// The same with another number of pilots: those of the case in turn, again and again.
+    /// The case with another number of pilots: those of the case in turn, again and again.
     pub fn with_pilots(&self, count: usize) -> Case {
         let mut case = Case { record: None, ..self.clone() };
         let pilots = (0..count).filter_map(|k| {

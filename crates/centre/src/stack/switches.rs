@@ -84,12 +84,12 @@ impl Switches {
         self.free & (1 << component as u8) == 0
     }
 
-    /// The same with a component modelled or simulated.
+    /// These switches with a component modelled or simulated.
     pub fn freeing(self, component: Component) -> Switches {
         Switches { free: self.free | 1 << component as u8 }
     }
 
-    /// The same with a component injected.
+    /// These switches with a component injected.
     pub fn injecting(self, component: Component) -> Switches {
         Switches { free: self.free & !(1 << component as u8) }
     }

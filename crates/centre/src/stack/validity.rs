@@ -103,7 +103,7 @@ impl Validity {
         }
     }
 
-    /// The same as a sentence or two.
+    /// Summary in one or two sentences.
     pub fn text(&self) -> String {
         let parts = [
             ("injected", &self.injected),

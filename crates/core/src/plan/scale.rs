@@ -89,7 +89,7 @@ impl Scale {
         Ok(Scale { least_cost: least_cost(problem), cheapest, fastest })
     }
 
-    /// The same with one plan more.
+    /// Extends the scale by one plan.
     pub(crate) fn with(mut self, makespan: f64, cost: f64) -> Scale {
         let end = End { makespan, cost };
         let point = |end: End| Point { makespan: end.makespan, cost: end.cost };

@@ -629,7 +629,7 @@ impl LimitSettings {
         if self.fastest { Aim::Fastest } else { Aim::usual(&self.limits()) }
     }
 
-    /// The same as a parameter of the method for limits.
+    /// The criterion as a parameter of the method for limits; none if it is the default.
     pub(crate) fn given(&self) -> Option<(String, String)> {
         self.fastest.then(|| ("aim".to_string(), "fastest".to_string()))
     }

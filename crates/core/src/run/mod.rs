@@ -448,8 +448,8 @@ pub fn given_files(workflow: &Workflow) -> Vec<(&str, &str)> {
     workflow.files().filter_map(given).collect()
 }
 
-/// The same where names mean different files in branches and passes: those that no task writes and
-/// that are no other file's name for who reads them.
+/// The given files of a workflow with choices and loops: those that no task writes and no branch passes on
+/// under their name.
 fn given_to(control: &Control) -> Vec<(&str, &str)> {
     let files = control.file_uses();
     let tasks = || 0..control.tasks() as u32;

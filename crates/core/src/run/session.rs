@@ -172,7 +172,7 @@ impl RunSession {
         })
     }
 
-    /// The same with the state of the user's files, whose checksums are known.
+    /// Adds the state of the user's files, whose checksums are known.
     pub(super) fn with_stamps(self, stamps: BTreeMap<String, Stamp>) -> RunSession {
         RunSession { stamps: Some(stamps), ..self }
     }
@@ -259,7 +259,7 @@ impl RunSession {
         }
     }
 
-    /// The same for what is known when the run begins.
+    /// Chooses policy and plan for a problem with the part of the workflow known when the run begins.
     fn choose_for(&self, problem: &Problem<'_>) -> Result<Chosen, Failure> {
         let limits = self.request.limits.limits();
         let algorithm = match &self.request.planner {

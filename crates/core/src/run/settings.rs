@@ -139,7 +139,8 @@ pub(super) fn to_map(request: &RunRequest) -> Result<Map<String, Value>, Failure
 }
 
 impl SlurmSettings {
-    /// The same for a run of this name. With a context, an address that nodes cannot reach is warned of.
+    /// Converts the settings for a run of this name. With a context, it warns of an address that nodes cannot
+    /// reach.
     pub(super) fn options(
         &self,
         run: String,

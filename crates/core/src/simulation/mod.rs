@@ -70,7 +70,7 @@ pub struct Ran {
     pub limits: Limits,
     /// Metrics of each of several workflows.
     pub served: Vec<Served>,
-    /// The same beside the other policies.
+    /// Metrics relative to the other policies.
     pub beside: Option<Beside>,
     /// The first plan.
     pub planned: Arc<Schedule>,

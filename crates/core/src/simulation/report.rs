@@ -162,7 +162,7 @@ pub struct OwnerReport {
 }
 
 impl SimulationReport {
-    /// The same of a real run, which lists each failure.
+    /// The report as one of a real run, which lists each failure.
     pub fn of_execution(self) -> SimulationReport {
         SimulationReport { schema: "slackline/execution/1", failures: None, ..self }
     }

@@ -76,7 +76,7 @@ pub(super) struct Stage<'a> {
     pub(super) scenario_file: Option<&'a Path>,
     /// All work, as far as its run times are known.
     pub(super) known: Arc<Workflow>,
-    /// The same, and the platform, as stated.
+    /// All work, and the platform, as stated in the files.
     stated: Arc<Workflow>,
     platform: Arc<Platform>,
     /// The parts of it and when they come, where there are several.

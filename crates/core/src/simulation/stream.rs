@@ -28,7 +28,7 @@ pub(super) fn read(
     Ok((world, coming))
 }
 
-/// The same without overheads.
+/// Reads workflow, platform and arrivals without overheads.
 fn read_plain(
     setup: &SimulationSetup,
     scenario: &Scenario,

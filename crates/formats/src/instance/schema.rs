@@ -163,7 +163,7 @@ pub(super) struct BillingEntry {
 }
 
 impl BillingEntry {
-    /// The same for the model, or what cannot be in it.
+    /// Converts to the model's billing; fails for values that the model excludes.
     pub(super) fn billing(self, path: &str) -> Result<Billing> {
         let BillingEntry { quantum, minimum, setup } = self;
         for (name, value) in [("quantum", quantum), ("minimum", minimum), ("setup", setup)] {

@@ -673,7 +673,7 @@ fn zone_properties(zone: &Zone) -> Properties {
     list
 }
 
-/// The same of a host.
+/// Properties of a host without attribute in SimGrid.
 fn own_properties(class: &Class, host: &Host, platform: &Platform) -> Properties {
     let mut list = Vec::new();
     let mut add = |key: &str, value: String| list.push((key.to_string(), value));

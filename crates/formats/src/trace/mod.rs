@@ -112,7 +112,7 @@ pub fn write(
     writer.finish().1
 }
 
-/// The same of a real run, with what is known of its attempts.
+/// Writes the trace of a real run, with information on its attempts.
 pub fn write_with_attempts<'a>(
     trace: &Trace,
     format: TraceFormat,

@@ -66,7 +66,7 @@ impl Cell {
         Cell { stage, preset: None, knows: Knowledge::Estimates, by }
     }
 
-    /// The same under other rules of the simulation, by name.
+    /// The case under other rules of the simulation, by name.
     pub fn under(mut self, preset: &'static str) -> Result<Cell, StudyError> {
         let missing = || StudyError(format!("there is no model '{preset}'"));
         self.stage.models = Models::preset(preset).ok_or_else(missing)?;
@@ -74,7 +74,7 @@ impl Cell {
         Ok(self)
     }
 
-    /// The same with so much known of run times and sizes.
+    /// The case with this knowledge of run times and sizes.
     pub fn knowing(mut self, knows: Knowledge) -> Result<Cell, StudyError> {
         let Stage { workflow, platform, scenario, .. } = &self.stage;
         let known = scenario.known(workflow, platform, knows).map_err(StudyError::of)?;
@@ -101,7 +101,7 @@ impl Cell {
         Ok(Ran { outcome, told: policy.report() })
     }
 
-    /// The same of a run that has to finish.
+    /// Runs the case; fails if the run does not finish.
     pub fn finish(&self, recording: Recording<'_>) -> Result<Outcome, StudyError> {
         let outcome = self.run(recording)?.outcome;
         match &outcome.ending {

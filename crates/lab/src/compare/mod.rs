@@ -186,7 +186,7 @@ pub struct Group {
     pub missing: usize,
     /// Mean excess over the best of the block.
     pub degradation: Option<f64>,
-    /// The same where it is not the best.
+    /// Mean over the blocks in which it is not the best.
     pub degradation_not_best: Option<f64>,
     /// Blocks in which it is best or equals the best.
     pub wins: usize,

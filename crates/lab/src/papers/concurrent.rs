@@ -93,7 +93,7 @@ impl Streams {
         })
     }
 
-    /// The same run by run.
+    /// The runs of so many streams, one by one.
     pub(super) fn cells(&self, count: usize) -> Vec<Recipe> {
         let mut all = Vec::new();
         for member in 0..count as u64 {

@@ -361,7 +361,7 @@ pub struct Report {
     pub graphs: usize,
     /// Choices where the source leaves one.
     pub choices: Vec<String>,
-    /// The same for every run with the same seed and size.
+    /// Claims and tables; equal for every run with the same seed and size.
     #[serde(flatten)]
     pub findings: Findings,
     /// Derived from wall time: other on every machine and in every run.

@@ -494,7 +494,7 @@ impl<'c> Walk<'c> {
         best.map_or(UNPLACED, |(_, placed)| placed)
     }
 
-    /// The same arrival everywhere but at the banks of parents.
+    /// Computes arrivals on a network where they are equal at all banks except those of parents.
     fn arrivals_uniform(&mut self, task: usize) {
         let compact = self.compact;
         let parents = compact.parents.of(task);

@@ -71,7 +71,7 @@ fn plan(problem: &Problem<'_>, request: &Request) -> Result<Schedule, PlanError>
     Ok(solve(problem, request)?.schedule)
 }
 
-/// The same where tasks share more than processors.
+/// Solves problems in which tasks share more than processors.
 fn solve_shared(
     problem: &Problem<'_>,
     request: &Request,

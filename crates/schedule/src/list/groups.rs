@@ -9,7 +9,7 @@ pub(super) fn independent(problem: &Problem<'_>, rank: &[f64]) -> Vec<Vec<TaskId
     runs(problem, std::iter::from_fn(|| ready.pop()))
 }
 
-/// The same of tasks in a given order, parents first.
+/// Groups of independent tasks in a given order, parents first.
 pub(super) fn runs(problem: &Problem<'_>, order: impl Iterator<Item = TaskId>) -> Vec<Vec<TaskId>> {
     let workflow = problem.workflow();
     let mut group_of = vec![usize::MAX; problem.tasks()];

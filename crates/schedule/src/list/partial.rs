@@ -89,7 +89,7 @@ impl<'a, 'p> Partial<'a, 'p> {
         Self::with_gaps(problem, |class| least[class])
     }
 
-    /// The same without insertion: a task starts after all others on its processor.
+    /// A partial schedule without insertion: a task starts after all others on its processor.
     pub fn appending(problem: &'a Problem<'p>) -> Self {
         Self::with_gaps(problem, |_| f64::INFINITY)
     }

@@ -17,7 +17,7 @@ impl Partial<'_, '_> {
         self.best_slot(task, |slot| slot.finish)
     }
 
-    /// The same where the task may not begin before a date.
+    /// The slot of earliest finish that does not begin before a date.
     pub fn earliest_finish_from(&mut self, task: TaskId, date: f64) -> Result<Slot, PlanError> {
         self.search(task, |slot| slot.finish, &NotBefore(date)).ok_or_else(|| self.nowhere(task))
     }
@@ -178,7 +178,7 @@ impl Partial<'_, '_> {
         }
     }
 
-    /// The same where tasks share more than processors.
+    /// Searches a host where tasks share more than processors.
     #[inline(never)]
     fn search_host_beside<S: Score, F: Fn(&Slot) -> S>(
         &self,
@@ -332,7 +332,7 @@ impl Fit for Insertion {
     }
 }
 
-/// The same from a date on.
+/// Fit with a least start date.
 struct NotBefore(f64);
 
 impl Fit for NotBefore {

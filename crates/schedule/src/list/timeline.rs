@@ -135,7 +135,7 @@ impl Timeline {
         self.earliest_worth(ready, seconds, |_| true)
     }
 
-    /// The same, or some later date where no start is `worth` it: the search ends with the first gap
+    /// The earliest start, or some later date where no start is `worth` it: the search ends with the first gap
     /// that begins too late, and later ones begin later.
     #[inline]
     pub fn earliest_worth(&self, ready: f64, seconds: f64, worth: impl Fn(f64) -> bool) -> f64 {

@@ -26,7 +26,7 @@ pub(crate) struct Slot {
 }
 
 impl Slot {
-    /// The same starting no earlier than a date.
+    /// Moves the slot so that it starts no earlier than a date.
     pub(crate) fn not_before(self, date: f64) -> Slot {
         let start = self.start.max(date);
         Slot { start, finish: start + (self.finish - self.start), ..self }
@@ -121,7 +121,7 @@ impl<'m, 'a, 'p> Mapper<'m, 'a, 'p> {
         in_order(&self.by_availability[cluster], &self.available, ready, most)
     }
 
-    /// The same of one host.
+    /// The processors of one host in this order.
     fn sequence_on(&self, cluster: usize, host: HostId, ready: f64, most: usize) -> Vec<ProcId> {
         let problem = self.machines.problem;
         let usable = &self.machines.clusters[cluster].procs;
@@ -185,8 +185,8 @@ impl<'m, 'a, 'p> Mapper<'m, 'a, 'p> {
         found
     }
 
-    /// The same; with `packing` narrower where the task would have to wait for processors and a
-    /// narrower one starts sooner and ends no later (N'takpé, Suter, Casanova, 2007).
+    /// The slot; with `packing` narrower where the task would have to wait for processors and a narrower one
+    /// starts sooner and ends no later (N'takpé, Suter, Casanova, 2007).
     pub(crate) fn packed(
         &self,
         task: TaskId,

@@ -82,7 +82,7 @@ impl Steps {
         self.map_in_order(machines, width, order)
     }
 
-    /// The same in a given order, which may leave tasks out.
+    /// Maps tasks in a given order, which may leave tasks out.
     fn map_in_order<'m, 'a, 'p>(
         self,
         machines: &'m Machines<'a, 'p>,

@@ -38,7 +38,7 @@ impl PoolUse {
         Some(PoolUse { pools, profiles })
     }
 
-    /// The same with what runs, which holds its pools until its expected end.
+    /// Pools with the amounts held by running tasks until their expected ends.
     pub(crate) fn with_running(problem: &Problem<'_>) -> Option<PoolUse> {
         let mut used = PoolUse::new(problem)?;
         let now = problem.state().now;

@@ -160,7 +160,7 @@ pub fn rentals(problem: &Problem<'_>, limits: &Limits) -> Vec<Job> {
     jobs
 }
 
-/// The same problem with the first machines of some kinds alone; none where that is not possible.
+/// The problem with the first machines of some kinds alone; none where that is not possible.
 pub(super) fn confined<'p>(problem: &Problem<'p>, counts: &[usize]) -> Option<Problem<'p>> {
     let platform = problem.platform();
     let mut keep = vec![false; platform.hosts().len()];

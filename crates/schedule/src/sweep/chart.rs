@@ -192,7 +192,7 @@ impl<'g> Chart<'g> {
         self.blocked[proc.index()]
     }
 
-    /// The same of a link.
+    /// Date until which activities outside the chart occupy a link.
     pub fn link_blocked_until(&self, line: usize) -> f64 {
         self.lanes[line].blocked
     }

@@ -93,7 +93,7 @@ pub fn step(times: &[f64], height: Height, strict: bool) -> (usize, f64) {
     step_among(times, &mut Vec::new(), height, strict)
 }
 
-/// The same with a place to put the rises.
+/// Computes the step with a buffer for the rises.
 fn step_among(times: &[f64], rises: &mut Vec<f64>, height: Height, strict: bool) -> (usize, f64) {
     rises.clear();
     rises.extend(times.windows(2).map(|pair| rise(pair[0], pair[1])));
@@ -152,7 +152,7 @@ pub fn fill(
     fill_from(waiting, chart, ground, heuristic, limit, draws);
 }
 
-/// The same with tasks by class.
+/// Fills the chart with tasks grouped by class.
 pub(super) fn fill_from(
     mut waiting: Waiting<'_>,
     chart: &mut Chart<'_>,

@@ -172,7 +172,7 @@ impl<'a> Ground<'a> {
         self.seconds_on(task, self.kind(proc))
     }
 
-    /// The same on processors of a kind.
+    /// Seconds of a task on processors of a kind.
     #[inline]
     pub(super) fn seconds_on(&self, task: TaskId, kind: usize) -> f64 {
         (self.seconds)(task, kind)

@@ -61,7 +61,7 @@ pub(super) enum Method {
     GtpC,
     /// With a failure half-way of its own run without one.
     GtpR,
-    /// The same.
+    /// With a failure half-way of its own run without one.
     GtpCR,
 }
 

@@ -127,7 +127,7 @@ impl Series {
         Ok(Planned { instances: self.instances, figures })
     }
 
-    /// The same plan by plan.
+    /// The plans one by one.
     fn cells(self) -> Vec<Recipe> {
         let mut all = Vec::new();
         for (index, instance) in self.instances.iter().enumerate() {

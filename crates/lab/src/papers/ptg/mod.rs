@@ -123,7 +123,7 @@ impl Series {
         })
     }
 
-    /// The same plan by plan.
+    /// The plans one by one.
     fn cells(self) -> Vec<Recipe> {
         let mut all = Vec::new();
         for (index, graph) in self.graphs.iter().enumerate() {

@@ -16,7 +16,7 @@ enum World {
     Still,
     /// Levels of hosts and links change all the time.
     Loads,
-    /// The same, and estimates of run times are off by up to this share.
+    /// Changing levels, and errors of estimated run times up to this share.
     Errors(f64),
     /// Outputs weigh something else than stated.
     Outputs,

@@ -106,7 +106,7 @@ impl Job {
     }
 }
 
-/// The same for so many applications.
+/// One job for each of so many applications.
 fn jobs(kilobytes: f64, name: &'static str, set: Set, (seed, count): (u64, usize)) -> Vec<Job> {
     (0..count as u64).map(|a| Job { kilobytes, name, set, seed: seed + a }).collect()
 }
