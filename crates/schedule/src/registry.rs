@@ -54,7 +54,7 @@ impl Request {
     }
 }
 
-/// Why there is no plan.
+/// Error of a planner.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[allow(missing_docs)] // the messages say it
 pub enum PlanError {

@@ -18,7 +18,7 @@ use thiserror::Error;
 /// Events so close together, relative to the date, are one instant.
 const SIMULTANEOUS: f64 = 1e-11;
 
-/// Why a case cannot be run.
+/// Error of running a case.
 #[derive(Debug, Error)]
 pub enum StackError {
     /// The network makes no sense.

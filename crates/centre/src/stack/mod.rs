@@ -77,6 +77,6 @@ pub struct PilotLife {
     pub start: Option<f64>,
     /// Last second; none if it never left.
     pub exit: Option<f64>,
-    /// Why it left.
+    /// Reason for its end.
     pub why: Option<PilotEnd>,
 }

@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use thiserror::Error;
 
-/// Why operations cannot be simulated.
+/// Error of simulating operations.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum StorageError {
     /// The simulation refuses or cannot advance.

@@ -51,7 +51,7 @@ pub struct TraceWriter<'a, W> {
     run: Subject<'a>,
     form: Box<dyn Form>,
     out: W,
-    /// Why nothing is written any more.
+    /// Error that ended writing.
     failed: Option<std::io::Error>,
 }
 

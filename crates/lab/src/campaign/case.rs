@@ -62,7 +62,7 @@ pub struct Row {
     pub method: String,
     /// Whether it finished.
     pub done: bool,
-    /// Why not.
+    /// Reason if it did not.
     pub why: String,
     /// The measures.
     pub metrics: [Option<f64>; METRICS.len()],

@@ -10,7 +10,7 @@ use thiserror::Error;
 /// Number of the tables' form.
 const SCHEMA: &str = "slackline/results/1";
 
-/// Why results cannot be read or written.
+/// Error of reading or writing results.
 #[derive(Debug, Error)]
 #[allow(missing_docs)] // the messages say it
 pub enum StoreError {

@@ -57,7 +57,7 @@ pub struct Options {
     pub graphs: Option<usize>,
 }
 
-/// Why a study could not be carried out.
+/// Error of a study.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[error("{0}")]
 pub struct StudyError(pub String);

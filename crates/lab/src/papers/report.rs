@@ -176,7 +176,7 @@ pub enum Verdict {
     DoesNotHold,
     /// No check decides.
     CannotBeChecked {
-        /// Why not.
+        /// Reason.
         reason: String,
     },
 }

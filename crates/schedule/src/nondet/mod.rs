@@ -185,7 +185,7 @@ impl Options {
     }
 }
 
-/// Why nothing can be planned.
+/// Error of planning a workflow with choices and loops.
 #[derive(Debug, Error)]
 pub enum NondetError {
     /// The workflow is a plain one.
