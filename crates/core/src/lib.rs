@@ -1,6 +1,6 @@
 //! The application layer of Slackline, and its library.
 //!
-//! What the command does, a program does with requests and reports: [`PlanRequest`], [`SimulateRequest`],
+//! Programs use the functions of the command through requests and reports: [`PlanRequest`], [`SimulateRequest`],
 //! [`CompareRequest`] and [`RunRequest`] are data, read from and written as JSON ([`AnyRequest`]); `report` carries one out
 //! with the files and the [`Observer`] of a [`Context`]. The command prints the same bytes.
 //!

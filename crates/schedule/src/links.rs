@@ -1,6 +1,6 @@
 //! Contention of transfers on the links that they cross.
 //!
-//! Where links are shared ([`Links`]), every link gives the transfers that cross it equal parts, and a transfer
+//! On shared links ([`Links`]), every link gives the transfers that cross it equal parts, and a transfer
 //! advances at the pace of the link that was narrowest for it when it began: max-min fairness except for the
 //! capacity that a transfer leaves unused elsewhere. All transfers held back by the same link advance alike, so
 //! each link keeps one clock for them, and a change costs the links of a route, not the transfers on it. Where
