@@ -87,7 +87,7 @@ pub(super) fn seconds_since_1970() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64())
 }
 
-/// Where a copy lies that a log names: beside it, whatever the log says.
+/// Returns the path of a copy that a log names; it has to be a regular file in the folder itself.
 fn copy(root: &Path, name: &str) -> Result<PathBuf, Failure> {
     let path = root.join(name);
     match Path::new(name).file_name() == Some(OsStr::new(name)) && path.is_file() {
@@ -96,7 +96,7 @@ fn copy(root: &Path, name: &str) -> Result<PathBuf, Failure> {
     }
 }
 
-/// How attempts are held to their memory on this machine.
+/// Returns the memory enforcement that `auto` selects on this machine, else the requested one.
 pub(super) fn settled(settings: &ExecutionSettings) -> Result<Enforce, Failure> {
     settings.enforce.settled().map_err(|why| {
         Failure::input(format!("--enforce cgroup: {why}"))
@@ -174,7 +174,7 @@ impl RunSession {
         })
     }
 
-    /// The same with the state of the user's files, whose checksums are known.
+    /// Adds the state of the user's files, whose checksums are known.
     pub(super) fn with_stamps(self, stamps: BTreeMap<String, Stamp>) -> RunSession {
         RunSession { stamps: Some(stamps), ..self }
     }
@@ -184,7 +184,8 @@ impl RunSession {
         self.format
     }
 
-    /// What is planned and run; of a workflow with choices and loops its tasks, each by itself.
+    /// Returns the planning problem of the run; for a workflow with choices and loops, of its tasks without
+    /// dependencies.
     pub fn problem(&self) -> Result<Problem<'_>, Failure> {
         self.loaded.charged(&self.charges(), self.inputs)
     }
@@ -203,7 +204,8 @@ impl RunSession {
         self.undecided.is_some()
     }
 
-    /// The course of a run whose decisions an oracle knows; none where all is known beforehand.
+    /// Returns the course of a run with decisions made by an oracle; none for a workflow without choices and
+    /// loops.
     fn course<'o>(
         &self,
         oracle: Box<dyn Oracle + 'o>,
@@ -212,7 +214,7 @@ impl RunSession {
         DecidedCourse::new(template.clone(), oracle).map(Some).map_err(Failure::input)
     }
 
-    /// What is known of the workflow when the run begins.
+    /// Returns the part of the workflow known when the run begins.
     fn known_first(&self) -> Result<Arc<Workflow>, Failure> {
         match self.course(Box::new(Asked::new(&[], None)))? {
             Some(mut course) => course.first().map_err(Failure::input),
@@ -220,8 +222,8 @@ impl RunSession {
         }
     }
 
-    /// What a lone transfer is charged: the same in plans, rehearsals and throttled copies. Earlier versions
-    /// took what the platform states.
+    /// Returns the charges of a lone transfer: the same in plans, rehearsals and throttled copies. Runs of
+    /// earlier versions use the values stated in the platform.
     pub fn charges(&self) -> Charges {
         match self.transfers {
             Transfers::Modelled => Charges { local: false, ..self.models.charges() },
@@ -259,7 +261,7 @@ impl RunSession {
         }
     }
 
-    /// The same for what is known when the run begins.
+    /// Chooses policy and plan for a problem with the part of the workflow known when the run begins.
     fn choose_for(&self, problem: &Problem<'_>) -> Result<Chosen, Failure> {
         let limits = self.request.limits.limits();
         let algorithm = match &self.request.planner {
@@ -304,8 +306,8 @@ impl RunSession {
         }
     }
 
-    /// The simulated run that stands for the real one. Its estimates are exact: there is nothing to learn. The
-    /// tasks of a course may be in the order of an earlier run.
+    /// Sets up a simulated run in place of the real one. Its estimates are exact: there is nothing to learn.
+    /// The tasks of a course may be in the order of an earlier run.
     fn stage(&self, order: Option<Arc<Workflow>>) -> Result<Stage, Failure> {
         let (mut workflow, platform) = (self.loaded.workflow.clone(), self.loaded.platform.clone());
         let mut undecided = None;
@@ -327,7 +329,8 @@ impl RunSession {
         })
     }
 
-    /// What the run would come to if everything were as the files say, and a date before which it cannot end.
+    /// Simulates the run with everything as stated in the files, and returns it with a lower bound of its
+    /// makespan.
     pub fn rehearse(
         &self,
         problem: &Problem<'_>,
@@ -366,7 +369,7 @@ impl RunSession {
         Ok((ran, bound))
     }
 
-    /// How tasks will be held to the memory that they are granted, in words; nothing where none demands any.
+    /// Describes the enforcement of the memory granted to tasks; none if no task demands memory.
     fn enforcement(&self, problem: &Problem<'_>) -> Result<Option<String>, Failure> {
         let settings = &self.request.execution;
         let workflow = problem.workflow();
@@ -563,7 +566,7 @@ impl RunSession {
         }
     }
 
-    /// How decisions fell.
+    /// Returns the outcomes of decisions, as `DECISION=OUTCOME`.
     fn outcomes(&self, taken: &[(Decision, u32)]) -> Vec<String> {
         let control = self.undecided.as_ref().and_then(|template| template.control());
         control.map_or_else(Vec::new, |control| outcomes(control, taken))
